@@ -1,0 +1,152 @@
+# The front door. `make help` lists the targets; config.mk holds what you may set.
+#
+# A binary is build/STEP/PROGRAM-BACKEND. Steps and programs are found, not listed: a step
+# is a folder of steps/ with a step.mk, a program a folder of common/ with a program.mk,
+# and a step has those back-ends of a program that its step.mk names.
+
+include config.mk
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+STEP ?=
+PROGRAM ?=
+BACKEND ?=
+SET ?=
+ARGS ?=
+export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS CC OPT ARCH EXTRA
+
+steps    := $(sort $(notdir $(patsubst %/step.mk,%,$(wildcard steps/*/step.mk))))
+programs := $(sort $(notdir $(patsubst %/program.mk,%,$(wildcard common/*/program.mk))))
+can_build := seq omp cuda-cpu openacc $(if $(has_opencl),ocl) $(if $(has_cuda),cuda)
+
+some_steps    := $(if $(STEP),$(filter $(STEP) $(STEP)_%,$(steps)),$(steps))
+some_programs := $(if $(PROGRAM),$(filter $(PROGRAM),$(programs)),$(programs))
+$(if $(some_steps),,$(error STEP=$(STEP): no such step, there are $(steps)))
+$(if $(some_programs),,$(error PROGRAM=$(PROGRAM): no such program, there are $(programs)))
+
+all: binaries tools
+	@$(if $(has_opencl),:,echo "$(without_opencl)")
+	@$(if $(has_cuda),:,echo "$(without_cuda)")
+
+# ---- what binaries are made of -----------------------------------------------------
+
+include_dirs := -Icommon/run -Icommon/su -Icommon/portable
+run_objects  := $(patsubst %,$(BUILD)/common/run/%.o,run args npy)
+
+# Declarations of a program: what is linked into each of its binaries.
+define load_program
+sources :=
+shared :=
+libs :=
+include common/$1/program.mk
+front_$1 := $$(patsubst %.c,$(BUILD)/common/$1/%.o,$$(sources)) \
+            $$(patsubst %.c,$(BUILD)/common/%.o,$$(shared)) $(run_objects)
+libs_$1  := $$(libs) -lm
+recipes_$1 := $$(recipes)
+suffix_$1  := $$(suffix)
+endef
+$(foreach p,$(programs),$(eval $(call load_program,$p)))
+
+$(BUILD)/common/%.o: common/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -MMD -MP $(include_dirs) -c $< -o $@
+
+$(BUILD)/common/cuda/cuda_device-cpu.o: common/cuda/cuda_device.cu
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -MMD -MP $(include_dirs) -fopenmp -x c -c $< -o $@
+
+$(BUILD)/common/cuda/cuda_cpu.o: CFLAGS += -fopenmp
+
+$(BUILD)/common/cuda/cuda_device.o: common/cuda/cuda_device.cu common/cuda/cuda_device.h
+	@mkdir -p $(@D)
+	$(NVCC) $(NVFLAGS) $(include_dirs) -c $< -o $@
+
+# ---- one rule a back-end: $1 step, $2 program -------------------------------------
+
+define rule_seq
+$(BUILD)/$1/$2-seq: steps/$1/$2/cpu.c $(front_$2)
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) -Wno-unknown-pragmas -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+endef
+
+define rule_omp
+$(BUILD)/$1/$2-omp: steps/$1/$2/cpu.c $(front_$2)
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+endef
+
+define rule_ocl
+$(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(BUILD)/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
+	$$(CC) $$(CFLAGS) -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
+
+$(BUILD)/$1/$2-kernel.o: steps/$1/$2/kernel.cl $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) common/opencl/embed.awk
+	@mkdir -p $$(@D)
+	awk -v path="steps/$1/$2 common/portable common/$2" -f common/opencl/embed.awk $$< > $$(@:.o=.c)
+	$$(CC) $$(CFLAGS) -c $$(@:.o=.c) -o $$@
+endef
+
+define rule_cuda
+$(BUILD)/$1/$2-cuda: steps/$1/$2/cuda.cu $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h common/cuda/*.h) $(BUILD)/common/cuda/cuda_device.o $(front_$2)
+	@mkdir -p $$(@D)
+	$$(NVCC) $$(NVFLAGS) $(include_dirs) -Icommon/cuda -Icommon/$2 $$(filter %.cu %.o,$$^) $(libs_$2) -o $$@
+endef
+
+define rule_cuda-cpu
+$(BUILD)/$1/$2-cuda-cpu: steps/$1/$2/cuda.cu $(BUILD)/common/cuda/cuda_device-cpu.o $(BUILD)/common/cuda/cuda_cpu.o $(front_$2)
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
+endef
+
+# Declarations of a step, then the rules of each back-end that can be built here.
+define load_step
+backends :=
+include steps/$1/step.mk
+backends_$1 := $$(filter $(can_build),$$(backends))
+endef
+$(foreach s,$(steps),$(eval $(call load_step,$s)))
+has = $(wildcard steps/$1/$2)
+$(foreach s,$(steps),$(foreach p,$(programs),$(if $(call has,$s,$p),$(foreach b,$(backends_$s),\
+  $(eval $(call rule_$b,$s,$p))))))
+
+binaries_of = $(foreach s,$1,$(foreach p,$2,$(if $(call has,$s,$p),\
+  $(patsubst %,$(BUILD)/$s/$p-%,$(backends_$s)))))
+
+# ---- tools, data, tests -------------------------------------------------------------
+
+check_tools := $(patsubst verify/check_%.c,$(BUILD)/%-check,$(wildcard verify/check_*.c))
+data_tools  := $(patsubst %,$(BUILD)/%-data,$(programs))
+test_tools  := $(patsubst tests/%_test.c,$(BUILD)/tests/%_test,$(wildcard tests/*_test.c))
+data_files  := $(foreach p,$(programs),$(patsubst %,$(BUILD)/data/$p/%.$(suffix_$p),$(recipes_$p)))
+
+link = @mkdir -p $(@D); set -x; $(CC) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ $(include_dirs) $1 $(filter %.c %.o,$^) $2 -lm -o $@
+
+$(BUILD)/verify: verify/diff.c verify/compare.c $(run_objects)
+	$(call link)
+$(BUILD)/devices: common/opencl/devices.c
+	$(call link,,-lOpenCL)
+$(BUILD)/%-check: verify/check_%.c
+	$(call link,-fopenmp -Icommon/$* -Iverify)
+$(BUILD)/%-data: data/%.c
+	$(call link,-Icommon/$*)
+$(foreach p,$(programs),$(eval $(BUILD)/$p-check: verify/compare.c $(filter-out %/main.o,$(front_$p))))
+$(foreach p,$(programs),$(eval $(BUILD)/$p-data: $(filter-out %/main.o,$(front_$p))))
+$(BUILD)/tests/%_test: tests/%_test.c verify/compare.c $(run_objects) $(BUILD)/common/su/su.o
+	$(call link,-Iverify,-lcmocka)
+
+define data_rule
+$(BUILD)/data/$1/%.$(suffix_$1): $(BUILD)/$1-data
+	@mkdir -p $$(@D)
+	@$$< recipe=$$* out=$$@ > $$@.truth.tmp && mv $$@.truth.tmp $$@.truth
+endef
+$(foreach p,$(programs),$(eval $(call data_rule,$p)))
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+# ---- targets -------------------------------------------------------------------------
+
+.PHONY: all binaries step tools data
+binaries: $(call binaries_of,$(some_steps),$(some_programs)) ## build every back-end of every step
+step: $(call binaries_of,$(some_steps),$(some_programs))
+tools: $(BUILD)/verify $(check_tools) $(data_tools) $(if $(has_opencl),$(BUILD)/devices)
+data: $(data_files) ## make the data of all programs

@@ -1,0 +1,79 @@
+/* cuda_cpu.h - enough of CUDA to run a kernel on the CPU, for checking where no GPU is.
+ *
+ * A launch runs the blocks one after another. Inside a block every CUDA thread is an
+ * OpenMP thread of its own, so that __syncthreads is a barrier and ThreadSanitizer sees
+ * races. Shared memory is poisoned before each block: what a block did not write reads
+ * as NaN. Device memory is host memory, poisoned too.
+ *
+ * Left out: speed, streams, warps and their shuffles, textures.
+ */
+#ifndef CUDA_CPU_H
+#define CUDA_CPU_H
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define __global__ static
+#define __device__
+#define __host__
+#define __constant__ static
+
+typedef struct {
+    unsigned x, y, z;
+} dim3;
+
+extern _Thread_local dim3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+
+#define __syncthreads() _Pragma("omp barrier")
+
+/* Checks and sets gridDim and blockDim; returns the number of blocks. */
+size_t cuda_cpu_begin(dim3 grid, dim3 block, size_t shared);
+/* Sets blockIdx and threadIdx, by every thread of the block: a barrier. */
+void cuda_cpu_enter(size_t block);
+unsigned cuda_cpu_threads(void);
+extern void *cuda_cpu_shared;
+
+#define CUDA_LAUNCH(kernel, grid, block, shared, ...)                                  \
+    do {                                                                               \
+        size_t blocks_ = cuda_cpu_begin(grid, block, shared);                          \
+        _Pragma("omp parallel num_threads(cuda_cpu_threads())") for (size_t block_ =   \
+                                                                         0;            \
+                                                                     block_ < blocks_; \
+                                                                     block_++)         \
+        {                                                                              \
+            cuda_cpu_enter(block_);                                                    \
+            kernel(__VA_ARGS__);                                                       \
+        }                                                                              \
+    } while (0)
+
+#define CUDA_SHARED(type, name) type *name = (type *)cuda_cpu_shared
+
+/* The part of the runtime that the steps call. */
+typedef enum { cudaSuccess, cudaErrorMemoryAllocation } cudaError_t;
+typedef double *cudaEvent_t;
+enum cudaMemcpyKind {
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice
+};
+
+cudaError_t cudaMalloc(void **p, size_t bytes);
+cudaError_t cudaFree(void *p);
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind);
+cudaError_t cudaMemset(void *p, int byte, size_t bytes);
+cudaError_t cudaGetDeviceCount(int *devices);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetLastError(void);
+cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaEventCreate(cudaEvent_t *event);
+cudaError_t cudaEventRecord(cudaEvent_t event, int stream);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t before, cudaEvent_t after);
+const char *cudaGetErrorName(cudaError_t err);
+const char *cudaGetErrorString(cudaError_t err);
+#define cudaMemcpyToSymbol(symbol, from, bytes)                                        \
+    (memcpy(&(symbol), from, bytes), cudaSuccess)
+
+#endif

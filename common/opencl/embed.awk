@@ -1,0 +1,53 @@
+# embed.awk - kernel.cl as a C array of lines, with what it includes put in its place.
+#
+#   awk -v path="DIR DIR ..." -f embed.awk steps/NN/PROGRAM/kernel.cl > source.c
+#
+# Each change of file leaves a #line behind, so that the OpenCL compiler's messages name
+# the file and line a reader can open. A header is put in once.
+
+function quote(text) {
+    gsub(/\\/, "\\\\", text)
+    gsub(/"/, "\\\"", text)
+    return "    \"" text "\\n\","
+}
+
+function find(name, dirs, n, i, file, line) {
+    n = split(path, dirs, " ")
+    for (i = 1; i <= n; i++) {
+        file = dirs[i] "/" name
+        if ((getline line < file) >= 0) {
+            close(file)
+            return file
+        }
+    }
+    print "embed.awk: " name ": not found in " path > "/dev/stderr"
+    exit 1
+}
+
+function embed(file, line, number, name) {
+    if (file in seen) return
+    seen[file] = 1
+    print quote("#line 1 \"" file "\"")
+    while ((getline line < file) > 0) {
+        number++
+        if (line ~ /^#include "/) {
+            name = line
+            gsub(/^#include "|".*$/, "", name)
+            embed(find(name))
+            print quote("#line " (number + 1) " \"" file "\"")
+        } else {
+            print quote(line)
+        }
+    }
+    close(file)
+}
+
+BEGIN {
+    print "#include <stddef.h>"
+    print "extern const char *const ocl_source[];"
+    print "extern const size_t ocl_source_lines;"
+    print "const char *const ocl_source[] = {"
+    embed(ARGV[1])
+    print "};"
+    print "const size_t ocl_source_lines = sizeof ocl_source / sizeof *ocl_source;"
+}

@@ -1,0 +1,177 @@
+/* ocl.c - see ocl.h. */
+#include "ocl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+enum { DEVICES_MAX = 64 };
+
+static const char *error_name(cl_int err)
+{
+#define NAME(code)                                                                     \
+    case code:                                                                         \
+        return #code;
+    switch (err) {
+        NAME(CL_DEVICE_NOT_FOUND)
+        NAME(CL_DEVICE_NOT_AVAILABLE)
+        NAME(CL_COMPILER_NOT_AVAILABLE)
+        NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE)
+        NAME(CL_OUT_OF_RESOURCES)
+        NAME(CL_OUT_OF_HOST_MEMORY)
+        NAME(CL_PROFILING_INFO_NOT_AVAILABLE)
+        NAME(CL_BUILD_PROGRAM_FAILURE)
+        NAME(CL_INVALID_VALUE)
+        NAME(CL_INVALID_PLATFORM)
+        NAME(CL_INVALID_DEVICE)
+        NAME(CL_INVALID_CONTEXT)
+        NAME(CL_INVALID_QUEUE_PROPERTIES)
+        NAME(CL_INVALID_COMMAND_QUEUE)
+        NAME(CL_INVALID_MEM_OBJECT)
+        NAME(CL_INVALID_BUILD_OPTIONS)
+        NAME(CL_INVALID_PROGRAM)
+        NAME(CL_INVALID_PROGRAM_EXECUTABLE)
+        NAME(CL_INVALID_KERNEL_NAME)
+        NAME(CL_INVALID_KERNEL)
+        NAME(CL_INVALID_ARG_INDEX)
+        NAME(CL_INVALID_ARG_VALUE)
+        NAME(CL_INVALID_ARG_SIZE)
+        NAME(CL_INVALID_KERNEL_ARGS)
+        NAME(CL_INVALID_WORK_DIMENSION)
+        NAME(CL_INVALID_WORK_GROUP_SIZE)
+        NAME(CL_INVALID_WORK_ITEM_SIZE)
+        NAME(CL_INVALID_GLOBAL_OFFSET)
+        NAME(CL_INVALID_EVENT_WAIT_LIST)
+        NAME(CL_INVALID_OPERATION)
+        NAME(CL_INVALID_BUFFER_SIZE)
+        NAME(CL_INVALID_GLOBAL_WORK_SIZE)
+    case -1001:
+        return "CL_PLATFORM_NOT_FOUND_KHR";
+    }
+#undef NAME
+    return "an error without a name";
+}
+
+void ocl_check(cl_int err, const char *call, const char *file, int line)
+{
+    if (err != CL_SUCCESS)
+        fail("%s:%d: %s: %s (%d)", file, line, call, error_name(err), err);
+}
+
+/* All devices of one platform, 0 if it has none. */
+static cl_uint devices_of(cl_platform_id platform, cl_device_type type,
+                          cl_device_id device[DEVICES_MAX])
+{
+    cl_uint n = 0;
+    cl_int err = clGetDeviceIDs(platform, type, DEVICES_MAX, device, &n);
+    if (err == CL_DEVICE_NOT_FOUND) return 0;
+    OCL_CHECK(err);
+    return n < DEVICES_MAX ? n : DEVICES_MAX;
+}
+
+cl_device_id ocl_device(void)
+{
+    static const char none[] =
+        "no OpenCL platform: install one (Debian: pocl-opencl-icd for the CPU) or set "
+        "OCL_ICD_VENDORS";
+    cl_platform_id platform[DEVICES_MAX];
+    cl_device_id device[DEVICES_MAX];
+    cl_uint platforms = 0;
+    cl_int err = clGetPlatformIDs(DEVICES_MAX, platform, &platforms);
+    if (err == -1001 || (err == CL_SUCCESS && platforms == 0)) fail(none);
+    OCL_CHECK(err);
+    if (platforms > DEVICES_MAX) platforms = DEVICES_MAX;
+
+    const char *wanted = getenv("DEVICE");
+    if (!wanted) wanted = "";
+    int p = -1, d = -1, end = 0;
+    if (sscanf(wanted, "%d:%d%n", &p, &d, &end) == 2 && !wanted[end]) {
+        if (p < 0 || p >= (int)platforms)
+            fail("DEVICE=%s: no platform %d, there are %u", wanted, p, platforms);
+        cl_uint n = devices_of(platform[p], CL_DEVICE_TYPE_ALL, device);
+        if (d < 0 || d >= (int)n)
+            fail("DEVICE=%s: no device %d, platform %d has %u", wanted, d, p, n);
+        return device[d];
+    }
+
+    static const struct {
+        const char *word;
+        cl_device_type type;
+    } choice[] = {{"gpu", CL_DEVICE_TYPE_GPU},
+                  {"cpu", CL_DEVICE_TYPE_CPU},
+                  {"", CL_DEVICE_TYPE_GPU},
+                  {"", CL_DEVICE_TYPE_ALL}};
+    bool known = false;
+    for (size_t c = 0; c < sizeof choice / sizeof *choice; c++) {
+        if (strcmp(wanted, choice[c].word)) continue;
+        known = true;
+        for (cl_uint i = 0; i < platforms; i++)
+            if (devices_of(platform[i], choice[c].type, device)) return device[0];
+    }
+    if (known) fail("DEVICE=%s: no such device (make devices lists them)", wanted);
+    fail("DEVICE=%s: expected platform:device as in 0:1, gpu or cpu", wanted);
+}
+
+int ocl_is_gpu(cl_device_id device)
+{
+    cl_device_type type;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL));
+    return (type & CL_DEVICE_TYPE_GPU) != 0;
+}
+
+size_t ocl_local_memory(cl_device_id device)
+{
+    cl_device_local_mem_type type;
+    cl_ulong bytes;
+    OCL_CHECK(
+        clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_TYPE, sizeof type, &type, NULL));
+    OCL_CHECK(
+        clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    return type == CL_LOCAL ? (size_t)bytes : 0;
+}
+
+void ocl_fit_constant(cl_device_id device, size_t bytes)
+{
+    cl_ulong room;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof room,
+                              &room, NULL));
+    if (bytes > room)
+        fail("%zu bytes for constant memory, this device has %llu (steps before "
+             "06_constant need none)",
+             bytes, (unsigned long long)room);
+}
+
+cl_program ocl_build(cl_context context, cl_device_id device, const char *options)
+{
+    cl_int err;
+    cl_program program = clCreateProgramWithSource(
+        context, (cl_uint)ocl_source_lines, (const char **)ocl_source, NULL, &err);
+    OCL_CHECK(err);
+    err = clBuildProgram(program, 1, &device, options, NULL, NULL);
+    if (err == CL_BUILD_PROGRAM_FAILURE) {
+        size_t size = 0;
+        OCL_CHECK(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL,
+                                        &size));
+        char *log = allocate(size + 1, 1, "the build log");
+        OCL_CHECK(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size,
+                                        log, NULL));
+        log[size] = '\0';
+        fprintf(stderr, "%s\n", log);
+        free(log);
+        fail("the kernel does not build (its log is above), options %s", options);
+    }
+    OCL_CHECK(err);
+    return program;
+}
+
+double ocl_seconds(cl_event event)
+{
+    cl_ulong start, end;
+    OCL_CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start,
+                                      &start, NULL));
+    OCL_CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end,
+                                      NULL));
+    return (double)(end - start) * 1e-9;
+}

@@ -1,0 +1,40 @@
+/* ocl.h - OpenCL's chores: choosing a device, building the embedded source, naming
+ * errors. Buffers, queues, transfers and launches are in the steps, in plain sight.
+ */
+#ifndef OCL_H
+#define OCL_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <stddef.h>
+
+/* Ends the program unless call returns CL_SUCCESS: file, line, call and error name. */
+#define OCL_CHECK(call) ocl_check((call), #call, __FILE__, __LINE__)
+void ocl_check(cl_int err, const char *call, const char *file, int line);
+
+/* The device that DEVICE names: platform:device as `clinfo -l` and `make devices`
+ * number them, or gpu, or cpu. Without DEVICE the first GPU of any platform, else the
+ * first device. fail() if there is none. */
+cl_device_id ocl_device(void);
+int ocl_is_gpu(cl_device_id device);
+
+/* Bytes of local memory, or 0 if the device has none of its own but sets a piece of
+ * global memory aside. */
+size_t ocl_local_memory(cl_device_id device);
+
+/* fail() unless bytes fit in the device's constant memory. */
+void ocl_fit_constant(cl_device_id device, size_t bytes);
+
+/* Builds ocl_source with options. If it does not build, the compiler's log goes to
+ * stderr, with the file and line of the kernel's own source, and fail() follows. */
+cl_program ocl_build(cl_context context, cl_device_id device, const char *options);
+
+/* kernel.cl of the step with its includes in place, embedded when the binary was made
+ * (embed.awk), so that it needs no file when it runs. */
+extern const char *const ocl_source[];
+extern const size_t ocl_source_lines;
+
+/* Seconds that the command of a finished event took on the device. */
+double ocl_seconds(cl_event event);
+
+#endif

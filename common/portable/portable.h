@@ -1,0 +1,34 @@
+/* portable.h - the few words that differ between C, OpenCL C and CUDA C, so that one
+ * body.h is all three.
+ *
+ *   FN        a function of the device (in C: of the file)
+ *   GLOBAL    device memory, seen by all
+ *   CONSTANT  the same, cached for reading one address by many
+ *   LOCAL     memory of a work-group (CUDA: shared memory of a block)
+ */
+#ifndef PORTABLE_H
+#define PORTABLE_H
+
+#if defined(__OPENCL_C_VERSION__)
+#define FN       /* */
+#define GLOBAL   __global
+#define CONSTANT __constant
+#ifndef LOCAL /* the host may choose otherwise, with -D LOCAL=__private */
+#define LOCAL __local
+#endif
+#define sqrtf    sqrt
+
+#else
+#include <math.h>
+#include <stddef.h>
+#define GLOBAL   /* */
+#define CONSTANT /* */
+#define LOCAL    /* */
+#ifdef __CUDACC__
+#define FN       static __device__ inline
+#else
+#define FN       static inline
+#endif
+#endif
+
+#endif

@@ -1,0 +1,194 @@
+/* run.c - error lines, the clock, progress, and result files that appear complete or
+ * not at all.
+ *
+ * A result is written to path.XXXXXX and renamed, so whoever reads path sees the old
+ * file or the whole new one. The few that are open at a time are kept in a table, which
+ * is how fail() knows what to remove.
+ *
+ * Left out: threads (call these from one), signals (a run killed while it writes leaves
+ * path.XXXXXX behind, never half of path) and fsync (a power cut).
+ */
+#define _XOPEN_SOURCE 700 /* POSIX 2008 with realpath */
+
+#include "run.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *run_name = "run";
+
+/* A progress line stands on the terminal without its line end. */
+static bool line_open;
+
+enum { RESULTS = 8 };
+static struct result {
+    FILE *stream;    /* NULL: a free place */
+    char *path;      /* where the result goes, links resolved; NULL: written in place */
+    char *temporary; /* path.XXXXXX */
+} results[RESULTS];
+
+static struct result *result_find(const FILE *stream)
+{
+    for (int i = 0; i < RESULTS; i++)
+        if (results[i].stream == stream) return &results[i];
+    return NULL;
+}
+
+void fail(const char *format, ...)
+{
+    char line[4096];
+    int start = snprintf(line, sizeof line / 2, "%s: ", run_name);
+    if (start < 0) start = 0;
+    if (start >= (int)sizeof line / 2) start = sizeof line / 2 - 1;
+
+    va_list values;
+    va_start(values, format);
+    vsnprintf(line + start, sizeof line - (size_t)start, format, values);
+    va_end(values);
+
+    /* Text from outside must not start a second line or drive the terminal. */
+    for (unsigned char *c = (unsigned char *)line; *c; c++)
+        if (*c < ' ' || *c == 127) *c = '?';
+
+    for (int i = 0; i < RESULTS; i++)
+        if (results[i].stream && results[i].path) unlink(results[i].temporary);
+    fflush(stdout);
+    fprintf(stderr, "%s%s\n", line_open ? "\n" : "", line);
+    exit(1);
+}
+
+void *allocate(size_t count, size_t size, const char *what)
+{
+    double wanted = (double)count * (double)size;
+    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (wanted > memory)
+        fail("%s: %.3g GB needed, this machine has %.3g GB", what, wanted / 1e9,
+             memory / 1e9);
+    size_t bytes = count * size;
+    void *p = malloc(bytes ? bytes : 1);
+    if (!p) fail("%s: no memory for %zu bytes", what, bytes);
+    return memset(p, 0xff, bytes);
+}
+
+double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void progress(const char *what, double done, double total)
+{
+    static double shown_at = -1;
+    if (!isatty(STDERR_FILENO)) return;
+
+    bool end = !(done < total);
+    double now = seconds();
+    if (!end && now - shown_at < 0.1) return;
+    if (end && !line_open) return; /* too short to have shown anything */
+
+    double share = end ? 1 : done > 0 ? done / total : 0;
+    fprintf(stderr, "\r%s: %s %d%%\033[K%s", run_name, what, (int)(100 * share),
+            end ? "\n" : "");
+    shown_at = now;
+    line_open = !end;
+}
+
+/* Frees the place and keeps errno. */
+static void result_forget(struct result *r)
+{
+    int saved = errno;
+    free(r->path);
+    free(r->temporary);
+    *r = (struct result){0};
+    errno = saved;
+}
+
+/* Opens path.XXXXXX with the permissions that path itself would have got. */
+static FILE *temporary_open(char *temporary)
+{
+    int fd = mkstemp(temporary);
+    if (fd < 0) return NULL;
+
+    mode_t mask = umask(0);
+    umask(mask);
+    FILE *stream = NULL;
+    if (fchmod(fd, 0666 & ~mask) == 0) stream = fdopen(fd, "wb");
+    if (!stream) {
+        int saved = errno;
+        close(fd);
+        unlink(temporary);
+        errno = saved;
+    }
+    return stream;
+}
+
+FILE *result_open(const char *path)
+{
+    struct result *r = result_find(NULL);
+    if (!r) {
+        errno = EMFILE;
+        return NULL;
+    }
+    if (!*path) {
+        errno = ENOENT;
+        return NULL;
+    }
+    struct stat there;
+    bool exists = stat(path, &there) == 0;
+    if (exists && S_ISDIR(there.st_mode)) {
+        errno = EISDIR;
+        return NULL;
+    }
+    /* A rename would replace a device or a link, not write to it. */
+    if (exists) r->path = S_ISREG(there.st_mode) ? realpath(path, NULL) : NULL;
+    if (exists && !r->path) return r->stream = fopen(path, "wb");
+
+    if (!exists) r->path = strdup(path);
+    size_t size = r->path ? strlen(r->path) + sizeof ".XXXXXX" : 0;
+    if (size) r->temporary = malloc(size);
+    if (r->temporary) {
+        snprintf(r->temporary, size, "%s.XXXXXX", r->path);
+        r->stream = temporary_open(r->temporary);
+    }
+    FILE *stream = r->stream;
+    if (!stream) result_forget(r);
+    return stream;
+}
+
+int result_close(FILE *stream)
+{
+    struct result *r = result_find(stream);
+    bool written = !ferror(stream);
+    if (!written) errno = EIO; /* the write that failed is long past */
+    if (written) written = fflush(stream) == 0;
+    int saved = errno;
+    if (fclose(stream) != 0 && written) {
+        written = false;
+        saved = errno;
+    }
+    errno = saved;
+    if (r->path) {
+        if (written) written = rename(r->temporary, r->path) == 0;
+        if (!written) {
+            saved = errno;
+            unlink(r->temporary);
+            errno = saved;
+        }
+    }
+    result_forget(r);
+    return written ? 0 : -1;
+}
+
+void result_drop(FILE *stream)
+{
+    struct result *r = result_find(stream);
+    fclose(stream);
+    if (r->path) unlink(r->temporary);
+    result_forget(r);
+}

@@ -1,0 +1,103 @@
+/* run.h - what every front end needs: error lines, a clock, key=value arguments, result
+ * files. Nothing here is timed and no lesson edits it.
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The name that opens every message; set once at the start of main. */
+extern const char *run_name;
+
+/* One line on stderr, "name: message", then exit status 1. Files that are being written
+ * are removed first: a failed run leaves nothing half done. */
+#if defined(__GNUC__)
+__attribute__((noreturn, format(printf, 1, 2)))
+#endif
+void fail(const char *format, ...);
+
+/* count * size bytes for what (which the message names), every bit set: as floats, NaN,
+ * so that what nobody wrote can never pass for a result. fail() if the product
+ * overflows or exceeds the machine's memory. Give it back with free(). */
+void *allocate(size_t count, size_t size, const char *what);
+
+/* Seconds since some fixed moment, monotonic. */
+double seconds(void);
+
+/* Progress: "name: what 42%" rewritten in place, on a terminal only, at most every
+ * tenth of a second. done of total; progress(what, 1, 1) ends the line. */
+void progress(const char *what, double done, double total);
+
+/* ---- key=value arguments -----------------------------------------------------------
+ *
+ * A program declares its keys in a table ending in {0}; args_parse stores what the
+ * command line says. Errors go through fail(): an argument without '=', an unknown key
+ * (the nearest known one is suggested), a key given twice, a value that is not wholly a
+ * number or out of range. `help`, `-h`, `--help` and a bare call print the table and
+ * exit; a bare call exits with 1. about may go on with a line on how to call. */
+typedef enum { ARG_INT, ARG_DOUBLE, ARG_TEXT } arg_type;
+
+typedef struct {
+    const char *key; /* NULL ends the table */
+    arg_type type;   /* ARG_INT: int *; ARG_DOUBLE: double *; ARG_TEXT: const char ** */
+    void *value;     /* where it goes; what it holds before is the default */
+    double low, high;  /* numbers: the accepted range, ends included (NaN never is) */
+    const char *about; /* one line for help, with the unit */
+    bool given;        /* set by args_parse */
+} arg;
+
+void args_parse(int argc, char **argv, arg *table, const char *about);
+void args_help(const arg *table, const char *about);
+
+/* The whole of text as a number, or fail("key=text: ..."), low <= number <= high. */
+double parse_double(const char *key, const char *text, double low, double high);
+int parse_int(const char *key, const char *text, int low, int high);
+
+/* ---- result files ------------------------------------------------------------------
+ *
+ * A result is written to a temporary name beside path and renamed when it is complete.
+ * result_open gives the stream, or NULL with errno set; result_close flushes and
+ * renames, and result_drop removes: both end the stream. result_close returns 0, or -1
+ * with errno set and the temporary removed. fail() removes what is still open. A path
+ * that is a device or a pipe (/dev/null, /dev/stdout) is written in place. */
+FILE *result_open(const char *path);
+int result_close(FILE *stream);
+void result_drop(FILE *stream);
+
+/* NumPy's .npy, version 1.0: C order, little-endian. */
+typedef enum { NPY_F4, NPY_F8, NPY_I4, NPY_U1 } npy_type;
+
+typedef struct {
+    npy_type type;
+    int dims;        /* 0 .. 8 */
+    size_t shape[8]; /* slowest first */
+    void *data;      /* product of shape elements */
+} npy;
+
+enum { NPY_WHY = 256 };
+
+/* fail() if path cannot be written. npy_writable tries it before long work begins and
+ * leaves no file behind: fail("key=path: cannot be written: ..."). */
+void npy_write(const char *path, const npy *a);
+void npy_writable(const char *key, const char *path);
+
+/* 0 and a->data from malloc, or -1, an empty *a and one line in why[NPY_WHY], which
+ * does not repeat the path: no such file, not .npy, a type or order not in npy_type, a
+ * truncated or overlong file, a shape that overflows. An array of no elements is read:
+ * npy_count is 0. */
+int npy_read(const char *path, npy *a, char why[NPY_WHY]);
+size_t npy_count(const npy *a);
+size_t npy_size(npy_type type);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,192 @@
+/* arguments.c - see arguments.h. */
+#include "arguments.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POSITIONAL = 20, KEYS = 13, EXTRA_MAX = 8 };
+
+static const double LARGE =
+    1e30; /* a float holds its square nowhere near, itself well */
+
+/* Param1 .. Param3 of the paper: M0 H0 T0 TAU, then P0 P1 N of A .. E. */
+static const char *const paper_set[3][POSITIONAL - 1] = {
+    {"4120", "-480", "1.124", "0.005", "-0.1", "0.1", "20", "-0.00143", "0.00057", "20",
+     "7.8e-07", "9.8e-07", "20", "-1.0e-07", "1.0e-07", "20", "-1.0e-07", "1.0e-07",
+     "20"},
+    {"4120", "-480", "1.94", "0.005", "-0.00088484", "0.00111516", "20", "-0.001194",
+     "0.000806", "20", "6.4e-07", "8.4e-07", "20", "6.0e-10", "8.0e-10", "20",
+     "4.61e-08", "6.61e-08", "20"},
+    {"4120", "-480", "2.255", "0.005", "-0.001147", "0.000853", "20", "-0.001139",
+     "0.000861", "20", "4.396e-07", "5.396e-07", "20", "3.002e-07", "4.102e-07", "20",
+     "-2.101e-07", "0.101e-07", "20"},
+};
+
+static void parse_range(request *r, int k, const char *key, const char *const word[3])
+{
+    r->p0[k] = parse_double(key, word[0], -LARGE, LARGE);
+    r->p1[k] = parse_double(key, word[1], -LARGE, LARGE);
+    r->np[k] = parse_int(key, word[2], 1, INT_MAX);
+}
+
+/* The nineteen words that make a query, in the paper's order. */
+static void parse_words(request *r, const char *const *word)
+{
+    r->m0 = parse_double("m0", word[0], -LARGE, LARGE);
+    r->h0 = parse_double("h0", word[1], -LARGE, LARGE);
+    r->t0 = parse_double("t0", word[2], 0, LARGE);
+    r->tau = parse_double("tau", word[3], 0, LARGE);
+    for (int k = 0; k < 5; k++) {
+        const char key[2] = {(char)('a' + k), '\0'};
+        parse_range(r, k, key, word + 4 + 3 * k);
+    }
+}
+
+/* The words of "x,y,z", cut in copy. */
+static void split(const char *key, const char *text, char copy[160],
+                  const char *word[3], const char *expected)
+{
+    int n = 0;
+    snprintf(copy, 160, "%s", text);
+    for (char *c = copy; c; c = strchr(c, ',')) {
+        if (*c == ',') *c++ = '\0';
+        if (n < 3) word[n] = c;
+        n++;
+    }
+    if (n != 3) fail("%s=%s: expected %s", key, text, expected);
+}
+
+static void parse_keys(request *r, int argc, char **argv, arg *extra, const char *about)
+{
+    const char *range[5] = {0}, *local = NULL, *order = "auto";
+    int set = 0;
+
+    /* The paper's set comes first: keys override it wherever they stand. */
+    for (int i = 1; i < argc; i++)
+        if (!strncmp(argv[i], "set=", 4))
+            parse_words(r, paper_set[parse_int("set", argv[i] + 4, 1, 3) - 1]);
+
+    arg table[KEYS + EXTRA_MAX + 1] = {
+        {"in", ARG_TEXT, &r->in, 0, 0, "SU file to search", 0},
+        {"set", ARG_INT, &set, 1, 3, "the paper's parameter set; other keys override",
+         0},
+        {"m0", ARG_DOUBLE, &r->m0, -LARGE, LARGE, "midpoint of the output point, m", 0},
+        {"h0", ARG_DOUBLE, &r->h0, -LARGE, LARGE, "half-offset of the point, m", 0},
+        {"t0", ARG_DOUBLE, &r->t0, 0, LARGE, "time of the output point, s", 0},
+        {"tau", ARG_DOUBLE, &r->tau, 0, LARGE, "half window, s; up to 100 samples", 0},
+        {"a", ARG_TEXT, &range[0], 0, 0, "P0,P1,N: N values of A from P0, s/m", 0},
+        {"b", ARG_TEXT, &range[1], 0, 0, "P0,P1,N: the same of B, s/m", 0},
+        {"c", ARG_TEXT, &range[2], 0, 0, "P0,P1,N: the same of C, s^2/m^2", 0},
+        {"d", ARG_TEXT, &range[3], 0, 0, "P0,P1,N: the same of D, s^2/m^2", 0},
+        {"e", ARG_TEXT, &range[4], 0, 0, "P0,P1,N: the same of E, s^2/m^2", 0},
+        {"local", ARG_TEXT, &local, 0, 0, "X,Y,Z: work-items a group, on a device", 0},
+        {"order", ARG_TEXT, &order, 0, 0, "byte order of the file: auto, little, big",
+         0},
+    };
+    int extras = 0;
+    while (extra[extras].key && extras < EXTRA_MAX) {
+        table[KEYS + extras] = extra[extras];
+        extras++;
+    }
+    args_parse(argc, argv, table, about);
+
+    char copy[160];
+    const char *word[3];
+    for (int k = 0; k < 5; k++) {
+        if (!range[k]) continue;
+        const char key[2] = {(char)('a' + k), '\0'};
+        split(key, range[k], copy, word, "P0,P1,N");
+        parse_range(r, k, key, word);
+    }
+    for (int i = 0; local && i < 3; i++) {
+        split("local", local, copy, word, "X,Y,Z");
+        r->group[i] = parse_int("local", word[i], 1, 1024);
+    }
+    if (!strcmp(order, "little"))
+        r->order = SU_LITTLE;
+    else if (!strcmp(order, "big"))
+        r->order = SU_BIG;
+    else if (strcmp(order, "auto"))
+        fail("order=%s: expected auto, little or big", order);
+
+    const char *missing = !r->in          ? "in"
+                          : isnan(r->m0)  ? "m0"
+                          : isnan(r->h0)  ? "h0"
+                          : isnan(r->t0)  ? "t0"
+                          : isnan(r->tau) ? "tau"
+                          : !r->np[0]     ? "a"
+                          : !r->np[1]     ? "b"
+                          : !r->np[2]     ? "c"
+                          : !r->np[3]     ? "d"
+                          : !r->np[4]     ? "e"
+                                          : NULL;
+    if (missing) fail("%s= is missing (help lists the keys)", missing);
+}
+
+request request_parse(int argc, char **argv, arg *extra, const char *about)
+{
+    request r = {.m0 = NAN, .h0 = NAN, .t0 = NAN, .tau = NAN, .order = SU_DETECT};
+    bool words = argc > 1 && !strchr(argv[1], '=') && strcmp(argv[1], "help") &&
+                 strcmp(argv[1], "-h") && strcmp(argv[1], "--help");
+    if (words) {
+        if (argc - 1 < POSITIONAL)
+            fail("%d words, expected 20: M0 H0 T0 TAU, P0 P1 N of A to E, FILE "
+                 "(or key=value; help lists the keys)",
+                 argc - 1);
+        parse_words(&r, (const char *const *)argv + 1);
+        r.in = argv[POSITIONAL];
+        argc -= POSITIONAL;
+        argv += POSITIONAL;
+        if (argc == 1) return r;
+    }
+    parse_keys(&r, argc, argv, extra, about);
+    return r;
+}
+
+su_gather request_gather(const request *r)
+{
+    su_gather g;
+    char why[SU_WHY];
+    if (su_read(r->in, r->order, &g, why)) fail("%s", why);
+    if (g.ntraces > INT_MAX) fail("%s: %zu traces, at most 2^31 - 1", r->in, g.ntraces);
+    return g;
+}
+
+int tau_samples(const request *r, const su_gather *g)
+{
+    return (int)(fmin(r->tau, 1e6) * 1e6 / g->dt + 1e-3);
+}
+
+query query_of(const request *r, const su_gather *g)
+{
+    double last = (g->ns - 1) * (g->dt * 1e-6);
+    if (!(r->t0 <= last))
+        fail("t0=%g: expected 0 to %g s, the length of the traces", r->t0, last);
+    int tau = tau_samples(r, g);
+    if (tau > 100)
+        fail("tau=%g: %g samples, expected at most 100 of %d us", r->tau,
+             r->tau * 1e6 / g->dt, g->dt);
+    if (2 * tau + 2 > g->ns)
+        fail("tau=%g: a window of %d samples does not fit traces of %d", r->tau,
+             2 * tau + 1, g->ns);
+    double points = 1;
+    for (int k = 0; k < 5; k++) points *= r->np[k];
+    if (points > 9e15) fail("np: a search of %g points, expected at most 9e15", points);
+
+    query q = {.m0 = (float)r->m0,
+               .h0 = (float)r->h0,
+               .t0 = (float)r->t0,
+               .idt = 1e6f / (float)g->dt,
+               .tau = tau,
+               .ns = g->ns,
+               .ntraces = (int)g->ntraces};
+    for (int k = 0; k < 5; k++) {
+        q.p0[k] = (float)r->p0[k];
+        q.p1[k] = (float)r->p1[k];
+        q.np[k] = r->np[k];
+    }
+    memcpy(q.group, r->group, sizeof q.group);
+    return q;
+}

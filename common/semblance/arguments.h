@@ -1,0 +1,35 @@
+/* arguments.h - the command line of everything that searches: the programs of each step
+ * and the checker in verify/.
+ */
+#ifndef ARGUMENTS_H
+#define ARGUMENTS_H
+
+#include "semblance.h"
+
+/* A query in double, as typed; query_of makes the float one. */
+typedef struct {
+    double m0, h0, t0, tau; /* metres, metres, seconds, seconds */
+    double p0[5], p1[5];
+    int np[5];
+    int group[3];
+    const char *in; /* SU file */
+    su_order order;
+} request;
+
+/* Parses either the paper's 20 words (M0 H0 T0 TAU, five times P0 P1 N, FILE), after
+ * which key=value may follow, or key=value alone. extra is a table of further keys,
+ * ending in {0}. Errors, help and a bare call end the program. */
+request request_parse(int argc, char **argv, arg *extra, const char *about);
+
+/* Reads the traces; fail() with what is wrong with them. */
+su_gather request_gather(const request *r);
+
+/* The query of r on the traces of g: fail() where t0 or tau do not fit the traces or
+ * the product of np overflows. */
+query query_of(const request *r, const su_gather *g);
+
+/* The window's half width in samples. The thousandth of a sample makes up for 0.005 not
+ * being a binary fraction. */
+int tau_samples(const request *r, const su_gather *g);
+
+#endif

@@ -1,0 +1,26 @@
+# What the tree must know about this program. Both make and Python read it: one
+# "key = value" a line; {data} stands for the folder of the generated data.
+title   = seismic data regularization by semblance search
+sources = main.c arguments.c pick.c
+shared  = su/su.c
+recipes = paper awkward scaled big edges outside empty small
+suffix  = su
+
+# make run: the paper's three parameter sets on data of the paper's shape.
+set.1 = in={data}/paper.su set=1
+set.2 = in={data}/paper.su set=2
+set.3 = in={data}/paper.su set=3
+
+# make verify: small and awkward: np all different, ns prime, every kind of window.
+case.awkward = in={data}/awkward.su m0=4120 h0=-480 t0=1.5 tau=0.008 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=0,4e-7,4 e=0,3e-7,3
+case.scaled  = in={data}/scaled.su m0=4120.3 h0=-480.7 t0=0.9 tau=0.02 a=-0.00022,0.00006,7 b=0.00018,0.00042,6 c=3e-7,8e-7,5 d=1e-7,5e-7,4 e=-2e-7,1e-7,3
+case.big     = in={data}/big.su m0=4120 h0=-480 t0=1.1 tau=0 a=0.00008,0.00036,7 b=-0.00002,0.00022,6 c=5e-7,1e-6,5 d=-1e-7,3e-7,4 e=1e-7,4e-7,3
+case.first   = in={data}/edges.su m0=4120 h0=-480 t0=0.01 tau=0.008 a=-0.00012,0.00016,7 b=-0.00012,0.00012,6 c=3e-7,8e-7,5 d=1.5e-7,3.5e-7,4 e=-1e-7,2e-7,3
+case.last    = in={data}/edges.su m0=4120 h0=-480 t0=0.7852 tau=0.008 a=-0.00012,0.00016,7 b=-0.00012,0.00012,6 c=3e-7,8e-7,5 d=1.5e-7,3.5e-7,4 e=-1e-7,2e-7,3
+case.outside = in={data}/outside.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.00002,0.00026,7 b=-0.00022,0.00002,6 c=4e-7,9e-7,5 d=2e-7,6e-7,4 e=0,3e-7,3
+case.empty   = in={data}/empty.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.0003,0.0004,7 b=-0.0003,0.0003,6 c=3e-7,8e-7,5 d=0,4e-7,4 e=-1e-7,2e-7,3
+case.small   = in={data}/small.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=1e-7,5e-7,4 e=0,3e-7,3
+case.wide    = in={data}/small.su m0=4120 h0=-480 t0=0.6 tau=0.04 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=1e-7,5e-7,4 e=0,3e-7,3
+
+# make san: the smallest that still reaches every line.
+tiny = in={data}/small.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.00002,0.00026,3 b=-0.00032,-0.00008,2 c=4e-7,9e-7,2 d=1e-7,5e-7,2 e=0,3e-7,2

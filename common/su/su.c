@@ -1,0 +1,329 @@
+/* su.c - reads, checks and writes SU traces; su.h is the contract.
+ *
+ * The whole file is taken into memory and every byte of it is accounted for before a
+ * sample is believed. Whatever the machine, ns and dt are put together from single
+ * bytes; fields are reversed in place only where file and machine differ in order.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "su.h"
+#include "run.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static_assert(sizeof(su_header) == SU_HEADER_BYTES, "the header is 240 bytes");
+static_assert(offsetof(su_header, offset) == 36, "SEG-Y byte 37");
+static_assert(offsetof(su_header, scalco) == 70, "SEG-Y byte 71");
+static_assert(offsetof(su_header, sx) == 72, "SEG-Y byte 73");
+static_assert(offsetof(su_header, ns) == 114, "SEG-Y byte 115");
+static_assert(offsetof(su_header, dt) == 116, "SEG-Y byte 117");
+static_assert(offsetof(su_header, d1) == 180, "SU byte 181");
+static_assert(offsetof(su_header, mark) == 208, "SU byte 209");
+static_assert(sizeof(float) == 4, "samples are float32");
+
+/* The header as runs of fields of one width, in file order. */
+static const struct {
+    int width, count;
+} runs[] = {{4, 7}, {2, 4}, {4, 8}, {2, 2}, {4, 4}, {2, 46}, {4, 7}, {2, 16}};
+
+static const char *order_name(int big)
+{
+    return big ? "big-endian" : "little-endian";
+}
+
+static int machine_is_big(void)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return first == 0;
+}
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static int
+refuse(char why[SU_WHY], const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(why, SU_WHY, format, list);
+    va_end(list);
+    return -1;
+}
+
+static void reverse_fields(unsigned char *p, int width, size_t count)
+{
+    for (size_t i = 0; i < count; i++, p += width)
+        for (int low = 0, high = width - 1; low < high; low++, high--) {
+            unsigned char byte = p[low];
+            p[low] = p[high];
+            p[high] = byte;
+        }
+}
+
+static void reverse_header(su_header *header)
+{
+    unsigned char *p = (unsigned char *)header;
+    for (size_t r = 0; r < sizeof runs / sizeof runs[0]; r++) {
+        reverse_fields(p, runs[r].width, (size_t)runs[r].count);
+        p += runs[r].width * runs[r].count;
+    }
+}
+
+static int field16(const unsigned char *p, int big)
+{
+    return big ? p[0] << 8 | p[1] : p[1] << 8 | p[0];
+}
+
+static int field_ns(const unsigned char *trace, int big)
+{
+    return field16(trace + offsetof(su_header, ns), big);
+}
+
+static int field_dt(const unsigned char *trace, int big)
+{
+    return field16(trace + offsetof(su_header, dt), big);
+}
+
+static size_t trace_bytes(int ns)
+{
+    return SU_HEADER_BYTES + sizeof(float) * (size_t)ns;
+}
+
+/* How many traces from the first on have a whole header that repeats its ns and dt, in
+ * this order: 0 where ns or dt is 0, SIZE_MAX where they lead to the very end. */
+static size_t agreeing(const unsigned char *bytes, size_t size, int big)
+{
+    if (size < SU_HEADER_BYTES) return 0;
+    int ns = field_ns(bytes, big), dt = field_dt(bytes, big);
+    if (ns == 0 || dt == 0) return 0;
+
+    size_t n = 0, row = trace_bytes(ns);
+    while (size >= SU_HEADER_BYTES) {
+        if (field_ns(bytes, big) != ns || field_dt(bytes, big) != dt) return n;
+        n++;
+        if (size <= row) return size == row ? SIZE_MAX : n;
+        bytes += row;
+        size -= row;
+    }
+    return n;
+}
+
+static int detect(const unsigned char *bytes, size_t size)
+{
+    size_t little = agreeing(bytes, size, 0), big = agreeing(bytes, size, 1);
+    return little == big ? machine_is_big() : big > little;
+}
+
+/* Index of the first sample that is not finite, ns if there is none. The bits are
+ * looked at because -ffast-math lets the compiler assume that isfinite() is true. */
+static int first_not_finite(const float *data, int ns)
+{
+    for (int i = 0; i < ns; i++) {
+        uint32_t bits;
+        memcpy(&bits, &data[i], sizeof bits);
+        if ((bits & 0x7f800000u) == 0x7f800000u) return i;
+    }
+    return ns;
+}
+
+/* What a trace must be, when it was read and before it is written. */
+static int check_trace(const su_trace *t, size_t number, int ns, int dt,
+                       char why[SU_WHY])
+{
+    if (t->header.ns != ns)
+        return refuse(why, "trace %zu: ns is %d, it should be %d as in trace 1", number,
+                      t->header.ns, ns);
+    if (t->header.dt != dt)
+        return refuse(why, "trace %zu: dt is %d, it should be %d as in trace 1", number,
+                      t->header.dt, dt);
+    int bad = first_not_finite(t->data, ns);
+    if (bad < ns)
+        return refuse(why, "trace %zu: sample %d of %d is not a finite number", number,
+                      bad + 1, ns);
+    return 0;
+}
+
+/* Every header is looked at where it lies, so that nothing is allocated for a file
+ * whose traces do not fill it. */
+static int check_layout(const unsigned char *bytes, size_t size, int big,
+                        char why[SU_WHY])
+{
+    if (size == 0) return refuse(why, "empty: not one trace");
+    if (size < SU_HEADER_BYTES)
+        return refuse(why,
+                      "trace 1 stops after %zu bytes of its %d-byte header: the file "
+                      "is truncated",
+                      size, SU_HEADER_BYTES);
+
+    int ns = field_ns(bytes, big), dt = field_dt(bytes, big);
+    if (ns == 0)
+        return refuse(why, "trace 1: ns is 0 (%s), it should be 1 .. 65535",
+                      order_name(big));
+    if (dt == 0)
+        return refuse(why, "trace 1: dt is 0 (%s), it should be 1 .. 65535 us",
+                      order_name(big));
+
+    size_t row = trace_bytes(ns);
+    for (size_t number = 1; size > 0; number++) {
+        if (size >= SU_HEADER_BYTES) {
+            int ns_here = field_ns(bytes, big), dt_here = field_dt(bytes, big);
+            if (ns_here != ns)
+                return refuse(why,
+                              "trace %zu: ns is %d, it should be %d as in trace 1 (%s)",
+                              number, ns_here, ns, order_name(big));
+            if (dt_here != dt)
+                return refuse(why,
+                              "trace %zu: dt is %d, it should be %d as in trace 1 (%s)",
+                              number, dt_here, dt, order_name(big));
+        }
+        if (size < row)
+            return refuse(why,
+                          "trace %zu stops after %zu of %zu bytes: the file is "
+                          "truncated (%s)",
+                          number, size, row, order_name(big));
+        bytes += row;
+        size -= row;
+    }
+    return 0;
+}
+
+int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather *g,
+             char why[SU_WHY])
+{
+    *g = (su_gather){0};
+    int big = order == SU_DETECT ? detect(bytes, size) : order == SU_BIG;
+    if (check_layout(bytes, size, big, why) != 0) return -1;
+
+    int ns = field_ns(bytes, big), dt = field_dt(bytes, big);
+    size_t row = trace_bytes(ns), ntraces = size / row;
+    su_gather read = su_alloc(ntraces, ns, dt);
+    if (read.trace == NULL)
+        return refuse(why, "not enough memory for %zu traces of %d samples", ntraces,
+                      ns);
+    read.big_endian = big;
+
+    for (size_t i = 0; i < ntraces; i++) {
+        su_trace *t = &read.trace[i];
+        memcpy(&t->header, bytes + i * row, SU_HEADER_BYTES);
+        memcpy(t->data, bytes + i * row + SU_HEADER_BYTES, row - SU_HEADER_BYTES);
+        if (big != machine_is_big()) {
+            reverse_header(&t->header);
+            reverse_fields((unsigned char *)t->data, sizeof(float), (size_t)ns);
+        }
+        if (check_trace(t, i + 1, ns, dt, why) != 0) {
+            su_free(&read);
+            return -1;
+        }
+    }
+    *g = read;
+    return 0;
+}
+
+/* Only a regular file has a size to check the traces against; opening a FIFO would wait
+ * for a writer. */
+int su_read(const char *path, su_order order, su_gather *g, char why[SU_WHY])
+{
+    *g = (su_gather){0};
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return refuse(why, "cannot be read: %s", strerror(errno));
+    if (S_ISDIR(about.st_mode)) return refuse(why, "is a directory, not an SU file");
+    if (!S_ISREG(about.st_mode)) return refuse(why, "is not a regular file");
+    if (about.st_size == 0) return refuse(why, "empty: not one trace");
+    if ((uintmax_t)about.st_size > SIZE_MAX) return refuse(why, "too large to hold");
+
+    size_t size = (size_t)about.st_size;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return refuse(why, "cannot be read: %s", strerror(errno));
+    unsigned char *bytes = malloc(size);
+    int status;
+    if (bytes == NULL)
+        status = refuse(why, "not enough memory for its %zu bytes", size);
+    else if (fread(bytes, 1, size, file) != size || getc(file) != EOF || ferror(file))
+        status = refuse(why, "cannot be read: its %zu bytes changed or failed", size);
+    else
+        status = su_parse(bytes, size, order, g, why);
+    free(bytes);
+    fclose(file);
+    return status;
+}
+
+/* row is room for one trace as it lies in the file. 0, or -1 with errno set. */
+static int write_traces(FILE *file, int big, const su_gather *g, unsigned char *row)
+{
+    size_t size = trace_bytes(g->ns);
+    for (size_t i = 0; i < g->ntraces; i++) {
+        su_header header = g->trace[i].header;
+        if (big != machine_is_big()) reverse_header(&header);
+        memcpy(row, &header, SU_HEADER_BYTES);
+        memcpy(row + SU_HEADER_BYTES, g->trace[i].data, size - SU_HEADER_BYTES);
+        if (big != machine_is_big())
+            reverse_fields(row + SU_HEADER_BYTES, sizeof(float), (size_t)g->ns);
+        if (fwrite(row, 1, size, file) != size) return -1;
+    }
+    return 0;
+}
+
+int su_write(const char *path, su_order order, const su_gather *g, char why[SU_WHY])
+{
+    if (g->ntraces == 0) return refuse(why, "empty: not one trace");
+    if (g->ns < 1 || g->ns > 65535 || g->dt < 1 || g->dt > 65535)
+        return refuse(why, "ns %d and dt %d should both be 1 .. 65535", g->ns, g->dt);
+    for (size_t i = 0; i < g->ntraces; i++)
+        if (check_trace(&g->trace[i], i + 1, g->ns, g->dt, why) != 0) return -1;
+
+    unsigned char *row = malloc(trace_bytes(g->ns));
+    if (row == NULL) return refuse(why, "not enough memory to write it");
+    int big = order == SU_DETECT ? machine_is_big() : order == SU_BIG;
+    int status = 0;
+    FILE *file = result_open(path);
+    if (file == NULL) {
+        status = refuse(why, "cannot be written: %s", strerror(errno));
+    } else if (write_traces(file, big, g, row) != 0) {
+        status = refuse(why, "cannot be written: %s", strerror(errno));
+        result_drop(file);
+    } else if (result_close(file) != 0) {
+        status = refuse(why, "cannot be written: %s", strerror(errno));
+    }
+    free(row);
+    return status;
+}
+
+su_gather su_alloc(size_t ntraces, int ns, int dt)
+{
+    su_gather g = {0};
+    if (ntraces == 0 || ns < 1 || ns > 65535 || dt < 1 || dt > 65535) return g;
+    if (ntraces > SIZE_MAX / (size_t)ns) return g;
+
+    g.trace = calloc(ntraces, sizeof(su_trace));
+    g.samples = calloc(ntraces * (size_t)ns, sizeof(float));
+    if (g.trace == NULL || g.samples == NULL) {
+        su_free(&g);
+        return g;
+    }
+    g.ntraces = ntraces;
+    g.ns = ns;
+    g.dt = dt;
+    g.big_endian = machine_is_big();
+    for (size_t i = 0; i < ntraces; i++) {
+        g.trace[i].data = g.samples + i * (size_t)ns;
+        g.trace[i].header.ns = (uint16_t)ns;
+        g.trace[i].header.dt = (uint16_t)dt;
+    }
+    return g;
+}
+
+void su_free(su_gather *g)
+{
+    free(g->trace);
+    free(g->samples);
+    *g = (su_gather){0};
+}

@@ -1,0 +1,37 @@
+# config.mk - what you may set, here or on the command line (make OPT=-O2 ...).
+
+CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+
+# One set of flags for all CPU code: the one under which 00_sequential is fastest; the
+# README says what else was tried. x86-64-v3 is AVX2 and FMA, any x86 made since 2015;
+# elsewhere the compiler's default is taken.
+OPT     ?= -O3
+ARCH    ?= $(shell $(CC) -march=x86-64-v3 -E -x c /dev/null >/dev/null 2>&1 && \
+             grep -qsw avx2 /proc/cpuinfo && echo -march=x86-64-v3)
+EXTRA   ?=
+BUILD   ?= build
+
+# The GPU to compile for: the one in this machine, or the oldest that is supported, whose
+# PTX newer ones translate when the program starts.
+NVCC    ?= $(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc))
+CUDA_ARCH ?= $(if $(shell nvidia-smi -L 2>/dev/null),native,sm_75)
+
+PYTHON  ?= $(firstword $(wildcard /usr/bin/python3) python3)
+
+# ------------------------------------------------------------------------------------
+# Detected: nothing to set below this line.
+
+CFLAGS   = -std=c11 $(OPT) $(ARCH) -fno-math-errno -g -Wall -Wextra -Werror $(EXTRA)
+NVFLAGS  = -O3 -arch=$(CUDA_ARCH) --Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror
+
+has_opencl := $(shell echo 'int main(void) { return clGetPlatformIDs(0, 0, 0); }' | \
+                $(CC) -DCL_TARGET_OPENCL_VERSION=120 -include CL/cl.h -x c - -lOpenCL \
+                -o /dev/null 2>/dev/null && echo yes)
+has_cuda   := $(if $(NVCC),yes)
+has_gpu    := $(if $(shell nvidia-smi -L 2>/dev/null),yes)
+
+without_opencl = OpenCL headers or library not found: ocl back-ends are left out (Debian: ocl-icd-opencl-dev, pocl-opencl-icd)
+without_cuda   = nvcc not found: cuda back-ends are left out, cuda-cpu checks their code (CUDA Toolkit)

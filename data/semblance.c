@@ -1,0 +1,209 @@
+/* semblance.c - makes the SU files that the semblance search is run and checked on.
+ *
+ * Each recipe is a line of the table below: a 2-D line of traces around an output point
+ * (m0, h0), the events in it, and noise. An event is a Ricker wavelet whose peak lies
+ * at the traveltime that the search itself assumes, so what the search should find is
+ * known; it is printed, one event a line: t0 A B C D E amplitude. The noise is a hash
+ * of trace and sample, the same on every machine and in whatever order it is made.
+ * Left out: amplitude decay, wavelet stretch, anything a real survey would add.
+ */
+#include "run.h"
+#include "su.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* t^2 = (t0 + a dm + b dh)^2 + c dh^2 + d dm^2 + e dh dm, dm and dh from (m0, h0) */
+typedef struct {
+    double t0;      /* s */
+    double a, b;    /* s/m */
+    double c, d, e; /* s^2/m^2 */
+    double amplitude;
+} event;
+
+/* Traces lie on every second point of a grid of spacing metres, as sources and
+ * receivers at equal distances give: midpoint m0 + i spacing, half-offset h0 + j
+ * spacing, i + j even; i rises, and for each i j falls, until there are enough. */
+typedef struct {
+    const char *name;
+    int ntraces, ns, dt; /* dt in microseconds */
+    su_order order;
+    int16_t scalco;
+    double m0, h0, spacing; /* m */
+    int i[2], j[2];         /* the grid from .. to, ends included */
+    double far;             /* m: moves the midpoint of the last trace */
+    double frequency;       /* Hz, where the wavelet's spectrum peaks */
+    double noise;           /* noise is uniform in -noise .. noise */
+    event events[3];        /* amplitude 0 ends the list */
+} recipe;
+
+// clang-format off
+static const recipe recipes[] = {
+    /* The shape and the geometry of the paper's file. */
+    {.name = "paper", .ntraces = 116, .ns = 2502, .dt = 2000,
+     .order = SU_LITTLE, .scalco = 1,
+     .m0 = 4120, .h0 = -480, .spacing = 20, .i = {-10, 10}, .j = {-6, 4},
+     .frequency = 25, .noise = 0.005,
+     .events = {{1.124, 0, -0.00043, 8.8e-7, 0, 0, 1},
+                {1.94, 0.00011516, -0.000194, 7.4e-7, 7.0e-10, 5.61e-8, 0.5},
+                {2.255, -0.000147, -0.000139, 4.896e-7, 3.552e-7, -1.0e-7, 0.25}}},
+
+    /* Two primes for sizes, and scalco 0, which means 1. */
+    {.name = "awkward", .ntraces = 37, .ns = 1009, .dt = 4000,
+     .order = SU_LITTLE, .scalco = 0,
+     .m0 = 4120, .h0 = -480, .spacing = 50, .i = {-4, 4}, .j = {-4, 4},
+     .frequency = 20, .noise = 0.01,
+     .events = {{1.5, 0.0001, -0.0002, 6e-7, 2e-7, 1e-7, 1}}},
+
+    /* Coordinates are stored in decimetres. */
+    {.name = "scaled", .ntraces = 61, .ns = 751, .dt = 2000,
+     .order = SU_LITTLE, .scalco = -10,
+     .m0 = 4120.3, .h0 = -480.7, .spacing = 62.5, .i = {-5, 5}, .j = {-5, 5},
+     .frequency = 20, .noise = 0.01,
+     .events = {{0.9, -0.0001, 0.0003, 5e-7, 3e-7, -1e-7, 1}}},
+
+    {.name = "big", .ntraces = 41, .ns = 501, .dt = 4000,
+     .order = SU_BIG, .scalco = 1,
+     .m0 = 4120, .h0 = -480, .spacing = 50, .i = {-4, 4}, .j = {-4, 4},
+     .frequency = 20, .noise = 0.01,
+     .events = {{1.1, 0.0002, 0.0001, 7e-7, 1e-7, 2e-7, 1}}},
+
+    /* With a window of 5 samples the first event takes the record's first sample, and
+     * the second, on the farthest traces, its last. */
+    {.name = "edges", .ntraces = 41, .ns = 201, .dt = 4000,
+     .order = SU_LITTLE, .scalco = 1,
+     .m0 = 4120, .h0 = -480, .spacing = 25, .i = {-4, 4}, .j = {-4, 4},
+     .frequency = 20, .noise = 0.01,
+     .events = {{0.01, 0, 0, 5e-7, 2.5e-7, 0, 1},
+                {0.7852, 0, 0, 5e-7, 2.5e-7, 0, 1}}},
+
+    /* On the last trace the event comes after the record's end. */
+    {.name = "outside", .ntraces = 25, .ns = 301, .dt = 4000,
+     .order = SU_LITTLE, .scalco = 1,
+     .m0 = 4120, .h0 = -480, .spacing = 50, .i = {-3, 3}, .j = {-3, 3}, .far = 3000,
+     .frequency = 20, .noise = 0.01,
+     .events = {{0.6, 0.0001, -0.0001, 6e-7, 4e-7, 1e-7, 1}}},
+
+    {.name = "empty", .ntraces = 25, .ns = 301, .dt = 4000,
+     .order = SU_LITTLE, .scalco = 1,
+     .m0 = 4120, .h0 = -480, .spacing = 50, .i = {-3, 3}, .j = {-3, 3},
+     .noise = 1},
+
+    /* For tools that make a program a thousand times slower. */
+    {.name = "small", .ntraces = 12, .ns = 301, .dt = 4000,
+     .order = SU_LITTLE, .scalco = 1,
+     .m0 = 4120, .h0 = -480, .spacing = 100, .i = {-2, 2}, .j = {-2, 2},
+     .frequency = 20, .noise = 0.01,
+     .events = {{0.6, 0.0001, -0.0002, 6e-7, 3e-7, 1e-7, 1}}},
+};
+// clang-format on
+
+enum { RECIPES = sizeof recipes / sizeof recipes[0], EVENTS = 3 };
+
+static const recipe *find_recipe(const char *name)
+{
+    char names[200] = "";
+    for (int r = 0; r < RECIPES; r++) {
+        if (strcmp(recipes[r].name, name) == 0) return &recipes[r];
+        strcat(strcat(names, " "), recipes[r].name);
+    }
+    fail("recipe=%s: not one of%s", name, names);
+}
+
+/* Traveltime in seconds; NaN where the event does not reach the trace. */
+static double traveltime(const event *v, double dm, double dh)
+{
+    double linear = v->t0 + v->a * dm + v->b * dh;
+    return sqrt(linear * linear + v->c * dh * dh + v->d * dm * dm + v->e * dh * dm);
+}
+
+/* 1 at t = 0; t in seconds. */
+static double ricker(double frequency, double t)
+{
+    const double pi = 3.14159265358979323846;
+    double x = pi * frequency * t;
+    return (1 - 2 * x * x) * exp(-x * x);
+}
+
+/* Uniform in -1 .. 1: the finalizer of splitmix64 on a key that no other sample has. */
+static double noise(size_t trace, int sample)
+{
+    uint64_t z = 0x9e3779b97f4a7c15u * (65536 * (uint64_t)trace + (uint64_t)sample + 1);
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    return ldexp((double)(z >> 11), -52) - 1;
+}
+
+static void fill_trace(const recipe *r, size_t number, double dm, double dh,
+                       su_trace *t)
+{
+    double unit = r->scalco < 0 ? -1.0 / r->scalco : r->scalco > 0 ? r->scalco : 1;
+    double m = r->m0 + dm, h = r->h0 + dh;
+    su_header *header = &t->header;
+    header->tracl = header->tracr = (int32_t)number + 1;
+    header->trid = 1; /* seismic data */
+    header->scalco = r->scalco;
+    header->sy = (int32_t)lround((m - h) / unit);
+    header->gy = (int32_t)lround((m + h) / unit);
+    header->counit = 1; /* metres */
+    header->offset = (int32_t)lround(2 * h);
+
+    for (int j = 0; j < r->ns; j++) {
+        double value = r->noise * noise(number, j);
+        for (int v = 0; v < EVENTS && r->events[v].amplitude != 0; v++) {
+            double after = 1e-6 * r->dt * j - traveltime(&r->events[v], dm, dh);
+            if (!isnan(after))
+                value += r->events[v].amplitude * ricker(r->frequency, after);
+        }
+        t->data[j] = (float)value;
+    }
+}
+
+static void fill_gather(const recipe *r, su_gather *g)
+{
+    size_t n = 0;
+    for (int i = r->i[0]; i <= r->i[1]; i++)
+        for (int j = r->j[1]; j >= r->j[0] && n < g->ntraces; j--)
+            if ((i + j) % 2 == 0) {
+                double far = n + 1 == g->ntraces ? r->far : 0;
+                fill_trace(r, n, i * r->spacing + far, j * r->spacing, &g->trace[n]);
+                n++;
+            }
+    if (n < g->ntraces) fail("recipe=%s: its grid has only %zu points", r->name, n);
+}
+
+int main(int argc, char **argv)
+{
+    run_name = "semblance-data";
+    const char *name = NULL, *out = NULL;
+    arg table[] = {{"recipe", ARG_TEXT, &name, 0, 0,
+                    "paper, awkward, scaled, big, edges, outside, empty or small",
+                    false},
+                   {"out", ARG_TEXT, &out, 0, 0, "SU file to write", false},
+                   {0}};
+    args_parse(
+        argc, argv, table,
+        "makes an SU file with known events for the semblance search and prints\n"
+        "them, one a line: t0 A B C D E amplitude");
+    if (name == NULL) fail("recipe= is missing");
+    if (out == NULL) fail("out= is missing");
+
+    const recipe *r = find_recipe(name);
+    char why[SU_WHY];
+    su_gather g = su_alloc((size_t)r->ntraces, r->ns, r->dt);
+    if (g.trace == NULL) fail("not enough memory");
+    fill_gather(r, &g);
+    if (su_write(out, r->order, &g, why) != 0) fail("out=%s: %s", out, why);
+    su_free(&g);
+
+    for (int v = 0; v < EVENTS && r->events[v].amplitude != 0; v++) {
+        const event *e = &r->events[v];
+        printf("%.9g %.9g %.9g %.9g %.9g %.9g %.9g\n", e->t0, e->a, e->b, e->c, e->d,
+               e->e, e->amplitude);
+    }
+    if (fflush(stdout) != 0) fail("standard output cannot be written");
+    return 0;
+}

@@ -1,0 +1,28 @@
+/* cpu.c - the search, the values of A shared among threads: each keeps its own best. */
+#include <stdlib.h>
+
+#include "host.h"
+
+int search(const su_gather *g, const query *q, best *found, run_times *t)
+{
+    double start = seconds();
+
+    trace *traces = prepare(g, q);
+    size_t parts = (size_t)q->np[0] * q->np[1];
+    point *part = allocate(parts, sizeof *part, "the best of each (A, B)");
+
+    double ready = seconds();
+
+#pragma omp parallel for schedule(dynamic)
+    for (int ia = 0; ia < q->np[0]; ia++)
+        search_a(ia, traces, g->samples, q, &part[(size_t)ia * q->np[1]]);
+
+    pick_best(q, part, 1, found);
+
+    double end = seconds();
+    t->init = ready - start;
+    t->run = t->kernel = end - ready;
+    free(traces);
+    free(part);
+    return 0;
+}

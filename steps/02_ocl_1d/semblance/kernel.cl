@@ -1,0 +1,11 @@
+/* kernel.cl - the device side: one work-item per value of A. */
+#include "body.h"
+
+/* The range is rounded up to whole work-groups: what lies beyond np does nothing. */
+__kernel void search(GLOBAL const query *q, GLOBAL const trace *traces,
+                     GLOBAL const float *samples, GLOBAL point *part)
+{
+    int ia = get_global_id(0);
+
+    if (ia < q->np[0]) search_a(ia, traces, samples, q, part + (size_t)ia * q->np[1]);
+}

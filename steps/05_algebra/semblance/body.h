@@ -1,0 +1,98 @@
+/* body.h - what one point of the search costs.
+ *
+ * For one (A, B, C, D, E) every trace is visited: the moveout says when the reflection
+ * should arrive in it, and a window of 2 tau + 1 samples is taken around that time.
+ * Where the windows agree from trace to trace the semblance is near 1, where they do
+ * not, near 0.
+ */
+#include "portable.h"
+#include "query.h"
+
+/* What the search needs of a trace: how far it lies from the output point, in metres
+ * times samples a second, so that the moveout comes out in samples. Samples lie apart,
+ * [ntraces][ns], since a device cannot follow a pointer of the host. */
+typedef struct {
+    float dm, dh;
+} trace;
+
+/* Value i of parameter k: 0 is A, 4 is E. */
+FN float value(GLOBAL const query *q, int k, int i)
+{
+    return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
+}
+
+/* Where the part (ia, ib, ic) of the search lies in part[np[0]][np[1]][np[2]]. */
+FN size_t part_of(GLOBAL const query *q, int ia, int ib, int ic)
+{
+    return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
+}
+
+/* The best of all (D, E) for one (A, B, C), by one thread or work-item. */
+FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
+                    GLOBAL const float *samples, GLOBAL const query *q)
+{
+    int tau = q->tau;
+    int w = window_of(q);
+    float num[WINDOW_ROOM], den[WINDOW_ROOM];
+
+    float t0 = q->t0 * q->idt;
+    float a = value(q, 0, ia);
+    float b = value(q, 1, ib);
+    float c = value(q, 2, ic);
+    point top = {0, 0, 0, 0, 0, 0, -1};
+
+    for (int id = 0; id < q->np[3]; id++) {
+        float d = value(q, 3, id);
+        for (int ie = 0; ie < q->np[4]; ie++) {
+            float e = value(q, 4, ie);
+
+            for (int j = 0; j < w; j++) num[j] = den[j] = 0;
+            int used = 0, skipped = 0;
+
+            for (int i = 0; i < q->ntraces && skipped < 2; i++) {
+                float dm = traces[i].dm;
+                float dh = traces[i].dh;
+
+                /* Arrival in samples, or -1 where the moveout has none. */
+                float t = t0 + a * dm + b * dh;
+                float t2 = t * t + c * dh * dh + d * dm * dm + e * dh * dm;
+                float x = t2 < 0 ? -1 : sqrtf(t2);
+
+                /* Samples x - tau .. x + tau, and one more to interpolate the last. */
+                if (x >= tau && x < q->ns - tau - 1) {
+                    int it = (int)x;
+                    GLOBAL const float *y = samples + (size_t)i * q->ns + it - tau;
+                    float v2 = x - it;
+                    float v1 = 1 - v2;
+
+                    for (int j = 0; j < w; j++) {
+                        float v = y[j + 1] * v2 + y[j] * v1;
+                        num[j] += v;
+                        den[j] += v * v;
+                    }
+                    used++;
+                } else {
+                    skipped++;
+                }
+            }
+
+            /* The second trace whose window did not fit made the point 0. */
+            float sum = 0, sum_num = 0, sum_den = 0;
+            for (int j = 0; j < w; j++) {
+                sum += num[j];
+                sum_num += num[j] * num[j];
+                sum_den += den[j];
+            }
+            float stack = 0, s = 0;
+            if (skipped < 2 && sum_den != 0) {
+                stack = sum / (used * w);
+                s = sum_num / sum_den / used;
+            }
+
+            point here = {a, b, c, d, e, stack, s};
+            if (s > top.semblance) top = here;
+        }
+    }
+
+    return top;
+}

@@ -1,0 +1,1 @@
+backends = omp ocl cuda cuda-cpu

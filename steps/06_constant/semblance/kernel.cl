@@ -1,0 +1,14 @@
+/* kernel.cl - the device side: one work-item per (A, B, C). */
+#include "body.h"
+
+/* The range is rounded up to whole work-groups: what lies beyond np does nothing. */
+__kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
+                     GLOBAL const float *samples, GLOBAL point *part)
+{
+    int ia = get_global_id(0);
+    int ib = get_global_id(1);
+    int ic = get_global_id(2);
+
+    if (ia < q->np[0] && ib < q->np[1] && ic < q->np[2])
+        part[part_of(q, ia, ib, ic)] = search_abc(ia, ib, ic, traces, samples, q);
+}

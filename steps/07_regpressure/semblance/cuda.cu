@@ -1,0 +1,89 @@
+/* cuda.cu - the same search in CUDA C, both sides: one thread per (A, B, C).
+ *
+ * What OpenCL names context, queue, program and kernel is implicit here: the compiler
+ * has built the kernel, and the runtime makes the rest at its first call.
+ */
+#include <stdlib.h>
+
+#include "cuda_device.h"
+#include "host.h"
+
+/* Constant memory is 64 KiB in all, and its arrays get their size from the compiler. */
+#define TRACES_MAX 8000
+__constant__ query c_query;
+__constant__ trace c_traces[TRACES_MAX];
+
+__global__ void search_kernel(const float *samples, point *part)
+{
+    CUDA_SHARED(float, num); /* [threads of the block][2 tau + 1] */
+    const query *q = &c_query;
+    int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    int ia = blockIdx.x * blockDim.x + threadIdx.x;
+    int ib = blockIdx.y * blockDim.y + threadIdx.y;
+    int ic = blockIdx.z * blockDim.z + threadIdx.z;
+
+    if (ia < q->np[0] && ib < q->np[1] && ic < q->np[2])
+        part[part_of(q, ia, ib, ic)] =
+            search_abc(ia, ib, ic, c_traces, samples, q, num + thread * window_of(q));
+}
+
+int search(const su_gather *g, const query *q, best *found, run_times *t)
+{
+    double start = seconds();
+
+    trace *traces = prepare(g, q);
+    size_t parts = (size_t)q->np[0] * q->np[1] * q->np[2];
+    point *part = (point *)allocate(parts, sizeof *part, "the best of each (A, B, C)");
+
+    cuda_device();
+
+    size_t traces_size = g->ntraces * sizeof *traces;
+    if (g->ntraces > TRACES_MAX)
+        fail("%zu traces: constant memory holds %d", g->ntraces, TRACES_MAX);
+    size_t samples_size = g->ntraces * g->ns * sizeof(float);
+    size_t part_size = parts * sizeof *part;
+    float *d_samples;
+    point *d_part;
+    CUDA_CHECK(cudaMalloc((void **)&d_samples, samples_size));
+    CUDA_CHECK(cudaMalloc((void **)&d_part, part_size));
+    cudaEvent_t before, after;
+    CUDA_CHECK(cudaEventCreate(&before));
+    CUDA_CHECK(cudaEventCreate(&after));
+
+    size_t local[3], row = window_of(q) * sizeof(float);
+    unsigned groups[3];
+    for (int i = 0; i < 3; i++) local[i] = q->group[i] ? q->group[i] : 4;
+    fit_group(local, CUDA_SHARED_BYTES / row);
+    for (int i = 0; i < 3; i++)
+        groups[i] = (unsigned)((q->np[i] + local[i] - 1) / local[i]);
+    dim3 block = {(unsigned)local[0], (unsigned)local[1], (unsigned)local[2]};
+    dim3 grid = {groups[0], groups[1], groups[2]};
+    size_t shared = local[0] * local[1] * local[2] * row;
+
+    double ready = seconds();
+
+    CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
+    CUDA_CHECK(cudaMemcpyToSymbol(c_traces, traces, traces_size));
+    CUDA_CHECK(cudaMemcpy(d_samples, g->samples, samples_size, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemset(d_part, 0xff, part_size)); /* the poison */
+    CUDA_CHECK(cudaEventRecord(before, 0));
+    CUDA_LAUNCH(search_kernel, grid, block, shared, d_samples, d_part);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaEventRecord(after, 0));
+    CUDA_CHECK(cudaMemcpy(part, d_part, part_size, cudaMemcpyDeviceToHost));
+
+    pick_best(q, part, q->np[2], found);
+
+    double end = seconds();
+    t->init = ready - start;
+    t->run = end - ready;
+    t->kernel = cuda_seconds(before, after);
+
+    cudaEventDestroy(after);
+    cudaEventDestroy(before);
+    cudaFree(d_part);
+    cudaFree(d_samples);
+    free(part);
+    free(traces);
+    return 0;
+}

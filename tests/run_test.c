@@ -1,0 +1,670 @@
+/* run_test.c - common/run: error lines, arguments, result files.
+ *
+ * What ends in fail() runs in a child process, and the test looks at its exit status
+ * and at what it printed. Files go to a folder of their own, which must be empty in the
+ * end. Where Debian's python3 has NumPy, files go to it and back.
+ *
+ * Left out: the terminal side of progress().
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "../common/run/run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#undef fail /* cmocka has one too */
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- tools --------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/run_test.XXXXXX";
+
+static int folder_make(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int files_here(void)
+{
+    int count = 0;
+    DIR *d = opendir(".");
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) count += e->d_name[0] != '.';
+    closedir(d);
+    return count;
+}
+
+static int folder_remove(void **state)
+{
+    (void)state;
+    return files_here() == 0 && chdir("/") == 0 ? rmdir(folder) : -1;
+}
+
+typedef struct {
+    int status; /* of exit() */
+    char out[8192], err[8192];
+} outcome;
+
+static void slurp(const char *path, char text[8192])
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    text[fread(text, 1, 8191, f)] = 0;
+    fclose(f);
+    unlink(path);
+}
+
+/* Runs body(data) in a child; a body that returns counts as exit status 0. */
+static outcome in_child(void (*body)(const void *), const void *data)
+{
+    outcome o;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (!freopen("out", "w", stdout) || !freopen("err", "w", stderr)) _exit(99);
+        body(data);
+        exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    o.status = WEXITSTATUS(status);
+    slurp("out", o.out);
+    slurp("err", o.err);
+    return o;
+}
+
+static void assert_fails(void (*body)(const void *), const void *data, const char *line)
+{
+    outcome o = in_child(body, data);
+    assert_string_equal(o.err, line);
+    assert_string_equal(o.out, "");
+    assert_int_equal(o.status, 1);
+}
+
+static void write_bytes(const char *path, const void *bytes, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* ---- fail, seconds, progress --------------------------------------------------- */
+
+static void fails_with(const void *text)
+{
+    fail("%s", (const char *)text);
+}
+
+static void fail_is_one_line(void **state)
+{
+    (void)state;
+    assert_fails(fails_with, "plain", "t: plain\n");
+    assert_fails(fails_with, "a\nb\r\x1b[2J\x7f\tc", "t: a?b??[2J??c\n");
+    assert_fails(fails_with,
+                 "Gr\xc3\xb6\xc3\x9f"
+                 "e",
+                 "t: Gr\xc3\xb6\xc3\x9f"
+                 "e\n");
+
+    char big[20000];
+    memset(big, 'x', sizeof big);
+    big[sizeof big - 1] = 0;
+    outcome o = in_child(fails_with, big);
+    assert_int_equal(o.status, 1);
+    assert_ptr_equal(strchr(o.err, '\n'), o.err + strlen(o.err) - 1);
+
+    run_name = big;
+    o = in_child(fails_with, "end");
+    run_name = "t";
+    assert_non_null(strstr(o.err, "xend\n"));
+}
+
+static void fails_while_writing(const void *unused)
+{
+    (void)unused;
+    FILE *f = result_open("one"), *g = result_open("two");
+    if (!f || !g) _exit(98);
+    fputs("half", f);
+    fflush(f);
+    fail("stop");
+}
+
+static void fail_removes_what_is_open(void **state)
+{
+    (void)state;
+    assert_fails(fails_while_writing, NULL, "t: stop\n");
+    assert_int_equal(files_here(), 0);
+}
+
+static void shows_progress(const void *unused)
+{
+    (void)unused;
+    progress("work", 0, 10);
+    progress("work", 1, 1);
+}
+
+static void clock_and_progress(void **state)
+{
+    (void)state;
+    double before = seconds();
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    double passed = seconds() - before;
+    assert_true(passed >= 0.002 && passed < 10);
+    assert_string_equal(in_child(shows_progress, NULL).err, ""); /* not a terminal */
+}
+
+/* ---- numbers ------------------------------------------------------------------- */
+
+static void parses_t0(const void *text)
+{
+    printf("%.17g", parse_double("t0", text, 0, 1e6));
+}
+
+static void parses_n(const void *text)
+{
+    printf("%d", parse_int("n", text, -5, 70000));
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "nan", "-nan", "inf",   "-inf", "1e400", "",    " 1", "1 ",  "1,5", "0x",   "x",
+        "1e",  "-1",   "1e6.0", "1e7",  "--1",   "1 2", "1s", "NAN", "\n",  "1e-1x"};
+    static const char *const bad_int[] = {
+        "",   "1.0",  "1e3",         "nan", "70001", "-6", " 1",
+        "1 ", "0x10", "99999999999", "inf", "-",     "+",  "9999999999999999999999"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "t: t0=%s: expected a number from 0 to 1e6\n",
+                 *bad[i] == '\n' ? "?" : bad[i]);
+        assert_fails(parses_t0, bad[i], line);
+    }
+    for (size_t i = 0; i < sizeof bad_int / sizeof *bad_int; i++) {
+        char line[256];
+        snprintf(line, sizeof line,
+                 "t: n=%s: expected a whole number from -5 to 70000\n", bad_int[i]);
+        assert_fails(parses_n, bad_int[i], line);
+    }
+    assert_true(parse_double("x", "1e6", 0, 1e6) == 1e6);
+    assert_true(parse_double("x", "-0.5", -0.5, 0) == -0.5);
+    assert_true(parse_double("x", "0x1p-3", 0, 1) == 0.125);
+    assert_true(parse_double("x", ".25", -INFINITY, INFINITY) == 0.25);
+    assert_int_equal(parse_int("n", "-5", -5, 5), -5);
+    assert_int_equal(parse_int("n", "+5", -5, 5), 5);
+    assert_int_equal(parse_int("n", "010", 0, 10), 10);
+}
+
+/* ---- arguments ----------------------------------------------------------------- */
+
+static double tau;
+static int threads;
+static const char *in;
+
+static arg *table(void)
+{
+    static arg keys[4];
+    tau = 0.02;
+    threads = 4;
+    in = NULL;
+    keys[0] = (arg){"in", ARG_TEXT, &in, 0, 0, "traces, SU", true};
+    keys[1] = (arg){"tau", ARG_DOUBLE, &tau, 1e-4, 1e6, "window, s", true};
+    keys[2] = (arg){"threads", ARG_INT, &threads, 1, 1e12, "how many", true};
+    keys[3] = (arg){0};
+    return keys;
+}
+
+/* data: up to 8 arguments, NULL at the end */
+static arg *parses(const void *data)
+{
+    char *argv[10] = {"t"};
+    int argc = 1;
+    for (char *const *a = data; *a; a++) argv[argc++] = *a;
+    arg *keys = table();
+    args_parse(argc, argv, keys, "looks for things");
+    return keys;
+}
+
+static void parses_only(const void *data)
+{
+    parses(data);
+}
+
+#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void arguments_are_stored(void **state)
+{
+    (void)state;
+    arg *keys = parses(ARGS("threads=7", "in=a=b.su"));
+    assert_int_equal(threads, 7);
+    assert_string_equal(in, "a=b.su");
+    assert_true(tau == 0.02);
+    assert_true(keys[0].given && !keys[1].given && keys[2].given);
+
+    parses(ARGS("tau=1e6", "threads=2147483647"));
+    assert_true(tau == 1e6 && threads == 2147483647 && !in);
+}
+
+static void arguments_are_refused(void **state)
+{
+    (void)state;
+    assert_fails(
+        parses_only, ARGS("foo=1"),
+        "t: unknown key 'foo' (did you mean 'in'?); known keys: in tau threads\n");
+    assert_fails(
+        parses_only, ARGS("TUA=1"),
+        "t: unknown key 'TUA' (did you mean 'tau'?); known keys: in tau threads\n");
+    assert_fails(parses_only, ARGS("thread=1"),
+                 "t: unknown key 'thread' (did you mean 'threads'?); known keys: in "
+                 "tau threads\n");
+    assert_fails(
+        parses_only, ARGS("=1"),
+        "t: unknown key '' (did you mean 'in'?); known keys: in tau threads\n");
+    assert_fails(parses_only, ARGS("tau=1", "tau=1"), "t: tau is given twice\n");
+    assert_fails(parses_only, ARGS("tau"),
+                 "t: tau: expected key=value; `t help` lists the keys\n");
+    assert_fails(parses_only, ARGS(""),
+                 "t: : expected key=value; `t help` lists the keys\n");
+    assert_fails(parses_only, ARGS("in="), "t: in=: expected a text\n");
+    assert_fails(parses_only, ARGS("tau="),
+                 "t: tau=: expected a number from 0.0001 to 1e6\n");
+    assert_fails(parses_only, ARGS("threads=0"),
+                 "t: threads=0: expected a whole number from 1 to 2147483647\n");
+    char big[3000] = "";
+    memset(big, 'k', sizeof big - 3);
+    memcpy(big + sizeof big - 3, "=1", 3);
+    outcome o = in_child(parses_only, ARGS(big));
+    assert_int_equal(o.status, 1);
+    assert_non_null(strstr(o.err, "known keys: in tau threads\n"));
+}
+
+static void calls_bare(const void *unused)
+{
+    (void)unused;
+    args_parse(1, (char *[]){"t", NULL}, table(), "looks for things");
+}
+
+static void help(void **state)
+{
+    (void)state;
+    const char *text = "t - looks for things\n\n"
+                       "key=default:\n"
+                       "  in=        traces, SU\n"
+                       "  tau=0.02   window, s (from 0.0001 to 1e6)\n"
+                       "  threads=4  how many (from 1 to 1e12)\n";
+    outcome o = in_child(calls_bare, NULL);
+    assert_int_equal(o.status, 1);
+    assert_string_equal(o.out, text);
+    assert_string_equal(o.err, "");
+    const char *const words[] = {"help", "-h", "--help"};
+    for (int i = 0; i < 3; i++) {
+        o = in_child(parses_only, ARGS("tau=7", words[i]));
+        assert_int_equal(o.status, 0);
+        assert_string_equal(o.out, text);
+    }
+}
+
+/* ---- result files -------------------------------------------------------------- */
+
+static const npy_type all_types[] = {NPY_F4, NPY_F8, NPY_I4, NPY_U1};
+
+/* Every number of dimensions and every type, read back bit by bit. */
+static void npy_round_trip(void **state)
+{
+    (void)state;
+    unsigned char bytes[8 * 256];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 37 + i / 256);
+    for (int t = 0; t < 4; t++)
+        for (int dims = 0; dims <= 8; dims++) {
+            npy a = {all_types[t], dims, {1, 3, 2, 1, 4, 1, 2, 5}, bytes}, b;
+            npy_write("a.npy", &a);
+            struct stat s;
+            assert_int_equal(stat("a.npy", &s), 0);
+            size_t size = npy_count(&a) * npy_size(a.type);
+            assert_int_equal(((size_t)s.st_size - size) % 64, 0);
+
+            char why[NPY_WHY] = "";
+            assert_int_equal(npy_read("a.npy", &b, why), 0);
+            assert_int_equal(b.type, a.type);
+            assert_int_equal(b.dims, dims);
+            for (int i = 0; i < dims; i++) assert_int_equal(b.shape[i], a.shape[i]);
+            assert_memory_equal(b.data, bytes, size);
+            free(b.data);
+        }
+    unlink("a.npy");
+}
+
+static void result_names(void **state)
+{
+    (void)state;
+    unsigned char byte = 7;
+    npy a = {NPY_U1, 1, {1}, &byte};
+    struct stat s;
+
+    /* The permissions are those of any new file. */
+    mode_t mask = umask(027);
+    npy_write("a.npy", &a);
+    umask(mask);
+    assert_int_equal(stat("a.npy", &s), 0);
+    assert_int_equal(s.st_mode & 0777, 0640);
+
+    /* A link stays a link, and the file behind it is the one that changes. */
+    assert_int_equal(symlink("a.npy", "link.npy"), 0);
+    byte = 8;
+    npy_write("link.npy", &a);
+    assert_int_equal(lstat("link.npy", &s), 0);
+    assert_true(S_ISLNK(s.st_mode));
+    npy b;
+    char why[NPY_WHY];
+    assert_int_equal(npy_read("a.npy", &b, why), 0);
+    assert_int_equal(*(unsigned char *)b.data, 8);
+    free(b.data);
+
+    /* A device stays a device. */
+    npy_write("/dev/null", &a);
+    npy_writable("out", "/dev/null");
+    assert_int_equal(stat("/dev/null", &s), 0);
+    assert_true(S_ISCHR(s.st_mode));
+
+    /* npy_writable touches neither an old file nor the folder. */
+    npy_writable("out", "a.npy");
+    npy_writable("out", "new.npy");
+    assert_int_equal(stat("a.npy", &s), 0);
+    assert_int_equal(s.st_size, 129);
+    assert_int_equal(files_here(), 2);
+    unlink("link.npy");
+    unlink("a.npy");
+}
+
+static void tries(const void *path)
+{
+    npy_writable("out", path);
+}
+
+static void writes(const void *path)
+{
+    npy_write(path, &(npy){.type = NPY_U1, .dims = 0, .data = "x"});
+}
+
+static void writes_much(const void *path)
+{
+    static char zeros[100000];
+    npy_write(path, &(npy){NPY_U1, 1, {sizeof zeros}, zeros});
+}
+
+static void writes_9_dims(const void *path)
+{
+    npy_write(path, &(npy){.type = NPY_U1, .dims = 9, .data = "x"});
+}
+
+static void unwritable(void **state)
+{
+    (void)state;
+    assert_fails(tries, "no/a.npy",
+                 "t: out=no/a.npy: cannot be written: No such file or directory\n");
+    assert_fails(tries, "", "t: out=: cannot be written: No such file or directory\n");
+    assert_fails(tries, "/tmp", "t: out=/tmp: cannot be written: Is a directory\n");
+    assert_fails(tries, "/dev/null/a",
+                 "t: out=/dev/null/a: cannot be written: Not a directory\n");
+    assert_fails(writes, "no/a.npy",
+                 "t: no/a.npy: cannot be written: No such file or directory\n");
+    assert_fails(writes_9_dims, "a.npy",
+                 "t: a.npy: an array of 9 dimensions, expected 0 to 8\n");
+    char longest[300];
+    memset(longest, 'a', 299);
+    longest[299] = 0;
+    assert_non_null(strstr(in_child(tries, longest).err, "File name too long\n"));
+
+    /* A full disk, met by the last flush and by an earlier write. */
+    struct stat s;
+    if (stat("/dev/full", &s) == 0) {
+        const char *line = "t: /dev/full: cannot be written: No space left on device\n";
+        assert_fails(writes, "/dev/full", line);
+        assert_fails(writes_much, "/dev/full", line);
+    }
+    assert_int_equal(files_here(), 0);
+}
+
+/* ---- damaged .npy files -------------------------------------------------------- */
+
+/* A file is refused with a line, or every byte it promises is there to be read. */
+static bool accepted(const char *path)
+{
+    npy a;
+    char why[NPY_WHY] = "";
+    if (npy_read(path, &a, why) != 0) {
+        assert_true(*why && !strchr(why, '\n'));
+        assert_null(a.data);
+        return false;
+    }
+    unsigned sum = 0;
+    size_t size = npy_count(&a) * npy_size(a.type);
+    for (size_t i = 0; i < size; i++) sum += ((unsigned char *)a.data)[i];
+    free(a.data);
+    return sum != UINT32_MAX;
+}
+
+static size_t example(unsigned char bytes[512])
+{
+    float values[6] = {1, 2, 3, 4, 5, 6};
+    npy_write("a.npy", &(npy){NPY_F4, 2, {2, 3}, values});
+    FILE *f = fopen("a.npy", "rb");
+    assert_non_null(f);
+    size_t size = fread(bytes, 1, 512, f);
+    fclose(f);
+    return size;
+}
+
+static void npy_every_length(void **state)
+{
+    (void)state;
+    unsigned char bytes[512] = {0};
+    size_t size = example(bytes);
+    for (size_t length = 0; length < size + 2; length++) {
+        write_bytes("a.npy", bytes, length);
+        assert_int_equal(accepted("a.npy"), length == size);
+    }
+    unlink("a.npy");
+}
+
+static void npy_every_byte(void **state)
+{
+    (void)state;
+    unsigned char bytes[512];
+    size_t size = example(bytes), data = 6 * sizeof(float);
+    int taken = 0;
+    for (size_t i = 0; i < size - data; i++)
+        for (int bit = 0; bit < 9; bit++) {
+            unsigned char old = bytes[i];
+            bytes[i] = bit < 8 ? old ^ (unsigned char)(1 << bit) : 0;
+            write_bytes("a.npy", bytes, size);
+            taken += accepted("a.npy");
+            bytes[i] = old;
+        }
+    /* Only a type of the same size (<f4, <i4) or another kind of space can pass. */
+    assert_true(taken < 60);
+    unlink("a.npy");
+}
+
+/* The version and header given, then data zero bytes; why it is refused, or "". */
+static void assert_header(int version, const char *header, size_t data,
+                          const char *expected)
+{
+    unsigned char bytes[1024] = {0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version};
+    size_t n = strlen(header), at = version == 2 ? 12 : 10;
+    bytes[8] = (unsigned char)n;
+    bytes[9] = (unsigned char)(n >> 8);
+    memcpy(bytes + at, header, n);
+    write_bytes("a.npy", bytes, at + n + data);
+
+    npy a;
+    char why[NPY_WHY] = "";
+    int status = npy_read("a.npy", &a, why);
+    assert_string_equal(why, expected);
+    assert_int_equal(status, *expected ? -1 : 0);
+    free(a.data);
+}
+
+#define HEADER(type, order, shape)                                                     \
+    "{'descr': '" type "', 'fortran_order': " order ", 'shape': " shape ", }\n"
+
+static void npy_headers(void **state)
+{
+    (void)state;
+    const char *type = "its type is '%s', expected one of <f4 <f8 <i4 |u1";
+    const char *shape = "its shape is not a tuple of 0 to 8 sizes";
+    const char *much = "its shape has more elements than memory can hold";
+    char why[NPY_WHY];
+
+    assert_header(1, HEADER("<f4", "False", "(2, 3)"), 24, "");
+    assert_header(2, HEADER("<f8", "False", "(3,)"), 24, "");
+    assert_header(1, HEADER("|u1", "False", "()"), 1, "");
+    assert_header(1, HEADER("<i4", "False", "(0, 3)"), 0, "");
+    assert_header(1, "{\"shape\":(1,1,),\"fortran_order\":False,\"descr\":\"<i4\"}", 4,
+                  "");
+
+    static const char *const types[] = {">f4", "<f2", "<i8", "<c8", "|b1", "f4"};
+    for (int i = 0; i < 6; i++) {
+        char header[256];
+        snprintf(header, sizeof header, HEADER("%s", "False", "(1,)"), types[i]);
+        snprintf(why, sizeof why, type, types[i]);
+        assert_header(1, header, 4, why);
+    }
+    static const char *const shapes[] = {"(3)",    "(-1,)",
+                                         "(1 2,)", "(1,,)",
+                                         "3",      "(3",
+                                         "(1.0)",  "('1',)",
+                                         "(,)",    "[3]",
+                                         "(0x3,)", "(99999999999999999999,)",
+                                         "(1L,)",  "(1,1,1,1,1,1,1,1,1)"};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        char header[256];
+        snprintf(header, sizeof header, HEADER("<f4", "False", "%s"), shapes[i]);
+        assert_header(1, header, 12, shape);
+    }
+    assert_header(1, HEADER("<f4", "True", "(2, 3)"), 24, "it is not in C order");
+    assert_header(1, HEADER("<f4", "False", "(4611686018427387904,)"), 0, much);
+    assert_header(1, HEADER("<f4", "False", "(2147483648, 2147483648, 4)"), 0, much);
+    assert_header(1, HEADER("<f8", "False", "(2305843009213693951,)"), 0, much);
+    assert_header(3, HEADER("<f4", "False", "(1,)"), 4,
+                  ".npy version 3.0, expected 1.0 or 2.0");
+    assert_header(1, "{'descr': '<f4', 'shape': (1,)}", 4,
+                  "its header lacks one of descr, fortran_order and shape");
+    assert_header(1, "{'descr': '<f4', 'descr': '<f4'}", 4,
+                  "its header has the key 'descr', unknown or given twice");
+    assert_header(1, HEADER("<f4", "False", "(1,)") "x", 4, "text follows its header");
+    assert_header(1, "(1,)", 4, "its header is not a dictionary");
+    assert_header(1, "{'descr' '<f4'}", 4, "its header is damaged at byte 9");
+    assert_header(1, "{", 4, "its header is damaged at byte 1");
+    assert_header(1, HEADER("<f4", "False", "(2, 3)"), 23,
+                  "truncated: 93 bytes, expected 94");
+    assert_header(1, HEADER("<f4", "False", "(2, 3)"), 25,
+                  "too long: 95 bytes, expected 94");
+    /* As large as a disk; refused by the file's size, before memory is asked for. */
+    assert_header(1, HEADER("<f4", "False", "(1000000, 1000000)"), 4,
+                  "truncated: 86 bytes, expected 4000000000082");
+    unlink("a.npy");
+
+    npy a;
+    assert_int_equal(npy_read("a.npy", &a, why), -1);
+    assert_string_equal(why, "No such file or directory");
+    assert_int_equal(npy_read("/tmp", &a, why), -1);
+    assert_int_equal(npy_read("/dev/zero", &a, why), -1);
+    assert_string_equal(why, "not a regular file");
+}
+
+/* ---- NumPy's own opinion ------------------------------------------------------- */
+
+static int python(const char *program)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "/usr/bin/python3 -c \"%s\" 2>/dev/null",
+             program);
+    return system(command);
+}
+
+static void npy_and_numpy(void **state)
+{
+    (void)state;
+    if (python("import numpy") != 0) {
+        print_message("skipped: /usr/bin/python3 has no NumPy\n");
+        skip();
+    }
+    float f4[6] = {0.5f, -1, 3e38f, 1e-40f, 0, 7};
+    double f8[3] = {1e300, -0.1, 2};
+    int32_t i4[8] = {INT32_MIN, -1, 0, 1, 2, 3, 4, INT32_MAX};
+    uint8_t u1 = 255;
+    npy_write("f4.npy", &(npy){NPY_F4, 2, {2, 3}, f4});
+    npy_write("f8.npy", &(npy){NPY_F8, 1, {3}, f8});
+    npy_write("i4.npy", &(npy){NPY_I4, 3, {2, 1, 4}, i4});
+    npy_write("u1.npy", &(npy){NPY_U1, 0, {0}, &u1});
+    assert_int_equal(
+        python(
+            "import numpy as n\n"
+            "def same(name, a):\n"
+            "    b = n.load(name + '.npy')\n"
+            "    assert a.dtype == b.dtype and a.shape == b.shape, name\n"
+            "    assert a.tobytes() == b.tobytes(), name\n"
+            "    n.save(name + '.npy', a)\n"
+            "same('f4', n.array([[.5, -1, 3e38], [1e-40, 0, 7]], 'f4'))\n"
+            "same('f8', n.array([1e300, -.1, 2]))\n"
+            "same('i4', n.array([[[-2**31, -1, 0, 1]], [[2, 3, 4, 2**31-1]]], 'i4'))\n"
+            "same('u1', n.array(255, 'u1'))\n"),
+        0);
+
+    const struct {
+        const char *path;
+        npy_type type;
+        int dims;
+        const void *data;
+    } saved[] = {{"f4.npy", NPY_F4, 2, f4},
+                 {"f8.npy", NPY_F8, 1, f8},
+                 {"i4.npy", NPY_I4, 3, i4},
+                 {"u1.npy", NPY_U1, 0, &u1}};
+    for (int i = 0; i < 4; i++) {
+        npy a;
+        char why[NPY_WHY] = "";
+        assert_int_equal(npy_read(saved[i].path, &a, why), 0);
+        assert_int_equal(a.type, saved[i].type);
+        assert_int_equal(a.dims, saved[i].dims);
+        assert_memory_equal(a.data, saved[i].data, npy_count(&a) * npy_size(a.type));
+        free(a.data);
+        unlink(saved[i].path);
+    }
+}
+
+int main(void)
+{
+    run_name = "t";
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fail_is_one_line),
+        cmocka_unit_test(fail_removes_what_is_open),
+        cmocka_unit_test(clock_and_progress),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(arguments_are_stored),
+        cmocka_unit_test(arguments_are_refused),
+        cmocka_unit_test(help),
+        cmocka_unit_test(npy_round_trip),
+        cmocka_unit_test(result_names),
+        cmocka_unit_test(unwritable),
+        cmocka_unit_test(npy_every_length),
+        cmocka_unit_test(npy_every_byte),
+        cmocka_unit_test(npy_headers),
+        cmocka_unit_test(npy_and_numpy),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}

@@ -1,0 +1,571 @@
+/* su_test.c - what su.h promises, tried on bytes that are put together here.
+ *
+ * su_test              runs the tests
+ * su_test write DIR    writes DIR/little.su and DIR/big.su with su_write
+ * su_test read DIR     reads the two with su_read and checks every value
+ * The last two are the C half of su_segyio.py, which does the same with segyio and
+ * knows the same formulas. Left out: files too large for memory, failing disks.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "su.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- bytes by hand, without su.c ---------------------------------------------------
+ */
+
+static void put16(unsigned char *p, int big, unsigned value)
+{
+    p[big ? 0 : 1] = (unsigned char)(value >> 8);
+    p[big ? 1 : 0] = (unsigned char)value;
+}
+
+static void put32(unsigned char *p, int big, uint32_t value)
+{
+    put16(p + (big ? 0 : 2), big, value >> 16);
+    put16(p + (big ? 2 : 0), big, value & 0xffff);
+}
+
+static void put_float(unsigned char *p, int big, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, 4);
+    put32(p, big, bits);
+}
+
+static size_t row_bytes(int ns)
+{
+    return 240 + 4 * (size_t)ns;
+}
+
+static float sample(size_t trace, int j)
+{
+    return (float)(100 * (int)trace - j) / 8;
+}
+
+/* A valid file in malloc'ed memory. */
+static unsigned char *pack(size_t ntraces, int ns, int dt, int big)
+{
+    unsigned char *bytes = calloc(ntraces, row_bytes(ns));
+    assert_non_null(bytes);
+    for (size_t i = 0; i < ntraces; i++) {
+        unsigned char *p = bytes + i * row_bytes(ns);
+        put32(p, big, (uint32_t)i + 1);
+        put32(p + 72, big, (uint32_t)(-1000 - (int)i)); /* sx */
+        put16(p + 114, big, (unsigned)ns);
+        put16(p + 116, big, (unsigned)dt);
+        for (int j = 0; j < ns; j++) put_float(p + 240 + 4 * j, big, sample(i, j));
+    }
+    return bytes;
+}
+
+static void check_packed(const su_gather *g, size_t ntraces, int ns, int dt, int big)
+{
+    assert_int_equal(g->ntraces, ntraces);
+    assert_int_equal(g->ns, ns);
+    assert_int_equal(g->dt, dt);
+    assert_int_equal(g->big_endian, big);
+    for (size_t i = 0; i < ntraces; i++) {
+        assert_int_equal(g->trace[i].header.tracl, (int)i + 1);
+        assert_int_equal(g->trace[i].header.sx, -1000 - (int)i);
+        assert_int_equal(g->trace[i].header.ns, ns);
+        assert_int_equal(g->trace[i].header.dt, dt);
+        assert_ptr_equal(g->trace[i].data, g->samples + i * (size_t)ns);
+        for (int j = 0; j < ns; j++) assert_true(g->trace[i].data[j] == sample(i, j));
+    }
+}
+
+/* Parses a copy of exactly size bytes, so that a sanitizer sees a step beyond it. */
+static int parse(const unsigned char *bytes, size_t size, su_order order, su_gather *g,
+                 char why[SU_WHY])
+{
+    unsigned char *copy = malloc(size ? size : 1);
+    assert_non_null(copy);
+    memcpy(copy, bytes, size);
+    memset(g, 0xa5, sizeof *g);
+    memset(why, 0, SU_WHY);
+    int status = su_parse(copy, size, order, g, why);
+    free(copy);
+    return status;
+}
+
+/* The bytes are refused, the gather is empty, and the line says what it should. */
+static void refused(const unsigned char *bytes, size_t size, su_order order,
+                    const char *says)
+{
+    su_gather g;
+    char why[SU_WHY];
+    assert_int_equal(parse(bytes, size, order, &g, why), -1);
+    assert_null(g.trace);
+    assert_null(g.samples);
+    assert_int_equal(g.ntraces, 0);
+    assert_null(strchr(why, '\n'));
+    if (strstr(why, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", why, says);
+}
+
+static void accepted(const unsigned char *bytes, size_t ntraces, int ns, int dt,
+                     su_order order, int big)
+{
+    su_gather g;
+    char why[SU_WHY];
+    if (parse(bytes, ntraces * row_bytes(ns), order, &g, why) != 0) fail_msg("%s", why);
+    check_packed(&g, ntraces, ns, dt, big);
+    su_free(&g);
+    assert_null(g.trace);
+}
+
+static int machine_is_big(void)
+{
+    const uint16_t one = 1;
+    return *(const unsigned char *)&one == 0;
+}
+
+/* A small generator of random numbers, so that every run tries the same bytes. */
+static uint32_t random_bits(void)
+{
+    static uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 33);
+}
+
+/* ---- a folder for files ------------------------------------------------------------
+ */
+
+static char folder[] = "/tmp/su_test.XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) == NULL;
+}
+
+/* rmdir fails where su_write left a temporary behind. */
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void put_file(const char *path, const unsigned char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void file_refused(const char *path, const char *says)
+{
+    su_gather g;
+    char why[SU_WHY];
+    assert_int_equal(su_read(path, SU_DETECT, &g, why), -1);
+    assert_null(g.trace);
+    if (strstr(why, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", why, says);
+}
+
+/* ---- tests -------------------------------------------------------------------------
+ */
+
+static void order_is_detected_or_forced(void **state)
+{
+    (void)state;
+    for (int big = 0; big <= 1; big++) {
+        unsigned char *bytes = pack(3, 17, 2000, big);
+        accepted(bytes, 3, 17, 2000, SU_DETECT, big);
+        accepted(bytes, 3, 17, 2000, big ? SU_BIG : SU_LITTLE, big);
+        refused(bytes, 3 * row_bytes(17), big ? SU_LITTLE : SU_BIG, "trace 1");
+        free(bytes);
+    }
+}
+
+/* ns = 0x0101 and dt = 0x0202 read the same in both orders. */
+static void ambiguous_order_is_the_machines(void **state)
+{
+    (void)state;
+    int big = machine_is_big();
+    unsigned char *bytes = pack(2, 257, 514, big);
+    accepted(bytes, 2, 257, 514, SU_DETECT, big);
+    free(bytes);
+}
+
+/* ns = 256 is 1 the other way round, and a first trace of that length fits as well. */
+static void plausible_other_order_loses(void **state)
+{
+    (void)state;
+    for (int big = 0; big <= 1; big++) {
+        unsigned char *bytes = pack(4, 256, 4000, big);
+        accepted(bytes, 4, 256, 4000, SU_DETECT, big);
+        free(bytes);
+        bytes = pack(100, 1, 4000, big);
+        accepted(bytes, 100, 1, 4000, SU_DETECT, big);
+        free(bytes);
+
+        /* One trace whose samples hold a second header of the other order: it agrees,
+         * but only one order leads to the end. */
+        bytes = pack(1, 256, 4000, big);
+        put16(bytes + row_bytes(1) + 114, big, 256);
+        put16(bytes + row_bytes(1) + 116, big, 4000);
+        su_gather g;
+        char why[SU_WHY];
+        assert_int_equal(parse(bytes, row_bytes(256), SU_DETECT, &g, why), 0);
+        assert_int_equal(g.big_endian, big);
+        su_free(&g);
+
+        /* Cut short, neither does, and the order of more headers describes it. */
+        refused(bytes, row_bytes(256) - 1, SU_DETECT, "trace 3: ns is");
+        free(bytes);
+    }
+}
+
+static void longest_trace(void **state)
+{
+    (void)state;
+    for (int big = 0; big <= 1; big++) {
+        unsigned char *bytes = pack(2, 65535, 65535, big);
+        accepted(bytes, 2, 65535, 65535, big ? SU_BIG : SU_LITTLE, big);
+        refused(bytes, 2 * row_bytes(65535) - 1, big ? SU_BIG : SU_LITTLE,
+                "trace 2 stops after 262379 of 262380 bytes: the file is truncated");
+        free(bytes);
+    }
+}
+
+/* Every length but the right one is an error, in every order, and names the trace. */
+static void every_truncation(void **state)
+{
+    (void)state;
+    static const su_order orders[] = {SU_DETECT, SU_LITTLE, SU_BIG};
+    for (int big = 0; big <= 1; big++) {
+        unsigned char *bytes = pack(3, 5, 2000, big);
+        for (size_t size = 0; size < 3 * row_bytes(5); size++) {
+            if (size > 0 && size % row_bytes(5) == 0) continue; /* whole traces */
+            for (int o = 0; o < 3; o++)
+                refused(bytes, size, orders[o], size == 0 ? "empty" : "trace ");
+            refused(bytes, size, big ? SU_BIG : SU_LITTLE,
+                    size == 0 ? "empty" : "truncated");
+        }
+        refused(bytes, 2 * row_bytes(5) + 7, SU_DETECT,
+                "trace 3 stops after 7 of 260 bytes: the file is truncated");
+        refused(bytes, 2 * row_bytes(5) - 1, SU_DETECT,
+                "trace 2 stops after 259 of 260 bytes: the file is truncated");
+        free(bytes);
+    }
+}
+
+static void headers_that_lie(void **state)
+{
+    (void)state;
+    for (int big = 0; big <= 1; big++) {
+        su_order order = big ? SU_BIG : SU_LITTLE;
+        size_t size = 4 * row_bytes(9);
+        unsigned char *bytes = pack(4, 9, 2000, big);
+        unsigned char *third = bytes + 2 * row_bytes(9);
+
+        put16(third + 114, big, 8);
+        refused(bytes, size, SU_DETECT, "trace 3: ns is 8, it should be 9");
+        put16(third + 114, big, 0);
+        refused(bytes, size, SU_DETECT, "trace 3: ns is 0, it should be 9");
+        put16(third + 114, big, 9);
+        put16(third + 116, big, 4000);
+        refused(bytes, size, SU_DETECT, "trace 3: dt is 4000, it should be 2000");
+        put16(third + 116, big, 2000);
+        accepted(bytes, 4, 9, 2000, order, big);
+
+        put16(bytes + 114, big, 0);
+        refused(bytes, size, SU_DETECT, "trace 1: ns is 0");
+        put16(bytes + 114, big, 9);
+        put16(bytes + 116, big, 0);
+        refused(bytes, size, SU_DETECT, "trace 1: dt is 0");
+        put16(bytes + 116, big, 2000);
+
+        put16(bytes + 114, big, 65535);
+        refused(bytes, size, order, "trace 1 stops after 1104 of 262380 bytes");
+        free(bytes);
+    }
+}
+
+static void samples_that_are_no_numbers(void **state)
+{
+    (void)state;
+    static const uint32_t bits[] = {0x7fc00000, 0xffc00000, 0x7f800001,
+                                    0x7fffffff, 0x7f800000, 0xff800000};
+    for (int big = 0; big <= 1; big++)
+        for (int b = 0; b < 6; b++) {
+            unsigned char *bytes = pack(3, 6, 2000, big);
+            unsigned char *last = bytes + 3 * row_bytes(6) - 4;
+            put32(last, big, bits[b]);
+            refused(bytes, 3 * row_bytes(6), SU_DETECT,
+                    "trace 3: sample 6 of 6 is not a finite number");
+            put32(last, big, 0x7f7fffff); /* FLT_MAX is finite */
+            put32(bytes + 240, big, bits[b]);
+            refused(bytes, 3 * row_bytes(6), SU_DETECT,
+                    "trace 1: sample 1 of 6 is not a finite number");
+            free(bytes);
+        }
+}
+
+static void random_bytes(void **state)
+{
+    (void)state;
+    unsigned char bytes[1500];
+    char why[SU_WHY];
+    su_gather g;
+    int read = 0;
+    for (int run = 0; run < 20000; run++) {
+        size_t size = random_bits() % (sizeof bytes + 1);
+        for (size_t i = 0; i < size; i++) bytes[i] = (unsigned char)random_bits();
+        /* Most of the time something that may be a file of short traces. */
+        if (run % 4 && size >= 240) {
+            int ns = 1 + (int)(random_bits() % 8), big = run & 1;
+            if (run % 8 < 4) size -= size % row_bytes(ns);
+            for (size_t at = 0; at + 240 <= size; at += row_bytes(ns)) {
+                put16(bytes + at + 114, big, (unsigned)ns);
+                put16(bytes + at + 116, big, 1000);
+            }
+        }
+        if (parse(bytes, size, (su_order)(run % 3), &g, why) == 0) {
+            assert_int_equal(g.ntraces * row_bytes(g.ns), size);
+            su_free(&g);
+            read++;
+        } else {
+            assert_true(strlen(why) > 0 && strlen(why) < SU_WHY);
+            assert_null(g.trace);
+        }
+    }
+    assert_true(read > 100);
+}
+
+/* Every byte of the header is carried, whichever order the file is in. */
+static void round_trip(void **state)
+{
+    (void)state;
+    static const su_order orders[] = {SU_DETECT, SU_LITTLE, SU_BIG};
+    char why[SU_WHY];
+    const char *path = in_folder("trip.su");
+    su_gather g = su_alloc(5, 11, 4000);
+    assert_non_null(g.trace);
+    for (size_t i = 0; i < g.ntraces; i++) {
+        unsigned char *p = (unsigned char *)&g.trace[i].header;
+        for (int k = 0; k < 240; k++) p[k] = (unsigned char)(7 * k + 3 * (int)i + 1);
+        g.trace[i].header.ns = 11;
+        g.trace[i].header.dt = 4000;
+        for (int j = 0; j < g.ns; j++) g.trace[i].data[j] = sample(i, j);
+    }
+    for (int o = 0; o < 3; o++) {
+        su_gather back;
+        if (su_write(path, orders[o], &g, why) != 0) fail_msg("%s", why);
+        if (su_read(path, SU_DETECT, &back, why) != 0) fail_msg("%s", why);
+        assert_int_equal(back.big_endian, o == 0 ? machine_is_big() : o == 2);
+        assert_int_equal(back.ntraces, 5);
+        for (size_t i = 0; i < 5; i++)
+            assert_memory_equal(&back.trace[i].header, &g.trace[i].header, 240);
+        assert_memory_equal(back.samples, g.samples, 5 * 11 * sizeof(float));
+        su_free(&back);
+    }
+    su_free(&g);
+    unlink(path);
+}
+
+static void write_refuses_what_read_would(void **state)
+{
+    (void)state;
+    char why[SU_WHY];
+    const char *path = in_folder("never.su");
+    su_gather g = {0};
+    assert_int_equal(su_write(path, SU_LITTLE, &g, why), -1);
+
+    g = su_alloc(3, 4, 1000);
+    uint32_t nan_bits = 0x7fc00000;
+    memcpy(&g.trace[1].data[2], &nan_bits, 4);
+    assert_int_equal(su_write(path, SU_LITTLE, &g, why), -1);
+    assert_non_null(strstr(why, "trace 2: sample 3 of 4"));
+    g.trace[1].data[2] = 0;
+    g.trace[2].header.ns = 5;
+    assert_int_equal(su_write(path, SU_LITTLE, &g, why), -1);
+    assert_non_null(strstr(why, "trace 3: ns is 5"));
+    g.trace[2].header.ns = 4;
+    assert_int_equal(access(path, F_OK), -1);
+
+    assert_int_equal(su_write(in_folder("no/such/folder"), SU_LITTLE, &g, why), -1);
+    assert_non_null(strstr(why, "No such file"));
+    assert_int_equal(su_write(folder, SU_LITTLE, &g, why), -1);
+    assert_non_null(strstr(why, "cannot be written"));
+    /* Every write to it fails: no space left. */
+    if (access("/dev/full", W_OK) == 0) {
+        assert_int_equal(su_write("/dev/full", SU_LITTLE, &g, why), -1);
+        assert_non_null(strstr(why, "cannot be written"));
+    }
+    su_free(&g);
+}
+
+static void paths_that_are_no_files(void **state)
+{
+    (void)state;
+    file_refused(in_folder("absent.su"), "No such file");
+    file_refused(folder, "directory");
+    file_refused("/dev/null", "not a regular file");
+
+    const char *path = in_folder("fifo");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    file_refused(path, "not a regular file");
+    unlink(path);
+
+    path = in_folder("cut.su");
+    unsigned char *bytes = pack(40, 50, 2000, 1);
+    put_file(path, bytes, 0);
+    file_refused(path, "empty");
+    put_file(path, bytes, 36 * row_bytes(50) + 301);
+    file_refused(path, "trace 37 stops after 301 of 440 bytes: the file is truncated");
+    put_file(path, bytes, 100);
+    file_refused(path, "trace 1 stops after 100");
+    if (geteuid() != 0) {
+        assert_int_equal(chmod(path, 0), 0);
+        file_refused(path, "Permission denied");
+    }
+    unlink(path);
+    free(bytes);
+}
+
+static void scalco_multiplies_or_divides(void **state)
+{
+    (void)state;
+    assert_true(su_scale(0) == 1.0f);
+    assert_true(su_scale(1) == 1.0f);
+    assert_true(su_scale(-1) == 1.0f);
+    assert_true(su_scale(10) == 10.0f);
+    assert_true(su_scale(-10) == 0.1f);
+    assert_true(su_scale(32767) == 32767.0f);
+    assert_true(su_scale(-32768) == 1.0f / 32768.0f);
+}
+
+static void allocation_limits(void **state)
+{
+    (void)state;
+    assert_null(su_alloc(0, 10, 1000).trace);
+    assert_null(su_alloc(1, 0, 1000).trace);
+    assert_null(su_alloc(1, -1, 1000).trace);
+    assert_null(su_alloc(1, 65536, 1000).trace);
+    assert_null(su_alloc(1, 10, 0).trace);
+    assert_null(su_alloc(1, 10, 65536).trace);
+    assert_null(su_alloc(SIZE_MAX, 65535, 1000).trace); /* the product overflows */
+    su_gather empty = {0};
+    su_free(&empty);
+}
+
+/* ---- the C half of su_segyio.py ----------------------------------------------------
+ */
+
+enum { SHARED_TRACES = 5, SHARED_NS = 65, SHARED_DT = 4000 };
+static const int16_t shared_scalco[SHARED_TRACES] = {0, 10, -10, 1, -1};
+
+/* Fields of 32 and of 16 bits by their 1-based SEG-Y byte, which gives their value. */
+// clang-format off
+#define WIDE(f)                                                                        \
+    f(1, tracl) f(5, tracr) f(9, fldr) f(13, tracf) f(17, ep) f(21, cdp) f(25, cdpt)   \
+    f(37, offset) f(41, gelev) f(45, selev) f(65, gwdep) f(73, sx) f(77, sy) f(81, gx) \
+    f(85, gy)
+#define NARROW(f)                                                                      \
+    f(29, trid) f(31, nvs) f(35, duse) f(69, scalel) f(89, counit) f(91, wevel)        \
+    f(105, laga) f(109, delrt) f(113, mute) f(119, gain) f(137, stae) f(141, afilf)    \
+    f(157, year) f(159, day) f(165, sec) f(179, otrav)
+// clang-format on
+
+static int32_t wide_value(int byte, size_t trace)
+{
+    return -100003 * byte + 65537 * (int)trace;
+}
+
+static int16_t narrow_value(int byte, size_t trace)
+{
+    return (int16_t)(-150 * byte + 17 * (int)trace);
+}
+
+static void must(int condition, const char *path, const char *what)
+{
+    if (condition) return;
+    fprintf(stderr, "su_test: %s: %s\n", path, what);
+    exit(1);
+}
+
+static su_gather shared_gather(void)
+{
+    su_gather g = su_alloc(SHARED_TRACES, SHARED_NS, SHARED_DT);
+    must(g.trace != NULL, "expected values", "not enough memory");
+    for (size_t i = 0; i < SHARED_TRACES; i++) {
+        su_header *h = &g.trace[i].header;
+#define SET_WIDE(byte, name)   h->name = wide_value(byte, i);
+#define SET_NARROW(byte, name) h->name = narrow_value(byte, i);
+        WIDE(SET_WIDE)
+        NARROW(SET_NARROW)
+        h->scalco = shared_scalco[i];
+        for (int j = 0; j < g.ns; j++) g.trace[i].data[j] = sample(i, j);
+    }
+    return g;
+}
+
+static void write_or_read(int write, const char *directory)
+{
+    static const char *names[] = {"little.su", "big.su"};
+    char path[4096], why[SU_WHY];
+    su_gather want = shared_gather(), g;
+    for (int big = 0; big <= 1; big++) {
+        snprintf(path, sizeof path, "%s/%s", directory, names[big]);
+        if (write) {
+            must(su_write(path, big ? SU_BIG : SU_LITTLE, &want, why) == 0, path, why);
+            continue;
+        }
+        must(su_read(path, SU_DETECT, &g, why) == 0, path, why);
+        must(g.big_endian == big, path, "taken for the other byte order");
+        must(g.ntraces == want.ntraces && g.ns == want.ns, path, "wrong shape");
+        for (size_t i = 0; i < g.ntraces; i++)
+            must(memcmp(&g.trace[i].header, &want.trace[i].header, 240) == 0, path,
+                 "a header differs");
+        size_t size = sizeof(float) * g.ntraces * (size_t)g.ns;
+        must(memcmp(g.samples, want.samples, size) == 0, path, "samples differ");
+        su_free(&g);
+    }
+    su_free(&want);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && (strcmp(argv[1], "write") == 0 || strcmp(argv[1], "read") == 0)) {
+        write_or_read(strcmp(argv[1], "write") == 0, argv[2]);
+        return 0;
+    }
+    if (argc != 1) {
+        fprintf(stderr, "usage: su_test [write DIR | read DIR]\n");
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order_is_detected_or_forced),
+        cmocka_unit_test(ambiguous_order_is_the_machines),
+        cmocka_unit_test(plausible_other_order_loses),
+        cmocka_unit_test(longest_trace),
+        cmocka_unit_test(every_truncation),
+        cmocka_unit_test(headers_that_lie),
+        cmocka_unit_test(samples_that_are_no_numbers),
+        cmocka_unit_test(random_bytes),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(write_refuses_what_read_would),
+        cmocka_unit_test(paths_that_are_no_files),
+        cmocka_unit_test(scalco_multiplies_or_divides),
+        cmocka_unit_test(allocation_limits),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
