@@ -121,7 +121,7 @@ data_files  := $(foreach p,$(programs),$(patsubst %,$(BUILD)/data/$p/%.$(suffix_
 
 link = @mkdir -p $(@D); set -x; $(CC) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ $(include_dirs) $1 $(filter %.c %.o,$^) $2 -lm -o $@
 
-$(BUILD)/verify: verify/diff.c verify/compare.c $(run_objects)
+$(BUILD)/verify: verify/verify.c verify/compare.c $(run_objects)
 	$(call link)
 $(BUILD)/devices: common/opencl/devices.c
 	$(call link,,-lOpenCL)

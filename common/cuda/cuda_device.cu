@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "run.h"
 
@@ -20,12 +21,15 @@ void cuda_device(void)
     if (err != cudaSuccess || devices == 0)
         fail("no CUDA device: %s", cudaGetErrorString(err));
 
+    /* gpu, cpu and platform:device are OpenCL's words: here they mean the first. */
     const char *wanted = getenv("DEVICE");
+    bool number = wanted && *wanted && strcmp(wanted, "gpu") && strcmp(wanted, "cpu") &&
+                  !strchr(wanted, ':');
     int end = 0;
-    if (wanted && sscanf(wanted, "%d%n", &device, &end) == 1 && !wanted[end]) {
-        if (device < 0 || device >= devices)
-            fail("DEVICE=%s: no such CUDA device, there are %d", wanted, devices);
-    }
+    if (number && (sscanf(wanted, "%d%n", &device, &end) != 1 || wanted[end]))
+        fail("DEVICE=%s: expected the number of a CUDA device, or gpu", wanted);
+    if (device < 0 || device >= devices)
+        fail("DEVICE=%s: no such CUDA device, there are %d", wanted, devices);
     CUDA_CHECK(cudaSetDevice(device));
     CUDA_CHECK(cudaFree(NULL));
 }

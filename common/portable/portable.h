@@ -10,7 +10,7 @@
 #define PORTABLE_H
 
 #if defined(__OPENCL_C_VERSION__)
-#define FN       /* */
+#define FN       static inline __attribute__((always_inline))
 #define GLOBAL   __global
 #define CONSTANT __constant
 #ifndef LOCAL /* the host may choose otherwise, with -D LOCAL=__private */

@@ -49,13 +49,13 @@ static void split(const char *key, const char *text, char copy[160],
                   const char *word[3], const char *expected)
 {
     int n = 0;
-    snprintf(copy, 160, "%s", text);
-    for (char *c = copy; c; c = strchr(c, ',')) {
-        if (*c == ',') *c++ = '\0';
+    bool fits = snprintf(copy, 160, "%s", text) < 160;
+    for (char *c = copy; c; n++) {
         if (n < 3) word[n] = c;
-        n++;
+        c = strchr(c, ',');
+        if (c) *c++ = '\0';
     }
-    if (n != 3) fail("%s=%s: expected %s", key, text, expected);
+    if (n != 3 || !fits) fail("%s=%.200s: expected %s", key, text, expected);
 }
 
 static void parse_keys(request *r, int argc, char **argv, arg *extra, const char *about)
@@ -149,14 +149,14 @@ su_gather request_gather(const request *r)
 {
     su_gather g;
     char why[SU_WHY];
-    if (su_read(r->in, r->order, &g, why)) fail("%s", why);
+    if (su_read(r->in, r->order, &g, why)) fail("%s: %s", r->in, why);
     if (g.ntraces > INT_MAX) fail("%s: %zu traces, at most 2^31 - 1", r->in, g.ntraces);
     return g;
 }
 
 int tau_samples(const request *r, const su_gather *g)
 {
-    return (int)(fmin(r->tau, 1e6) * 1e6 / g->dt + 1e-3);
+    return (int)(fmin(r->tau * 1e6 / g->dt, 1e6) + 1e-3);
 }
 
 query query_of(const request *r, const su_gather *g)

@@ -1,1 +1,3 @@
+title    = Sequential
+kind     = start
 backends = seq

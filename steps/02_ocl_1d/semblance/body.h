@@ -83,14 +83,16 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
         /* Samples x - tau .. x + tau, and one more to interpolate the last. */
         if (x >= tau && x < q->ns - tau - 1) {
             int it = (int)x;
+            float window[WINDOW_ROOM];
 
             for (int j = 0; j < w; j++) {
                 int k = it + j - tau;
                 float v = interpol_linear(k, k + 1, data[k], data[k + 1], x + j - tau);
                 num[j] += v;
                 den[j] += v * v;
-                sum += v;
+                window[j] = v;
             }
+            for (int j = 0; j < w; j++) sum += window[j];
             used++;
         } else if (++skipped == 2) {
             return 0;

@@ -48,7 +48,7 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
             float sum = 0;
             int used = 0, skipped = 0;
 
-            for (int i = 0; i < q->ntraces && skipped < 2; i++) {
+            for (int i = 0; i < q->ntraces; i++) {
                 GLOBAL const trace *tr = &traces[i];
                 GLOBAL const float *data = samples + (size_t)i * q->ns;
 
@@ -71,6 +71,7 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                 /* Samples x - tau .. x + tau, and one more to interpolate the last. */
                 if (x >= tau && x < q->ns - tau - 1) {
                     int it = (int)x;
+                    float window[WINDOW_ROOM];
 
                     for (int j = 0; j < w; j++) {
                         int k = it + j - tau;
@@ -79,15 +80,15 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                         float v = (y1 - y0) * (x + j - tau - x0) / (x1 - x0) + y0;
                         num[j] += v;
                         den[j] += v * v;
-                        sum += v;
+                        window[j] = v;
                     }
+                    for (int j = 0; j < w; j++) sum += window[j];
                     used++;
-                } else {
-                    skipped++;
+                } else if (++skipped == 2) {
+                    break;
                 }
             }
 
-            /* The second trace whose window did not fit made the point 0. */
             float sum_num = 0, sum_den = 0;
             for (int j = 0; j < w; j++) {
                 sum_num += num[j] * num[j];

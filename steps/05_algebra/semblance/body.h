@@ -49,7 +49,7 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
             for (int j = 0; j < w; j++) num[j] = den[j] = 0;
             int used = 0, skipped = 0;
 
-            for (int i = 0; i < q->ntraces && skipped < 2; i++) {
+            for (int i = 0; i < q->ntraces; i++) {
                 float dm = traces[i].dm;
                 float dh = traces[i].dh;
 
@@ -71,12 +71,11 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                         den[j] += v * v;
                     }
                     used++;
-                } else {
-                    skipped++;
+                } else if (++skipped == 2) {
+                    break;
                 }
             }
 
-            /* The second trace whose window did not fit made the point 0. */
             float sum = 0, sum_num = 0, sum_den = 0;
             for (int j = 0; j < w; j++) {
                 sum += num[j];

@@ -51,7 +51,7 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
             float den = 0;
             int used = 0, skipped = 0;
 
-            for (int i = 0; i < q->ntraces && skipped < 2; i++) {
+            for (int i = 0; i < q->ntraces; i++) {
                 float dm = traces[i].dm;
                 float dh = traces[i].dh;
 
@@ -75,12 +75,11 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                     }
                     den += squares;
                     used++;
-                } else {
-                    skipped++;
+                } else if (++skipped == 2) {
+                    break;
                 }
             }
 
-            /* The second trace whose window did not fit made the point 0. */
             float sum = 0, sum_num = 0;
             for (int j = 0; j < w; j++) {
                 sum += num[j];

@@ -1,4 +1,4 @@
-/* diff.c - is a result close enough to its reference? The program `verify`.
+/* verify.c - is a result close enough to its reference? The program `verify`.
  *
  *     verify reference.npy candidate.npy budget [norm=max|l2|l1|bytes] [relative=1]
  *

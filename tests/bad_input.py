@@ -1,0 +1,324 @@
+"""bad_input.py: everything that can be wrong with what a user gives a search.
+
+Each case of the tables below must end with exit status 1 and exactly one line on stderr
+that says what is wrong; nothing on stdout, no output file, no temporary. The cases run on
+the first sequential and the last OpenCL binary, of which the other steps share all code
+that judges input.
+"""
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+from helpers import BUILD, ROOT, Tally, binaries, run, trace
+
+QUERY = {"in": "../good.su", "m0": "0", "h0": "0", "t0": "0.08", "tau": "0.008",
+         "a": "-1e-4,1e-4,2", "b": "-1e-4,1e-4,2", "c": "1e-7,2e-7,2",
+         "d": "1e-7,2e-7,2", "e": "1e-7,2e-7,2", "out": "out.npy", "panel": "panel.npy"}
+WORDS = "0 0 0.08 0.008" + " -1e-4 1e-4 2" * 5 + " ../good.su"
+
+
+def su_files():
+    """name: bytes of the damaged files."""
+    rng = random.Random(1)
+    wave = [rng.uniform(-1, 1) for _ in range(41)]
+    nan, inf = float("nan"), float("inf")
+    good = [trace(wave, sy=20 * i, gy=30 * i) for i in range(5)]
+    other_ns = trace(wave + [0.0] * 9)
+    files = {
+        "good": b"".join(good),
+        "empty": b"",
+        "header_only": good[0][:240],
+        "half_header": b"".join(good[:2]) + good[2][:100],
+        "truncated": b"".join(good)[:-6],
+        "one_byte_more": b"".join(good) + b"\0",
+        "ns_0": trace(wave, ns=0) * 3,
+        "dt_0": trace(wave, dt=0) * 3,
+        "ns_changes": b"".join(good[:2]) + other_ns + good[3],
+        "dt_changes": b"".join(good[:3]) + trace(wave, dt=2000),
+        "nan": b"".join(good[:3]) + trace(wave[:7] + [nan] + wave[8:]),
+        "inf": trace(wave[:40] + [inf]) + good[1],
+        "minus_inf": good[0] + trace([-inf] + wave[1:]),
+        "too_large": trace([1e20 * x for x in wave]) * 5,
+        "one_sample": trace([1.0]) * 3,
+        "text": b"not traces at all, but a line of text\n" * 40,
+    }
+    return files
+
+
+# name, what it changes in QUERY, what the line must say.
+FILES = [
+    ("no such file", "in=../none.su", r"\.\./none\.su: .*No such file"),
+    ("no file name", "in=", r"in=: expected a text"),
+    ("a folder", "in=..", r"directory"),
+    ("a device", "in=/dev/zero", r"/dev/zero: .*not a regular file"),
+    ("empty file", "in=../empty.su", r"empty\.su: .*empty"),
+    ("header only", "in=../header_only.su", r"trace 1\b.*truncated"),
+    ("half a header", "in=../half_header.su", r"trace 3\b.*truncated"),
+    ("truncated", "in=../truncated.su", r"trace 5\b.*truncated"),
+    ("a byte too many", "in=../one_byte_more.su", r"trace 6\b.*truncated"),
+    ("text", "in=../text.su", r"trace \d+"),
+    ("ns 0", "in=../ns_0.su", r"trace 1: ns is 0"),
+    ("dt 0", "in=../dt_0.su", r"trace 1: dt is 0"),
+    ("ns changes", "in=../ns_changes.su", r"trace 3: ns is 50, .* 41"),
+    ("dt changes", "in=../dt_changes.su", r"trace 4: dt is 2000, .* 4000"),
+    ("NaN", "in=../nan.su", r"trace 4: sample 8 .*not a finite"),
+    ("infinity", "in=../inf.su", r"trace 1: sample 41 .*not a finite"),
+    ("minus infinity", "in=../minus_inf.su", r"trace 2: sample 1 .*not a finite"),
+    ("squares overflow", "in=../too_large.su", r"too large"),
+    ("one sample a trace", "in=../one_sample.su t0=0 tau=0", r"tau=0: .*does not fit"),
+    ("wrong order", "in=../good.su order=big", r"trace \d+"),
+]
+
+VALUES = [
+    ("np 0", "a=0,1,0", r"a=0: expected a whole number from 1"),
+    ("np -3", "b=0,1,-3", r"b=-3: expected a whole number from 1"),
+    ("np 1.5", "c=0,1,1.5", r"c=1\.5: expected a whole number"),
+    ("np abc", "d=0,1,abc", r"d=abc: expected a whole number"),
+    ("np beyond int", "e=0,1,3000000000", r"e=3000000000: expected .* to 2147483647"),
+    ("np nothing", "e=0,1,", r"e=: expected a whole number"),
+    ("product overflows", " ".join(f"{k}=0,1,2147483647" for k in "abcde"),
+     r"a search of 4\.\S+e\+46 points"),
+    ("product wraps to 0", " ".join(f"{k}=0,1,65536" for k in "abcde"), r"points"),
+    ("panel beyond memory", "a=0,1,1000000 b=0,1,1000000 c=0,1,1 d=0,1,1 e=0,1,1",
+     r"panel: 4e\+03 GB needed"),
+    ("two of a range", "a=0,1", r"a=0,1: expected P0,P1,N"),
+    ("four of a range", "a=0,1,2,3", r"a=0,1,2,3: expected P0,P1,N"),
+    ("a leading comma", "a=,0,1,2", r"expected P0,P1,N"),
+    ("a range too long", "a=0." + 160 * "0" + ",1,22", r"a=0\.0+: expected|P0,P1,N"),
+    ("p0 a word", "a=x,1,2", r"a=x: expected a number"),
+    ("p1 nan", "a=0,nan,2", r"a=nan: expected a number"),
+    ("p1 inf", "a=0,inf,2", r"a=inf: expected a number"),
+    ("t0 nan", "t0=nan", r"t0=nan: expected a number"),
+    ("t0 inf", "t0=inf", r"t0=inf: expected a number"),
+    ("t0 negative", "t0=-0.1", r"t0=-0\.1: expected a number from 0"),
+    ("t0 1e9", "t0=1e9", r"t0=1e\+09: expected 0 to 0\.16 s"),
+    ("t0 a word", "t0=soon", r"t0=soon: expected a number"),
+    ("t0 with a unit", "t0=1s", r"t0=1s: expected a number"),
+    ("t0 nothing", "t0=", r"t0=: expected a number"),
+    ("t0 with a space", ["t0= 1"], r"t0= 1: expected a number"),
+    ("tau nan", "tau=nan", r"tau=nan: expected a number"),
+    ("tau negative", "tau=-0.01", r"tau=-0\.01: expected a number from 0"),
+    ("tau 0.5 s", "tau=0.5", r"tau=0\.5: 125 samples, expected at most 100"),
+    ("tau 1e30", "tau=1e30", r"tau=1e\+30: .*samples, expected at most 100"),
+    ("tau 1e6", "tau=1e6", r"tau=1e\+06: .*samples, expected at most 100"),
+    ("window over the trace", "tau=0.08", r"a window of 41 samples does not fit .*41"),
+    ("m0 too large", "m0=1e31", r"m0=1e31: expected a number"),
+    ("h0 a word", "h0=half", r"h0=half: expected a number"),
+    ("unknown key", "taus=0.008", r"unknown key 'taus' \(did you mean 'tau'\?\)"),
+    ("unknown key in capitals", "T0=0.008", r"unknown key 'T0' \(did you mean 't0'\?\)"),
+    ("no key", "=3", r"unknown key ''"),
+    ("a word alone", "verbose", r"verbose: expected key=value"),
+    ("key twice", ["t0=0.1", "t0=0.1"], r"t0 is given twice"),
+    ("order", "order=middle", r"order=middle: expected auto, little or big"),
+    ("set 4", "set=4", r"set=4: expected a whole number from 1 to 3"),
+    ("set a word", "set=two", r"set=two: expected a whole number"),
+    ("set twice", ["set=1", "set=2"], r"set is given twice"),
+    ("local 0", "local=0,1,1", r"local=0: expected a whole number from 1 to 1024"),
+    ("local of two", "local=4,4", r"local=4,4: expected X,Y,Z"),
+    ("local too large", "local=2000000,1,1", r"local=2000000: expected"),
+    ("local negative", "local=1,1,-4", r"local=-4: expected"),
+    ("out in no folder", "out=none/out.npy", r"out=none/out\.npy: cannot be written: No"),
+    ("out a folder", "out=..", r"out=\.\.: cannot be written: Is a directory"),
+    ("out nothing", "out=", r"out=: expected a text"),
+    ("panel in no folder", "panel=none/p.npy", r"panel=none/p\.npy: cannot be written"),
+    ("panel under a device", "panel=/dev/null/p", r"panel=/dev/null/p: cannot be"),
+    ("a line feed", ["in=a\nb"], r"a\?b: cannot be read"),
+] + [(f"no {key}", "-" + key, rf"{key}= is missing")
+     for key in "in m0 h0 t0 tau a b c d e".split()]
+
+# name, words of the paper's form, what the line must say.
+POSITIONAL = [
+    ("19 words", WORDS.rsplit(" ", 1)[0], r"19 words, expected 20"),
+    ("1 word", "4120", r"1 words, expected 20"),
+    ("21 words", WORDS + " more", r"more: expected key=value"),
+    ("word for a number", WORDS.replace("0.08 ", "late ", 1), r"t0=late: expected"),
+    ("word for a count", WORDS.replace(" 2 ", " two ", 1), r"a=two: expected a whole"),
+    ("key among the words", WORDS.replace("0.08 ", "t0=1 ", 1), r"t0=t0=1: expected"),
+    ("unknown key after", WORDS + " outt=x.npy", r"unknown key 'outt' .*'out'"),
+    ("file that is not there", WORDS.replace("good", "none"), r"none\.su: .*No such"),
+]
+
+# name, environment, what it changes in QUERY, what the line must say.
+DEVICES = [
+    ("platform 9", {"DEVICE": "9:0"}, "", r"DEVICE=9:0: no platform 9, there (is|are)"),
+    ("device 99", {"DEVICE": "0:99"}, "", r"DEVICE=0:99: no device 99"),
+    ("device negative", {"DEVICE": "0:-1"}, "", r"DEVICE=0:-1: no device -1"),
+    ("device a word", {"DEVICE": "banana"}, "", r"DEVICE=banana: expected platform:dev"),
+    ("device and more", {"DEVICE": "0:0x"}, "", r"DEVICE=0:0x: expected platform:dev"),
+    ("no platform", {"OCL_ICD_VENDORS": "/nonexistent"}, "",
+     r"no OpenCL platform: .*pocl-opencl-icd"),
+    ("group over the device", {}, "local=1024,1024,64",
+     r"opencl\.c:\d+: clEnqueueNDRange.*CL_(INVALID|OUT)\w+|work-group"),
+]
+
+
+def command(changes):
+    """QUERY with changes: 'key=value key=value', '-key' to leave one out, or a list of
+    words that are added as they are."""
+    query = dict(QUERY)
+    if isinstance(changes, list):
+        for word in changes:
+            query.pop(word.split("=")[0], None)
+        return [f"{k}={v}" for k, v in query.items()] + changes
+    words = []
+    for change in changes.split():
+        key, equals, value = change.partition("=")
+        if change.startswith("-"):
+            del query[change[1:]]
+        elif equals and key in query:
+            query[key] = value
+        else:
+            words.append(change)
+    return [f"{k}={v}" for k, v in query.items()] + words
+
+
+def problem_of(result, expected, folder, log=False):
+    """What is wrong with how a run ended, or nothing. With log, the line is the last."""
+    left = os.listdir(folder)
+    for name in left:
+        os.remove(os.path.join(folder, name))
+    lines = result.stderr.split("\n")
+    if result.returncode != 1:
+        return f"exit status {result.returncode}, not 1; {result.stderr[-200:]!r}"
+    if result.stdout:
+        return f"stdout has {result.stdout[:100]!r}"
+    if left:
+        return f"left behind: {left}"
+    if lines[-1] or len(lines) < 2 or len(lines) > 2 and not log:
+        return f"{len(lines) - 1} lines on stderr: {result.stderr[:300]!r}"
+    if not lines[-2].startswith("semblance: "):
+        return f"the line does not begin with the program's name: {lines[-2]!r}"
+    if not expected.search(lines[-2]):
+        return f"{lines[-2]!r} does not say {expected.pattern!r}"
+    return None
+
+
+def broken_kernel(tally, folder, step):
+    """A copy of the step with a line of kernel.cl that no compiler takes."""
+    tree = os.path.join(folder, "tree")
+    os.mkdir(tree)
+    for name in ("Makefile", "config.mk"):
+        shutil.copy(os.path.join(ROOT, name), tree)
+    for name in ("common", os.path.join("steps", step)):
+        shutil.copytree(os.path.join(ROOT, name), os.path.join(tree, name))
+    path = os.path.join("steps", step, "semblance", "kernel.cl")
+    with open(os.path.join(tree, path), encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    at = next(i for i, line in enumerate(lines) if "get_global_id" in line)
+    lines.insert(at, "    int broken = no_such_thing;")
+    with open(os.path.join(tree, path), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+
+    clean = {k: v for k, v in os.environ.items()
+             if k not in ("MAKEFLAGS", "MAKELEVEL", "STEP", "PROGRAM")}
+    made = subprocess.run(["make", f"BUILD={tree}/build", "OPT=-O0",
+                           f"{tree}/build/{step}/semblance-ocl"],
+                          cwd=tree, env=clean, capture_output=True, text=True)
+    if made.returncode:
+        tally.check("kernel that does not build", made.stderr[-300:])
+        return
+    work = os.path.join(folder, "work")
+    result = run([f"{tree}/build/{step}/semblance-ocl", *command("")], work)
+    tally.check("kernel that does not build: last line", problem_of(
+        result, re.compile("kernel does not build"), work, log=True))
+    place = f"{path}:{at + 1}"
+    tally.check("kernel that does not build: place", None if place in result.stderr else
+                f"{place} is not in the log: {result.stderr[:500]!r}")
+
+
+def every_binary(tally, where, binary, folder):
+    work = os.path.join(folder, "work")
+
+    def refused(name, words, expected, environment=None, **more):
+        result = run([binary, *words], work, environment, **more)
+        if result.stdout is None:
+            result.stdout = ""
+        tally.check(f"{where}, {name}",
+                    problem_of(result, re.compile(expected), work))
+
+    for name, changes, expected in FILES + VALUES:
+        refused(name, command(changes), expected)
+    for name, words, expected in POSITIONAL:
+        refused(name, words.split(), expected)
+
+    rng = random.Random(2)
+    path = os.path.join(folder, "random.su")
+    for seed in range(150):
+        size = rng.choice((1, 239, 240, 241, 404, 808)) if seed % 2 else rng.randrange(3000)
+        with open(path, "wb") as file:
+            file.write(rng.randbytes(size))
+        refused(f"random bytes {seed}", command("in=../random.su"), r"random\.su: ")
+
+    # Fields of a good file overwritten: refused, or searched; never anything else.
+    with open(os.path.join(folder, "good.su"), "rb") as file:
+        good = file.read()
+    for seed in range(60):
+        raw = bytearray(good)
+        for _ in range(3):
+            struct.pack_into("<I", raw, rng.randrange(len(raw) - 4), rng.getrandbits(32))
+        with open(path, "wb") as file:
+            file.write(raw)
+        result = run([binary, *command("in=../random.su")], work)
+        if result.returncode == 0:
+            for name in os.listdir(work):
+                os.remove(os.path.join(work, name))
+            tally.check(f"{where}, damaged {seed}", result.stderr)
+        else:
+            tally.check(f"{where}, damaged {seed}",
+                        problem_of(result, re.compile("semblance"), work))
+
+    no_files = command("-out -panel")
+    full = "standard output: cannot be written"
+    with open("/dev/full", "w") as device:
+        refused("standard output full", no_files, full, stdout=device)
+        refused("standard output full, help", ["help"], full, stdout=device)
+    refused("standard output closed", no_files, full, stdout=None,
+            preexec_fn=lambda: os.close(1))
+    refused("out=/dev/full", command("out=/dev/full"), r"/dev/full: cannot be written")
+
+    for words, status in (([], 1), (["help"], 0), (["--help"], 0), (["t0=1", "-h"], 0)):
+        result = run([binary, *words], work)
+        good = (result.returncode == status and not result.stderr
+                and "key=default:" in result.stdout and "tau=" in result.stdout)
+        tally.check(f"{where}, help by {words}", None if good else repr(result))
+
+    # And what is right is searched, or all of the above would prove nothing.
+    for words in (command(""), WORDS.split()):
+        result = run([binary, *words], work)
+        good = result.returncode == 0 and "Semblance=" in result.stdout
+        tally.check(f"{where}, good input", None if good else repr(result))
+        for name in os.listdir(work):
+            os.remove(os.path.join(work, name))
+
+
+def main():
+    tally = Tally()
+    chosen = binaries("semblance", ("seq",))[:1]
+    opencl = binaries("semblance", ("ocl",))[-1:]
+    if not chosen:
+        sys.exit(f"bad_input.py: no semblance-seq in {BUILD} (make binaries)")
+    with tempfile.TemporaryDirectory() as folder:
+        work = os.path.join(folder, "work")
+        os.mkdir(work)
+        for name, raw in su_files().items():
+            with open(os.path.join(folder, name + ".su"), "wb") as file:
+                file.write(raw)
+        for step, backend, binary in chosen + opencl:
+            every_binary(tally, f"{step} {backend}", binary, folder)
+        for step, _, binary in opencl:
+            for name, environment, changes, expected in DEVICES:
+                result = run([binary, *command(changes)], work, environment)
+                tally.check(f"{step} ocl, {name}",
+                            problem_of(result, re.compile(expected), work))
+            broken_kernel(tally, folder, step)
+        if not opencl:
+            print("no ocl binary is built: OpenCL's cases are left out")
+    return tally.finish()
+
+
+sys.exit(main())

@@ -1,0 +1,213 @@
+"""propagate_test.py: make propagate and make diff on a tree of four small steps, in a git
+repository of their own.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from helpers import ROOT, Tally
+
+PROPAGATE = os.path.join(ROOT, "bench", "propagate.py")
+DIFF = os.path.join(ROOT, "bench", "diff.sh")
+
+# The lines of body.h that the lessons change; the rest is the same in all steps.
+LESSONS = {"00_a": "plain", "01_b": "threads", "02_c": "vectors", "03_d": "cache"}
+BODY = "/* body */\nint n = 8;\n\nint how = {how};\n\nint tau = 2;\n\nint last = 1;\n"
+
+
+class Tree:
+    """A repository with the steps committed."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for step, how in LESSONS.items():
+            self.write(step, "body.h", BODY.format(how=how))
+            self.write(step, "same.c", "the same in all\n")
+        self.write("00_a", "vector.h", "one\ntwo\nthree\n")
+        os.mkdir(os.path.join(folder, "bench"))
+        shutil.copy(DIFF, os.path.join(folder, "bench"))
+        for step in LESSONS:
+            with open(os.path.join(folder, "steps", step, "step.mk"), "w") as file:
+                file.write("title = none\n")
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x")
+
+    def git(self, *words):
+        done = subprocess.run(["git", *words], cwd=self.folder, capture_output=True,
+                              text=True, check=True)
+        return done.stdout
+
+    def path(self, step, name):
+        return os.path.join(self.folder, "steps", step, "prog", name)
+
+    def write(self, step, name, text):
+        os.makedirs(os.path.dirname(self.path(step, name)), exist_ok=True)
+        with open(self.path(step, name), "w") as file:
+            file.write(text)
+
+    def read(self, step, name):
+        try:
+            with open(self.path(step, name)) as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def edit(self, step, name, old, new):
+        text = self.read(step, name)
+        assert old in text
+        self.write(step, name, text.replace(old, new))
+
+    def status(self):
+        return self.git("status", "--porcelain", "-uall")
+
+    def propagate(self, *words):
+        return subprocess.run([sys.executable, PROPAGATE, *words], cwd=self.folder,
+                              capture_output=True, text=True)
+
+    def diff(self, **variables):
+        return subprocess.run(["bench/diff.sh"], cwd=self.folder, capture_output=True,
+                              text=True, env={"PATH": os.environ["PATH"], **variables})
+
+
+def clean(tree, check):
+    tree.edit("00_a", "body.h", "tau = 2", "tau = 3")
+    done = tree.propagate("00", "prog")
+    check("status", done.returncode == 0, done)
+    for step, how in LESSONS.items():
+        expected = BODY.format(how=how).replace("tau = 2", "tau = 3")
+        check(f"{step} has the fix and its lesson", tree.read(step, "body.h") == expected)
+    check("nothing else", tree.status().count("\n") == 4, tree.status())
+    before = tree.status()
+    again = tree.propagate("00_a", "prog")
+    check("a second time", again.returncode == 0 and tree.status() == before
+          and tree.read("03_d", "body.h").count("tau = 3") == 1, again)
+
+
+def from_the_middle(tree, check):
+    tree.edit("02_c", "body.h", "n = 8", "n = 9")
+    check("status", tree.propagate("02", "prog").returncode == 0)
+    has = [step for step in LESSONS if "n = 9" in tree.read(step, "body.h")]
+    check("only later steps", has == ["02_c", "03_d"], has)
+
+
+def own_words(tree, check):
+    """A fix that a later step keeps in another form goes on in that form."""
+    tree.edit("01_b", "body.h", "how = threads;", "how = threads + 1;")
+    done = tree.propagate("01", "prog")
+    check("stops", done.returncode == 1 and "steps/02_c/prog/body.h" in done.stderr, done)
+    check("says how to go on", "make propagate FROM=02_c PROGRAM=prog" in done.stderr)
+    tree.edit("02_c", "body.h", "how = vectors;", "how = vectors + 1;")
+    tree.edit("03_d", "body.h", "how = cache;", "how = vectors;")  # for a clean merge
+    tree.git("add", "steps/03_d")
+    done = tree.propagate("02", "prog")
+    check("goes on", done.returncode == 0
+          and "how = vectors + 1;" in tree.read("03_d", "body.h"), done)
+
+
+def conflict(tree, check):
+    """One file merges, the other does not: the step is left as it was, both files."""
+    tree.edit("00_a", "body.h", "tau = 2", "tau = 3")
+    tree.edit("00_a", "same.c", "the same", "a fix")
+    tree.edit("02_c", "same.c", "the same", "a lesson")
+    tree.git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "y",
+             "steps/02_c")
+    done = tree.propagate("00", "prog")
+    check("stops", done.returncode == 1, done)
+    check("names the file", "steps/02_c/prog/same.c" in done.stderr, done)
+    check("the step before is done", tree.read("01_b", "same.c") == "a fix in all\n"
+          and "tau = 3" in tree.read("01_b", "body.h"))
+    check("the step is untouched", "tau = 2" in tree.read("02_c", "body.h")
+          and tree.read("02_c", "same.c") == "a lesson in all\n")
+    check("what follows is untouched", "03_d" not in tree.status(), tree.status())
+    check("no traceback", "Traceback" not in done.stderr, done)
+
+
+def new_file(tree, check):
+    tree.write("01_b", "new.h", "int added;\n")
+    check("status", tree.propagate("01", "prog").returncode == 0)
+    has = [step for step in LESSONS if tree.read(step, "new.h")]
+    check("is in the later steps", has == ["01_b", "02_c", "03_d"], has)
+    tree.write("02_c", "other.h", "here\n")
+    tree.write("01_b", "other.h", "there\n")
+    done = tree.propagate("01", "prog")
+    check("another of that name", done.returncode == 1
+          and "steps/02_c/prog/other.h" in done.stderr
+          and tree.read("02_c", "other.h") == "here\n", done)
+
+
+def deleted_file(tree, check):
+    os.remove(tree.path("00_a", "same.c"))
+    check("status", tree.propagate("00", "prog").returncode == 0)
+    check("is gone everywhere", all(tree.read(s, "same.c") is None for s in LESSONS))
+
+
+def deleted_but_changed(tree, check):
+    os.remove(tree.path("01_b", "body.h"))
+    done = tree.propagate("01", "prog")
+    check("stops", done.returncode == 1 and "steps/02_c/prog/body.h" in done.stderr, done)
+    check("is kept", tree.read("02_c", "body.h") is not None)
+
+
+def file_of_an_earlier_step(tree, check):
+    tree.edit("00_a", "vector.h", "two", "2")
+    done = tree.propagate("00", "prog")
+    check("is not brought back", done.returncode == 0
+          and all(tree.read(s, "vector.h") is None for s in ("01_b", "02_c", "03_d")),
+          done)
+
+
+def nothing_to_do(tree, check):
+    done = tree.propagate("01", "prog")
+    check("says so", done.returncode == 0 and "nothing has changed" in done.stdout, done)
+    check("touches nothing", tree.status() == "")
+    tree.edit("03_d", "body.h", "n = 8", "n = 9")
+    done = tree.propagate("03", "prog")
+    check("the last step", done.returncode == 0 and done.stderr == "", done)
+
+
+def wrong_words(tree, check):
+    for words in ((), ("", "prog"), ("00",), ("07", "prog"), ("00", "none"), ("0", "prog")):
+        done = tree.propagate(*words)
+        check(f"{words}", done.returncode == 1 and done.stderr.count("\n") == 1, done)
+
+
+def diffs(tree, check):
+    done = tree.diff(STEP="00")
+    check("the first step", done.returncode == 0 and "nothing before" in done.stdout, done)
+    done = tree.diff(STEP="01")
+    check("is the lesson", done.stdout == (
+        "--- steps/00_a/prog/body.h\n+++ steps/01_b/prog/body.h\n@@ -1,7 +1,7 @@\n"
+        " /* body */\n int n = 8;\n \n-int how = plain;\n+int how = threads;\n \n"
+        " int tau = 2;\n \n"
+        "--- steps/00_a/prog/vector.h\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-one\n-two\n"
+        "-three\n") and done.returncode == 0, done)
+    check("again", tree.diff(STEP="01_b", PROGRAM="prog").stdout == done.stdout)
+    for variables in ({}, {"STEP": "07"}, {"STEP": "01", "PROGRAM": "none"}):
+        done = tree.diff(**variables)
+        check(f"{variables}", done.returncode == 1 and done.stderr.count("\n") == 1, done)
+
+
+TESTS = [clean, from_the_middle, own_words, conflict, new_file, deleted_file,
+         deleted_but_changed, file_of_an_earlier_step, nothing_to_do, wrong_words, diffs]
+
+
+def main():
+    tally = Tally()
+    if not shutil.which("git"):
+        print("git is not here (Debian: git): propagate is not tested")
+        return 0
+    # A git that is told where its repository is would not look at the one made here.
+    for name in [n for n in os.environ if n.startswith("GIT_")]:
+        del os.environ[name]
+    for test in TESTS:
+        with tempfile.TemporaryDirectory() as folder:
+            def check(what, good, seen=""):
+                tally.check(f"{test.__name__}: {what}", None if good else f"{seen}" or "no")
+            test(Tree(folder), check)
+    return tally.finish()
+
+
+sys.exit(main())
