@@ -14,7 +14,7 @@ PROGRAM ?=
 BACKEND ?=
 SET ?=
 ARGS ?=
-export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS CC OPT ARCH EXTRA
+export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS FROM REPEAT QUICK
 
 steps    := $(sort $(notdir $(patsubst %/step.mk,%,$(wildcard steps/*/step.mk))))
 programs := $(sort $(notdir $(patsubst %/program.mk,%,$(wildcard common/*/program.mk))))
@@ -25,7 +25,7 @@ some_programs := $(if $(PROGRAM),$(filter $(PROGRAM),$(programs)),$(programs))
 $(if $(some_steps),,$(error STEP=$(STEP): no such step, there are $(steps)))
 $(if $(some_programs),,$(error PROGRAM=$(PROGRAM): no such program, there are $(programs)))
 
-all: binaries tools
+all: binaries tools ## build every step and back-end
 	@$(if $(has_opencl),:,echo "$(without_opencl)")
 	@$(if $(has_cuda),:,echo "$(without_cuda)")
 
@@ -48,11 +48,16 @@ suffix_$1  := $$(suffix)
 endef
 $(foreach p,$(programs),$(eval $(call load_program,$p)))
 
-$(BUILD)/common/%.o: common/%.c
+# Changes when the compiler or its flags do, and everything is built anew.
+$(BUILD)/flags: always
+	@mkdir -p $(@D); echo '$(CC) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS)' > $@
+.PHONY: always
+
+$(BUILD)/common/%.o: common/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP $(include_dirs) -c $< -o $@
 
-$(BUILD)/common/cuda/cuda_device-cpu.o: common/cuda/cuda_device.cu
+$(BUILD)/common/cuda/cuda_device-cpu.o: common/cuda/cuda_device.cu $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP $(include_dirs) -fopenmp -x c -c $< -o $@
 
@@ -119,7 +124,7 @@ data_tools  := $(patsubst %,$(BUILD)/%-data,$(programs))
 test_tools  := $(patsubst tests/%_test.c,$(BUILD)/tests/%_test,$(wildcard tests/*_test.c))
 data_files  := $(foreach p,$(programs),$(patsubst %,$(BUILD)/data/$p/%.$(suffix_$p),$(recipes_$p)))
 
-link = @mkdir -p $(@D); set -x; $(CC) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ $(include_dirs) $1 $(filter %.c %.o,$^) $2 -lm -o $@
+link = mkdir -p $(@D) && $(CC) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ $(include_dirs) $1 $(filter %.c %.o,$^) $2 -lm -o $@
 
 $(BUILD)/verify: verify/verify.c verify/compare.c $(run_objects)
 	$(call link)
@@ -141,12 +146,64 @@ $(BUILD)/data/$1/%.$(suffix_$1): $(BUILD)/$1-data
 endef
 $(foreach p,$(programs),$(eval $(call data_rule,$p)))
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-
 # ---- targets -------------------------------------------------------------------------
 
-.PHONY: all binaries step tools data
-binaries: $(call binaries_of,$(some_steps),$(some_programs)) ## build every back-end of every step
-step: $(call binaries_of,$(some_steps),$(some_programs))
+.PHONY: all binaries step tools data tests run verify mutants lint lessons diff san test \
+        devices propagate format clean help bench flags registers
+
+binaries: $(call binaries_of,$(some_steps),$(some_programs))
+step: binaries
 tools: $(BUILD)/verify $(check_tools) $(data_tools) $(if $(has_opencl),$(BUILD)/devices)
-data: $(data_files) ## make the data of all programs
+data: $(data_files) ## make the data of all programs, in build/data
+tests: $(test_tools)
+
+run: all data ## run and verify every step and back-end (STEP= PROGRAM= BACKEND= SET= ARGS=)
+	@$(PYTHON) bench/run.py
+
+verify: all data ## check every step and back-end on small, awkward data
+	@$(PYTHON) verify/matrix.py
+
+mutants: all data ## plant bugs; verify must catch every one
+	@$(PYTHON) verify/mutants.py
+
+lint: ## the tree's own rules
+	@$(PYTHON) tests/lint.py
+
+lessons: ## write the generated parts of the lessons anew
+	@$(PYTHON) bench/lessons.py
+
+diff: ## what a step changes: STEP=05 [PROGRAM=semblance]
+	@$(PYTHON) bench/diff.py
+
+san: data tests ## sanitizers, race detectors, Oclgrind and a minute of fuzzing
+	@sh tests/san.sh
+
+test: all data tests ## everything that a CPU can check
+	@$(PYTHON) tests/all.py
+
+bench: all data ## time them, interleaved and verified (the same, REPEAT= QUICK=1)
+	@$(PYTHON) bench/bench.py
+
+flags: all data ## time 00_sequential under other compiler flags
+	@$(PYTHON) bench/flags.py
+
+registers: ## what the compilers say of registers and spills
+	@$(PYTHON) bench/registers.py
+
+devices: $(BUILD)/devices ## the OpenCL devices, as DEVICE= names them
+	@$(BUILD)/devices
+
+propagate: ## merge what changed in a step into those after it: FROM=02 PROGRAM=semblance
+	@$(PYTHON) bench/propagate.py
+
+format: ## clang-format all C
+	@clang-format-14 -i $(shell find common data steps tests verify -name '*.[ch]' -o -name '*.cl' -o -name '*.cu')
+
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo; sed -n 's/^\([A-Z_]*\) *?= *.*/  \1/p' config.mk | tr '\n' ' '; echo "can be set: see config.mk"
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

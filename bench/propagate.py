@@ -123,8 +123,8 @@ def main():
         except Conflict as conflict:
             sys.exit(f"{conflict}\n"
                      f"propagate: steps/{after} and what follows is as it was. Make the "
-                     f"change there by hand (make diff STEP={before} shows what it is "
-                     f"next to), then:\n"
+                     f"change there by hand (git diff -- steps/{before}/{program} shows "
+                     f"it), then:\n"
                      f"    make propagate FROM={after} PROGRAM={program}")
         print(f"{folder}: {' '.join(changed) or 'nothing to change'}")
 

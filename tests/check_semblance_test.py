@@ -9,10 +9,7 @@ import struct
 import sys
 import tempfile
 
-from helpers import BUILD, ROOT, Tally, read_npy, run, trace
-
-sys.path.insert(0, os.path.join(ROOT, "verify"))
-import tree  # noqa: E402
+from helpers import BUILD, Tally, read_npy, run, trace, tree
 
 CHECKER = os.path.join(BUILD, "semblance-check")
 SEARCH = os.path.join(BUILD, "00_sequential", "semblance-seq")

@@ -134,7 +134,7 @@ def verify_program(program, with_sets):
             equal = all(o["bytes"] for _, o in outcomes)
             cells.append("FAIL" if bad else f"{share:.1f} %{' =' if equal else ''}")
         if any(cells):
-            rows.append([step.name, step.kind(program) or "-", *cells])
+            rows.append([step.name, step.kind(program), *cells])
     tree.progress("")
 
     print(f"{program.name}: the largest share of the budget, {len(queries)} cases")

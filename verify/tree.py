@@ -91,20 +91,28 @@ class Step:
         self.folder = ROOT / "steps" / name
         self.mk = read_mk(self.folder / "step.mk")
         self.title = self.mk.get("title", name)
-        self.changes = self.mk.get("changes", "").split()
 
     def has(self, program):
         return (self.folder / program.name).is_dir()
 
+    def _of(self, key, program):
+        """key.PROGRAM where step.mk has it, else key."""
+        return self.mk.get(f"{key}.{program.name}", self.mk.get(key, ""))
+
     def kind(self, program):
-        """One of KINDS; None where step.mk does not say."""
-        kind = self.mk.get(f"kind.{program.name}", self.mk.get("kind"))
-        if kind not in KINDS + (None,):
+        """One of KINDS: what the step promises."""
+        kind = self._of("kind", program)
+        if kind not in KINDS:
             raise SystemExit(f"{self.folder}/step.mk: kind {kind}: not one of {KINDS}")
         return kind
 
-    def prediction(self, program):
-        return self.mk.get(f"predict.{program.name}")
+    def changes(self, program):
+        """The files that the step may change."""
+        return self._of("changes", program).split()
+
+    def prediction(self, program, device):
+        """What was expected before measuring; device is cpu or gpu."""
+        return self.mk.get(f"predict.{program.name}.{device}", "")
 
     def backends(self, program):
         """Those that the step has, in the order of BACKENDS."""

@@ -1,0 +1,72 @@
+"""all.py - make test: every suite, one after the other, and the sum of what they found.
+
+A suite is a command that exits with 0 if all went well. What it says of itself, a last
+line "N passed, N failed" or cmocka's tallies, is added up; a suite without either, or
+whose words and exit status disagree, counts as one test, passed or failed.
+"""
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = os.environ.get("BUILD", "build")
+PYTHON = sys.executable
+
+SUITES = {
+    "lint": [PYTHON, "tests/lint.py"],
+    "lessons": [PYTHON, "bench/lessons.py", "--check"],
+    "run": [f"{BUILD}/tests/run_test"],
+    "su": [f"{BUILD}/tests/su_test"],
+    "su and segyio": [PYTHON, "tests/su_segyio.py", f"{BUILD}/tests/su_test"],
+    "verify's diff": [f"{BUILD}/tests/diff_test", f"{BUILD}/verify"],
+    "propagate": [PYTHON, "tests/propagate_test.py"],
+    "checker": [PYTHON, "tests/check_semblance_test.py"],
+    "bad input": [PYTHON, "tests/bad_input.py"],
+    "published mistakes": [PYTHON, "tests/mistakes.py"],
+    "verify": [PYTHON, "verify/matrix.py"],
+    "mutants": [PYTHON, "verify/mutants.py"],
+    "sanitizers": ["sh", "tests/san.sh"],
+}
+TALLY = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed")
+CMOCKA = re.compile(r"\[  (PASSED|FAILED)  \].*?(\d+) test\(s\)")
+
+
+def count(output, status):
+    """How many tests passed and failed, from a suite's last word or its exit status."""
+    passed = failed = 0
+    tallies = [m for m in map(TALLY.match, output.splitlines()) if m]
+    if tallies:
+        passed, failed = map(int, tallies[-1].groups())
+    else:
+        for word, number in CMOCKA.findall(output):
+            passed += int(number) * (word == "PASSED")
+            failed += int(number) * (word == "FAILED")
+    if (status == 0) == (failed == 0) and passed + failed > 0:
+        return passed, failed
+    return (passed + 1, failed) if status == 0 else (passed, failed + 1)
+
+
+def main():
+    wanted = sys.argv[1:] or list(SUITES)
+    total_passed = total_failed = 0
+    for name in wanted:
+        start = time.monotonic()
+        print(f"{name} ...", flush=True)
+        ended = subprocess.run(SUITES[name], cwd=ROOT, text=True, errors="replace",
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        passed, failed = count(ended.stdout, ended.returncode)
+        if failed or ended.returncode:
+            print(ended.stdout)
+        print(f"{name}: {passed} passed, {failed} failed, "
+              f"{time.monotonic() - start:.0f} s", flush=True)
+        total_passed += passed
+        total_failed += failed
+    print(f"{total_passed} passed, {total_failed} failed")
+    sys.exit(1 if total_failed or not total_passed else 0)
+
+
+if __name__ == "__main__":
+    main()

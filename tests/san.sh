@@ -1,0 +1,294 @@
+#!/usr/bin/env bash
+# san.sh - every back-end of every step under the tools that see what a right answer can
+# hide (make san), on the smallest query of each program (program.mk: tiny).
+#
+#   AddressSanitizer, UndefinedBehaviorSanitizer, LeakSanitizer   all CPU code, host sides
+#   ThreadSanitizer with Archer, which knows OpenMP               omp, cuda-cpu
+#   Oclgrind: memory, races, uninitialised values, API calls      ocl
+#   libFuzzer, for FUZZ_SECONDS (default 60, 0: not at all)       the SU reader
+#
+# Each tool first has to find a fault that is planted for it: a tool that is silent about
+# that is silent about all. A tool that is not installed is named, and the rest runs.
+# Left out: CUDA on a GPU (compute-sanitizer).
+set -eu
+export LC_ALL=C
+cd "$(dirname "$0")/.."
+
+BUILD=${BUILD:-build}
+STEP=${STEP:-}
+PROGRAM=${PROGRAM:-}
+FUZZ_SECONDS=${FUZZ_SECONDS:-60}
+san=$BUILD/san
+mkdir -p "$san"
+san=$(cd "$san" && pwd)
+export POCL_CACHE_DIR=$san/pocl-cache
+mkdir -p "$POCL_CACHE_DIR"
+unset MAKEFLAGS MAKELEVEL OPT EXTRA
+
+passed=0 failed=0
+pass() { passed=$((passed + 1)); }
+# bad NAME LOG: one line, then what the tool said first.
+bad() {
+    failed=$((failed + 1))
+    echo "FAIL $1 ($2)"
+    grep -v '^[[:space:]]*$' "$2" | head -12 | sed 's/^/    /'
+}
+
+# run NAME COMMAND...: passes if the command ends with 0 and no sanitizer has spoken.
+run() {
+    local name=$1 log=$san/log/${1//[^A-Za-z0-9_.-]/_}.log
+    shift
+    if timeout 300 "$@" >"$log" 2>&1 && ! grep -qE 'Sanitizer|runtime error:' "$log"
+    then pass
+    else bad "$name" "$log"
+    fi
+}
+
+# planted NAME PATTERN COMMAND...: passes if the tool reports PATTERN.
+planted() {
+    local name="$1: planted fault" pattern=$2 log=$san/log/planted_$1.log
+    shift 2
+    timeout 300 "$@" >"$log" 2>&1 || :
+    if grep -qE "$pattern" "$log"
+    then pass
+    else bad "$name is not found" "$log"
+    fi
+}
+
+mkdir -p "$san/log"
+rm -f "$san"/log/*.log
+
+# query PROGRAM: the words of its tiny query, or nothing.
+query() {
+    sed -n 's/^tiny[[:space:]]*=[[:space:]]*//p' "common/$1/program.mk" |
+        sed "s|{data}|$BUILD/data/$1|g"
+}
+
+# binaries FOLDER BACKEND...: "STEP PROGRAM BACKEND PATH" of what was built there.
+binaries() {
+    local folder=$1 step program backend path
+    shift
+    for step in $(cd steps && ls -d [0-9]*_*); do
+        case $step in "$STEP"* | "") ;; *) continue ;; esac
+        for path in "steps/$step"/*/; do
+            program=$(basename "$path")
+            [ -z "$PROGRAM" ] || [ "$PROGRAM" = "$program" ] || continue
+            for backend in "$@"; do
+                path=$folder/$step/$program-$backend
+                ! [ -x "$path" ] || echo "$step $program $backend $path"
+            done
+        done
+    done
+}
+
+# built FOLDER VARIABLES...: the binaries, quietly. NVCC= leaves cuda out.
+built() {
+    local folder=$1
+    shift
+    if make -s BUILD="$folder" NVCC= "$@" >"$san/log/make_$(basename "$folder").log" 2>&1
+    then return 0
+    fi
+    bad "$(basename "$folder"): does not build" "$san/log/make_$(basename "$folder").log"
+    return 1
+}
+
+make -s BUILD="$BUILD" NVCC= data >"$san/log/make_data.log" 2>&1 ||
+    { bad "data" "$san/log/make_data.log"; exit 1; }
+
+# ---- addresses, undefined behaviour, leaks ------------------------------------------
+
+address() {
+    local flags="-fsanitize=address,undefined,float-cast-overflow -fno-omit-frame-pointer"
+    flags="$flags -fno-sanitize-recover=all"
+    echo 'int main(void) { return 0; }' >"$san/empty.c"
+    # shellcheck disable=SC2086 # flags are words
+    if ! gcc $flags "$san/empty.c" -o "$san/empty" 2>/dev/null; then
+        echo "no AddressSanitizer (Debian: gcc): addresses are not checked"
+        return
+    fi
+    # Drivers and the compiler inside PoCL keep what they have until the end.
+    export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
+    export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
+    export UBSAN_OPTIONS=print_stacktrace=1
+
+    cat >"$san/planted.c" <<'C'
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    float *p = calloc(8, sizeof *p);
+    int n = argc > 1 ? atoi(argv[1]) : 0;
+    if (n == 1) p[8 * argc / 2] = 1;
+    int large = 2147483647;
+    if (n == 2) large += argc;
+    if (n == 3) p = calloc(8, sizeof *p);
+    if (n != 3) free(p);
+    p = NULL;
+    return large == 0;
+}
+C
+    # shellcheck disable=SC2086
+    gcc -g $flags "$san/planted.c" -o "$san/planted"
+    planted ASan 'heap-buffer-overflow' "$san/planted" 1
+    planted UBSan 'signed integer overflow' "$san/planted" 2
+    planted LSan 'detected memory leaks' "$san/planted" 3
+
+    local tests=
+    for test in su run; do
+        [ ! -f "tests/${test}_test.c" ] || tests="$tests $san/asan/tests/${test}_test"
+    done
+    # shellcheck disable=SC2086
+    built "$san/asan" CC=gcc OPT=-O1 EXTRA="$flags" binaries $tests || return 0
+    while read -r step program backend path; do
+        # shellcheck disable=SC2046
+        run "asan $step $program $backend" "$path" $(query "$program") \
+            out="$san/out.npy"
+    done < <(binaries "$san/asan" seq omp ocl cuda-cpu)
+    for test in $tests; do
+        run "asan $(basename "$test")" "$test"
+    done
+    unset ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS
+}
+
+# ---- races ---------------------------------------------------------------------------
+
+threads() {
+    local archer flags="-fsanitize=thread"
+    if ! command -v clang-14 >/dev/null; then
+        echo "no clang-14 (Debian: clang-14): races are not checked"
+        return
+    fi
+    archer=$(ls /usr/lib/llvm-14/lib/libarcher.so 2>/dev/null || :)
+    if [ -z "$archer" ]; then
+        echo "no Archer for OpenMP (Debian: libomp-14-dev): races are not checked"
+        return
+    fi
+    export OMP_TOOL_LIBRARIES=$archer OMP_NUM_THREADS=4
+    export TSAN_OPTIONS=ignore_noninstrumented_modules=1:exitcode=66
+    # The sanitizer wants memory where random addresses may not leave it.
+    local fixed=
+    ! setarch -R true 2>/dev/null || fixed="setarch -R"
+
+    cat >"$san/race.c" <<'C'
+int main(int argc, char **argv)
+{
+    int sum = 0, safe = 0;
+    (void)argv;
+#pragma omp parallel for
+    for (int i = 0; i < 1000; i++) {
+        if (argc > 1) sum += i;
+#pragma omp atomic
+        safe += i;
+    }
+#pragma omp parallel num_threads(4)
+    {
+        if (safe == 0) sum = 1;
+#pragma omp barrier
+#pragma omp single
+        safe = 0;
+    }
+    return sum == 1;
+}
+C
+    clang-14 -g -fopenmp $flags "$san/race.c" -o "$san/race"
+    planted TSan 'data race' $fixed "$san/race" planted
+    run "tsan, no fault" $fixed "$san/race"
+
+    built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" binaries || return 0
+    while read -r step program backend path; do
+        # shellcheck disable=SC2046
+        run "tsan $step $program $backend" $fixed "$path" $(query "$program")
+    done < <(binaries "$san/tsan" omp cuda-cpu)
+    unset OMP_TOOL_LIBRARIES OMP_NUM_THREADS TSAN_OPTIONS
+}
+
+# ---- OpenCL ---------------------------------------------------------------------------
+
+# oclgrind_log LOG COMMAND...: its exit status says nothing, so the log has to. Inlined
+# functions with restrict are more than this version knows: nothing is inlined.
+oclgrind_log() {
+    local log=$1
+    shift
+    rm -f "$log.oclgrind"
+    timeout 300 oclgrind --data-races --uninitialized --check-api --max-errors 20 \
+        --build-options -cl-opt-disable --log "$log.oclgrind" "$@" >"$log" 2>&1
+    local status=$?
+    cat "$log.oclgrind" >>"$log" 2>/dev/null || echo "Oclgrind left no log" >>"$log"
+    return $status
+}
+
+simulator() {
+    if ! command -v oclgrind >/dev/null; then
+        echo "no Oclgrind (Debian: oclgrind): kernels are not checked"
+        return
+    fi
+    built "$san/ocl" binaries || return 0
+    local name log last=
+    while read -r step program backend path; do
+        name="oclgrind $step $program $backend" log=$san/log/oclgrind_${step}_$program.log
+        # shellcheck disable=SC2046
+        if oclgrind_log "$log" "$path" $(query "$program") && ! [ -s "$log.oclgrind" ]
+        then pass
+        else bad "$name" "$log"
+        fi
+        [ "$program" != semblance ] || last=$step
+    done < <(binaries "$san/ocl" ocl)
+
+    # The guard at the end of the range, wrong by one, in a copy of the last step.
+    [ -n "$last" ] || return 0
+    local copy=$san/copy
+    rm -rf "$copy"
+    mkdir -p "$copy/steps"
+    cp -r Makefile config.mk common "$copy"
+    cp -r "steps/$last" "$copy/steps"
+    sed -i 's/ia < q->np\[0\]/ia <= q->np[0]/' "$copy/steps/$last/semblance/kernel.cl"
+    log=$san/log/planted_oclgrind.log
+    if (cd "$copy" && STEP='' PROGRAM='' built "$copy/build" \
+            "$copy/build/$last/semblance-ocl")
+    then
+        # shellcheck disable=SC2046
+        oclgrind_log "$log" "$copy/build/$last/semblance-ocl" $(query semblance) || :
+        if grep -qE 'Invalid (read|write)' "$log"
+        then pass
+        else bad "oclgrind: planted fault is not found" "$log"
+        fi
+    else
+        failed=$((failed + 1)) # built has said why
+    fi
+}
+
+# ---- the SU reader ----------------------------------------------------------------------
+
+fuzzer() {
+    [ "$FUZZ_SECONDS" -gt 0 ] && [ -f tests/fuzz/su_fuzz.c ] || return 0
+    local flags="-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
+    if ! command -v clang-14 >/dev/null; then
+        echo "no clang-14 (Debian: clang-14): the SU reader is not fuzzed"
+        return
+    fi
+    # shellcheck disable=SC2086
+    if ! clang-14 -std=c11 -g -O1 $flags -Icommon/run -Icommon/su tests/fuzz/su_fuzz.c \
+            common/su/su.c common/run/run.c -lm -o "$san/su_fuzz" 2>"$san/log/fuzz.log"
+    then
+        bad "su_fuzz: does not build" "$san/log/fuzz.log"
+        return
+    fi
+    # What is found goes to the first folder; the tracked corpus is only read.
+    mkdir -p "$san/corpus"
+    if (cd "$san" && timeout $((FUZZ_SECONDS + 60)) ./su_fuzz -max_len=4096 \
+            -max_total_time="$FUZZ_SECONDS" -artifact_prefix="$san/" -print_final_stats=1 \
+            corpus "$OLDPWD/tests/fuzz/corpus/su" >"$san/log/fuzz.log" 2>&1)
+    then
+        pass
+        sed -n 's/^stat::number_of_executed_units: */files tried by the fuzzer: /p' \
+            "$san/log/fuzz.log"
+    else bad "su_fuzz" "$san/log/fuzz.log"
+    fi
+}
+
+address
+threads
+simulator
+fuzzer
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
