@@ -110,7 +110,7 @@ class Step:
         """The files that the step may change."""
         return self._of("changes", program).split()
 
-    def prediction(self, program, device):
+    def prediction(self, program, device="cpu"):
         """What was expected before measuring; device is cpu or gpu."""
         return self.mk.get(f"predict.{program.name}.{device}", "")
 
