@@ -1,4 +1,4 @@
-"""propagate.py FROM PROGRAM: carries a fix made in one step into the steps after it.
+"""propagate.py [FROM PROGRAM]: carries a fix made in one step into the steps after it.
 
 The fix is what changed in the program's folder of step FROM since the last commit. It is
 merged into the next step with git merge-file, which wants the version that both sides
@@ -7,7 +7,8 @@ is merged into the one after it, and so on, so that each step passes on the fix 
 words. A step is written only when all its files merged; at the first conflict all stops
 there, and once the fix has been made by hand the rest goes on from that step.
 
-Left out: renamed files (they are one gone and one new), and committing.
+The two words can be variables of the environment. Left out: renamed files (they are one
+gone and one new), and committing.
 """
 import os
 import subprocess
@@ -101,9 +102,10 @@ def carry(before, after):
 
 
 def main():
-    if len(sys.argv) != 3 or not all(sys.argv[1:]):
+    words = sys.argv[1:] or [os.environ.get("FROM", ""), os.environ.get("PROGRAM", "")]
+    if len(words) != 2 or not all(words):
         sys.exit(f"propagate: expected a step and a program: {USAGE}")
-    wanted, program = sys.argv[1:]
+    wanted, program = words
     os.chdir(git("rev-parse", "--show-toplevel").stdout.decode().strip())
 
     steps = sorted(s for s in os.listdir("steps") if os.path.isdir(f"steps/{s}/{program}"))

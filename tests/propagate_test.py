@@ -199,8 +199,9 @@ def main():
     if not shutil.which("git"):
         print("git is not here (Debian: git): propagate is not tested")
         return 0
-    # A git that is told where its repository is would not look at the one made here.
-    for name in [n for n in os.environ if n.startswith("GIT_")]:
+    # Neither git nor our scripts are to be told what was meant for another tree.
+    ours = ("FROM", "PROGRAM", "STEP")
+    for name in [n for n in os.environ if n.startswith("GIT_") or n in ours]:
         del os.environ[name]
     for test in TESTS:
         with tempfile.TemporaryDirectory() as folder:
