@@ -173,10 +173,10 @@ lessons: ## write the generated parts of the lessons anew
 	@$(PYTHON) bench/lessons.py
 
 diff: ## what a step changes: STEP=05 [PROGRAM=semblance]
-	@$(PYTHON) bench/diff.py
+	@bash bench/diff.sh
 
-san: data tests ## sanitizers, race detectors, Oclgrind and a minute of fuzzing
-	@sh tests/san.sh
+san: data ## sanitizers, race detectors, Oclgrind and a minute of fuzzing
+	@bash tests/san.sh
 
 test: all data tests ## everything that a CPU can check
 	@$(PYTHON) tests/all.py

@@ -28,7 +28,7 @@ SUITES = {
     "published mistakes": [PYTHON, "tests/mistakes.py"],
     "verify": [PYTHON, "verify/matrix.py"],
     "mutants": [PYTHON, "verify/mutants.py"],
-    "sanitizers": ["sh", "tests/san.sh"],
+    "sanitizers": ["bash", "tests/san.sh"],
 }
 TALLY = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed")
 CMOCKA = re.compile(r"\[  (PASSED|FAILED)  \].*?(\d+) test\(s\)")

@@ -138,9 +138,8 @@ void ocl_fit_constant(cl_device_id device, size_t bytes)
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof room,
                               &room, NULL));
     if (bytes > room)
-        fail("%zu bytes for constant memory, this device has %llu (steps before "
-             "06_constant need none)",
-             bytes, (unsigned long long)room);
+        fail("%zu bytes for constant memory, this device has %llu", bytes,
+             (unsigned long long)room);
 }
 
 cl_program ocl_build(cl_context context, cl_device_id device, const char *options)

@@ -16,7 +16,7 @@
 #ifndef LOCAL /* the host may choose otherwise, with -D LOCAL=__private */
 #define LOCAL __local
 #endif
-#define sqrtf    sqrt
+#define sqrtf sqrt
 
 #else
 #include <math.h>
@@ -25,9 +25,9 @@
 #define CONSTANT /* */
 #define LOCAL    /* */
 #ifdef __CUDACC__
-#define FN       static __device__ inline
+#define FN static __device__ inline
 #else
-#define FN       static inline
+#define FN static inline
 #endif
 #endif
 

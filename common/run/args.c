@@ -166,6 +166,7 @@ void args_parse(int argc, char **argv, arg *table, const char *about)
     for (int i = 1; i < argc; i++) {
         if (!asks_help(argv[i])) continue;
         args_help(table, about);
+        if (fflush(stdout)) fail("standard output: cannot be written");
         exit(0);
     }
     if (argc < 2) {

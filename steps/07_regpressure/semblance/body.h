@@ -95,6 +95,5 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
             if (s > top.semblance) top = here;
         }
     }
-
     return top;
 }
