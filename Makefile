@@ -25,6 +25,11 @@ some_programs := $(if $(PROGRAM),$(filter $(PROGRAM),$(programs)),$(programs))
 $(if $(some_steps),,$(error STEP=$(STEP): no such step, there are $(steps)))
 $(if $(some_programs),,$(error PROGRAM=$(PROGRAM): no such program, there are $(programs)))
 
+define newline
+
+
+endef
+
 all: binaries tools ## build every step and back-end
 	@$(if $(has_opencl),:,echo "$(without_opencl)")
 	@$(if $(has_cuda),:,echo "$(without_cuda)")
@@ -39,10 +44,12 @@ define load_program
 sources :=
 shared :=
 libs :=
+cflags :=
 include common/$1/program.mk
 front_$1 := $$(patsubst %.c,$(BUILD)/common/$1/%.o,$$(sources)) \
             $$(patsubst %.c,$(BUILD)/common/%.o,$$(shared)) $(run_objects)
 libs_$1  := $$(libs) -lm
+cflags_$1 := $$(cflags)
 recipes_$1 := $$(recipes)
 suffix_$1  := $$(suffix)
 endef
@@ -72,18 +79,24 @@ $(BUILD)/common/cuda/cuda_device.o: common/cuda/cuda_device.cu common/cuda/cuda_
 define rule_seq
 $(BUILD)/$1/$2-seq: steps/$1/$2/cpu.c $(front_$2)
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -Wno-unknown-pragmas -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+	$$(CC) $$(CFLAGS) -Wno-unknown-pragmas -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_omp
 $(BUILD)/$1/$2-omp: steps/$1/$2/cpu.c $(front_$2)
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+endef
+
+define rule_openacc
+$(BUILD)/$1/$2-openacc: steps/$1/$2/openacc.c $(front_$2)
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) -fopenacc -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_ocl
 $(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(BUILD)/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
-	$$(CC) $$(CFLAGS) -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
+	$$(CC) $$(CFLAGS) -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
 
 $(BUILD)/$1/$2-kernel.o: steps/$1/$2/kernel.cl $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) common/opencl/embed.awk
 	@mkdir -p $$(@D)
@@ -100,27 +113,31 @@ endef
 define rule_cuda-cpu
 $(BUILD)/$1/$2-cuda-cpu: steps/$1/$2/cuda.cu $(BUILD)/common/cuda/cuda_device-cpu.o $(BUILD)/common/cuda/cuda_cpu.o $(front_$2)
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
+	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 $(cflags_$2) -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
 endef
 
-# Declarations of a step, then the rules of each back-end that can be built here.
+# Declarations of a step, then the rules of each back-end that can be built here. A
+# program may have others than the rest: backends.PROGRAM.
 define load_step
 backends :=
+$(foreach p,$(programs),backends.$p :=$(newline))
 include steps/$1/step.mk
-backends_$1 := $$(filter $(can_build),$$(backends))
+$(foreach p,$(programs),backends_$1_$p := $$(filter $(can_build),$$(or $$(backends.$p),$$(backends)))$(newline))
 endef
 $(foreach s,$(steps),$(eval $(call load_step,$s)))
 has = $(wildcard steps/$1/$2)
-$(foreach s,$(steps),$(foreach p,$(programs),$(if $(call has,$s,$p),$(foreach b,$(backends_$s),\
+$(foreach s,$(steps),$(foreach p,$(programs),$(if $(call has,$s,$p),$(foreach b,$(backends_$s_$p),\
   $(eval $(call rule_$b,$s,$p))))))
 
 binaries_of = $(foreach s,$1,$(foreach p,$2,$(if $(call has,$s,$p),\
-  $(patsubst %,$(BUILD)/$s/$p-%,$(backends_$s)))))
+  $(patsubst %,$(BUILD)/$s/$p-%,$(backends_$s_$p)))))
 
 # ---- tools, data, tests -------------------------------------------------------------
 
 check_tools := $(patsubst verify/check_%.c,$(BUILD)/%-check,$(wildcard verify/check_*.c))
 data_tools  := $(patsubst %,$(BUILD)/%-data,$(programs))
+bench_tools := $(BUILD)/ceilings $(patsubst bench/count_%.c,$(BUILD)/%-count,$(wildcard bench/count_*.c)) \
+               $(if $(has_cuda),$(BUILD)/ceilings-cuda)
 test_tools  := $(patsubst tests/%_test.c,$(BUILD)/tests/%_test,$(wildcard tests/*_test.c))
 data_files  := $(foreach p,$(programs),$(patsubst %,$(BUILD)/data/$p/%.$(suffix_$p),$(recipes_$p)))
 
@@ -134,8 +151,15 @@ $(BUILD)/%-check: verify/check_%.c
 	$(call link,-fopenmp -Icommon/$* -Iverify)
 $(BUILD)/%-data: data/%.c
 	$(call link,-Icommon/$*)
+$(BUILD)/%-count: bench/count_%.c
+	$(call link,-fopenmp -Icommon/$*)
+$(BUILD)/ceilings: bench/ceilings.c $(run_objects)
+	$(call link,-fopenmp)
+$(BUILD)/ceilings-cuda: bench/ceilings.cu $(BUILD)/common/cuda/cuda_device.o $(run_objects)
+	$(NVCC) $(NVFLAGS) $(include_dirs) -Icommon/cuda $(filter %.cu %.o,$^) -o $@
 $(foreach p,$(programs),$(eval $(BUILD)/$p-check: verify/compare.c $(filter-out %/main.o,$(front_$p))))
 $(foreach p,$(programs),$(eval $(BUILD)/$p-data: $(filter-out %/main.o,$(front_$p))))
+$(foreach p,$(programs),$(eval $(BUILD)/$p-count: $(filter-out %/main.o,$(front_$p))))
 $(BUILD)/tests/%_test: tests/%_test.c verify/compare.c $(run_objects) $(BUILD)/common/su/su.o
 	$(call link,-Iverify,-lcmocka)
 
@@ -148,12 +172,13 @@ $(foreach p,$(programs),$(eval $(call data_rule,$p)))
 
 # ---- targets -------------------------------------------------------------------------
 
-.PHONY: all binaries step tools data tests run verify mutants lint lessons diff san test \
-        devices propagate format clean help bench flags registers
+.PHONY: all binaries step tools data tests run verify mutants halfway lint lessons diff \
+        san test devices propagate format clean help bench flags ceilings registers papers \
+        perf report exercise grade reveal export new-step
 
 binaries: $(call binaries_of,$(some_steps),$(some_programs))
 step: binaries
-tools: $(BUILD)/verify $(check_tools) $(data_tools) $(if $(has_opencl),$(BUILD)/devices)
+tools: $(BUILD)/verify $(check_tools) $(data_tools) $(bench_tools) $(if $(has_opencl),$(BUILD)/devices)
 data: $(data_files) ## make the data of all programs, in build/data
 tests: $(test_tools)
 
@@ -165,6 +190,9 @@ verify: all data ## check every step and back-end on small, awkward data
 
 mutants: all data ## plant bugs; verify must catch every one
 	@$(PYTHON) verify/mutants.py
+
+halfway: all data ## build and verify what the papers measured between two steps
+	@$(PYTHON) bench/halfway.py
 
 lint: ## the tree's own rules
 	@$(PYTHON) tests/lint.py
@@ -187,8 +215,35 @@ bench: all data ## time them, interleaved and verified (the same, REPEAT= QUICK=
 flags: all data ## time 00_sequential under other compiler flags
 	@$(PYTHON) bench/flags.py
 
+ceilings: tools ## what this machine can do at most: arithmetic, caches, memory
+	@$(PYTHON) bench/ceilings.py
+
 registers: ## what the compilers say of registers and spills
 	@$(PYTHON) bench/registers.py
+
+perf: all data ## count instructions, cache misses and branches of a step: STEP=05
+	@$(PYTHON) bench/perf.py
+
+papers: all data ## the papers' figures, measured here (QUICK=1: small)
+	@$(PYTHON) bench/papers.py
+
+report: tools data ## the whole history as one page, build/report/index.html
+	@$(PYTHON) bench/report.py
+
+exercise: ## a step as a task, in work/: STEP=05 [PROGRAM=semblance]
+	@$(PYTHON) bench/exercise.py exercise
+
+grade: tools data ## is the attempt in work/ right, and how fast: STEP=05
+	@$(PYTHON) bench/grade.py
+
+reveal: ## the book's answer beside the attempt: STEP=05
+	@$(PYTHON) bench/exercise.py reveal
+
+export: ## a step as a folder that stands alone, packed: STEP=05
+	@$(PYTHON) bench/export.py
+
+new-step: ## a new step to write, from the last one: NAME=08_word
+	@$(PYTHON) bench/new_step.py
 
 devices: $(BUILD)/devices ## the OpenCL devices, as DEVICE= names them
 	@$(BUILD)/devices
@@ -203,7 +258,7 @@ clean: ## remove build/
 	rm -rf $(BUILD)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo; sed -n 's/^\([A-Z_]*\) *?= *.*/  \1/p' config.mk | tr '\n' ' '; echo "can be set: see config.mk"
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

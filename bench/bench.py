@@ -128,6 +128,14 @@ def ratio(item, other):
     return f"{median:.3f}", f"{q1:.3f}", f"{q3:.3f}"
 
 
+def ceiling(item, values):
+    """What ceilings.py says of a row: how near it came to what the machine can do."""
+    import ceilings  # which imports this file
+    return ceilings.roofline(item.program, item.step, item.set,
+                             float(values["kernel_median"]), values["threads"],
+                             values["device"], values["machine"])
+
+
 def row(item, items, about):
     q1, median, q3 = quartiles(item.column("run"))
     first = items[0] if items[0].step.number == "00" else None
@@ -141,6 +149,9 @@ def row(item, items, about):
         "kernel_median": f"{statistics.median(item.column('kernel')):.6f}",
         "share": f"{item.share:.2f}", "mark": " ".join(sorted(item.marks)),
     }
+    limit = ceiling(item, values)
+    if limit and limit["suspicious"]:
+        values["mark"] = " ".join([values["mark"], "SUSPICIOUS"]).strip()
     for key in ("init", "run"):
         column = item.column(key)
         values[f"{key}_mean"] = f"{statistics.mean(column):.6f}"
@@ -157,6 +168,11 @@ def said(values, key):
     low, high = float(values[f"{key}_low"]), float(values[f"{key}_high"])
     text = f"{float(values[key]):.2f} ({low:.2f} .. {high:.2f})"
     return f"{text} not distinguishable" if low <= 1 <= high else text
+
+
+def share_of_ceiling(item, values):
+    limit = ceiling(item, values)
+    return f"{100 * limit['share']:.0f} % ({limit['ceiling_name']})" if limit else "-"
 
 
 def measure(program, name, about, repeat, warmup):
@@ -183,11 +199,12 @@ def measure(program, name, about, repeat, warmup):
     rows = [row(item, items, about) for item in items]
     print(f"{program.name}, set {name}, {repeat} rounds, seconds")
     print(tree.table([["step", "back-end", "init", "run mean", "sd", "median", "CPU %",
-                       "over the step before", "over 00", "mark"]] + [
+                       "over the step before", "over 00", "of the ceiling", "mark"]] + [
         [r["step"], r["backend"], f"{float(r['init_mean']):.4f}",
          f"{float(r['run_mean']):.4f}", f"{float(r['run_sd']):.4f}",
          f"{float(r['run_median']):.4f}", r["cpu_percent"], said(r, "over_previous"),
-         said(r, "over_first"), r["mark"]] for r in rows]))
+         said(r, "over_first"), share_of_ceiling(i, r), r["mark"]]
+        for i, r in zip(items, rows)]))
     return rows
 
 

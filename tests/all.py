@@ -26,7 +26,10 @@ SUITES = {
     "checker": [PYTHON, "tests/check_semblance_test.py"],
     "bad input": [PYTHON, "tests/bad_input.py"],
     "published mistakes": [PYTHON, "tests/mistakes.py"],
+    "report": [PYTHON, "tests/report_test.py"],
+    "course": [PYTHON, "tests/course_test.py"],
     "verify": [PYTHON, "verify/matrix.py"],
+    "halfway": [PYTHON, "bench/halfway.py"],
     "mutants": [PYTHON, "verify/mutants.py"],
     "sanitizers": ["bash", "tests/san.sh"],
 }

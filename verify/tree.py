@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BACKENDS = ("seq", "omp", "ocl", "cuda-cpu", "cuda")
+BACKENDS = ("seq", "omp", "openacc", "ocl", "cuda-cpu", "cuda")
 KINDS = ("start", "refactor", "port", "algebra", "memory")
 
 # What a program.mk that does not say otherwise has, as in
@@ -116,7 +116,7 @@ class Step:
 
     def backends(self, program):
         """Those that the step has, in the order of BACKENDS."""
-        named = self.mk.get("backends", "").split() if self.has(program) else []
+        named = self._of("backends", program).split() if self.has(program) else []
         return [b for b in BACKENDS if b in named]
 
     def binary(self, program, backend):

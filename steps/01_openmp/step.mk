@@ -5,3 +5,5 @@ backends = seq omp
 changes.semblance     = body.h cpu.c vector.h
 predict.semblance.cpu = 2.0 on 2 threads: the values of A share nothing, and whoever is free takes the next
 predict.semblance.gpu = none
+flops.semblance       = 24 visits + 12 samples
+bytes.semblance.l1    = 18 visits + 4 used + 4 samples

@@ -6,3 +6,5 @@ changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.semblance      = the first OpenCL and CUDA programs arrive whole: 3 new files; what changes in the old ones is under 60 lines
 predict.semblance.cpu = 1.0: the same loops on the same threads, built by another compiler
 predict.semblance.gpu = 0.1 of the CPU: 20 work-items for thousands of lanes
+flops.semblance       = 24 visits + 12 samples
+bytes.semblance.l1    = 12 visits + 4 used + 4 samples

@@ -5,3 +5,5 @@ backends = omp ocl cuda cuda-cpu
 changes.semblance     = body.h cpu.c opencl.c kernel.cl cuda.cu
 predict.semblance.cpu = 1.0: 20 parts keep 2 threads busy as well as 8000 do
 predict.semblance.gpu = 100: 8000 work-items instead of 20, and a machine that wants more
+flops.semblance       = 24 visits + 12 samples
+bytes.semblance.l1    = 12 visits + 4 used + 4 samples

@@ -6,3 +6,5 @@ changes.semblance     = body.h
 reason.semblance      = one function takes in six: the 61 new lines are the old ones, moved
 predict.semblance.cpu = 1.0: the compilers inline these functions already
 predict.semblance.gpu = 1.0: a GPU has no other way to call them
+flops.semblance       = 24 visits + 12 samples
+bytes.semblance.l1    = 12 visits + 4 used + 4 samples

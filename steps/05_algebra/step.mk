@@ -5,3 +5,5 @@ backends = omp ocl cuda cuda-cpu
 changes.semblance     = body.h host.h opencl.c
 predict.semblance.cpu = 2.0: five divisions, two midpoints and an ordered sum leave every visit
 predict.semblance.gpu = 2.0: for the same reason
+flops.semblance       = 15 visits + 2 used + 6 samples
+bytes.semblance.l1    = 8 visits + 4 used + 4 samples

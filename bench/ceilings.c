@@ -1,0 +1,235 @@
+/* ceilings.c - what this CPU can do at most, measured: a loop for each ceiling that
+ * does one thing and nothing else.
+ *
+ *     ceilings threads=N      prints ceiling=value unit, one a line
+ *
+ * Each loop is timed several times with all threads at work and the best is kept; of
+ * the vector widths that the processor has, the fastest counts. A loop's result is
+ * known beforehand and is checked: a loop that was optimised away, or that runs too
+ * short, ends in an error. Left out: writing, NUMA, and what a mix of instructions
+ * costs.
+ */
+#include <math.h>
+#include <omp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "run.h"
+
+enum {
+    CHAINS = 12,    /* FMA: latency (4) times units (2), and some */
+    INDICES = 2048, /* of gather: 8 KiB */
+    ROOTS = 1024,
+    REPEATS = 3
+};
+static const double SHORTEST = 0.03;    /* seconds of a timed loop */
+static const long PASSES_MAX = 1 << 24; /* a float counts to there */
+
+/* What one thread works on. */
+typedef struct {
+    long passes;
+    volatile float one;   /* 1, which the compiler does not know */
+    uint32_t *words;      /* [count]: words[i] = i */
+    size_t count;         /* a multiple of 128 */
+    uint32_t *index;      /* [INDICES], each < count */
+    float *square, *root; /* [ROOTS]: square[i] = i^2 */
+} job;
+
+typedef double loop(const job *);
+
+#define LANES 4
+#include "ceilings_loops.h"
+#ifdef __x86_64__
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define LANES 8
+#include "ceilings_loops.h"
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512f,prefer-vector-width=512")
+#define LANES 16
+#include "ceilings_loops.h"
+#pragma GCC pop_options
+#endif
+
+/* The loops of one vector width. */
+typedef struct {
+    int lanes;
+    loop *fma, *read, *gather, *roots;
+} width;
+
+/* Those that this processor has; returns how many. */
+static int widths(width found[3])
+{
+    int n = 0;
+    found[n++] = (width){4, count_by_fma_4, read_all_4, gather_4, square_roots_4};
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        found[n++] = (width){8, count_by_fma_8, read_all_8, gather_8, square_roots_8};
+    if (__builtin_cpu_supports("avx512f"))
+        found[n++] =
+            (width){16, count_by_fma_16, read_all_16, gather_16, square_roots_16};
+#endif
+    return n;
+}
+
+static uint32_t random_next(uint32_t *state) /* xorshift */
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+/* Touched by the thread that calls, so that the memory is near it. */
+static job job_of(size_t bytes, int thread)
+{
+    job j = {.one = 1, .count = bytes / 4 / 128 * 128};
+    if (j.count < 128) j.count = 128;
+    j.words = aligned_alloc(4096, (j.count * 4 + 4095) / 4096 * 4096);
+    j.index = aligned_alloc(64, INDICES * 4);
+    j.square = aligned_alloc(64, ROOTS * 4);
+    j.root = aligned_alloc(64, ROOTS * 4);
+    if (!j.words || !j.index || !j.square || !j.root)
+        fail("no memory for %zu bytes", bytes);
+    uint32_t state = 12345 + (uint32_t)thread;
+    for (size_t i = 0; i < j.count; i++) j.words[i] = (uint32_t)i;
+    for (int i = 0; i < INDICES; i++)
+        j.index[i] = random_next(&state) % (uint32_t)j.count;
+    for (int i = 0; i < ROOTS; i++) {
+        j.square[i] = (float)i * (float)i;
+        j.root[i] = 0;
+    }
+    return j;
+}
+
+static void job_free(job *j)
+{
+    free(j->words);
+    free(j->index);
+    free(j->square);
+    free(j->root);
+}
+
+typedef enum { FMA, READ, GATHER, ROOT } kind;
+
+/* What the loop must return. */
+static double expected(kind k, const job *j, int lanes)
+{
+    uint32_t sum = 0;
+    switch (k) {
+    case FMA:
+        return (double)j->passes * CHAINS * lanes;
+    case READ:
+        for (size_t i = 0; i < j->count; i++) sum += (uint32_t)i;
+        return (uint32_t)(sum * (uint32_t)j->passes);
+    case GATHER:
+        for (int i = 0; i < INDICES; i++) sum += j->index[i];
+        return (uint32_t)(sum * (uint32_t)j->passes);
+    case ROOT:
+        return (double)ROOTS * (ROOTS - 1) / 2;
+    }
+    return NAN;
+}
+
+/* What one pass is worth: operations, bytes, loads, roots. */
+static double worth(kind k, const job *j, int lanes)
+{
+    return k == FMA      ? 2.0 * CHAINS * lanes
+           : k == READ   ? 4.0 * (double)j->count
+           : k == GATHER ? INDICES
+                         : ROOTS;
+}
+
+/* Seconds that passes of the loop take on all threads, from the first to start to the
+ * last to end. */
+static double timed(loop *f, kind k, int lanes, job *jobs, int threads, long passes)
+{
+    double begin = 0, end = 0;
+    int wrong = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : wrong)
+    {
+        job *j = &jobs[omp_get_thread_num()];
+        j->passes = passes;
+#pragma omp barrier
+#pragma omp master
+        begin = seconds();
+        double got = f(j);
+#pragma omp barrier
+#pragma omp master
+        end = seconds();
+        wrong += !(got == expected(k, j, lanes));
+    }
+    if (wrong) fail("a loop of %d lanes (kind %d) computed a wrong value", lanes, k);
+    return end - begin;
+}
+
+/* The best rate, in 1e9 a second, of a loop on data of bytes a thread. */
+static double best_rate(kind k, size_t bytes, int threads)
+{
+    job *jobs = allocate((size_t)threads, sizeof *jobs, "the threads' data");
+#pragma omp parallel num_threads(threads)
+    jobs[omp_get_thread_num()] = job_of(bytes, omp_get_thread_num());
+
+    width w[3];
+    int n = widths(w);
+    double best = 0;
+    for (int i = 0; i < n; i++) {
+        loop *f = k == FMA      ? w[i].fma
+                  : k == READ   ? w[i].read
+                  : k == GATHER ? w[i].gather
+                                : w[i].roots;
+        long passes = 1;
+        double t;
+        while ((t = timed(f, k, w[i].lanes, jobs, threads, passes)) < SHORTEST &&
+               passes < PASSES_MAX)
+            passes *= 2;
+        for (int r = 0; r < REPEATS; r++) {
+            double again = timed(f, k, w[i].lanes, jobs, threads, passes);
+            if (again < t) t = again;
+        }
+        double rate = (double)passes * worth(k, &jobs[0], w[i].lanes) * threads / t;
+        if (rate > best) best = rate;
+    }
+    for (int i = 0; i < threads; i++) job_free(&jobs[i]);
+    free(jobs);
+    return best * 1e-9;
+}
+
+/* The size of a cache as the system gives it, or a usual one where it does not. */
+static size_t cache(int name, size_t usual)
+{
+    long bytes = sysconf(name);
+    return bytes > 0 ? (size_t)bytes : usual;
+}
+
+int main(int argc, char **argv)
+{
+    run_name = "ceilings";
+    int threads = 1;
+    arg table[] = {
+        {"threads", ARG_INT, &threads, 1, 4096, "threads that work at the same time",
+         0},
+        {0},
+    };
+    args_parse(argc, argv, table, "measures what this CPU can do at most");
+
+    size_t l1 = cache(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
+    size_t l2 = cache(_SC_LEVEL2_CACHE_SIZE, 1 << 20);
+    size_t l3 = cache(_SC_LEVEL3_CACHE_SIZE, 0);
+    size_t largest = l3 > l2 ? l3 : l2;
+
+    printf("fma=%.4g GFLOP/s\n", best_rate(FMA, 0, threads));
+    printf("l1=%.4g GB/s\n", best_rate(READ, l1 / 2, threads));
+    printf("l2=%.4g GB/s\n", best_rate(READ, l2 / 2, threads));
+    /* A quarter of what all cores share, perhaps with others than us; left out where it
+     * would not be much more than the second level. */
+    if (l3 / 4 / (size_t)threads > l2)
+        printf("l3=%.4g GB/s\n", best_rate(READ, l3 / 4 / (size_t)threads, threads));
+    printf("dram=%.4g GB/s\n", best_rate(READ, 4 * largest / (size_t)threads, threads));
+    printf("gather_l1=%.4g Gload/s\n", best_rate(GATHER, l1 / 2, threads));
+    printf("gather_l2=%.4g Gload/s\n", best_rate(GATHER, l2 / 2, threads));
+    printf("sqrt=%.4g Groot/s\n", best_rate(ROOT, 0, threads));
+    return 0;
+}

@@ -1,0 +1,280 @@
+"""course_test.py: what a class uses: make exercise, grade, reveal, export, new-step.
+
+Attempts at step 05, right ones and others, are written into a folder of their own and
+graded, OpenMP only and on the shortest of the sets. A new step is made in a copy of the
+tree; an export is unpacked elsewhere and built with an empty environment.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from helpers import BUILD, ROOT, Tally, tree
+
+STEP, BEFORE, PROGRAM = "05_algebra", "04_inline", "semblance"
+BOOK = Path(ROOT, "steps", STEP, PROGRAM)
+START = Path(ROOT, "steps", BEFORE, PROGRAM)
+TASK = {"STEP": STEP.split("_")[0], "PROGRAM": PROGRAM}
+
+# What an attempt's search() begins with, and how it is then graded.
+BEGIN = "double start = seconds();\n"
+PLANTED = {
+    "drops a trace": ("query fewer = *q; fewer.ntraces--; q = &fewer;",
+                      r"correct +NO, \d+ of \d+ runs fail: \w+: "),
+    "crashes": ("*(volatile int *)0 = 1;", "NO, .*crashes: SIGSEGV"),
+    "never ends": ("for (volatile int i = 0;;) (void)i;", "NO, 1 of 1 .*hangs"),
+    "does not compile": ("int i = no_such_thing;",
+                         r"compiles +NO: .*cpu\.c:\d+.*no_such_thing"),
+    "writes nothing": ("exit(0);", "NO, .*awkward"),
+    "says too much": ("for (;;) puts(\"no end\");", "NO, .*crashes: SIGXFSZ"),
+}
+
+tally = Tally()
+check = tally.check
+
+
+def script(name, *words, root=ROOT, **variables):
+    """Runs bench/NAME as make would; the result has returncode, stdout and stderr."""
+    clean = {k: v for k, v in os.environ.items() if k not in
+             ("STEP", "PROGRAM", "BACKEND", "SET", "WORK", "FORCE", "NAME", "AFTER")}
+    return subprocess.run([sys.executable, f"{root}/bench/{name}", *words], cwd=root,
+                          env={**clean, **variables}, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=300)
+
+
+def make(folder, *words, environment=None):
+    clean = {k: v for k, v in os.environ.items() if k not in
+             ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "STEP", "PROGRAM", "BACKEND", "SET",
+              "ARGS", "BUILD")}
+    return subprocess.run(["make", "-s", *words], cwd=folder, env=environment or clean,
+                          capture_output=True, text=True, timeout=300)
+
+
+def all_of(done):
+    return f"exit status {done.returncode}: {done.stdout}{done.stderr}"
+
+
+def expect(name, done, status, *patterns):
+    """One check: how a command ended, and that what it said has all the patterns."""
+    text = done.stdout + done.stderr
+    good = done.returncode == status and all(re.search(p, text) for p in patterns)
+    check(name, None if good else all_of(done))
+
+
+# ---- exercise and reveal ------------------------------------------------------------
+
+
+def exercise_and_reveal(folder):
+    work = str(folder / "work")
+    attempt = folder / "work" / STEP / PROGRAM
+
+    def exercise(command="exercise", **variables):
+        return script("exercise.py", command, **{**TASK, "WORK": work, **variables})
+
+    expect("reveal without an attempt", exercise("reveal"), 0, "no attempt",
+           f"--- steps/{BEFORE}/{PROGRAM}/body.h", f"\\+\\+\\+ steps/{STEP}/")
+    expect("exercise", exercise(), 0, "TASK.md")
+    same = subprocess.run(["diff", "-r", "-x", "TASK.md", START, attempt],
+                          capture_output=True, text=True)
+    check("exercise: the files of the step before", same.stdout)
+    text = (attempt / "TASK.md").read_text()
+    step = next(s for s in tree.steps() if s.name == STEP)
+    needed = [step.title, "make grade STEP=05", "`body.h`",
+              step.mk[f"predict.{PROGRAM}.cpu"]]
+    check("TASK.md says what to do", [n for n in needed if n not in text])
+    given_away = [line for line in text.splitlines()
+                  if re.match(r"[-+@]{2}|[-+] {4}|```diff", line)]
+    check("TASK.md does not give the answer", given_away)
+
+    (attempt / "mine.h").write_text("/* mine */\n")
+    expect("exercise: an attempt is kept", exercise(), 1, "there is an attempt")
+    check("exercise: one line", exercise().stderr.count("\n") != 1)
+    expect("reveal", exercise("reveal"), 0, "your attempt", "-/\\* mine", "the book's")
+    expect("exercise FORCE=1", exercise(FORCE="1"), 0, f"{PROGRAM}.1")
+    check("exercise FORCE=1: the old one is aside",
+          (attempt / "mine.h").exists() or
+          not (attempt.with_name(f"{PROGRAM}.1") / "mine.h").exists())
+    expect("exercise: no step before", exercise(STEP="00"), 1, "nothing before it")
+    expect("exercise: which step", exercise(STEP=""), 1, "which step")
+
+
+# ---- grade --------------------------------------------------------------------------
+
+
+def attempt_of(folder, source, planted=""):
+    """An attempt: a step's folder, with a line planted at the beginning of search()."""
+    place = folder / STEP / PROGRAM
+    shutil.copytree(source, place)
+    code = (place / "cpu.c").read_text()
+    assert BEGIN in code
+    planted = f"    {planted}\n" if planted else ""
+    (place / "cpu.c").write_text(code.replace(BEGIN, BEGIN + planted))
+    return place
+
+
+def graded(folder, **variables):
+    return script("grade.py", **{**TASK, "WORK": str(folder), "BACKEND": "omp",
+                                 "SET": "1", "GRADE_ROUNDS": "5", **variables})
+
+
+def gain(done):
+    found = re.search(r"gain +(-?\d+) % of the book's gain", done.stdout)
+    return int(found[1]) if found else None
+
+
+def grades(folder):
+    expect("no attempt", graded(folder / "none"), 1, "no attempt: make exercise")
+
+    attempt_of(folder / "right", BOOK)
+    done = graded(folder / "right")
+    expect("the book's", done, 0, "compiles +yes", "correct +yes", "faster +[1-9]",
+           r"\+(\d+) -(\d+) \(the book: \+\1 -\2\)", "grade: .* omp: right")
+    check("the book's has the book's gain",
+          None if (gain(done) or 0) > 50 else all_of(done))
+    done = graded(folder / "right", BACKEND="fpga")
+    expect("other back-ends", done, 1, "no back-end")
+
+    attempt_of(folder / "slow", START)
+    done = graded(folder / "slow")
+    expect("unchanged", done, 0, "correct +yes", r"\+0 -0 \(the book", "no file")
+    check("unchanged has no gain", None if abs(gain(done) or 0) < 50 else all_of(done))
+
+    for name, (line, pattern) in PLANTED.items():
+        attempt_of(folder / name, BOOK, line)
+        limit = "3" if name == "never ends" else "20"
+        expect(name, graded(folder / name, GRADE_TIMEOUT=limit), 1, pattern,
+               "grade: .*(wrong|not compile)")
+
+    place = attempt_of(folder / "no clock", BOOK)
+    code = (place / "cpu.c").read_text()
+    code = re.sub(r"t->run = .*;", "t->run = 0 * (end - ready);", code)
+    (place / "cpu.c").write_text(code)
+    (place / "extra.h").write_text("/* not of this lesson */\n")
+    expect("no clock", graded(folder / "no clock"), 1, "NO, .*says that it ran for 0",
+           "beyond the lesson: .*extra.h")
+
+
+# ---- export -------------------------------------------------------------------------
+
+
+def export(folder):
+    expect("export", script("export.py", **TASK), 0, r"\.tar\.gz: \d+ files")
+    name = f"{PROGRAM}-{STEP}"
+    path = Path(BUILD, "export", f"{name}.tar.gz")
+    packed = path.read_bytes()
+    script("export.py", **TASK)
+    check("export: the same tree gives the same bytes", packed != path.read_bytes())
+    with tarfile.open(path) as tar:
+        names = tar.getnames()
+        check("export: all in one folder",
+              [n for n in names if not n.startswith(f"{name}/")])
+        tar.extractall(folder)
+    texts = {p: p.read_text() for p in (folder / name).rglob("*") if p.is_file()}
+    check("export: nothing of this place", [p.name for p, text in texts.items()
+                                            if ROOT in text or "../.." in text])
+    others = [s.name for s in tree.steps() if s.name != STEP]
+    check("export: no other step",
+          [n for n in names if any(other in n for other in others)])
+
+    # Without nvcc, which takes long; make test builds its code elsewhere.
+    bare = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+    expect("export: make", make(folder / name, "-j2", "NVCC=", environment=bare), 0)
+    done = make(folder / name, "check", "NVCC=", environment=bare)
+    cases = len(next(p for p in tree.programs() if p.name == PROGRAM).cases)
+    expect("export: make check", done, 0, r"\d+ passed, 0 failed")
+    passed = int((re.findall(r"(\d+) passed", done.stdout) or ["0"])[-1])
+    check("export: every case of two back-ends", passed < 2 * cases)
+    kernel = folder / name / "steps" / STEP / PROGRAM / "body.h"
+    kernel.write_text(kernel.read_text().replace("used++", "used += 2"))
+    done = make(folder / name, "check", "NVCC=", environment=bare)
+    expect("export: make check finds a bug", done, 2, "FAIL", r"[1-9]\d* failed")
+    make(folder / name, "clean", "NVCC=", environment=bare)
+    check("export: make clean", (folder / name / "build").exists())
+
+
+# ---- new-step -----------------------------------------------------------------------
+
+
+def copy_of_tree(folder):
+    """The tree, and of what is built all that a test of one step needs."""
+    last = tree.steps()[-1].name
+    for name in ("Makefile", "config.mk", "common", "steps", "data", "verify", "bench",
+                 "tests"):
+        source = Path(ROOT, name)
+        put = shutil.copytree if source.is_dir() else shutil.copy2
+        put(source, folder / name)
+    (folder / "build").mkdir()
+    for name in ("flags", "common", "data", "oracle", "00_sequential", last, "verify",
+                 f"{PROGRAM}-check", f"{PROGRAM}-data"):
+        source = Path(BUILD, name)
+        put = shutil.copytree if source.is_dir() else shutil.copy2
+        if source.exists():
+            put(source, folder / "build" / name)
+    return last
+
+
+def new_step(folder):
+    last = copy_of_tree(folder)
+    number = f"{int(last[:2]) + 1:02}"
+    name = f"{number}_dummy"
+
+    def new(**variables):
+        return script("new_step.py", root=folder, **variables)
+
+    expect("new-step: no name", new(), 1, "expected two digits")
+    expect("new-step: number taken", new(NAME=f"{last[:2]}_other"), 1, last)
+    expect("new-step: before what it continues", new(NAME="00_x", AFTER="03"), 1, "0")
+    expect("new-step: after no step", new(NAME=name, AFTER="77"), 1, "no such step")
+    expect("new-step", new(NAME=name), 0, f"the programs of {last}", "make lint|lint")
+    steps = folder / "steps"
+    pair = steps / last / PROGRAM, steps / name / PROGRAM
+    same = subprocess.run(["diff", "-r", *pair], capture_output=True, text=True)
+    check("new-step: the code of the last", same.stdout)
+    lint = script("../tests/lint.py", root=folder).stdout
+    for rule in ("no `title`", f"no `predict.{PROGRAM}`"):
+        check(f"new-step: lint says {rule}",
+              None if f"steps/{name}/step.mk:1: {rule}" in lint else lint)
+    expect("new-step: make lists it", make(folder, "STEP=zz"), 2, name)
+
+    binaries = [f"build/00_sequential/{PROGRAM}-seq", f"build/{last}/{PROGRAM}-omp",
+                f"build/{name}/{PROGRAM}-omp", "tools"]
+    expect("new-step: builds", make(folder, "-j2", *binaries), 0)
+    done = script("../verify/matrix.py", root=folder, BUILD="build", STEP=number,
+                  PROGRAM=PROGRAM, BACKEND="omp")
+    expect("new-step: verifies", done, 0, rf"{name} +refactor .*=", " 0 failed")
+    shutil.rmtree(folder / "steps" / name)
+    gone = make(folder, "STEP=zz")
+    check("new-step: taken away", None if name not in gone.stderr else all_of(gone))
+
+
+# ---- what the course says -----------------------------------------------------------
+
+
+def commands():
+    """Every make target that COURSE.md and the tasks name is one of the Makefile's."""
+    makefile = Path(ROOT, "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.M))
+    text = Path(ROOT, "COURSE.md").read_text()
+    code = re.findall(r"`([^`\n]+)`", text) + re.findall(r"^    .*", text, re.M) + \
+        re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
+    named = set(re.findall(r"\bmake(?: -s)? ([a-z][a-z-]*)", "\n".join(code)))
+    named |= {"exercise", "grade", "reveal", "export", "new-step"}
+    for word in sorted(named):
+        check(f"COURSE.md: make {word}", None if word in targets else "no such target")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        for test in (exercise_and_reveal, grades, export, new_step):
+            place = Path(folder, test.__name__)
+            place.mkdir()
+            test(place)
+    commands()
+    return tally.finish()
+
+
+sys.exit(main())
