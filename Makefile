@@ -85,33 +85,37 @@ $(BUILD)/common/cuda/cuda_device.o: common/cuda/cuda_device.cu common/cuda/cuda_
 
 # ---- one rule a back-end: $1 step, $2 program -------------------------------------
 
+# Beside the binaries of a step there is nothing else: what they are made of is in parts/.
+deps = $(patsubst $(BUILD)/%,$(BUILD)/parts/%.d,$1)
+
 define rule_seq
 $(BUILD)/$1/$2-seq: steps/$1/$2/cpu.c $(front_$2)
-	@mkdir -p $$(@D)
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
-	$$(CC) $$(CFLAGS) -Wno-unknown-pragmas -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+	$$(CC) $$(CFLAGS) -Wno-unknown-pragmas -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_omp
 $(BUILD)/$1/$2-omp: steps/$1/$2/cpu.c $(front_$2)
-	@mkdir -p $$(@D)
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
-	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_openacc
 $(BUILD)/$1/$2-openacc: steps/$1/$2/openacc.c $(front_$2)
-	@mkdir -p $$(@D)
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
-	$$(CC) $$(CFLAGS) -fopenacc -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+	$$(CC) $$(CFLAGS) -fopenacc -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_ocl
-$(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(BUILD)/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
+$(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(BUILD)/parts/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
-	$$(CC) $$(CFLAGS) -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
+	$$(CC) $$(CFLAGS) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
 
-$(BUILD)/$1/$2-kernel.o: steps/$1/$2/kernel.cl $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) common/opencl/embed.awk
+$(BUILD)/parts/$1/$2-kernel.o: steps/$1/$2/kernel.cl $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) common/opencl/embed.awk
 	@mkdir -p $$(@D)
 	awk -v path="steps/$1/$2 common/portable common/$2" -f common/opencl/embed.awk $$< > $$(@:.o=.c)
 	@$$(say)
@@ -120,16 +124,16 @@ endef
 
 define rule_cuda
 $(BUILD)/$1/$2-cuda: steps/$1/$2/cuda.cu $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h common/cuda/*.h) $(BUILD)/common/cuda/cuda_device.o $(front_$2)
-	@mkdir -p $$(@D)
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
 	$$(NVCC) $$(NVFLAGS) $(include_dirs) -Icommon/cuda -Icommon/$2 $$(filter %.cu %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_cuda-cpu
 $(BUILD)/$1/$2-cuda-cpu: steps/$1/$2/cuda.cu $(BUILD)/common/cuda/cuda_device-cpu.o $(BUILD)/common/cuda/cuda_cpu.o $(front_$2)
-	@mkdir -p $$(@D)
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
-	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 $(cflags_$2) -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
+	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 $(cflags_$2) -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
 endef
 
 # Declarations of a step, then the rules of each back-end that can be built here. A

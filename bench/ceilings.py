@@ -121,12 +121,12 @@ def work(program, name):
     mark = hashlib.sha256("\0".join(words).encode())
     for path in [tool, *tree.inputs(words)]:
         mark.update(path.read_bytes())
-    kept = tree.build() / "count" / f"{program.name}-{mark.hexdigest()[:16]}.txt"
+    kept = tree.build() / "count" / program.name / f"{mark.hexdigest()[:16]}.txt"
     if not kept.exists():
         ended = tree.run([tool, *words], 600)
         if ended.why():
             raise SystemExit(f"{tool.name}: {ended.why()}")
-        kept.parent.mkdir(exist_ok=True)
+        kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(ended.out)
     lines = (line.partition("=") for line in kept.read_text().splitlines())
     return {unit: float(number) for unit, _, number in lines}
