@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "verify"))
-import bench  # noqa: E402
+import measure  # noqa: E402
 import tree  # noqa: E402
 
 # Label: (OPT, ARCH); None is what config.mk has.
@@ -65,15 +65,17 @@ def main():
         tree.progress("")
         own = seconds["the tree's"]
         for label in FLAGS:
-            q1, median, q3 = bench.quartiles([a / b for a, b in zip(own, seconds[label])])
+            q1, median, q3 = measure.quartiles([a / b for a, b in zip(own, seconds[label])])
             rows.append({"program": program.name, "set": name, "flags": label,
                          "seconds": f"{statistics.median(seconds[label]):.3f}",
                          "ratio": f"{median:.3f}", "low": f"{q1:.3f}", "high": f"{q3:.3f}"})
-    path = bench.RESULTS / f"{bench.machine()}-flags.csv"
-    with path.open("w", newline="") as f:
-        writer = csv.DictWriter(f, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    path = measure.RESULTS / f"{measure.machine()}-flags.csv"
+    kept = []
+    if path.exists():
+        with path.open(newline="") as f:
+            fresh = {r["program"] for r in rows}
+            kept = [r for r in csv.DictReader(f) if r["program"] not in fresh]
+    measure.write_csv(path, list(rows[0]), sorted(kept + rows, key=lambda r: r["program"]))
     print(path.read_text(), end="")
 
 

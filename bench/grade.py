@@ -26,9 +26,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "verify"))
-import bench  # noqa: E402
 import exercise  # noqa: E402
 import matrix  # noqa: E402
+import measure  # noqa: E402
 import mutants  # noqa: E402
 import tree  # noqa: E402
 
@@ -158,7 +158,7 @@ class Run:
 
 def ratio(run, other):
     """(q1, median, q3) of other's time over run's, round by round."""
-    return bench.quartiles([b / a for a, b in zip(run.seconds, other.seconds)])
+    return measure.quartiles([b / a for a, b in zip(run.seconds, other.seconds)])
 
 
 def told(quartiles):
@@ -253,7 +253,7 @@ class Grading:
         runs = {"step before": self.start, "attempt": self.mine, "book": self.book}
         for run in runs.values():
             run.seconds, run.init = [], []
-        busy, own = bench.busy(), bench.own()
+        busy, own = measure.busy(), measure.own()
         for n in range(self.rounds):
             order = list(runs)[n % 3:] + list(runs)[:n % 3]
             for who in order:
@@ -266,8 +266,8 @@ class Grading:
                 if not got["ok"]:
                     self.say("correct", f"NO, not every time: {got['reason']}")
                     return f"not every time: {got['reason']}"
-        busy = bench.busy() - busy
-        self.foreign = max(0.0, 1 - (bench.own() - own) / busy) if busy else 0.0
+        busy = measure.busy() - busy
+        self.foreign = max(0.0, 1 - (measure.own() - own) / busy) if busy else 0.0
         return None
 
     def grade(self):
@@ -290,7 +290,7 @@ class Grading:
         part = share_of_gain(gained, possible)
         self.say("faster", f"{said(gained)}, set {self.set}, {self.rounds} rounds")
         self.say("gain", f"{part}; the book: {said(possible)}")
-        if self.foreign > bench.FOREIGN:
+        if self.foreign > measure.FOREIGN:
             self.say("busy", f"others took {100 * self.foreign:.0f} % of the CPU time in "
                              f"use: these times are doubtful")
         more = statistics.median(self.mine.init) - statistics.median(self.start.init)

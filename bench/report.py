@@ -674,7 +674,7 @@ is not distinguishable from no gain: its quartiles span 1. <span class="loss">â–
 def page(folder):
     measured = Measured(folder)
     if ceilings:
-        ceilings.bench.RESULTS = Path(folder)
+        ceilings.measure.RESULTS = Path(folder)
     title, about = opening()
     programs = [p for p in tree.programs() if any(s.has(p) for s in tree.steps())]
     shown = [(s, *section(s, measured)) for s in tree.steps()]
