@@ -26,7 +26,7 @@ steps    := $(sort $(notdir $(patsubst %/step.mk,%,$(wildcard steps/*/step.mk)))
 programs := $(sort $(notdir $(patsubst %/program.mk,%,$(wildcard common/*/program.mk))))
 can_build := seq omp cuda-cpu openacc $(if $(has_opencl),ocl) $(if $(has_cuda),cuda)
 
-some_steps    := $(if $(STEP),$(filter $(STEP) $(STEP)_%,$(steps)),$(steps))
+some_steps    := $(if $(STEP),$(filter $(STEP) $(addsuffix _%,$(STEP)),$(steps)),$(steps))
 some_programs := $(if $(PROGRAM),$(filter $(PROGRAM),$(programs)),$(programs))
 $(if $(some_steps),,$(error STEP=$(STEP): no such step, there are $(steps)))
 $(if $(some_programs),,$(error PROGRAM=$(PROGRAM): no such program, there are $(programs)))
