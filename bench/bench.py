@@ -211,7 +211,7 @@ def main():
     for program in tree.selected(tree.programs(), "PROGRAM"):
         names = os.environ.get("SET", "").split() or list(program.sets)
         if quick and not os.environ.get("SET"):
-            names = [program.mk.get("quick", names[0])]
+            names = [program.quick]
         for name in names:
             rows += measure(program, name, about, repeat, warmup)
     if not rows:

@@ -1,7 +1,7 @@
 """flags.py - make flags: 00_sequential under other compiler flags than config.mk's.
 
 Builds the first step of each program in a folder of its own for every set of flags, runs
-them in turns on the program's quick set, verified, and writes results/MACHINE-flags.csv:
+them in turns on the set that is shown, verified, and writes results/MACHINE-flags.csv:
 the ratio to the tree's own flags, above 1 is faster. REPEAT= rounds, 5 unless set.
 """
 import csv
@@ -49,7 +49,7 @@ def main():
     rows = []
     for program in tree.selected(tree.programs(), "PROGRAM"):
         step = next(s for s in tree.steps() if s.has(program))
-        name = program.mk.get("quick", next(iter(program.sets)))
+        name = program.shown
         binaries = {label: built(label, n, step, program)
                     for n, label in enumerate(FLAGS)}
         seconds = {label: [] for label in FLAGS}

@@ -310,7 +310,7 @@ def paper_of(program, repeat, quick):
     folder.mkdir(parents=True, exist_ok=True)
     names = os.environ.get("SET", "").split() or list(program.sets)
     if quick and not os.environ.get("SET"):
-        names = [program.mk.get("quick", names[0])]
+        names = [program.quick]
     first = next(s for s in tree.steps() if s.has(program))
     base = Kind(first.number, "seq", "")
     kinds = list(dict.fromkeys([base] + [b.kind for f in figures for b in f.bars]))

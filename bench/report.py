@@ -73,8 +73,7 @@ class Measured:
     def headline(self, program):
         """The set that figures and tables show; the others are in a folded table."""
         sets = list(dict.fromkeys(r["set"] for r in self.of(program=program.name)))
-        quick = program.mk.get("quick")
-        return quick if quick in sets or not sets else sets[0]
+        return program.shown if program.shown in sets or not sets else sets[0]
 
 
 def nice(machine):
