@@ -147,7 +147,7 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
 {
     request r = {.config = "4partout",
                  .seed = 1,
-                 .plan = {.max_iterations = INT_MAX, .tileh = 16}};
+                 .plan = {.max_iterations = INT_MAX, .tileh = 64}};
     const char *how = "sync", *local = NULL;
     arg table[KEYS + EXTRA_MAX + 1] = {
         {"dim", ARG_INT, &r.dim, 3, DIM_MAX, "cells a side, border included", 0},

@@ -16,16 +16,16 @@ set.3 = config=alea dim=200 batch=3
 quick = 2
 
 # make verify: small and awkward; no size is a power of two but one.
-case.odd      = dim=19
+case.odd      = dim=19 tilew=5 tileh=4
 case.wide     = config={data}/wide.npy max_iterations=150
 case.identity = config={data}/identity.npy
 case.batch    = config={data}/batch.npy
 case.least    = dim=3
 case.word     = dim=6 batch=2
 case.lattice  = config=dim dim=22
-case.power    = dim=32 batch=2 max_iterations=61
+case.power    = dim=32 batch=2 tilew=1 tileh=3 max_iterations=61
 case.sparse   = config=alea dim=70 batch=2 seed=7 max_iterations=67
-case.row      = dim=131 max_iterations=5
+case.row      = dim=131 max_iterations=5 tileh=9
 
 # make san: the smallest that still reaches every line.
 tiny = config={data}/tiny.npy
