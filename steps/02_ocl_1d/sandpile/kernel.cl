@@ -1,7 +1,7 @@
 /* kernel.cl - the device side: one work-item a cell, counted row by row. */
 #include "body.h"
 
-/* One step. unstable is for the host to look through: is there a cell that is not 0? */
+/* One step. unstable is for the host to look through: it is 0 in every stable cell. */
 __kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *unstable,
                       int dim)
 {
@@ -17,5 +17,5 @@ __kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *unst
         v = after(in + id, dim);
         out[id] = v;
     }
-    unstable[id] = v > 3;
+    unstable[id] = v & ~3u;
 }

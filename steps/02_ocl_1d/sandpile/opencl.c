@@ -57,8 +57,8 @@ int topple(pile *p, const plan *how, run_times *t)
             clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, blank, 0, NULL, NULL));
 
         int n = 0;
-        cell flags = pile_bits(grid, dim) > 3;
-        while (n < how->max_iterations && flags) {
+        cell bits = pile_bits(grid, dim);
+        while (n < how->max_iterations && bits > 3) {
             OCL_CHECK(clSetKernelArg(kernel, 0, sizeof d_in, &d_in));
             OCL_CHECK(clSetKernelArg(kernel, 1, sizeof d_out, &d_out));
             cl_event done;
@@ -67,7 +67,7 @@ int topple(pile *p, const plan *how, run_times *t)
 
             OCL_CHECK(clEnqueueReadBuffer(queue, d_unstable, CL_TRUE, 0, size, unstable,
                                           0, NULL, NULL));
-            flags = pile_bits(unstable, dim);
+            bits = pile_bits(unstable, dim);
             t->kernel += ocl_seconds(done);
             clReleaseEvent(done);
 
