@@ -161,7 +161,8 @@ int topple(pile *p, const plan *how, run_times *t)
 
         /* From here on a byte is enough for any cell. */
         if (note(p, how, bits, n) <= 255) {
-            for (size_t i = 0; i < all; i++) in8[i / dim * pitch + i % dim] = in[i];
+            for (size_t y = 0; y < rows; y++)
+                for (int x = 0; x < dim; x++) in8[y * pitch + x] = in[y * dim + x];
             while (note(p, how, bits, n) > 3 && n < how->max_iterations) {
                 step8(p, how, keep, in8, out8, n, bits);
                 cell8 *other = in8;
@@ -169,7 +170,8 @@ int topple(pile *p, const plan *how, run_times *t)
                 out8 = other;
                 n++;
             }
-            for (size_t i = 0; i < all; i++) in[i] = in8[i / dim * pitch + i % dim];
+            for (size_t y = 0; y < rows; y++)
+                for (int x = 0; x < dim; x++) in[y * dim + x] = in8[y * pitch + x];
         }
         memcpy(p->grid, in, all * sizeof *in);
     }
