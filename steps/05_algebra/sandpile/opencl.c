@@ -55,11 +55,11 @@ int topple(pile *p, const plan *how, run_times *t)
     OCL_CHECK(err);
     size_t room = local[0] * local[1] * local[2] * sizeof(cell);
     for (int k = 0; k < 2; k++) {
-        cl_kernel of = k ? narrow : wide;
-        OCL_CHECK(clSetKernelArg(of, 2, sizeof d_bits, &d_bits));
-        OCL_CHECK(clSetKernelArg(of, 4, sizeof dim, &dim));
-        OCL_CHECK(clSetKernelArg(of, 5, sizeof batch, &batch));
-        OCL_CHECK(clSetKernelArg(of, 6, room, NULL));
+        cl_kernel one = k ? narrow : wide;
+        OCL_CHECK(clSetKernelArg(one, 2, sizeof d_bits, &d_bits));
+        OCL_CHECK(clSetKernelArg(one, 4, sizeof dim, &dim));
+        OCL_CHECK(clSetKernelArg(one, 5, sizeof batch, &batch));
+        OCL_CHECK(clSetKernelArg(one, 6, room, NULL));
     }
 
     double ready = seconds();
