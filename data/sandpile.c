@@ -28,6 +28,8 @@ static const struct {
     {"wide", 1, 29, UNIFORM, 6000, 60},
     /* Grids that come to rest one after the other. */
     {"batch", 3, 21, UNIFORM, 9, 1},
+    /* More than one tile of any step, each different. */
+    {"large", 1, 131, UNIFORM, 9, 1},
     /* For tools that make a program a thousand times slower. */
     {"tiny", 2, 9, UNIFORM, 700, 9},
 };
@@ -88,7 +90,7 @@ int main(int argc, char **argv)
     run_name = "sandpile-data";
     const char *name = NULL, *out = NULL;
     arg table[] = {
-        {"recipe", ARG_TEXT, &name, 0, 0, "identity, wide, batch or tiny", 0},
+        {"recipe", ARG_TEXT, &name, 0, 0, "identity, wide, batch, large or tiny", 0},
         {"out", ARG_TEXT, &out, 0, 0, ".npy to write", 0},
         {0}};
     args_parse(argc, argv, table, "makes piles with a known end, as .npy");
@@ -96,7 +98,8 @@ int main(int argc, char **argv)
     if (!out) fail("out= is missing");
     int r = 0;
     while (r < RECIPES && strcmp(recipes[r].name, name)) r++;
-    if (r == RECIPES) fail("recipe=%s: expected identity, wide, batch or tiny", name);
+    if (r == RECIPES)
+        fail("recipe=%s: expected identity, wide, batch, large or tiny", name);
 
     int dim = recipes[r].dim, batch = recipes[r].batch;
     size_t cells = (size_t)(dim * dim), all = cells * (size_t)batch;

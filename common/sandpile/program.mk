@@ -4,7 +4,7 @@ title   = the Abelian sandpile
 sources = main.c arguments.c pile.c picture.c
 shared  = run/png.c
 libs    = -lpng
-recipes = identity wide batch tiny
+recipes = identity wide batch large tiny
 suffix  = npy
 outputs = out:result counts:counts
 
@@ -22,10 +22,10 @@ case.identity = config={data}/identity.npy
 case.batch    = config={data}/batch.npy
 case.least    = dim=3
 case.word     = dim=6 batch=2
-case.lattice  = config=dim dim=22
+case.lattice  = config=dim dim=22 tilew=7 tileh=2
 case.power    = dim=32 batch=2 tilew=1 tileh=3 max_iterations=61
 case.sparse   = config=alea dim=70 batch=2 seed=7 max_iterations=67
-case.row      = dim=131 max_iterations=5 tileh=9
+case.large    = config={data}/large.npy max_iterations=11 tilew=70 tileh=9
 
 # make san: the smallest that still reaches every line.
 tiny = config={data}/tiny.npy
