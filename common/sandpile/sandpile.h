@@ -10,6 +10,7 @@
 #include "run.h"
 #ifdef _OPENMP
 #include <omp.h>
+#include <stdlib.h>
 #endif
 
 #ifdef __cplusplus
@@ -81,6 +82,16 @@ static inline int worker(void)
     return omp_get_thread_num();
 #else
     return 0;
+#endif
+}
+
+/* Deals the tiles of schedule(runtime) out beforehand, since they are all alike, unless
+ * OMP_SCHEDULE says otherwise: a thread then keeps its part of the grid in its cache.
+ */
+static inline void deal_evenly(void)
+{
+#ifdef _OPENMP
+    if (!getenv("OMP_SCHEDULE")) omp_set_schedule(omp_sched_static, 0);
 #endif
 }
 

@@ -75,6 +75,7 @@ int topple(pile *p, const plan *how, run_times *t)
 {
     double start = seconds();
 
+    deal_evenly();
     int dim = p->dim;
     size_t cells = pile_cells(p);
     cell *in = allocate(cells, sizeof *in, "the grid before a step");

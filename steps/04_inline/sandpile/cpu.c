@@ -79,6 +79,7 @@ int topple(pile *p, const plan *how, run_times *t)
 {
     double start = seconds();
 
+    deal_evenly();
     int dim = p->dim;
     size_t cells = pile_cells(p), all = cells * p->batch;
     cell *in = allocate(all, sizeof *in, "the grids before a step");
