@@ -28,6 +28,11 @@ extern dim3 blockDim, gridDim;
 
 #define __syncthreads() _Pragma("omp barrier")
 
+static inline unsigned atomicOr(unsigned *p, unsigned bits)
+{
+    return __atomic_fetch_or(p, bits, __ATOMIC_RELAXED);
+}
+
 /* Checks and sets gridDim and blockDim; returns the number of blocks. */
 size_t cuda_cpu_begin(dim3 grid, dim3 block, size_t shared);
 /* Sets blockIdx and threadIdx, by every thread of the block: a barrier. */

@@ -7,3 +7,9 @@ predict.semblance.cpu = 2.0 on 2 threads: the values of A share nothing, and who
 predict.semblance.gpu = none
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 18 visits + 4 used + 4 samples
+
+changes.sandpile       = cpu.c
+predict.sandpile.cpu   = 1.9 on 2 threads: tiles of a step share nothing that is written
+predict.sandpile.gpu   = none
+flops.sandpile         = 1 cells
+bytes.sandpile.l1      = 12 cells

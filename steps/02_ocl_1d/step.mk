@@ -8,3 +8,10 @@ predict.semblance.cpu = 1.0: the same loops on the same threads, built by anothe
 predict.semblance.gpu = 0.1 of the CPU: 20 work-items for thousands of lanes
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
+
+changes.sandpile       = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.sandpile        = the first OpenCL and CUDA programs arrive whole: 4 new files; what changes in the old ones is a few lines
+predict.sandpile.cpu   = 0.3: a launch and a grid of flags read back, for every step
+predict.sandpile.gpu   = 2: the kernel takes no time, the flags cross the bus at every step
+flops.sandpile         = 1 cells
+bytes.sandpile.l1      = 12 cells

@@ -7,3 +7,10 @@ predict.semblance.cpu = 1.0: 20 parts keep 2 threads busy as well as 8000 do
 predict.semblance.gpu = 100: 8000 work-items instead of 20, and a machine that wants more
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
+
+changes.sandpile       = cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.sandpile        = the loop over grids goes inside the step in all three back-ends: 100 lines lose a level of indentation or gain an index
+predict.sandpile.cpu   = 1.2: no division for a cell any more
+predict.sandpile.gpu   = 1.2: the same, and the grids of a batch fill the machine together
+flops.sandpile         = 1 cells
+bytes.sandpile.l1      = 12 cells

@@ -8,3 +8,10 @@ predict.semblance.cpu = 1.0: the compilers inline these functions already
 predict.semblance.gpu = 1.0: a GPU has no other way to call them
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
+
+changes.sandpile       = host.h opencl.c kernel.cl cuda.cu
+reason.sandpile        = both devices learn to collect and to look every 16 steps: 40 lines each
+predict.sandpile.cpu   = 1.0 for omp, which has always looked while it topples; 2.0 for OpenCL: no flags to write, read and look through
+predict.sandpile.gpu   = 20: a few bytes every 16 steps instead of a grid at each
+flops.sandpile         = 1 cells
+bytes.sandpile.l1      = 12 cells

@@ -7,3 +7,11 @@ predict.semblance.cpu = 1.0: a CPU has no constant memory, only caches, and they
 predict.semblance.gpu = 1.1: all lanes read the same trace at once, one broadcast instead of a load
 flops.semblance       = 15 visits + 2 used + 6 samples
 bytes.semblance.l1    = 8 visits + 4 used + 4 samples
+
+changes.sandpile       = body.h host.h opencl.c kernel.cl cuda.cu
+kind.sandpile          = refactor
+reason.sandpile        = another layout is packed, emptied and unpacked: the shape has moved from the kernels to the host
+predict.sandpile.cpu   = 1.0 for omp, which does not change; 1.1 for OpenCL: two tests less a word
+predict.sandpile.gpu   = 1.1: the same
+flops.sandpile         = 1 cells
+bytes.sandpile.l1      = 3 cells

@@ -1,0 +1,220 @@
+/* arguments.c - see arguments.h. */
+#include "arguments.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 9, EXTRA_MAX = 8, DIM_MAX = 32768, BATCH_MAX = 65535 };
+
+/* In place a cell can reach twice the largest, and a cell holds 32 bits. */
+static const double GRAINS_MAX = 1 << 30;
+
+static const char expected[] = "expected 4partout, dim, alea, big or FILE.npy";
+
+/* ---- configurations: grid g of a batch, all cells 0 before ------------------------
+ */
+
+static void four_everywhere(const request *r, int g, cell *grid)
+{
+    for (int y = 1; y < r->dim - 1; y++)
+        for (int x = 1; x < r->dim - 1; x++) grid[(size_t)y * r->dim + x] = 4 + (cell)g;
+}
+
+/* Cells on a lattice of dim / 4, the more grains the farther right and down. */
+static void lattice(const request *r, int g, cell *grid)
+{
+    int step = r->dim / 4 > 1 ? r->dim / 4 : 1;
+    for (int y = step; y < r->dim - 1; y += step)
+        for (int x = step; x < r->dim - 1; x += step)
+            grid[(size_t)y * r->dim + x] = (cell)(y * (int64_t)x / 4) + (cell)g;
+}
+
+/* The next of splitmix64's numbers: the same on every machine. */
+static uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* A few cells anywhere: dim / 8 of 1000 .. 4999 grains; each grid has its own. */
+static void random_cells(const request *r, int g, cell *grid)
+{
+    uint64_t state = ((uint64_t)r->seed << 32) + (uint64_t)g, inner = r->dim - 2u;
+    for (int n = r->dim / 8 > 1 ? r->dim / 8 : 1; n; n--) {
+        uint64_t y = 1 + random_next(&state) % inner;
+        uint64_t x = 1 + random_next(&state) % inner;
+        grid[y * (uint64_t)r->dim + x] = 1000 + (cell)(random_next(&state) % 4000);
+    }
+}
+
+static void centre(const request *r, int g, cell *grid)
+{
+    grid[(size_t)(r->dim / 2) * r->dim + r->dim / 2] = 100000 + (cell)g;
+}
+
+static const struct {
+    const char *name;
+    void (*fill)(const request *, int, cell *);
+} configurations[] = {
+    {"4partout", four_everywhere},
+    {"dim", lattice},
+    {"alea", random_cells},
+    {"big", centre},
+};
+
+/* ---- a file ---------------------------------------------------------------------- */
+
+static bool is_file(const char *config)
+{
+    size_t n = strlen(config);
+    return n > 4 && !strcmp(config + n - 4, ".npy");
+}
+
+static double number(const npy *a, size_t i)
+{
+    switch (a->type) {
+    case NPY_F4:
+        return ((const float *)a->data)[i];
+    case NPY_F8:
+        return ((const double *)a->data)[i];
+    case NPY_I4:
+        return ((const int32_t *)a->data)[i];
+    default:
+        return ((const uint8_t *)a->data)[i];
+    }
+}
+
+/* One cell of the file, judged; i counts all cells. */
+static cell grains(const request *r, const npy *a, size_t i)
+{
+    size_t dim = (size_t)r->dim, x = i % dim, y = i / dim % dim, g = i / dim / dim;
+    double v = number(a, i);
+    if (!(v >= 0 && v <= GRAINS_MAX) || v != floor(v))
+        fail("%s: %g grains at grid %zu, row %zu, column %zu: expected a whole number "
+             "from 0 to %.0f",
+             r->config, v, g, y, x, GRAINS_MAX);
+    if (v > 0 && (x == 0 || y == 0 || x == dim - 1 || y == dim - 1))
+        fail("%s: %g grains at grid %zu, row %zu, column %zu: expected 0 on the border",
+             r->config, v, g, y, x);
+    return (cell)v;
+}
+
+static npy read_file(request *r)
+{
+    npy a;
+    char why[NPY_WHY];
+    if (npy_read(r->config, &a, why)) fail("%s: %s", r->config, why);
+    size_t rows = a.dims < 2 ? 0 : a.shape[a.dims - 1],
+           first = a.dims == 3 ? a.shape[0] : 1;
+    if (a.dims < 2 || a.dims > 3 || a.shape[a.dims - 2] != rows || first < 1)
+        fail("%s: expected a shape of (dim, dim) or (batch, dim, dim)", r->config);
+    if (rows < 3 || rows > DIM_MAX || first > BATCH_MAX)
+        fail("%s: %zu grids of %zu x %zu: expected 1 to %d of 3 to %d cells a side",
+             r->config, first, rows, rows, BATCH_MAX, DIM_MAX);
+    if (r->dim && (size_t)r->dim != rows)
+        fail("dim=%d: %s has %zu", r->dim, r->config, rows);
+    if (r->batch && (size_t)r->batch != first)
+        fail("batch=%d: %s has %zu", r->batch, r->config, first);
+    r->dim = (int)rows;
+    r->batch = (int)first;
+    return a;
+}
+
+/* ---- the command line -------------------------------------------------------------
+ */
+
+static void parse_local(request *r, const char *text)
+{
+    char copy[64], *at = copy;
+    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy)
+        fail("local=%.200s: expected X,Y,Z", text);
+    for (int i = 0; i < 3; i++) {
+        char *comma = strchr(at, ',');
+        if ((i < 2) != (comma != NULL)) fail("local=%s: expected X,Y,Z", text);
+        if (comma) *comma = '\0';
+        r->plan.group[i] = parse_int("local", at, 1, 1024);
+        if (comma) at = comma + 1;
+    }
+    if (r->plan.group[0] * r->plan.group[1] * (int64_t)r->plan.group[2] > 1024)
+        fail("local=%s: expected at most 1024 work-items", text);
+}
+
+request request_parse(int argc, char **argv, arg *extra, const char *about)
+{
+    request r = {.config = "4partout",
+                 .seed = 1,
+                 .plan = {.max_iterations = INT_MAX, .tileh = 64}};
+    const char *how = "sync", *local = NULL;
+    arg table[KEYS + EXTRA_MAX + 1] = {
+        {"dim", ARG_INT, &r.dim, 3, DIM_MAX, "cells a side, border included", 0},
+        {"config", ARG_TEXT, &r.config, 0, 0, "4partout, dim, alea, big or FILE.npy",
+         0},
+        {"seed", ARG_INT, &r.seed, 0, INT_MAX, "of alea", 0},
+        {"batch", ARG_INT, &r.batch, 1, BATCH_MAX,
+         "grids; g is alea's own or has g grains more a pile", 0},
+        {"max_iterations", ARG_INT, &r.plan.max_iterations, 0, INT_MAX,
+         "stop there, stable or not", 0},
+        {"rule", ARG_TEXT, &how, 0, 0, "sync, or async: in place, seq and omp only", 0},
+        {"tilew", ARG_INT, &r.plan.tilew, 0, DIM_MAX, "cells a tile; 0: a row", 0},
+        {"tileh", ARG_INT, &r.plan.tileh, 0, DIM_MAX, "rows a tile; 0: all", 0},
+        {"local", ARG_TEXT, &local, 0, 0, "X,Y,Z: work-items a group, on a device", 0},
+    };
+    for (int i = 0; extra[i].key && i < EXTRA_MAX; i++) table[KEYS + i] = extra[i];
+    args_parse(argc, argv, table, about);
+
+    if (local) parse_local(&r, local);
+    if (!strcmp(how, "async"))
+        r.plan.how = ASYNC;
+    else if (strcmp(how, "sync"))
+        fail("rule=%s: expected sync or async", how);
+    if (r.plan.how == ASYNC && (r.plan.tilew == 1 || r.plan.tileh == 1))
+        fail("rule=async: expected tiles of at least 2 x 2 cells");
+    size_t c = 0, known = sizeof configurations / sizeof *configurations;
+    while (c < known && strcmp(r.config, configurations[c].name)) c++;
+    if (c == known && !is_file(r.config)) fail("config=%s: %s", r.config, expected);
+    if (c < known && !r.dim) fail("dim= is missing (help lists the keys)");
+    return r;
+}
+
+pile request_pile(request *r)
+{
+    npy file = {.data = NULL};
+    if (is_file(r->config)) file = read_file(r);
+    if (!r->batch) r->batch = 1;
+    pile p = {.dim = r->dim, .batch = r->batch};
+    size_t cells = pile_cells(&p), all = cells * (size_t)p.batch;
+    p.grid = allocate(all, sizeof *p.grid, "the grids");
+    p.iterations = allocate((size_t)p.batch, sizeof(int), "the iterations");
+
+    if (file.data) {
+        for (size_t i = 0; i < all; i++) p.grid[i] = grains(r, &file, i);
+        free(file.data);
+    } else {
+        memset(p.grid, 0, all * sizeof *p.grid);
+        size_t c = 0;
+        while (strcmp(r->config, configurations[c].name)) c++;
+        for (int g = 0; g < p.batch; g++)
+            configurations[c].fill(r, g, p.grid + (size_t)g * cells);
+    }
+    plan *w = &r->plan;
+    if (!w->tilew || w->tilew > r->dim) w->tilew = r->dim;
+    if (!w->tileh || w->tileh > r->dim) w->tileh = r->dim;
+    return p;
+}
+
+uint64_t pile_grains(const pile *p)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < pile_cells(p) * (size_t)p->batch; i++) sum += p->grid[i];
+    return sum;
+}
+
+void pile_free(pile *p)
+{
+    free(p->grid);
+    free(p->iterations);
+}

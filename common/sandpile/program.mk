@@ -1,0 +1,32 @@
+# What the tree must know about this program. Both make and Python read it: one
+# "key = value" a line; {data} stands for the folder of the generated data.
+title   = the Abelian sandpile
+sources = main.c arguments.c pile.c picture.c
+shared  = run/png.c
+libs    = -lpng
+recipes = identity wide batch large tiny
+suffix  = npy
+outputs = out:result counts:counts
+
+# make run: a pile toppled to its end, the size of the must-reach for a while, and a batch
+# of three sparse ones, too tall for 8 bits at first.
+set.1 = dim=256
+set.2 = dim=1024 max_iterations=1000
+set.3 = config=alea dim=200 batch=3
+quick = 2
+
+# make verify: small and awkward; no size is a power of two but one. Limits just above
+# what a pile takes keep a wrong one from toppling for ever.
+case.odd      = dim=19 tilew=5 tileh=4 max_iterations=110
+case.wide     = config={data}/wide.npy max_iterations=150
+case.identity = config={data}/identity.npy max_iterations=200
+case.batch    = config={data}/batch.npy max_iterations=185
+case.least    = dim=3 max_iterations=9
+case.word     = dim=6 batch=2 max_iterations=9
+case.lattice  = config=dim dim=22 tilew=7 tileh=2 max_iterations=30
+case.power    = dim=32 batch=2 tilew=1 tileh=3 max_iterations=61
+case.sparse   = config=alea dim=70 batch=2 seed=7 max_iterations=67
+case.large    = config={data}/large.npy max_iterations=11 tilew=70 tileh=9
+
+# make san: the smallest that still reaches every line.
+tiny = config={data}/tiny.npy

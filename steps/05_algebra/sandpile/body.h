@@ -1,0 +1,58 @@
+/* body.h - what one cell of the pile costs. c points to it, dim cells are a row.
+ *
+ * In a step no cell can come to hold more than the largest number that the largest cell
+ * fills, (largest | 3): it keeps 3 at most and gets a quarter of that four times. So a
+ * pile whose cells fit in a byte never leaves it.
+ */
+#include "portable.h"
+#include "cell.h"
+
+/* What the cell holds after a step: what it keeps and what its neighbours give. */
+FN cell after(GLOBAL const cell *c, int dim)
+{
+    return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-dim] >> 2) + (c[dim] >> 2);
+}
+
+/* The same for a cell that is a byte of a row of pitch bytes. */
+FN cell8 after8(GLOBAL const cell8 *c, int pitch)
+{
+    return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-pitch] >> 2) + (c[pitch] >> 2);
+}
+
+/* The same for the four cells of a word, a byte each, the leftmost in the lowest: left,
+ * right, up and down are the words around it. */
+FN cell quarters(cell word)
+{
+    return word >> 2 & 0x3f3f3f3f;
+}
+
+FN cell after4(cell word, cell left, cell right, cell up, cell down)
+{
+    cell from_left = word << 8 | left >> 24;
+    cell from_right = word >> 8 | right << 24;
+    return (word & 0x03030303) + quarters(from_left) + quarters(from_right) +
+           quarters(up) + quarters(down);
+}
+
+/* Ones in the bytes of word number x of a row that lie within the border. */
+FN cell within(int x, int dim)
+{
+    int after_last = dim - 1 - 4 * x;
+    cell mask = x == 0 ? 0xffffff00 : 0xffffffff;
+    return after_last >= 4 ? mask : mask & ((1u << 8 * after_last) - 1);
+}
+
+/* The same in place: the cell topples at once, and what it gives counts in this sweep.
+ * Returns what each neighbour got. */
+FN cell give(GLOBAL cell *c, int dim)
+{
+    cell quarter = c[0] / 4;
+    if (quarter) {
+        c[0] %= 4;
+        c[-1] += quarter;
+        c[1] += quarter;
+        c[-dim] += quarter;
+        c[dim] += quarter;
+    }
+    return quarter;
+}

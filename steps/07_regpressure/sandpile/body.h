@@ -1,0 +1,97 @@
+/* body.h - what one cell of the pile costs. c points to it, dim cells are a row.
+ *
+ * In a step no cell can come to hold more than the largest number that the largest cell
+ * fills, (largest | 3): it keeps 3 at most and gets a quarter of that four times. So a
+ * pile whose cells fit in a byte never leaves it.
+ */
+#include "portable.h"
+#include "cell.h"
+
+/* What the cell holds after a step: what it keeps and what its neighbours give. */
+FN cell after(GLOBAL const cell *c, int dim)
+{
+    return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-dim] >> 2) + (c[dim] >> 2);
+}
+
+/* The same for a cell that is a byte of a row of pitch bytes. */
+FN cell8 after8(GLOBAL const cell8 *c, int pitch)
+{
+    return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-pitch] >> 2) + (c[pitch] >> 2);
+}
+
+/* The same for the four cells of a word, a byte each, the leftmost in the lowest: left,
+ * right, up and down are the words around it. */
+FN cell quarters(cell word)
+{
+    return word >> 2 & 0x3f3f3f3f;
+}
+
+FN cell after4(cell word, cell left, cell right, cell up, cell down)
+{
+    cell from_left = word << 8 | left >> 24;
+    cell from_right = word >> 8 | right << 24;
+    return (word & 0x03030303) + quarters(from_left) + quarters(from_right) +
+           quarters(up) + quarters(down);
+}
+
+/* The shape of a grid of words, known before the kernel runs: the cells within the
+ * border begin with a word, and a word that is always 0 stands before and after those
+ * of a row. */
+typedef struct {
+    int dim;   /* cells a side, the border included */
+    int words; /* words a row, without the two */
+    cell last; /* ones in the bytes of the last that lie within the border */
+} shape;
+
+/* A work-group's part of a grid of words, in local memory: its own TILE_W x TILE_H
+ * words and a halo from which STEPS steps can be made, each of which spoils one cell
+ * more of the halo: a word of four cells left and right, four rows above and below. */
+enum {
+    STEPS = 4,
+    TILE_W = 30,
+    TILE_H = 24,
+    COLUMNS = TILE_W + 2,
+    ROWS = TILE_H + 2 * STEPS
+};
+
+/* One step of the rows first .. last - 1 of a column, walked down: a word is read once
+ * and serves three rows, from registers. from and to are [ROWS][COLUMNS + 2], the first
+ * and last column 0. y is the grid's row of row 0, mask the bytes that may hold grains.
+ * Returns the words or-ed that are the group's own. */
+FN cell walk(LOCAL const cell *from, LOCAL cell *to, int column, int first, int last,
+             int y, int dim, cell mask)
+{
+    int own = column >= 1 && column <= TILE_W;
+    int at = first * (COLUMNS + 2) + column + 1;
+    cell up = from[at - (COLUMNS + 2)];
+    cell here = from[at];
+    cell bits = 0;
+
+    for (int row = first; row < last; row++) {
+        cell down = from[at + COLUMNS + 2];
+        int inside = y + row > 0 && y + row < dim - 1;
+        cell v = after4(here, from[at - 1], from[at + 1], up, down);
+        v &= inside ? mask : 0;
+        to[at] = v;
+        bits |= own && row >= STEPS && row < STEPS + TILE_H ? v : 0;
+        up = here;
+        here = down;
+        at += COLUMNS + 2;
+    }
+    return bits;
+}
+
+/* The same in place: the cell topples at once, and what it gives counts in this sweep.
+ * Returns what each neighbour got. */
+FN cell give(GLOBAL cell *c, int dim)
+{
+    cell quarter = c[0] / 4;
+    if (quarter) {
+        c[0] %= 4;
+        c[-1] += quarter;
+        c[1] += quarter;
+        c[-dim] += quarter;
+        c[dim] += quarter;
+    }
+    return quarter;
+}

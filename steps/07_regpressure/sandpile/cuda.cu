@@ -1,0 +1,201 @@
+/* cuda.cu - the same toppling in CUDA C, both sides: one thread a cell of
+ * a grid of the batch, or four of them once they fit in a word.
+ *
+ * What OpenCL names context, queue, program and kernel is implicit here: the compiler
+ * has built the kernel, and the runtime makes the rest at its first call.
+ */
+#include <stdlib.h>
+
+#include "cuda_device.h"
+#include "host.h"
+
+/* Known to the compiler in OpenCL, which builds at run time; here it lies in constant
+ * memory, where all threads read it at once. */
+__constant__ shape c_shape;
+#define DIM   c_shape.dim
+#define WORDS c_shape.words
+#define LAST  c_shape.last
+
+/* Ors v of all threads of a block that are in the same grid, and that into *bits: one
+ * atomic for a block and grid. A barrier is crossed by all threads, those beyond the
+ * range too. */
+FN void collect(cell v, cell *room, cell *bits, int wanted)
+{
+    int items = blockDim.x * blockDim.y;
+    int item = threadIdx.x + blockDim.x * threadIdx.y;
+    cell *mine = room + items * threadIdx.z;
+
+    mine[item] = v;
+    __syncthreads();
+    if (item == 0 && wanted) {
+        for (int n = 1; n < items; n++) v |= mine[n];
+        atomicOr(bits, v);
+    }
+}
+
+__global__ void do_step(const cell *in, cell *out, cell *bits, int batch)
+{
+    CUDA_SHARED(cell, room); /* [threads of the block] */
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    int g = blockIdx.z * blockDim.z + threadIdx.z;
+    size_t id = ((size_t)g * DIM + y) * DIM + x;
+
+    cell v = 0;
+    if (y > 0 && y < DIM - 1 && x > 0 && x < DIM - 1 && g < batch) {
+        v = after(in + id, DIM);
+        out[id] = v;
+    }
+    collect(v, room, bits + g, g < batch);
+}
+
+/* Up to STEPS steps of four cells a word, each a byte, without a word to the others:
+ * a block's tile is fetched with its halo, stepped where it lies, and stored. */
+__global__ void do_steps4(const cell *in, cell *out, cell *bits, int steps, int batch)
+{
+    CUDA_SHARED(cell, room);         /* [threads of the block], then two tiles */
+    int x = blockIdx.x * TILE_W - 1; /* the word of column 0 */
+    int y = blockIdx.y * TILE_H + 1 - STEPS;
+    int g = blockIdx.z;
+    int across = blockDim.x;
+    int down = blockDim.y;
+    int i = threadIdx.x;
+    int j = threadIdx.y;
+    cell *tile[2] = {room + across * down, room + across * down + ROWS * (COLUMNS + 2)};
+    size_t grid = (size_t)g * DIM * (WORDS + 2) + 1;
+
+    for (int r = j; r < ROWS; r += down)
+        for (int c = i; c < COLUMNS + 2; c += across) {
+            int there = y + r >= 0 && y + r < DIM && c > 0 && c <= COLUMNS &&
+                        x + c - 1 >= 0 && x + c - 1 < WORDS;
+            size_t id = grid + (size_t)(y + r) * (WORDS + 2) + x + c - 1;
+            cell v = there ? in[id] : 0;
+            tile[0][r * (COLUMNS + 2) + c] = v;
+            tile[1][r * (COLUMNS + 2) + c] = v;
+        }
+
+    /* The first and the last row only lend. */
+    int share = (ROWS - 2 + down - 1) / down;
+    int first = 1 + j * share;
+    int last = first + share < ROWS - 1 ? first + share : ROWS - 1;
+    for (int s = 0; s < steps; s++) {
+        cell v = 0;
+        __syncthreads();
+        for (int c = i; c < COLUMNS; c += across) {
+            int word = x + c;
+            cell mask = word < 0 || word >= WORDS ? 0
+                        : word == WORDS - 1       ? LAST
+                                                  : 0xffffffff;
+            v |= walk(tile[s % 2], tile[(s + 1) % 2], c, first, last, y, DIM, mask);
+        }
+        v |= v >> 16;
+        v = (v | v >> 8) & 255;
+        collect(v, room, bits + (size_t)(s)*batch + g, 1);
+    }
+    __syncthreads();
+
+    for (int r = STEPS + j; r < STEPS + TILE_H && y + r < DIM - 1; r += down)
+        for (int c = 1 + i; c <= TILE_W && x + c < WORDS; c += across) {
+            size_t id = grid + (size_t)(y + r) * (WORDS + 2) + x + c;
+            out[id] = tile[steps % 2][r * (COLUMNS + 2) + c + 1];
+        }
+}
+
+int topple(pile *p, const plan *how, run_times *t)
+{
+    double start = seconds();
+
+    for_devices(how);
+    int dim = p->dim;
+    int batch = p->batch;
+    size_t cells = pile_cells(p), size = cells * batch * sizeof(cell);
+    size_t size4 = words_of(p) * sizeof(cell);
+    cell *blank = blank_grids(p);
+    cell *bits = (cell *)allocate(LOOK * batch, sizeof *bits, "the bits of each step");
+
+    cuda_device();
+
+    cell *d_in, *d_out, *d_bits;
+    CUDA_CHECK(cudaMalloc((void **)&d_in, size));
+    CUDA_CHECK(cudaMalloc((void **)&d_out, size));
+    CUDA_CHECK(cudaMalloc((void **)&d_bits, LOOK * batch * sizeof *bits));
+    cudaEvent_t before, done;
+    CUDA_CHECK(cudaEventCreate(&before));
+    CUDA_CHECK(cudaEventCreate(&done));
+
+    unsigned local[3] = {32, 4, 1},
+             size3[3] = {(unsigned)dim, (unsigned)dim, (unsigned)batch}, groups[3];
+    for (int i = 0; i < 3; i++) {
+        if (how->group[i]) local[i] = how->group[i];
+        if (i == 2) local[i] = 1; /* shared memory is for one grid's tile */
+        groups[i] = (size3[i] + local[i] - 1) / local[i];
+    }
+    dim3 block = {local[0], local[1], local[2]};
+    dim3 blocks = {groups[0], groups[1], groups[2]};
+    size_t shared = local[0] * local[1] * local[2] * sizeof(cell);
+
+    shape of = shape_of(dim);
+    CUDA_CHECK(cudaMemcpyToSymbol(c_shape, &of, sizeof of));
+
+    double ready = seconds();
+    t->kernel = 0;
+
+    CUDA_CHECK(cudaMemcpy(d_in, p->grid, size, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(d_out, blank, size, cudaMemcpyHostToDevice));
+
+    int n = 0;
+    for (int g = 0; g < batch; g++) bits[g] = pile_bits(p->grid + g * cells, dim);
+    cell all = note(p, how, bits, n);
+    bool bytes = false;
+    while (all > 3 && n < how->max_iterations) {
+        /* Once all cells fit, four share a word, in the same memory. */
+        if (all <= 255 && !bytes) {
+            CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
+            bytes = true;
+            pack_words(p, blank);
+            CUDA_CHECK(cudaMemcpy(d_in, blank, size4, cudaMemcpyHostToDevice));
+            blank_words(p, blank);
+            CUDA_CHECK(cudaMemcpy(d_out, blank, size4, cudaMemcpyHostToDevice));
+            blocks.x = (of.words + TILE_W - 1) / TILE_W;
+            blocks.y = (dim - 2 + TILE_H - 1) / TILE_H;
+            shared += 2 * ROWS * (COLUMNS + 2) * sizeof(cell);
+        }
+        int steps = how->max_iterations - n < LOOK ? how->max_iterations - n : LOOK;
+        size_t found = steps * batch * sizeof *bits;
+        CUDA_CHECK(cudaMemset(d_bits, 0, found));
+        CUDA_CHECK(cudaEventRecord(before, 0));
+        for (int s = 0, made; s < steps; s += made) {
+            made = !bytes ? 1 : steps - s < STEPS ? steps - s : STEPS;
+            if (bytes)
+                CUDA_LAUNCH(do_steps4, blocks, block, shared, d_in, d_out,
+                            d_bits + s * batch, made, batch);
+            else
+                CUDA_LAUNCH(do_step, blocks, block, shared, d_in, d_out,
+                            d_bits + s * batch, batch);
+            CUDA_CHECK(cudaGetLastError());
+            cell *other = d_in;
+            d_in = d_out;
+            d_out = other;
+        }
+        CUDA_CHECK(cudaEventRecord(done, 0));
+        CUDA_CHECK(cudaMemcpy(bits, d_bits, found, cudaMemcpyDeviceToHost));
+        t->kernel += cuda_seconds(before, done);
+        for (int s = 0; s < steps; s++) all = note(p, how, bits + s * batch, ++n);
+    }
+    CUDA_CHECK(cudaMemcpy(bytes ? blank : p->grid, d_in, bytes ? size4 : size,
+                          cudaMemcpyDeviceToHost));
+    if (bytes) unpack_words(p, blank);
+
+    double end = seconds();
+    t->init = ready - start;
+    t->run = end - ready;
+
+    cudaEventDestroy(done);
+    cudaEventDestroy(before);
+    cudaFree(d_bits);
+    cudaFree(d_out);
+    cudaFree(d_in);
+    free(bits);
+    free(blank);
+    return 0;
+}
