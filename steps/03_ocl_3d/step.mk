@@ -1,6 +1,7 @@
 title    = A work-item per (A, B, C)
 kind     = refactor
 backends = omp ocl cuda cuda-cpu
+backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 changes.semblance     = body.h cpu.c opencl.c kernel.cl cuda.cu
 predict.semblance.cpu = 1.0: 20 parts keep 2 threads busy as well as 8000 do

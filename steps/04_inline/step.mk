@@ -1,6 +1,7 @@
 title    = Inline by hand
 kind     = refactor
 backends = omp ocl cuda cuda-cpu
+backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 changes.semblance     = body.h
 reason.semblance      = one function takes in six: the 61 new lines are the old ones, moved

@@ -1,6 +1,7 @@
 title    = Simplify the algebra
 kind     = algebra
 backends = omp ocl cuda cuda-cpu
+backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 changes.semblance     = body.h host.h opencl.c
 predict.semblance.cpu = 2.0: five divisions, two midpoints and an ordered sum leave every visit

@@ -1,6 +1,7 @@
 title    = Constant memory
 kind     = memory
 backends = omp ocl cuda cuda-cpu
+backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 changes.semblance     = body.h opencl.c kernel.cl cuda.cu
 predict.semblance.cpu = 1.0: a CPU has no constant memory, only caches, and they hold this already

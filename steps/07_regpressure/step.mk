@@ -1,6 +1,7 @@
 title    = Relieve the registers
 kind     = memory
 backends = omp ocl cuda cuda-cpu
+backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 predict.semblance.cpu = 1.0: nothing was spilled, and the paper saw no change either

@@ -57,8 +57,8 @@ static inline float der_cross(const float *f, size_t i, size_t s, size_t t, floa
             D3 * D4 * (corners(f, i, 3 * s, 4 * t) + corners(f, i, 4 * s, 3 * t)));
 }
 
-/* One step of point i. m holds the medium, n floats from field to field; pc and qc are
- * the fields of now; pp and qp those of before, which become those of the next step. */
+/* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
+ * those of before, which become those of the next step. */
 static inline void sample(const grid *g, const float *m, const float *pc,
                           const float *qc, float *pp, float *qp, size_t i)
 {
