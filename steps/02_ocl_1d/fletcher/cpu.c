@@ -10,21 +10,21 @@ static const grid *g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 
-static float *field(const char *name)
+static float *floats(size_t n, const char *name)
 {
-    return memset(allocate(field_size(g), sizeof(float), name), 0,
-                  field_size(g) * sizeof(float));
+    return memset(allocate(n, sizeof(float), name), 0, n * sizeof(float));
 }
 
 size_t Initialize(const grid *the_grid, const float *the_medium)
 {
     g = the_grid;
     medium = the_medium;
-    pp = field("p of before");
-    pc = field("p of now");
-    qp = field("q of before");
-    qc = field("q of now");
-    return (MEDIUM + 4) * field_size(g) * sizeof(float);
+    size_t n = field_size(g);
+    pp = floats(n, "p of before");
+    pc = floats(n, "p of now");
+    qp = floats(n, "q of before");
+    qc = floats(n, "q of now");
+    return (MEDIUM + 4) * n * sizeof(float);
 }
 
 void InsertSource(float f)

@@ -23,12 +23,12 @@ static cl_mem buffer(size_t floats)
     return made;
 }
 
-static cl_mem field(void)
+static cl_mem floats(size_t n)
 {
-    cl_mem made = buffer(field_size(&g));
+    cl_mem made = buffer(n);
     cl_float zero = 0;
-    OCL_CHECK(clEnqueueFillBuffer(queue, made, &zero, sizeof zero, 0,
-                                  field_size(&g) * sizeof zero, 0, NULL, NULL));
+    OCL_CHECK(clEnqueueFillBuffer(queue, made, &zero, sizeof zero, 0, n * sizeof zero,
+                                  0, NULL, NULL));
     return made;
 }
 
@@ -48,14 +48,15 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     propagate = clCreateKernel(program, "propagate", &err);
     OCL_CHECK(err);
 
-    medium = buffer(MEDIUM * field_size(&g));
+    size_t n = field_size(&g);
+    medium = buffer(MEDIUM * n);
     OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0,
-                                   MEDIUM * field_size(&g) * sizeof(cl_float),
-                                   the_medium, 0, NULL, NULL));
-    pp = field();
-    pc = field();
-    qp = field();
-    qc = field();
+                                   MEDIUM * n * sizeof(cl_float), the_medium, 0, NULL,
+                                   NULL));
+    pp = floats(n);
+    pc = floats(n);
+    qp = floats(n);
+    qc = floats(n);
     OCL_CHECK(clFinish(queue));
 
     /* A row of a group takes points of a row, which lie side by side. The global size
@@ -66,7 +67,7 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
         local[i] = g.group[i] ? (size_t)g.group[i] : usual[i];
         global[i] = (points[i] + local[i] - 1) / local[i] * local[i];
     }
-    return (MEDIUM + 4) * field_size(&g) * sizeof(cl_float);
+    return (MEDIUM + 4) * n * sizeof(cl_float);
 }
 
 void InsertSource(float f)

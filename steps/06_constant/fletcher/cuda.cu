@@ -52,11 +52,11 @@ __global__ void propagate_kernel(grid g, int z, const float *medium, const float
                (size_t)z * g.plane + (size_t)y * g.pitch + x);
 }
 
-static float *field(void)
+static float *floats(size_t n)
 {
     float *made;
-    CUDA_CHECK(cudaMalloc((void **)&made, field_size(&g) * sizeof(float)));
-    CUDA_CHECK(cudaMemset(made, 0, field_size(&g) * sizeof(float)));
+    CUDA_CHECK(cudaMalloc((void **)&made, n * sizeof(float)));
+    CUDA_CHECK(cudaMemset(made, 0, n * sizeof(float)));
     return made;
 }
 
@@ -65,21 +65,22 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     g = *the_grid;
     cuda_device();
 
-    size_t size = MEDIUM * field_size(&g) * sizeof(float);
+    size_t n = field_size(&g);
+    size_t size = MEDIUM * n * sizeof(float);
     CUDA_CHECK(cudaMalloc((void **)&medium, size));
     CUDA_CHECK(cudaMemcpy(medium, the_medium, size, cudaMemcpyHostToDevice));
-    pp = field();
-    pc = field();
-    qp = field();
-    qc = field();
-    px = field();
-    py = field();
-    qx = field();
-    qy = field();
+    pp = floats(n);
+    pc = floats(n);
+    qp = floats(n);
+    qc = floats(n);
+    px = floats(n);
+    py = floats(n);
+    qx = floats(n);
+    qy = floats(n);
     CUDA_CHECK(cudaEventCreate(&before));
     CUDA_CHECK(cudaEventCreate(&after));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return (MEDIUM + 8) * field_size(&g) * sizeof(float);
+    return (MEDIUM + 8) * n * sizeof(float);
 }
 
 void InsertSource(float f)

@@ -22,9 +22,8 @@ static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y */
 
-static float *field(const char *name)
+static float *floats(size_t n, const char *name)
 {
-    size_t n = field_size(&g);
     float *made = allocate(n, sizeof(float), name);
     memset(made, 0, n * sizeof(float));
 #pragma acc enter data copyin(made [0:n])
@@ -41,18 +40,17 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
 {
     g = *the_grid;
     medium = the_medium;
-    size_t n = MEDIUM * field_size(&g);
-#pragma acc enter data copyin(the_medium [0:n])
-    (void)n;
-    pp = field("p of before");
-    pc = field("p of now");
-    qp = field("q of before");
-    qc = field("q of now");
-    px = field("p along x");
-    py = field("p along y");
-    qx = field("q along x");
-    qy = field("q along y");
-    return (MEDIUM + 8) * field_size(&g) * sizeof(float);
+    size_t n = field_size(&g);
+#pragma acc enter data copyin(the_medium [0:MEDIUM * n])
+    pp = floats(n, "p of before");
+    pc = floats(n, "p of now");
+    qp = floats(n, "q of before");
+    qc = floats(n, "q of now");
+    px = floats(n, "p along x");
+    py = floats(n, "p along y");
+    qx = floats(n, "q along x");
+    qy = floats(n, "q along y");
+    return (MEDIUM + 8) * n * sizeof(float);
 }
 
 void InsertSource(float f)
