@@ -7,3 +7,9 @@ predict.semblance.cpu = 2.0 on 2 threads: the values of A share nothing, and who
 predict.semblance.gpu = none
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 18 visits + 4 used + 4 samples
+
+changes.fletcher      = cpu.c
+predict.fletcher.cpu  = 5.0 on 2 threads: 2 for the threads, since planes share nothing, and 2.5 for eight lanes that must be loaded one neighbour further for each weight
+predict.fletcher.gpu  = none
+flops.fletcher        = 578 samples
+bytes.fletcher.dram   = 64 samples

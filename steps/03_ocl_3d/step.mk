@@ -8,3 +8,10 @@ predict.semblance.cpu = 1.0: 20 parts keep 2 threads busy as well as 8000 do
 predict.semblance.gpu = 100: 8000 work-items instead of 20, and a machine that wants more
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
+
+changes.fletcher      = opencl.c kernel.cl cuda.cu openacc.c
+reason.fletcher       = OpenACC arrives whole, one file; what changes in the others is under 60 lines
+predict.fletcher.cpu  = 1.0 for omp, which stays the same; 3.0 for ocl: work-items side by side become lanes of a vector
+predict.fletcher.gpu  = 100: a work-item a point, and neighbours read neighbouring floats
+flops.fletcher        = 578 samples
+bytes.fletcher.dram   = 64 samples

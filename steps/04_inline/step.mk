@@ -9,3 +9,9 @@ predict.semblance.cpu = 1.0: the compilers inline these functions already
 predict.semblance.gpu = 1.0: a GPU has no other way to call them
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
+
+changes.fletcher      = body.h openacc.c
+predict.fletcher.cpu  = 1.0: the compilers inline these functions already
+predict.fletcher.gpu  = 1.0: a GPU has no other way to call them
+flops.fletcher        = 578 samples
+bytes.fletcher.dram   = 64 samples

@@ -8,3 +8,11 @@ predict.semblance.cpu = 1.0: a CPU has no constant memory, only caches, and they
 predict.semblance.gpu = 1.1: all lanes read the same trace at once, one broadcast instead of a load
 flops.semblance       = 15 visits + 2 used + 6 samples
 bytes.semblance.l1    = 8 visits + 4 used + 4 samples
+
+kind.fletcher         = refactor
+changes.fletcher      = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
+reason.fletcher       = the loop over z leaves the kernels for the host, in five back-ends: 30 new lines in each
+predict.fletcher.cpu  = 1.2: a plane of derivatives is read again while it is in the cache; constants gain nothing
+predict.fletcher.gpu  = 0.6: as the paper found: two launches a plane, and each waits for the one before
+flops.fletcher        = 254 samples
+bytes.fletcher.dram   = 96 samples

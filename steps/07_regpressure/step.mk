@@ -8,3 +8,11 @@ predict.semblance.cpu = 1.0: nothing was spilled, and the paper saw no change ei
 predict.semblance.gpu = 2.0: two arrays leave private memory, one for good and one for local memory
 flops.semblance       = 15 visits + 3 used + 6 samples
 bytes.semblance.l1    = 8 visits + 4 used + 4 samples
+
+kind.fletcher         = refactor
+changes.fletcher      = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
+reason.fletcher       = the index of every derivative changes, in body.h and five back-ends: 20 new lines in each
+predict.fletcher.cpu  = 1.2: nine planes stay in a cache that four fields do not fit in
+predict.fletcher.gpu  = 0.9: as the paper found: nothing is gained but memory
+flops.fletcher        = 254 samples
+bytes.fletcher.dram   = 64 samples
