@@ -18,12 +18,15 @@ set.3 = form=VTI nx=184 ny=88 nz=120 tmax=0.012
 quick = 2
 
 # make verify: small, all sizes different, and none that four or eight divide.
-case.small   = form=TTI nx=9 ny=14 nz=11 absorb=3 dx=12.5 dy=11 dz=10 dt=0.001 tmax=0.03
+case.small   = form=TTI nx=5 ny=8 nz=6 absorb=2 dx=12.5 dy=11 dz=10 dt=0.001 tmax=0.02
 case.awkward = form=TTI nx=31 ny=45 nz=27 absorb=5 dx=12.5 dy=11 dz=13 dt=0.001 tmax=0.02
 case.long    = form=TTI nx=11 ny=9 nz=15 absorb=2 dx=12.5 dy=12.5 dz=12.5 dt=0.0015 tmax=0.75
 case.iso     = form=ISO nx=17 ny=13 nz=19 absorb=0 dx=10 dy=12.5 dz=11 dt=0.001 tmax=0.1
-case.vti     = form=VTI nx=13 ny=19 nz=17 absorb=4 dx=12.5 dy=10 dz=11 dt=0.001 tmax=0.1
+case.vti     = form=VTI nx=13 ny=19 nz=17 absorb=4 dx=12.5 dy=10 dz=11 dt=0.001 tmax=0.06
 case.fold    = vpz={data}/fold.vpz.npy epsilon={data}/fold.epsilon.npy delta={data}/fold.delta.npy theta={data}/fold.theta.npy phi={data}/fold.phi.npy nx=19 ny=23 nz=21 absorb=3 dx=12.5 dy=11 dz=10 dt=0.0008 tmax=0.04
+
+# Groups for cuda-cpu to go through, whose every thread is one of the system.
+groups = local=2,3,1 local=5,1,2 local=1,1,1
 
 # make san: the smallest that still reaches every line.
 tiny = form=TTI nx=3 ny=2 nz=4 absorb=1 tmax=0.002
