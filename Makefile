@@ -24,7 +24,7 @@ export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS FROM REPEAT QUICK
 
 steps    := $(sort $(notdir $(patsubst %/step.mk,%,$(wildcard steps/*/step.mk))))
 programs := $(sort $(notdir $(patsubst %/program.mk,%,$(wildcard common/*/program.mk))))
-can_build := seq omp cuda-cpu openacc $(if $(has_opencl),ocl) $(if $(has_cuda),cuda)
+can_build := seq omp cuda-cpu $(if $(has_openacc),openacc) $(if $(has_opencl),ocl) $(if $(has_cuda),cuda)
 
 some_steps    := $(if $(STEP),$(filter $(STEP) $(addsuffix _%,$(STEP)),$(steps)),$(steps))
 some_programs := $(if $(PROGRAM),$(filter $(PROGRAM),$(programs)),$(programs))
@@ -106,7 +106,7 @@ define rule_openacc
 $(BUILD)/$1/$2-openacc: steps/$1/$2/openacc.c $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
-	$$(CC) $$(CFLAGS) -fopenacc -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+	$$(CC) $$(CFLAGS) -fopenacc $(ACCFLAGS) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_ocl

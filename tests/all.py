@@ -27,6 +27,7 @@ SUITES = {
     "bad input": [PYTHON, "tests/bad_input.py"],
     "published mistakes": [PYTHON, "tests/mistakes.py"],
     "sandpile": [PYTHON, "tests/sandpile_test.py"],
+    "fletcher": [PYTHON, "tests/fletcher_test.py"],
     "report": [PYTHON, "tests/report_test.py"],
     "course": [PYTHON, "tests/course_test.py"],
     "verify": [PYTHON, "verify/matrix.py"],

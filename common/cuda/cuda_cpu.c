@@ -44,6 +44,11 @@ void cuda_cpu_enter(size_t block)
     blockIdx.y = (unsigned)(block / gridDim.x % gridDim.y);
     blockIdx.z = (unsigned)(block / gridDim.x / gridDim.y);
 
+    /* A block of one waits for nobody; a barrier would call the system all the same. */
+    if (cuda_cpu_threads() == 1) {
+        memset(cuda_cpu_shared, 0xff, shared_bytes);
+        return;
+    }
     /* All threads have left the block before: its shared memory is free. */
 #pragma omp barrier
     if (thread == 0) memset(cuda_cpu_shared, 0xff, shared_bytes);

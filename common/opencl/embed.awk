@@ -6,7 +6,7 @@
 # the file and line a reader can open. A header is put in once.
 
 function quote(text) {
-    gsub(/\\/, "\\\\", text)
+    gsub(/\\/, "\\\\\\\\", text)
     gsub(/"/, "\\\"", text)
     return "    \"" text "\\n\","
 }

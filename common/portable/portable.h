@@ -5,6 +5,7 @@
  *   GLOBAL    device memory, seen by all
  *   CONSTANT  the same, cached for reading one address by many
  *   LOCAL     memory of a work-group (CUDA: shared memory of a block)
+ *   TABLE     an array of constants at file scope, in constant memory
  */
 #ifndef PORTABLE_H
 #define PORTABLE_H
@@ -13,6 +14,7 @@
 #define FN       static inline __attribute__((always_inline))
 #define GLOBAL   __global
 #define CONSTANT __constant
+#define TABLE    __constant
 #ifndef LOCAL /* the host may choose otherwise, with -D LOCAL=__private */
 #define LOCAL __local
 #endif
@@ -25,9 +27,11 @@
 #define CONSTANT /* */
 #define LOCAL    /* */
 #ifdef __CUDACC__
-#define FN static __device__ inline
+#define FN    static __device__ inline
+#define TABLE static __constant__
 #else
-#define FN static inline
+#define FN    static inline
+#define TABLE static const
 #endif
 #endif
 

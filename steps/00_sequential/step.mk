@@ -7,3 +7,5 @@ bytes.semblance.l1  = 26 visits + 4 used + 4 samples
 
 flops.sandpile         = 1 cells
 bytes.sandpile.l1      = 12 cells
+flops.fletcher      = 578 samples
+bytes.fletcher.dram = 64 samples

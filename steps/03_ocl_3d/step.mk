@@ -1,6 +1,7 @@
 title    = A work-item per (A, B, C)
 kind     = refactor
 backends = omp ocl cuda cuda-cpu
+backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 changes.semblance     = body.h cpu.c opencl.c kernel.cl cuda.cu
 predict.semblance.cpu = 1.0: 20 parts keep 2 threads busy as well as 8000 do
@@ -14,3 +15,9 @@ predict.sandpile.cpu   = 1.2: no division for a cell any more
 predict.sandpile.gpu   = 1.2: the same, and the grids of a batch fill the machine together
 flops.sandpile         = 1 cells
 bytes.sandpile.l1      = 12 cells
+changes.fletcher      = opencl.c kernel.cl cuda.cu openacc.c
+reason.fletcher       = OpenACC arrives whole, one file; what changes in the others is under 60 lines
+predict.fletcher.cpu  = 1.0 for omp, which stays the same; 3.0 for ocl: work-items side by side become lanes of a vector
+predict.fletcher.gpu  = 100: a work-item a point, and neighbours read neighbouring floats
+flops.fletcher        = 578 samples
+bytes.fletcher.dram   = 64 samples

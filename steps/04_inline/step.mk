@@ -1,6 +1,7 @@
 title    = Inline by hand
 kind     = refactor
 backends = omp ocl cuda cuda-cpu
+backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 changes.semblance     = body.h
 reason.semblance      = one function takes in six: the 61 new lines are the old ones, moved
@@ -15,3 +16,8 @@ predict.sandpile.cpu   = 1.0 for omp, which has always looked while it topples; 
 predict.sandpile.gpu   = 20: a few bytes every 16 steps instead of a grid at each
 flops.sandpile         = 1 cells
 bytes.sandpile.l1      = 12 cells
+changes.fletcher      = body.h openacc.c
+predict.fletcher.cpu  = 1.0: the compilers inline these functions already
+predict.fletcher.gpu  = 1.0: a GPU has no other way to call them
+flops.fletcher        = 578 samples
+bytes.fletcher.dram   = 64 samples

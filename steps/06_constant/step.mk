@@ -1,6 +1,7 @@
 title    = Constant memory
 kind     = memory
 backends = omp ocl cuda cuda-cpu
+backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 changes.semblance     = body.h opencl.c kernel.cl cuda.cu
 predict.semblance.cpu = 1.0: a CPU has no constant memory, only caches, and they hold this already
@@ -15,3 +16,10 @@ predict.sandpile.cpu   = 1.0 for omp, which does not change; 1.1 for OpenCL: two
 predict.sandpile.gpu   = 1.1: the same
 flops.sandpile         = 1 cells
 bytes.sandpile.l1      = 3 cells
+kind.fletcher         = refactor
+changes.fletcher      = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
+reason.fletcher       = the loop over z leaves the kernels for the host, in five back-ends: 30 new lines in each
+predict.fletcher.cpu  = 1.2: a plane of derivatives is read again while it is in the cache; constants gain nothing
+predict.fletcher.gpu  = 0.6: as the paper found: two launches a plane, and each waits for the one before
+flops.fletcher        = 254 samples
+bytes.fletcher.dram   = 96 samples

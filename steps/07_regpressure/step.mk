@@ -1,6 +1,7 @@
 title    = Relieve the registers
 kind     = memory
 backends = omp ocl cuda cuda-cpu
+backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 predict.semblance.cpu = 1.0: nothing was spilled, and the paper saw no change either
@@ -15,3 +16,10 @@ predict.sandpile.cpu   = 1.0 for omp, which does not change; 0.5 for OpenCL: loc
 predict.sandpile.gpu   = 2.0: a quarter of the launches and of the traffic, for a third more work
 flops.sandpile         = 1 cells
 bytes.sandpile.l1      = 3 cells
+kind.fletcher         = refactor
+changes.fletcher      = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
+reason.fletcher       = the index of every derivative changes, in body.h and five back-ends: 20 new lines in each
+predict.fletcher.cpu  = 1.2: nine planes stay in a cache that four fields do not fit in
+predict.fletcher.gpu  = 0.9: as the paper found: nothing is gained but memory
+flops.fletcher        = 254 samples
+bytes.fletcher.dram   = 64 samples

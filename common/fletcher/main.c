@@ -1,0 +1,166 @@
+/* main.c - the front end of every step and back-end: arguments, the medium, the loop
+ * over time, what is written.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "model.h"
+#include "picture.h"
+
+static const char about[] = "models how waves travel from a source in the middle of a "
+                            "grid through rock in which\n"
+                            "sound is faster along layers than across them, however "
+                            "they are tilted (Fletcher, Du "
+                            "and Fowler 2009).\n"
+                            "Fields are written as [z][y][x], the absorbing band and a "
+                            "halo of 4 points included.";
+
+static const double BETWEEN = 0.01; /* seconds from a snapshot to the next */
+
+/* What multiplies the derivatives, rounded to float once. */
+static float *medium_of(const model *m, const grid *g)
+{
+    size_t n = field_size(g);
+    float *medium = allocate(MEDIUM * n, sizeof *medium, "the medium");
+    for (int z = 0; z < g->sz; z++)
+        for (int y = 0; y < g->sy; y++)
+            for (int x = 0; x < g->sx; x++) {
+                rock r = rock_at(m, x, y, z);
+                double nx = sin(r.theta) * cos(r.phi);
+                double ny = sin(r.theta) * sin(r.phi);
+                double nz = cos(r.theta);
+                double v2pz = r.vpz * r.vpz;
+                double c[MEDIUM] = {[CH1DXX] = nx * nx,
+                                    [CH1DYY] = ny * ny,
+                                    [CH1DZZ] = nz * nz,
+                                    [CH1DXY] = 2 * nx * ny,
+                                    [CH1DYZ] = 2 * ny * nz,
+                                    [CH1DXZ] = 2 * nx * nz,
+                                    [V2PX] = v2pz * (1 + 2 * r.epsilon),
+                                    [V2PZ] = v2pz,
+                                    [V2PN] = v2pz * (1 + 2 * r.delta),
+                                    [V2SZ] = r.vsz * r.vsz};
+                size_t i = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch +
+                           (size_t)x;
+                for (int k = 0; k < MEDIUM; k++)
+                    medium[(size_t)k * n + i] = (float)c[k];
+            }
+    return medium;
+}
+
+/* The points of a field, without what pads its rows and planes. */
+static void write_field(const char *path, const float *field, const grid *g)
+{
+    size_t sx = (size_t)g->sx, sy = (size_t)g->sy, sz = (size_t)g->sz;
+    float *points = allocate(sx * sy * sz, sizeof *points, "the points of a field");
+    for (size_t z = 0; z < sz; z++)
+        for (size_t y = 0; y < sy; y++)
+            memcpy(points + (z * sy + y) * sx,
+                   field + z * (size_t)g->plane + y * (size_t)g->pitch,
+                   sx * sizeof *points);
+    npy_write(path, &(npy){NPY_F4, 3, {sz, sy, sx}, points});
+    free(points);
+}
+
+static void write_snapshot(const char *folder, int number, const float *p,
+                           const grid *g)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/p-%04d.npy", folder, number) >=
+        (int)sizeof path)
+        fail("snapshots=%.100s...: too long a name", folder);
+    write_field(path, p, g);
+}
+
+/* The sum of squares of all points; fail() if one is not finite. */
+static double energy_of(const char *name, const float *field, const grid *g)
+{
+    double sum = 0;
+    for (int z = 0; z < g->sz; z++)
+        for (int y = 0; y < g->sy; y++)
+            for (int x = 0; x < g->sx; x++) {
+                float v = field[(size_t)z * (size_t)g->plane +
+                                (size_t)y * (size_t)g->pitch + (size_t)x];
+                if (!isfinite(v))
+                    fail("%s is %g at (x %d, y %d, z %d): a point was not written, or "
+                         "the "
+                         "waves have outgrown float",
+                         name, v, x, y, z);
+                sum += (double)v * v;
+            }
+    return sum;
+}
+
+static void make_folder(const char *path)
+{
+    struct stat there;
+    if (mkdir(path, 0777) == 0) return;
+    if (stat(path, &there) != 0 || !S_ISDIR(there.st_mode))
+        fail("snapshots=%s: not a folder that can be made", path);
+}
+
+int main(int argc, char **argv)
+{
+    run_name = "fletcher";
+    const char *out = NULL, *out_q = NULL, *snapshots = NULL, *picture = NULL;
+    arg extra[] = {
+        {"out", ARG_TEXT, &out, 0, 0, ".npy of p at the end", 0},
+        {"q", ARG_TEXT, &out_q, 0, 0, ".npy of q at the end", 0},
+        {"snapshots", ARG_TEXT, &snapshots, 0, 0, "folder for a .npy of p every 0.01 s",
+         0},
+        {"picture", ARG_TEXT, &picture, 0, 0, ".png of p in the xz plane of the source",
+         0},
+        {0},
+    };
+    double start = seconds();
+    model m = model_parse(argc, argv, extra, about);
+    if (out) npy_writable("out", out);
+    if (out_q) npy_writable("q", out_q);
+    if (picture) npy_writable("picture", picture);
+    if (snapshots) make_folder(snapshots);
+    if (m.absorb == 0)
+        fprintf(stderr, "fletcher: absorb=0: nothing absorbs, the faces reflect\n");
+
+    grid g = grid_of(&m);
+    float *medium = medium_of(&m, &g);
+    float *p = allocate(field_size(&g), sizeof *p, "p");
+    float *q = allocate(field_size(&g), sizeof *q, "q");
+    size_t bytes = Initialize(&g, medium);
+    double init = seconds() - start;
+
+    double run = 0, kernel = 0;
+    int written = 0;
+    for (int it = 1; it <= m.steps; it++) {
+        bool last = it == m.steps;
+        bool snapshot = snapshots && it * m.dt + 1e-9 >= (written + 1) * BETWEEN;
+        double before = seconds();
+        InsertSource((float)source_at(&m, it));
+        kernel += Propagate();
+        UpdatePointers(last || snapshot ? p : NULL, last ? q : NULL);
+        run += seconds() - before;
+        if (snapshot) write_snapshot(snapshots, ++written, p, &g);
+        progress("time", it, m.steps);
+    }
+    Finalize();
+
+    double energy = energy_of("p", p, &g) + energy_of("q", q, &g);
+    if (out) write_field(out, p, &g);
+    if (out_q) write_field(out_q, q, &g);
+    if (picture)
+        picture_write(picture, p + (size_t)(g.sy / 2) * (size_t)g.pitch, g.sx, g.sz,
+                      (size_t)g.plane);
+
+    double samples = (double)(g.sx - 2 * HALO) * (g.sy - 2 * HALO) * (g.sz - 2 * HALO);
+    printf("MSamples/s=%.9g\n", samples * m.steps / run * 1e-6);
+    printf("Steps=%d\nEnergy=%.9g\nMemory=%zu\n", m.steps, energy, bytes);
+    printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", init, run, kernel);
+    if (fflush(stdout)) fail("standard output: cannot be written");
+    free(q);
+    free(p);
+    free(medium);
+    model_free(&m);
+    return 0;
+}

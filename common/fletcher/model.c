@@ -1,0 +1,324 @@
+/* model.c - see model.h. */
+#include "model.h"
+
+#include <ctype.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEYS = 19, EXTRA_MAX = 12, SIZE_MAX_SIDE = 100000, LINE = 16 };
+
+static const double pi = 3.14159265358979323846;
+
+/* Steps longer than this many spacings over the fastest velocity blow up. */
+static const double STABLE = 0.45;
+
+static const char *const property_name[PROPERTIES] = {"vpz", "epsilon", "delta",
+                                                      "theta", "phi"};
+
+/* What is not excluded by formulas is by sense: angles of a few turns, velocities that
+ * a float can square. */
+static const double property_low[PROPERTIES] = {0, -0.5, -0.5, -100, -100};
+static const double property_high[PROPERTIES] = {1e9, 100, 100, 100, 100};
+
+/* ---- the command line -------------------------------------------------------------
+ */
+
+static void parse_form(model *m, const char *form)
+{
+    bool vti = !strcmp(form, "VTI"), tti = !strcmp(form, "TTI");
+    if (!vti && !tti && strcmp(form, "ISO"))
+        fail("form=%s: expected ISO, VTI or TTI", form);
+    m->value[VPZ] = 3000;
+    m->value[EPSILON] = vti || tti ? 0.24 : 0;
+    m->value[DELTA] = vti || tti ? 0.1 : 0;
+    m->value[THETA] = tti ? atan(1) : 0;
+    m->value[PHI] = tti ? 1 : 0;
+}
+
+static void parse_group(model *m, const char *text)
+{
+    char copy[64], *at = copy;
+    bool fits = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy;
+    for (int i = 0; i < 3; i++) {
+        char *comma = strchr(at, ',');
+        if (!fits || (i < 2) != (comma != NULL))
+            fail("local=%.100s: expected X,Y,Z", text);
+        if (comma) *comma = '\0';
+        m->group[i] = parse_int("local", at, 1, 1024);
+        if (comma) at = comma + 1;
+    }
+}
+
+static bool property_is_good(int k, double v)
+{
+    return v <= property_high[k] &&
+           (k == THETA || k == PHI ? v >= property_low[k] : v > property_low[k]);
+}
+
+/* What a good value is, for messages. */
+static const char *property_range(int k)
+{
+    static const char *const text[PROPERTIES] = {
+        "above 0, at most 1e9", "above -0.5, at most 100", "above -0.5, at most 100",
+        "-100 to 100 radians", "-100 to 100 radians"};
+    return text[k];
+}
+
+static void read_field(model *m, int k, const char *path)
+{
+    const char *key = property_name[k];
+    npy a;
+    char why[NPY_WHY];
+    if (npy_read(path, &a, why)) fail("%s=%s: %s", key, path, why);
+    if (a.type != NPY_F4 && a.type != NPY_F8)
+        fail("%s=%s: expected float32 or float64", key, path);
+    bool fits = a.dims == 3;
+    for (int i = 0; i < 3 && fits; i++) fits = a.shape[i] == (size_t)m->n[2 - i];
+    if (!fits) {
+        char shape[200] = "";
+        int used = 0;
+        for (int i = 0; i < a.dims; i++)
+            used += snprintf(shape + used, sizeof shape - (size_t)used, "%s%zu",
+                             i ? ", " : "", a.shape[i]);
+        fail("%s=%s: its shape is (%s), expected (nz, ny, nx), which is (%d, %d, %d)",
+             key, path, shape, m->n[2], m->n[1], m->n[0]);
+    }
+    size_t count = npy_count(&a);
+    m->field[k] = allocate(count, sizeof(float), key);
+    for (size_t i = 0; i < count; i++) {
+        double v = a.type == NPY_F4 ? ((float *)a.data)[i] : ((double *)a.data)[i];
+        if (!property_is_good(k, v))
+            fail("%s=%s: %g at (z %zu, y %zu, x %zu), expected %s", key, path, v,
+                 i / a.shape[2] / a.shape[1], i / a.shape[2] % a.shape[1],
+                 i % a.shape[2], property_range(k));
+        m->field[k][i] = (float)v;
+    }
+    free(a.data);
+}
+
+/* A number, or a file: what begins like a number is one. */
+static void parse_property(model *m, int k, const char *text)
+{
+    const char *digits = text + strspn(text, "+-.");
+    char *end;
+    strtod(text, &end);
+    if (!isdigit((unsigned char)*digits) && (end == text || *end)) {
+        read_field(m, k, text);
+        return;
+    }
+    m->value[k] = parse_double(property_name[k], text, -DBL_MAX, DBL_MAX);
+    if (!property_is_good(k, m->value[k]))
+        fail("%s=%s: expected %s", property_name[k], text, property_range(k));
+}
+
+/* Bytes that any back-end needs for these points, or more. */
+static void must_fit(const model *m)
+{
+    double points = 1;
+    for (int k = 0; k < 3; k++) points *= m->n[k] + 2.0 * (m->absorb + HALO);
+    double needed = (MEDIUM + 4) * sizeof(float) * points;
+    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    grid g = {.sx = m->n[0] + 2 * (m->absorb + HALO),
+              .sy = m->n[1] + 2 * (m->absorb + HALO)};
+    if (needed > memory)
+        fail("nx=%d ny=%d nz=%d: a grid of %.3g points needs at least %.3g GB, this "
+             "machine has %.3g GB",
+             m->n[0], m->n[1], m->n[2], points, needed / 1e9, memory / 1e9);
+    if ((g.sx + 2.0 * LINE) * (g.sy + 1.0) * HALO > INT_MAX)
+        fail("nx=%d ny=%d: a plane of more than %d points", m->n[0], m->n[1],
+             INT_MAX / HALO);
+}
+
+static double vsz_of(const model *m, const rock *r)
+{
+    return m->sigma > 10 ? 0 : r->vpz * sqrt(fabs(r->epsilon - r->delta) / m->sigma);
+}
+
+static double property(const model *m, int k, size_t i)
+{
+    return m->field[k] ? m->field[k][i] : m->value[k];
+}
+
+/* Point i of those inside. */
+static rock rock_inside(const model *m, size_t i)
+{
+    rock r = {.vpz = property(m, VPZ, i),
+              .epsilon = property(m, EPSILON, i),
+              .delta = property(m, DELTA, i),
+              .theta = property(m, THETA, i),
+              .phi = property(m, PHI, i)};
+    r.vsz = vsz_of(m, &r);
+    return r;
+}
+
+/* Finds the largest velocities and refuses a step that is too long for them. */
+static void must_be_stable(model *m)
+{
+    size_t points = (size_t)m->n[0] * (size_t)m->n[1] * (size_t)m->n[2];
+    bool same = true;
+    for (int k = 0; k < PROPERTIES; k++) same &= !m->field[k];
+    double epsilon = -1;
+    for (size_t i = 0; i < (same ? 1 : points); i++) {
+        rock r = rock_inside(m, i);
+        m->vpz_max = fmax(m->vpz_max, r.vpz);
+        m->vsz_max = fmax(m->vsz_max, r.vsz);
+        epsilon = fmax(epsilon, r.epsilon);
+    }
+    /* In the band the largest velocity may meet the largest epsilon. */
+    double vpx = m->vpz_max * sqrt(1 + 2 * fmax(epsilon, 0));
+    double h = fmin(m->d[0], fmin(m->d[1], m->d[2]));
+    double limit = STABLE * h / fmax(vpx, m->vsz_max);
+    if (!(m->dt <= limit))
+        fail("dt=%g: unstable, at most %.6g s for %g m between points and %.6g m/s",
+             m->dt, limit, h, fmax(vpx, m->vsz_max));
+}
+
+model model_parse(int argc, char **argv, arg *extra, const char *about)
+{
+    model m = {.n = {216, 216, 216},
+               .absorb = 16,
+               .d = {12.5, 12.5, 12.5},
+               .dt = 0.001,
+               .tmax = 0.1,
+               .sigma = 0.75,
+               .pad = 1};
+    const char *form = "TTI", *group = NULL, *property[PROPERTIES] = {0};
+    arg table[KEYS + EXTRA_MAX + 1] = {
+        {"form", ARG_TEXT, &form, 0, 0,
+         "ISO, VTI or TTI: isotropic, or with an axis of symmetry, upright or tilted",
+         0},
+        {"nx", ARG_INT, &m.n[0], 1, SIZE_MAX_SIDE, "points inside, along x", 0},
+        {"ny", ARG_INT, &m.n[1], 1, SIZE_MAX_SIDE, "along y", 0},
+        {"nz", ARG_INT, &m.n[2], 1, SIZE_MAX_SIDE, "along z, which is depth", 0},
+        {"absorb", ARG_INT, &m.absorb, 0, 10000,
+         "points of the absorbing band; 0: none", 0},
+        {"dx", ARG_DOUBLE, &m.d[0], 1e-3, 1e6, "metres between points, along x", 0},
+        {"dy", ARG_DOUBLE, &m.d[1], 1e-3, 1e6, "along y", 0},
+        {"dz", ARG_DOUBLE, &m.d[2], 1e-3, 1e6, "along z", 0},
+        {"dt", ARG_DOUBLE, &m.dt, 1e-9, 1e3, "seconds a step", 0},
+        {"tmax", ARG_DOUBLE, &m.tmax, 1e-9, 1e6, "seconds to model", 0},
+        {"vpz", ARG_TEXT, &property[VPZ], 0, 0,
+         "m/s along the axis: a number, or a .npy of (nz, ny, nx)", 0},
+        {"epsilon", ARG_TEXT, &property[EPSILON], 0, 0, "Thomsen's, in the same way",
+         0},
+        {"delta", ARG_TEXT, &property[DELTA], 0, 0, "Thomsen's", 0},
+        {"theta", ARG_TEXT, &property[THETA], 0, 0, "dip of the axis from z, radians",
+         0},
+        {"phi", ARG_TEXT, &property[PHI], 0, 0, "its azimuth from x, radians", 0},
+        {"sigma", ARG_DOUBLE, &m.sigma, 1e-3, 1e9,
+         "vpz^2 |epsilon - delta| over vsz^2; over 10: no shear velocity", 0},
+        {"local", ARG_TEXT, &group, 0, 0, "X,Y,Z: work-items a group, on a device", 0},
+        {"pad", ARG_INT, &m.pad, 0, 1, "0: do not pad rows and planes", 0},
+    };
+    int keys = 0, extras = 0;
+    while (table[keys].key) keys++;
+    while (extra[extras].key && extras < EXTRA_MAX) {
+        table[keys + extras] = extra[extras];
+        extras++;
+    }
+    args_parse(argc, argv, table, about);
+
+    double steps = ceil(m.tmax / m.dt - 1e-6);
+    if (steps > INT_MAX) fail("tmax=%g: %g steps of %g s", m.tmax, steps, m.dt);
+    m.steps = steps < 1 ? 1 : (int)steps;
+    if (group) parse_group(&m, group);
+    must_fit(&m);
+    parse_form(&m, form);
+    for (int k = 0; k < PROPERTIES; k++)
+        if (property[k]) parse_property(&m, k, property[k]);
+    must_be_stable(&m);
+    return m;
+}
+
+void model_free(model *m)
+{
+    for (int k = 0; k < PROPERTIES; k++) free(m->field[k]);
+}
+
+/* ---- the grid ---------------------------------------------------------------------
+ */
+
+/* The next multiple of a cache line's floats that is an odd number of lines. Rows that
+ * lie a power of two apart would all compete for the same few places of a cache. */
+static int odd_lines(int floats)
+{
+    return ((floats + LINE - 1) / LINE | 1) * LINE;
+}
+
+grid grid_of(const model *m)
+{
+    int more = 2 * (m->absorb + HALO);
+    double dx = m->d[0], dy = m->d[1], dz = m->d[2];
+    grid g = {.sx = m->n[0] + more,
+              .sy = m->n[1] + more,
+              .sz = m->n[2] + more,
+              .dt = (float)m->dt,
+              .dxinv = (float)(1 / dx),
+              .dyinv = (float)(1 / dy),
+              .dzinv = (float)(1 / dz),
+              .dxxinv = (float)(1 / dx / dx),
+              .dyyinv = (float)(1 / dy / dy),
+              .dzzinv = (float)(1 / dz / dz),
+              .dxyinv = (float)(1 / dx / dy),
+              .dyzinv = (float)(1 / dy / dz),
+              .dxzinv = (float)(1 / dx / dz)};
+    g.pitch = m->pad ? odd_lines(g.sx) : g.sx;
+    g.plane = m->pad ? odd_lines(g.pitch * g.sy) : g.pitch * g.sy;
+    g.source_z = g.sz / 2;
+    g.source = g.sy / 2 * g.pitch + g.sx / 2;
+    memcpy(g.group, m->group, sizeof g.group);
+    return g;
+}
+
+/* ---- the rock ---------------------------------------------------------------------
+ */
+
+/* Uniform in 0 .. 1, without 1: the finalizer of splitmix64 on the point's number. */
+static double random_of(uint64_t point)
+{
+    uint64_t z = 0x9e3779b97f4a7c15u * (point + 1);
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    return ldexp((double)(z >> 11), -53);
+}
+
+rock rock_at(const model *m, int x, int y, int z)
+{
+    int at[3] = {x, y, z}, near[3], deep = 0;
+    uint64_t point = 0;
+    bool halo = false;
+    for (int k = 2; k >= 0; k--) {
+        int first = HALO + m->absorb, last = first + m->n[k] - 1;
+        int side = m->n[k] + 2 * (m->absorb + HALO);
+        near[k] = at[k] < first ? first : at[k] > last ? last : at[k];
+        int far = abs(at[k] - near[k]);
+        if (far > deep) deep = far;
+        near[k] -= first;
+        halo |= at[k] < HALO || at[k] >= side - HALO;
+        point = point * (uint64_t)side + (uint64_t)at[k];
+    }
+    rock r = rock_inside(m, ((size_t)near[2] * (size_t)m->n[1] + (size_t)near[1]) *
+                                    (size_t)m->n[0] +
+                                (size_t)near[0]);
+    if (halo) {
+        r.vpz = r.vsz = 0;
+    } else if (deep > 0) {
+        double d = fmin((double)deep / m->absorb, 1), random = random_of(point);
+        r.vpz = r.vpz * (1 - d) + m->vpz_max * random * d;
+        r.vsz = r.vsz * (1 - d) + m->vsz_max * random * d;
+    }
+    return r;
+}
+
+double source_at(const model *m, int it)
+{
+    double fc = 40 / (3 * sqrt(pi)), tf = 2 * sqrt(pi) / 40;
+    double e = fc * ((it - 1) * m->dt - tf);
+    e *= e * pi * pi * pi;
+    return (1 - 2 * e) * exp(-e);
+}

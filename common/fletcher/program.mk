@@ -1,0 +1,32 @@
+# What the tree must know about this program. Both make and Python read it: one
+# "key = value" a line; {data} stands for the folder of the generated data.
+title   = wave modelling in tilted transversely isotropic rock
+sources = main.c model.c picture.c
+recipes = fold.vpz fold.epsilon fold.delta fold.theta fold.phi
+suffix  = npy
+
+# gcc's -std=c11 keeps a product and the sum it goes into apart; here they may become one
+# instruction, as every other compiler of this tree does. See the lesson of 00.
+cflags  = -ffp-contract=fast
+
+outputs = out:p q:q
+
+# make run: grids of the paper's series, 24 + 32 k points a side, with its band of 16.
+set.1 = form=TTI nx=56 ny=56 nz=56 tmax=0.06
+set.2 = form=TTI nx=120 ny=120 nz=120 tmax=0.016
+set.3 = form=VTI nx=184 ny=88 nz=120 tmax=0.012
+quick = 2
+
+# make verify: small, all sizes different, and none that four or eight divide.
+case.small   = form=TTI nx=5 ny=8 nz=6 absorb=2 dx=12.5 dy=11 dz=10 dt=0.001 tmax=0.02
+case.awkward = form=TTI nx=31 ny=45 nz=27 absorb=5 dx=12.5 dy=11 dz=13 dt=0.001 tmax=0.02
+case.long    = form=TTI nx=11 ny=9 nz=15 absorb=2 dx=12.5 dy=12.5 dz=12.5 dt=0.0015 tmax=0.75
+case.iso     = form=ISO nx=17 ny=13 nz=19 absorb=0 dx=10 dy=12.5 dz=11 dt=0.001 tmax=0.1
+case.vti     = form=VTI nx=13 ny=19 nz=17 absorb=4 dx=12.5 dy=10 dz=11 dt=0.001 tmax=0.06
+case.fold    = vpz={data}/fold.vpz.npy epsilon={data}/fold.epsilon.npy delta={data}/fold.delta.npy theta={data}/fold.theta.npy phi={data}/fold.phi.npy nx=19 ny=23 nz=21 absorb=3 dx=12.5 dy=11 dz=10 dt=0.0008 tmax=0.04
+
+# Groups for cuda-cpu to go through, whose every thread is one of the system.
+groups = local=2,3,1 local=5,1,2 local=1,1,1
+
+# make san: the smallest that still reaches every line.
+tiny = form=TTI nx=3 ny=2 nz=4 absorb=1 tmax=0.002 local=2,2,1

@@ -1,0 +1,106 @@
+/* cuda.cu - the drivers in CUDA C, both sides: one thread per xy plane.
+ *
+ * The fields stay on the device from the first step to the last: a step sends nothing
+ * but one number, the source's. Two pairs of fields take turns as before and now.
+ */
+#include "cuda_device.h"
+#include "fletcher.h"
+#include "body.h"
+
+static grid g;
+static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static cudaEvent_t before, after;
+
+/* Adds f to both fields at point i: a kernel of one thread. */
+__global__ void source_kernel(float *pc, float *qc, size_t i, float f)
+{
+    pc[i] += f;
+    qc[i] += f;
+}
+
+/* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
+__global__ void propagate_kernel(grid g, const float *medium, const float *pc,
+                                 const float *qc, float *pp, float *qp)
+{
+    int z = HALO + blockIdx.x * blockDim.x + threadIdx.x;
+    if (z >= g.sz - HALO) return;
+
+    for (int y = HALO; y < g.sy - HALO; y++) {
+        size_t row = (size_t)z * g.plane + (size_t)y * g.pitch;
+        for (int x = HALO; x < g.sx - HALO; x++)
+            sample(&g, medium, pc, qc, pp, qp, row + x);
+    }
+}
+
+static float *floats(size_t n)
+{
+    float *made;
+    CUDA_CHECK(cudaMalloc((void **)&made, n * sizeof(float)));
+    CUDA_CHECK(cudaMemset(made, 0, n * sizeof(float)));
+    return made;
+}
+
+size_t Initialize(const grid *the_grid, const float *the_medium)
+{
+    g = *the_grid;
+    cuda_device();
+
+    size_t n = field_size(&g);
+    size_t size = MEDIUM * n * sizeof(float);
+    CUDA_CHECK(cudaMalloc((void **)&medium, size));
+    CUDA_CHECK(cudaMemcpy(medium, the_medium, size, cudaMemcpyHostToDevice));
+    pp = floats(n);
+    pc = floats(n);
+    qp = floats(n);
+    qc = floats(n);
+    CUDA_CHECK(cudaEventCreate(&before));
+    CUDA_CHECK(cudaEventCreate(&after));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    return (MEDIUM + 4) * n * sizeof(float);
+}
+
+void InsertSource(float f)
+{
+    dim3 one = {1, 1, 1};
+    size_t i = (size_t)g.source_z * g.plane + g.source;
+    CUDA_LAUNCH(source_kernel, one, one, 0, pc, qc, i, f);
+    CUDA_CHECK(cudaGetLastError());
+}
+
+double Propagate(void)
+{
+    int local = g.group[0] ? g.group[0] : 1;
+    dim3 block = {(unsigned)local, 1, 1};
+    dim3 blocks = {(unsigned)((g.sz - 2 * HALO + local - 1) / local), 1, 1};
+
+    CUDA_CHECK(cudaEventRecord(before, 0));
+    CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, medium, pc, qc, pp, qp);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaEventRecord(after, 0));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    return cuda_seconds(before, after);
+}
+
+void UpdatePointers(float *p, float *q)
+{
+    size_t size = field_size(&g) * sizeof(float);
+    float *swap = pp;
+    pp = pc;
+    pc = swap;
+    swap = qp;
+    qp = qc;
+    qc = swap;
+    if (p) CUDA_CHECK(cudaMemcpy(p, pc, size, cudaMemcpyDeviceToHost));
+    if (q) CUDA_CHECK(cudaMemcpy(q, qc, size, cudaMemcpyDeviceToHost));
+}
+
+void Finalize(void)
+{
+    cudaEventDestroy(after);
+    cudaEventDestroy(before);
+    cudaFree(qc);
+    cudaFree(qp);
+    cudaFree(pc);
+    cudaFree(pp);
+    cudaFree(medium);
+}

@@ -1,0 +1,26 @@
+/* kernel.cl - the device side: one work-item per xy plane. */
+#include "body.h"
+
+/* Adds f to both fields at point i: a kernel of one work-item. */
+__kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
+{
+    pc[i] += f;
+    qc[i] += f;
+}
+
+/* The range is rounded up to whole work-groups: what lies beyond the grid does nothing.
+ */
+__kernel void propagate(grid g, GLOBAL const float *restrict medium,
+                        GLOBAL const float *restrict pc,
+                        GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
+                        GLOBAL float *restrict qp)
+{
+    int z = HALO + get_global_id(0);
+    if (z >= g.sz - HALO) return;
+
+    for (int y = HALO; y < g.sy - HALO; y++) {
+        size_t row = (size_t)z * g.plane + (size_t)y * g.pitch;
+        for (int x = HALO; x < g.sx - HALO; x++)
+            sample(&g, medium, pc, qc, pp, qp, row + x);
+    }
+}
