@@ -141,7 +141,7 @@ bench_tools := $(BUILD)/ceilings $(patsubst bench/count_%.c,$(BUILD)/%-count,$(w
 test_tools  := $(patsubst tests/%_test.c,$(BUILD)/tests/%_test,$(wildcard tests/*_test.c))
 data_files  := $(foreach p,$(programs),$(patsubst %,$(BUILD)/data/$p/%.$(suffix_$p),$(recipes_$p)))
 
-link = mkdir -p $(@D) && $(CC) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ $(include_dirs) $1 $(filter %.c %.o,$^) $2 -lm -o $@
+link = mkdir -p $(@D) && $(CC) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ $(include_dirs) $1 $(filter %.c %.o,$^) $2 $(tool_libs) -lm -o $@
 
 $(BUILD)/verify: verify/verify.c verify/compare.c $(run_objects)
 	$(call link)
@@ -157,6 +157,7 @@ $(BUILD)/ceilings: bench/ceilings.c $(run_objects)
 	$(call link,-fopenmp)
 $(BUILD)/ceilings-cuda: bench/ceilings.cu $(BUILD)/common/cuda/cuda_device.o $(run_objects)
 	$(NVCC) $(NVFLAGS) $(include_dirs) -Icommon/cuda $(filter %.cu %.o,$^) -o $@
+$(foreach p,$(programs),$(eval $(BUILD)/$p-check $(BUILD)/$p-data $(BUILD)/$p-count: tool_libs := $(libs_$p)))
 $(foreach p,$(programs),$(eval $(BUILD)/$p-check: verify/compare.c $(filter-out %/main.o,$(front_$p))))
 $(foreach p,$(programs),$(eval $(BUILD)/$p-data: $(filter-out %/main.o,$(front_$p))))
 $(foreach p,$(programs),$(eval $(BUILD)/$p-count: $(filter-out %/main.o,$(front_$p))))

@@ -96,6 +96,11 @@ int npy_read(const char *path, npy *a, char why[NPY_WHY]);
 size_t npy_count(const npy *a);
 size_t npy_size(npy_type type);
 
+/* A picture as PNG (png.c): rows from the top, channels bytes a pixel, 1 gray or 3 RGB.
+ * fail() if path cannot be written. */
+void png_write(const char *path, int width, int height, int channels,
+               const unsigned char *pixels);
+
 #ifdef __cplusplus
 }
 #endif

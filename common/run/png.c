@@ -1,0 +1,33 @@
+/* png.c - a picture of bytes as a PNG file, through libpng.
+ *
+ * Left out: palettes, 16 bits, transparency, interlacing, text.
+ */
+#include "run.h"
+
+#include <errno.h>
+#include <png.h>
+#include <setjmp.h>
+#include <string.h>
+
+void png_write(const char *path, int width, int height, int channels,
+               const unsigned char *pixels)
+{
+    FILE *f = result_open(path);
+    if (!f) fail("%s: cannot be written: %s", path, strerror(errno));
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    if (!info) fail("%s: no memory for a picture", path);
+    if (setjmp(png_jmpbuf(png))) fail("%s: libpng cannot write it", path);
+
+    png_init_io(png, f);
+    png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, 8,
+                 channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY,
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png, info);
+    for (int y = 0; y < height; y++)
+        png_write_row(png, pixels + (size_t)y * (size_t)width * (size_t)channels);
+    png_write_end(png, info);
+    png_destroy_write_struct(&png, &info);
+    if (result_close(f)) fail("%s: cannot be written: %s", path, strerror(errno));
+}
