@@ -189,7 +189,7 @@ static void relax(int x, int x0, int colour, int wall, float a, float c)
 {
     range r = over(lanes_of(g), g.ny, g.nz);
     CUDA_LAUNCH(relax_kernel, r.grid, r.block, 0, field[x], field[x0], moved, g, colour,
-                a, c);
+                wall, a, c);
     book(colour == RED ? "relax red" : "relax black");
 }
 
