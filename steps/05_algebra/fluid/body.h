@@ -108,9 +108,9 @@ FN int left_of(int here, int i)
 FN int relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, int i,
                   int j, int k, int wall, float a, float over_c)
 {
-    int here = place(g, i, j, k), half = half_of(g), mine = colour == RED ? 0 : half;
+    int here = place(g, i, j, k), black = half_of(g), mine = colour == RED ? 0 : black;
     float old = x[mine + here];
-    float now = relaxed(x + half - mine, x0[mine + here], here, left_of(here, i),
+    float now = relaxed(x + black - mine, x0[mine + here], here, left_of(here, i),
                         row_of(g), plane_of(g), a, over_c);
     store(x, g, i, j, k, wall, now);
     return distance_bits(now, old);
@@ -141,9 +141,9 @@ FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float 
     float z1 = z - k0, z0 = 1 - z1;
 
     /* Corners that differ in one or three coordinates have different colours. */
-    int half = half_of(g), mine = (i0 + j0 + k0) % 2 ? 0 : half;
+    int black = half_of(g), mine = (i0 + j0 + k0) % 2 ? 0 : black;
     GLOBAL const float *near = d0 + row * j0 + plane * k0 + mine;
-    GLOBAL const float *odd = d0 + row * j0 + plane * k0 + half - mine;
+    GLOBAL const float *odd = d0 + row * j0 + plane * k0 + black - mine;
     int first = i0 / 2, next = (i0 + 1) / 2, far = plane, up = row;
     float value = z0 * (y0 * (x0 * near[first] + x1 * odd[next]) +
                         y1 * (x0 * odd[up + first] + x1 * near[up + next])) +

@@ -60,9 +60,9 @@ static int relax_row(float *x, const float *x0, int colour, int j, int k, int wa
 {
     int first = 1 + (j + k + colour) % 2, count = (g.nx - first) / 2 + 1;
     int here = place(g, first, j, k), left = left_of(here, first), most = 0;
-    int half = half_of(g), mine = colour == RED ? 0 : half;
+    int black = half_of(g), mine = colour == RED ? 0 : black;
     int row = row_of(g), plane = plane_of(g);
-    const float *other = x + half - mine;
+    const float *other = x + black - mine;
 
 #pragma omp simd reduction(max : most)
     for (int n = 0; n < count; n++) {
