@@ -71,20 +71,30 @@ FN int larger(int a, int b)
     return a > b ? a : b;
 }
 
-/* Writes a cell, and its ghosts where it lies at a wall: nobody else reads those. */
+/* Where the lower neighbour along x of cell i lies in the other half. */
+FN int left_of(int here, int i)
+{
+    return here - 1 + i % 2;
+}
+
+/* Writes a cell, and its ghosts where it lies at a wall: nobody else reads those. They
+ * have the other colour. */
 FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
 {
     float across_x = wall == ALONG_X ? -value : value;
     float across_y = wall == ALONG_Y ? -value : value;
     float across_z = wall == ALONG_Z ? -value : value;
+    int here = place(g, i, j, k), row = row_of(g), plane = plane_of(g);
+    int black = half_of(g), mine = (i + j + k) % 2 ? 0 : black;
+    GLOBAL float *other = x + black - mine;
 
-    x[at(g, i, j, k)] = value;
-    if (i == 1) x[at(g, 0, j, k)] = across_x;
-    if (i == g.nx) x[at(g, g.nx + 1, j, k)] = across_x;
-    if (j == 1) x[at(g, i, 0, k)] = across_y;
-    if (j == g.ny) x[at(g, i, g.ny + 1, k)] = across_y;
-    if (k == 1) x[at(g, i, j, 0)] = across_z;
-    if (k == g.nz) x[at(g, i, j, g.nz + 1)] = across_z;
+    x[mine + here] = value;
+    if (i == 1) other[left_of(here, i)] = across_x;
+    if (i == g.nx) other[left_of(here, i) + 1] = across_x;
+    if (j == 1) other[here - row] = across_y;
+    if (j == g.ny) other[here + row] = across_y;
+    if (k == 1) other[here - plane] = across_z;
+    if (k == g.nz) other[here + plane] = across_z;
 }
 
 /* What a cell becomes by one relaxation towards the solution of c x - a (sum of
@@ -96,12 +106,6 @@ FN float relaxed(GLOBAL const float *other, float x0, int here, int left, int ro
     return (x0 + a * (other[left] + other[left + 1] + other[here - row] +
                       other[here + row] + other[here - plane] + other[here + plane])) *
            over_c;
-}
-
-/* Where the lower neighbour along x of cell i lies in the other half. */
-FN int left_of(int here, int i)
-{
-    return here - 1 + i % 2;
 }
 
 /* Relaxes a cell of a colour; returns how far it moved, in bits. */
