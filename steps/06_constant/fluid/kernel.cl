@@ -50,9 +50,9 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *largest
 }
 
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
-                     GLOBAL const float *v, GLOBAL const float *w, grid g, int wall,
-                     float dt)
+                     GLOBAL const float *v, GLOBAL const float *w, int wall, float dt)
 {
+    grid g = BOX;
     int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
     if (i <= g.nx && j <= g.ny && k <= g.nz)
         advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
