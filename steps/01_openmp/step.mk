@@ -7,3 +7,9 @@ predict.semblance.cpu = 2.0 on 2 threads: the values of A share nothing, and who
 predict.semblance.gpu = none
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 18 visits + 4 used + 4 samples
+
+changes.fluid     = cpu.c
+predict.fluid.cpu = 4 on 2 threads: half from two threads, half from neighbours in memory that are neighbours in the loop
+predict.fluid.gpu = none
+flops.fluid       = 8 updates + 40 advected
+bytes.fluid.l1    = 36 updates

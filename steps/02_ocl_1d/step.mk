@@ -8,3 +8,11 @@ predict.semblance.cpu = 1.0: the same loops on the same threads, built by anothe
 predict.semblance.gpu = 0.1 of the CPU: 20 work-items for thousands of lanes
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
+
+kind.fluid        = refactor
+changes.fluid     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.fluid      = the first OpenCL and CUDA programs arrive whole: 4 new files; what changes in the old ones is under 60 lines
+predict.fluid.cpu = 0.5: a buffer more to write and read for the largest move, and the host waits after every sweep
+predict.fluid.gpu = 10: thousands of cells at once, but the host waits after every sweep
+flops.fluid       = 8 updates + 40 advected
+bytes.fluid.l1    = 36 updates

@@ -92,7 +92,7 @@ static setup s;
 static grid g;
 static size_t bytes; /* of a field, with ghosts */
 static dim3 block;
-static unsigned tile[3];              /* slots, rows and planes that a block relaxes */
+static unsigned brick[3];             /* slots, rows and planes that a block relaxes */
 static float *field[FIELDS], *halves; /* halves: of a field on its way to the host */
 static float *spare;                  /* black cells of every second sweep */
 static int *largest;                  /* [s.sweeps]: how far a sweep moved, in bits */
@@ -170,7 +170,7 @@ void fluid_begin(const setup *wanted)
     for (int d = 0; d < 3; d++) {
         static const int usual[3] = {30, 6, 16};
         int wish = s.group[d] ? s.group[d] : usual[d];
-        tile[d] = (unsigned)(wish < room[d] ? wish : room[d]);
+        brick[d] = (unsigned)(wish < room[d] ? wish : room[d]);
     }
     spare = device_array(bytes / 2);
     CUDA_CHECK(cudaMemset(spare, 0, bytes / 2));
@@ -222,13 +222,13 @@ static void relax(int x, int x0, int sweep, int wall, float a, float over_c)
 {
     unsigned slots = (unsigned)row_of(g), rows = (unsigned)g.ny,
              planes = (unsigned)g.nz;
-    dim3 threads = {tile[0] + 2, tile[1] + 2, 1};
-    dim3 grid = {(slots + tile[0] - 1) / tile[0], (rows + tile[1] - 1) / tile[1],
-                 (planes + tile[2] - 1) / tile[2]};
+    dim3 threads = {brick[0] + 2, brick[1] + 2, 1};
+    dim3 grid = {(slots + brick[0] - 1) / brick[0], (rows + brick[1] - 1) / brick[1],
+                 (planes + brick[2] - 1) / brick[2]};
     size_t items = threads.x * threads.y;
     size_t shared = items * (TILE_PLANES * sizeof(float) + sizeof(int));
     CUDA_LAUNCH(relax_kernel, grid, threads, shared, field[x], spare, field[x0],
-                largest, (int)tile[2], sweep, s.tolerance, wall, a, over_c);
+                largest, (int)brick[2], sweep, s.tolerance, wall, a, over_c);
     book("relax");
 }
 

@@ -20,7 +20,7 @@ static setup s;
 static grid g;
 static size_t bytes;    /* of a field, with ghosts */
 static size_t local[3]; /* work-items a group */
-static size_t tile[3];  /* slots, rows and planes that a group relaxes */
+static size_t brick[3]; /* slots, rows and planes that a group relaxes */
 
 static cl_context context;
 static cl_command_queue queue;
@@ -109,8 +109,8 @@ void fluid_begin(const setup *wanted)
     int room[3] = {row_of(g), g.ny, g.nz};
     for (int d = 0; d < 3; d++) {
         static const int usual[3] = {30, 6, 16};
-        tile[d] = (size_t)(s.group[d] ? s.group[d] : usual[d]);
-        if (tile[d] > (size_t)room[d]) tile[d] = (size_t)room[d];
+        brick[d] = (size_t)(s.group[d] ? s.group[d] : usual[d]);
+        if (brick[d] > (size_t)room[d]) brick[d] = (size_t)room[d];
     }
 
     /* Division is to be as exact as on the host, where the device can. */
@@ -181,12 +181,12 @@ void fluid_add(int x, int source)
 static void relax(int x, int x0, int sweep, int wall, float a, float over_c)
 {
     size_t slots = (size_t)row_of(g), rows = (size_t)g.ny, planes = (size_t)g.nz;
-    size_t group[3] = {tile[0] + 2, tile[1] + 2, 1};
-    size_t global[3] = {(slots + tile[0] - 1) / tile[0] * group[0],
-                        (rows + tile[1] - 1) / tile[1] * group[1],
-                        (planes + tile[2] - 1) / tile[2]};
+    size_t group[3] = {brick[0] + 2, brick[1] + 2, 1};
+    size_t global[3] = {(slots + brick[0] - 1) / brick[0] * group[0],
+                        (rows + brick[1] - 1) / brick[1] * group[1],
+                        (planes + brick[2] - 1) / brick[2]};
     size_t items = group[0] * group[1];
-    cl_int thick = (cl_int)tile[2];
+    cl_int thick = (cl_int)brick[2];
     cl_kernel sweeper = kernel[RELAX];
     ARG(sweeper, 0, field[x]);
     ARG(sweeper, 1, spare);
