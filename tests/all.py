@@ -26,6 +26,7 @@ SUITES = {
     "checker": [PYTHON, "tests/check_semblance_test.py"],
     "bad input": [PYTHON, "tests/bad_input.py"],
     "published mistakes": [PYTHON, "tests/mistakes.py"],
+    "fluid": [PYTHON, "tests/fluid_test.py"],
     "report": [PYTHON, "tests/report_test.py"],
     "course": [PYTHON, "tests/course_test.py"],
     "verify": [PYTHON, "verify/matrix.py"],

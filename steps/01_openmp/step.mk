@@ -12,4 +12,4 @@ changes.fluid     = cpu.c
 predict.fluid.cpu = 4 on 2 threads: half from two threads, half from neighbours in memory that are neighbours in the loop
 predict.fluid.gpu = none
 flops.fluid       = 8 updates + 40 advected
-bytes.fluid.l1    = 36 updates
+bytes.fluid.l1    = 28 updates

@@ -15,4 +15,4 @@ reason.fluid      = the first OpenCL and CUDA programs arrive whole: 4 new files
 predict.fluid.cpu = 0.5: a buffer more to write and read for the largest move, and the host waits after every sweep
 predict.fluid.gpu = 10: thousands of cells at once, but the host waits after every sweep
 flops.fluid       = 8 updates + 40 advected
-bytes.fluid.l1    = 36 updates
+bytes.fluid.l1    = 28 updates

@@ -13,4 +13,4 @@ reason.fluid      = every kernel and every launch changes its index in two langu
 predict.fluid.cpu = 1.1: no division per work-item any more to find its cell
 predict.fluid.gpu = 1.2: the same, and a group's cells share their neighbours
 flops.fluid       = 8 updates + 40 advected
-bytes.fluid.l1    = 36 updates
+bytes.fluid.l1    = 28 updates

@@ -13,4 +13,4 @@ reason.fluid      = another place for every cell: each function that knows where
 predict.fluid.cpu = 2.5: rows of one colour are vectors, and no division is left
 predict.fluid.gpu = 1.5: lanes read next to each other, and half of each line is no longer fetched in vain
 flops.fluid       = 8 updates + 40 advected
-bytes.fluid.l1    = 36 updates
+bytes.fluid.l1    = 28 updates

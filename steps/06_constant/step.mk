@@ -13,4 +13,4 @@ reason.fluid      = the reduction moves into the kernel in two languages
 predict.fluid.cpu = 0.5 for OpenCL: barriers where there are no lanes; 1.0 for OpenMP, which does not change
 predict.fluid.gpu = 2.0: no buffer of moves, and the host looks once in four sweeps
 flops.fluid       = 8 updates + 40 advected
-bytes.fluid.l1    = 36 updates
+bytes.fluid.l1    = 28 updates

@@ -13,4 +13,4 @@ reason.fluid      = march.h is new: both colours in one pass is another loop
 predict.fluid.cpu = 1.2: the black cells find the red ones in the cache; one barrier a sweep instead of two
 predict.fluid.gpu = 1.3: 12 bytes a cell instead of 16, and half as many launches
 flops.fluid       = 8 updates + 40 advected
-bytes.fluid.l1    = 36 updates
+bytes.fluid.l1    = 28 updates
