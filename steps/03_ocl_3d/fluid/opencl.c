@@ -8,6 +8,7 @@
  * on the device; the host reads a few numbers after each sweep to see whether to go on.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "ocl.h"
 #include "host.h"
@@ -23,9 +24,11 @@ static size_t local[3]; /* work-items a group */
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
+static cl_mem zeros; /* what fields are cleared with */
 static cl_mem field[FIELDS], moved, part;
 
 enum {
+    PUT,
     ADD_SOURCE,
     RELAX,
     LARGEST,
@@ -38,8 +41,8 @@ enum {
     KERNELS
 };
 static const char *const kernel_name[KERNELS] = {
-    "add_source", "relax",  "find_largest", "walls_x", "walls_y",
-    "walls_z",    "advect", "divergence",   "gradient"};
+    "put",     "add_source", "relax",  "find_largest", "walls_x",
+    "walls_y", "walls_z",    "advect", "divergence",   "gradient"};
 static cl_kernel kernel[KERNELS];
 
 /* What was enqueued and not yet asked how long it took. */
@@ -80,19 +83,20 @@ static void launch(int k, const char *name, int x, int y, int z)
                                      event_of(name)));
 }
 
-static void fill(cl_mem buffer, size_t size, unsigned char byte)
-{
-    OCL_CHECK(clEnqueueFillBuffer(queue, buffer, &byte, 1, 0, size, 0, NULL,
-                                  event_of("clear")));
-}
-
-static cl_mem buffer_of(size_t size)
+static cl_mem buffer_of(size_t size, void *contents)
 {
     cl_int err;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
-    fill(buffer, size, 0xff); /* the poison */
+    OCL_CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, contents, 0, NULL,
+                                   event_of("copy to device")));
     return buffer;
+}
+
+static void clear(cl_mem buffer, size_t size)
+{
+    OCL_CHECK(clEnqueueCopyBuffer(queue, zeros, buffer, 0, 0, size, 0, NULL,
+                                  event_of("clear")));
 }
 
 void fluid_begin(const setup *wanted)
@@ -121,17 +125,21 @@ void fluid_begin(const setup *wanted)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    for (int f = 0; f < FIELDS; f++) {
-        field[f] = buffer_of(bytes);
-        fluid_clear(f);
-    }
-    moved = buffer_of(lanes_in_all(g) * sizeof(float));
-    part = buffer_of(PARTS * sizeof(float));
+    size_t most = bytes + PARTS * sizeof(cl_float); /* of any buffer */
+    char *contents = allocate(most, 1, "what buffers hold at first"); /* poison */
+    for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
+    moved = buffer_of(lanes_in_all(g) * sizeof(float), contents);
+    part = buffer_of(PARTS * sizeof(float), contents);
+    memset(contents, 0, most);
+    zeros = buffer_of(most, contents);
+    free(contents);
+    for (int f = 0; f < FIELDS; f++) fluid_clear(f);
     collect();
 }
 
 void fluid_end(void)
 {
+    clReleaseMemObject(zeros);
     clReleaseMemObject(part);
     clReleaseMemObject(moved);
     for (int f = 0; f < FIELDS; f++) clReleaseMemObject(field[f]);
@@ -143,9 +151,11 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    size_t where = (size_t)at(g, i, j, k) * sizeof value;
-    OCL_CHECK(clEnqueueWriteBuffer(queue, field[f], CL_TRUE, where, sizeof value,
-                                   &value, 0, NULL, event_of("copy to device")));
+    int where = at(g, i, j, k);
+    ARG(kernel[PUT], 0, field[f]);
+    ARG(kernel[PUT], 1, where);
+    ARG(kernel[PUT], 2, value);
+    launch(PUT, "put", 1, 1, 1);
 }
 
 void fluid_get(int f, float *to)
@@ -157,7 +167,7 @@ void fluid_get(int f, float *to)
 
 void fluid_clear(int f)
 {
-    fill(field[f], bytes, 0);
+    clear(field[f], bytes);
 }
 
 void fluid_add(int x, int source)

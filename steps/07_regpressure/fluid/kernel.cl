@@ -13,6 +13,12 @@
 /* The box, which the compiler is told with -D, and all strides with it. */
 #define BOX ((grid){NX, NY, NZ})
 
+/* A value of the host's: the first work-item writes it. */
+__kernel void put(GLOBAL float *x, int where, float value)
+{
+    if (get_global_id(0) == 0) x[where] = value;
+}
+
 __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
 {
     grid g = BOX;

@@ -9,6 +9,7 @@
  * host looks every few sweeps whether it has.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "ocl.h"
 #include "host.h"
@@ -25,6 +26,7 @@ static size_t brick[3]; /* slots, rows and planes that a group relaxes */
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
+static cl_mem zeros; /* what fields are cleared with */
 static cl_mem field[FIELDS];
 static cl_mem spare;   /* black cells of every second sweep */
 static cl_mem largest; /* [s.sweeps]: how far a sweep moved, in bits */
@@ -33,9 +35,9 @@ static float *halves;  /* a field on its way to the host */
 /* Sweeps between two looks of the host. */
 enum { LOOK_EVERY = 4 };
 
-enum { ADD_SOURCE, RELAX, ADVECT, DIVERGENCE, GRADIENT, KERNELS };
-static const char *const kernel_name[KERNELS] = {"add_source", "relax", "advect",
-                                                 "divergence", "gradient"};
+enum { PUT, ADD_SOURCE, RELAX, ADVECT, DIVERGENCE, GRADIENT, KERNELS };
+static const char *const kernel_name[KERNELS] = {"put",    "add_source", "relax",
+                                                 "advect", "divergence", "gradient"};
 static cl_kernel kernel[KERNELS];
 
 /* What was enqueued and not yet asked how long it took. */
@@ -76,19 +78,20 @@ static void launch(int k, const char *name, int x, int y, int z)
                                      event_of(name)));
 }
 
-static void fill(cl_mem buffer, size_t size, unsigned char byte)
-{
-    OCL_CHECK(clEnqueueFillBuffer(queue, buffer, &byte, 1, 0, size, 0, NULL,
-                                  event_of("clear")));
-}
-
-static cl_mem buffer_of(size_t size)
+static cl_mem buffer_of(size_t size, void *contents)
 {
     cl_int err;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
-    fill(buffer, size, 0xff); /* the poison */
+    OCL_CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, contents, 0, NULL,
+                                   event_of("copy to device")));
     return buffer;
+}
+
+static void clear(cl_mem buffer, size_t size)
+{
+    OCL_CHECK(clEnqueueCopyBuffer(queue, zeros, buffer, 0, 0, size, 0, NULL,
+                                  event_of("clear")));
 }
 
 void fluid_begin(const setup *wanted)
@@ -126,19 +129,23 @@ void fluid_begin(const setup *wanted)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    for (int f = 0; f < FIELDS; f++) {
-        field[f] = buffer_of(bytes);
-        fluid_clear(f);
-    }
+    size_t most = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
+    char *contents = allocate(most, 1, "what buffers hold at first"); /* poison */
+    for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
     halves = allocate(cells_of(g), sizeof *halves, "a field");
-    spare = buffer_of(bytes / 2);
-    fill(spare, bytes / 2, 0);
-    largest = buffer_of((size_t)s.sweeps * sizeof(cl_int));
+    spare = buffer_of(bytes / 2, contents);
+    largest = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
+    memset(contents, 0, most);
+    zeros = buffer_of(most, contents);
+    free(contents);
+    for (int f = 0; f < FIELDS; f++) fluid_clear(f);
+    clear(spare, bytes / 2);
     collect();
 }
 
 void fluid_end(void)
 {
+    clReleaseMemObject(zeros);
     free(halves);
     clReleaseMemObject(largest);
     clReleaseMemObject(spare);
@@ -151,9 +158,11 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    size_t where = (size_t)at(g, i, j, k) * sizeof value;
-    OCL_CHECK(clEnqueueWriteBuffer(queue, field[f], CL_TRUE, where, sizeof value,
-                                   &value, 0, NULL, event_of("copy to device")));
+    int where = at(g, i, j, k);
+    ARG(kernel[PUT], 0, field[f]);
+    ARG(kernel[PUT], 1, where);
+    ARG(kernel[PUT], 2, value);
+    launch(PUT, "put", 1, 1, 1);
 }
 
 void fluid_get(int f, float *to)
@@ -166,7 +175,7 @@ void fluid_get(int f, float *to)
 
 void fluid_clear(int f)
 {
-    fill(field[f], bytes, 0);
+    clear(field[f], bytes);
 }
 
 void fluid_add(int x, int source)
@@ -222,7 +231,7 @@ static int stopped(int done)
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     int done = 0, last = 0;
-    fill(largest, (size_t)s.sweeps * sizeof(cl_int), 0);
+    clear(largest, (size_t)s.sweeps * sizeof(cl_int));
     while (done < s.sweeps && !last) {
         relax(x, x0, done, wall, a, 1 / c);
         done++;
