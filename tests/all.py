@@ -28,6 +28,7 @@ SUITES = {
     "published mistakes": [PYTHON, "tests/mistakes.py"],
     "sandpile": [PYTHON, "tests/sandpile_test.py"],
     "fletcher": [PYTHON, "tests/fletcher_test.py"],
+    "fluid": [PYTHON, "tests/fluid_test.py"],
     "report": [PYTHON, "tests/report_test.py"],
     "course": [PYTHON, "tests/course_test.py"],
     "verify": [PYTHON, "verify/matrix.py"],

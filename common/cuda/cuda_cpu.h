@@ -33,6 +33,14 @@ static inline unsigned atomicOr(unsigned *p, unsigned bits)
     return __atomic_fetch_or(p, bits, __ATOMIC_RELAXED);
 }
 
+static inline int atomicMax(int *p, int value)
+{
+    int old = __atomic_load_n(p, __ATOMIC_RELAXED);
+    while (old < value && !__atomic_compare_exchange_n(
+                              p, &old, value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    return old;
+}
+
 /* Checks and sets gridDim and blockDim; returns the number of blocks. */
 size_t cuda_cpu_begin(dim3 grid, dim3 block, size_t shared);
 /* Sets blockIdx and threadIdx, by every thread of the block: a barrier. */

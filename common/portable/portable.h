@@ -1,7 +1,7 @@
 /* portable.h - the few words that differ between C, OpenCL C and CUDA C, so that one
  * body.h is all three.
  *
- *   FN        a function of the device (in C: of the file)
+ *   FN        a function of the device and of the host (in C: of the file)
  *   GLOBAL    device memory, seen by all
  *   CONSTANT  the same, cached for reading one address by many
  *   LOCAL     memory of a work-group (CUDA: shared memory of a block)
@@ -19,6 +19,7 @@
 #define LOCAL __local
 #endif
 #define sqrtf sqrt
+#define fabsf fabs
 
 #else
 #include <math.h>
@@ -27,7 +28,7 @@
 #define CONSTANT /* */
 #define LOCAL    /* */
 #ifdef __CUDACC__
-#define FN    static __device__ inline
+#define FN    static __host__ __device__ inline
 #define TABLE static __constant__
 #else
 #define FN    static inline

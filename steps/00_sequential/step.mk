@@ -9,3 +9,5 @@ flops.sandpile         = 1 cells
 bytes.sandpile.l1      = 12 cells
 flops.fletcher      = 578 samples
 bytes.fletcher.dram = 64 samples
+flops.fluid      = 8 updates + 40 advected
+bytes.fluid.l1   = 28 updates

@@ -1,0 +1,101 @@
+/* arguments.c - see arguments.h. */
+#include "arguments.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 13, EXTRA_MAX = 8, SIDE_MAX = 1280 }; /* (SIDE_MAX + 2)^3 < 2^31 */
+
+/* The three numbers of "X,Y,Z". */
+static void split_group(const char *text, int group[3])
+{
+    char copy[40];
+    const char *word[3] = {copy};
+    int words = 1;
+    bool fits = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy;
+    for (char *c = strchr(copy, ','); c; c = strchr(c, ',')) {
+        *c++ = '\0';
+        if (words < 3) word[words] = c;
+        words++;
+    }
+    if (words != 3 || !fits) fail("local=%.200s: expected X,Y,Z", text);
+    for (int i = 0; i < 3; i++) group[i] = parse_int("local", word[i], 1, 1024);
+}
+
+/* Which of two words a key has: 1 for the second. */
+static bool second(const char *key, const char *text, const char *a, const char *b)
+{
+    if (strcmp(text, a) && strcmp(text, b))
+        fail("%s=%.200s: expected %s or %s", key, text, a, b);
+    return !strcmp(text, b);
+}
+
+request request_parse(int argc, char **argv, arg *extra, const char *about)
+{
+    request r = {.n = 42, .steps = -1, .dt = 0.1, .diff = 1e-4, .visc = 1e-4};
+    const char *solver = "rb", *compat = "none", *local = NULL;
+    int nx = 0, ny = 0, nz = 0;
+
+    arg table[KEYS + EXTRA_MAX + 1] = {
+        {"events", ARG_TEXT, &r.events, 0, 0, "file of sources and forces", 0},
+        {"n", ARG_INT, &r.n, 1, SIDE_MAX, "cells along each side", 0},
+        {"nx", ARG_INT, &nx, 0, SIDE_MAX, "cells along x; 0: n", 0},
+        {"ny", ARG_INT, &ny, 0, SIDE_MAX, "cells along y; 0: n", 0},
+        {"nz", ARG_INT, &nz, 0, SIDE_MAX, "cells along z; 0: n", 0},
+        {"steps", ARG_INT, &r.steps, -1, 1e6, "time steps; -1: the file's, or 100", 0},
+        {"dt", ARG_DOUBLE, &r.dt, 0, 1e30, "time step", 0},
+        {"diff", ARG_DOUBLE, &r.diff, 0, 1e30, "how fast density spreads", 0},
+        {"visc", ARG_DOUBLE, &r.visc, 0, 1e30, "how fast velocity spreads", 0},
+        {"sweeps", ARG_INT, &r.sweeps, 0, 10000,
+         "exactly so many a solve; 0: until nothing moves by 1e-7, at most 20", 0},
+        {"solver", ARG_TEXT, &solver, 0, 0, "rb (red-black) or gs (Gauss-Seidel)", 0},
+        {"compat", ARG_TEXT, &compat, 0, 0,
+         "minho: what a step leaves behind is a source of the next; none", 0},
+        {"local", ARG_TEXT, &local, 0, 0, "X,Y,Z: work-items a group, on a device", 0},
+    };
+    int extras = 0;
+    while (extra[extras].key && extras < EXTRA_MAX) {
+        table[KEYS + extras] = extra[extras];
+        extras++;
+    }
+    args_parse(argc, argv, table, about);
+
+    r.side[0] = nx;
+    r.side[1] = ny;
+    r.side[2] = nz;
+    r.gauss_seidel = second("solver", solver, "rb", "gs");
+    r.keep = second("compat", compat, "none", "minho");
+    if (local) split_group(local, r.group);
+    if (!r.events) fail("events= is missing (help lists the keys)");
+    return r;
+}
+
+setup setup_of(const request *r)
+{
+    int side[3];
+    for (int i = 0; i < 3; i++) side[i] = r->side[i] ? r->side[i] : r->n;
+    setup s = {.g = {side[0], side[1], side[2]},
+               .dt = (float)r->dt,
+               .sweeps = r->sweeps ? r->sweeps : SWEEPS,
+               .tolerance = r->sweeps ? -1 : TOLERANCE,
+               .gauss_seidel = r->gauss_seidel};
+    memcpy(s.group, r->group, sizeof s.group);
+
+    double n = longest_side(s.g);
+    double most = r->dt * n * fmax(1, fmax(r->diff, r->visc) * n);
+    if (!(most < 1e30))
+        fail("dt=%g diff=%g visc=%g: dt times %g is beyond 1e30", r->dt, r->diff,
+             r->visc, most / r->dt);
+    return s;
+}
+
+physics physics_of(const request *r)
+{
+    return (physics){(float)r->visc, (float)r->diff, r->keep};
+}
+
+int steps_of(const request *r, const event_list *events)
+{
+    return r->steps >= 0 ? r->steps : events->steps >= 0 ? events->steps : STEPS;
+}

@@ -1,0 +1,169 @@
+/* main.c - the front end of every step and back-end: arguments, events, time steps,
+ * what has become of the fluid.
+ */
+#include "arguments.h"
+#include "picture.h"
+#include "profile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char about[] =
+    "a fluid in a box, stirred and dyed in the middle (stable fluids, 3-D)";
+
+typedef struct {
+    setup s;
+    size_t cells;  /* with ghosts */
+    float *ghosts; /* a field as the back-end gives it, with ghosts */
+    float *inner;  /* [4][nz][ny][nx]: u, v, w, density */
+} box;
+
+static size_t inner_cells(grid g)
+{
+    return (size_t)g.nx * (size_t)g.ny * (size_t)g.nz;
+}
+
+/* A field into its place in b->inner; b->ghosts keeps it whole. */
+static float *get(box *b, int field)
+{
+    grid g = b->s.g;
+    float *to = b->inner + (size_t)field * inner_cells(g), *start = to;
+    fluid_get(field, b->ghosts);
+    for (int k = 1; k <= g.nz; k++)
+        for (int j = 1; j <= g.ny; j++) {
+            size_t row =
+                ((size_t)k * (size_t)(g.ny + 2) + (size_t)j) * (size_t)(g.nx + 2);
+            memcpy(to, b->ghosts + row + 1, (size_t)g.nx * sizeof *to);
+            to += g.nx;
+        }
+    return start;
+}
+
+static double sum(const float *x, size_t count)
+{
+    double s = 0;
+    for (size_t i = 0; i < count; i++) s += x[i];
+    return s;
+}
+
+/* The events of one step, from *next on. */
+static void happen(const box *b, const event_list *events, size_t *next, int step)
+{
+    grid g = b->s.g;
+    int i = g.nx / 2, j = g.ny / 2, k = g.nz / 2;
+    i += !i; /* a side of one cell has it at 1 */
+    j += !j;
+    k += !k;
+    for (; *next < events->count && events->at[*next].step == step; ++*next) {
+        const event *e = &events->at[*next];
+        for (int n = 0; n < (e->is_force ? 3 : 1); n++)
+            fluid_put(e->is_force ? U + n : DENSITY, i, j, k, e->value[n]);
+    }
+}
+
+static void frame(const char *folder, int step, box *b, float peak)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%06d.png", folder, step);
+    picture_write(path, b->s.g, get(b, DENSITY), peak);
+}
+
+static void movie_writable(const char *folder)
+{
+    struct stat is;
+    char path[4096];
+    if (stat(folder, &is))
+        fail("movie=%s: cannot be written: %s", folder, strerror(errno));
+    if (!S_ISDIR(is.st_mode)) fail("movie=%s: expected a folder", folder);
+    if (snprintf(path, sizeof path, "%s/%06d.png", folder, 0) >= 4000)
+        fail("movie=: a path of more than 4000 bytes");
+    npy_writable("movie", path);
+}
+
+int main(int argc, char **argv)
+{
+    run_name = "fluid";
+    const char *out = NULL, *velocity = NULL, *totals = NULL, *picture = NULL,
+               *movie = NULL;
+    int profile = 0;
+    arg extra[] = {
+        {"out", ARG_TEXT, &out, 0, 0, ".npy of the density [nz][ny][nx]", 0},
+        {"velocity", ARG_TEXT, &velocity, 0, 0, ".npy of it [3][nz][ny][nx]", 0},
+        {"totals", ARG_TEXT, &totals, 0, 0, ".npy of total density and sweeps", 0},
+        {"picture", ARG_TEXT, &picture, 0, 0, ".png of the density's middle slice", 0},
+        {"movie", ARG_TEXT, &movie, 0, 0, "folder for such pictures, one a step", 0},
+        {"profile", ARG_INT, &profile, 0, 1, "1: time and calls of each kernel", 0},
+        {0},
+    };
+    request r = request_parse(argc, argv, extra, about);
+    box b = {.s = setup_of(&r)};
+    physics p = physics_of(&r);
+    event_list events = events_read(r.events);
+    int steps = steps_of(&r, &events);
+    if (out) npy_writable("out", out);
+    if (velocity) npy_writable("velocity", velocity);
+    if (totals) npy_writable("totals", totals);
+    if (picture) npy_writable("picture", picture);
+    if (movie) movie_writable(movie);
+
+    double start = seconds();
+    grid g = b.s.g;
+    size_t inner = inner_cells(g);
+    b.cells = (size_t)(g.nx + 2) * (size_t)(g.ny + 2) * (size_t)(g.nz + 2);
+    b.ghosts = allocate(b.cells, sizeof(float), "a field");
+    b.inner = allocate(4 * inner, sizeof(float), "the fields that are read back");
+    fluid_begin(&b.s);
+    double init = seconds() - start;
+
+    double run = 0, before = charged();
+    long sweeps = 0;
+    size_t next = 0;
+    for (int t = 0; t < steps; t++) {
+        double from = seconds();
+        happen(&b, &events, &next, t);
+        sweeps += fluid_step(&b.s, &p);
+        run += seconds() - from;
+        if (movie) frame(movie, t, &b, events.densest);
+        progress("step", t + 1, steps);
+    }
+    double from = seconds();
+    get(&b, DENSITY);
+    run += seconds() - from;
+    double kernel = charged() - before;
+
+    /* With compat=minho ghosts count too, as they did there. */
+    double total =
+        r.keep ? sum(b.ghosts, b.cells) : sum(b.inner + DENSITY * inner, inner);
+    for (int f = U; f <= W; f++) get(&b, f);
+    if (!isfinite(total) || !isfinite(sum(b.inner, 3 * inner)))
+        fail("no number any more after %d steps and %ld sweeps: are the forces too "
+             "large?",
+             steps, sweeps);
+
+    size_t nx = (size_t)g.nx, ny = (size_t)g.ny, nz = (size_t)g.nz;
+    const float *density = b.inner + DENSITY * inner;
+    if (out) npy_write(out, &(npy){NPY_F4, 3, {nz, ny, nx}, (void *)density});
+    if (velocity) npy_write(velocity, &(npy){NPY_F4, 4, {3, nz, ny, nx}, b.inner});
+    if (totals)
+        npy_write(totals, &(npy){NPY_F8, 1, {2}, (double[]){total, (double)sweeps}});
+    if (picture) {
+        float peak = 0;
+        for (size_t i = 0; i < inner; i++) peak = fmaxf(peak, density[i]);
+        picture_write(picture, g, density, peak);
+    }
+
+    printf("total_density=%.9g\nsweeps=%ld\n", total, sweeps);
+    printf("Mcells/s=%.9g\n", (double)sweeps * (double)inner / run * 1e-6);
+    printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", init, run, kernel);
+    if (profile) profile_print(run);
+    if (fflush(stdout)) fail("standard output: cannot be written");
+
+    fluid_end();
+    events_free(&events);
+    free(b.ghosts);
+    free(b.inner);
+    return 0;
+}

@@ -1,0 +1,11 @@
+/* picture.h - a slice through the density as a picture. */
+#ifndef PICTURE_H
+#define PICTURE_H
+
+#include "fluid.h"
+
+/* The plane k = nz / 2 of density[nz][ny][nx] as a PNG file, y upwards; white where it
+ * is 0, through blue to black where it is peak. */
+void picture_write(const char *path, grid g, const float *density, float peak);
+
+#endif

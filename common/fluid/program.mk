@@ -1,0 +1,25 @@
+# What the tree must know about this program. Both make and Python read it: one
+# "key = value" a line; {data} stands for the folder of the generated data.
+title   = a stirred fluid in a box (3-D stable fluids)
+sources = main.c arguments.c events.c profile.c picture.c
+shared  = run/png.c
+libs    = -lpng
+recipes = stir short storm still tiny
+suffix  = txt
+outputs = out:density velocity:velocity totals:totals
+groups  = local=1,1,1 local=3,5,2
+
+# make run: the paper's boxes that a CPU does not wait for too long.
+set.42 = events={data}/stir.txt n=42
+set.84 = events={data}/stir.txt n=84 steps=25
+quick  = 42
+
+# make verify: small and awkward, no side like another; sweeps fixed and not.
+case.short = events={data}/short.txt nx=7 ny=4 nz=5 sweeps=3
+case.storm = events={data}/storm.txt nx=4 ny=5 nz=6 sweeps=2 dt=0.07 visc=0.003 diff=0.002 local=2,3,2
+case.still = events={data}/still.txt nx=5 ny=6 nz=3
+case.eddy  = events={data}/tiny.txt nx=3 ny=5 nz=4
+case.minho = events={data}/short.txt nx=6 ny=5 nz=4 sweeps=2 compat=minho steps=2
+
+# make san: the smallest that still reaches every line.
+tiny = events={data}/tiny.txt nx=4 ny=3 nz=5 sweeps=2

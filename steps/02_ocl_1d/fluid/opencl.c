@@ -1,0 +1,270 @@
+/* opencl.c - the host side of kernel.cl.
+ *
+ * Every OpenCL program makes the same objects in the same order, the device's first:
+ *   device   what computes                 context  the memory and programs it shares
+ *   queue    the commands it is given      program  source, built for this device
+ *   kernel   one entry point of a program  buffer   memory of the device
+ * and then enqueues: run a kernel over a range, read and write buffers. The fields live
+ * on the device; the host reads a few numbers after each sweep to see whether to go on.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ocl.h"
+#include "host.h"
+
+#define ARG(kernel, n, value)                                                          \
+    OCL_CHECK(clSetKernelArg(kernel, n, sizeof(value), &(value)))
+
+static setup s;
+static grid g;
+static size_t bytes; /* of a field, with ghosts */
+static size_t local; /* work-items a group */
+
+static cl_context context;
+static cl_command_queue queue;
+static cl_program program;
+static cl_mem zeros; /* what fields are cleared with */
+static cl_mem field[FIELDS], moved, part;
+
+enum {
+    PUT,
+    ADD_SOURCE,
+    RELAX,
+    LARGEST,
+    WALLS_X,
+    WALLS_Y,
+    WALLS_Z,
+    ADVECT,
+    DIVERGENCE,
+    GRADIENT,
+    KERNELS
+};
+static const char *const kernel_name[KERNELS] = {
+    "put",     "add_source", "relax",  "find_largest", "walls_x",
+    "walls_y", "walls_z",    "advect", "divergence",   "gradient"};
+static cl_kernel kernel[KERNELS];
+
+/* What was enqueued and not yet asked how long it took. */
+enum { PENDING = 64 };
+static struct {
+    const char *name;
+    cl_event done;
+} pending[PENDING];
+static int pendings;
+
+static void collect(void)
+{
+    OCL_CHECK(clFinish(queue));
+    for (int n = 0; n < pendings; n++) {
+        charge(pending[n].name, ocl_seconds(pending[n].done));
+        clReleaseEvent(pending[n].done);
+    }
+    pendings = 0;
+}
+
+/* The event of the next command, which is booked on name. */
+static cl_event *event_of(const char *name)
+{
+    if (pendings == PENDING) collect();
+    pending[pendings].name = name;
+    return &pending[pendings++].done;
+}
+
+/* The global size must be a multiple of the local size: round up. */
+static void launch(int k, const char *name, size_t items)
+{
+    size_t global = (items + local - 1) / local * local;
+    OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 1, NULL, &global, &local, 0,
+                                     NULL, event_of(name)));
+}
+
+static cl_mem buffer_of(size_t size, void *contents)
+{
+    cl_int err;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
+    OCL_CHECK(err);
+    OCL_CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, contents, 0, NULL,
+                                   event_of("copy to device")));
+    return buffer;
+}
+
+static void clear(cl_mem buffer, size_t size)
+{
+    OCL_CHECK(clEnqueueCopyBuffer(queue, zeros, buffer, 0, 0, size, 0, NULL,
+                                  event_of("clear")));
+}
+
+void fluid_begin(const setup *wanted)
+{
+    cl_int err;
+    s = *wanted;
+    refuse_gauss_seidel(&s);
+    g = s.g;
+    bytes = cells_of(g) * sizeof(float);
+
+    cl_device_id device = ocl_device();
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
+    OCL_CHECK(err);
+    queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
+    OCL_CHECK(err);
+    local = s.group[0] ? (size_t)s.group[0] : 256;
+
+    /* Division is to be as exact as on the host, where the device can. */
+    cl_device_fp_config can;
+    OCL_CHECK(
+        clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof can, &can, NULL));
+    bool exact = can & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+    program = ocl_build(context, device,
+                        exact ? "-cl-fp32-correctly-rounded-divide-sqrt" : "");
+    for (int k = 0; k < KERNELS; k++) {
+        kernel[k] = clCreateKernel(program, kernel_name[k], &err);
+        OCL_CHECK(err);
+    }
+    size_t most = bytes + PARTS * sizeof(cl_float); /* of any buffer */
+    char *contents = allocate(most, 1, "what buffers hold at first"); /* poison */
+    for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
+    moved = buffer_of(lanes_in_all(g) * sizeof(float), contents);
+    part = buffer_of(PARTS * sizeof(float), contents);
+    memset(contents, 0, most);
+    zeros = buffer_of(most, contents);
+    free(contents);
+    for (int f = 0; f < FIELDS; f++) fluid_clear(f);
+    collect();
+}
+
+void fluid_end(void)
+{
+    clReleaseMemObject(zeros);
+    clReleaseMemObject(part);
+    clReleaseMemObject(moved);
+    for (int f = 0; f < FIELDS; f++) clReleaseMemObject(field[f]);
+    for (int k = 0; k < KERNELS; k++) clReleaseKernel(kernel[k]);
+    clReleaseProgram(program);
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+}
+
+void fluid_put(int f, int i, int j, int k, float value)
+{
+    int where = at(g, i, j, k);
+    ARG(kernel[PUT], 0, field[f]);
+    ARG(kernel[PUT], 1, where);
+    ARG(kernel[PUT], 2, value);
+    launch(PUT, "put", 1);
+}
+
+void fluid_get(int f, float *to)
+{
+    OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, to, 0, NULL,
+                                  event_of("copy to host")));
+    collect();
+}
+
+void fluid_clear(int f)
+{
+    clear(field[f], bytes);
+}
+
+void fluid_add(int x, int source)
+{
+    int cells = (int)cells_of(g);
+    ARG(kernel[ADD_SOURCE], 0, field[x]);
+    ARG(kernel[ADD_SOURCE], 1, field[source]);
+    ARG(kernel[ADD_SOURCE], 2, s.dt);
+    ARG(kernel[ADD_SOURCE], 3, cells);
+    launch(ADD_SOURCE, "add_source", (size_t)cells);
+}
+
+static void set_bnd(int f, int wall)
+{
+    size_t faces[3] = {(size_t)g.ny * g.nz, (size_t)g.nx * g.nz, (size_t)g.nx * g.ny};
+    for (int axis = 0; axis < 3; axis++) {
+        cl_float sign = wall == ALONG_X + axis ? -1 : 1;
+        ARG(kernel[WALLS_X + axis], 0, field[f]);
+        ARG(kernel[WALLS_X + axis], 1, g);
+        ARG(kernel[WALLS_X + axis], 2, sign);
+        launch(WALLS_X + axis, "set_bnd", faces[axis]);
+    }
+}
+
+static void relax(int x, int x0, int colour, float a, float c)
+{
+    ARG(kernel[RELAX], 0, field[x]);
+    ARG(kernel[RELAX], 1, field[x0]);
+    ARG(kernel[RELAX], 2, moved);
+    ARG(kernel[RELAX], 3, g);
+    ARG(kernel[RELAX], 4, colour);
+    ARG(kernel[RELAX], 5, a);
+    ARG(kernel[RELAX], 6, c);
+    launch(RELAX, colour == RED ? "relax red" : "relax black", lanes_in_all(g));
+}
+
+/* How far the cell moved that moved most. */
+static float most_moved(void)
+{
+    int count = (int)lanes_in_all(g);
+    float found[PARTS], most = 0;
+    ARG(kernel[LARGEST], 0, moved);
+    ARG(kernel[LARGEST], 1, count);
+    ARG(kernel[LARGEST], 2, part);
+    launch(LARGEST, "find_largest", PARTS);
+    OCL_CHECK(clEnqueueReadBuffer(queue, part, CL_TRUE, 0, sizeof found, found, 0, NULL,
+                                  event_of("copy to host")));
+    collect();
+    for (int n = 0; n < PARTS; n++) most = larger(most, found[n]);
+    return most;
+}
+
+int fluid_solve(int wall, int x, int x0, float a, float c)
+{
+    int sweeps = 0;
+    do {
+        relax(x, x0, RED, a, c);
+        relax(x, x0, BLACK, a, c);
+        set_bnd(x, wall);
+        sweeps++;
+    } while (!(most_moved() <= s.tolerance) && sweeps < s.sweeps);
+    return sweeps;
+}
+
+void fluid_advect(int wall, int d, int d0, int u, int v, int w)
+{
+    ARG(kernel[ADVECT], 0, field[d]);
+    ARG(kernel[ADVECT], 1, field[d0]);
+    ARG(kernel[ADVECT], 2, field[u]);
+    ARG(kernel[ADVECT], 3, field[v]);
+    ARG(kernel[ADVECT], 4, field[w]);
+    ARG(kernel[ADVECT], 5, g);
+    ARG(kernel[ADVECT], 6, s.dt);
+    launch(ADVECT, "advect", (size_t)g.nx * g.ny * g.nz);
+    set_bnd(d, wall);
+}
+
+void fluid_divergence(int u, int v, int w, int p, int div)
+{
+    int longest = longest_side(g);
+    ARG(kernel[DIVERGENCE], 0, field[u]);
+    ARG(kernel[DIVERGENCE], 1, field[v]);
+    ARG(kernel[DIVERGENCE], 2, field[w]);
+    ARG(kernel[DIVERGENCE], 3, field[p]);
+    ARG(kernel[DIVERGENCE], 4, field[div]);
+    ARG(kernel[DIVERGENCE], 5, g);
+    ARG(kernel[DIVERGENCE], 6, longest);
+    launch(DIVERGENCE, "divergence", (size_t)g.nx * g.ny * g.nz);
+    set_bnd(div, SCALAR);
+    set_bnd(p, SCALAR);
+}
+
+void fluid_gradient(int u, int v, int w, int p)
+{
+    ARG(kernel[GRADIENT], 0, field[u]);
+    ARG(kernel[GRADIENT], 1, field[v]);
+    ARG(kernel[GRADIENT], 2, field[w]);
+    ARG(kernel[GRADIENT], 3, field[p]);
+    ARG(kernel[GRADIENT], 4, g);
+    launch(GRADIENT, "gradient", (size_t)g.nx * g.ny * g.nz);
+    set_bnd(u, ALONG_X);
+    set_bnd(v, ALONG_Y);
+    set_bnd(w, ALONG_Z);
+}

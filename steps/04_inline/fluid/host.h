@@ -1,0 +1,21 @@
+/* host.h - what the host knows, whatever the back-end. */
+#include "fluid.h"
+#include "body.h"
+
+static inline void refuse_gauss_seidel(const setup *s)
+{
+    if (s->gauss_seidel)
+        fail("solver=gs: in the order of the index nothing is parallel");
+}
+
+/* Cells of a field, with ghosts. */
+static inline size_t cells_of(grid g)
+{
+    return (size_t)plane_of(g) * (size_t)(g.nz + 2);
+}
+
+/* Work-items of one colour. */
+static inline size_t lanes_in_all(grid g)
+{
+    return (size_t)lanes_of(g) * (size_t)g.ny * (size_t)g.nz;
+}

@@ -1,0 +1,75 @@
+/* kernel.cl - the device side: one work-item per cell, or per cell of one colour, or
+ * per face of a wall, counted in one dimension. Ranges are rounded up to whole
+ * work-groups: what lies beyond does nothing.
+ */
+#pragma OPENCL FP_CONTRACT OFF
+
+#include "body.h"
+
+/* A value of the host's: the first work-item writes it. */
+__kernel void put(GLOBAL float *x, int where, float value)
+{
+    if (get_global_id(0) == 0) x[where] = value;
+}
+
+__kernel void add_source(GLOBAL float *x, GLOBAL const float *source, grid g, float dt)
+{
+    int i = get_global_id(0), j = get_global_id(1), k = get_global_id(2);
+    if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
+
+    int here = at(g, i, j, k);
+    x[here] += dt * source[here];
+}
+
+/* Each work-item notes how far its cell of the colour moved: the red one, and then the
+ * larger of both. */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL float *moved,
+                    grid g, int colour, int wall, float a, float c)
+{
+    int lane = get_global_id(0), lanes = lanes_of(g);
+    int j = 1 + get_global_id(1);
+    int k = 1 + get_global_id(2);
+    int i = 1 + lane * 2 + (j + k + colour) % 2;
+    if (lane >= lanes || j > g.ny || k > g.nz) return;
+
+    int id = lane + lanes * (j - 1 + g.ny * (k - 1));
+    float most = colour == RED ? 0 : moved[id];
+    if (i <= g.nx) most = larger(most, relax_cell(x, x0, g, i, j, k, wall, a, c));
+    moved[id] = most;
+}
+
+/* The largest of what PARTS work-items find, each in its part of moved. */
+__kernel void find_largest(GLOBAL const float *moved, int count, GLOBAL float *part)
+{
+    int id = get_global_id(0);
+    if (id >= PARTS) return;
+
+    float most = 0;
+    for (int n = id; n < count; n += PARTS) most = larger(most, moved[n]);
+    part[id] = most;
+}
+
+__kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
+                     GLOBAL const float *v, GLOBAL const float *w, grid g, int wall,
+                     float dt)
+{
+    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
+    if (i <= g.nx && j <= g.ny && k <= g.nz)
+        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
+}
+
+__kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,
+                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
+                         grid g, int longest)
+{
+    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
+    if (i <= g.nx && j <= g.ny && k <= g.nz)
+        divergence_cell(u, v, w, p, div, g, i, j, k, longest);
+}
+
+__kernel void gradient(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
+                       GLOBAL const float *p, grid g)
+{
+    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
+    if (i <= g.nx && j <= g.ny && k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
+}

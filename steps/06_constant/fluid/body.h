@@ -1,0 +1,179 @@
+/* body.h - what one cell costs, in each of the things a time step does.
+ *
+ * A cell is named by its (i, j, k). A field is two halves, first the red cells (odd i +
+ * j
+ * + k) and then the black, each of them nz + 2 planes of ny + 2 rows of every other
+ * cell: cell i lies at i / 2. All neighbours of a cell are in the other half; those
+ * along y and z lie a row and a plane away from its own place there.
+ */
+#include "grid.h"
+#include "portable.h"
+
+FN int row_of(grid g)
+{
+    return (g.nx + 3) / 2;
+}
+
+FN int plane_of(grid g)
+{
+    return row_of(g) * (g.ny + 2);
+}
+
+FN int half_of(grid g)
+{
+    return plane_of(g) * (g.nz + 2);
+}
+
+/* Where the cell (i, j, k) lies in its half, and in a field, 0 .. n + 1 each. */
+FN int place(grid g, int i, int j, int k)
+{
+    return i / 2 + row_of(g) * j + plane_of(g) * k;
+}
+
+FN int at(grid g, int i, int j, int k)
+{
+    return place(g, i, j, k) + ((i + j + k) % 2 ? 0 : half_of(g));
+}
+
+/* How many cells of one colour a row has, or one more: the lanes along x. */
+FN int lanes_of(grid g)
+{
+    return (g.nx + 1) / 2;
+}
+
+/* How far it is between two numbers, as an integer that is the larger the farther: the
+ * bits of floats that are not negative are in their order, and NaN is above all. */
+FN int distance_bits(float a, float b)
+{
+    union {
+        float number;
+        int bits;
+    } u;
+    u.number = fabsf(a - b);
+    return u.bits;
+}
+
+FN float distance_of(int bits)
+{
+    union {
+        float number;
+        int bits;
+    } u;
+    u.bits = bits;
+    return u.number;
+}
+
+FN int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* Where the lower neighbour along x of cell i lies in the other half. */
+FN int left_of(int here, int i)
+{
+    return here - 1 + i % 2;
+}
+
+/* Writes a cell, and its ghosts where it lies at a wall: nobody else reads those. They
+ * have the other colour. */
+FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
+{
+    float across_x = wall == ALONG_X ? -value : value;
+    float across_y = wall == ALONG_Y ? -value : value;
+    float across_z = wall == ALONG_Z ? -value : value;
+    int here = place(g, i, j, k), row = row_of(g), plane = plane_of(g);
+    int black = half_of(g), mine = (i + j + k) % 2 ? 0 : black;
+    GLOBAL float *other = x + black - mine;
+
+    x[mine + here] = value;
+    if (i == 1) other[left_of(here, i)] = across_x;
+    if (i == g.nx) other[left_of(here, i) + 1] = across_x;
+    if (j == 1) other[here - row] = across_y;
+    if (j == g.ny) other[here + row] = across_y;
+    if (k == 1) other[here - plane] = across_z;
+    if (k == g.nz) other[here + plane] = across_z;
+}
+
+/* What a cell becomes by one relaxation towards the solution of c x - a (sum of
+ * neighbours) = x0. It lies here in its half; its neighbours are in the other one,
+ * along x at left and the next. */
+FN float relaxed(GLOBAL const float *other, float x0, int here, int left, int row,
+                 int plane, float a, float over_c)
+{
+    return (x0 + a * (other[left] + other[left + 1] + other[here - row] +
+                      other[here + row] + other[here - plane] + other[here + plane])) *
+           over_c;
+}
+
+/* Relaxes a cell of a colour; returns how far it moved, in bits. */
+FN int relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, int i,
+                  int j, int k, int wall, float a, float over_c)
+{
+    int here = place(g, i, j, k), black = half_of(g), mine = colour == RED ? 0 : black;
+    float old = x[mine + here];
+    float now = relaxed(x + black - mine, x0[mine + here], here, left_of(here, i),
+                        row_of(g), plane_of(g), a, over_c);
+    store(x, g, i, j, k, wall, now);
+    return distance_bits(now, old);
+}
+
+/* Where along an axis of n cells the flow came from, at most half a cell beyond the
+ * outermost: NaN too ends up there. */
+FN float origin(int cell, float distance, int n)
+{
+    float x = cell - distance;
+    x = x > 0.5f ? x : 0.5f;
+    return x < n + 0.5f ? x : n + 0.5f;
+}
+
+/* What the flow (u, v, w) brings to a cell in dt: d0 there where it came from, between
+ * eight cells. Velocity is in boxes, n cells long, a unit of time. */
+FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
+                    GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
+                    int k, int wall, float dt)
+{
+    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
+    float x = origin(i, dt * g.nx * u[here], g.nx);
+    float y = origin(j, dt * g.ny * v[here], g.ny);
+    float z = origin(k, dt * g.nz * w[here], g.nz);
+    int i0 = (int)x, j0 = (int)y, k0 = (int)z;
+    float x1 = x - i0, x0 = 1 - x1;
+    float y1 = y - j0, y0 = 1 - y1;
+    float z1 = z - k0, z0 = 1 - z1;
+
+    /* Corners that differ in one or three coordinates have different colours. */
+    int black = half_of(g), mine = (i0 + j0 + k0) % 2 ? 0 : black;
+    GLOBAL const float *near = d0 + row * j0 + plane * k0 + mine;
+    GLOBAL const float *odd = d0 + row * j0 + plane * k0 + black - mine;
+    int first = i0 / 2, next = (i0 + 1) / 2, far = plane, up = row;
+    float value = z0 * (y0 * (x0 * near[first] + x1 * odd[next]) +
+                        y1 * (x0 * odd[up + first] + x1 * near[up + next])) +
+                  z1 * (y0 * (x0 * odd[far + first] + x1 * near[far + next]) +
+                        y1 * (x0 * near[far + up + first] + x1 * odd[far + up + next]));
+    store(d, g, i, j, k, wall, value);
+}
+
+/* How much flows out of a cell, as the pressure's equation wants it: scale is -1/2 over
+ * the longest side. The pressure starts from 0. */
+FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
+                        GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
+                        grid g, int i, int j, int k, float scale)
+{
+    float out = u[at(g, i + 1, j, k)] - u[at(g, i - 1, j, k)] + v[at(g, i, j + 1, k)] -
+                v[at(g, i, j - 1, k)] + w[at(g, i, j, k + 1)] - w[at(g, i, j, k - 1)];
+    store(div, g, i, j, k, SCALAR, scale * out);
+    store(p, g, i, j, k, SCALAR, 0);
+}
+
+/* Takes the pressure's gradient away from the velocity of a cell. */
+FN void gradient_cell(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
+                      GLOBAL const float *p, grid g, int i, int j, int k)
+{
+    int here = at(g, i, j, k);
+    float px = p[at(g, i + 1, j, k)] - p[at(g, i - 1, j, k)];
+    float py = p[at(g, i, j + 1, k)] - p[at(g, i, j - 1, k)];
+    float pz = p[at(g, i, j, k + 1)] - p[at(g, i, j, k - 1)];
+    store(u, g, i, j, k, ALONG_X, u[here] - 0.5f * px);
+    store(v, g, i, j, k, ALONG_Y, v[here] - 0.5f * py);
+    store(w, g, i, j, k, ALONG_Z, w[here] - 0.5f * pz);
+}

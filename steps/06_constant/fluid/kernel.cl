@@ -1,0 +1,83 @@
+/* kernel.cl - the device side: one work-item per cell, or per cell of one colour, or
+ * per face of a wall, counted in one dimension. Ranges are rounded up to whole
+ * work-groups: what lies beyond does nothing.
+ */
+#pragma OPENCL FP_CONTRACT OFF
+
+#include "body.h"
+
+/* The box, which the compiler is told with -D, and all strides with it. */
+#define BOX ((grid){NX, NY, NZ})
+
+/* A value of the host's: the first work-item writes it. */
+__kernel void put(GLOBAL float *x, int where, float value)
+{
+    if (get_global_id(0) == 0) x[where] = value;
+}
+
+__kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
+{
+    grid g = BOX;
+    int i = get_global_id(0), j = get_global_id(1), k = get_global_id(2);
+    if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
+
+    int here = at(g, i, j, k);
+    x[here] += dt * source[here];
+}
+
+/* How far the cell of the colour moved that moved most joins largest[sweep], which is
+ * in bits: first within the group, then one atomic operation a group. Once a sweep
+ * before was within the tolerance, nothing is done. */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *largest,
+                    LOCAL int *moved, int sweep, float tolerance, int colour, int wall,
+                    float a, float over_c)
+{
+    if (sweep > 0 && distance_of(largest[sweep - 1]) <= tolerance) return;
+
+    grid g = BOX;
+    int lane = get_global_id(0);
+    int j = 1 + get_global_id(1);
+    int k = 1 + get_global_id(2);
+    int i = 1 + lane * 2 + (j + k + colour) % 2;
+    int item =
+        get_local_id(0) +
+        get_local_size(0) * (get_local_id(1) + get_local_size(1) * get_local_id(2));
+    int items = get_local_size(0) * get_local_size(1) * get_local_size(2);
+    moved[item] = 0;
+    if (i <= g.nx && j <= g.ny && k <= g.nz)
+        moved[item] = relax_cell(x, x0, g, colour, i, j, k, wall, a, over_c);
+
+    for (int left; items > 1; items = left) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        left = (items + 1) / 2;
+        if (item < items / 2) moved[item] = larger(moved[item], moved[item + left]);
+    }
+    if (item == 0) atomic_max(&largest[sweep], moved[0]);
+}
+
+__kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
+                     GLOBAL const float *v, GLOBAL const float *w, int wall, float dt)
+{
+    grid g = BOX;
+    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
+    if (i <= g.nx && j <= g.ny && k <= g.nz)
+        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
+}
+
+__kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,
+                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
+                         float scale)
+{
+    grid g = BOX;
+    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
+    if (i <= g.nx && j <= g.ny && k <= g.nz)
+        divergence_cell(u, v, w, p, div, g, i, j, k, scale);
+}
+
+__kernel void gradient(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
+                       GLOBAL const float *p)
+{
+    grid g = BOX;
+    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
+    if (i <= g.nx && j <= g.ny && k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
+}

@@ -1,0 +1,291 @@
+/* cuda.cu - the same fluid in CUDA C, both sides.
+ *
+ * What OpenCL names context, queue, program and kernel is implicit here: the compiler
+ * has built the kernels, and the runtime makes the rest at its first call.
+ */
+#include <stdlib.h>
+
+#include "cuda_device.h"
+#include "host.h"
+#define DEVICE_FN static __device__
+#define BARRIER() __syncthreads()
+#include "march.h"
+
+/* This thread's place in the range, counted from 0; z is the slowest. */
+#define GLOBAL_X ((int)(blockIdx.x * blockDim.x + threadIdx.x))
+#define GLOBAL_Y ((int)(blockIdx.y * blockDim.y + threadIdx.y))
+#define GLOBAL_Z ((int)(blockIdx.z * blockDim.z + threadIdx.z))
+
+/* The box, which the host writes once, and the strides that follow from it. */
+__constant__ grid box;
+
+__global__ void add_source_kernel(float *x, const float *source, float dt)
+{
+    grid g = box;
+    int i = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
+    if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
+
+    int here = at(g, i, j, k);
+    x[here] += dt * source[here];
+}
+
+/* One sweep: reads the black cells of x and writes those of spare, or the other way
+ * round in every second sweep. How far the cell moved that moved most joins
+ * largest[sweep], which is in bits: first within the block, then one atomic operation a
+ * block. Once a sweep before was within the tolerance, nothing is done. */
+__global__ void relax_kernel(float *x, float *spare, const float *x0, int *largest,
+                             int planes, int sweep, float tolerance, int wall, float a,
+                             float over_c)
+{
+    CUDA_SHARED(float, tile); /* [TILE_PLANES][threads of the block], then moved */
+    if (sweep > 0 && distance_of(largest[sweep - 1]) <= tolerance) return;
+
+    grid g = box;
+    int width = blockDim.x, height = blockDim.y, items = width * height;
+    int lx = threadIdx.x, ly = threadIdx.y, item = lx + width * ly;
+    int slot = blockIdx.x * (width - 2) + lx - 1;
+    int j = blockIdx.y * (height - 2) + ly;
+    int first = 1 + blockIdx.z * planes;
+    int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
+    int mine = lx > 0 && lx < width - 1 && slot < row_of(g) && ly > 0 &&
+               ly < height - 1 && j <= g.ny;
+    float *black = x + half_of(g);
+    int *moved = (int *)(tile + TILE_PLANES * items);
+    moved[item] =
+        march(x, sweep % 2 ? spare : black, sweep % 2 ? black : spare, x0, g, slot, j,
+              first, last, mine, tile, item, width, items, wall, a, over_c);
+
+    for (int left; items > 1; items = left) {
+        BARRIER();
+        left = (items + 1) / 2;
+        if (item < items / 2) moved[item] = larger(moved[item], moved[item + left]);
+    }
+    if (item == 0) atomicMax(&largest[sweep], moved[0]);
+}
+
+__global__ void advect_kernel(float *d, const float *d0, const float *u, const float *v,
+                              const float *w, int wall, float dt)
+{
+    grid g = box;
+    int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    if (i <= g.nx && j <= g.ny && k <= g.nz)
+        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
+}
+
+__global__ void divergence_kernel(const float *u, const float *v, const float *w,
+                                  float *p, float *div, float scale)
+{
+    grid g = box;
+    int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    if (i <= g.nx && j <= g.ny && k <= g.nz)
+        divergence_cell(u, v, w, p, div, g, i, j, k, scale);
+}
+
+__global__ void gradient_kernel(float *u, float *v, float *w, const float *p)
+{
+    grid g = box;
+    int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    if (i <= g.nx && j <= g.ny && k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
+}
+
+static setup s;
+static grid g;
+static size_t bytes; /* of a field, with ghosts */
+static dim3 block;
+static unsigned brick[3];             /* slots, rows and planes that a block relaxes */
+static float *field[FIELDS], *halves; /* halves: of a field on its way to the host */
+static float *spare;                  /* black cells of every second sweep */
+static int *largest;                  /* [s.sweeps]: how far a sweep moved, in bits */
+
+/* Sweeps between two looks of the host. */
+enum { LOOK_EVERY = 4 };
+
+/* The stream's clock: what was done between two marks is booked on a name. */
+enum { MARKS = 64 };
+static cudaEvent_t mark[MARKS + 1];
+static const char *marked[MARKS];
+static int marks;
+
+static void collect(void)
+{
+    CUDA_CHECK(cudaDeviceSynchronize());
+    for (int n = 0; n < marks; n++)
+        charge(marked[n], cuda_seconds(mark[n], mark[n + 1]));
+    marks = 0;
+    CUDA_CHECK(cudaEventRecord(mark[0], 0));
+}
+
+static void book(const char *name)
+{
+    CUDA_CHECK(cudaGetLastError());
+    marked[marks++] = name;
+    CUDA_CHECK(cudaEventRecord(mark[marks], 0));
+    if (marks == MARKS) collect();
+}
+
+/* A range of threads: the blocks that cover it, none of them larger than it is. */
+typedef struct {
+    dim3 grid, block;
+} range;
+
+static range over(int x, int y, int z)
+{
+    range r;
+    r.block.x = block.x < (unsigned)x ? block.x : (unsigned)x;
+    r.block.y = block.y < (unsigned)y ? block.y : (unsigned)y;
+    r.block.z = block.z < (unsigned)z ? block.z : (unsigned)z;
+    r.grid.x = ((unsigned)x + r.block.x - 1) / r.block.x;
+    r.grid.y = ((unsigned)y + r.block.y - 1) / r.block.y;
+    r.grid.z = ((unsigned)z + r.block.z - 1) / r.block.z;
+    return r;
+}
+
+static float *device_array(size_t size)
+{
+    float *p;
+    CUDA_CHECK(cudaMalloc((void **)&p, size));
+    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* the poison */
+    return p;
+}
+
+void fluid_begin(const setup *wanted)
+{
+    s = *wanted;
+    refuse_gauss_seidel(&s);
+    g = s.g;
+    bytes = cells_of(g) * sizeof(float);
+
+    cuda_device();
+    for (int n = 0; n <= MARKS; n++) CUDA_CHECK(cudaEventCreate(&mark[n]));
+    CUDA_CHECK(cudaEventRecord(mark[0], 0));
+    block.x = s.group[0] ? (unsigned)s.group[0] : 8;
+    block.y = s.group[1] ? (unsigned)s.group[1] : 8;
+    block.z = s.group[2] ? (unsigned)s.group[2] : 8;
+
+    for (int f = 0; f < FIELDS; f++) {
+        field[f] = device_array(bytes);
+        fluid_clear(f);
+    }
+    int room[3] = {row_of(g), g.ny, g.nz};
+    for (int d = 0; d < 3; d++) {
+        static const int usual[3] = {30, 6, 16};
+        int wish = s.group[d] ? s.group[d] : usual[d];
+        brick[d] = (unsigned)(wish < room[d] ? wish : room[d]);
+    }
+    spare = device_array(bytes / 2);
+    CUDA_CHECK(cudaMemset(spare, 0, bytes / 2));
+    halves = (float *)allocate(cells_of(g), sizeof *halves, "a field");
+    largest = (int *)device_array((size_t)s.sweeps * sizeof *largest);
+    CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
+    collect();
+}
+
+void fluid_end(void)
+{
+    free(halves);
+    cudaFree(largest);
+    cudaFree(spare);
+    for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
+    for (int n = 0; n <= MARKS; n++) cudaEventDestroy(mark[n]);
+}
+
+void fluid_put(int f, int i, int j, int k, float value)
+{
+    CUDA_CHECK(cudaMemcpy(field[f] + at(g, i, j, k), &value, sizeof value,
+                          cudaMemcpyHostToDevice));
+    book("copy to device");
+}
+
+void fluid_get(int f, float *to)
+{
+    CUDA_CHECK(cudaMemcpy(halves, field[f], bytes, cudaMemcpyDeviceToHost));
+    book("copy to host");
+    collect();
+    join(g, halves, to);
+}
+
+void fluid_clear(int f)
+{
+    CUDA_CHECK(cudaMemset(field[f], 0, bytes));
+    book("clear");
+}
+
+void fluid_add(int x, int source)
+{
+    range r = over(g.nx + 2, g.ny + 2, g.nz + 2);
+    CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
+    book("add_source");
+}
+
+/* Blocks have a ring of threads around those that own a column. */
+static void relax(int x, int x0, int sweep, int wall, float a, float over_c)
+{
+    unsigned slots = (unsigned)row_of(g), rows = (unsigned)g.ny,
+             planes = (unsigned)g.nz;
+    dim3 threads = {brick[0] + 2, brick[1] + 2, 1};
+    dim3 grid = {(slots + brick[0] - 1) / brick[0], (rows + brick[1] - 1) / brick[1],
+                 (planes + brick[2] - 1) / brick[2]};
+    size_t items = threads.x * threads.y;
+    size_t shared = items * (TILE_PLANES * sizeof(float) + sizeof(int));
+    CUDA_LAUNCH(relax_kernel, grid, threads, shared, field[x], spare, field[x0],
+                largest, (int)brick[2], sweep, s.tolerance, wall, a, over_c);
+    book("relax");
+}
+
+/* After which of the sweeps done the device has stopped; 0 if it has not. */
+static int stopped(int done)
+{
+    int found[LOOK_EVERY], first = (done - 1) / LOOK_EVERY * LOOK_EVERY;
+    CUDA_CHECK(cudaMemcpy(found, largest + first,
+                          (size_t)(done - first) * sizeof *found,
+                          cudaMemcpyDeviceToHost));
+    book("copy to host");
+    collect();
+    for (int n = first; n < done; n++)
+        if (distance_of(found[n - first]) <= s.tolerance) return n + 1;
+    return 0;
+}
+
+int fluid_solve(int wall, int x, int x0, float a, float c)
+{
+    int done = 0, last = 0;
+    CUDA_CHECK(cudaMemset(largest, 0, (size_t)s.sweeps * sizeof *largest));
+    book("clear");
+    while (done < s.sweeps && !last) {
+        relax(x, x0, done, wall, a, 1 / c);
+        done++;
+        bool look = done % LOOK_EVERY == 0 || done == s.sweeps;
+        if (look && s.tolerance >= 0) last = stopped(done);
+    }
+    if (last) done = last;
+    if (done % 2) { /* the black cells are in spare */
+        CUDA_CHECK(cudaMemcpy(field[x] + half_of(g), spare, bytes / 2,
+                              cudaMemcpyDeviceToDevice));
+        book("join");
+    }
+    return done;
+}
+
+void fluid_advect(int wall, int d, int d0, int u, int v, int w)
+{
+    range r = over(g.nx, g.ny, g.nz);
+    CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
+                field[v], field[w], wall, s.dt);
+    book("advect");
+}
+
+void fluid_divergence(int u, int v, int w, int p, int div)
+{
+    range r = over(g.nx, g.ny, g.nz);
+    CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
+                field[p], field[div], -0.5f / longest_side(g));
+    book("divergence");
+}
+
+void fluid_gradient(int u, int v, int w, int p)
+{
+    range r = over(g.nx, g.ny, g.nz);
+    CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
+                field[p]);
+    book("gradient");
+}

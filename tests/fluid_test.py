@@ -1,0 +1,258 @@
+"""fluid_test.py: what the fluid program refuses, what is known of its answers, and that
+steps which promise the same operations give the same bytes on every back-end.
+
+The cases of bad input must end with exit status 1 and exactly one line on stderr that
+says what is wrong; nothing on stdout, no output file, no temporary. They run on the first
+sequential and the last OpenCL binary, of which the other steps share all code that judges
+input.
+"""
+import os
+import random
+import re
+import struct
+import sys
+import tempfile
+import zlib
+
+from helpers import Tally, binaries, read_npy, run
+
+GOOD = "source 60 0\nforce 9 -5 3 0\nforce -4 7 11 1\nsource 45.5 2\n"
+QUERY = {"events": "../good.txt", "nx": "5", "ny": "4", "nz": "3", "steps": "2",
+         "sweeps": "2", "out": "out.npy", "velocity": "v.npy", "totals": "t.npy",
+         "picture": "p.png"}
+
+EVENTS = {  # name: the file, what the line must say
+    "empty": ("", r"no event in 0 lines"),
+    "comments only": ("# nothing\n\n", r"no event in 2 lines"),
+    "unknown word": (GOOD + "sink 3 3\n", r"bad\.txt:5: sink: expected source, force"),
+    "too few words": ("source 3\n", r"bad\.txt:1: 2 words, expected source D T"),
+    "too many words": ("force 1 2 3 4 5\n", r"bad\.txt:1: 6 words, expected force X Y Z"),
+    "force of four": ("\nforce 1 2 3\n", r"bad\.txt:2: 4 words, expected force"),
+    "a word for a number": ("source red 0\n", r"bad\.txt:1: red: expected a number"),
+    "nan": ("source nan 0\n", r"bad\.txt:1: nan: expected a number"),
+    "inf": ("force 0 inf 0 0\n", r"bad\.txt:1: inf: expected a number"),
+    "beyond float": ("force 0 0 1e39 0\n", r"bad\.txt:1: 1e39: expected a number"),
+    "negative density": ("source -3 0\n", r"bad\.txt:1: -3: expected a number, 0 or"),
+    "step negative": ("source 3 -1\n", r"bad\.txt:1: -1: expected a step"),
+    "step 1.5": ("source 3 1.5\n", r"bad\.txt:1: 1\.5: expected a step"),
+    "step beyond int": ("source 3 99999999999\n", r"bad\.txt:1: 99999999999: expected"),
+    "out of order": ("source 3 5\nsource 3 4\n", r"bad\.txt:2: step 4 comes after step 5"),
+    "time without a number": ("time\n", r"bad\.txt:1: expected time N"),
+    "time later": (GOOD + "time 3\n", r"bad\.txt:5: time must be the first"),
+    "time twice": ("time 3\ntime 3\n", r"bad\.txt:2: time must be the first"),
+    "a long line": ("source 1 0\n" + "source " + "9" * 400 + " 0\n",
+                    r"bad\.txt:2: a line of more than"),
+    "a zero byte": ("source 1 0\n\0source 1 0\n", r"bad\.txt:2: a zero byte"),
+}
+
+VALUES = [  # name, what it changes in QUERY, what the line must say
+    ("no events", "-events", r"events= is missing"),
+    ("no such file", "events=../none.txt", r"\.\./none\.txt: cannot be read: No such"),
+    ("a folder", "events=..", r"events=\.\.: (not a regular|cannot)"),
+    ("a device", "events=/dev/zero", r"/dev/zero: not a regular file"),
+    ("n 0", "n=0", r"n=0: expected a whole number from 1 to"),
+    ("n negative", "n=-4", r"n=-4: expected a whole number"),
+    ("n too large", "n=100000", r"n=100000: expected a whole number from 1 to 1280"),
+    ("n a word", "n=big", r"n=big: expected a whole number"),
+    ("nx negative", "nx=-1", r"nx=-1: expected"),
+    ("nx 2.5", "nx=2.5", r"nx=2\.5: expected a whole number"),
+    ("steps negative", "steps=-2", r"steps=-2: expected"),
+    ("dt nan", "dt=nan", r"dt=nan: expected a number"),
+    ("dt negative", "dt=-0.1", r"dt=-0\.1: expected a number from 0"),
+    ("visc inf", "visc=inf", r"visc=inf: expected a number"),
+    ("diff a word", "diff=fast", r"diff=fast: expected a number"),
+    ("beyond float", "dt=1e20 visc=1e20", r"dt=1e\+20 .*beyond 1e30"),
+    ("sweeps negative", "sweeps=-1", r"sweeps=-1: expected"),
+    ("solver", "solver=cg", r"solver=cg: expected rb or gs"),
+    ("compat", "compat=porto", r"compat=porto: expected none or minho"),
+    ("local 0", "local=0,1,1", r"local=0: expected a whole number from 1 to 1024"),
+    ("local of two", "local=4,4", r"local=4,4: expected X,Y,Z"),
+    ("local of four", "local=4,4,4,4", r"local=4,4,4,4: expected X,Y,Z"),
+    ("profile 2", "profile=2", r"profile=2: expected a whole number from 0 to 1"),
+    ("unknown key", "step=3", r"unknown key 'step' \(did you mean 'steps'\?\)"),
+    ("a word alone", "verbose", r"verbose: expected key=value"),
+    ("out in no folder", "out=none/o.npy", r"out=none/o\.npy: cannot be written"),
+    ("velocity a folder", "velocity=..", r"velocity=\.\.: cannot be written: Is a dir"),
+    ("totals under a device", "totals=/dev/null/t", r"totals=/dev/null/t: cannot be"),
+    ("picture in no folder", "picture=none/p.png", r"picture=none/p\.png: cannot be"),
+    ("movie in no folder", "movie=none", r"movie=none: cannot be written: No such"),
+    ("movie a file", "movie=../good.txt", r"movie=\.\./good\.txt: expected a folder"),
+    ("no numbers any more", "events=../wild.txt visc=1e20 dt=1 steps=6 sweeps=0",
+     r"no number any more after 6 steps and \d+ sweeps"),
+]
+
+
+def command(changes, base=QUERY):
+    """The query with changes: 'key=value key=value', '-key' leaves one out."""
+    query, words = dict(base), []
+    for change in changes.split():
+        key, equals, value = change.partition("=")
+        if change.startswith("-"):
+            del query[change[1:]]
+        elif equals:
+            query[key] = value
+        else:
+            words.append(change)
+    return [f"{k}={v}" for k, v in query.items()] + words
+
+
+def problem_of(result, expected, folder):
+    """What is wrong with how a run ended, or nothing."""
+    left = os.listdir(folder)
+    for name in left:
+        os.remove(os.path.join(folder, name))
+    lines = result.stderr.split("\n")
+    if result.returncode != 1:
+        return f"exit status {result.returncode}, not 1; {result.stderr[-200:]!r}"
+    if result.stdout:
+        return f"stdout has {result.stdout[:100]!r}"
+    if left:
+        return f"left behind: {left}"
+    if len(lines) != 2 or lines[-1]:
+        return f"{len(lines) - 1} lines on stderr: {result.stderr[:300]!r}"
+    if not lines[0].startswith("fluid: ") or not re.search(expected, lines[0]):
+        return f"{lines[0]!r} does not say {expected!r}"
+    return None
+
+
+def bad_input(tally, where, binary, folder):
+    work = os.path.join(folder, "work")
+    for name, (text, expected) in EVENTS.items():
+        with open(os.path.join(folder, "bad.txt"), "w", encoding="utf-8") as f:
+            f.write(text)
+        tally.check(f"{where}, {name}", problem_of(
+            run([binary, *command("events=../bad.txt")], work), expected, work))
+    for name, changes, expected in VALUES:
+        tally.check(f"{where}, {name}", problem_of(
+            run([binary, *command(changes)], work), expected, work))
+    rng = random.Random(3)
+    for seed in range(30):
+        with open(os.path.join(folder, "bad.txt"), "wb") as f:
+            f.write(rng.randbytes(rng.randrange(1, 400)))
+        tally.check(f"{where}, random bytes {seed}", problem_of(
+            run([binary, *command("events=../bad.txt")], work), r"bad\.txt", work))
+    with open("/dev/full", "w") as full:
+        result = run([binary, *command("-out -velocity -totals -picture")], work,
+                     stdout=full)
+        result.stdout = ""
+        tally.check(f"{where}, standard output full",
+                    problem_of(result, "standard output: cannot be written", work))
+
+
+def said(result):
+    return dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+
+
+def png_size(path):
+    """(width, height) of a PNG file whose parts are whole; None where they are not."""
+    with open(path, "rb") as f:
+        raw = f.read()
+    if raw[:8] != b"\x89PNG\r\n\x1a\n":
+        return None
+    at, size = 8, None
+    while at < len(raw):
+        length, = struct.unpack_from(">I", raw, at)
+        part = raw[at + 4:at + 8 + length]
+        if zlib.crc32(part) != struct.unpack_from(">I", raw, at + 8 + length)[0]:
+            return None
+        if part[:4] == b"IHDR":
+            size = struct.unpack_from(">II", part, 4)
+        at += 12 + length
+    return size if part[:4] == b"IEND" else None
+
+
+def answers(tally, where, binary, folder):
+    """What is known without an oracle."""
+    work = os.path.join(folder, "work")
+
+    def check(name, holds, detail=""):
+        tally.check(f"{where}, {name}", None if holds else f"does not hold: {detail}")
+
+    result = run([binary, *command("movie=. steps=3")], work)
+    left = sorted(os.listdir(work))
+    check("good input", result.returncode == 0 and not result.stderr, result.stderr)
+    check("files", left == ["000000.png", "000001.png", "000002.png", "out.npy", "p.png",
+                            "t.npy", "v.npy"], left)
+    if result.returncode == 0:
+        shape, density = read_npy(os.path.join(work, "out.npy"))
+        check("shape", shape == [3, 4, 5], shape)
+        total = float(said(result)["total_density"])
+        check("total", abs(sum(density) - total) < 1e-4 * total, (sum(density), total))
+        check("sweeps", said(result)["sweeps"] == "36", said(result)["sweeps"])
+        check("picture", png_size(os.path.join(work, "p.png")) == (400, 320),
+              png_size(os.path.join(work, "p.png")))
+    for name in os.listdir(work):
+        os.remove(os.path.join(work, name))
+
+    # Nothing stirs: mass stays, velocity is 0, and what spreads stays symmetric. With
+    # sides of an odd number of cells the middle cell is not in the middle: n / 2.
+    result = run([binary, "events=../still.txt", "n=6", "diff=0.01", "sweeps=200",
+                  "out=out.npy", "velocity=v.npy"], work)
+    _, x = read_npy(os.path.join(work, "out.npy"))
+    _, v = read_npy(os.path.join(work, "v.npy"))
+    check("mass", abs(sum(x) - 100) < 1e-3, sum(x))
+    check("still", not any(v))
+    check("between 0 and its source", min(x) >= 0 and max(x) <= 100, (min(x), max(x)))
+    cell = {(n // 36, n // 6 % 6, n % 6): value for n, value in enumerate(x)}
+    odd = max(abs(cell[k, j, i] - cell[i, k, j]) for k, j, i in cell)
+    check("the same along all axes", odd < 1e-4, odd)
+
+    # A step of 0 moves nothing: the source stays where it is.
+    run([binary, "events=../good.txt", "n=4", "dt=0", "steps=1", "out=out.npy"], work)
+    _, x = read_npy(os.path.join(work, "out.npy"))
+    check("dt 0", sum(1 for value in x if value) == 1 and max(x) == 60, max(x))
+
+    # NaN never counts as converged: every solve of velocity takes all sweeps.
+    result = run([binary, *command("events=../wild.txt visc=1e20 dt=1 steps=6 sweeps=0")],
+                 work)
+    sweeps = int(re.search(r"(\d+) sweeps", result.stderr)[1])
+    check("NaN does not converge", sweeps > 6 * 20 * 4, sweeps)
+    for name in os.listdir(work):
+        os.remove(os.path.join(work, name))
+
+
+def same_bytes(tally, folder):
+    """Until the algebra changes all back-ends do the same operations in the same order,
+    and so they do after it."""
+    work = os.path.join(folder, "work")
+    first = {}
+    for step, backend, binary in binaries("fluid"):
+        if backend == "cuda":
+            continue
+        kind = "before the algebra" if step < "05" else "after it"
+        result = run([binary, *command("steps=1 -picture -totals")], work)
+        files = []
+        for name in ("out.npy", "v.npy"):
+            with open(os.path.join(work, name), "rb") as f:
+                files.append(f.read())
+        expected = first.setdefault(kind, files)
+        tally.check(f"{step} {backend}: same bytes {kind}",
+                    result.stderr if result.returncode else
+                    None if files == expected else "differs")
+        for name in os.listdir(work):
+            os.remove(os.path.join(work, name))
+
+
+def main():
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "work"))
+        for name, text in (("good", GOOD), ("still", "source 100 0\n"),
+                           ("wild", "source 1 0\n" + "".join(
+                               f"force 3.4e38 3.4e38 -3.4e38 {t}\n" for t in range(6)))):
+            with open(os.path.join(folder, name + ".txt"), "w", encoding="utf-8") as f:
+                f.write(text)
+        chosen = binaries("fluid", ("seq",))[:1] + binaries("fluid", ("ocl",))[-1:]
+        for step, backend, binary in chosen:
+            bad_input(tally, f"{step} {backend}", binary, folder)
+        for step, backend, binary in chosen + binaries("fluid", ("omp",))[-1:]:
+            answers(tally, f"{step} {backend}", binary, folder)
+        for step, backend, binary in binaries("fluid", ("omp",))[:1]:
+            work = os.path.join(folder, "work")
+            tally.check(f"{step} {backend}, Gauss-Seidel", problem_of(
+                run([binary, *command("solver=gs")], work), r"solver=gs: in the", work))
+        same_bytes(tally, folder)
+    return tally.finish()
+
+
+sys.exit(main())
