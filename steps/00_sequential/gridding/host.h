@@ -1,0 +1,30 @@
+/* host.h - what is made ready before the first visibility. */
+#include "body.h"
+
+/* The table of all convolution functions, products of the taps in v and in u; to be
+ * freed.
+ */
+static cplx *table_of(const problem *p)
+{
+    const shape *s = &p->is;
+    size_t functions = (size_t)s->planes * s->oversampling * s->oversampling;
+    cplx *table = allocate(functions, s->width * s->width * sizeof *table,
+                           "the table of convolution functions");
+    const double complex *taps = (const double complex *)p->taps;
+    cplx *c = table;
+    for (int plane = 0; plane < s->planes; plane++)
+        for (int fv = 0; fv < s->oversampling; fv++)
+            for (int fu = 0; fu < s->oversampling; fu++)
+                for (int j = 0; j < s->width; j++)
+                    for (int i = 0; i < s->width; i++) {
+                        size_t row = (size_t)plane * s->oversampling;
+                        *c++ = (cplx)(taps[(row + fv) * s->width + j] *
+                                      taps[(row + fu) * s->width + i]);
+                    }
+    return table;
+}
+
+static inline cplx visibility_of(const problem *p, int k)
+{
+    return (cplx)((const double complex *)p->value)[k];
+}
