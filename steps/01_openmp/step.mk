@@ -7,3 +7,6 @@ predict.semblance.cpu = 2.0 on 2 threads: the values of A share nothing, and who
 predict.semblance.gpu = none
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 18 visits + 4 used + 4 samples
+
+kind.gridding        = algebra
+changes.gridding     = body.h cpu.c host.h

@@ -24,7 +24,11 @@ static cplx *table_of(const problem *p)
     return table;
 }
 
-static inline cplx visibility_of(const problem *p, int k)
+/* The weighted visibilities; to be freed. */
+static cplx *values_of(const problem *p)
 {
-    return (cplx)((const double complex *)p->value)[k];
+    cplx *value = allocate(p->is.samples, sizeof *value, "the visibilities");
+    for (int k = 0; k < p->is.samples; k++)
+        value[k] = (cplx)((const double complex *)p->value)[k];
+    return value;
 }
