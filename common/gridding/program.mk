@@ -19,11 +19,12 @@ set.default = preset=default
 set.askap   = preset=askap
 quick = default
 
-# make verify: small and awkward. Strips, where a step has them, divide nothing.
+# make verify: small and awkward. Strips, where a step has them, divide
+# no footprint evenly; the first case is run with several.
 groups = strips=1,1 strips=5,2 copies=3
+case.double  = uv=random visibilities=1009 grid=150 support=7 oversampling=5 planes=4 cell=80 precision=double
 case.sky     = preset=small oversampling=16 strips=3,2
 case.integer = preset=small kernel=integer uv=random strips=3,2
-case.double  = uv=random visibilities=1009 grid=150 support=7 oversampling=5 planes=4 cell=80 precision=double strips=2,3
 case.file    = in={data}/file.npy grid=257 support=9 oversampling=8 planes=5 cell=40 strips=2,1
 case.nearest = uv=random visibilities=997 grid=131 support=0 oversampling=1 planes=1 cell=90 strips=1,2
 case.degrid  = preset=small oversampling=16 task=degrid strips=3,2

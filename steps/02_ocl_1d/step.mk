@@ -8,3 +8,6 @@ predict.semblance.cpu = 1.0: the same loops on the same threads, built by anothe
 predict.semblance.gpu = 0.1 of the CPU: 20 work-items for thousands of lanes
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
+
+changes.gridding      = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.gridding       = the first OpenCL and CUDA programs arrive whole: 3 new files; C's complex numbers become pairs, which no device's C has

@@ -1,9 +1,12 @@
 /* host.h - what is made ready before the first visibility. */
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include "body.h"
+
+/* Elements of the table. */
+static inline size_t table_count(const problem *p)
+{
+    size_t functions = (size_t)p->is.planes * p->is.oversampling * p->is.oversampling;
+    return functions * p->is.width * p->is.width;
+}
 
 /* The table of all convolution functions, products of the taps in v and in u; to be
  * freed.
@@ -11,9 +14,8 @@
 static cplx *table_of(const problem *p)
 {
     const shape *s = &p->is;
-    size_t functions = (size_t)s->planes * s->oversampling * s->oversampling;
-    cplx *table = allocate(functions, s->width * s->width * sizeof *table,
-                           "the table of convolution functions");
+    cplx *table =
+        allocate(table_count(p), sizeof *table, "the table of convolution functions");
     const double complex *taps = (const double complex *)p->taps;
     cplx *c = table;
     for (int plane = 0; plane < s->planes; plane++)
@@ -35,15 +37,6 @@ static cplx *values_of(const problem *p)
     for (int k = 0; k < p->is.samples; k++)
         value[k] = (cplx)((const double complex *)p->value)[k];
     return value;
-}
-
-static int threads(void)
-{
-#ifdef _OPENMP
-    return omp_get_max_threads();
-#else
-    return 1;
-#endif
 }
 
 /* The problem's shape, with as many copies of the grid as there are workers and as
