@@ -8,3 +8,5 @@ predict.semblance.cpu = 1.0: the compilers inline these functions already
 predict.semblance.gpu = 1.0: a GPU has no other way to call them
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
+
+changes.gridding      = body.h
