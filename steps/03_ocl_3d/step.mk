@@ -8,5 +8,6 @@ predict.semblance.gpu = 100: 8000 work-items instead of 20, and a machine that w
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
+kind.gridding         = algebra
 changes.gridding      = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding       = four more arguments pass through three functions and three back-ends; the idea is the ten lines of body.h

@@ -9,4 +9,5 @@ predict.semblance.gpu = 1.0: a GPU has no other way to call them
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
+kind.gridding         = algebra
 changes.gridding      = body.h

@@ -8,7 +8,6 @@
 #include <omp.h>
 #endif
 
-#define SYNC() (void)0 /* a copy has one thread */
 #include "host.h"
 
 static int threads(void)

@@ -10,6 +10,11 @@
 #include "real.h"
 #include "shape.h"
 
+/* Waits for all of the group; on the host a group is one thread. */
+#ifndef SYNC
+#define SYNC() (void)0
+#endif
+
 /* A device's C has no complex numbers. */
 typedef struct {
     real re, im;
