@@ -7,3 +7,5 @@ predict.semblance.cpu = 2.0: five divisions, two midpoints and an ordered sum le
 predict.semblance.gpu = 2.0: for the same reason
 flops.semblance       = 15 visits + 2 used + 6 samples
 bytes.semblance.l1    = 8 visits + 4 used + 4 samples
+
+changes.gridding      = body.h host.h
