@@ -7,3 +7,7 @@ predict.semblance.cpu = 1.0: a CPU has no constant memory, only caches, and they
 predict.semblance.gpu = 1.1: all lanes read the same trace at once, one broadcast instead of a load
 flops.semblance       = 15 visits + 2 used + 6 samples
 bytes.semblance.l1    = 8 visits + 4 used + 4 samples
+
+kind.gridding         = algebra
+changes.gridding      = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.gridding       = constant memory holds one plane, so that visibilities are sorted by plane first and every launch becomes a loop over planes

@@ -51,10 +51,10 @@ FN void grid_share(const shape *s, GLOBAL const cplx *table, GLOBAL const place 
 
         for (int j = top; j < bottom; j++) {
             GLOBAL cplx *row = copy + (size_t)(here.v + j) * s->pitch + here.u;
-            /* t = d times the row's tap, and what the imaginary parts of the columns'
-             * taps multiply: i t, or -i t for the conjugate. */
-            real re = cv[j].re, im = sign * cv[j].im;
-            const cplx t = {d.re * re - d.im * im, d.re * im + d.im * re};
+            /* t is d times the row's tap; `it`, i t or for the conjugate -i t, is what
+             * the imaginary parts of the columns' taps multiply. */
+            real cre = cv[j].re, cim = sign * cv[j].im;
+            const cplx t = {d.re * cre - d.im * cim, d.re * cim + d.im * cre};
             const cplx it = {-sign * t.im, sign * t.re};
             for (int i = left; i < right; i++) {
                 real re = row[i].re + t.re * cu[i].re + it.re * cu[i].im;
