@@ -7,3 +7,7 @@ predict.semblance.cpu = 1.0: nothing was spilled, and the paper saw no change ei
 predict.semblance.gpu = 2.0: two arrays leave private memory, one for good and one for local memory
 flops.semblance       = 15 visits + 3 used + 6 samples
 bytes.semblance.l1    = 8 visits + 4 used + 4 samples
+
+kind.gridding         = algebra
+changes.gridding      = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.gridding       = the loops are turned inside out: cells ask for visibilities, so that sorting, lists and every launch are new
