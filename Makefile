@@ -51,11 +51,13 @@ sources :=
 shared :=
 libs :=
 cflags :=
+again :=
 include common/$1/program.mk
 front_$1 := $$(patsubst %.c,$(BUILD)/common/$1/%.o,$$(sources)) \
             $$(patsubst %.c,$(BUILD)/common/%.o,$$(shared)) $(run_objects)
 libs_$1  := $$(libs) -lm
 cflags_$1 := $$(cflags)
+again_$1 := $$(again)
 recipes_$1 := $$(recipes)
 suffix_$1  := $$(suffix)
 endef
@@ -88,15 +90,29 @@ $(BUILD)/common/cuda/cuda_device.o: common/cuda/cuda_device.cu common/cuda/cuda_
 # Beside the binaries of a step there is nothing else: what they are made of is in parts/.
 deps = $(patsubst $(BUILD)/%,$(BUILD)/parts/%.d,$1)
 
+# A program may have its steps' sources compiled once more, with the words that its
+# program.mk has as `again`, and linked along: $3 back-end, $4 source, $5 compiler.
+again_flags_seq := -Wno-unknown-pragmas
+again_flags_omp := -fopenmp
+again_flags_cuda-cpu := -fopenmp
+again_gcc = $(CC) $(CFLAGS) $(again_flags_$3) -MMD -MP -MF $$@.d -MT $$@ -Icommon/opencl $(cflags_$2) -x c
+again_of = $(if $(again_$2),$(BUILD)/parts/$1/$2-$3.again.o)
+define rule_again
+$(BUILD)/parts/$1/$2-$3.again.o: steps/$1/$2/$4 $(BUILD)/flags
+	@mkdir -p $$(@D)
+	@$$(say)
+	$5 $(include_dirs) -Icommon/cuda -Icommon/$2 $(again_$2) -c $$< -o $$@
+endef
+
 define rule_seq
-$(BUILD)/$1/$2-seq: steps/$1/$2/cpu.c $(front_$2)
+$(BUILD)/$1/$2-seq: steps/$1/$2/cpu.c $(call again_of,$1,$2,seq) $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
 	$$(CC) $$(CFLAGS) -Wno-unknown-pragmas -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_omp
-$(BUILD)/$1/$2-omp: steps/$1/$2/cpu.c $(front_$2)
+$(BUILD)/$1/$2-omp: steps/$1/$2/cpu.c $(call again_of,$1,$2,omp) $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
 	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
@@ -110,7 +126,7 @@ $(BUILD)/$1/$2-openacc: steps/$1/$2/openacc.c $(front_$2)
 endef
 
 define rule_ocl
-$(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(BUILD)/parts/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
+$(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(call again_of,$1,$2,ocl) $(BUILD)/parts/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
 	$$(CC) $$(CFLAGS) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
@@ -123,14 +139,14 @@ $(BUILD)/parts/$1/$2-kernel.o: steps/$1/$2/kernel.cl $(wildcard steps/$1/$2/*.h 
 endef
 
 define rule_cuda
-$(BUILD)/$1/$2-cuda: steps/$1/$2/cuda.cu $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h common/cuda/*.h) $(BUILD)/common/cuda/cuda_device.o $(front_$2)
+$(BUILD)/$1/$2-cuda: steps/$1/$2/cuda.cu $(call again_of,$1,$2,cuda) $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h common/cuda/*.h) $(BUILD)/common/cuda/cuda_device.o $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
 	$$(NVCC) $$(NVFLAGS) $(include_dirs) -Icommon/cuda -Icommon/$2 $$(filter %.cu %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_cuda-cpu
-$(BUILD)/$1/$2-cuda-cpu: steps/$1/$2/cuda.cu $(BUILD)/common/cuda/cuda_device-cpu.o $(BUILD)/common/cuda/cuda_cpu.o $(front_$2)
+$(BUILD)/$1/$2-cuda-cpu: steps/$1/$2/cuda.cu $(call again_of,$1,$2,cuda-cpu) $(BUILD)/common/cuda/cuda_device-cpu.o $(BUILD)/common/cuda/cuda_cpu.o $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
 	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 $(cflags_$2) -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
@@ -146,8 +162,11 @@ $(foreach p,$(programs),backends_$1_$p := $$(filter $(can_build),$$(or $$(backen
 endef
 $(foreach s,$(steps),$(eval $(call load_step,$s)))
 has = $(wildcard steps/$1/$2)
+again_source = $(or $(patsubst ocl,opencl.c,$(filter ocl,$1)),$(if $(filter cuda%,$1),cuda.cu),cpu.c)
+again_with = $(if $(filter cuda,$3),$(NVCC) $(NVFLAGS),$(again_gcc))
 $(foreach s,$(steps),$(foreach p,$(programs),$(if $(call has,$s,$p),$(foreach b,$(backends_$s_$p),\
-  $(eval $(call rule_$b,$s,$p))))))
+  $(eval $(call rule_$b,$s,$p))\
+  $(if $(again_$p),$(eval $(call rule_again,$s,$p,$b,$(call again_source,$b),$(call again_with,$s,$p,$b))))))))
 
 binaries_of = $(foreach s,$1,$(foreach p,$2,$(if $(call has,$s,$p),\
   $(patsubst %,$(BUILD)/$s/$p-%,$(backends_$s_$p)))))

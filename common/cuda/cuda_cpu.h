@@ -66,6 +66,7 @@ extern void *cuda_cpu_shared;
 /* The part of the runtime that the steps call. */
 typedef enum { cudaSuccess, cudaErrorMemoryAllocation } cudaError_t;
 typedef double *cudaEvent_t;
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount };
 enum cudaMemcpyKind {
     cudaMemcpyHostToDevice,
     cudaMemcpyDeviceToHost,
@@ -78,6 +79,9 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
 cudaError_t cudaMemset(void *p, int byte, size_t bytes);
 cudaError_t cudaGetDeviceCount(int *devices);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int *device);
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr, int device);
+cudaError_t cudaMemGetInfo(size_t *room, size_t *all);
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaEventCreate(cudaEvent_t *event);

@@ -23,3 +23,5 @@ predict.fluid.cpu = 4 on 2 threads: half from two threads, half from neighbours 
 predict.fluid.gpu = none
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
+kind.gridding        = algebra
+changes.gridding     = body.h cpu.c host.h

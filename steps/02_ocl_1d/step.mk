@@ -28,3 +28,5 @@ predict.fluid.cpu = 0.5: a buffer more to write and read for the largest move, a
 predict.fluid.gpu = 10: thousands of cells at once, but the host waits after every sweep
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
+changes.gridding      = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.gridding       = the first OpenCL and CUDA programs arrive whole: 3 new files; C's complex numbers become pairs, which no device's C has

@@ -27,3 +27,6 @@ predict.fluid.cpu = 1.1: no division per work-item any more to find its cell
 predict.fluid.gpu = 1.2: the same, and a group's cells share their neighbours
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
+kind.gridding         = algebra
+changes.gridding      = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.gridding       = four more arguments pass through three functions and three back-ends; the idea is the ten lines of body.h

@@ -27,3 +27,5 @@ predict.fluid.cpu = 1.05: set_bnd was 3 % of the time and three launches a sweep
 predict.fluid.gpu = 1.5: three launches in seven are gone
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
+kind.gridding         = algebra
+changes.gridding      = body.h

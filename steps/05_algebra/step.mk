@@ -28,3 +28,4 @@ predict.fluid.cpu = 2.5: rows of one colour are vectors, and no division is left
 predict.fluid.gpu = 1.5: lanes read next to each other, and half of each line is no longer fetched in vain
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
+changes.gridding      = body.h host.h

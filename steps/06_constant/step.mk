@@ -29,3 +29,6 @@ predict.fluid.cpu = 0.5 for OpenCL: barriers where there are no lanes; 1.0 for O
 predict.fluid.gpu = 2.0: no buffer of moves, and the host looks once in four sweeps
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
+kind.gridding         = algebra
+changes.gridding      = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.gridding       = constant memory holds one plane, so that visibilities are sorted by plane first and every launch becomes a loop over planes

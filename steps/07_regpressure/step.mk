@@ -29,3 +29,6 @@ predict.fluid.cpu = 1.2: the black cells find the red ones in the cache; one bar
 predict.fluid.gpu = 1.3: 12 bytes a cell instead of 16, and half as many launches
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
+kind.gridding         = algebra
+changes.gridding      = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.gridding       = the loops are turned inside out: cells ask for visibilities, so that sorting, lists and every launch are new

@@ -1,0 +1,333 @@
+/* arguments.c - see arguments.h. */
+#include "arguments.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "image.h"
+#include "taps.h"
+
+static const double light = 299792458; /* m/s */
+
+/* The extent of the presets is that of the benchmark which the paper parallelised. */
+static const struct preset {
+    const char *name;
+    int visibilities, grid, support, oversampling, planes;
+    double cell;
+} presets[] = {
+    {"small", 3001, 257, 9, 4, 5, 40},
+    {"default", 200000, 1024, 32, 8, 33, 10},
+    {"askap", 160000, 4096, 64, 8, 33, 5},
+    {"seed", 3200000, 4096, 64, 8, 33, 5},
+};
+
+enum { PRESETS = sizeof presets / sizeof presets[0], KEYS = 18, EXTRA_MAX = 4 };
+
+static void preset_take(request *r, const char *name)
+{
+    for (int i = 0; i < PRESETS; i++) {
+        const struct preset *p = &presets[i];
+        if (strcmp(p->name, name)) continue;
+        r->visibilities = p->visibilities;
+        r->grid = p->grid;
+        r->support = p->support;
+        r->oversampling = p->oversampling;
+        r->planes = p->planes;
+        r->cell = p->cell;
+        return;
+    }
+    fail("preset=%s: expected small, default, askap or seed", name);
+}
+
+/* Which of the two words text is: 0 or 1. */
+static bool choice(const char *key, const char *text, const char *no, const char *yes)
+{
+    if (strcmp(text, no) && strcmp(text, yes))
+        fail("%s=%s: expected %s or %s", key, text, no, yes);
+    return !strcmp(text, yes);
+}
+
+static void parse_strips(request *r, const char *text)
+{
+    char copy[64];
+    const char *comma = strchr(text, ',');
+    if (!comma || strchr(comma + 1, ',') ||
+        snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy)
+        fail("strips=%.200s: expected ROWS,COLUMNS", text);
+    copy[comma - text] = '\0';
+    r->strips[0] = parse_int("strips", copy, 1, 1024);
+    r->strips[1] = parse_int("strips", copy + (comma - text) + 1, 1, 1024);
+}
+
+static void request_check(const request *r)
+{
+    const char *missing = !r->in && !r->visibilities ? "preset= or visibilities"
+                          : !r->grid                 ? "preset= or grid"
+                          : r->support < 0           ? "preset= or support"
+                          : !r->oversampling         ? "preset= or oversampling"
+                          : !r->planes               ? "preset= or planes"
+                          : isnan(r->cell)           ? "preset= or cell"
+                                                     : NULL;
+    if (missing) fail("%s= is missing (help lists the keys)", missing);
+    if (2 * r->support + 1 > r->grid)
+        fail("support=%d: a footprint of %d cells does not fit a grid of %d",
+             r->support, 2 * r->support + 1, r->grid);
+}
+
+request request_parse(int argc, char **argv, arg *extra, const char *about)
+{
+    request r = {.support = -1,
+                 .cell = NAN,
+                 .baseline = 2000,
+                 .frequency = 1.4e9,
+                 .model = "sources"};
+    const char *preset = NULL, *uv = "tracks", *kernel = "w", *precision = "single";
+    const char *task = "grid", *strips = NULL;
+    int strict = 0;
+
+    /* The preset comes first: keys override it wherever they stand. */
+    for (int i = 1; i < argc; i++)
+        if (!strncmp(argv[i], "preset=", 7)) preset_take(&r, argv[i] + 7);
+
+    arg table[KEYS + EXTRA_MAX + 1] = {
+        {"preset", ARG_TEXT, &preset, 0, 0,
+         "small, default, askap, seed; keys override", 0},
+        {"in", ARG_TEXT, &r.in, 0, 0,
+         ".npy [n][6]: u, v, w (wavelengths), re, im, weight", 0},
+        {"visibilities", ARG_INT, &r.visibilities, 1, 100000000, "how many to make", 0},
+        {"uv", ARG_TEXT, &uv, 0, 0, "where they are: tracks or random", 0},
+        {"baseline", ARG_DOUBLE, &r.baseline, 1e-3, 1e9, "extent of the uv plane, m",
+         0},
+        {"frequency", ARG_DOUBLE, &r.frequency, 1, 1e15, "Hz", 0},
+        {"grid", ARG_INT, &r.grid, 1, 65536, "cells a side", 0},
+        {"cell", ARG_DOUBLE, &r.cell, 1e-6, 1e9, "size of a cell, wavelengths", 0},
+        {"support", ARG_INT, &r.support, 0, 4096,
+         "a footprint has 2 support + 1 cells a side", 0},
+        {"oversampling", ARG_INT, &r.oversampling, 1, 64, "fractions of a cell", 0},
+        {"planes", ARG_INT, &r.planes, 1, 1024, "in w; 1 leaves the w term out", 0},
+        {"kernel", ARG_TEXT, &kernel, 0, 0, "w, or integer: exact in every order", 0},
+        {"precision", ARG_TEXT, &precision, 0, 0, "single or double", 0},
+        {"task", ARG_TEXT, &task, 0, 0, "grid or degrid", 0},
+        {"model", ARG_TEXT, &r.model, 0, 0,
+         "to degrid: sources, noise, or .npy [grid][grid][2]", 0},
+        {"strict", ARG_INT, &strict, 0, 1, "1: refuse points outside the grid", 0},
+        {"copies", ARG_INT, &r.copies, 0, 100000, "of the grid; 0: one a worker", 0},
+        {"strips", ARG_TEXT, &strips, 0, 0, "ROWS,COLUMNS: work-items a footprint", 0},
+    };
+    int extras = 0;
+    while (extra[extras].key && extras < EXTRA_MAX) {
+        table[KEYS + extras] = extra[extras];
+        extras++;
+    }
+    args_parse(argc, argv, table, about);
+
+    r.random = choice("uv", uv, "tracks", "random");
+    r.integer = choice("kernel", kernel, "w", "integer");
+    r.double_precision = choice("precision", precision, "single", "double");
+    r.degrid = choice("task", task, "grid", "degrid");
+    r.strict = strict;
+    if (strips) parse_strips(&r, strips);
+    request_check(&r);
+    return r;
+}
+
+/* ---- visibilities ---------------------------------------------------------------- */
+
+static void read_visibilities(const request *r, observation *o)
+{
+    static const char *const column[6] = {"u", "v", "w", "re", "im", "weight"};
+    npy a;
+    char why[NPY_WHY];
+    if (npy_read(r->in, &a, why)) fail("%s: %s", r->in, why);
+    if ((a.type != NPY_F8 && a.type != NPY_F4) || a.dims != 2 || a.shape[1] != 6)
+        fail("%s: expected floats of shape (n, 6): u, v, w, re, im, weight", r->in);
+    if (a.shape[0] == 0) fail("%s: no visibilities", r->in);
+    if (a.shape[0] > 100000000)
+        fail("%s: %zu visibilities, at most 1e8", r->in, a.shape[0]);
+    o->n = (int)a.shape[0];
+    o->d = allocate(a.shape[0], sizeof *o->d, "the visibilities");
+    double *to = (double *)o->d;
+    for (size_t i = 0; i < 6 * a.shape[0]; i++) {
+        to[i] = a.type == NPY_F8 ? ((double *)a.data)[i] : (double)((float *)a.data)[i];
+        if (!isfinite(to[i]))
+            fail("%s: visibility %zu: %s is not a finite number", r->in, i / 6 + 1,
+                 column[i % 6]);
+        if (fabs(to[i]) > 1e15)
+            fail("%s: visibility %zu: %s is %g, expected at most 1e15", r->in,
+                 i / 6 + 1, column[i % 6], to[i]);
+        if (i % 6 == 5 && to[i] < 0)
+            fail("%s: visibility %zu: weight is %g, expected 0 or more", r->in,
+                 i / 6 + 1, to[i]);
+    }
+    free(a.data);
+}
+
+static void make_visibilities(const request *r, observation *o)
+{
+    double extent = r->baseline * r->frequency / light;
+    o->n = r->visibilities;
+    o->d = allocate((size_t)o->n, sizeof *o->d, "the visibilities");
+    (r->random ? sky_random : sky_tracks)(o->d, o->n, extent);
+    o->known = SOURCES;
+    for (int k = 0; k < o->n; k++) {
+        visibility *d = &o->d[k];
+        sky_visibility(d, o->sources, o->known);
+        if (r->integer) {
+            d->re = floor(9 * sky_hash((unsigned long)k, 6)) - 4;
+            d->im = floor(9 * sky_hash((unsigned long)k, 7)) - 4;
+        }
+    }
+}
+
+/* The first cell and the fraction of a coordinate in cells from the grid's first: the
+ * nearest oversampled point, and the cell nearest to that in the middle. */
+static bool place_on(const request *r, double x, int *first, int *fraction)
+{
+    int half = r->oversampling / 2;
+    double point = floor(x * r->oversampling + 0.5) + half;
+    double centre = floor(point / r->oversampling);
+    if (!(centre >= r->support && centre + r->support < r->grid)) return false;
+    *first = (int)centre - r->support;
+    *fraction = (int)(point - centre * r->oversampling);
+    return true;
+}
+
+/* False where the footprint is not inside the grid. */
+static bool place_of(const request *r, double wstep, const visibility *d, place *at)
+{
+    int middle = r->grid / 2;
+    if (!place_on(r, d->u / r->cell + middle, &at->u, &at->fu)) return false;
+    if (!place_on(r, d->v / r->cell + middle, &at->v, &at->fv)) return false;
+    at->plane = r->planes == 1 ? 0 : (int)(fabs(d->w) / wstep + 0.5);
+    at->minus = d->w < 0;
+    return true;
+}
+
+observation observe(const request *r)
+{
+    observation o = {0};
+    sky_sources(o.sources, r->grid, r->cell);
+    if (r->in)
+        read_visibilities(r, &o);
+    else
+        make_visibilities(r, &o);
+
+    double wmax = 0;
+    for (int k = 0; k < o.n; k++) wmax = fmax(wmax, fabs(o.d[k].w));
+    o.wstep = r->planes > 1 && wmax > 0 ? wmax / (r->planes - 1) : 1;
+
+    int inside = 0;
+    for (int k = 0; k < o.n; k++) {
+        place at;
+        if (!place_of(r, o.wstep, &o.d[k], &at)) {
+            if (r->strict)
+                fail("visibility %d: (%g, %g) wavelengths is outside the grid of %d "
+                     "cells "
+                     "of %g, less a support of %d",
+                     k + 1, o.d[k].u, o.d[k].v, r->grid, r->cell, r->support);
+            continue;
+        }
+        o.d[inside++] = o.d[k];
+        o.norm += o.d[k].weight;
+    }
+    o.outside = o.n - inside;
+    o.n = inside;
+    if (!inside) fail("all %d visibilities are outside the grid", o.outside);
+    if (!(o.norm > 0)) fail("all weights are 0");
+    return o;
+}
+
+void observation_free(observation *o)
+{
+    free(o->d);
+}
+
+/* ---- the problem ----------------------------------------------------------------- */
+
+problem problem_of(const request *r, const observation *o)
+{
+    size_t n = (size_t)o->n;
+    place *at = allocate(n, sizeof *at, "the places");
+    double(*value)[2] = allocate(n, sizeof *value, "the weighted visibilities");
+    for (size_t k = 0; k < n; k++) {
+        place_of(r, o->wstep, &o->d[k], &at[k]);
+        value[k][0] = o->d[k].weight * o->d[k].re;
+        value[k][1] = o->d[k].weight * o->d[k].im;
+    }
+    int size = r->grid, width = 2 * r->support + 1;
+    return (problem){
+        .is = {.samples = o->n,
+               .size = size,
+               .pitch = (size + 15) / 16 * 16 + 16, /* no power of two: rows of one
+                                                       footprint share no cache set */
+               .width = width,
+               .oversampling = r->oversampling,
+               .planes = r->planes,
+               .copies = 1,
+               .strips = {1, 1}},
+        .at = at,
+        .value = (const double *)value,
+        .taps = r->integer ? integer_taps(r->planes, r->oversampling, width)
+                           : w_taps(r->planes, r->oversampling, width,
+                                    o->wstep / (r->cell * r->cell)),
+        .copies = r->copies,
+        .strips = {r->strips[0], r->strips[1]}};
+}
+
+void problem_free(problem *p)
+{
+    free((void *)p->at);
+    free((void *)p->value);
+    free((void *)p->taps);
+}
+
+double *degridding_model(const request *r, const problem *p)
+{
+    size_t size = (size_t)p->is.size, pitch = (size_t)p->is.pitch;
+    double *grid = allocate(size * pitch, 2 * sizeof *grid, "the model");
+    if (!strcmp(r->model, "sources") && !r->integer) {
+        source s[SOURCES];
+        sky_sources(s, r->grid, r->cell);
+        model_grid(grid, r->grid, p->is.pitch, r->cell, s, SOURCES);
+        return grid;
+    }
+    bool noise = !strcmp(r->model, "noise") || !strcmp(r->model, "sources");
+    npy a = {0};
+    char why[NPY_WHY];
+    if (!noise) {
+        if (npy_read(r->model, &a, why)) fail("model=%s: %s", r->model, why);
+        if ((a.type != NPY_F8 && a.type != NPY_F4) || a.dims != 3 ||
+            a.shape[0] != size || a.shape[1] != size || a.shape[2] != 2)
+            fail("model=%s: expected floats of shape (%zu, %zu, 2)", r->model, size,
+                 size);
+    }
+    for (size_t v = 0; v < size; v++)
+        for (size_t u = 0; u < 2 * pitch; u++) {
+            size_t i = v * 2 * size + u;
+            double x = u >= 2 * size ? 0
+                       : !noise      ? a.type == NPY_F8 ? ((double *)a.data)[i]
+                                                        : ((float *)a.data)[i]
+                            : r->integer ? floor(9 * sky_hash(i, 8)) - 4
+                                     : 2 * sky_hash(i, 8) - 1;
+            if (!isfinite(x)) fail("model=%s: cell %zu is not finite", r->model, i / 2);
+            grid[v * 2 * pitch + u] = x;
+        }
+    free(a.data);
+    return grid;
+}
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+int copies_of(int wanted, int workers, double bytes, double memory)
+{
+    int copies = wanted ? wanted : workers;
+    if (copies * bytes > memory) {
+        if (wanted || bytes > memory)
+            fail("%d copies of the grid: %.3g GB needed, the device has %.3g GB",
+                 copies, copies * bytes / 1e9, memory / 1e9);
+        copies = (int)(memory / bytes);
+    }
+    return copies;
+}

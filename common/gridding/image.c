@@ -1,0 +1,139 @@
+/* image.c - see image.h. */
+#include "image.h"
+
+#include <errno.h>
+#include <fftw3.h>
+#include <math.h>
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double pi = 3.14159265358979323846;
+
+/* The modified Bessel function of order 0. */
+static double bessel(double x)
+{
+    double sum = 1, term = 1;
+    for (int k = 1; term > 1e-17 * sum; k++) {
+        term *= x / (2 * k) * (x / (2 * k));
+        sum += term;
+    }
+    return sum;
+}
+
+/* Kaiser and Bessel's: nearly the narrowest transform that a taper can have. */
+double taper(double x)
+{
+    const double beta = 3 * pi;
+    double inside = 1 - 4 * x * x;
+    return inside > 1e-12 ? bessel(beta * sqrt(inside)) / bessel(beta) : 0;
+}
+
+/* Index i of an axis whose zero is in the middle, as the transform wants it, at 0. */
+static size_t rolled(int i, int size)
+{
+    int k = i - size / 2;
+    return (size_t)(k < 0 ? k + size : k);
+}
+
+double *dirty_image(const double *grid, int size, double norm)
+{
+    size_t n = (size_t)size;
+    fftw_complex *a = allocate(n * n, sizeof *a, "the image");
+    for (int v = 0; v < size; v++)
+        for (int u = 0; u < size; u++) {
+            const double *from = grid + 2 * ((size_t)v * n + (size_t)u);
+            memcpy(a[rolled(v, size) * n + rolled(u, size)], from, sizeof *a);
+        }
+    fftw_plan plan = fftw_plan_dft_2d(size, size, a, a, FFTW_BACKWARD, FFTW_ESTIMATE);
+    if (!plan) fail("FFTW makes no plan for %d x %d", size, size);
+    fftw_execute(plan);
+    fftw_destroy_plan(plan);
+
+    double *image = allocate(n * n, sizeof *image, "the image");
+    double *along = allocate(n, sizeof *along, "the taper");
+    for (int x = 0; x < size; x++) along[x] = taper((double)(x - size / 2) / size);
+    for (int y = 0; y < size; y++)
+        for (int x = 0; x < size; x++) {
+            double over = along[y] * along[x];
+            double sum = a[rolled(y, size) * n + rolled(x, size)][0];
+            image[(size_t)y * n + (size_t)x] = over > 0.01 ? sum / over / norm : 0;
+        }
+    free(along);
+    free(a);
+    fftw_cleanup();
+    return image;
+}
+
+void model_grid(double *grid, int size, int pitch, double cell, const source *s, int n)
+{
+    memset(grid, 0, (size_t)size * (size_t)pitch * 2 * sizeof *grid);
+    double(*along)[2] = allocate((size_t)size, sizeof *along, "the model");
+    for (int k = 0; k < n; k++) {
+        double flux = s[k].flux / taper(s[k].l * cell) / taper(s[k].m * cell);
+        for (int u = 0; u < size; u++) {
+            double phase = -2 * pi * s[k].l * cell * (u - size / 2);
+            along[u][0] = flux * cos(phase);
+            along[u][1] = flux * sin(phase);
+        }
+        for (int v = 0; v < size; v++) {
+            double phase = -2 * pi * s[k].m * cell * (v - size / 2);
+            double re = cos(phase), im = sin(phase);
+            double *row = grid + (size_t)v * (size_t)pitch * 2;
+            for (int u = 0; u < size; u++) {
+                row[2 * u] += re * along[u][0] - im * along[u][1];
+                row[2 * u + 1] += re * along[u][1] + im * along[u][0];
+            }
+        }
+    }
+    free(along);
+}
+
+double direct_sum(const visibility *d, int n, double norm, double l, double m)
+{
+    double r2 = l * l + m * m, n1 = -r2 / (1 + sqrt(1 - r2)), sum = 0;
+    for (int k = 0; k < n; k++) {
+        double phase = 2 * pi * (d[k].u * l + d[k].v * m + d[k].w * n1);
+        sum += d[k].weight * (d[k].re * cos(phase) - d[k].im * sin(phase));
+    }
+    return sum / norm;
+}
+
+/* libpng's way to say no. */
+static void refused(png_structp png, png_const_charp why)
+{
+    (void)png;
+    fail("the picture: %s", why);
+}
+
+void image_write(const char *path, const double *image, int size)
+{
+    size_t n = (size_t)size;
+    double peak = 0;
+    for (size_t i = 0; i < n * n; i++) peak = fmax(peak, image[i]);
+    double black = -0.05 * peak, white = 0.5 * peak;
+
+    FILE *file = result_open(path);
+    if (!file) fail("%s: cannot be written: %s", path, strerror(errno));
+    png_structp png =
+        png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, refused, NULL);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    if (!info) fail("libpng does not start");
+    png_init_io(png, file);
+    png_set_IHDR(png, info, (png_uint_32)size, (png_uint_32)size, 8,
+                 PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png, info);
+    png_bytep row = allocate(n, 1, "a row of the picture");
+    for (int y = size - 1; y >= 0; y--) { /* north is up */
+        for (int x = 0; x < size; x++) {
+            double grey = (image[(size_t)y * n + (size_t)x] - black) / (white - black);
+            row[x] = (png_byte)(255 * fmin(fmax(grey, 0), 1));
+        }
+        png_write_row(png, row);
+    }
+    png_write_end(png, NULL);
+    png_destroy_write_struct(&png, &info);
+    free(row);
+    if (result_close(file)) fail("%s: cannot be written: %s", path, strerror(errno));
+}

@@ -1,0 +1,35 @@
+# What the tree must know about this program. Both make and Python read it: one
+# "key = value" a line; {data} stands for the folder of the generated data.
+title   = W-projection gridding of visibilities
+sources = main.c arguments.c sky.c taps.c image.c
+libs    = -lfftw3 -lpng
+recipes = file
+suffix  = npy
+outputs = out:result
+
+# C's complex product looks for infinities unless told that there are none: gcc then takes a
+# branch for each and no vectors. Clang has no such word.
+cflags := $(shell $(CC) -fcx-limited-range -E -x c /dev/null >/dev/null 2>&1 && echo -fcx-limited-range) -ffp-contract=fast
+
+# Every step is compiled once more for precision=double (common/gridding/real.h).
+again = -DREAL=double -Dgridding=gridding_double -Ddegridding=degridding_double
+
+# make run: the imaging case, and the paper's benchmark at a twentieth of its visibilities.
+set.default = preset=default
+set.askap   = preset=askap
+quick = default
+
+# make verify: small and awkward. Strips, where a step has them, divide
+# no footprint evenly; the first case is run with several.
+groups = strips=1,1 strips=5,2 copies=3
+case.double  = uv=random visibilities=1009 grid=150 support=7 oversampling=5 planes=4 cell=80 precision=double
+case.sky     = preset=small oversampling=16 strips=3,2
+case.integer = preset=small kernel=integer uv=random strips=3,2
+case.file    = in={data}/file.npy grid=257 support=9 oversampling=8 planes=5 cell=40 strips=2,1
+case.nearest = uv=random visibilities=997 grid=131 support=0 oversampling=1 planes=1 cell=90 strips=1,2
+case.degrid  = preset=small oversampling=16 task=degrid strips=3,2
+case.adjoint = uv=random visibilities=1009 grid=150 support=7 oversampling=5 planes=4 cell=80 precision=double task=degrid model=noise strips=2,3
+case.exact   = visibilities=1501 grid=257 support=9 oversampling=4 planes=5 cell=40 kernel=integer task=degrid strips=3,2
+
+# make san: the smallest that still reaches every line.
+tiny = uv=random visibilities=5 grid=23 support=2 oversampling=2 planes=2 cell=520 strips=2,2

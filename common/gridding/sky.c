@@ -1,0 +1,83 @@
+/* sky.c - see sky.h. The array is made up: antennas lie in a disc, denser inside, at
+ * the latitude of the Murchison. Left out: noise, gains, a beam, bandwidth.
+ */
+#include "sky.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double pi = 3.14159265358979323846;
+
+enum { ANTENNAS = 36, BASELINES = ANTENNAS * (ANTENNAS - 1) / 2 };
+
+/* The finalizer of splitmix64. */
+double sky_hash(unsigned long key, unsigned long which)
+{
+    uint64_t x = (uint64_t)key * 0x9e3779b97f4a7c15u + (uint64_t)which + 1;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    x ^= x >> 31;
+    return (double)(x >> 11) * 0x1p-53;
+}
+
+void sky_sources(source s[SOURCES], int size, double cell)
+{
+    /* x and y in parts of the image's side, and the flux. */
+    static const double where[SOURCES][3] = {{0.11, 0.07, 1.0},  {-0.13, 0.05, 0.9},
+                                             {0.03, -0.14, 0.8}, {-0.06, -0.12, 0.7},
+                                             {0.14, 0.11, 0.75}, {-0.13, 0.13, 0.85}};
+    for (int i = 0; i < SOURCES; i++) {
+        s[i].l = round(where[i][0] * size) / (size * cell);
+        s[i].m = round(where[i][1] * size) / (size * cell);
+        s[i].flux = where[i][2];
+    }
+}
+
+void sky_visibility(visibility *d, const source *s, int n)
+{
+    d->re = d->im = 0;
+    for (int i = 0; i < n; i++) {
+        double r2 = s[i].l * s[i].l + s[i].m * s[i].m;
+        double n1 = -r2 / (1 + sqrt(1 - r2)); /* n - 1 without cancellation */
+        double phase = -2 * pi * (d->u * s[i].l + d->v * s[i].m + d->w * n1);
+        d->re += s[i].flux * cos(phase);
+        d->im += s[i].flux * sin(phase);
+    }
+}
+
+void sky_tracks(visibility *d, int n, double extent)
+{
+    const double latitude = -26.7 * pi / 180, declination = -45 * pi / 180;
+    double x[ANTENNAS], y[ANTENNAS], z[ANTENNAS]; /* equatorial, wavelengths */
+    for (unsigned a = 0; a < ANTENNAS; a++) {
+        double radius = extent / 4 * pow(sky_hash(a, 1), 0.8);
+        double angle = 2 * pi * sky_hash(a, 2);
+        double east = radius * cos(angle), north = radius * sin(angle);
+        x[a] = -sin(latitude) * north;
+        y[a] = east;
+        z[a] = cos(latitude) * north;
+    }
+    int times = (n + BASELINES - 1) / BASELINES, k = 0;
+    for (int a = 0; a < ANTENNAS; a++)
+        for (int b = a + 1; b < ANTENNAS; b++)
+            for (int t = 0; t < times && k < n; t++, k++) {
+                double hour = pi * ((t + 0.5) / times - 0.5);
+                double bx = x[b] - x[a], by = y[b] - y[a], bz = z[b] - z[a];
+                double ahead = cos(hour) * bx - sin(hour) * by;
+                d[k].u = sin(hour) * bx + cos(hour) * by;
+                d[k].v = -sin(declination) * ahead + cos(declination) * bz;
+                d[k].w = cos(declination) * ahead + sin(declination) * bz;
+                d[k].weight = 1;
+            }
+}
+
+void sky_random(visibility *d, int n, double extent)
+{
+    for (int k = 0; k < n; k++) {
+        unsigned long key = (unsigned long)k;
+        d[k].u = extent * (sky_hash(key, 3) - 0.5);
+        d[k].v = extent * (sky_hash(key, 4) - 0.5);
+        d[k].w = extent * (sky_hash(key, 5) - 0.5);
+        d[k].weight = 1;
+    }
+}

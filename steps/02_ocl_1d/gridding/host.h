@@ -1,0 +1,56 @@
+/* host.h - what is made ready before the first visibility. */
+#include "gridding.h"
+#include "body.h"
+
+/* Elements of the table. */
+static inline size_t table_count(const problem *p)
+{
+    size_t functions = (size_t)p->is.planes * p->is.oversampling * p->is.oversampling;
+    return functions * p->is.width * p->is.width;
+}
+
+/* The table of all convolution functions, products of the taps in v and in u; to be
+ * freed.
+ */
+static cplx *table_of(const problem *p)
+{
+    const shape *s = &p->is;
+    cplx *table = (cplx *)allocate(table_count(p), sizeof *table,
+                                   "the table of convolution functions");
+    const double(*taps)[2] = (const double(*)[2])p->taps;
+    cplx *c = table;
+    for (int plane = 0; plane < s->planes; plane++)
+        for (int fv = 0; fv < s->oversampling; fv++)
+            for (int fu = 0; fu < s->oversampling; fu++)
+                for (int j = 0; j < s->width; j++)
+                    for (int i = 0; i < s->width; i++) {
+                        size_t row = (size_t)plane * s->oversampling;
+                        const double *v = taps[(row + fv) * s->width + j];
+                        const double *u = taps[(row + fu) * s->width + i];
+                        c->re = (real)(v[0] * u[0] - v[1] * u[1]);
+                        c->im = (real)(v[0] * u[1] + v[1] * u[0]);
+                        c++;
+                    }
+    return table;
+}
+
+/* The weighted visibilities; to be freed. */
+static inline cplx *values_of(const problem *p)
+{
+    cplx *value = (cplx *)allocate(p->is.samples, sizeof *value, "the visibilities");
+    for (int k = 0; k < p->is.samples; k++) {
+        value[k].re = (real)p->value[2 * k];
+        value[k].im = (real)p->value[2 * k + 1];
+    }
+    return value;
+}
+
+/* The problem's shape, with as many copies of the grid as there are workers and as
+ * memory bytes hold. */
+static inline shape shape_of(const problem *p, int workers, double memory)
+{
+    shape s = p->is;
+    double bytes = (double)s.size * s.pitch * sizeof(cplx);
+    s.copies = copies_of(p->copies, workers, bytes, memory);
+    return s;
+}

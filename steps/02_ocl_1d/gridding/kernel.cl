@@ -1,0 +1,25 @@
+/* kernel.cl - the device side: a work-item per copy of the grid. */
+#include "body.h"
+
+__kernel void grid_copies(shape s, GLOBAL const cplx *table, GLOBAL const place *at,
+                          GLOBAL const cplx *value, GLOBAL cplx *grid)
+{
+    int c = get_global_id(0);
+    grid_share(&s, table, at, value, c, grid + c * ((size_t)s.size * s.pitch));
+}
+
+/* Adds all copies to the first: a work-item per cell. */
+__kernel void add_copies(shape s, GLOBAL cplx *grid)
+{
+    size_t cells = (size_t)s.size * s.pitch;
+    size_t i = get_global_id(1) * s.pitch + get_global_id(0);
+    for (int c = 1; c < s.copies; c++) grid[i] = plus(grid[i], grid[c * cells + i]);
+}
+
+/* A work-item per visibility: they share nothing but what they read. */
+__kernel void degrid(shape s, GLOBAL const cplx *table, GLOBAL const place *at,
+                     GLOBAL const cplx *grid, GLOBAL cplx *value)
+{
+    int k = get_global_id(0);
+    value[k] = degrid_one(&s, table, &at[k], grid);
+}

@@ -1,0 +1,85 @@
+/* body.h - what one visibility costs.
+ *
+ * Its footprint on the grid is width x width cells. Each of them gets the visibility
+ * times the value that its convolution function has there. There are many such
+ * functions, since a visibility rarely lies on the middle of a cell and has a w of its
+ * own: the table holds one for each plane in w and each fraction of a cell in v and in
+ * u, [planes][oversampling][oversampling][width][width].
+ */
+#include "portable.h"
+#include "real.h"
+#include "shape.h"
+
+/* Waits for all of the group; on the host a group is one thread. */
+#ifndef SYNC
+#define SYNC() (void)0
+#endif
+
+/* A device's C has no complex numbers. */
+typedef struct {
+    real re, im;
+} cplx;
+
+FN cplx plus(cplx a, cplx b)
+{
+    return (cplx){a.re + b.re, a.im + b.im};
+}
+
+/* Where share c begins when n things are dealt out in a row, in `shares` shares. */
+FN int share_of(int n, int shares, int c)
+{
+    return (int)((long)n * c / shares);
+}
+
+/* Adds the visibilities of share c to a copy of the grid that no other group writes.
+ * The strips of one footprint do not overlap, those of two footprints do: nobody goes
+ * on to the next before all have done theirs. */
+FN void grid_share(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
+                   GLOBAL const cplx *value, int c, int y, int x, GLOBAL cplx *copy)
+{
+    int top = share_of(s->width, s->strips[0], y);
+    int bottom = share_of(s->width, s->strips[0], y + 1);
+    int left = share_of(s->width, s->strips[1], x);
+    int right = share_of(s->width, s->strips[1], x + 1);
+    int last = share_of(s->samples, s->copies, c + 1);
+    for (int k = share_of(s->samples, s->copies, c); k < last; k++) {
+        const place here = at[k];
+        const cplx d = value[k];
+        const real sign = here.minus ? -1 : 1;
+        size_t f = ((size_t)here.plane * s->oversampling + here.fv) * s->oversampling;
+        GLOBAL const cplx *function = table + (f + here.fu) * s->width * s->width;
+
+        for (int j = top; j < bottom; j++) {
+            GLOBAL const cplx *from = function + j * s->width;
+            GLOBAL cplx *row = copy + (size_t)(here.v + j) * s->pitch + here.u;
+            for (int i = left; i < right; i++) {
+                real re = from[i].re, im = sign * from[i].im;
+                row[i].re += d.re * re - d.im * im;
+                row[i].im += d.re * im + d.im * re;
+            }
+        }
+        SYNC();
+    }
+}
+
+/* The visibility that the grid predicts at a place. */
+FN cplx degrid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
+                   GLOBAL const cplx *grid)
+{
+    const place here = *at;
+    const real sign = here.minus ? 1 : -1;
+    size_t f = ((size_t)here.plane * s->oversampling + here.fv) * s->oversampling;
+    GLOBAL const cplx *function = table + (f + here.fu) * s->width * s->width;
+
+    cplx d = {0, 0};
+    for (int j = 0; j < s->width; j++) {
+        GLOBAL const cplx *from = function + j * s->width;
+        GLOBAL const cplx *row = grid + (size_t)(here.v + j) * s->pitch + here.u;
+        for (int i = 0; i < s->width; i++) {
+            real re = from[i].re, im = sign * from[i].im;
+            d.re += row[i].re * re - row[i].im * im;
+            d.im += row[i].re * im + row[i].im * re;
+        }
+    }
+    return d;
+}

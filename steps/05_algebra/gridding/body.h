@@ -1,0 +1,93 @@
+/* body.h - what one visibility costs.
+ *
+ * Its footprint on the grid is width x width cells. Each of them gets the visibility
+ * times the value that its convolution function has there, which is a product: of the
+ * tap of the cell's row and the tap of its column. The table holds the taps of each
+ * plane in w and each fraction of a cell, [planes][oversampling][width].
+ */
+#include "portable.h"
+#include "real.h"
+#include "shape.h"
+
+/* Waits for all of the group; on the host a group is one thread. */
+#ifndef SYNC
+#define SYNC() (void)0
+#endif
+
+/* A device's C has no complex numbers. */
+typedef struct {
+    real re, im;
+} cplx;
+
+FN cplx plus(cplx a, cplx b)
+{
+    return (cplx){a.re + b.re, a.im + b.im};
+}
+
+/* Where share c begins when n things are dealt out in a row, in `shares` shares. */
+FN int share_of(int n, int shares, int c)
+{
+    return (int)((long)n * c / shares);
+}
+
+/* Adds the visibilities of share c to a copy of the grid that no other group writes.
+ * The strips of one footprint do not overlap, those of two footprints do: nobody goes
+ * on to the next before all have done theirs. */
+FN void grid_share(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
+                   GLOBAL const cplx *value, int c, int y, int x, GLOBAL cplx *copy)
+{
+    int top = share_of(s->width, s->strips[0], y);
+    int bottom = share_of(s->width, s->strips[0], y + 1);
+    int left = share_of(s->width, s->strips[1], x);
+    int right = share_of(s->width, s->strips[1], x + 1);
+    int last = share_of(s->samples, s->copies, c + 1);
+    for (int k = share_of(s->samples, s->copies, c); k < last; k++) {
+        const place here = at[k];
+        const cplx d = value[k];
+        const real sign = here.minus ? -1 : 1;
+        GLOBAL const cplx *plane = table + here.plane * s->oversampling * s->width;
+        GLOBAL const cplx *cv = plane + here.fv * s->width;
+        GLOBAL const cplx *cu = plane + here.fu * s->width;
+
+        for (int j = top; j < bottom; j++) {
+            GLOBAL cplx *row = copy + (size_t)(here.v + j) * s->pitch + here.u;
+            /* t is d times the row's tap; `it`, i t or for the conjugate -i t, is what
+             * the imaginary parts of the columns' taps multiply. */
+            real cre = cv[j].re, cim = sign * cv[j].im;
+            const cplx t = {d.re * cre - d.im * cim, d.re * cim + d.im * cre};
+            const cplx it = {-sign * t.im, sign * t.re};
+            for (int i = left; i < right; i++) {
+                real re = row[i].re + t.re * cu[i].re + it.re * cu[i].im;
+                real im = row[i].im + t.im * cu[i].re + it.im * cu[i].im;
+                row[i] = (cplx){re, im};
+            }
+        }
+        SYNC();
+    }
+}
+
+/* The visibility that the grid predicts at a place. */
+FN cplx degrid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
+                   GLOBAL const cplx *grid)
+{
+    const place here = *at;
+    const real sign = here.minus ? 1 : -1;
+    GLOBAL const cplx *plane = table + here.plane * s->oversampling * s->width;
+    GLOBAL const cplx *cv = plane + here.fv * s->width;
+    GLOBAL const cplx *cu = plane + here.fu * s->width;
+
+    cplx d = {0, 0};
+    for (int j = 0; j < s->width; j++) {
+        GLOBAL const cplx *row = grid + (size_t)(here.v + j) * s->pitch + here.u;
+        cplx sum = {0, 0}; /* of this row */
+        for (int i = 0; i < s->width; i++) {
+            real re = cu[i].re, im = sign * cu[i].im;
+            sum.re += row[i].re * re - row[i].im * im;
+            sum.im += row[i].re * im + row[i].im * re;
+        }
+        real re = cv[j].re, im = sign * cv[j].im;
+        d.re += sum.re * re - sum.im * im;
+        d.im += sum.re * im + sum.im * re;
+    }
+    return d;
+}

@@ -1,0 +1,53 @@
+/* host.h - what is made ready before the first visibility. */
+#include "gridding.h"
+#include "body.h"
+
+/* Elements of the table. */
+static inline size_t table_count(const problem *p)
+{
+    return (size_t)p->is.planes * p->is.oversampling * p->is.width;
+}
+
+/* The taps, rounded; to be freed. */
+static cplx *table_of(const problem *p)
+{
+    size_t count = table_count(p);
+    cplx *table = (cplx *)allocate(count, sizeof *table, "the table of taps");
+    for (size_t i = 0; i < count; i++) {
+        table[i].re = (real)p->taps[2 * i];
+        table[i].im = (real)p->taps[2 * i + 1];
+    }
+    return table;
+}
+
+/* The weighted visibilities; to be freed. */
+static inline cplx *values_of(const problem *p)
+{
+    cplx *value = (cplx *)allocate(p->is.samples, sizeof *value, "the visibilities");
+    for (int k = 0; k < p->is.samples; k++) {
+        value[k].re = (real)p->value[2 * k];
+        value[k].im = (real)p->value[2 * k + 1];
+    }
+    return value;
+}
+
+/* The problem's shape, with as many copies of the grid as there are workers and as
+ * memory bytes hold. */
+static inline shape shape_of(const problem *p, int workers, double memory)
+{
+    shape s = p->is;
+    double bytes = (double)s.size * s.pitch * sizeof(cplx);
+    s.copies = copies_of(p->copies, workers, bytes, memory);
+    return s;
+}
+
+/* Cuts the footprint as wanted, or in rows x columns; a group has room for so many. */
+static inline void cut(shape *s, const problem *p, int rows, int columns, size_t room)
+{
+    s->strips[0] = p->strips[0] ? p->strips[0] : rows;
+    s->strips[1] = p->strips[1] ? p->strips[1] : columns;
+    for (int i = 0; i < 2; i++)
+        if (s->strips[i] > s->width) s->strips[i] = s->width;
+    while ((size_t)s->strips[0] * s->strips[1] > room)
+        s->strips[s->strips[0] == 1] = (s->strips[s->strips[0] == 1] + 1) / 2;
+}

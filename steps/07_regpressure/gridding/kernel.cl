@@ -1,0 +1,18 @@
+/* kernel.cl - the device side: a work-item per block of cells. */
+#include "body.h"
+
+__kernel void grid_blocks(shape s, GLOBAL const real *taps, GLOBAL const int *first,
+                          GLOBAL const int *list, GLOBAL const place *at,
+                          GLOBAL const cplx *value, GLOBAL cplx *grid)
+{
+    grid_block(&s, taps, first, list, at, value, get_global_id(1),
+               get_global_id(0) * LANES, grid);
+}
+
+/* A work-item per visibility: they share nothing but what they read. */
+__kernel void degrid(shape s, GLOBAL const real *taps, GLOBAL const place *at,
+                     GLOBAL const cplx *grid, GLOBAL cplx *value)
+{
+    int k = get_global_id(0);
+    value[k] = degrid_one(&s, taps, &at[k], grid);
+}
