@@ -1,7 +1,8 @@
 /* portable.h - the few words that differ between C, OpenCL C and CUDA C, so that one
  * body.h is all three.
  *
- *   FN        a function of the device and of the host (in C: of the file)
+ *   FN        a function of the device (in C: of the file)
+ *   BOTH_FN   a function of the device that the host calls too
  *   GLOBAL    device memory, seen by all
  *   CONSTANT  the same, cached for reading one address by many
  *   LOCAL     memory of a work-group (CUDA: shared memory of a block)
@@ -12,6 +13,7 @@
 
 #if defined(__OPENCL_C_VERSION__)
 #define FN       static inline __attribute__((always_inline))
+#define BOTH_FN  FN
 #define GLOBAL   __global
 #define CONSTANT __constant
 #define TABLE    __constant
@@ -28,11 +30,13 @@
 #define CONSTANT /* */
 #define LOCAL    /* */
 #ifdef __CUDACC__
-#define FN    static __host__ __device__ inline
-#define TABLE static __constant__
+#define FN      static __device__ inline
+#define BOTH_FN static __host__ __device__ inline
+#define TABLE   static __constant__
 #else
-#define FN    static inline
-#define TABLE static const
+#define FN      static inline
+#define BOTH_FN FN
+#define TABLE   static const
 #endif
 #endif
 

@@ -9,30 +9,30 @@
 /* Of how many parts the largest move is found in two stages. */
 #define PARTS 64
 
-FN int row_of(grid g)
+BOTH_FN int row_of(grid g)
 {
     return g.nx + 2;
 }
 
-FN int plane_of(grid g)
+BOTH_FN int plane_of(grid g)
 {
     return row_of(g) * (g.ny + 2);
 }
 
 /* Where the cell (i, j, k) lies in a field, 0 .. n + 1 each. */
-FN int at(grid g, int i, int j, int k)
+BOTH_FN int at(grid g, int i, int j, int k)
 {
     return i + row_of(g) * j + plane_of(g) * k;
 }
 
 /* How many cells of one colour a row has, or one more: the lanes along x. */
-FN int lanes_of(grid g)
+BOTH_FN int lanes_of(grid g)
 {
     return (g.nx + 1) / 2;
 }
 
 /* The larger of two numbers that are not negative; NaN is larger than any. */
-FN float larger(float a, float b)
+BOTH_FN float larger(float a, float b)
 {
     return b > a || isnan(b) ? b : a;
 }

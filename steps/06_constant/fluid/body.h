@@ -9,41 +9,41 @@
 #include "grid.h"
 #include "portable.h"
 
-FN int row_of(grid g)
+BOTH_FN int row_of(grid g)
 {
     return (g.nx + 3) / 2;
 }
 
-FN int plane_of(grid g)
+BOTH_FN int plane_of(grid g)
 {
     return row_of(g) * (g.ny + 2);
 }
 
-FN int half_of(grid g)
+BOTH_FN int half_of(grid g)
 {
     return plane_of(g) * (g.nz + 2);
 }
 
 /* Where the cell (i, j, k) lies in its half, and in a field, 0 .. n + 1 each. */
-FN int place(grid g, int i, int j, int k)
+BOTH_FN int place(grid g, int i, int j, int k)
 {
     return i / 2 + row_of(g) * j + plane_of(g) * k;
 }
 
-FN int at(grid g, int i, int j, int k)
+BOTH_FN int at(grid g, int i, int j, int k)
 {
     return place(g, i, j, k) + ((i + j + k) % 2 ? 0 : half_of(g));
 }
 
 /* How many cells of one colour a row has, or one more: the lanes along x. */
-FN int lanes_of(grid g)
+BOTH_FN int lanes_of(grid g)
 {
     return (g.nx + 1) / 2;
 }
 
 /* How far it is between two numbers, as an integer that is the larger the farther: the
  * bits of floats that are not negative are in their order, and NaN is above all. */
-FN int distance_bits(float a, float b)
+BOTH_FN int distance_bits(float a, float b)
 {
     union {
         float number;
@@ -53,7 +53,7 @@ FN int distance_bits(float a, float b)
     return u.bits;
 }
 
-FN float distance_of(int bits)
+BOTH_FN float distance_of(int bits)
 {
     union {
         float number;
@@ -63,7 +63,7 @@ FN float distance_of(int bits)
     return u.number;
 }
 
-FN int larger(int a, int b)
+BOTH_FN int larger(int a, int b)
 {
     return a > b ? a : b;
 }
