@@ -13,10 +13,19 @@ FN cell after(GLOBAL const cell *c, int dim)
     return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-dim] >> 2) + (c[dim] >> 2);
 }
 
-/* The same for a cell that is a byte of a row of pitch bytes. */
+/* The same for a cell that is a byte of a row of pitch bytes. A vector of bytes cannot
+ * be shifted, but its mean with another one, rounded up, is one instruction: of
+ * multiples of four it is exact, and so is the mean of two such means. */
+FN cell8 mean(cell8 a, cell8 b)
+{
+    return (a + b + 1) >> 1;
+}
+
 FN cell8 after8(GLOBAL const cell8 *c, int pitch)
 {
-    return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-pitch] >> 2) + (c[pitch] >> 2);
+    cell8 row = mean(c[-1] & 0xfc, c[1] & 0xfc);
+    cell8 column = mean(c[-pitch] & 0xfc, c[pitch] & 0xfc);
+    return (c[0] & 3) + mean(row, column);
 }
 
 /* The same for the four cells of a word, a byte each, the leftmost in the lowest: left,
