@@ -5,10 +5,6 @@ sources = main.c model.c picture.c
 recipes = fold.vpz fold.epsilon fold.delta fold.theta fold.phi
 suffix  = npy
 
-# gcc's -std=c11 keeps a product and the sum it goes into apart; here they may become one
-# instruction, as every other compiler of this tree does. See the lesson of 00.
-cflags  = -ffp-contract=fast
-
 outputs = out:p q:q
 
 # make run: grids of the paper's series, 24 + 32 k points a side, with its band of 16.
