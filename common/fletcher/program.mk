@@ -11,7 +11,8 @@ outputs = out:p q:q
 set.1 = form=TTI nx=56 ny=56 nz=56 tmax=0.06
 set.2 = form=TTI nx=120 ny=120 nz=120 tmax=0.016
 set.3 = form=VTI nx=184 ny=88 nz=120 tmax=0.012
-quick = 2
+show  = 2
+quick = 1
 
 # make verify: small, all sizes different, and none that four or eight divide.
 case.small   = form=TTI nx=5 ny=8 nz=6 absorb=2 dx=12.5 dy=11 dz=10 dt=0.001 tmax=0.02
