@@ -5,17 +5,14 @@ sources = main.c model.c picture.c
 recipes = fold.vpz fold.epsilon fold.delta fold.theta fold.phi
 suffix  = npy
 
-# gcc's -std=c11 keeps a product and the sum it goes into apart; here they may become one
-# instruction, as every other compiler of this tree does. See the lesson of 00.
-cflags  = -ffp-contract=fast
-
 outputs = out:p q:q
 
 # make run: grids of the paper's series, 24 + 32 k points a side, with its band of 16.
 set.1 = form=TTI nx=56 ny=56 nz=56 tmax=0.06
 set.2 = form=TTI nx=120 ny=120 nz=120 tmax=0.016
 set.3 = form=VTI nx=184 ny=88 nz=120 tmax=0.012
-quick = 2
+show  = 2
+quick = 1
 
 # make verify: small, all sizes different, and none that four or eight divide.
 case.small   = form=TTI nx=5 ny=8 nz=6 absorb=2 dx=12.5 dy=11 dz=10 dt=0.001 tmax=0.02
