@@ -285,7 +285,8 @@ def rows_of(figure, name, items, base, elsewhere, paper):
             row["mark"] = "no GPU measured"
         if (bar.paper, device, name) in seconds:
             row["paper_seconds"] = seconds[bar.paper, device, name]
-            row["paper_speedup"] = sequential[name] / row["paper_seconds"]
+            if name in sequential:
+                row["paper_speedup"] = sequential[name] / row["paper_seconds"]
         elif bar.paper and name in sequential:
             raise SystemExit(f"figure {figure.number}: the paper has no {bar.paper}, "
                              f"{device}, set {name}")

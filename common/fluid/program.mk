@@ -9,10 +9,11 @@ suffix  = txt
 outputs = out:density velocity:velocity totals:totals
 groups  = local=1,1,1 local=3,5,2
 
-# make run: the paper's boxes that a CPU does not wait for too long.
-set.42 = events={data}/stir.txt n=42
-set.84 = events={data}/stir.txt n=84 steps=25
-quick  = 42
+# make run: the paper's boxes that a CPU does not wait for too long: n, 100 steps or n x steps.
+set.42    = events={data}/stir.txt n=42
+set.84x25 = events={data}/stir.txt n=84 steps=25
+show      = 42
+quick     = 42
 
 # make verify: small and awkward, no side like another; sweeps fixed and not.
 case.short = events={data}/short.txt nx=7 ny=4 nz=5 sweeps=3
