@@ -30,6 +30,7 @@ import tree  # noqa: E402
 
 RESULTS = Path(os.environ.get("RESULTS_DIR") or tree.ROOT / "results")
 PAPERS = Path(__file__).resolve().parent / "papers"
+FOLD = 150  # a diff of more lines is folded away
 PART = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.S)
 # An OpenCL device with one of these in its name is a CPU; all others are taken for GPUs.
 CPU_WORDS = re.compile(r"\bcpu|pthread|processor|epyc|xeon|ryzen|core\(tm\)", re.I)
@@ -79,7 +80,11 @@ def diff(step, program):
         changes += done.stdout
     text = "".join(f"- {line}\n" for line in whole)
     if changes:
-        text += ("\n" if text else "") + f"```diff\n{changes}```\n"
+        lines = changes.count("\n")
+        block = f"```diff\n{changes}```\n"
+        if lines > FOLD:
+            block = f"<details>\n<summary>{lines} lines</summary>\n\n{block}\n</details>\n"
+        text += ("\n" if text else "") + block
     return text or f"Nothing: the same files as in {earlier.name}.\n"
 
 

@@ -9,18 +9,20 @@ predict.semblance.gpu = 0.1 of the CPU: 20 work-items for thousands of lanes
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-changes.sandpile       = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.sandpile        = the first OpenCL and CUDA programs arrive whole: 4 new files; what changes in the old ones is a few lines
-predict.sandpile.cpu   = 0.3: a launch and a grid of flags read back, for every step
-predict.sandpile.gpu   = 2: the kernel takes no time, the flags cross the bus at every step
-flops.sandpile         = 1 cells
-bytes.sandpile.l1      = 12 cells
-changes.fletcher      = body.h opencl.c kernel.cl cuda.cu
-reason.fletcher       = the first OpenCL and CUDA programs arrive whole: 3 new files; what changes in body.h is 16 lines
-predict.fletcher.cpu  = 1.0 for omp, which stays the same; 0.2 for ocl: nobody tells its compiler that the points of a row are independent
-predict.fletcher.gpu  = 0.1 of the CPU: a few hundred work-items, each alone with a plane
-flops.fletcher        = 578 samples
-bytes.fletcher.dram   = 64 samples
+changes.fletcher     = body.h opencl.c kernel.cl cuda.cu
+reason.fletcher      = the first OpenCL and CUDA programs arrive whole: 3 new files; what changes in body.h is 16 lines
+predict.fletcher.cpu = 1.0 for omp, which stays the same; 0.2 for ocl: nobody tells its compiler that the points of a row are independent
+predict.fletcher.gpu = 0.1 of the CPU: a few hundred work-items, each alone with a plane
+flops.fletcher       = 578 samples
+bytes.fletcher.dram  = 64 samples
+
+changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.gridding      = the first OpenCL and CUDA programs arrive whole: 3 new files; C's complex numbers become pairs, which no device's C has
+predict.gridding.cpu = 1.0: the same loops on the same threads
+predict.gridding.gpu = 0.1 of the CPU: as many work-items as copies, tens on a machine for thousands
+flops.gridding       = 8 points
+bytes.gridding.l1    = 24 points
+
 kind.fluid        = refactor
 changes.fluid     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.fluid      = the first OpenCL and CUDA programs arrive whole: 4 new files; what changes in the old ones is under 60 lines
@@ -28,5 +30,10 @@ predict.fluid.cpu = 0.5: a buffer more to write and read for the largest move, a
 predict.fluid.gpu = 10: thousands of cells at once, but the host waits after every sweep
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
-changes.gridding      = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.gridding       = the first OpenCL and CUDA programs arrive whole: 3 new files; C's complex numbers become pairs, which no device's C has
+
+changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.sandpile      = the first OpenCL and CUDA programs arrive whole: 4 new files; what changes in the old ones is a few lines
+predict.sandpile.cpu = 0.3: a launch and a grid of flags read back, for every step
+predict.sandpile.gpu = 2: the kernel takes no time, the flags cross the bus at every step
+flops.sandpile       = 1 cells
+bytes.sandpile.l1    = 12 cells
