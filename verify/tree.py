@@ -138,7 +138,9 @@ def steps():
 
 @lru_cache(maxsize=None)
 def programs():
-    return [Program(p.parent.name) for p in sorted(ROOT.glob("common/*/program.mk"))]
+    """All, in the order of their `order`: the main program first."""
+    found = [Program(p.parent.name) for p in sorted(ROOT.glob("common/*/program.mk"))]
+    return sorted(found, key=lambda p: int(p.mk.get("order", 99)))
 
 
 def selected(things, variable):

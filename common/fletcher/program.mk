@@ -1,6 +1,7 @@
 # What the tree must know about this program. Both make and Python read it: one
 # "key = value" a line; {data} stands for the folder of the generated data.
 title   = wave modelling in tilted transversely isotropic rock
+order   = 2
 sources = main.c model.c picture.c
 recipes = fold.vpz fold.epsilon fold.delta fold.theta fold.phi
 suffix  = npy

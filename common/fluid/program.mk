@@ -1,6 +1,7 @@
 # What the tree must know about this program. Both make and Python read it: one
 # "key = value" a line; {data} stands for the folder of the generated data.
 title   = a stirred fluid in a box (3-D stable fluids)
+order   = 4
 sources = main.c arguments.c events.c profile.c picture.c
 shared  = run/png.c
 libs    = -lpng

@@ -1,6 +1,7 @@
 # What the tree must know about this program. Both make and Python read it: one
 # "key = value" a line; {data} stands for the folder of the generated data.
 title   = W-projection gridding of visibilities
+order   = 3
 sources = main.c arguments.c sky.c taps.c image.c
 libs    = -lfftw3 -lpng
 recipes = file

@@ -1,6 +1,7 @@
 # What the tree must know about this program. Both make and Python read it: one
 # "key = value" a line; {data} stands for the folder of the generated data.
 title   = the Abelian sandpile
+order   = 5
 sources = main.c arguments.c pile.c picture.c
 shared  = run/png.c
 libs    = -lpng

@@ -1,6 +1,7 @@
 # What the tree must know about this program. Both make and Python read it: one
 # "key = value" a line; {data} stands for the folder of the generated data.
 title   = seismic data regularization by semblance search
+order   = 1
 sources = main.c arguments.c pick.c
 shared  = su/su.c
 recipes = paper awkward scaled big edges outside empty small
