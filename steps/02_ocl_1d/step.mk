@@ -11,3 +11,7 @@ bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
 changes.gridding      = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding       = the first OpenCL and CUDA programs arrive whole: 3 new files; C's complex numbers become pairs, which no device's C has
+predict.gridding.cpu  = 1.0: the same loops on the same threads
+predict.gridding.gpu  = 0.1 of the CPU: as many work-items as copies, tens on a machine for thousands
+flops.gridding        = 8 points
+bytes.gridding.l1     = 24 points

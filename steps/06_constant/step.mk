@@ -11,3 +11,7 @@ bytes.semblance.l1    = 8 visits + 4 used + 4 samples
 kind.gridding         = algebra
 changes.gridding      = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding       = constant memory holds one plane, so that visibilities are sorted by plane first and every launch becomes a loop over planes
+predict.gridding.cpu  = 0.9: a CPU has no constant memory, and pays for sorting
+predict.gridding.gpu  = 1.2: the taps of a row are read by many at once
+flops.gridding        = 8 points
+bytes.gridding.l1     = 16 points
