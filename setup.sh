@@ -14,6 +14,7 @@ oclgrind clang-14 libclang-rt-14-dev libomp-14-dev libclc-14 libclc-14-dev
 clang-format-14
 libcmocka-dev python3-segyio python3-numpy
 libpng-dev libfftw3-dev gnuplot-nox pandoc valgrind
+libpng-dev gnuplot-nox pandoc chromium valgrind
 "
 
 missing=
