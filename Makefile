@@ -87,47 +87,35 @@ $(BUILD)/common/cuda/cuda_device.o: common/cuda/cuda_device.cu common/cuda/cuda_
 
 # ---- one rule a back-end: $1 step, $2 program -------------------------------------
 
-<<<<<<< HEAD
+# Beside the binaries of a step there is nothing else: what they are made of is in parts/.
+deps = $(patsubst $(BUILD)/%,$(BUILD)/parts/%.d,$1)
+
 # A program may have its steps' sources compiled once more, with the words that its
 # program.mk has as `again`, and linked along: $3 back-end, $4 source, $5 compiler.
 again_flags_seq := -Wno-unknown-pragmas
 again_flags_omp := -fopenmp
 again_flags_cuda-cpu := -fopenmp
 again_gcc = $(CC) $(CFLAGS) $(again_flags_$3) -MMD -MP -MF $$@.d -MT $$@ -Icommon/opencl $(cflags_$2) -x c
-again_of = $(if $(again_$2),$(BUILD)/$1/$2-$3.again.o)
+again_of = $(if $(again_$2),$(BUILD)/parts/$1/$2-$3.again.o)
 define rule_again
-$(BUILD)/$1/$2-$3.again.o: steps/$1/$2/$4 $(BUILD)/flags
+$(BUILD)/parts/$1/$2-$3.again.o: steps/$1/$2/$4 $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) $(BUILD)/flags
 	@mkdir -p $$(@D)
+	@$$(say)
 	$5 $(include_dirs) -Icommon/cuda -Icommon/$2 $(again_$2) -c $$< -o $$@
 endef
 
 define rule_seq
 $(BUILD)/$1/$2-seq: steps/$1/$2/cpu.c $(call again_of,$1,$2,seq) $(front_$2)
-	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -Wno-unknown-pragmas -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
-endef
-
-define rule_omp
-$(BUILD)/$1/$2-omp: steps/$1/$2/cpu.c $(call again_of,$1,$2,omp) $(front_$2)
-	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
-=======
-# Beside the binaries of a step there is nothing else: what they are made of is in parts/.
-deps = $(patsubst $(BUILD)/%,$(BUILD)/parts/%.d,$1)
-
-define rule_seq
-$(BUILD)/$1/$2-seq: steps/$1/$2/cpu.c $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
 	$$(CC) $$(CFLAGS) -Wno-unknown-pragmas -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_omp
-$(BUILD)/$1/$2-omp: steps/$1/$2/cpu.c $(front_$2)
+$(BUILD)/$1/$2-omp: steps/$1/$2/cpu.c $(call again_of,$1,$2,omp) $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
 	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
->>>>>>> main
 endef
 
 define rule_openacc
@@ -138,15 +126,10 @@ $(BUILD)/$1/$2-openacc: steps/$1/$2/openacc.c $(front_$2)
 endef
 
 define rule_ocl
-<<<<<<< HEAD
-$(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(call again_of,$1,$2,ocl) $(BUILD)/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
-	$$(CC) $$(CFLAGS) -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
-=======
-$(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(BUILD)/parts/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
+$(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(call again_of,$1,$2,ocl) $(BUILD)/parts/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
 	$$(CC) $$(CFLAGS) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
->>>>>>> main
 
 $(BUILD)/parts/$1/$2-kernel.o: steps/$1/$2/kernel.cl $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) common/opencl/embed.awk
 	@mkdir -p $$(@D)
@@ -156,28 +139,17 @@ $(BUILD)/parts/$1/$2-kernel.o: steps/$1/$2/kernel.cl $(wildcard steps/$1/$2/*.h 
 endef
 
 define rule_cuda
-<<<<<<< HEAD
 $(BUILD)/$1/$2-cuda: steps/$1/$2/cuda.cu $(call again_of,$1,$2,cuda) $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h common/cuda/*.h) $(BUILD)/common/cuda/cuda_device.o $(front_$2)
-	@mkdir -p $$(@D)
-=======
-$(BUILD)/$1/$2-cuda: steps/$1/$2/cuda.cu $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h common/cuda/*.h) $(BUILD)/common/cuda/cuda_device.o $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
->>>>>>> main
 	$$(NVCC) $$(NVFLAGS) $(include_dirs) -Icommon/cuda -Icommon/$2 $$(filter %.cu %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_cuda-cpu
-<<<<<<< HEAD
 $(BUILD)/$1/$2-cuda-cpu: steps/$1/$2/cuda.cu $(call again_of,$1,$2,cuda-cpu) $(BUILD)/common/cuda/cuda_device-cpu.o $(BUILD)/common/cuda/cuda_cpu.o $(front_$2)
-	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 $(cflags_$2) -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
-=======
-$(BUILD)/$1/$2-cuda-cpu: steps/$1/$2/cuda.cu $(BUILD)/common/cuda/cuda_device-cpu.o $(BUILD)/common/cuda/cuda_cpu.o $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
 	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 $(cflags_$2) -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
->>>>>>> main
 endef
 
 # Declarations of a step, then the rules of each back-end that can be built here. A
