@@ -17,6 +17,7 @@ again = -DREAL=double -Dgridding=gridding_double -Ddegridding=degridding_double
 # make run: the imaging case, and the paper's benchmark at a twentieth of its visibilities.
 set.default = preset=default
 set.askap   = preset=askap
+show  = askap
 quick = default
 
 # make verify: small and awkward. Strips, where a step has them, divide
