@@ -98,7 +98,7 @@ again_flags_cuda-cpu := -fopenmp
 again_gcc = $(CC) $(CFLAGS) $(again_flags_$3) -MMD -MP -MF $$@.d -MT $$@ -Icommon/opencl $(cflags_$2) -x c
 again_of = $(if $(again_$2),$(BUILD)/parts/$1/$2-$3.again.o)
 define rule_again
-$(BUILD)/parts/$1/$2-$3.again.o: steps/$1/$2/$4 $(BUILD)/flags
+$(BUILD)/parts/$1/$2-$3.again.o: steps/$1/$2/$4 $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) $(BUILD)/flags
 	@mkdir -p $$(@D)
 	@$$(say)
 	$5 $(include_dirs) -Icommon/cuda -Icommon/$2 $(again_$2) -c $$< -o $$@

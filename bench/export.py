@@ -38,6 +38,7 @@ MAKEFILE = """\
 # holds what you may set.
 
 include config.mk
+CFLAGS   += {cflags}
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -116,10 +117,22 @@ $(BUILD)/{program}-cuda: $(step)/cuda.cu $(BUILD)/cuda_device.o $(objects) $(hea
 # The same CUDA code, compiled as C: common/cuda/cuda_cpu.h says how.
 $(BUILD)/{program}-cuda-cpu: $(step)/cuda.cu common/cuda/cuda_device.cu \\
         common/cuda/cuda_cpu.c $(objects) $(headers)
-\t$(CC) $(CFLAGS) -fopenmp $(dirs) -x c $(filter %.cu %.c,$^) -x none $(objects) \\
+\t$(CC) $(CFLAGS) -fopenmp $(dirs) -x c $(filter %.cu %.c,$^) -x none $(filter %.o,$^) \\
 \t    $(libs) -o $@
 """,
 }
+
+# What a program has as `again`: its source compiled once more, with other definitions.
+AGAIN = """
+$(BUILD)/{program}-{backend}: $(BUILD)/{program}-{backend}.again.o
+$(BUILD)/{program}-{backend}.again.o: $(step)/{source} $(headers)
+\t@mkdir -p $(@D)
+\t{compiler} $(dirs) {again} -c $< -o $@
+"""
+GCC = "$(CC) $(CFLAGS) {} -x c"
+COMPILER = {"seq": GCC.format("-Wno-unknown-pragmas"), "omp": GCC.format("-fopenmp"),
+            "ocl": GCC.format(""), "cuda-cpu": GCC.format("-fopenmp"),
+            "cuda": "$(NVCC) $(NVFLAGS)"}
 
 CHECK = """\
 #!/bin/sh
@@ -235,7 +248,7 @@ def contents(step, program):
         "program": program.name, "title": program.title, "step": step.name,
         "step_title": step.title, "backends": " ".join(backends),
         "recipes": mk["recipes"], "suffix": mk["suffix"], "front": " ".join(front),
-        "libs": f"{mk.get('libs', '')} -lm".strip(),
+        "libs": f"{mk.get('libs', '')} -lm".strip(), "cflags": mk.get("cflags", ""),
         "dirs": " ".join(f"-I{d}" for d in dirs if d in headers),
         "first": f"build/{program.name}-{backends[0]}",
     }
@@ -247,6 +260,10 @@ def contents(step, program):
     words["sets"] = "\n".join(["Longer runs, after `make`:", ""] + [
         f"    {words['first']} {query}" for query in queries])
     rules = "".join([MAKEFILE, *(RULES[b] for b in backends)])
+    if "again" in mk:
+        for b in backends:
+            rules += AGAIN.replace("{backend}", b).replace("{source}", MADE_OF[b][0]) \
+                .replace("{compiler}", COMPILER[b]).replace("{again}", mk["again"])
     files["Makefile"] = rules.format(**words)
     files["check.sh"] = CHECK.format(**words)
     files["README.md"] = README.format(**words)

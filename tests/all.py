@@ -25,6 +25,7 @@ SUITES = {
     "propagate": [PYTHON, "tests/propagate_test.py"],
     "checker": [PYTHON, "tests/check_semblance_test.py"],
     "bad input": [PYTHON, "tests/bad_input.py"],
+    "gridding": [PYTHON, "tests/gridding_test.py"],
     "published mistakes": [PYTHON, "tests/mistakes.py"],
     "sandpile": [PYTHON, "tests/sandpile_test.py"],
     "fletcher": [PYTHON, "tests/fletcher_test.py"],

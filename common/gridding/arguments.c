@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "image.h"
 #include "taps.h"
@@ -330,4 +331,9 @@ int copies_of(int wanted, int workers, double bytes, double memory)
         copies = (int)(memory / bytes);
     }
     return copies;
+}
+
+double main_memory(void)
+{
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 }

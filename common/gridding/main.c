@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "arguments.h"
 #include "image.h"
@@ -12,11 +11,6 @@
 static const char about[] =
     "W-projection gridding: from visibilities to a grid, or back, and to an image\n"
     "Called with key=value: a preset, or a file in=, and what differs from it.";
-
-double main_memory(void)
-{
-    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-}
 
 /* Element i of an array of float or of double. */
 static double element(const request *r, const void *a, size_t i)

@@ -10,7 +10,7 @@ outputs = out:result
 
 # C's complex product looks for infinities unless told that there are none: gcc then takes a
 # branch for each and no vectors. Clang has no such word.
-cflags := $(shell $(CC) -fcx-limited-range -E -x c /dev/null >/dev/null 2>&1 && echo -fcx-limited-range) -ffp-contract=fast
+cflags = $(shell $(CC) -fcx-limited-range -E -x c /dev/null >/dev/null 2>&1 && echo -fcx-limited-range) -ffp-contract=fast
 
 # Every step is compiled once more for precision=double (common/gridding/real.h).
 again = -DREAL=double -Dgridding=gridding_double -Ddegridding=degridding_double
@@ -18,6 +18,7 @@ again = -DREAL=double -Dgridding=gridding_double -Ddegridding=degridding_double
 # make run: the imaging case, and the paper's benchmark at a twentieth of its visibilities.
 set.default = preset=default
 set.askap   = preset=askap
+show  = askap
 quick = default
 
 # make verify: small and awkward. Strips, where a step has them, divide

@@ -16,3 +16,5 @@ bytes.fluid.l1 = 28 updates
 
 flops.sandpile    = 1 cells
 bytes.sandpile.l1 = 12 cells
+flops.gridding        = 8 points
+bytes.gridding.l1     = 24 points

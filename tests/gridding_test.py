@@ -1,0 +1,227 @@
+"""gridding_test.py: what can be wrong with what gridding is given, answers that are known
+without an oracle, and the mistakes of published programs.
+
+Bad input must end with exit status 1 and one line on stderr that says what is wrong;
+nothing on stdout, no output file. Run on the first sequential and the last OpenCL binary.
+"""
+import math
+import os
+import re
+import struct
+import sys
+import tempfile
+
+from helpers import BUILD, Tally, binaries, run
+
+QUERY = {"uv": "random", "visibilities": "20", "grid": "64", "support": "3",
+         "oversampling": "4", "planes": "3", "cell": "200", "out": "out.npy"}
+
+# name, what it changes in QUERY, what the line must say.
+BAD = [
+    ("no visibilities", "visibilities=0", r"visibilities=0: expected a whole number from 1"),
+    ("visibilities a word", "visibilities=many", r"visibilities=many: expected"),
+    ("grid 0", "grid=0", r"grid=0: expected a whole number from 1"),
+    ("support over the grid", "support=32", r"support=32: a footprint of 65 .* grid of 64"),
+    ("support negative", "support=-1", r"support=-1: expected"),
+    ("cell 0", "cell=0", r"cell=0: expected a number from"),
+    ("cell nan", "cell=nan", r"cell=nan: expected a number"),
+    ("oversampling 0", "oversampling=0", r"oversampling=0: expected"),
+    ("planes 0", "planes=0", r"planes=0: expected"),
+    ("baseline inf", "baseline=inf", r"baseline=inf: expected a number"),
+    ("frequency 0", "frequency=0", r"frequency=0: expected"),
+    ("preset", "preset=huge", r"preset=huge: expected small, default, askap or seed"),
+    ("uv", "uv=spiral", r"uv=spiral: expected tracks or random"),
+    ("kernel", "kernel=box", r"kernel=box: expected w or integer"),
+    ("precision", "precision=half", r"precision=half: expected single or double"),
+    ("task", "task=clean", r"task=clean: expected grid or degrid"),
+    ("strips of one", "strips=4", r"strips=4: expected ROWS,COLUMNS"),
+    ("strips of three", "strips=4,4,4", r"strips=4,4,4: expected ROWS,COLUMNS"),
+    ("strips 0", "strips=0,1", r"strips=0: expected a whole number from 1"),
+    ("copies negative", "copies=-1", r"copies=-1: expected"),
+    ("strict 2", "strict=2", r"strict=2: expected"),
+    ("unknown key", "suport=3", r"unknown key 'suport' \(did you mean 'support'\?\)"),
+    ("no grid", "-grid", r"grid= is missing"),
+    ("no cell", "-cell", r"cell= is missing"),
+    ("no visibilities at all", "-visibilities", r"visibilities= is missing"),
+    ("outside, strict", "cell=100 strict=1", r"visibility \d+: .* outside the grid"),
+    ("all outside", "cell=0.001", r"all 20 visibilities are outside the grid"),
+    ("too large for memory", "grid=65536 precision=double",
+     r"GB needed, this machine has"),
+    ("out in no folder", "out=none/out.npy", r"out=none/out\.npy: cannot be written"),
+    ("image in no folder", "image=none/a.png", r"image=none/a\.png: cannot be written"),
+    ("image of visibilities", "task=degrid image=a.png", r"task=degrid makes no image"),
+    ("no such file", "in=none.npy", r"none\.npy: .*No such file"),
+    ("not .npy", "in=../text.npy", r"text\.npy: "),
+    ("empty file", "in=../zero.npy", r"zero\.npy: "),
+    ("five columns", "in=../five.npy", r"expected floats of shape \(n, 6\)"),
+    ("no rows", "in=../none.npy", r"none\.npy: no visibilities"),
+    ("NaN in u", "in=../nan_u.npy", r"visibility 2: u is not a finite number"),
+    ("NaN in re", "in=../nan_re.npy", r"visibility 3: re is not a finite number"),
+    ("infinite weight", "in=../inf.npy", r"visibility 1: weight is not a finite number"),
+    ("negative weight", "in=../minus.npy", r"visibility 2: weight is -1, expected 0"),
+    ("no weight", "in=../light.npy", r"all weights are 0"),
+    ("truncated", "in=../cut.npy", r"cut\.npy: "),
+    ("model of another shape", "task=degrid model=../five.npy", r"\(64, 64, 2\)"),
+    ("no model", "task=degrid model=there", r"model=there: "),
+]
+
+
+def npy(path, rows, columns=6):
+    """Writes float64 rows."""
+    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({len(rows)}, {columns}), }}"
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode())
+        for row in rows:
+            file.write(struct.pack(f"<{columns}d", *row))
+
+
+def read(path):
+    """The numbers of a float .npy."""
+    with open(path, "rb") as file:
+        raw = file.read()
+    start = 10 + struct.unpack_from("<H", raw, 8)[0]
+    code = "<d" if b"'<f8'" in raw[:start] else "<f"
+    return [x for x, in struct.iter_unpack(code, raw[start:])]
+
+
+def files(folder):
+    good = [[10.0 * k, -20.0 * k, 5.0 * k, 1.0, 0.5, 1.0] for k in range(4)]
+
+    def changed(name, row, column, value):
+        rows = [list(r) for r in good]
+        rows[row][column] = value
+        npy(os.path.join(folder, name), rows)
+
+    npy(os.path.join(folder, "good.npy"), good)
+    npy(os.path.join(folder, "five.npy"), [r[:5] for r in good], 5)
+    npy(os.path.join(folder, "none.npy"), [])
+    npy(os.path.join(folder, "light.npy"), [r[:5] + [0.0] for r in good])
+    changed("nan_u.npy", 1, 0, math.nan)
+    changed("nan_re.npy", 2, 3, math.nan)
+    changed("inf.npy", 0, 5, math.inf)
+    changed("minus.npy", 1, 5, -1.0)
+    with open(os.path.join(folder, "text.npy"), "w", encoding="ascii") as file:
+        file.write("u v w\n")
+    open(os.path.join(folder, "zero.npy"), "wb").close()
+    with open(os.path.join(folder, "good.npy"), "rb") as file:
+        raw = file.read()
+    with open(os.path.join(folder, "cut.npy"), "wb") as file:
+        file.write(raw[:-7])
+
+
+def words(changes):
+    query = dict(QUERY)
+    for change in changes.split():
+        key, equals, value = change.partition("=")
+        if change.startswith("-") and not equals:
+            del query[change[1:]]
+        else:
+            query[key] = value
+    return [f"{k}={v}" for k, v in query.items()]
+
+
+def emptied(folder):
+    left = os.listdir(folder)
+    for name in left:
+        os.remove(os.path.join(folder, name))
+    return left
+
+
+def problem(result, expected, work):
+    left = emptied(work)
+    if result.returncode != 1:
+        return f"exit status {result.returncode}: {result.stderr[-200:]!r}"
+    if result.stdout or left:
+        return f"stdout {result.stdout[:80]!r}, left behind {left}"
+    lines = result.stderr.splitlines()
+    if len(lines) != 1 or not lines[0].startswith("gridding: "):
+        return f"not one line of the program: {result.stderr[:300]!r}"
+    return None if re.search(expected, lines[0]) else f"{lines[0]!r}: not {expected!r}"
+
+
+def grid_of(binary, work, changes):
+    """The grid (or visibilities) of a good query, and what was said."""
+    result = run([binary, *words(changes)], work)
+    if result.returncode:
+        raise RuntimeError(result.stderr)
+    said = dict(line.partition("=")[::2] for line in result.stdout.splitlines())
+    values = read(os.path.join(work, "out.npy"))
+    emptied(work)
+    return values, said
+
+
+def known_answers(tally, where, binary, work):
+    """One visibility, and what it must look like."""
+    size, middle, support = 64, 32, 3
+    base = "-uv -visibilities oversampling=8 planes=2 cell=100 precision=double in=../one.npy"
+
+    def one(u, v, w, re=1.0, im=0.0):
+        npy(os.path.join(work, "..", "one.npy"), [[u, v, w, re, im, 1.0],
+                                                  [0.0, 0.0, 500.0, 0.0, 0.0, 1.0]])
+        values, _ = grid_of(binary, work, base)
+        return {(i // 2 // size - middle, i // 2 % size - middle):
+                complex(values[i], values[i + 1])
+                for i in range(0, len(values), 2) if values[i] or values[i + 1]}
+
+    # The footprint lies in the middle of the cell, as far to one side as to the other.
+    cells = one(0, 0, 0)
+    rows = sorted({v for v, _ in cells})
+    tally.check(f"{where}: centred", None if rows == list(range(-support, support + 1)) and
+                all(abs(cells[v, u] - cells[-v, -u]) < 1e-12 for v, u in cells)
+                else f"rows {rows}")
+    # u moves columns and v rows; a fraction moves weight towards it.
+    cells = one(500, -300, 0)
+    peak = max(cells, key=lambda at: abs(cells[at]))
+    tally.check(f"{where}: rows are v", None if peak == (-3, 5) else f"peak at {peak}")
+    cells = one(25, 0, 0)
+    tally.check(f"{where}: fraction's sign",
+                None if abs(cells[0, 1]) > abs(cells[0, -1]) else "weight moved away from u")
+    cells = one(0, 25, 0)
+    tally.check(f"{where}: fraction's sign in v",
+                None if abs(cells[1, 0]) > abs(cells[-1, 0]) else "weight moved away from v")
+    # The function of -w is the conjugate, and the grid is linear in the visibility.
+    plus, minus = one(0, 0, 500), one(0, 0, -500)
+    tally.check(f"{where}: w < 0 is the conjugate", None if plus.keys() == minus.keys() and
+                all(abs(plus[k] - minus[k].conjugate()) < 1e-12 for k in plus) and
+                max(abs(plus[k].imag) for k in plus) > 1e-3 else "it is not")
+    twice = one(0, 0, 500, 0, 2)
+    tally.check(f"{where}: linear", None if all(abs(twice[k] - 2j * plus[k]) < 1e-12
+                                                for k in plus) else "it is not")
+    # Outside is counted, not gridded, and not an error.
+    _, said = grid_of(binary, work, "cell=100")
+    outside = int(said["outside"])
+    tally.check(f"{where}: outside is counted", None if 0 < outside < 20 and
+                int(said["visibilities"]) + outside == 20 else repr(said))
+
+
+def main():
+    tally = Tally()
+    chosen = binaries("gridding", ("seq",))[:1] + binaries("gridding", ("ocl",))[-1:]
+    if not chosen:
+        sys.exit(f"gridding_test.py: no gridding binary in {BUILD} (make binaries)")
+    with tempfile.TemporaryDirectory() as folder:
+        work = os.path.join(folder, "work")
+        os.mkdir(work)
+        files(folder)
+        for step, backend, binary in chosen:
+            where = f"{step} {backend}"
+            for name, changes, expected in BAD:
+                result = run([binary, *words(changes)], work)
+                tally.check(f"{where}, {name}", problem(result, expected, work))
+            known_answers(tally, where, binary, work)
+            result = run([binary, *words("image=a.png")], work)
+            tally.check(f"{where}, good input", None if result.returncode == 0 and
+                        "Mpts/s=" in result.stdout and
+                        sorted(emptied(work)) == ["a.png", "out.npy"] else repr(result))
+        # Every version gives the same integers, whatever the order of its sums.
+        want = None
+        for step, backend, binary in binaries("gridding"):
+            got, _ = grid_of(binary, work, "kernel=integer strips=2,2 copies=2"
+                             if backend != "seq" else "kernel=integer")
+            want = want or got
+            tally.check(f"{step} {backend}: integers", None if got == want else "differ")
+    return tally.finish()
+
+
+sys.exit(main())
