@@ -11,7 +11,7 @@ bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
 changes.fluid     = body.h cpu.c opencl.c kernel.cl cuda.cu
 reason.fluid      = six branches that write ghosts instead of three kernels; more lines go than come
-predict.fluid.cpu = 1.05: set_bnd was 3 % of the time and three launches a sweep
+predict.fluid.cpu = 1.05: set_bnd was 3 % of the time, and for OpenCL three launches a sweep
 predict.fluid.gpu = 1.5: three launches in seven are gone
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
