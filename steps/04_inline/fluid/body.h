@@ -40,11 +40,15 @@ BOTH_FN float larger(float a, float b)
 /* Writes a cell, and its ghosts where it lies at a wall: nobody else reads those. */
 FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
 {
+    x[at(g, i, j, k)] = value;
+
+    /* One branch a cell, and rarely taken. */
+    if (!((i == 1) | (i == g.nx) | (j == 1) | (j == g.ny) | (k == 1) | (k == g.nz)))
+        return;
+
     float across_x = wall == ALONG_X ? -value : value;
     float across_y = wall == ALONG_Y ? -value : value;
     float across_z = wall == ALONG_Z ? -value : value;
-
-    x[at(g, i, j, k)] = value;
     if (i == 1) x[at(g, 0, j, k)] = across_x;
     if (i == g.nx) x[at(g, g.nx + 1, j, k)] = across_x;
     if (j == 1) x[at(g, i, 0, k)] = across_y;

@@ -81,14 +81,18 @@ FN int left_of(int here, int i)
  * have the other colour. */
 FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
 {
-    float across_x = wall == ALONG_X ? -value : value;
-    float across_y = wall == ALONG_Y ? -value : value;
-    float across_z = wall == ALONG_Z ? -value : value;
     int here = place(g, i, j, k), row = row_of(g), plane = plane_of(g);
     int black = half_of(g), mine = (i + j + k) % 2 ? 0 : black;
     GLOBAL float *other = x + black - mine;
-
     x[mine + here] = value;
+
+    /* One branch a cell, and rarely taken. */
+    if (!((i == 1) | (i == g.nx) | (j == 1) | (j == g.ny) | (k == 1) | (k == g.nz)))
+        return;
+
+    float across_x = wall == ALONG_X ? -value : value;
+    float across_y = wall == ALONG_Y ? -value : value;
+    float across_z = wall == ALONG_Z ? -value : value;
     if (i == 1) other[left_of(here, i)] = across_x;
     if (i == g.nx) other[left_of(here, i) + 1] = across_x;
     if (j == 1) other[here - row] = across_y;
