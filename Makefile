@@ -9,6 +9,12 @@ include config.mk
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
+# Each file that is made is named, and make V=1 shows the commands.
+ifndef V
+.SILENT:
+endif
+say = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,echo '  $@')
+
 STEP ?=
 PROGRAM ?=
 BACKEND ?=
@@ -20,7 +26,7 @@ steps    := $(sort $(notdir $(patsubst %/step.mk,%,$(wildcard steps/*/step.mk)))
 programs := $(sort $(notdir $(patsubst %/program.mk,%,$(wildcard common/*/program.mk))))
 can_build := seq omp cuda-cpu openacc $(if $(has_opencl),ocl) $(if $(has_cuda),cuda)
 
-some_steps    := $(if $(STEP),$(filter $(STEP) $(STEP)_%,$(steps)),$(steps))
+some_steps    := $(if $(STEP),$(filter $(STEP) $(addsuffix _%,$(STEP)),$(steps)),$(steps))
 some_programs := $(if $(PROGRAM),$(filter $(PROGRAM),$(programs)),$(programs))
 $(if $(some_steps),,$(error STEP=$(STEP): no such step, there are $(steps)))
 $(if $(some_programs),,$(error PROGRAM=$(PROGRAM): no such program, there are $(programs)))
@@ -62,58 +68,72 @@ $(BUILD)/flags: always
 
 $(BUILD)/common/%.o: common/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
+	@$(say)
 	$(CC) $(CFLAGS) -MMD -MP $(include_dirs) -c $< -o $@
 
 $(BUILD)/common/cuda/cuda_device-cpu.o: common/cuda/cuda_device.cu $(BUILD)/flags
 	@mkdir -p $(@D)
+	@$(say)
 	$(CC) $(CFLAGS) -MMD -MP $(include_dirs) -fopenmp -x c -c $< -o $@
 
 $(BUILD)/common/cuda/cuda_cpu.o: CFLAGS += -fopenmp
 
 $(BUILD)/common/cuda/cuda_device.o: common/cuda/cuda_device.cu common/cuda/cuda_device.h
 	@mkdir -p $(@D)
+	@$(say)
 	$(NVCC) $(NVFLAGS) $(include_dirs) -c $< -o $@
 
 # ---- one rule a back-end: $1 step, $2 program -------------------------------------
 
+# Beside the binaries of a step there is nothing else: what they are made of is in parts/.
+deps = $(patsubst $(BUILD)/%,$(BUILD)/parts/%.d,$1)
+
 define rule_seq
 $(BUILD)/$1/$2-seq: steps/$1/$2/cpu.c $(front_$2)
-	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -Wno-unknown-pragmas -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
+	@$$(say)
+	$$(CC) $$(CFLAGS) -Wno-unknown-pragmas -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_omp
 $(BUILD)/$1/$2-omp: steps/$1/$2/cpu.c $(front_$2)
-	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
+	@$$(say)
+	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_openacc
 $(BUILD)/$1/$2-openacc: steps/$1/$2/openacc.c $(front_$2)
-	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -fopenacc -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
+	@$$(say)
+	$$(CC) $$(CFLAGS) -fopenacc -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_ocl
-$(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(BUILD)/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
-	$$(CC) $$(CFLAGS) -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
+$(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(BUILD)/parts/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
+	@$$(say)
+	$$(CC) $$(CFLAGS) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
 
-$(BUILD)/$1/$2-kernel.o: steps/$1/$2/kernel.cl $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) common/opencl/embed.awk
+$(BUILD)/parts/$1/$2-kernel.o: steps/$1/$2/kernel.cl $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) common/opencl/embed.awk
 	@mkdir -p $$(@D)
 	awk -v path="steps/$1/$2 common/portable common/$2" -f common/opencl/embed.awk $$< > $$(@:.o=.c)
+	@$$(say)
 	$$(CC) $$(CFLAGS) -c $$(@:.o=.c) -o $$@
 endef
 
 define rule_cuda
 $(BUILD)/$1/$2-cuda: steps/$1/$2/cuda.cu $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h common/cuda/*.h) $(BUILD)/common/cuda/cuda_device.o $(front_$2)
-	@mkdir -p $$(@D)
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
+	@$$(say)
 	$$(NVCC) $$(NVFLAGS) $(include_dirs) -Icommon/cuda -Icommon/$2 $$(filter %.cu %.o,$$^) $(libs_$2) -o $$@
 endef
 
 define rule_cuda-cpu
 $(BUILD)/$1/$2-cuda-cpu: steps/$1/$2/cuda.cu $(BUILD)/common/cuda/cuda_device-cpu.o $(BUILD)/common/cuda/cuda_cpu.o $(front_$2)
-	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$@.d -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 $(cflags_$2) -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
+	@mkdir -p $$(@D) $(BUILD)/parts/$1
+	@$$(say)
+	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 $(cflags_$2) -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
 endef
 
 # Declarations of a step, then the rules of each back-end that can be built here. A
@@ -141,7 +161,7 @@ bench_tools := $(BUILD)/ceilings $(patsubst bench/count_%.c,$(BUILD)/%-count,$(w
 test_tools  := $(patsubst tests/%_test.c,$(BUILD)/tests/%_test,$(wildcard tests/*_test.c))
 data_files  := $(foreach p,$(programs),$(patsubst %,$(BUILD)/data/$p/%.$(suffix_$p),$(recipes_$p)))
 
-link = mkdir -p $(@D) && $(CC) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ $(include_dirs) $1 $(filter %.c %.o,$^) $2 $(tool_libs) -lm -o $@
+link = $(say); mkdir -p $(@D) && $(CC) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ $(include_dirs) $1 $(filter %.c %.o,$^) $2 $(tool_libs) -lm -o $@
 
 $(BUILD)/verify: verify/verify.c verify/compare.c $(run_objects)
 	$(call link)
@@ -156,6 +176,7 @@ $(BUILD)/%-count: bench/count_%.c
 $(BUILD)/ceilings: bench/ceilings.c $(run_objects)
 	$(call link,-fopenmp)
 $(BUILD)/ceilings-cuda: bench/ceilings.cu $(BUILD)/common/cuda/cuda_device.o $(run_objects)
+	@$(say)
 	$(NVCC) $(NVFLAGS) $(include_dirs) -Icommon/cuda $(filter %.cu %.o,$^) -o $@
 $(foreach p,$(programs),$(eval $(BUILD)/$p-check $(BUILD)/$p-data $(BUILD)/$p-count: tool_libs := $(libs_$p)))
 $(foreach p,$(programs),$(eval $(BUILD)/$p-check: verify/compare.c $(filter-out %/main.o,$(front_$p))))

@@ -13,7 +13,7 @@ ocl-icd-opencl-dev opencl-headers pocl-opencl-icd clinfo
 oclgrind clang-14 libclang-rt-14-dev libomp-14-dev libclc-14 libclc-14-dev
 clang-format-14
 libcmocka-dev python3-segyio python3-numpy
-libpng-dev gnuplot-nox pandoc valgrind
+libpng-dev gnuplot-nox pandoc chromium valgrind
 "
 
 missing=

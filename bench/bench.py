@@ -14,8 +14,6 @@ it says that the two cannot be told apart.
 """
 import csv
 import os
-import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -23,43 +21,16 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "verify"))
+import ceilings  # noqa: E402
 import run as runner  # noqa: E402  (bench/run.py: names of devices)
 import tree  # noqa: E402
+from measure import FOREIGN, RESULTS, busy, machine, own, quartiles, write_csv  # noqa: E402
 
-RESULTS = tree.ROOT / "results"
 COLUMNS = """machine device compiler flags commit program set step backend threads runs
 init_mean init_sd run_mean run_sd run_median run_q1 run_q3 kernel_median cpu_percent
 over_previous over_previous_low over_previous_high over_first over_first_low
 over_first_high share mark""".split()
-FOREIGN = 0.10  # of the CPU time in use
 TRIES = 3
-
-
-def machine():
-    """What the results file is called: the CPU, or the GPU where there is one."""
-    name = runner.device("cuda") if tree.has_gpu() else runner.cpu_name()
-    cores = "" if tree.has_gpu() else f"-{os.cpu_count()}-cores"
-    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") + cores
-
-
-def busy():
-    """CPU seconds that this machine has spent working, for us or anybody."""
-    user, nice, system, _, _, irq, softirq, steal = map(
-        int, Path("/proc/stat").read_text().split("\n")[0].split()[1:9])
-    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-
-
-def own():
-    """CPU seconds of the children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def quartiles(values):
-    if len(values) < 2:
-        return values[0], values[0], values[0]
-    q1, median, q3 = statistics.quantiles(values, n=4, method="inclusive")
-    return q1, median, q3
 
 
 class Item:
@@ -130,7 +101,6 @@ def ratio(item, other):
 
 def ceiling(item, values):
     """What ceilings.py says of a row: how near it came to what the machine can do."""
-    import ceilings  # which imports this file
     return ceilings.roofline(item.program, item.step, item.set,
                              float(values["kernel_median"]), values["threads"],
                              values["device"], values["machine"])
@@ -218,13 +188,7 @@ def save(rows, path):
         with path.open(newline="") as f:
             kept = [r for r in csv.DictReader(f) if key(r) not in fresh]
     merged = sorted(kept + rows, key=key)
-    path.parent.mkdir(exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    with temporary.open("w", newline="") as f:
-        writer = csv.DictWriter(f, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(merged)
-    temporary.replace(path)
+    write_csv(path, COLUMNS, merged)
 
 
 def about_this():
@@ -247,7 +211,7 @@ def main():
     for program in tree.selected(tree.programs(), "PROGRAM"):
         names = os.environ.get("SET", "").split() or list(program.sets)
         if quick and not os.environ.get("SET"):
-            names = [program.mk.get("quick", names[0])]
+            names = [program.quick]
         for name in names:
             rows += measure(program, name, about, repeat, warmup)
     if not rows:

@@ -26,7 +26,7 @@ from functools import lru_cache
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "verify"))
-import bench  # noqa: E402
+import measure  # noqa: E402
 import run as runner  # noqa: E402  (bench/run.py: names of devices)
 import tree  # noqa: E402
 
@@ -39,7 +39,7 @@ LEVELS = ("l1", "l2", "l3", "dram")
 
 
 def path_of(machine):
-    return bench.RESULTS / f"{machine}-ceilings.csv"
+    return measure.RESULTS / f"{machine}-ceilings.csv"
 
 
 def thread_counts():
@@ -57,20 +57,20 @@ def measured(tool, *words):
             for name, text in ended.values().items()}
 
 
-def measure():
+def measured_here():
     """The rows of this machine."""
-    machine, rows = bench.machine(), []
+    machine, rows = measure.machine(), []
     best = {threads: {} for threads in thread_counts()}
-    busy_before, own_before = bench.busy(), bench.own()
+    busy_before, own_before = measure.busy(), measure.own()
     for n in range(ROUNDS):
         for threads, known in best.items():
             tree.progress(f"round {n + 1} of {ROUNDS}: {threads} threads")
             for name, rate in measured("ceilings", f"threads={threads}").items():
                 known[name] = max(known.get(name, rate), rate)
     tree.progress("")
-    used = bench.own() - own_before
-    foreign = bench.busy() - busy_before - used
-    if foreign > bench.FOREIGN * used:
+    used = measure.own() - own_before
+    foreign = measure.busy() - busy_before - used
+    if foreign > measure.FOREIGN * used:
         print("busy: other processes ran meanwhile, these may be too low")
     found = [(runner.cpu_name(), threads, known) for threads, known in best.items()]
     if tree.has_gpu() and (tree.build() / "ceilings-cuda").exists():
@@ -121,12 +121,12 @@ def work(program, name):
     mark = hashlib.sha256("\0".join(words).encode())
     for path in [tool, *tree.inputs(words)]:
         mark.update(path.read_bytes())
-    kept = tree.build() / "count" / f"{program.name}-{mark.hexdigest()[:16]}.txt"
+    kept = tree.build() / "count" / program.name / f"{mark.hexdigest()[:16]}.txt"
     if not kept.exists():
         ended = tree.run([tool, *words], 600)
         if ended.why():
             raise SystemExit(f"{tool.name}: {ended.why()}")
-        kept.parent.mkdir(exist_ok=True)
+        kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(ended.out)
     lines = (line.partition("=") for line in kept.read_text().splitlines())
     return {unit: float(number) for unit, _, number in lines}
@@ -149,7 +149,7 @@ def roofline(program, step, name, seconds, threads, device, machine=None):
     (reached, 1e9 a second), ceiling_name, ceiling (the same unit), share (of it) and
     suspicious. None where nothing is declared, counted or measured."""
     declared = step.mk.get(f"flops.{program.name}")
-    known = ceilings_of(machine or bench.machine(), device, threads)
+    known = ceilings_of(machine or measure.machine(), device, threads)
     counted = work(program, name) if declared and known else None
     if not counted:
         return None
@@ -167,15 +167,9 @@ def roofline(program, step, name, seconds, threads, device, machine=None):
 
 
 def main():
-    rows = measure()
-    path = path_of(bench.machine())
-    path.parent.mkdir(exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    with temporary.open("w", newline="") as f:
-        writer = csv.DictWriter(f, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    temporary.replace(path)
+    rows = measured_here()
+    path = path_of(measure.machine())
+    measure.write_csv(path, COLUMNS, rows)
     print(tree.table([COLUMNS[1:]] + [[str(r[c]) for c in COLUMNS[1:]] for r in rows]))
     print(f"written to {path.relative_to(tree.ROOT)}")
 

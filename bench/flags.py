@@ -1,7 +1,7 @@
 """flags.py - make flags: 00_sequential under other compiler flags than config.mk's.
 
 Builds the first step of each program in a folder of its own for every set of flags, runs
-them in turns on the program's quick set, verified, and writes results/MACHINE-flags.csv:
+them in turns on the set that is shown, verified, and writes results/MACHINE-flags.csv:
 the ratio to the tree's own flags, above 1 is faster. REPEAT= rounds, 5 unless set.
 """
 import csv
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "verify"))
-import bench  # noqa: E402
+import measure  # noqa: E402
 import tree  # noqa: E402
 
 # Label: (OPT, ARCH); None is what config.mk has.
@@ -49,7 +49,7 @@ def main():
     rows = []
     for program in tree.selected(tree.programs(), "PROGRAM"):
         step = next(s for s in tree.steps() if s.has(program))
-        name = program.mk.get("quick", next(iter(program.sets)))
+        name = program.shown
         binaries = {label: built(label, n, step, program)
                     for n, label in enumerate(FLAGS)}
         seconds = {label: [] for label in FLAGS}
@@ -65,15 +65,17 @@ def main():
         tree.progress("")
         own = seconds["the tree's"]
         for label in FLAGS:
-            q1, median, q3 = bench.quartiles([a / b for a, b in zip(own, seconds[label])])
+            q1, median, q3 = measure.quartiles([a / b for a, b in zip(own, seconds[label])])
             rows.append({"program": program.name, "set": name, "flags": label,
                          "seconds": f"{statistics.median(seconds[label]):.3f}",
                          "ratio": f"{median:.3f}", "low": f"{q1:.3f}", "high": f"{q3:.3f}"})
-    path = bench.RESULTS / f"{bench.machine()}-flags.csv"
-    with path.open("w", newline="") as f:
-        writer = csv.DictWriter(f, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    path = measure.RESULTS / f"{measure.machine()}-flags.csv"
+    kept = []
+    if path.exists():
+        with path.open(newline="") as f:
+            fresh = {r["program"] for r in rows}
+            kept = [r for r in csv.DictReader(f) if r["program"] not in fresh]
+    measure.write_csv(path, list(rows[0]), sorted(kept + rows, key=lambda r: r["program"]))
     print(path.read_text(), end="")
 
 

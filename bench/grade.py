@@ -3,7 +3,7 @@
     STEP= PROGRAM= WORK=        the attempt, as make exercise has them
     BACKEND=                    back-ends to grade; all that run here unless set, but
                                 cuda-cpu, which is for checking, only if asked for
-    SET=                        the set that is timed, or else the program's quick one
+    SET=                        the set that is timed, or else the one that is shown
     GRADE_ROUNDS=3              interleaved runs of each that is timed
     GRADE_TIMEOUT=20            seconds a run may take, at least
 
@@ -26,9 +26,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "verify"))
-import bench  # noqa: E402
 import exercise  # noqa: E402
 import matrix  # noqa: E402
+import measure  # noqa: E402
 import mutants  # noqa: E402
 import tree  # noqa: E402
 
@@ -158,7 +158,7 @@ class Run:
 
 def ratio(run, other):
     """(q1, median, q3) of other's time over run's, round by round."""
-    return bench.quartiles([b / a for a, b in zip(run.seconds, other.seconds)])
+    return measure.quartiles([b / a for a, b in zip(run.seconds, other.seconds)])
 
 
 def told(quartiles):
@@ -192,11 +192,10 @@ class Grading:
         self.mine = Run(self.task, self.task.step, backend, attempt.fenced(backend))
         self.book = Run(self.task, self.task.step, backend)
         sets = self.program.sets
-        quick = self.program.mk.get("quick", next(iter(sets)))
-        self.set = os.environ.get("SET") or quick
+        self.set = os.environ.get("SET") or self.program.shown
         if self.set not in sets:
             raise SystemExit(f"SET={self.set}: expected one of {' '.join(sets)}")
-        self.quick = f"set{self.set}", self.program.sets[self.set]
+        self.timed = f"set{self.set}", self.program.sets[self.set]
         self.runs = 0
         self.share = 0.0  # percent of the error budget, the most that was used
 
@@ -214,11 +213,11 @@ class Grading:
             yield case, words, self.limit, (), None
         for _, extra, env in matrix.variants(self.program, self.backend):
             yield *cases[0], self.limit, extra, env
-        yield *self.quick, self.timed_limit, (), None
+        yield *self.timed, self.timed_limit, (), None
 
     def check(self):
         """Runs the attempt on everything; None, or what is wrong."""
-        before = self.start.must(*self.quick, 600)
+        before = self.start.must(*self.timed, 600)
         expected = self.outputs(before)
         self.timed_limit = max(self.limit, 1 + int(5 * sum(before["times"].values())))
         todo, wrong = list(self.todo()), []
@@ -249,25 +248,25 @@ class Grading:
 
     def time(self):
         """Runs the three in turns; None, or what was wrong this time."""
-        self.book.must(*self.quick, 600)  # builds and caches what the others have
+        self.book.must(*self.timed, 600)  # builds and caches what the others have
         runs = {"step before": self.start, "attempt": self.mine, "book": self.book}
         for run in runs.values():
             run.seconds, run.init = [], []
-        busy, own = bench.busy(), bench.own()
+        busy, own = measure.busy(), measure.own()
         for n in range(self.rounds):
             order = list(runs)[n % 3:] + list(runs)[:n % 3]
             for who in order:
                 tree.progress(f"round {n + 1} of {self.rounds}: {who}")
                 if who != "attempt":
-                    runs[who].must(*self.quick, 600)
+                    runs[who].must(*self.timed, 600)
                     continue
-                got = self.mine.once(*self.quick, self.timed_limit)
+                got = self.mine.once(*self.timed, self.timed_limit)
                 self.runs += 1
                 if not got["ok"]:
                     self.say("correct", f"NO, not every time: {got['reason']}")
                     return f"not every time: {got['reason']}"
-        busy = bench.busy() - busy
-        self.foreign = max(0.0, 1 - (bench.own() - own) / busy) if busy else 0.0
+        busy = measure.busy() - busy
+        self.foreign = max(0.0, 1 - (measure.own() - own) / busy) if busy else 0.0
         return None
 
     def grade(self):
@@ -290,7 +289,7 @@ class Grading:
         part = share_of_gain(gained, possible)
         self.say("faster", f"{said(gained)}, set {self.set}, {self.rounds} rounds")
         self.say("gain", f"{part}; the book: {said(possible)}")
-        if self.foreign > bench.FOREIGN:
+        if self.foreign > measure.FOREIGN:
             self.say("busy", f"others took {100 * self.foreign:.0f} % of the CPU time in "
                              f"use: these times are doubtful")
         more = statistics.median(self.mine.init) - statistics.median(self.start.init)

@@ -14,7 +14,7 @@ KIND is one of
   measured   results/*.csv, one table a machine, then bench/papers/PROGRAM.csv
   registers  results/registers.csv, of all steps
 and in README.md
-  steps      all steps, and what each gained on the program's quick set
+  steps      all steps, and what each gained on the set that is shown
   flags      results/MACHINE-flags.csv
 Left out: measuring. Where there is nothing to show, the part says so.
 """
@@ -214,14 +214,13 @@ def brief(row, key):
 
 def steps_table(program):
     text = ""
-    quick = program.mk.get("quick", next(iter(program.sets)))
     shown = [s for s in tree.steps() if s.has(program)]
     for path in sorted(RESULTS.glob("*.csv")):
         rows = read_csv(path)
         if not rows or "over_previous" not in rows[0]:
             continue
         found = {(r["step"], r["backend"]): r for r in rows
-                 if r["program"] == program.name and r["set"] == quick}
+                 if r["program"] == program.name and r["set"] == program.shown}
         backends = [b for b in tree.BACKENDS if b != "seq" and
                     any(b == other for _, other in found)]
         lines = []
@@ -230,7 +229,7 @@ def steps_table(program):
             lines.append([f"[{step.name}](steps/{step.name}/README.md)", step.title,
                           *(brief(of[b], "over_previous") for b in backends),
                           *(brief(of[b], "over_first") for b in backends)])
-        text += f"{program.name}, set {quick}, on {path.stem.replace('-', ' ')}:\n\n"
+        text += f"{program.name}, set {program.shown}, on {path.stem.replace('-', ' ')}:\n\n"
         text += table(["step", "what it does", *(f"{b}, gain" for b in backends),
                        *(f"{b}, over 00" for b in backends)], lines) + "\n"
     return text or "Not measured yet.\n"

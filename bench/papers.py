@@ -27,6 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "verify"))
 import bench  # noqa: E402
 import halfway  # noqa: E402
+import measure  # noqa: E402
 import papers_draw  # noqa: E402
 import tree  # noqa: E402
 
@@ -191,10 +192,7 @@ def keep(items, path, name):
         rows += [{"key": item.key, "set": name, "round": n, "init": t["init"],
                   "run": t["run"], "mark": " ".join(item.marks)}
                  for n, t in enumerate(item.times)]
-    with path.open("w", newline="") as f:
-        writer = csv.DictWriter(f, KEPT, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    measure.write_csv(path, KEPT, rows)
 
 
 def enough(item, repeat, quick):
@@ -202,7 +200,7 @@ def enough(item, repeat, quick):
     return len(item.times) >= (1 if long else repeat)
 
 
-def measure(items, repeat, quick):
+def run_rounds(items, repeat, quick):
     """Fills the items' times: one run of each, then the next round."""
     for item in items:
         item.times, item.marks = [], set()
@@ -232,7 +230,7 @@ def gpu_rows(program):
     """What other machines measured on a GPU: {(set, step number): row}, a row of bench.py
     to which the mean of the same machine's sequential program is added."""
     found = {}
-    for path in sorted(bench.RESULTS.glob("*.csv")):
+    for path in sorted(measure.RESULTS.glob("*.csv")):
         with path.open(newline="") as f:
             rows = [r for r in csv.DictReader(f) if r.get("program") == program.name
                     and r.get("run_mean")]
@@ -295,17 +293,9 @@ def rows_of(figure, name, items, base, elsewhere, paper):
     return rows
 
 
-def write_csv(path, rows):
-    with path.open("w", newline="") as f:
-        writer = csv.DictWriter(f, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v
-                          for k, v in row.items()} for row in rows)
-
-
 def caption(program, rows, values, repeat):
     runs = {int(r["runs"]) for r in rows if r["runs"]}
-    text = (f"{bench.machine()}; mean of {' or '.join(map(str, sorted(runs)))} runs and "
+    text = (f"{measure.machine()}; mean of {' or '.join(map(str, sorted(runs)))} runs and "
             f"standard deviation. The paper: {values.get('paper', 'see its csv')}.")
     gpus = {f"{r['device']} ({r['mark']})" for r in rows
             if r["backend"] == "gpu" and r["device"] not in ("", "gpu")}
@@ -320,7 +310,7 @@ def paper_of(program, repeat, quick):
     folder.mkdir(parents=True, exist_ok=True)
     names = os.environ.get("SET", "").split() or list(program.sets)
     if quick and not os.environ.get("SET"):
-        names = [program.mk.get("quick", names[0])]
+        names = [program.quick]
     first = next(s for s in tree.steps() if s.has(program))
     base = Kind(first.number, "seq", "")
     kinds = list(dict.fromkeys([base] + [b.kind for f in figures for b in f.bars]))
@@ -333,14 +323,16 @@ def paper_of(program, repeat, quick):
         restore(items.values(), folder / "runs.csv", name)
         if os.environ.get("RERUN") or not all(enough(i, repeat, quick)
                                               for i in items.values()):
-            measure(list(items.values()), repeat, quick)
+            run_rounds(list(items.values()), repeat, quick)
             keep(items.values(), folder / "runs.csv", name)
         for figure in figures:
             rows[figure.number] += rows_of(figure, name, items, items[base], elsewhere,
                                            paper)
     for figure in figures:
         path = folder / f"fig{figure.number}.csv"
-        write_csv(path, rows[figure.number])
+        measure.write_csv(path, COLUMNS, [
+            {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
+            for row in rows[figure.number]])
         papers_draw.draw(path.with_suffix(".gp"), figure, rows[figure.number],
                          caption(program, rows[figure.number], values, repeat))
     print(f"{len(figures)} figures written to {folder.relative_to(tree.ROOT)}")

@@ -2,7 +2,7 @@
 
     STEP= PROGRAM= BACKEND= SET= choose, as make's
 
-Where `perf stat` can count, the paper's events over a whole run of the quick set, with
+Where `perf stat` can count, the paper's events over a whole run of the set that is shown, with
 all threads. Where it cannot, as in most virtual machines, Valgrind counts the CPU
 back-ends on a small query (program.mk's perf, or tiny), with one thread, inside the
 function that back-ends implement and nowhere else. There instructions are exact; misses
@@ -79,8 +79,8 @@ def chosen(program):
 
 def counted(program, pairs):
     """Rows of a table for a program, and a line on how they were counted."""
-    name = (os.environ.get("SET", "").split() or [program.mk.get("quick")])[0]
-    words = program.sets[name or next(iter(program.sets))]
+    name = (os.environ.get("SET", "").split() or [program.shown])[0]
+    words = program.sets[name]
     by_perf = shutil.which("perf") and perf_counts(["true"])
     if by_perf:
         rows = [["step", "back-end", *EVENTS]]

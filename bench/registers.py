@@ -15,7 +15,6 @@ and may decide otherwise.
 
 A tool that is missing is named, and the file stays as it is.
 """
-import csv
 import os
 import re
 import shutil
@@ -26,6 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "verify"))
 import tree  # noqa: E402
+from measure import RESULTS, write_csv  # noqa: E402
 
 ARCH = "sm_75"
 WINDOWS = (5, 21)  # for a program whose headers know the word
@@ -132,17 +132,10 @@ def main():
     tree.progress("")
     rows.sort(key=lambda r: (r["program"], r["compiler"], str(r["window"]).zfill(3),
                              r["step"]))
-    path = tree.ROOT / "results" / "registers.csv"
-    path.parent.mkdir(exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    with temporary.open("w", newline="", encoding="utf-8") as f:
-        f.write(f"# ptxas -v for {ARCH}, by bench/registers.py\n"
-                f"# clang: {version(tools['clang'])}\n"
-                f"# nvcc: {version(tools['nvcc'])}\n")
-        writer = csv.DictWriter(f, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    temporary.replace(path)
+    path = RESULTS / "registers.csv"
+    write_csv(path, COLUMNS, rows,
+              f"# ptxas -v for {ARCH}, by bench/registers.py\n"
+              f"# clang: {version(tools['clang'])}\n# nvcc: {version(tools['nvcc'])}\n")
     print(f"written to {path.relative_to(tree.ROOT)}: {len(rows)} kernels")
 
 

@@ -73,8 +73,7 @@ class Measured:
     def headline(self, program):
         """The set that figures and tables show; the others are in a folded table."""
         sets = list(dict.fromkeys(r["set"] for r in self.of(program=program.name)))
-        quick = program.mk.get("quick")
-        return quick if quick in sets or not sets else sets[0]
+        return program.shown if program.shown in sets or not sets else sets[0]
 
 
 def nice(machine):
@@ -674,7 +673,7 @@ is not distinguishable from no gain: its quartiles span 1. <span class="loss">â–
 def page(folder):
     measured = Measured(folder)
     if ceilings:
-        ceilings.bench.RESULTS = Path(folder)
+        ceilings.measure.RESULTS = Path(folder)
     title, about = opening()
     programs = [p for p in tree.programs() if any(s.has(p) for s in tree.steps())]
     shown = [(s, *section(s, measured)) for s in tree.steps()]

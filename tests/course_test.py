@@ -255,16 +255,23 @@ def new_step(folder):
 
 
 def commands():
-    """Every make target that COURSE.md and the tasks name is one of the Makefile's."""
+    """Every make target that the pages name is one of the Makefile's."""
     makefile = Path(ROOT, "Makefile").read_text()
     targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.M))
-    text = Path(ROOT, "COURSE.md").read_text()
-    code = re.findall(r"`([^`\n]+)`", text) + re.findall(r"^    .*", text, re.M) + \
-        re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
-    named = set(re.findall(r"\bmake(?: -s)? ([a-z][a-z-]*)", "\n".join(code)))
-    named |= {"exercise", "grade", "reveal", "export", "new-step"}
-    for word in sorted(named):
-        check(f"COURSE.md: make {word}", None if word in targets else "no such target")
+    pages = [Path(ROOT, "COURSE.md"), Path(ROOT, "README.md"),
+             *sorted(Path(ROOT, "steps").glob("*/README.md"))]
+    for page in pages:
+        text = re.sub(r"^```diff\n.*?^```$", "", page.read_text(), flags=re.M | re.S)
+        code = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S) + \
+            re.findall(r"^    .*", text, re.M)
+        code += re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```", "", text,
+                                                flags=re.M | re.S))
+        space, given = r"(?: |\n +)", r"(?:-s|[A-Z]+=(?:'[^']*'|\S+))"
+        named = set(re.findall(rf"\bmake(?:{space}{given})*{space}([a-z][a-z-]*)",
+                               "\n".join(code)))
+        for word in sorted(named):
+            check(f"{page.relative_to(ROOT)}: make {word}",
+                  None if word in targets else "no such target")
 
 
 def main():

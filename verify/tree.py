@@ -66,6 +66,8 @@ class Program:
         self.data = build() / "data" / name
         self.cases = self._queries("case.")
         self.sets = self._queries("set.")
+        self.quick = self.mk.get("quick", next(iter(self.sets), None))  # QUICK=1
+        self.shown = self.mk.get("show", self.quick)  # in tables and figures
         self.groups = self.mk.get("groups", GROUPS).split()
         self.outputs = []
         for text in self.mk.get("outputs", OUTPUTS).split():

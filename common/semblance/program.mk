@@ -10,7 +10,8 @@ suffix  = su
 set.1 = in={data}/paper.su set=1
 set.2 = in={data}/paper.su set=2
 set.3 = in={data}/paper.su set=3
-quick = 2
+show  = 2
+quick = 1
 
 # make verify: small and awkward: np all different, ns prime, every kind of window.
 case.awkward = in={data}/awkward.su m0=4120 h0=-480 t0=1.5 tau=0.008 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=0,4e-7,4 e=0,3e-7,3
