@@ -23,11 +23,11 @@ static const struct {
     int rare;
 } recipes[] = {
     /* Three everywhere and the group's identity, twice and once more in the batch. */
-    {"identity", 2, 24, IDENTITY, 0, 1},
+    {"identity", 2, 14, IDENTITY, 0, 1},
     /* Above 255 for a while: 8 bits are enough only later. */
     {"wide", 1, 29, UNIFORM, 6000, 60},
     /* Grids that come to rest one after the other. */
-    {"batch", 3, 21, UNIFORM, 9, 1},
+    {"batch", 3, 15, UNIFORM, 9, 1},
     /* More than one tile of any step, each different. */
     {"large", 1, 131, UNIFORM, 9, 1},
     /* For tools that make a program a thousand times slower. */

@@ -19,14 +19,14 @@ quick = 2
 # make verify: small and awkward; no size is a power of two but one. Limits just above
 # what a pile takes keep a wrong one from toppling for ever.
 case.odd      = dim=19 tilew=5 tileh=4 max_iterations=110
-case.wide     = config={data}/wide.npy max_iterations=150
-case.identity = config={data}/identity.npy max_iterations=200
-case.batch    = config={data}/batch.npy max_iterations=185
+case.wide     = config={data}/wide.npy max_iterations=41
+case.identity = config={data}/identity.npy max_iterations=66
+case.batch    = config={data}/batch.npy max_iterations=88
 case.least    = dim=3 max_iterations=9
 case.word     = dim=6 batch=2 max_iterations=9
 case.lattice  = config=dim dim=22 tilew=7 tileh=2 max_iterations=30
 case.power    = dim=32 batch=2 tilew=1 tileh=3 max_iterations=61
-case.sparse   = config=alea dim=70 batch=2 seed=7 max_iterations=67
+case.sparse   = config=alea dim=70 batch=2 seed=7 max_iterations=37
 case.large    = config={data}/large.npy max_iterations=11 tilew=70 tileh=9
 
 # make san: the smallest that still reaches every line.
