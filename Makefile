@@ -9,6 +9,11 @@ include config.mk
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
+# As many at a time as there are processors, unless -j says otherwise.
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 # Each file that is made is named, and make V=1 shows the commands.
 ifndef V
 .SILENT:

@@ -1,4 +1,5 @@
-"""all.py - make test: every suite, one after the other, and the sum of what they found.
+"""all.py - make test: every suite, as many at a time as there are cores, and the sum of what
+they found. What measures time runs first, and alone; then the longest.
 
 A suite is a command that exits with 0 if all went well. What it says of itself, a last
 line "N passed, N failed" or cmocka's tallies, is added up; a suite without either, or
@@ -9,13 +10,27 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = os.environ.get("BUILD", "build")
 PYTHON = sys.executable
 
+ALONE = {"course": [PYTHON, "tests/course_test.py"]}
 SUITES = {
+    "sanitizers": ["bash", "tests/san.sh"],
+    "mutants": [PYTHON, "verify/mutants.py"],
+    "verify": [PYTHON, "verify/matrix.py"],
+    "fletcher": [PYTHON, "tests/fletcher_test.py"],
+    "gridding": [PYTHON, "tests/gridding_test.py"],
+    "fluid": [PYTHON, "tests/fluid_test.py"],
+    "sandpile": [PYTHON, "tests/sandpile_test.py"],
+    "published mistakes": [PYTHON, "tests/mistakes.py"],
+    "bad input": [PYTHON, "tests/bad_input.py"],
+    "checker": [PYTHON, "tests/check_semblance_test.py"],
+    "halfway": [PYTHON, "bench/halfway.py"],
+    "report": [PYTHON, "tests/report_test.py"],
     "lint": [PYTHON, "tests/lint.py"],
     "lessons": [PYTHON, "bench/lessons.py", "--check"],
     "run": [f"{BUILD}/tests/run_test"],
@@ -23,19 +38,6 @@ SUITES = {
     "su and segyio": [PYTHON, "tests/su_segyio.py", f"{BUILD}/tests/su_test"],
     "verify's diff": [f"{BUILD}/tests/diff_test", f"{BUILD}/verify"],
     "propagate": [PYTHON, "tests/propagate_test.py"],
-    "checker": [PYTHON, "tests/check_semblance_test.py"],
-    "bad input": [PYTHON, "tests/bad_input.py"],
-    "gridding": [PYTHON, "tests/gridding_test.py"],
-    "published mistakes": [PYTHON, "tests/mistakes.py"],
-    "sandpile": [PYTHON, "tests/sandpile_test.py"],
-    "fletcher": [PYTHON, "tests/fletcher_test.py"],
-    "fluid": [PYTHON, "tests/fluid_test.py"],
-    "report": [PYTHON, "tests/report_test.py"],
-    "course": [PYTHON, "tests/course_test.py"],
-    "verify": [PYTHON, "verify/matrix.py"],
-    "halfway": [PYTHON, "bench/halfway.py"],
-    "mutants": [PYTHON, "verify/mutants.py"],
-    "sanitizers": ["bash", "tests/san.sh"],
 }
 TALLY = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed")
 CMOCKA = re.compile(r"\[  (PASSED|FAILED)  \].*?(\d+) test\(s\)")
@@ -56,21 +58,25 @@ def count(output, status):
     return (passed + 1, failed) if status == 0 else (passed, failed + 1)
 
 
+def suite(name):
+    """Runs one and says what it found: (passed, failed)."""
+    start = time.monotonic()
+    ended = subprocess.run((ALONE | SUITES)[name], cwd=ROOT, text=True, errors="replace",
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    passed, failed = count(ended.stdout, ended.returncode)
+    words = ended.stdout if failed or ended.returncode else ""
+    print(f"{words}{name}: {passed} passed, {failed} failed, "
+          f"{time.monotonic() - start:.0f} s", flush=True)
+    return passed, failed
+
+
 def main():
-    wanted = sys.argv[1:] or list(SUITES)
-    total_passed = total_failed = 0
-    for name in wanted:
-        start = time.monotonic()
-        print(f"{name} ...", flush=True)
-        ended = subprocess.run(SUITES[name], cwd=ROOT, text=True, errors="replace",
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        passed, failed = count(ended.stdout, ended.returncode)
-        if failed or ended.returncode:
-            print(ended.stdout)
-        print(f"{name}: {passed} passed, {failed} failed, "
-              f"{time.monotonic() - start:.0f} s", flush=True)
-        total_passed += passed
-        total_failed += failed
+    wanted = sys.argv[1:] or [*ALONE, *SUITES]
+    print(f"{len(wanted)} suites, some of which take minutes", flush=True)
+    found = [suite(name) for name in wanted if name in ALONE]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found += pool.map(suite, [name for name in wanted if name not in ALONE])
+    total_passed, total_failed = (sum(numbers) for numbers in zip(*found))
     print(f"{total_passed} passed, {total_failed} failed")
     sys.exit(1 if total_failed or not total_passed else 0)
 

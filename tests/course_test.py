@@ -267,7 +267,7 @@ def commands():
         code += re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```", "", text,
                                                 flags=re.M | re.S))
         space, given = r"(?: |\n +)", r"(?:-s|[A-Z]+=(?:'[^']*'|\S+))"
-        named = set(re.findall(rf"\bmake(?:{space}{given})*{space}([a-z][a-z-]*)",
+        named = set(re.findall(rf"\bmake(?:{space}{given})*{space}([a-z][a-z-]*)(?![-\w/])",
                                "\n".join(code)))
         for word in sorted(named):
             check(f"{page.relative_to(ROOT)}: make {word}",

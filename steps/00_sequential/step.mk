@@ -16,5 +16,3 @@ bytes.fluid.l1 = 28 updates
 
 flops.sandpile    = 1 cells
 bytes.sandpile.l1 = 12 cells
-flops.gridding        = 8 points
-bytes.gridding.l1     = 24 points

@@ -32,7 +32,3 @@ predict.sandpile.cpu = 1.9 on 2 threads: tiles of a step share nothing that is w
 predict.sandpile.gpu = none
 flops.sandpile       = 1 cells
 bytes.sandpile.l1    = 12 cells
-predict.gridding.cpu  = 1.9 on 2 threads: shares are equal, and clearing and adding the copies is small beside gridding
-predict.gridding.gpu  = none
-flops.gridding        = 8 points
-bytes.gridding.l1     = 24 points
