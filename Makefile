@@ -59,7 +59,8 @@ cflags :=
 again :=
 include common/$1/program.mk
 front_$1 := $$(patsubst %.c,$(BUILD)/common/$1/%.o,$$(sources)) \
-            $$(patsubst %.c,$(BUILD)/common/%.o,$$(shared)) $(run_objects)
+            $$(patsubst %.c,$(BUILD)/common/%.o,$$(shared)) $(run_objects) \
+            $(BUILD)/common/$1/flags
 libs_$1  := $$(libs) -lm
 cflags_$1 := $$(cflags)
 again_$1 := $$(again)
@@ -68,9 +69,11 @@ suffix_$1  := $$(suffix)
 endef
 $(foreach p,$(programs),$(eval $(call load_program,$p)))
 
-# Changes when the compiler or its flags do, and everything is built anew.
-$(BUILD)/flags: always
-	@mkdir -p $(@D); echo '$(CC) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS)' > $@
+# Change when the compiler or its flags do, and what they were used for is built anew:
+# those of all, and those of a program.
+words = $(strip $(CC) $(CFLAGS) $(cflags_$(notdir $(@D))))
+$(BUILD)/flags $(programs:%=$(BUILD)/common/%/flags): always
+	@mkdir -p $(@D); echo '$(words)' | cmp -s - $@ || echo '$(words)' > $@
 .PHONY: always
 
 $(BUILD)/common/%.o: common/%.c $(BUILD)/flags
@@ -103,7 +106,7 @@ again_flags_cuda-cpu := -fopenmp
 again_gcc = $(CC) $(CFLAGS) $(again_flags_$3) -MMD -MP -MF $$@.d -MT $$@ -Icommon/opencl $(cflags_$2) -x c
 again_of = $(if $(again_$2),$(BUILD)/parts/$1/$2-$3.again.o)
 define rule_again
-$(BUILD)/parts/$1/$2-$3.again.o: steps/$1/$2/$4 $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) $(BUILD)/flags
+$(BUILD)/parts/$1/$2-$3.again.o: steps/$1/$2/$4 $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) $(BUILD)/common/$2/flags
 	@mkdir -p $$(@D)
 	@$$(say)
 	$5 $(include_dirs) -Icommon/cuda -Icommon/$2 $(again_$2) -c $$< -o $$@

@@ -38,8 +38,10 @@ class Item:
 
     def __init__(self, program, name, step, backend):
         self.program, self.set, self.step, self.backend = program, name, step, backend
-        self.words = program.sets[name]
+        self.words = program.sets.get(name)
         self.times, self.cpu, self.share, self.marks = [], [], 0.0, set()
+        self.extra, self.environment = [], {}  # words and variables for the run alone
+        self.said = ""  # what the last run printed
 
     def label(self):
         return f"{self.program.name} set {self.set} {self.step.name} {self.backend}"
@@ -54,7 +56,9 @@ class Item:
             files = {o.key: folder / f"{o.key}.npy" for o in self.program.outputs}
             for path in files.values():
                 path.unlink(missing_ok=True)
-            ended = tree.run(command + [f"{k}={p}" for k, p in files.items()], 600)
+            ended = tree.run(command + self.extra +
+                             [f"{k}={p}" for k, p in files.items()], 600,
+                             self.environment)
             wall = time.monotonic() - start
             used = own() - own_before
             foreign = max(0.0, busy() - busy_before - used)
@@ -68,8 +72,10 @@ class Item:
         if not checked["ok"]:
             raise SystemExit(f"{self.label()}: not verified: {checked['reason']}")
         self.share = max(self.share, checked["share"])
-        said = ended.values()
+        self.said, said = ended.out, ended.values()
         self.times.append({k: float(said[f"Time_{k}"]) for k in ("init", "run", "kernel")})
+        if self.program.mk.get("rate") in said:
+            self.times[-1]["rate"] = float(said[self.program.mk["rate"]])
         self.cpu.append(100 * used / wall)
 
     def column(self, key):
@@ -166,7 +172,7 @@ def measure(program, name, about, repeat, warmup):
             tree.progress(f"round {n + 1} of {repeat}: {item.label()}")
             item.run()
     tree.progress("")
-    rows = [row(item, items, about) for item in items]
+    rows = [row(item, items, {**about, "flags": flags_of(program)}) for item in items]
     print(f"{program.name}, set {name}, {repeat} rounds, seconds")
     print(tree.table([["step", "back-end", "init", "run mean", "sd", "median", "CPU %",
                        "over the step before", "over 00", "of the ceiling", "mark"]] + [
@@ -191,14 +197,18 @@ def save(rows, path):
     write_csv(path, COLUMNS, merged)
 
 
+def flags_of(program):
+    """Those that a program's CPU code is compiled with, without what only warns."""
+    words = (tree.build() / "common" / program.name / "flags").read_text().split()
+    return " ".join(w for w in words[1:] if not w.startswith("-W"))
+
+
 def about_this():
     def line(*command):
         ended = subprocess.run(command, capture_output=True, text=True, cwd=tree.ROOT)
         return ended.stdout.strip().splitlines()[0] if ended.stdout.strip() else ""
-    flags = (tree.build() / "flags").read_text().strip()
-    compiler, _, rest = flags.partition(" ")
+    compiler = (tree.build() / "flags").read_text().split()[0]
     return {"machine": machine(), "compiler": line(compiler, "--version"),
-            "flags": " ".join(w for w in rest.split() if not w.startswith("-W")),
             "commit": line("git", "rev-parse", "--short", "HEAD")}
 
 

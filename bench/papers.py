@@ -1,17 +1,16 @@
 """papers.py - make papers: the figures of a program's paper, measured on this machine.
 
-    SET= PROGRAM= choose; REPEAT= rounds, 20 as the paper unless set; QUICK=1: one set,
-    two rounds, one for what takes long; RERUN=1: measure although nothing has changed
+    SET= PROGRAM= choose; REPEAT= rounds, 20 as the paper unless set; QUICK=1: one set a
+    figure, two rounds, one for what takes long; RERUN=1: measure although nothing has
+    changed
 
 bench/papers/PROGRAM.figures says what each figure shows, PROGRAM.csv what the paper
-measured. For each figure N, build/papers/PROGRAM gets figN.svg, figN.csv with its
-numbers, and figN.gp, which draws it: initialisation and execution stacked, the mean of
-all rounds with the standard deviation of their sum, and the speedup over the first
-step's sequential program, ours and the paper's. Points between two steps are made by
-bench/halfway.py. All bars of a set are measured in turns, verified, and kept in runs.csv
-until a binary or the query changes. A bar that needs a GPU where none is comes from
-results/*.csv, if a machine there had one. Left out: what the paper shows in a drawing
-and does not say.
+measured; papers_form.py reads them. For each figure N, build/papers/PROGRAM gets
+figN.svg, figN.csv with its numbers, and figN.gp, which draws it. Points between two
+steps are made by bench/halfway.py. All that is run on a set is run in turns, verified,
+and kept in runs.csv until a binary or the query changes. A bar that needs a GPU where
+none is comes from results/*.csv, if a machine there had one. Left out: what the paper
+shows in a drawing and does not say.
 """
 import csv
 import hashlib
@@ -21,7 +20,6 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "verify"))
@@ -29,70 +27,19 @@ import bench  # noqa: E402
 import halfway  # noqa: E402
 import measure  # noqa: E402
 import papers_draw  # noqa: E402
+import papers_plot  # noqa: E402
 import tree  # noqa: E402
+from papers_form import Kind, Paper, read_figures  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parent / "papers"
 CPU_DEVICE = os.environ.get("DEVICE") or "cpu"
-LONG = 20.0  # seconds: one round is enough for QUICK
-KEPT = "key set round init run mark".split()
-COLUMNS = """set label step backend make device runs init_mean init_sd run_mean run_sd
-total_mean total_sd speedup paper_seconds paper_speedup mark""".split()
-
-
-# ---- what the figures show ---------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What is run for a bar: bars of several figures may share one."""
-    step: str  # 03, or 03/two-dimensions
-    backend: str  # seq, omp, ocl, or gpu: CUDA or OpenCL on a GPU
-    make: str  # words for make, as OPT=-O0
-
-
-@dataclass(frozen=True)
-class Bar:
-    label: str
-    kind: Kind
-    paper: str  # the paper's name for it; "" where it gives no number
-
-
-@dataclass
-class Figure:
-    number: str
-    title: str
-    bars: list = field(default_factory=list)
-
-
-def read_figures(path):
-    """The figures of a file, and its "key = value" lines."""
-    figures, values = [], {}
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        line = line.split("#")[0].strip()
-        opens = re.fullmatch(r"figure (\w+): (.+)", line)
-        words = [w.strip() for w in line.split("|")]
-        if opens:
-            figures.append(Figure(*opens.groups()))
-        elif len(words) == 5 and figures:
-            label, step, backend, make, paper = ("" if w == "-" else w for w in words)
-            figures[-1].bars.append(Bar(label, Kind(step, backend, make), paper))
-        elif "=" in line:
-            key, _, value = line.partition("=")
-            values[key.strip()] = value.strip()
-        elif line:
-            raise SystemExit(f"{path}:{number}: expected figure N: title, or label | "
-                             "step | back-end | words for make | the paper's name")
-    return figures, values
-
-
-def read_paper(path):
-    """What the paper measured: {(variant, device, set): seconds}, and its sequential
-    times, {set: seconds}, which are those of its first step."""
-    with path.open() as f:
-        rows = list(csv.DictReader(line for line in f if not line.startswith("#")))
-    first = min(r["step"] for r in rows)
-    return ({(r["variant"], r["device"], r["set"]): float(r["seconds"]) for r in rows},
-            {r["set"]: float(r["seconds"]) for r in rows if r["step"] == first})
+LONG = 10.0  # seconds: one round is enough for QUICK
+KEPT = "key set round init run rate mark".split()
+COLUMNS = """set label step backend words x y device runs init_mean init_sd run_mean run_sd
+total_mean total_sd rate_mean rate_sd speedup paper_seconds paper_rate paper_speedup
+mark""".split()
+# Kinds of figures that show one run from within: the words for it, and what it leaves.
+INSIDE = {"shares": ("profile=1", None), "trace": ("trace={file}", "file")}
 
 
 # ---- what is run -------------------------------------------------------------------
@@ -108,13 +55,17 @@ def opencl_gpu():
 class Runner(bench.Item):
     """A kind that can be run here, on one set."""
 
-    def __init__(self, program, name, kind, binary, backend, device):
+    def __init__(self, program, name, words, kind, how):
+        binary, backend, device = how
         super().__init__(program, name, None, backend)
         self.kind, self.device = kind, device
+        self.words = kind.query(words)
+        self.environment = {"DEVICE": device, **kind.environment()}
         self.step = self  # it is its own step: a name and a binary
-        self.name = " ".join((kind.step, kind.make)).strip()
+        self.name = " ".join((kind.step, *kind.words))
         self.path = binary
-        mark = hashlib.sha256("\0".join([*self.words, device]).encode())
+        mark = hashlib.sha256("\0".join(
+            [*self.words, *map("=".join, self.environment.items())]).encode())
         for path in [binary, *tree.inputs(self.words)]:
             mark.update(path.read_bytes())
         self.key = mark.hexdigest()[:16]
@@ -122,30 +73,26 @@ class Runner(bench.Item):
     def binary(self, program, backend):
         return self.path
 
-    def run(self):
-        os.environ["DEVICE"] = self.device
-        super().run()
-
     def total(self):
         return [t["init"] + t["run"] for t in self.times]
 
 
 def built_with(program, step, backend, words):
     """The binary of a step built by make with these words, in a folder of its own."""
-    name = re.sub(r"\W+", "_", words)
+    name = re.sub(r"\W+", "_", " ".join(words))
     folder = tree.build() / "papers" / f"make{name}"
     target = folder / step.name / f"{program.name}-{backend}"
     made = subprocess.run(
-        ["make", "-s", f"BUILD={os.path.relpath(folder, tree.ROOT)}", *words.split(),
+        ["make", "-s", f"BUILD={os.path.relpath(folder, tree.ROOT)}", *words,
          os.path.relpath(target, tree.ROOT)], cwd=tree.ROOT, capture_output=True, text=True)
     if made.returncode:
-        raise SystemExit(f"make {words}: {made.stderr.strip()[-300:]}")
+        raise SystemExit(f"make {' '.join(words)}: {made.stderr.strip()[-300:]}")
     return target
 
 
 def prepare(program, kind):
     """(binary, back-end, DEVICE) of a kind, built; None where it needs a GPU and there
-    is none."""
+    is none, or a compiler that is not here."""
     backend, device = kind.backend, CPU_DEVICE
     if backend == "gpu":
         if not tree.has_gpu() and not opencl_gpu():
@@ -153,18 +100,19 @@ def prepare(program, kind):
         backend, device = ("cuda", "") if tree.has_gpu() else ("ocl", "gpu")
     number, _, point_name = kind.step.partition("/")
     step = next((s for s in tree.steps() if s.number == number), None)
-    if not step:
-        raise SystemExit(f"{program.name}.figures: there is no step {number}")
-    if kind.make:
-        return built_with(program, step, backend, kind.make), backend, device
-    if not point_name:
-        return step.binary(program, backend), backend, device
-    point = next((p for p in halfway.points(program)
-                  if (p.step, p.point) == (step, point_name)), None)
-    problem = point.build(program) if point else "there is no such half-way point"
-    if problem:
-        raise SystemExit(f"{kind.step}: {problem}")
-    return point.binary(program, backend), backend, device
+    if not step or backend not in step.backends(program):
+        raise SystemExit(f"{program.name}.figures: there is no {backend} of step {number}")
+    if point_name:
+        point = next((p for p in halfway.points(program)
+                      if (p.step, p.point) == (step, point_name)), None)
+        problem = point.build(program) if point else "there is no such half-way point"
+        if problem:
+            raise SystemExit(f"{kind.step}: {problem}")
+        return point.binary(program, backend), backend, device
+    if kind.make():
+        return built_with(program, step, backend, kind.make()), backend, device
+    binary = step.binary(program, backend)
+    return (binary, backend, device) if binary.exists() else None
 
 
 # ---- measuring ---------------------------------------------------------------------
@@ -178,7 +126,8 @@ def restore(items, path, name):
         rows = [r for r in csv.DictReader(f) if r["set"] == name]
     for item in items:
         mine = [r for r in rows if r["key"] == item.key]
-        item.times = [{k: float(r[k]) for k in ("init", "run")} for r in mine]
+        item.times = [{k: float(r[k]) for k in ("init", "run", "rate") if r.get(k)}
+                      for r in mine]
         item.marks = {r["mark"] for r in mine} - {""}
 
 
@@ -189,10 +138,9 @@ def keep(items, path, name):
         with path.open(newline="") as f:
             rows = [r for r in csv.DictReader(f) if r["set"] != name]
     for item in items:
-        rows += [{"key": item.key, "set": name, "round": n, "init": t["init"],
-                  "run": t["run"], "mark": " ".join(item.marks)}
-                 for n, t in enumerate(item.times)]
-    measure.write_csv(path, KEPT, rows)
+        rows += [{"key": item.key, "set": name, "round": n, **t,
+                  "mark": " ".join(item.marks)} for n, t in enumerate(item.times)]
+    measure.write_csv(path, KEPT, [{k: r.get(k, "") for k in KEPT} for r in rows])
 
 
 def enough(item, repeat, quick):
@@ -217,6 +165,25 @@ def run_rounds(items, repeat, quick):
             if not enough(item, repeat, quick):
                 item.run()
     tree.progress("")
+
+
+def look_inside(figure, program, folder, queries, names):
+    """Runs what a figure of INSIDE shows once more, and says where the rows of it are:
+    [(bar, path)]."""
+    word, leaves = INSIDE[figure.kind]
+    found = []
+    for n, bar in enumerate(figure.bars, 1):
+        how = prepare(program, bar.kind)
+        if not how:
+            continue
+        item = Runner(program, names[0], queries[names[0]], bar.kind, how)
+        path = folder / f"fig{figure.number}-{n}.csv"
+        item.extra = [word.replace("{file}", str(path))]
+        item.run()
+        if not leaves:
+            papers_plot.write_shares(item.said, path)
+        found.append((bar, path))
+    return found
 
 
 # ---- numbers -----------------------------------------------------------------------
@@ -246,7 +213,7 @@ def gpu_rows(program):
 
 def ours(item, base):
     """The columns of a bar that was run here."""
-    total = item.total()
+    total, rates = item.total(), [t["rate"] for t in item.times if "rate" in t]
     return {"device": item.device or "gpu", "runs": len(total),
             "mark": " ".join(sorted(item.marks)),
             "init_mean": statistics.mean(item.column("init")),
@@ -254,6 +221,8 @@ def ours(item, base):
             "run_mean": statistics.mean(item.column("run")),
             "run_sd": spread(item.column("run")),
             "total_mean": statistics.mean(total), "total_sd": spread(total),
+            "rate_mean": statistics.mean(rates) if rates else "",
+            "rate_sd": spread(rates) if rates else "",
             "speedup": statistics.mean(base.total()) / statistics.mean(total)}
 
 
@@ -269,32 +238,32 @@ def theirs(r):
 
 
 def rows_of(figure, name, items, base, elsewhere, paper):
-    """The rows of a figure for one set, a bar each."""
-    seconds, sequential = paper
+    """The rows of a figure for one set, one for all that is run."""
     rows = []
     for bar in figure.bars:
-        kind = bar.kind
-        row = {"set": name, "label": bar.label, "step": kind.step,
-               "backend": kind.backend, "make": kind.make}
-        device = "GPU" if kind.backend == "gpu" else "CPU"
-        if kind in items:
-            row.update(ours(items[kind], base))
-        elif (name, kind.step) in elsewhere:
-            row.update(theirs(elsewhere[name, kind.step]))
-        else:
-            row["mark"] = "no GPU measured"
-        if (bar.paper, device, name) in seconds:
-            row["paper_seconds"] = seconds[bar.paper, device, name]
-            if name in sequential:
-                row["paper_speedup"] = sequential[name] / row["paper_seconds"]
-        elif bar.paper and name in sequential:
-            raise SystemExit(f"figure {figure.number}: the paper has no {bar.paper}, "
-                             f"{device}, set {name}")
-        rows.append({c: row.get(c, "") for c in COLUMNS})
+        number = paper.of(figure, bar, name)
+        for x, y, kind in figure.runs(bar):
+            row = {"set": name, "label": bar.label, "step": kind.step,
+                   "backend": kind.backend, "words": " ".join(kind.words),
+                   "x": x or name, "y": y}
+            if kind in items:
+                row.update(ours(items[kind], base))
+            elif kind.backend == "gpu" and (name, kind.step) in elsewhere:
+                row.update(theirs(elsewhere[name, kind.step]))
+            else:
+                row["mark"] = "no GPU measured" if kind.backend == "gpu" else \
+                    f"no {kind.backend} here"
+            if number:
+                row[f"paper_{paper.unit}"] = number
+                if name in paper.sequential:
+                    speedup = paper.sequential[name] / number
+                    row["paper_speedup"] = speedup if paper.unit == "seconds" \
+                        else 1 / speedup
+            rows.append({c: row.get(c, "") for c in COLUMNS})
     return rows
 
 
-def caption(program, rows, values, repeat):
+def caption(rows, values):
     runs = {int(r["runs"]) for r in rows if r["runs"]}
     text = (f"{measure.machine()}; mean of {' or '.join(map(str, sorted(runs)))} runs and "
             f"standard deviation. The paper: {values.get('paper', 'see its csv')}.")
@@ -303,39 +272,71 @@ def caption(program, rows, values, repeat):
     return text + (f" GPU: {', '.join(sorted(gpus))}." if gpus else "")
 
 
-def paper_of(program, repeat, quick):
-    """Measures and draws all figures of a program; returns how many."""
-    figures, values = read_figures(FOLDER / f"{program.name}.figures")
-    paper = read_paper(FOLDER / f"{program.name}.csv")
+def measured_rows(program, figures, queries, names, paper, repeat, quick):
+    """{figure number: its rows}, of all figures that show more than one run; names is
+    {figure number: its sets}."""
     folder = tree.build() / "papers" / program.name
-    folder.mkdir(parents=True, exist_ok=True)
-    names = os.environ.get("SET", "").split() or list(program.sets)
-    if quick and not os.environ.get("SET"):
-        names = [program.quick]
     first = next(s for s in tree.steps() if s.has(program))
-    base = Kind(first.number, "seq", "")
-    kinds = list(dict.fromkeys([base] + [b.kind for f in figures for b in f.bars]))
-    tree.progress("building")
-    how = {kind: prepare(program, kind) for kind in kinds}
     elsewhere = gpu_rows(program)
-    rows = {figure.number: [] for figure in figures}
-    for name in names:
-        items = {k: Runner(program, name, k, *h) for k, h in how.items() if h}
+    rows, how = {f.number: [] for f in figures}, {}
+    for name in dict.fromkeys(n for f in figures for n in names[f.number]):
+        here = [f for f in figures if name in names[f.number]]
+        kinds = dict.fromkeys(k for f in here for k in [f.base(first)] + [
+            k for b in f.bars for _, _, k in f.runs(b)])
+        tree.progress("building")
+        for kind in kinds:
+            bare = Kind(kind.step, kind.backend, tuple(kind.make()))
+            if bare not in how:
+                how[bare] = prepare(program, bare)
+            kinds[kind] = how[bare]
+        items = {k: Runner(program, name, queries[name], k, h)
+                 for k, h in kinds.items() if h}
         restore(items.values(), folder / "runs.csv", name)
         if os.environ.get("RERUN") or not all(enough(i, repeat, quick)
                                               for i in items.values()):
             run_rounds(list(items.values()), repeat, quick)
             keep(items.values(), folder / "runs.csv", name)
-        for figure in figures:
-            rows[figure.number] += rows_of(figure, name, items, items[base], elsewhere,
-                                           paper)
-    for figure in figures:
-        path = folder / f"fig{figure.number}.csv"
-        measure.write_csv(path, COLUMNS, [
+        for f in here:
+            rows[f.number] += rows_of(f, name, items, items[f.base(first)], elsewhere,
+                                      paper)
+    return rows
+
+
+def paper_of(program, repeat, quick):
+    """Measures and draws all figures of a program; returns how many."""
+    figures, values = read_figures(FOLDER / f"{program.name}.figures")
+    paper = Paper(FOLDER / f"{program.name}.csv")
+    folder = tree.build() / "papers" / program.name
+    folder.mkdir(parents=True, exist_ok=True)
+    queries = {**program.sets, **{k[4:]: program.words(v) for k, v in values.items()
+                                  if k.startswith("set.")}}
+    asked = os.environ.get("SET", "").split()
+    names = {}
+    for f in figures:
+        own = [program.quick] if quick and "sets" not in f.values else f.sets(program)
+        names[f.number] = [n for n in own if n in asked] if asked else \
+            own[:1] if quick else own
+        unknown = set(names[f.number]) - set(queries)
+        if unknown:
+            raise SystemExit(f"figure {f.number}: there is no set {' '.join(unknown)}")
+    figures = [f for f in figures if names[f.number]]
+    many = [f for f in figures if f.kind not in INSIDE]
+    rows = measured_rows(program, many, queries, names, paper, repeat, quick)
+    for f in figures:
+        path = folder / f"fig{f.number}.gp"
+        if f.kind in INSIDE:
+            inside = look_inside(f, program, folder, queries, names[f.number])
+            papers_plot.inside(path, f, inside, f"{measure.machine()}, set "
+                               f"{names[f.number][0]}, one run.")
+            continue
+        measure.write_csv(path.with_suffix(".csv"), COLUMNS, [
             {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
-            for row in rows[figure.number]])
-        papers_draw.draw(path.with_suffix(".gp"), figure, rows[figure.number],
-                         caption(program, rows[figure.number], values, repeat))
+            for row in rows[f.number]])
+        text = caption(rows[f.number], values)
+        if f.kind == "bars":
+            papers_draw.draw(path, f, rows[f.number], text)
+        else:
+            papers_plot.plot(path, f, rows[f.number], program.mk.get("rate", ""), text)
     print(f"{len(figures)} figures written to {folder.relative_to(tree.ROOT)}")
     return len(figures)
 

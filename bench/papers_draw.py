@@ -17,6 +17,29 @@ def quoted(text):
     return "'" + str(text).replace("'", "''") + "'"
 
 
+def write(path, figure, caption, height, lines):
+    """Writes a script to path and runs it: the SVG lies beside it."""
+    def text(words, y, font):
+        return (f"set label {quoted(words)} at screen {16 / WIDTH:.4f},{y / height:.4f} "
+                f"font {font}")
+    head = [f"# Written by bench/papers.py: gnuplot {path.name}",
+            f"set terminal svg size {WIDTH},{height} noenhanced background '#ffffff' "
+            "font 'Helvetica,Arial,sans-serif,12' rounded",
+            f"set output {quoted(path.with_suffix('.svg').name)}",
+            "set multiplot",
+            f"set border 1 lc rgb '{INK}'; set tics nomirror out scale 0.5 "
+            f"tc rgb '{INK}'; unset key",
+            "set style fill solid noborder",
+            f"set grid xtics back lc rgb '{SOFT}' lt 1 lw 1",
+            text(f"Figure {figure.number}. {figure.title}", height - 24, "',16'"),
+            text(caption, 14, "',10.5' tc rgb '#50565e'")]
+    path.write_text("\n".join([*head, *lines, "unset multiplot"]) + "\n")
+    drawn = subprocess.run(["gnuplot", path.name], cwd=path.parent, capture_output=True,
+                           text=True)
+    if drawn.returncode or drawn.stderr.strip():
+        raise SystemExit(f"{path}: gnuplot: {drawn.stderr.strip()[:300]}")
+
+
 def seconds_text(value):
     return f"{value:.3g} s" if value < 100 else f"{value:.0f} s"
 
@@ -140,24 +163,9 @@ def draw(path, figure, rows, caption):
     tall = BAR * len(figure.bars)
     height = ABOVE + len(names) * tall + (len(names) - 1) * BETWEEN + BELOW
     with_gpu = any(r["backend"] == "gpu" and r["total_mean"] != "" for r in rows)
-    out = [f"# Figure {figure.number}, written by bench/papers.py: gnuplot {path.name}",
-           f"set terminal svg size {WIDTH},{height} noenhanced background '#ffffff' "
-           "font 'Helvetica,Arial,sans-serif,12' rounded",
-           f"set output {quoted(path.with_suffix('.svg'))}",
-           "set multiplot",
-           f"set border 1 lc rgb '{INK}'; set tics nomirror out scale 0.5 tc rgb '{INK}'; unset key",
-           "set style fill solid noborder",
-           f"set grid xtics back lc rgb '{SOFT}' lt 1 lw 1",
-           f"set label {quoted(f'Figure {figure.number}. {figure.title}')} at screen "
-           f"{16 / WIDTH:.4f},{1 - 24 / height:.4f} font ',16'",
-           f"set label {quoted(caption)} at screen {16 / WIDTH:.4f},{14 / height:.4f} "
-           "font ',10.5' tc rgb '#50565e'", *legend(height, with_gpu)]
+    out = legend(height, with_gpu)
     for n, name in enumerate(names):
         top = ABOVE + n * (tall + BETWEEN)
         out += panel_pair([r for r in rows if r["set"] == name], n, name, top, top + tall,
                           height, speedup_range(rows), n == len(names) - 1)
-    out.append("unset multiplot")
-    path.write_text("\n".join(out) + "\n")
-    drawn = subprocess.run(["gnuplot", path], capture_output=True, text=True)
-    if drawn.returncode or drawn.stderr.strip():
-        raise SystemExit(f"{path}: gnuplot: {drawn.stderr.strip()[:300]}")
+    write(path, figure, caption, height, out)

@@ -587,6 +587,29 @@ def roofline(program, measured):
     return "".join(out)
 
 
+def pictures(program, _):
+    """What the program makes: the pictures that its program.mk names, as in
+    picture.NAME = words of a query, {png} where the file goes | caption; its last step
+    draws those that are older than it."""
+    lines = {k.partition(".")[2]: v for k, v in program.mk.items()
+             if k.startswith("picture.")}
+    binary = next((b for s in reversed(tree.steps())
+                   if (b := s.binary(program, "omp")).exists()), None)
+    out = []
+    for name, line in lines.items() if binary else ():
+        words, _, about = map(str.strip, line.partition("|"))
+        path = tree.build() / "report" / f"{program.name}-{name}.png"
+        if not path.exists() or path.stat().st_mtime < binary.stat().st_mtime:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            ended = tree.run([binary, *program.words(words.replace("{png}", str(path)))],
+                             300)
+            if ended.why():
+                raise SystemExit(f"report: {path.name}: {ended.why()}")
+        out.append(figure(embedded(path, about),
+                          f"{escape(about)} <code>{escape(words)}</code>"))
+    return f'<div class="pictures">{"".join(out)}</div>' if out else ""
+
+
 def papers(program, _):
     """The figures that bench/papers.py draws, in the order of their numbers."""
     folder, path = tree.build() / "papers" / program.name, \
@@ -689,7 +712,9 @@ def page(folder):
     chapters = [("steps", "The steps", "".join(steps_table(p, measured)
                                                for p in programs)
                  + (LEGEND if measured.rows else ""))]
-    chapters.append(("staircase", "The staircase", each("staircase", staircases)))
+    chapters += [("staircase", "The staircase", each("staircase", staircases)),
+                 ("pictures", "What comes out", each("pictures", pictures))]
+    chapters = [c for c in chapters if c[2]]
     after = [("ceilings", "How far from the ceiling", each("ceilings", roofline)),
              ("papers", "The figures of the papers", each("papers", papers)),
              ("nothing", "What gained nothing, and why", nothing(measured, surprises)),

@@ -5,6 +5,7 @@ order   = 2
 sources = main.c model.c picture.c
 recipes = fold.vpz fold.epsilon fold.delta fold.theta fold.phi
 suffix  = npy
+rate    = MSamples/s
 
 outputs = out:p q:q
 

@@ -7,6 +7,7 @@ shared  = run/png.c
 libs    = -lpng
 recipes = stir short storm still tiny
 suffix  = txt
+rate    = Mcells/s
 outputs = out:density velocity:velocity totals:totals
 groups  = local=1,1,1 local=3,5,2
 

@@ -6,6 +6,7 @@ sources = main.c arguments.c sky.c taps.c image.c
 libs    = -lfftw3 -lpng
 recipes = file
 suffix  = npy
+rate    = Mpts/s
 outputs = out:result
 
 # C's complex product looks for infinities unless told that there are none: gcc then takes a

@@ -7,6 +7,7 @@ shared  = run/png.c
 libs    = -lpng
 recipes = identity wide batch large tiny
 suffix  = npy
+rate    = Gcells/s
 outputs = out:result counts:counts
 
 # make run: a pile toppled to its end, the size of the must-reach for a while, and a batch
