@@ -72,6 +72,7 @@ def suite(name):
 
 def main():
     wanted = sys.argv[1:] or [*ALONE, *SUITES]
+    os.environ.setdefault("FUZZ_SECONDS", "15")  # of the minute that make san takes
     print(f"{len(wanted)} suites, some of which take minutes", flush=True)
     found = [suite(name) for name in wanted if name in ALONE]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
