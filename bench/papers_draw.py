@@ -31,7 +31,7 @@ def write(path, figure, caption, height, lines):
             f"tc rgb '{INK}'; unset key",
             "set style fill solid noborder",
             f"set grid xtics back lc rgb '{SOFT}' lt 1 lw 1",
-            text(f"Figure {figure.number}. {figure.title}", height - 24, "',16'"),
+            text(figure.heading(), height - 24, "',16'"),
             text(caption, 14, "',10.5' tc rgb '#50565e'")]
     path.write_text("\n".join([*head, *lines, "unset multiplot"]) + "\n")
     drawn = subprocess.run(["gnuplot", path.name], cwd=path.parent, capture_output=True,

@@ -72,8 +72,13 @@ class Figure:
     values: dict = field(default_factory=dict)
     bars: list = field(default_factory=list)
 
+    def heading(self):
+        """Its title; a figure without a number is a table of the paper, and says so."""
+        return f"Figure {self.number}. {self.title}" if self.number.isdigit() else self.title
+
     @property
     def kind(self):
+        """Name of the drawing, one of KINDS."""
         return self.values.get("kind", "bars")
 
     def sets(self, program):
@@ -95,6 +100,7 @@ class Figure:
                 for y, down in self.along("rows") for x, across in self.along("sweep")]
 
     def base(self, first):
+        """What its speedups are over."""
         return Kind(first.number, "seq", tuple(self.values.get("base", "").split()))
 
 
@@ -136,7 +142,7 @@ def read_figures(path):
 
 class Paper:
     """What the paper measured, in seconds or as a rate: its csv names the column. The
-    set "all" is the mean over all that it measured."""
+    set "mean" is that of all sets."""
 
     def __init__(self, path):
         with path.open() as f:
@@ -159,4 +165,4 @@ class Paper:
             raise SystemExit(f"figure {figure.number}: the paper has no {bar.paper}")
         device = "GPU" if bar.kind.backend == "gpu" else "CPU"
         return self.values.get((bar.paper, device, name),
-                               self.values.get((bar.paper, device, "all")))
+                               self.values.get((bar.paper, device, "mean")))

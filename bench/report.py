@@ -618,8 +618,8 @@ def papers(program, _):
         if path.is_file() else {}
     found = {p.stem.removeprefix("fig"): p for p in folder.glob("fig*.svg")}
     out = []
-    for n in sorted(found, key=lambda n: (len(n), n)):
-        words = f"Figure {n}" + (f": {titles[n]}" if n in titles else "")
+    for n in sorted(found, key=lambda n: (len(n), n)):  # 1, 2, 10, table1
+        words = ": ".join(filter(None, (n.isdigit() and f"Figure {n}", titles.get(n))))
         out.append(figure(embedded(found[n], words), escape(words)))
     return "".join(out)
 
