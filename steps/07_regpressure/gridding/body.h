@@ -28,11 +28,13 @@ typedef real lanes;
 #define store(p, x) (void)(*(p) = (x))
 #else
 #include <string.h>
-#ifdef __AVX512F__ /* 32 registers of 64 bytes, instead of 16 of 32 */
+#if defined(__AVX512F__) /* bytes of a register; here there are 32, not 16 */
 #define REGISTER 64
 #define ROWS     8
-#else
+#elif defined(__AVX__)
 #define REGISTER 32
+#else
+#define REGISTER 16
 #endif
 #define LANES   ((int)(REGISTER / sizeof(real)))
 #define COLUMNS LANES
