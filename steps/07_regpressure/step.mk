@@ -19,7 +19,7 @@ bytes.fletcher.dram  = 64 samples
 
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.gridding      = the loops are turned inside out: cells ask for visibilities, so that sorting, lists and every launch are new
+reason.gridding      = the loops are turned inside out: cells ask for visibilities, so that bins, blocks and every launch are new
 predict.gridding.cpu = 3.0: cells are written once instead of read and written for each visibility
 predict.gridding.gpu = 10: no copies, no barriers, and all of the machine has work
 flops.gridding       = 8 points

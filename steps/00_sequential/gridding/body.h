@@ -6,7 +6,7 @@
  * own: the table holds one for each plane in w and each fraction of a cell in v and in
  * u, [planes][oversampling][oversampling][width][width].
  */
-#include <complex.h>
+#include <tgmath.h>
 
 #include "gridding.h"
 

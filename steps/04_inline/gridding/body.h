@@ -46,6 +46,8 @@ FN void grid_share(const shape *s, GLOBAL const cplx *table, GLOBAL const place 
         const place here = at[k];
         const cplx d = value[k];
         const real sign = here.minus ? -1 : 1;
+        /* i d, or for the conjugate -i d, is what imaginary parts multiply. */
+        const cplx id = {-sign * d.im, sign * d.re};
         size_t f = ((size_t)here.plane * s->oversampling + here.fv) * s->oversampling;
         GLOBAL const cplx *function = table + (f + here.fu) * s->width * s->width;
 
@@ -53,9 +55,9 @@ FN void grid_share(const shape *s, GLOBAL const cplx *table, GLOBAL const place 
             GLOBAL const cplx *from = function + j * s->width;
             GLOBAL cplx *row = copy + (size_t)(here.v + j) * s->pitch + here.u;
             for (int i = left; i < right; i++) {
-                real re = from[i].re, im = sign * from[i].im;
-                row[i].re += d.re * re - d.im * im;
-                row[i].im += d.re * im + d.im * re;
+                real re = row[i].re + d.re * from[i].re + id.re * from[i].im;
+                real im = row[i].im + d.im * from[i].re + id.im * from[i].im;
+                row[i] = (cplx){re, im};
             }
         }
         SYNC();

@@ -28,14 +28,22 @@ typedef real lanes;
 #define store(p, x) (void)(*(p) = (x))
 #else
 #include <string.h>
-#define LANES   ((int)(32 / sizeof(real)))
+#if defined(__AVX512F__) /* bytes of a register; here there are 32, not 16 */
+#define REGISTER 64
+#define ROWS     8
+#elif defined(__AVX__)
+#define REGISTER 32
+#else
+#define REGISTER 16
+#endif
+#define LANES   ((int)(REGISTER / sizeof(real)))
 #define COLUMNS LANES
 #define ZERO                                                                           \
     (lanes)                                                                            \
     {                                                                                  \
         0                                                                              \
     }
-typedef real lanes __attribute__((vector_size(32)));
+typedef real lanes __attribute__((vector_size(REGISTER)));
 static inline lanes load(const real *p)
 {
     lanes x;
@@ -51,15 +59,24 @@ static inline void store(real *p, lanes x)
 #define COLUMNS 32
 #endif
 
-#define ROWS         6
-#define PAD_OF(n)    ((n) > ROWS ? (n) : ROWS)
-#define PAD          PAD_OF(COLUMNS)
-#define STRIDE_OF(s) ((s)->width + 2 * PAD)
+#ifndef ROWS
+#define ROWS 6
+#endif
+#define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
+#define PAD                   PAD_OF(ROWS, COLUMNS)
+#define STRIDE_OF(s)          ((s)->width + 2 * PAD)
+#define BINS_OF(size, n)      (((size) + (n)-1) / (n))
 
 /* A device's C has no complex numbers. */
 typedef struct {
     real re, im;
 } cplx;
+
+/* A visibility as blocks want it. */
+typedef struct {
+    int u, v; /* where in the table the taps of column 0 and of row 0 would be */
+    cplx d;   /* its conjugate where w < 0 */
+} sample;
 
 /* The real parts of the taps of a plane and a fraction; the imaginary ones are a stride
  * further. */
@@ -68,51 +85,41 @@ FN GLOBAL const real *taps_of(const shape *s, GLOBAL const real *taps, int plane
     return taps + (size_t)(plane * s->oversampling + f) * 2 * STRIDE_OF(s) + PAD;
 }
 
-/* The first of entries low .. high - 1 of a list whose footprint begins right of u. */
-FN int after(GLOBAL const int *list, GLOBAL const place *at, int low, int high, int u)
-{
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (at[list[middle]].u > u)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-/* The block whose first column is `column`, in a band of ROWS rows. A band has two
- * lists of the visibilities that touch it, by rising u: list[first[2 band]] on are
- * those with w
- * >= 0, list[first[2 band + 1]] on the others, whose functions are conjugates. Since d
- * conj(C) is the conjugate of conj(d) C, those are summed first, as if C were not
- * conjugated, and their sum is. */
+/* The block whose first column is `column`, in a band of ROWS rows. Visibilities lie in
+ * bins of ROWS x COLUMNS first cells, those with w < 0 apart: bin [band][minus][b]
+ * begins at first[(2 band + minus) bins + b], and those along a band follow each other.
+ * Some of the bins above and left of the block have footprints that reach it.
+ *
+ * Where w < 0 the function is a conjugate. Since d conj(C) is the conjugate of conj(d)
+ * C, those are summed first, as if C were not conjugated, and their sum is. */
 FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *first,
-                   GLOBAL const int *list, GLOBAL const place *at,
-                   GLOBAL const cplx *value, int band, int column, GLOBAL cplx *grid)
+                   GLOBAL const sample *samples, int band, int column,
+                   GLOBAL cplx *grid)
 {
     lanes re[ROWS], im[ROWS];
     for (int j = 0; j < ROWS; j++) re[j] = im[j] = ZERO;
-    int together = column / COLUMNS * COLUMNS;
+    int bins = BINS_OF(s->size, COLUMNS), right = column / COLUMNS;
+    int left = right - (s->width + COLUMNS - 2) / COLUMNS;
+    int top = band - (s->width + ROWS - 2) / ROWS;
+    if (left < 0) left = 0;
+    if (top < 0) top = 0;
 
     for (int minus = 1; minus >= 0; minus--) {
-        int end = first[2 * band + minus + 1];
-        int k = after(list, at, first[2 * band + minus], end, together - s->width);
-        int last = after(list, at, k, end, together + COLUMNS - 1);
-        for (; k < last; k++) {
-            const place here = at[list[k]];
-            const real dre = value[list[k]].re;
-            const real dim = minus ? -value[list[k]].im : value[list[k]].im;
-            GLOBAL const real *cv =
-                taps_of(s, taps, here.plane, here.fv) + band * ROWS - here.v;
-            GLOBAL const real *cu =
-                taps_of(s, taps, here.plane, here.fu) + column - here.u;
-            const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
-            const lanes tre = dre * cre - dim * cim, tim = dre * cim + dim * cre;
-            for (int j = 0; j < ROWS; j++) {
-                const real vre = cv[j], vim = cv[STRIDE_OF(s) + j];
-                re[j] = re[j] + vre * tre - vim * tim;
-                im[j] = im[j] + vre * tim + vim * tre;
+        for (int b = top; b <= band; b++) {
+            GLOBAL const int *along = first + (size_t)(2 * b + minus) * bins;
+            int last = along[right + 1];
+            for (int k = along[left]; k < last; k++) {
+                const sample here = samples[k];
+                GLOBAL const real *cu = taps + here.u + column;
+                GLOBAL const real *cv = taps + here.v + band * ROWS;
+                const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
+                const lanes tre = here.d.re * cre - here.d.im * cim;
+                const lanes tim = here.d.re * cim + here.d.im * cre;
+                for (int j = 0; j < ROWS; j++) {
+                    const real vre = cv[j], vim = cv[STRIDE_OF(s) + j];
+                    re[j] = re[j] + vre * tre - vim * tim;
+                    im[j] = im[j] + vre * tim + vim * tre;
+                }
             }
         }
         if (minus)

@@ -9,17 +9,17 @@ int gridding(const problem *p, void *result, run_times *t)
     const shape *s = &p->is;
     cplx *grid = result;
 
-    real *table = table_of(p, COLUMNS);
+    real *table = table_of(p, ROWS, COLUMNS);
     t->copies = 1;
 
     double ready = seconds();
 
-    sorted o = sort(p);
+    sorted o = sort(p, ROWS, COLUMNS);
 
 #pragma omp parallel for schedule(dynamic)
     for (int band = 0; band < o.bands; band++)
         for (int column = 0; column < s->size; column += LANES)
-            grid_block(s, table, o.first, o.list, o.at, o.value, band, column, grid);
+            grid_block(s, table, o.first, o.samples, band, column, grid);
 
     double end = seconds();
     t->init = ready - start;
@@ -38,7 +38,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     const cplx *grid = model;
     cplx *value = result;
 
-    real *table = table_of(p, COLUMNS);
+    real *table = table_of(p, ROWS, COLUMNS);
     t->copies = 1;
 
     double ready = seconds();

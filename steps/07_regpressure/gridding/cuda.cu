@@ -11,11 +11,11 @@
 
 #define THREADS 32 /* a block, where threads have nothing to do with each other */
 
-KERNEL void grid_blocks(shape s, const real *taps, const int *first, const int *list,
-                        const place *at, const cplx *value, cplx *grid)
+KERNEL void grid_blocks(shape s, const real *taps, const int *first,
+                        const sample *samples, cplx *grid)
 {
-    grid_block(&s, taps, first, list, at, value, blockIdx.y,
-               blockIdx.x * COLUMNS + threadIdx.x, grid);
+    grid_block(&s, taps, first, samples, blockIdx.y, blockIdx.x * COLUMNS + threadIdx.x,
+               grid);
 }
 
 /* A thread per visibility: they share nothing but what they read. */
@@ -40,7 +40,7 @@ int gridding(const problem *p, void *result, run_times *t)
     double start = seconds();
     const shape s = p->is;
 
-    real *table = table_of(p, COLUMNS);
+    real *table = table_of(p, ROWS, COLUMNS);
     cuda_device();
     t->copies = 1;
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
@@ -51,17 +51,16 @@ int gridding(const problem *p, void *result, run_times *t)
 
     double ready = seconds();
 
-    sorted o = sort(p);
-    real *d_table = (real *)device_copy(table_count(p, COLUMNS) * sizeof *table, table);
-    int *d_first = (int *)device_copy((2 * o.bands + 1) * sizeof *o.first, o.first);
-    int *d_list = (int *)device_copy(o.first[2 * o.bands] * sizeof *o.list, o.list);
-    place *d_at = (place *)device_copy(s.samples * sizeof *o.at, o.at);
-    cplx *d_value = (cplx *)device_copy(s.samples * sizeof *o.value, o.value);
+    sorted o = sort(p, ROWS, COLUMNS);
+    real *d_table =
+        (real *)device_copy(table_count(p, ROWS, COLUMNS) * sizeof *table, table);
+    int *d_first = (int *)device_copy((o.bins + 1) * sizeof *o.first, o.first);
+    sample *d_samples = (sample *)device_copy(s.samples * sizeof *o.samples, o.samples);
     dim3 blocks = {(unsigned)((s.size + COLUMNS - 1) / COLUMNS), (unsigned)o.bands, 1};
     dim3 threads = {COLUMNS, 1, 1};
     CUDA_CHECK(cudaEventRecord(before, 0));
-    CUDA_LAUNCH(grid_blocks, blocks, threads, 0, s, d_table, d_first, d_list, d_at,
-                d_value, d_grid);
+    CUDA_LAUNCH(grid_blocks, blocks, threads, 0, s, d_table, d_first, d_samples,
+                d_grid);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(after, 0));
     CUDA_CHECK(cudaMemcpy(result, d_grid, grid_size, cudaMemcpyDeviceToHost));
@@ -74,9 +73,7 @@ int gridding(const problem *p, void *result, run_times *t)
 
     cudaEventDestroy(after);
     cudaEventDestroy(before);
-    cudaFree(d_value);
-    cudaFree(d_at);
-    cudaFree(d_list);
+    cudaFree(d_samples);
     cudaFree(d_first);
     cudaFree(d_table);
     cudaFree(d_grid);
@@ -89,7 +86,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 {
     double start = seconds();
 
-    real *table = table_of(p, COLUMNS);
+    real *table = table_of(p, ROWS, COLUMNS);
     cuda_device();
     const shape s = p->is;
     t->copies = 1;
@@ -101,7 +98,8 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
     size_t value_size = s.samples * sizeof(cplx);
-    real *d_table = (real *)device_copy(table_count(p, COLUMNS) * sizeof *table, table);
+    real *d_table =
+        (real *)device_copy(table_count(p, ROWS, COLUMNS) * sizeof *table, table);
     place *d_at = (place *)device_copy(s.samples * sizeof *p->at, p->at);
     cplx *d_grid = (cplx *)device_copy(grid_size, model);
     cplx *d_value = (cplx *)device_copy(value_size, result); /* the poison */

@@ -2,11 +2,10 @@
 #include "body.h"
 
 __kernel void grid_blocks(shape s, GLOBAL const real *taps, GLOBAL const int *first,
-                          GLOBAL const int *list, GLOBAL const place *at,
-                          GLOBAL const cplx *value, GLOBAL cplx *grid)
+                          GLOBAL const sample *samples, GLOBAL cplx *grid)
 {
-    grid_block(&s, taps, first, list, at, value, get_global_id(1),
-               get_global_id(0) * LANES, grid);
+    grid_block(&s, taps, first, samples, get_global_id(1), get_global_id(0) * LANES,
+               grid);
 }
 
 /* A work-item per visibility: they share nothing but what they read. */

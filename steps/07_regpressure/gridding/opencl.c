@@ -16,7 +16,7 @@ typedef struct {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    int lanes, columns; /* of a block, and of the work-items that run together */
+    int lanes, rows, columns; /* of a block: columns are of all that run together */
 } machine;
 
 static machine machine_start(void)
@@ -30,11 +30,19 @@ static machine machine_start(void)
     OCL_CHECK(err);
 
     /* A CPU's work-item takes a vector register, a GPU's one of the lanes of 32. */
+    cl_uint native;
+    OCL_CHECK(clGetDeviceInfo(m.device,
+                              sizeof(real) == sizeof(double)
+                                  ? CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE
+                                  : CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT,
+                              sizeof native, &native, NULL));
     bool gpu = ocl_is_gpu(m.device);
-    m.lanes = gpu ? 1 : (int)(32 / sizeof(real));
+    m.lanes = gpu ? 1 : (int)native;
+    m.rows = m.lanes * sizeof(real) == 64 ? 8 : 6; /* AVX-512 has twice the registers */
     m.columns = gpu ? 32 : m.lanes;
     char options[128];
-    snprintf(options, sizeof options, REAL_OPTION "-D LANES=%d -D COLUMNS=%d", m.lanes,
+    snprintf(options, sizeof options,
+             REAL_OPTION "-D LANES=%d -D ROWS=%d -D COLUMNS=%d", m.lanes, m.rows,
              m.columns);
     m.program = ocl_build(m.context, m.device, options);
     return m;
@@ -75,42 +83,34 @@ int gridding(const problem *p, void *result, run_times *t)
     const shape s = p->is;
 
     machine m = machine_start();
-    real *table = table_of(p, m.columns);
+    real *table = table_of(p, m.rows, m.columns);
     cl_kernel grid = kernel_of(&m, "grid_blocks");
     t->copies = 1;
 
-    size_t table_size = table_count(p, m.columns) * sizeof *table;
-    size_t at_size = s.samples * sizeof *p->at;
-    size_t value_size = s.samples * sizeof(cplx);
+    size_t table_size = table_count(p, m.rows, m.columns) * sizeof *table;
+    size_t samples_size = s.samples * sizeof(sample);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
     cl_mem d_table = buffer_of(&m, table_size);
-    cl_mem d_at = buffer_of(&m, at_size);
-    cl_mem d_value = buffer_of(&m, value_size);
+    cl_mem d_samples = buffer_of(&m, samples_size);
     cl_mem d_grid = buffer_of(&m, grid_size);
     write_to(&m, d_grid, grid_size, result); /* the poison */
     OCL_CHECK(clFinish(m.queue));
 
     double ready = seconds();
 
-    sorted o = sort(p);
-    size_t first_size = (2 * o.bands + 1) * sizeof *o.first;
-    size_t list_size = o.first[2 * o.bands] * sizeof *o.list;
+    sorted o = sort(p, m.rows, m.columns);
+    size_t first_size = (o.bins + 1) * sizeof *o.first;
     cl_mem d_first = buffer_of(&m, first_size);
-    cl_mem d_list = buffer_of(&m, list_size);
     write_to(&m, d_table, table_size, table);
     write_to(&m, d_first, first_size, o.first);
-    write_to(&m, d_list, list_size, o.list);
-    write_to(&m, d_at, at_size, o.at);
-    write_to(&m, d_value, value_size, o.value);
+    write_to(&m, d_samples, samples_size, o.samples);
     OCL_CHECK(clSetKernelArg(grid, 0, sizeof s, &s));
     OCL_CHECK(clSetKernelArg(grid, 1, sizeof d_table, &d_table));
     OCL_CHECK(clSetKernelArg(grid, 2, sizeof d_first, &d_first));
-    OCL_CHECK(clSetKernelArg(grid, 3, sizeof d_list, &d_list));
-    OCL_CHECK(clSetKernelArg(grid, 4, sizeof d_at, &d_at));
-    OCL_CHECK(clSetKernelArg(grid, 5, sizeof d_value, &d_value));
-    OCL_CHECK(clSetKernelArg(grid, 6, sizeof d_grid, &d_grid));
+    OCL_CHECK(clSetKernelArg(grid, 3, sizeof d_samples, &d_samples));
+    OCL_CHECK(clSetKernelArg(grid, 4, sizeof d_grid, &d_grid));
     cl_event done;
-    size_t groups = (s.size + m.columns - 1) / m.columns;
+    size_t groups = BINS_OF(s.size, m.columns);
     size_t local[2] = {m.columns / m.lanes, 1};
     size_t global[2] = {groups * local[0], o.bands};
     OCL_CHECK(
@@ -125,11 +125,9 @@ int gridding(const problem *p, void *result, run_times *t)
     t->kernel = ocl_seconds(done);
 
     clReleaseEvent(done);
-    clReleaseMemObject(d_list);
     clReleaseMemObject(d_first);
     clReleaseMemObject(d_grid);
-    clReleaseMemObject(d_value);
-    clReleaseMemObject(d_at);
+    clReleaseMemObject(d_samples);
     clReleaseMemObject(d_table);
     clReleaseKernel(grid);
     machine_stop(&m);
@@ -143,12 +141,12 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     double start = seconds();
 
     machine m = machine_start();
-    real *table = table_of(p, m.columns);
+    real *table = table_of(p, m.rows, m.columns);
     cl_kernel degrid = kernel_of(&m, "degrid");
     const shape s = p->is;
     t->copies = 1;
 
-    size_t table_size = table_count(p, m.columns) * sizeof *table;
+    size_t table_size = table_count(p, m.rows, m.columns) * sizeof *table;
     size_t at_size = s.samples * sizeof *p->at;
     size_t value_size = s.samples * sizeof(cplx);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
