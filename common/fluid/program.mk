@@ -5,7 +5,7 @@ order   = 4
 sources = main.c arguments.c events.c profile.c picture.c
 shared  = run/png.c
 libs    = -lpng
-recipes = stir short storm still tiny
+recipes = stir short storm plume still tiny
 suffix  = txt
 outputs = out:density velocity:velocity totals:totals
 groups  = local=1,1,1 local=3,5,2
