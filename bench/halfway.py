@@ -8,6 +8,10 @@ back-ends the point has and what it is:
 
     # backends omp: the growing vector of step 00 is still there
 
+A second line may give words for the query, without which the point makes no difference:
+
+    # words solver=gs
+
 The tree is copied to BUILD/halfway, patched and built there. Called by itself, this
 checks that every patch still applies without fuzz, builds, and gives right results on
 the cases of make verify. bench/papers.py times them.
@@ -22,21 +26,26 @@ import mutants  # noqa: E402  (verify/mutants.py: a copy of the tree, patched)
 import tree  # noqa: E402
 
 HEADER = re.compile(r"# backends ([\w -]+): (.+)")
+WORDS = re.compile(r"# words (.+)")
 TIMEOUT = 60
 
 
 class Halfway:
-    """One point. It is named like a step, and has binaries like one."""
+    """One point. It is named like a step, and has binaries like one. make are words for
+    make, as OPT=-O2."""
 
-    def __init__(self, path, step):
-        self.path, self.step = path, step
+    def __init__(self, path, step, make=()):
+        self.path, self.step, self.make = path, step, list(make)
         self.point = path.name.split(".")[0]
         self.name = f"{step.name}/{self.point}"
-        header = HEADER.match(path.read_text().split("\n")[0])
+        first, second = path.read_text().split("\n")[:2]
+        header, words = HEADER.match(first), WORDS.match(second)
         if not header:
             raise SystemExit(f"{path}:1: expected # backends NAME ...: what it is")
         self.backends, self.about = header[1].split(), header[2]
-        self.folder = tree.build() / "halfway" / path.stem
+        self.words = words[1].split() if words else []
+        self.folder = tree.build() / "halfway" / re.sub(
+            r"[^\w.-]+", "_", " ".join([path.stem, *self.make]))
 
     def binary(self, program, backend):
         return self.folder / "build" / self.step.name / f"{program.name}-{backend}"
@@ -56,7 +65,7 @@ class Halfway:
         problem = copy.apply(self)
         if problem:
             return f"the patch does not apply: {problem}"
-        problem = copy.make(*wanted)
+        problem = copy.make(*wanted, words=self.make)
         if problem:
             return f"does not compile: {problem}"
         stamp.write_text(now)
@@ -73,9 +82,9 @@ class Halfway:
         return mark.hexdigest()
 
 
-def points(program):
+def points(program, make=()):
     """All of a program, in the order of the steps."""
-    return [Halfway(path, step) for step in tree.steps()
+    return [Halfway(path, step, make) for step in tree.steps()
             for path in sorted((step.folder / "halfway").glob(f"*.{program.name}.patch"))]
 
 
@@ -83,7 +92,7 @@ def verify(point, program, backend):
     """The cases that are rejected, as "case: reason"."""
     rejected = []
     for case, words in program.cases.items():
-        got = tree.run_and_check(point.step, program, backend, words,
+        got = tree.run_and_check(point.step, program, backend, [*words, *point.words],
                                  point.folder / "outputs", case, timeout=TIMEOUT,
                                  binary=point.binary(program, backend))
         if not got["ok"]:

@@ -10,6 +10,7 @@
  */
 #include "run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ typedef struct {
     const char *name, *about;
     int steps;
     const char *truth;  /* lines */
-    const char *events; /* lines, as they go to the file */
+    const char *events; /* lines, as they go to the file; NULL: plume() writes them */
 } recipe;
 
 // clang-format off
@@ -47,6 +48,10 @@ static const recipe recipes[] = {
     {"storm", "forces that blow the dye through the box in one step", 3, "spin\n",
      "source 80 0\nforce 300 -260 220 0\nsource 50 1\nforce -310 270 -330 2\n"},
 
+    /* For pictures. */
+    {"plume", "dye let in at every step, under a jet that sways as it rises", 150,
+     "spin\n", NULL},
+
     {"still", "one source and no force", 4, "total 100\nstill\n",
      "source 100 0\n"},
 
@@ -68,14 +73,23 @@ static const recipe *find_recipe(const char *name)
     fail("recipe=%s: not one of%s", name, names);
 }
 
+/* A source and a force at every step: the force up along y, swaying along x. */
+static void plume(FILE *f, int steps)
+{
+    const double sway = 12, rise = 20, period = 60, circle = 6.283185307179586;
+    for (int t = 0; t < steps; t++)
+        fprintf(f, "source 100 %d\nforce %.4g %g 0 %d\n", t,
+                sway * sin(circle * t / period), rise, t);
+}
+
 int main(int argc, char **argv)
 {
     run_name = "fluid-data";
     const char *name = NULL, *out = NULL;
-    arg table[] = {
-        {"recipe", ARG_TEXT, &name, 0, 0, "stir, short, storm, still or tiny", false},
-        {"out", ARG_TEXT, &out, 0, 0, "file of events to write", false},
-        {0}};
+    arg table[] = {{"recipe", ARG_TEXT, &name, 0, 0,
+                    "stir, short, storm, plume, still or tiny", false},
+                   {"out", ARG_TEXT, &out, 0, 0, "file of events to write", false},
+                   {0}};
     args_parse(argc, argv, table,
                "makes a file of events for the fluid and prints what is known of the\n"
                "answer, one fact a line");
@@ -85,7 +99,8 @@ int main(int argc, char **argv)
     const recipe *r = find_recipe(name);
     FILE *f = result_open(out);
     if (!f) fail("out=%s: cannot be written", out);
-    fprintf(f, "# %s\ntime %d\n%s", r->about, r->steps, r->events);
+    fprintf(f, "# %s\ntime %d\n%s", r->about, r->steps, r->events ? r->events : "");
+    if (!r->events) plume(f, r->steps);
     if (result_close(f)) fail("out=%s: cannot be written", out);
     printf("%s", r->truth);
     if (fflush(stdout) != 0) fail("standard output cannot be written");

@@ -61,13 +61,13 @@ class Copy:
     def binary(self, program, step, backend):
         return self.folder / "build" / step.name / f"{program.name}-{backend}"
 
-    def make(self, *binaries):
-        """Builds; returns None, or the compiler's first complaint."""
+    def make(self, *binaries, words=()):
+        """Builds; returns None, or the compiler's first complaint. words as OPT=-O2."""
         # What was asked of the make that called is not asked of this one.
         for_this = {k: v for k, v in os.environ.items()
                     if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "STEP", "PROGRAM",
                                  "BACKEND", "SET", "ARGS", "BUILD")}
-        made = subprocess.run(["make", "-s", "-C", self.folder, "BUILD=build",
+        made = subprocess.run(["make", "-s", "-C", self.folder, "BUILD=build", *words,
                                *(b.relative_to(self.folder) for b in binaries)],
                               capture_output=True, text=True, env=for_this)
         if made.returncode == 0:

@@ -5,7 +5,7 @@ order   = 4
 sources = main.c arguments.c events.c profile.c picture.c
 shared  = run/png.c
 libs    = -lpng
-recipes = stir short storm still tiny
+recipes = stir short storm plume still tiny
 suffix  = txt
 rate    = Mcells/s
 outputs = out:density velocity:velocity totals:totals
@@ -17,12 +17,14 @@ set.84x25 = events={data}/stir.txt n=84 steps=25
 show      = 42
 quick     = 42
 
-# make verify: small and awkward, no side like another; sweeps fixed and not.
+# make verify: small and awkward, no side like another; sweeps fixed and not; rows longer
+# than a vector and of one cell.
 case.short = events={data}/short.txt nx=7 ny=4 nz=5 sweeps=3
 case.storm = events={data}/storm.txt nx=4 ny=5 nz=6 sweeps=2 dt=0.07 visc=0.003 diff=0.002 local=2,3,2
 case.still = events={data}/still.txt nx=5 ny=6 nz=3
-case.eddy  = events={data}/tiny.txt nx=3 ny=5 nz=4
+case.eddy  = events={data}/tiny.txt nx=18 ny=5 nz=4
 case.minho = events={data}/short.txt nx=6 ny=5 nz=4 sweeps=2 compat=minho steps=2
+case.thin  = events={data}/short.txt nx=1 ny=4 nz=2 sweeps=2
 
 # make san: the smallest that still reaches every line.
-tiny = events={data}/tiny.txt nx=4 ny=3 nz=5 sweeps=2
+tiny = events={data}/tiny.txt nx=17 ny=3 nz=2 sweeps=2

@@ -30,13 +30,11 @@ __global__ void relax_kernel(float *x, const float *x0, int *moved, grid g, int 
     int lane = GLOBAL_X, lanes = lanes_of(g);
     int j = 1 + GLOBAL_Y;
     int k = 1 + GLOBAL_Z;
-    int i = 1 + lane * 2 + (j + k + colour) % 2;
     if (lane >= lanes || j > g.ny || k > g.nz) return;
 
     int id = lane + lanes * (j - 1 + g.ny * (k - 1));
     int most = colour == RED ? 0 : moved[id];
-    if (i <= g.nx)
-        most = larger(most, relax_cell(x, x0, g, colour, i, j, k, wall, a, over_c));
+    most = larger(most, relax_cell(x, x0, g, colour, lane, j, k, wall, a, over_c));
     moved[id] = most;
 }
 

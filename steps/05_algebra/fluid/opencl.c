@@ -100,7 +100,12 @@ void fluid_begin(const setup *wanted)
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
-    for (int d = 0; d < 3; d++) local[d] = s.group[d] ? (size_t)s.group[d] : 8;
+    /* Where work-items are rounds of a loop, groups are rows: vectors want long ones.
+     */
+    size_t usual[2][3] = {{64, 1, 1}, {8, 8, 8}};
+    bool lanes = ocl_local_memory(device) > 0;
+    for (int d = 0; d < 3; d++)
+        local[d] = s.group[d] ? (size_t)s.group[d] : usual[lanes][d];
 
     /* Division is to be as exact as on the host, where the device can. */
     cl_device_fp_config can;

@@ -40,12 +40,11 @@ __global__ void relax_kernel(float *x, const float *x0, int *largest, int sweep,
     int lane = GLOBAL_X;
     int j = 1 + GLOBAL_Y;
     int k = 1 + GLOBAL_Z;
-    int i = 1 + lane * 2 + (j + k + colour) % 2;
     int item = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     int items = blockDim.x * blockDim.y * blockDim.z;
     moved[item] = 0;
-    if (i <= g.nx && j <= g.ny && k <= g.nz)
-        moved[item] = relax_cell(x, x0, g, colour, i, j, k, wall, a, over_c);
+    if (j <= g.ny && k <= g.nz)
+        moved[item] = relax_cell(x, x0, g, colour, lane, j, k, wall, a, over_c);
 
     for (int left; items > 1; items = left) {
         __syncthreads();

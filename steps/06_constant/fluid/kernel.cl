@@ -9,6 +9,9 @@
 /* The box, which the compiler is told with -D, and all strides with it. */
 #define BOX ((grid){NX, NY, NZ})
 
+/* And how many numbers of a group become one in a round of its reduction, FAN: 2, or,
+ * where a barrier ends one loop over the group and begins another, all at once. */
+
 /* A value of the host's: the first work-item writes it. */
 __kernel void put(GLOBAL float *x, int where, float value)
 {
@@ -38,19 +41,21 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *largest
     int lane = get_global_id(0);
     int j = 1 + get_global_id(1);
     int k = 1 + get_global_id(2);
-    int i = 1 + lane * 2 + (j + k + colour) % 2;
     int item =
         get_local_id(0) +
         get_local_size(0) * (get_local_id(1) + get_local_size(1) * get_local_id(2));
     int items = get_local_size(0) * get_local_size(1) * get_local_size(2);
     moved[item] = 0;
-    if (i <= g.nx && j <= g.ny && k <= g.nz)
-        moved[item] = relax_cell(x, x0, g, colour, i, j, k, wall, a, over_c);
+    if (j <= g.ny && k <= g.nz)
+        moved[item] = relax_cell(x, x0, g, colour, lane, j, k, wall, a, over_c);
 
     for (int left; items > 1; items = left) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        left = (items + 1) / 2;
-        if (item < items / 2) moved[item] = larger(moved[item], moved[item + left]);
+        left = (items + FAN - 1) / FAN;
+        int most = moved[item];
+        for (int n = item + left; n < items && item < left; n += left)
+            most = larger(most, moved[n]);
+        if (item < left) moved[item] = most;
     }
     if (item == 0) atomic_max(&largest[sweep], moved[0]);
 }

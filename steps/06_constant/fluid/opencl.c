@@ -104,7 +104,8 @@ void fluid_begin(const setup *wanted)
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
-    /* Where a barrier is a loop that ends and another that begins, groups are rows. */
+    /* Where work-items are rounds of a loop, groups are rows: vectors want long ones.
+     */
     size_t usual[2][3] = {{64, 1, 1}, {8, 8, 8}};
     bool lanes = ocl_local_memory(device) > 0;
     for (int d = 0; d < 3; d++)
@@ -116,7 +117,8 @@ void fluid_begin(const setup *wanted)
         clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof can, &can, NULL));
     bool exact = can & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     char options[128];
-    snprintf(options, sizeof options, "-D NX=%d -D NY=%d -D NZ=%d %s", g.nx, g.ny, g.nz,
+    snprintf(options, sizeof options, "-D NX=%d -D NY=%d -D NZ=%d -D FAN=%d %s", g.nx,
+             g.ny, g.nz, lanes ? 2 : 1024,
              exact ? "-cl-fp32-correctly-rounded-divide-sqrt" : "");
     program = ocl_build(context, device, options);
     for (int k = 0; k < KERNELS; k++) {

@@ -1,8 +1,7 @@
 /* body.h - what one cell costs, in each of the things a time step does.
  *
  * A cell is named by its (i, j, k). A field is two halves, first the red cells (odd i +
- * j
- * + k) and then the black, each of them nz + 2 planes of ny + 2 rows of every other
+ * j + k) and then the black, each of them nz + 2 planes of ny + 2 rows of every other
  * cell: cell i lies at i / 2. All neighbours of a cell are in the other half; those
  * along y and z lie a row and a plane away from its own place there.
  */
@@ -24,15 +23,21 @@ BOTH_FN int half_of(grid g)
     return plane_of(g) * (g.nz + 2);
 }
 
-/* Where the cell (i, j, k) lies in its half, and in a field, 0 .. n + 1 each. */
+/* Where the cell (i, j, k), 0 .. n + 1 each, lies in its half, where that begins, and
+ * where the cell lies in a field. */
 BOTH_FN int place(grid g, int i, int j, int k)
 {
     return i / 2 + row_of(g) * j + plane_of(g) * k;
 }
 
+BOTH_FN int half_at(grid g, int i, int j, int k)
+{
+    return (i + j + k) % 2 ? 0 : half_of(g);
+}
+
 BOTH_FN int at(grid g, int i, int j, int k)
 {
-    return place(g, i, j, k) + ((i + j + k) % 2 ? 0 : half_of(g));
+    return half_at(g, i, j, k) + place(g, i, j, k);
 }
 
 /* How far it is between two numbers, as an integer that is the larger the farther: the
@@ -68,12 +73,12 @@ FN int left_of(int here, int i)
     return here - 1 + i % 2;
 }
 
-/* Writes a cell of the half mine, and its ghosts where it lies at a wall: nobody else
- * reads those. They have the other colour. */
-FN void store_in(GLOBAL float *mine, GLOBAL float *other, grid g, int i, int j, int k,
-                 int wall, float value)
+/* Writes a cell, which lies here in the half mine, and its ghosts where it lies at a
+ * wall: nobody else reads those. They have the other colour. */
+FN void store_in(GLOBAL float *mine, GLOBAL float *other, grid g, int here, int i,
+                 int j, int k, int wall, float value)
 {
-    int here = place(g, i, j, k), row = row_of(g), plane = plane_of(g);
+    int row = row_of(g), plane = plane_of(g);
     mine[here] = value;
 
     /* One branch a cell, and rarely taken. */
@@ -91,11 +96,11 @@ FN void store_in(GLOBAL float *mine, GLOBAL float *other, grid g, int i, int j, 
     if (k == g.nz) other[here + plane] = across_z;
 }
 
-/* The same in a field that has its halves together. */
+/* The same where only its coordinates are known. */
 FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
 {
-    int black = half_of(g), mine = (i + j + k) % 2 ? 0 : black;
-    store_in(x + mine, x + black - mine, g, i, j, k, wall, value);
+    store_in(x + half_at(g, i, j, k), x + half_at(g, i + 1, j, k), g, place(g, i, j, k),
+             i, j, k, wall, value);
 }
 
 /* What a cell becomes by one relaxation towards the solution of c x - a (sum of
@@ -117,40 +122,55 @@ FN float origin(int cell, float distance, int n)
 
 /* What the flow (u, v, w) brings to a cell in dt: d0 there where it came from, between
  * eight cells. Velocity is in boxes, n cells long, a unit of time. */
-FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
-                    GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
-                    int k, int wall, float dt)
+FN float carried(GLOBAL const float *d0, float u, float v, float w, grid g, int i,
+                 int j, int k, float dt)
 {
-    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
-    float x = origin(i, dt * g.nx * u[here], g.nx);
-    float y = origin(j, dt * g.ny * v[here], g.ny);
-    float z = origin(k, dt * g.nz * w[here], g.nz);
+    int row = row_of(g), plane = plane_of(g);
+    float x = origin(i, dt * g.nx * u, g.nx);
+    float y = origin(j, dt * g.ny * v, g.ny);
+    float z = origin(k, dt * g.nz * w, g.nz);
     int i0 = (int)x, j0 = (int)y, k0 = (int)z;
     float x1 = x - i0, x0 = 1 - x1;
     float y1 = y - j0, y0 = 1 - y1;
     float z1 = z - k0, z0 = 1 - z1;
 
     /* Corners that differ in one or three coordinates have different colours. */
-    int black = half_of(g), mine = (i0 + j0 + k0) % 2 ? 0 : black;
-    GLOBAL const float *near = d0 + row * j0 + plane * k0 + mine;
-    GLOBAL const float *odd = d0 + row * j0 + plane * k0 + black - mine;
+    GLOBAL const float *near = d0 + row * j0 + plane * k0 + half_at(g, i0, j0, k0);
+    GLOBAL const float *odd = d0 + row * j0 + plane * k0 + half_at(g, i0 + 1, j0, k0);
     int first = i0 / 2, next = (i0 + 1) / 2, far = plane, up = row;
-    float value = z0 * (y0 * (x0 * near[first] + x1 * odd[next]) +
-                        y1 * (x0 * odd[up + first] + x1 * near[up + next])) +
-                  z1 * (y0 * (x0 * odd[far + first] + x1 * near[far + next]) +
-                        y1 * (x0 * near[far + up + first] + x1 * odd[far + up + next]));
-    store(d, g, i, j, k, wall, value);
+    return z0 * (y0 * (x0 * near[first] + x1 * odd[next]) +
+                 y1 * (x0 * odd[up + first] + x1 * near[up + next])) +
+           z1 * (y0 * (x0 * odd[far + first] + x1 * near[far + next]) +
+                 y1 * (x0 * near[far + up + first] + x1 * odd[far + up + next]));
+}
+
+FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
+                    GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
+                    int k, int wall, float dt)
+{
+    int here = at(g, i, j, k);
+    store(d, g, i, j, k, wall, carried(d0, u[here], v[here], w[here], g, i, j, k, dt));
 }
 
 /* How much flows out of a cell, as the pressure's equation wants it: scale is -1/2 over
- * the longest side. The pressure starts from 0. */
+ * the longest side. Its neighbours are in the other
+ * half, along x at left and the next. */
+FN float outflow(GLOBAL const float *u, GLOBAL const float *v, GLOBAL const float *w,
+                 int here, int left, int row, int plane, float scale)
+{
+    return scale * (u[left + 1] - u[left] + v[here + row] - v[here - row] +
+                    w[here + plane] - w[here - plane]);
+}
+
+/* Notes it for a cell, and lets the pressure start from 0. */
 FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
                         grid g, int i, int j, int k, float scale)
 {
-    float out = u[at(g, i + 1, j, k)] - u[at(g, i - 1, j, k)] + v[at(g, i, j + 1, k)] -
-                v[at(g, i, j - 1, k)] + w[at(g, i, j, k + 1)] - w[at(g, i, j, k - 1)];
-    store(div, g, i, j, k, SCALAR, scale * out);
+    int here = place(g, i, j, k), other = half_at(g, i + 1, j, k);
+    float out = outflow(u + other, v + other, w + other, here, left_of(here, i),
+                        row_of(g), plane_of(g), scale);
+    store(div, g, i, j, k, SCALAR, out);
     store(p, g, i, j, k, SCALAR, 0);
 }
 
@@ -158,11 +178,13 @@ FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
 FN void gradient_cell(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                       GLOBAL const float *p, grid g, int i, int j, int k)
 {
-    int here = at(g, i, j, k);
-    float px = p[at(g, i + 1, j, k)] - p[at(g, i - 1, j, k)];
-    float py = p[at(g, i, j + 1, k)] - p[at(g, i, j - 1, k)];
-    float pz = p[at(g, i, j, k + 1)] - p[at(g, i, j, k - 1)];
-    store(u, g, i, j, k, ALONG_X, u[here] - 0.5f * px);
-    store(v, g, i, j, k, ALONG_Y, v[here] - 0.5f * py);
-    store(w, g, i, j, k, ALONG_Z, w[here] - 0.5f * pz);
+    int here = place(g, i, j, k), left = left_of(here, i), row = row_of(g);
+    int plane = plane_of(g), mine = half_at(g, i, j, k) + here;
+    GLOBAL const float *other = p + half_at(g, i + 1, j, k);
+    float px = other[left + 1] - other[left];
+    float py = other[here + row] - other[here - row];
+    float pz = other[here + plane] - other[here - plane];
+    store(u, g, i, j, k, ALONG_X, u[mine] - 0.5f * px);
+    store(v, g, i, j, k, ALONG_Y, v[mine] - 0.5f * py);
+    store(w, g, i, j, k, ALONG_Z, w[mine] - 0.5f * pz);
 }

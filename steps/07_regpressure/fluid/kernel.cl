@@ -13,6 +13,9 @@
 /* The box, which the compiler is told with -D, and all strides with it. */
 #define BOX ((grid){NX, NY, NZ})
 
+/* And how many numbers of a group become one in a round of its reduction, FAN: 2, or,
+ * where a barrier ends one loop over the group and begins another, all at once. */
+
 /* A value of the host's: the first work-item writes it. */
 __kernel void put(GLOBAL float *x, int where, float value)
 {
@@ -56,8 +59,11 @@ __kernel void relax(GLOBAL float *x, GLOBAL float *spare, GLOBAL const float *x0
 
     for (int left; items > 1; items = left) {
         BARRIER();
-        left = (items + 1) / 2;
-        if (item < items / 2) moved[item] = larger(moved[item], moved[item + left]);
+        left = (items + FAN - 1) / FAN;
+        int most = moved[item];
+        for (int n = item + left; n < items && item < left; n += left)
+            most = larger(most, moved[n]);
+        if (item < left) moved[item] = most;
     }
     if (item == 0) atomic_max(&largest[sweep], moved[0]);
 }

@@ -39,16 +39,16 @@ DEVICE_FN int march(GLOBAL float *red, GLOBAL const float *black, GLOBAL float *
         int level = k <= g.nz;
         if (inside && level) above = black[here + plane];
 
-        int i = 2 * slot + (j + k + 1) % 2; /* of both cells */
+        int odd = (j + k + 1) % 2, i = 2 * slot + odd; /* of both cells */
         float red_now = 0;
         if (inside && level && k >= 1 && i >= 1 && i <= g.nx) {
-            float west = i % 2 ? middle : black[here - 1];
-            float east = i % 2 ? black[here + 1] : middle;
+            float west = odd ? middle : black[here - 1];
+            float east = odd ? black[here + 1] : middle;
             red_now = relaxed(x0[here], west, east, black[here - row],
                               black[here + row], below, above, a, over_c);
             if (mine && k >= first && k <= last) {
                 most = larger(most, distance_bits(red_now, red[here]));
-                store_in(red, next, g, i, j, k, wall, red_now);
+                store_in(red, next, g, here, i, j, k, wall, red_now);
             }
         }
         LOCAL float *beside = tile + (k + TILE_PLANES - 1) % TILE_PLANES * items + item;
@@ -56,9 +56,9 @@ DEVICE_FN int march(GLOBAL float *red, GLOBAL const float *black, GLOBAL float *
         BARRIER();
 
         if (mine && k > first && i >= 1 && i <= g.nx) {
-            int there = here - plane, left = left_of(there, i);
-            float west = i > 1 ? beside[i % 2 - 1] : red[left];
-            float east = i < g.nx ? beside[i % 2] : red[left + 1];
+            int there = here - plane, left = there - 1 + odd;
+            float west = i > 1 ? beside[odd - 1] : red[left];
+            float east = i < g.nx ? beside[odd] : red[left + 1];
             float south = j > 1 ? beside[-width] : red[there - row];
             float north = j < g.ny ? beside[width] : red[there + row];
             float low = k - 1 > 1 ? red_two : red[there - plane];
@@ -66,7 +66,7 @@ DEVICE_FN int march(GLOBAL float *red, GLOBAL const float *black, GLOBAL float *
             float now = relaxed(black_x0[there], west, east, south, north, low, high, a,
                                 over_c);
             most = larger(most, distance_bits(now, below));
-            store_in(next, red, g, i, j, k - 1, wall, now);
+            store_in(next, red, g, there, i, j, k - 1, wall, now);
         }
         below = middle;
         middle = above;

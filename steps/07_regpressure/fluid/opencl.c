@@ -107,12 +107,17 @@ void fluid_begin(const setup *wanted)
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
-    for (int d = 0; d < 3; d++) local[d] = s.group[d] ? (size_t)s.group[d] : 8;
+    /* Where work-items are rounds of a loop, groups are rows: vectors want long ones.
+     */
+    size_t usual[2][3] = {{64, 1, 1}, {8, 8, 8}};
+    bool lanes = ocl_local_memory(device) > 0;
+    for (int d = 0; d < 3; d++)
+        local[d] = s.group[d] ? (size_t)s.group[d] : usual[lanes][d];
 
     int room[3] = {row_of(g), g.ny, g.nz};
     for (int d = 0; d < 3; d++) {
-        static const int usual[3] = {30, 6, 16};
-        brick[d] = (size_t)(s.group[d] ? s.group[d] : usual[d]);
+        static const int thick[3] = {30, 6, 16};
+        brick[d] = (size_t)(s.group[d] ? s.group[d] : thick[d]);
         if (brick[d] > (size_t)room[d]) brick[d] = (size_t)room[d];
     }
 
@@ -122,7 +127,8 @@ void fluid_begin(const setup *wanted)
         clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof can, &can, NULL));
     bool exact = can & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     char options[128];
-    snprintf(options, sizeof options, "-D NX=%d -D NY=%d -D NZ=%d %s", g.nx, g.ny, g.nz,
+    snprintf(options, sizeof options, "-D NX=%d -D NY=%d -D NZ=%d -D FAN=%d %s", g.nx,
+             g.ny, g.nz, lanes ? 2 : 1024,
              exact ? "-cl-fp32-correctly-rounded-divide-sqrt" : "");
     program = ocl_build(context, device, options);
     for (int k = 0; k < KERNELS; k++) {
