@@ -159,28 +159,32 @@ def runs(rows):
 
 
 def measured_paper(step, program):
-    """The paper's times: each against the row before it on that device and set."""
+    """The paper's times or rates: each against the row before it on that device and set,
+    and of that back-end where the paper has several."""
     path = PAPERS / f"{program.name}.csv"
     if not path.exists():
         return ""
     rows, last, first = [], {}, {}
+    unit = "seconds"
     for r in read_csv(path):
-        place = r["device"], r["set"]
-        seconds = float(r["seconds"])
+        unit = "rate" if "rate" in r else "seconds"
+        place = r["device"], r["set"], r.get("backend")
+        value = float(r[unit])
+        speed = value if unit == "rate" else 1 / value
         gain = "-"
         if place in last:
             variant, earlier = last[place]
-            gain = f"{earlier / seconds:.2f} over {variant}"
-        last[place] = r["variant"], seconds
+            gain = f"{speed / earlier:.2f} over {variant}"
+        last[place] = r["variant"], speed
         if r["step"] == "00":
-            first[r["set"]] = seconds
-        over_first = f"{first[r['set']] / seconds:.2f}" if r["set"] in first else "-"
+            first[r["set"]] = speed
+        over_first = f"{speed / first[r['set']]:.2f}" if r["set"] in first else "-"
         if r["step"] == step.number:
-            rows.append([r["variant"], r["device"], r["set"], r["seconds"], gain,
-                         over_first, r["source"]])
+            rows.append([r["variant"], r["device"], r["set"], r[unit], gain, over_first,
+                         r["source"]])
     if not rows:
         return "The paper's text gives no time for this step.\n"
-    head = ["variant", "device", "set", "seconds", "ratio", "speedup over 00", "section"]
+    head = ["variant", "device", "set", unit, "ratio", "speedup over 00", "section"]
     return "The paper (its machine is described in " \
            f"`bench/papers/{program.name}.csv`):\n\n" + table(head, rows)
 
