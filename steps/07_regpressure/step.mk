@@ -11,7 +11,7 @@ bytes.semblance.l1    = 8 visits + 4 used + 4 samples
 
 kind.fletcher        = refactor
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = the index of every derivative changes, in body.h and five back-ends: 20 new lines in each
+reason.fletcher      = the index of every derivative changes, in body.h and five back-ends: 20 new lines in each; cpu.c goes through tiles
 predict.fletcher.cpu = 1.2: nine planes stay in a cache that four fields do not fit in
 predict.fletcher.gpu = 0.9: as the paper found: nothing is gained but memory
 flops.fletcher       = 254 samples

@@ -35,10 +35,12 @@ __global__ void derive_kernel(grid g, const float *pc, const float *qc, float *p
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
     int z = HALO + blockIdx.z * blockDim.z + threadIdx.z;
+    size_t i = (size_t)z * g.plane + (size_t)y * g.pitch + x;
 
-    if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        first(&g, pc, qc, px, py, qx, qy,
-              (size_t)z * g.plane + (size_t)y * g.pitch + x);
+    if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO) {
+        first_x(&g, pc, qc, px, qx, i);
+        first_y(&g, pc, qc, py, qy, i);
+    }
 }
 
 __global__ void propagate_kernel(grid g, const float *medium, const float *pc,

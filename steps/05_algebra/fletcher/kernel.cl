@@ -18,10 +18,12 @@ __kernel void derive(grid g, GLOBAL const float *restrict pc,
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
     int z = HALO + get_global_id(2);
+    size_t i = (size_t)z * g.plane + (size_t)y * g.pitch + x;
 
-    if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        first(&g, pc, qc, px, py, qx, qy,
-              (size_t)z * g.plane + (size_t)y * g.pitch + x);
+    if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO) {
+        first_x(&g, pc, qc, px, qx, i);
+        first_y(&g, pc, qc, py, qy, i);
+    }
 }
 
 __kernel void propagate(grid g, GLOBAL const float *restrict medium,

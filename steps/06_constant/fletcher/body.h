@@ -35,17 +35,22 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
      (d[1] * (f[i + s] - f[i - s]) + d[2] * (f[i + 2 * s] - f[i - 2 * s]) +            \
       d[3] * (f[i + 3 * s] - f[i - 3 * s]) + d[4] * (f[i + 4 * s] - f[i - 4 * s])))
 
-/* First derivatives of p and q along x and y at point i. They are 0 in the halo, as p
- * and q are. */
-FN void first(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
-              GLOBAL float *px, GLOBAL float *py, GLOBAL float *qx, GLOBAL float *qy,
-              size_t i)
+/* First derivatives of p and q along x at point i. They are 0 in the halo, as p and q
+ * are. */
+FN void first_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                GLOBAL float *px, GLOBAL float *qx, size_t i)
 {
-    const size_t x = 1, y = (size_t)g->pitch;
+    px[i] = DER1(pc, i, 1, g->dxinv);
+    qx[i] = DER1(qc, i, 1, g->dxinv);
+}
 
-    px[i] = DER1(pc, i, x, g->dxinv);
+/* The same along y. */
+FN void first_y(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                GLOBAL float *py, GLOBAL float *qy, size_t i)
+{
+    const size_t y = (size_t)g->pitch;
+
     py[i] = DER1(pc, i, y, g->dyinv);
-    qx[i] = DER1(qc, i, x, g->dxinv);
     qy[i] = DER1(qc, i, y, g->dyinv);
 }
 

@@ -46,8 +46,10 @@ static void derive(int z)
     for (int y = HALO; y < g->sy - HALO; y++) {
         size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
 #pragma omp simd
-        for (int x = HALO; x < g->sx - HALO; x++)
-            first(g, pc, qc, px, py, qx, qy, row + (size_t)x);
+        for (int x = HALO; x < g->sx - HALO; x++) {
+            first_x(g, pc, qc, px, qx, row + (size_t)x);
+            first_y(g, pc, qc, py, qy, row + (size_t)x);
+        }
     }
 }
 

@@ -34,10 +34,12 @@ __global__ void derive_kernel(grid g, int z, const float *pc, const float *qc,
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
+    size_t i = (size_t)z * g.plane + (size_t)y * g.pitch + x;
 
-    if (x < g.sx - HALO && y < g.sy - HALO)
-        first(&g, pc, qc, px, py, qx, qy,
-              (size_t)z * g.plane + (size_t)y * g.pitch + x);
+    if (x < g.sx - HALO && y < g.sy - HALO) {
+        first_x(&g, pc, qc, px, qx, i);
+        first_y(&g, pc, qc, py, qy, i);
+    }
 }
 
 __global__ void propagate_kernel(grid g, int z, const float *medium, const float *pc,

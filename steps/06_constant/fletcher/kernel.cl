@@ -17,10 +17,12 @@ __kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
+    size_t i = (size_t)z * g.plane + (size_t)y * g.pitch + x;
 
-    if (x < g.sx - HALO && y < g.sy - HALO)
-        first(&g, pc, qc, px, py, qx, qy,
-              (size_t)z * g.plane + (size_t)y * g.pitch + x);
+    if (x < g.sx - HALO && y < g.sy - HALO) {
+        first_x(&g, pc, qc, px, qx, i);
+        first_y(&g, pc, qc, py, qy, i);
+    }
 }
 
 __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,

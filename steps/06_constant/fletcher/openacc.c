@@ -9,8 +9,11 @@
 
 /* What the device's code calls is compiled for it. */
 #pragma acc routine seq
-static inline void first(const grid *, const float *, const float *, float *, float *,
-                         float *, float *, size_t);
+static inline void first_x(const grid *, const float *, const float *, float *, float *,
+                           size_t);
+#pragma acc routine seq
+static inline void first_y(const grid *, const float *, const float *, float *, float *,
+                           size_t);
 #pragma acc routine seq
 static inline void sample(const grid *, const float *, const float *, const float *,
                           float *, float *, const float *, const float *, const float *,
@@ -75,8 +78,10 @@ static void derive(int z)
     for (int y = HALO; y < d.sy - HALO; y++) {
         size_t row = (size_t)z * (size_t)d.plane + (size_t)y * (size_t)d.pitch;
 #pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++)
-            first(&d, cp, cq, dpx, dpy, dqx, dqy, row + (size_t)x);
+        for (int x = HALO; x < d.sx - HALO; x++) {
+            first_x(&d, cp, cq, dpx, dqx, row + (size_t)x);
+            first_y(&d, cp, cq, dpy, dqy, row + (size_t)x);
+        }
     }
 }
 

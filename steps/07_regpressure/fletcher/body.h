@@ -39,56 +39,65 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
  * the one that is updated, and its own. Plane z lies where plane z - RING was. */
 #define RING (2 * HALO + 1)
 
-/* Where point j of plane z lies in the ring. */
-#define IN_RING(z, j) ((size_t)((z) % RING) * (size_t)g->plane + j)
+/* Where point k of plane z lies in a ring whose planes have `ring` floats. */
+#define IN_RING(z, k) ((size_t)((z) % RING) * ring + k)
 
-/* Derivative along z of f, which is a ring, at point j of plane z. */
-#define DER1_RING(f, z, j, scale)                                                      \
-    ((scale) * (d[1] * (f[IN_RING(z + 1, j)] - f[IN_RING(z - 1, j)]) +                 \
-                d[2] * (f[IN_RING(z + 2, j)] - f[IN_RING(z - 2, j)]) +                 \
-                d[3] * (f[IN_RING(z + 3, j)] - f[IN_RING(z - 3, j)]) +                 \
-                d[4] * (f[IN_RING(z + 4, j)] - f[IN_RING(z - 4, j)])))
+/* Derivative along z of f, which is a ring, at point k of plane z. */
+#define DER1_RING(f, z, k, scale)                                                      \
+    ((scale) * (d[1] * (f[IN_RING(z + 1, k)] - f[IN_RING(z - 1, k)]) +                 \
+                d[2] * (f[IN_RING(z + 2, k)] - f[IN_RING(z - 2, k)]) +                 \
+                d[3] * (f[IN_RING(z + 3, k)] - f[IN_RING(z - 3, k)]) +                 \
+                d[4] * (f[IN_RING(z + 4, k)] - f[IN_RING(z - 4, k)])))
 
-/* First derivatives of p and q along x and y at point i. They are 0 in the halo, as p
- * and q are. */
-FN void first(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
-              GLOBAL float *px, GLOBAL float *py, GLOBAL float *qx, GLOBAL float *qy,
-              int z, size_t j)
+/* First derivatives of p and q along x at point j of plane z, which is point k of a
+ * plane of the ring. They are 0 in the halo, as p and q are. */
+FN void first_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                GLOBAL float *px, GLOBAL float *qx, size_t ring, int z, size_t j,
+                size_t k)
 {
-    const size_t x = 1, y = (size_t)g->pitch;
-    const size_t i = (size_t)z * (size_t)g->plane + j, r = IN_RING(z, j);
+    const size_t i = (size_t)z * (size_t)g->plane + j, r = IN_RING(z, k);
 
-    px[r] = DER1(pc, i, x, g->dxinv);
+    px[r] = DER1(pc, i, 1, g->dxinv);
+    qx[r] = DER1(qc, i, 1, g->dxinv);
+}
+
+/* The same along y. */
+FN void first_y(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                GLOBAL float *py, GLOBAL float *qy, size_t ring, int z, size_t j,
+                size_t k)
+{
+    const size_t y = (size_t)g->pitch;
+    const size_t i = (size_t)z * (size_t)g->plane + j, r = IN_RING(z, k);
+
     py[r] = DER1(pc, i, y, g->dyinv);
-    qx[r] = DER1(qc, i, x, g->dxinv);
     qy[r] = DER1(qc, i, y, g->dyinv);
 }
 
 /* One step of point j of plane z. m holds the medium; pc and qc are the fields of now;
- * pp and qp those of before, which become those of the next step; px .. qy are first
- * derivatives of now. */
+ * pp and qp those of before, which become those of the next step; px .. qy are the ring
+ * of first derivatives of now, whose point k is this one. */
 FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
                GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
                GLOBAL const float *px, GLOBAL const float *py, GLOBAL const float *qx,
-               GLOBAL const float *qy, int z, size_t j)
+               GLOBAL const float *qy, size_t ring, int z, size_t j, size_t k)
 {
     const size_t x = 1, y = (size_t)g->pitch, plane = (size_t)g->plane;
-    const size_t i = (size_t)z * plane + j, r = IN_RING(z, j);
+    const size_t i = (size_t)z * plane + j, r = IN_RING(z, k);
     const size_t n = field_size(g);
 
     const float pxx = DER2(pc, i, x, g->dxxinv);
     const float pyy = DER2(pc, i, y, g->dyyinv);
     const float pzz = DER2(pc, i, plane, g->dzzinv);
     const float pxy = DER1(px, r, y, g->dyinv);
-    const float pyz = DER1_RING(py, z, j, g->dzinv);
-    const float pxz = DER1_RING(px, z, j, g->dzinv);
+    const float pyz = DER1_RING(py, z, k, g->dzinv);
+    const float pxz = DER1_RING(px, z, k, g->dzinv);
 
     const float qxx = DER2(qc, i, x, g->dxxinv);
     const float qyy = DER2(qc, i, y, g->dyyinv);
     const float qzz = DER2(qc, i, plane, g->dzzinv);
     const float qxy = DER1(qx, r, y, g->dyinv);
-    const float qyz = DER1_RING(qy, z, j, g->dzinv);
-    const float qxz = DER1_RING(qx, z, j, g->dzinv);
+    const float qyz = DER1_RING(qy, z, k, g->dzinv);
+    const float qxz = DER1_RING(qx, z, k, g->dzinv);
 
     m += i;
     const float h1p = m[CH1DXX * n] * pxx + m[CH1DYY * n] * pyy + m[CH1DZZ * n] * pzz +

@@ -1,5 +1,5 @@
-/* cpu.c - the drivers in C: rows of a plane shared among threads, the points of a row
- * among the lanes of a vector. */
+/* cpu.c - the drivers in C: tiles of a few rows, through all planes, shared among
+ * threads, the points of a row among the lanes of a vector. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,16 @@
 static const grid *g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y: a ring */
+
+/* Rows of a tile: few, so that the nine planes of all that a tile needs around a point
+ * fit into a core's own cache (L2). */
+enum { TILE = 4 };
+
+/* First derivatives of now, along x and y, in the planes of a tile: a ring, and each
+ * thread has one. Their rows are those of the tile and HALO more to either side. */
+static float *px, *py, *qx, *qy;
+static size_t ring; /* floats of a plane of the ring */
+#pragma omp threadprivate(px, py, qx, qy)
 
 static float *floats(size_t n, const char *name)
 {
@@ -20,16 +29,21 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
 {
     g = the_grid;
     medium = the_medium;
-    size_t n = field_size(g), ring = RING * (size_t)g->plane;
+    size_t n = field_size(g), rings = 0;
+    ring = (TILE + 2 * HALO) * (size_t)g->pitch;
     pp = floats(n, "p of before");
     pc = floats(n, "p of now");
     qp = floats(n, "q of before");
     qc = floats(n, "q of now");
-    px = floats(ring, "p along x");
-    py = floats(ring, "p along y");
-    qx = floats(ring, "q along x");
-    qy = floats(ring, "q along y");
-    return ((MEDIUM + 4) * n + 4 * ring) * sizeof(float);
+#pragma omp parallel reduction(+ : rings)
+    {
+        px = floats(RING * ring, "p along x");
+        py = floats(RING * ring, "p along y");
+        qx = floats(RING * ring, "q along x");
+        qy = floats(RING * ring, "q along y");
+        rings += 4 * RING * ring;
+    }
+    return ((MEDIUM + 4) * n + rings) * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -39,27 +53,36 @@ void InsertSource(float f)
     qc[i] += f;
 }
 
-/* First derivatives of plane z, rows shared among threads. */
-static void derive(int z)
+/* First derivatives of plane z in the tile from row first to row end - 1. Those along x
+ * are needed HALO rows further, since they are derived along y. */
+static void derive(int z, int first, int end)
 {
-#pragma omp for
-    for (int y = HALO; y < g->sy - HALO; y++) {
+    for (int y = first - HALO; y < end + HALO; y++) {
         size_t row = (size_t)y * (size_t)g->pitch;
+        size_t in_tile = (size_t)(y - first + HALO) * (size_t)g->pitch;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++)
-            first(g, pc, qc, px, py, qx, qy, z, row + (size_t)x);
+            first_x(g, pc, qc, px, qx, ring, z, row + (size_t)x, in_tile + (size_t)x);
+    }
+    for (int y = first; y < end; y++) {
+        size_t row = (size_t)y * (size_t)g->pitch;
+        size_t in_tile = (size_t)(y - first + HALO) * (size_t)g->pitch;
+#pragma omp simd
+        for (int x = HALO; x < g->sx - HALO; x++)
+            first_y(g, pc, qc, py, qy, ring, z, row + (size_t)x, in_tile + (size_t)x);
     }
 }
 
-/* One step of plane z, rows shared among threads. */
-static void update(int z)
+/* One step of plane z in the tile from row first to row end - 1. */
+static void update(int z, int first, int end)
 {
-#pragma omp for
-    for (int y = HALO; y < g->sy - HALO; y++) {
+    for (int y = first; y < end; y++) {
         size_t row = (size_t)y * (size_t)g->pitch;
+        size_t in_tile = (size_t)(y - first + HALO) * (size_t)g->pitch;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++)
-            sample(g, medium, pc, qc, pp, qp, px, py, qx, qy, z, row + (size_t)x);
+            sample(g, medium, pc, qc, pp, qp, px, py, qx, qy, ring, z, row + (size_t)x,
+                   in_tile + (size_t)x);
     }
 }
 
@@ -68,15 +91,17 @@ double Propagate(void)
     double start = seconds();
 
     /* A plane is updated when the derivatives of the HALO planes after it are there,
-     * and while those of the planes around it are still in the cache. Threads wait for
-     * each other at the end of every loop over y. */
-#pragma omp parallel
-    {
-        for (int z = 0; z < 2 * HALO; z++) derive(z);
+     * and while those of the planes around it are still in the cache. A thread waits
+     * for no other: what two tiles need, both derive. */
+#pragma omp parallel for schedule(dynamic)
+    for (int y = HALO; y < g->sy - HALO; y += TILE) {
+        int end = y + TILE < g->sy - HALO ? y + TILE : g->sy - HALO;
+
+        for (int z = 0; z < 2 * HALO; z++) derive(z, y, end);
 
         for (int z = HALO; z < g->sz - HALO; z++) {
-            derive(z + HALO);
-            update(z);
+            derive(z + HALO, y, end);
+            update(z, y, end);
         }
     }
 
@@ -101,8 +126,11 @@ void Finalize(void)
     free(pc);
     free(qp);
     free(qc);
-    free(px);
-    free(py);
-    free(qx);
-    free(qy);
+#pragma omp parallel
+    {
+        free(px);
+        free(py);
+        free(qx);
+        free(qy);
+    }
 }

@@ -34,9 +34,12 @@ __global__ void derive_kernel(grid g, int z, const float *pc, const float *qc,
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
+    size_t j = (size_t)y * g.pitch + x;
 
-    if (x < g.sx - HALO && y < g.sy - HALO)
-        first(&g, pc, qc, px, py, qx, qy, z, (size_t)y * g.pitch + x);
+    if (x < g.sx - HALO && y < g.sy - HALO) {
+        first_x(&g, pc, qc, px, qx, g.plane, z, j, j);
+        first_y(&g, pc, qc, py, qy, g.plane, z, j, j);
+    }
 }
 
 __global__ void propagate_kernel(grid g, int z, const float *medium, const float *pc,
@@ -45,9 +48,10 @@ __global__ void propagate_kernel(grid g, int z, const float *medium, const float
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
+    size_t j = (size_t)y * g.pitch + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, z, (size_t)y * g.pitch + x);
+        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, g.plane, z, j, j);
 }
 
 static float *floats(size_t n)

@@ -17,9 +17,12 @@ __kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
+    size_t j = (size_t)y * g.pitch + x;
 
-    if (x < g.sx - HALO && y < g.sy - HALO)
-        first(&g, pc, qc, px, py, qx, qy, z, (size_t)y * g.pitch + x);
+    if (x < g.sx - HALO && y < g.sy - HALO) {
+        first_x(&g, pc, qc, px, qx, g.plane, z, j, j);
+        first_y(&g, pc, qc, py, qy, g.plane, z, j, j);
+    }
 }
 
 __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
@@ -32,7 +35,8 @@ __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
+    size_t j = (size_t)y * g.pitch + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, z, (size_t)y * g.pitch + x);
+        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, g.plane, z, j, j);
 }

@@ -9,12 +9,15 @@
 
 /* What the device's code calls is compiled for it. */
 #pragma acc routine seq
-static inline void first(const grid *, const float *, const float *, float *, float *,
-                         float *, float *, int, size_t);
+static inline void first_x(const grid *, const float *, const float *, float *, float *,
+                           size_t, int, size_t, size_t);
+#pragma acc routine seq
+static inline void first_y(const grid *, const float *, const float *, float *, float *,
+                           size_t, int, size_t, size_t);
 #pragma acc routine seq
 static inline void sample(const grid *, const float *, const float *, const float *,
                           float *, float *, const float *, const float *, const float *,
-                          const float *, int, size_t);
+                          const float *, size_t, int, size_t, size_t);
 #include "body.h"
 
 static grid g;
@@ -73,10 +76,13 @@ static void derive(int z)
 
 #pragma acc parallel loop gang present(cp, cq, dpx, dpy, dqx, dqy) copyin(d)
     for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = (size_t)y * (size_t)d.pitch;
+        size_t row = (size_t)y * (size_t)d.pitch, ring = (size_t)d.plane;
 #pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++)
-            first(&d, cp, cq, dpx, dpy, dqx, dqy, z, row + (size_t)x);
+        for (int x = HALO; x < d.sx - HALO; x++) {
+            size_t j = row + (size_t)x;
+            first_x(&d, cp, cq, dpx, dqx, ring, z, j, j);
+            first_y(&d, cp, cq, dpy, dqy, ring, z, j, j);
+        }
     }
 }
 
@@ -90,10 +96,12 @@ static void update(int z)
 
 #pragma acc parallel loop gang present(m, cp, cq, np, nq, dpx, dpy, dqx, dqy) copyin(d)
     for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = (size_t)y * (size_t)d.pitch;
+        size_t row = (size_t)y * (size_t)d.pitch, ring = (size_t)d.plane;
 #pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++)
-            sample(&d, m, cp, cq, np, nq, dpx, dpy, dqx, dqy, z, row + (size_t)x);
+        for (int x = HALO; x < d.sx - HALO; x++) {
+            size_t j = row + (size_t)x;
+            sample(&d, m, cp, cq, np, nq, dpx, dpy, dqx, dqy, ring, z, j, j);
+        }
     }
 }
 
