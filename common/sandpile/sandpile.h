@@ -87,11 +87,13 @@ static inline int worker(void)
 
 /* Deals the tiles of schedule(runtime) out beforehand, since they are all alike, unless
  * OMP_SCHEDULE says otherwise: a thread then keeps its part of the grid in its cache.
- */
+ * Has the threads made too: to set up is not to topple. */
 static inline void deal_evenly(void)
 {
 #ifdef _OPENMP
     if (!getenv("OMP_SCHEDULE")) omp_set_schedule(omp_sched_static, 0);
+#pragma omp parallel
+    worker();
 #endif
 }
 
