@@ -33,4 +33,4 @@ case.fold    = vpz={data}/fold.vpz.npy epsilon={data}/fold.epsilon.npy delta={da
 groups = local=2,3,1 local=5,1,2 local=1,1,1
 
 # make san: the smallest that still reaches every line.
-tiny = form=TTI nx=3 ny=2 nz=4 absorb=1 tmax=0.002 local=2,2,1
+tiny = form=TTI nx=3 ny=4 nz=4 absorb=1 tmax=0.002 local=2,2,1
