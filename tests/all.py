@@ -73,6 +73,8 @@ def suite(name):
 def main():
     wanted = sys.argv[1:] or [*ALONE, *SUITES]
     os.environ.setdefault("FUZZ_SECONDS", "15")  # of the minute that make san takes
+    # Suites share the cores: a thread that waits must not spin in another's way.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     print(f"{len(wanted)} suites, some of which take minutes", flush=True)
     found = [suite(name) for name in wanted if name in ALONE]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
