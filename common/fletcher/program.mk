@@ -21,6 +21,9 @@ set.3 = form=VTI nx=184 ny=88 nz=120 tmax=0.006
 show  = 2
 quick = 1
 
+# make report: what comes out.
+picture.front = form=TTI nx=160 ny=160 nz=160 tmax=0.25 dt=0.0015 picture={png} | p in the xz plane of the source, 0.25 s after it began: the front is an ellipse, tilted as the layers are
+
 # make verify: small, all sizes different, and none that four or eight divide.
 case.small   = form=TTI nx=5 ny=8 nz=6 absorb=2 dx=12.5 dy=11 dz=10 dt=0.001 tmax=0.02
 case.awkward = form=TTI nx=31 ny=45 nz=27 absorb=5 dx=12.5 dy=11 dz=13 dt=0.001 tmax=0.02

@@ -26,6 +26,10 @@ set.askap   = preset=askap
 show  = askap
 quick = default
 
+# make report: what comes out.
+picture.points = preset=default grid=512 cell=1 baseline=100 support=48 planes=65 image={png} | Six sources over a wide field, gridded with the w term: points
+picture.arcs   = preset=default grid=512 cell=1 baseline=100 support=48 planes=1 image={png} | The same visibilities without it: arcs
+
 # make verify: small and awkward. Strips, where a step has them, divide
 # no footprint evenly; the first case is run with several.
 groups = strips=1,1 strips=5,2 copies=3

@@ -17,6 +17,10 @@ set.2 = dim=1024 max_iterations=1000
 set.3 = config=alea dim=200 batch=3
 quick = 2
 
+# make report: what comes out.
+picture.pile = dim=512 picture={png} | Four grains in every cell of 512 x 512, after 69190 steps: 0 night, 1 water, 2 sand, 3 brick
+picture.big  = config=big dim=256 max_iterations=2000 picture={png} | 100000 grains from one cell, on their way: what is white is about to topple
+
 # make verify: small and awkward; no size is a power of two but one. Limits just above
 # what a pile takes keep a wrong one from toppling for ever. Small blocks, where many steps
 # are taken: cuda-cpu has a thread of the system for each of theirs, and one that is alone
