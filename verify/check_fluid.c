@@ -36,7 +36,7 @@ static const char about[] =
     "[truth=FILE]\n\n"
     "QUERY is what the program was called with. Exit status 0: verdict=ok.";
 
-static const double BUDGET = 1e-4;        /* relative L2 of a field; total density */
+static const double BUDGET = 1e-4; /* relative L2 of a field; total density */
 /* Of sweeps that a tolerance ends: it is as small as the step from float to float, so
  * that some solves of large boxes go on in float that have ended in double. */
 static const double SWEEPS_BUDGET = 0.02;
