@@ -11,7 +11,7 @@
  * Density and each component of velocity must be within a relative L2 norm of the
  * oracle's. Total density must be that of the density found and near the oracle's; the
  * sweeps must be exactly those asked for, or, where a tolerance ends them, as many as
- * the oracle's within a percent, or within one. Velocity must be as free of divergence
+ * the oracle's within 2 percent, or within one. Velocity must be as free of divergence
  * as the oracle's, and density nowhere negative, nor above what was let in. The truth
  * file holds what the maker of the events knows beforehand: `total D` and `still`.
  *
@@ -36,8 +36,10 @@ static const char about[] =
     "[truth=FILE]\n\n"
     "QUERY is what the program was called with. Exit status 0: verdict=ok.";
 
-static const double BUDGET = 1e-4;        /* relative L2 of a field; total density */
-static const double SWEEPS_BUDGET = 0.01; /* where a tolerance ends them */
+static const double BUDGET = 1e-4; /* relative L2 of a field; total density */
+/* Of sweeps that a tolerance ends: it is as small as the step from float to float, so
+ * that some solves of large boxes go on in float that have ended in double. */
+static const double SWEEPS_BUDGET = 0.02;
 
 /* ---- the fluid in double ------------------------------------------------------------
  */
