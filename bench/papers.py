@@ -103,7 +103,7 @@ def prepare(program, kind):
     if not step or backend not in step.backends(program):
         raise SystemExit(f"{program.name}.figures: there is no {backend} of step {number}")
     if point_name:
-        point = next((p for p in halfway.points(program)
+        point = next((p for p in halfway.points(program, kind.make())
                       if (p.step, p.point) == (step, point_name)), None)
         problem = point.build(program) if point else "there is no such half-way point"
         if problem:

@@ -17,6 +17,9 @@ set.84x25 = events={data}/stir.txt n=84 steps=25
 show      = 42
 quick     = 42
 
+# make report: what comes out.
+picture.plume = events={data}/plume.txt n=64 dt=0.03 visc=0 diff=1e-6 picture={png} | Dye carried upwards by a swaying jet, the middle slice
+
 # make verify: small and awkward, no side like another; sweeps fixed and not; rows longer
 # than a vector and of one cell.
 case.short = events={data}/short.txt nx=7 ny=4 nz=5 sweeps=3
