@@ -8,7 +8,7 @@
  * Left out: threads (call these from one), signals (a run killed while it writes leaves
  * path.XXXXXX behind, never half of path) and fsync (a power cut).
  */
-#define _XOPEN_SOURCE 700 /* POSIX 2008 with realpath */
+#define _DEFAULT_SOURCE /* POSIX 2008, realpath and madvise */
 
 #include "run.h"
 
@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ const char *run_name = "run";
 /* A progress line stands on the terminal without its line end. */
 static bool line_open;
 
-enum { RESULTS = 8 };
+enum { RESULTS = 8, LARGE = 4 << 20 };
 static struct result {
     FILE *stream;    /* NULL: a free place */
     char *path;      /* where the result goes, links resolved; NULL: written in place */
@@ -62,6 +63,19 @@ void fail(const char *format, ...)
     exit(1);
 }
 
+/* Asks for pages of megabytes under a block of many: a sweep over tens of arrays needs the
+ * address of a page of each at a time, and a processor remembers few. Where the system
+ * has none, nothing is lost. */
+static void ask_for_large_pages(void *p, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = -(uintptr_t)p % page;
+    if (bytes >= LARGE) madvise((char *)p + before, bytes - before, MADV_HUGEPAGE);
+#else
+    (void)p, (void)bytes;
+#endif
+}
+
 void *allocate(size_t count, size_t size, const char *what)
 {
     double wanted = (double)count * (double)size;
@@ -72,6 +86,7 @@ void *allocate(size_t count, size_t size, const char *what)
     size_t bytes = count * size;
     void *p = malloc(bytes ? bytes : 1);
     if (!p) fail("%s: no memory for %zu bytes", what, bytes);
+    ask_for_large_pages(p, bytes);
     return memset(p, 0xff, bytes);
 }
 
