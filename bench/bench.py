@@ -1,7 +1,9 @@
 """bench.py - make bench: how fast each step and back-end is, and how sure that is.
 
     STEP= PROGRAM= BACKEND= SET= choose, as make's; REPEAT= runs of each, 20 unless set;
-    QUICK=1 is three runs of one set; WARMUP= seconds before the first, 3 unless set.
+    QUICK=1 is three runs of one set; WARMUP= seconds before the first, 3 unless set;
+    HALFWAY=1: the points between two steps too (bench/halfway.py), which are compared
+    with the step before
 
 What is compared is interleaved: one run of each, then the next round, so that a machine
 whose speed drifts drifts for all alike, and ratios are taken round by round. Every timed
@@ -22,6 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "verify"))
 import ceilings  # noqa: E402
+import halfway  # noqa: E402
 import run as runner  # noqa: E402  (bench/run.py: names of devices)
 import tree  # noqa: E402
 from measure import FOREIGN, RESULTS, busy, machine, own, quartiles, write_csv  # noqa: E402
@@ -85,7 +88,8 @@ class Item:
 def previous(item, items):
     """What an item's gain is measured against: the same back-end one step before, or,
     for one that is new, the back-end that its first port came from."""
-    found = tree.before(item.step, item.program, item.backend)
+    step = item.step.step if isinstance(item.step, halfway.Halfway) else item.step
+    found = tree.before(step, item.program, item.backend)
     if not found:
         numbers = [s for s in tree.steps() if s.name < item.step.name
                    and s.has(item.program)]
@@ -106,8 +110,9 @@ def ratio(item, other):
 
 
 def ceiling(item, values):
-    """What ceilings.py says of a row: how near it came to what the machine can do."""
-    return ceilings.roofline(item.program, item.step, item.set,
+    """What ceilings.py says of a row: how near it came to what the machine can do. Of a
+    half-way point nothing is declared."""
+    return None if isinstance(item.step, halfway.Halfway) else ceilings.roofline(item.program, item.step, item.set,
                              float(values["kernel_median"]), values["threads"],
                              values["device"], values["machine"])
 
@@ -151,11 +156,24 @@ def share_of_ceiling(item, values):
     return f"{100 * limit['share']:.0f} % ({limit['ceiling_name']})" if limit else "-"
 
 
+def between(program, steps):
+    """The half-way points into these steps, built, if they are asked for."""
+    if os.environ.get("HALFWAY", "") in ("", "0"):
+        return []
+    found = [p for p in halfway.points(program) if p.step in steps and not p.words]
+    for point in found:
+        problem = point.build(program)
+        if problem:
+            raise SystemExit(f"{point.name}: {problem}")
+    return found
+
+
 def measure(program, name, about, repeat, warmup):
     """The rows of one set of one program."""
     backends = os.environ.get("BACKEND", "").split()
+    steps = tree.selected(tree.steps(), "STEP")
     items = [Item(program, name, step, backend)
-             for step in tree.selected(tree.steps(), "STEP")
+             for step in sorted(steps + between(program, steps), key=lambda s: s.name)
              for backend in step.available(program)
              if backend in backends or not backends and backend != "cuda-cpu"]
     if not items:

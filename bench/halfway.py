@@ -14,7 +14,7 @@ A second line may give words for the query, without which the point makes no dif
 
 The tree is copied to BUILD/halfway, patched and built there. Called by itself, this
 checks that every patch still applies without fuzz, builds, and gives right results on
-the cases of make verify. bench/papers.py times them.
+the cases of make verify. bench/papers.py times them, and make bench HALFWAY=1 does.
 """
 import hashlib
 import re
@@ -37,7 +37,7 @@ class Halfway:
     def __init__(self, path, step, make=()):
         self.path, self.step, self.make = path, step, list(make)
         self.point = path.name.split(".")[0]
-        self.name = f"{step.name}/{self.point}"
+        self.name, self.number = f"{step.name}/{self.point}", step.number
         first, second = path.read_text().split("\n")[:2]
         header, words = HEADER.match(first), WORDS.match(second)
         if not header:

@@ -129,9 +129,10 @@ def measured_here(step, program):
         if not rows or not {"over_previous", "backend", "step"} <= rows[0].keys():
             continue  # another kind of results
         rows = [r for r in rows if r["program"] == program.name and
-                r["step"] == step.name]
+                r["step"].partition("/")[0] == step.name]
         order = {name: i for i, name in enumerate(tree.BACKENDS)}
-        rows.sort(key=lambda r: (order.get(r["backend"], len(order)), r["set"]))
+        rows.sort(key=lambda r: ("/" in r["step"], r["step"],
+                                 order.get(r["backend"], len(order)), r["set"]))
         if not rows:
             continue
         marks = any(r["mark"] for r in rows)
@@ -139,7 +140,8 @@ def measured_here(step, program):
                 "share of the budget"] + ["mark"] * marks
         text += f"{rows[0]['machine']}, medians (and quartiles) of {runs(rows)} runs:\n\n"
         text += table(head, [
-            [r["backend"] + (" (GPU)" if on_gpu(r) and r["backend"] == "ocl" else ""),
+            [r["backend"] + (" (GPU)" if on_gpu(r) and r["backend"] == "ocl" else "")
+             + (", half way: " * ("/" in r["step"]) + r["step"].partition("/")[2]),
              r["set"], ratio(r, "over_previous"), ratio(r, "over_first"),
              f"{float(r['share']):.2f} %" if r["share"] else "-"] + [r["mark"]] * marks
             for r in rows]) + "\n"
