@@ -63,9 +63,9 @@ void fail(const char *format, ...)
     exit(1);
 }
 
-/* Asks for pages of megabytes under a block of many: a sweep over tens of arrays needs the
- * address of a page of each at a time, and a processor remembers few. Where the system
- * has none, nothing is lost. */
+/* Asks for pages of megabytes under a block of many: a sweep over tens of arrays needs
+ * the address of a page of each at a time, and a processor remembers few. Where the
+ * system has none, nothing is lost. */
 static void ask_for_large_pages(void *p, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
