@@ -196,14 +196,16 @@ def shares(panels):
     """A panel for each bar: the kernels, the largest first."""
     heights = [24 * len(rows) for _, rows in panels]
     height = ABOVE + 20 + sum(heights) + (len(panels) - 1) * GAP + BELOW
-    out, top = ["set xlabel 'share of the time, %'"], \
-        ABOVE + 20
+    out, top = [], ABOVE + 20
+    most = max((float(r["share"]) for _, rows in panels for r in rows), default=100)
     for n, ((label, rows), tall) in enumerate(zip(panels, heights)):
         places = list(zip(range(len(rows), 0, -1), rows))
         tics = ", ".join(f"{quoted(r['kernel'])} {y}" for y, r in places)
+        last = n == len(panels) - 1
         out += [*margins(top, top + tall, height), f"set title {quoted(label)}",
                 f"set yrange [0.4:{len(rows) + 0.6}]", f"set ytics ({tics}) scale 0",
-                "set xrange [0:*]",
+                f"set xlabel {quoted('share of the time, %' if last else '')}",
+                f"set xrange [0:{1.3 * most:g}]",
                 block(f"kernels{n}", [f'{y} {r["share"]} "{r["share"]} %, '
                                       f'{r["calls"]} calls"' for y, r in places]),
                 f"plot $kernels{n} using (0):1:(0):2:($1-0.33):($1+0.33) with boxxyerror "
@@ -227,21 +229,21 @@ def trace(panels):
     workers = [sorted({t[0] for t in tiles}) for _, tiles in shown]
     heights = [40 * len(w) for w in workers]
     height = ABOVE + 20 + sum(heights) + (len(panels) - 1) * GAP + BELOW
-    out, top = [f"set xrange [0:{1.02 * end:g}]",
-                "set xlabel 'microseconds; a colour an iteration, a box a tile'"], \
-        ABOVE + 20
+    out, top = [f"set xrange [0:{1.02 * end:g}]"], ABOVE + 20
     for n, ((label, tiles), who, tall) in enumerate(zip(shown, workers, heights)):
         tics = ", ".join(f"'thread {w}' {w}" for w in who)
         out += [*margins(top, top + tall, height), f"set title {quoted(label)}",
                 f"set yrange [{max(who) + 0.6}:{min(who) - 0.6}]",
                 f"set ytics ({tics}) scale 0"]
+        if n == len(shown) - 1:
+            out.append("set xlabel 'microseconds; a colour an iteration, a box a tile'")
         plots = []
         for i in sorted({t[1] for t in tiles}):
             out.append(block(f"tiles{n}_{i}", [f"{a:.3f} {b:.3f} {w}" for w, j, a, b
                                                in tiles if j == i]))
             plots.append(f"$tiles{n}_{i} using 1:3:1:2:($3-0.38):($3+0.38) with "
                          f"boxxyerror fc rgb '{COLOURS[i % len(COLOURS)]}' "
-                         "fs solid 0.8 border lc rgb '#ffffff'")
+                         "fs solid 0.85 border lc rgb '#ffffff' lw 0.3")
         out += ["plot " + ", \\\n     ".join(plots), "unset label"]
         top += tall + GAP
     return height, out

@@ -1,4 +1,4 @@
-title    = OpenCL, one work-item per A
+title    = OpenCL in one dimension
 kind     = port
 backends = omp ocl cuda cuda-cpu
 

@@ -1,4 +1,4 @@
-title    = A work-item per (A, B, C)
+title    = OpenCL in three dimensions
 kind     = refactor
 backends = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
