@@ -211,8 +211,10 @@ def gpu_rows(program):
     return found
 
 
-def ours(item, base):
-    """The columns of a bar that was run here."""
+def ours(item, base, kind):
+    """The columns of a bar that was run here. The speedup of bars is that of start and
+    run together, as they show both; of lines it is that of the run."""
+    took = (lambda i: i.column("run")) if kind == "lines" else Runner.total
     total, rates = item.total(), [t["rate"] for t in item.times if "rate" in t]
     return {"device": item.device or "gpu", "runs": len(total),
             "mark": " ".join(sorted(item.marks)),
@@ -223,7 +225,7 @@ def ours(item, base):
             "total_mean": statistics.mean(total), "total_sd": spread(total),
             "rate_mean": statistics.mean(rates) if rates else "",
             "rate_sd": spread(rates) if rates else "",
-            "speedup": statistics.mean(base.total()) / statistics.mean(total)}
+            "speedup": statistics.mean(took(base)) / statistics.mean(took(item))}
 
 
 def theirs(r):
@@ -247,7 +249,7 @@ def rows_of(figure, name, items, base, elsewhere, paper):
                    "backend": kind.backend, "words": " ".join(kind.words),
                    "x": x or name, "y": y}
             if kind in items:
-                row.update(ours(items[kind], base))
+                row.update(ours(items[kind], base, figure.kind))
             elif kind.backend == "gpu" and (name, kind.step) in elsewhere:
                 row.update(theirs(elsewhere[name, kind.step]))
             else:
