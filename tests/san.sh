@@ -64,12 +64,22 @@ query() {
         sed "s|{data}|$BUILD/data/$1|g"
 }
 
+# asked STEP: is it among those of STEP=, names or numbers? Without, all are.
+asked() {
+    local word
+    [ -n "$STEP" ] || return 0
+    for word in $STEP; do
+        case $1 in "$word"*) return 0 ;; esac
+    done
+    return 1
+}
+
 # binaries FOLDER BACKEND...: "STEP PROGRAM BACKEND PATH" of what was built there.
 binaries() {
     local folder=$1 step program backend path
     shift
     for step in $(cd steps && ls -d [0-9]*_*); do
-        case $step in "$STEP"* | "") ;; *) continue ;; esac
+        asked "$step" || continue
         for path in "steps/$step"/*/; do
             program=$(basename "$path")
             [ -z "$PROGRAM" ] || [ "$PROGRAM" = "$program" ] || continue

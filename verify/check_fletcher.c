@@ -16,10 +16,10 @@
  * with 0 only if ok. Left out: judging times and snapshots.
  */
 #include "compare.h"
+#include "verdict.h"
 #include "model.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,33 +219,6 @@ static double *oracle(const space *a, const char *path)
 
 /* ---- the verdict -------------------------------------------------------------------
  */
-
-typedef struct {
-    bool ok;
-    double share;    /* of a budget, in percent, the largest so far */
-    char worst[240]; /* the check that used it, or the first that failed */
-} report;
-
-/* The check that failed stays: what comes after may be its consequence. */
-__attribute__((format(printf, 4, 5))) static void
-judge(report *r, double d, double budget, const char *format, ...)
-{
-    bool within = d <= budget; /* false for NaN */
-    double share = 100 * (d / budget);
-    if (!r->ok || (within && share <= r->share)) return;
-    r->ok = within;
-    r->share = share;
-    va_list values;
-    va_start(values, format);
-    vsnprintf(r->worst, sizeof r->worst, format, values);
-    va_end(values);
-}
-
-/* What has no budget: true or not. */
-#define require(r, condition, ...)                                                     \
-    do {                                                                               \
-        if (!(condition)) judge(r, INFINITY, 1, __VA_ARGS__);                          \
-    } while (0)
 
 static bool in_halo(const space *a, size_t i)
 {

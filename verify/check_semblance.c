@@ -22,9 +22,9 @@
  */
 #include "arguments.h"
 #include "compare.h"
+#include "verdict.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -325,34 +325,6 @@ static double oracle_top(const problem *p, const cell *cells, size_t *where)
 }
 
 /* ---- the verdict ---------------------------------------------------------------- */
-
-typedef struct {
-    bool ok;
-    double share;    /* of a budget, in percent, the largest so far */
-    char worst[200]; /* the check that used it, or the first that failed */
-} report;
-
-/* The check that failed stays: what comes after may be its consequence. */
-#define FORMAT(at, from) __attribute__((format(printf, at, from)))
-FORMAT(4, 5)
-static void judge(report *r, double d, double budget, const char *format, ...)
-{
-    bool within = d <= budget; /* false for NaN */
-    double share = 100 * (d / budget);
-    if (!r->ok || (within && share <= r->share)) return;
-    r->ok = within;
-    r->share = share;
-    va_list values;
-    va_start(values, format);
-    vsnprintf(r->worst, sizeof r->worst, format, values);
-    va_end(values);
-}
-
-/* What has no budget: true or not. */
-#define require(r, condition, ...)                                                     \
-    do {                                                                               \
-        if (!(condition)) judge(r, INFINITY, 1, __VA_ARGS__);                          \
-    } while (0)
 
 static npy read_result(const char *key, const char *path)
 {
