@@ -58,9 +58,9 @@ void sky_tracks(visibility *d, int n, double extent)
         z[a] = cos(latitude) * north;
     }
     int times = (n + BASELINES - 1) / BASELINES, k = 0;
-    for (int a = 0; a < ANTENNAS; a++)
-        for (int b = a + 1; b < ANTENNAS; b++)
-            for (int t = 0; t < times && k < n; t++, k++) {
+    for (int t = 0; t < times; t++)
+        for (int a = 0; a < ANTENNAS; a++)
+            for (int b = a + 1; b < ANTENNAS && k < n; b++, k++) {
                 double hour = pi * ((t + 0.5) / times - 0.5);
                 double bx = x[b] - x[a], by = y[b] - y[a], bz = z[b] - z[a];
                 double ahead = cos(hour) * bx - sin(hour) * by;

@@ -28,9 +28,10 @@ void sky_sources(source s[SOURCES], int size, double cell);
  * - 1))), into re and im. */
 void sky_visibility(visibility *d, const source *s, int n);
 
-/* n points of 36 antennas that follow the sky for twelve hours, baseline by baseline;
- * none farther than extent / 2 wavelengths from the centre. Or anywhere in the square
- * of that extent. re, im are left alone, weight is 1. */
+/* n points of 36 antennas that follow the sky for twelve hours, in the order in which a
+ * correlator writes them: all baselines of one time, then of the next. None is farther
+ * than extent / 2 wavelengths from the centre. Or anywhere in the square of that
+ * extent. re, im are left alone, weight is 1. */
 void sky_tracks(visibility *d, int n, double extent);
 void sky_random(visibility *d, int n, double extent);
 
