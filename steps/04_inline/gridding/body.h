@@ -31,35 +31,41 @@ FN int share_of(int n, int shares, int c)
     return (int)((long)n * c / shares);
 }
 
+/* Adds visibility d to the grid, in strip y of the footprint's rows and strip x of its
+ * columns. */
+FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
+                 cplx d, int y, int x, GLOBAL cplx *grid)
+{
+    const place here = *at;
+    const real sign = here.minus ? -1 : 1;
+    /* i d, or for the conjugate -i d, is what imaginary parts multiply. */
+    const cplx id = {-sign * d.im, sign * d.re};
+    size_t f = ((size_t)here.plane * s->oversampling + here.fv) * s->oversampling;
+    GLOBAL const cplx *function = table + (f + here.fu) * s->width * s->width;
+
+    int rows = share_of(s->width, s->strips[0], y + 1);
+    int left = share_of(s->width, s->strips[1], x);
+    int right = share_of(s->width, s->strips[1], x + 1);
+    for (int j = share_of(s->width, s->strips[0], y); j < rows; j++) {
+        GLOBAL const cplx *from = function + j * s->width;
+        GLOBAL cplx *row = grid + (size_t)(here.v + j) * s->pitch + here.u;
+        for (int i = left; i < right; i++) {
+            real re = row[i].re + d.re * from[i].re + id.re * from[i].im;
+            real im = row[i].im + d.im * from[i].re + id.im * from[i].im;
+            row[i] = (cplx){re, im};
+        }
+    }
+}
+
 /* Adds the visibilities of share c to a copy of the grid that no other group writes.
  * The strips of one footprint do not overlap, those of two footprints do: nobody goes
  * on to the next before all have done theirs. */
 FN void grid_share(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
                    GLOBAL const cplx *value, int c, int y, int x, GLOBAL cplx *copy)
 {
-    int top = share_of(s->width, s->strips[0], y);
-    int bottom = share_of(s->width, s->strips[0], y + 1);
-    int left = share_of(s->width, s->strips[1], x);
-    int right = share_of(s->width, s->strips[1], x + 1);
     int last = share_of(s->samples, s->copies, c + 1);
     for (int k = share_of(s->samples, s->copies, c); k < last; k++) {
-        const place here = at[k];
-        const cplx d = value[k];
-        const real sign = here.minus ? -1 : 1;
-        /* i d, or for the conjugate -i d, is what imaginary parts multiply. */
-        const cplx id = {-sign * d.im, sign * d.re};
-        size_t f = ((size_t)here.plane * s->oversampling + here.fv) * s->oversampling;
-        GLOBAL const cplx *function = table + (f + here.fu) * s->width * s->width;
-
-        for (int j = top; j < bottom; j++) {
-            GLOBAL const cplx *from = function + j * s->width;
-            GLOBAL cplx *row = copy + (size_t)(here.v + j) * s->pitch + here.u;
-            for (int i = left; i < right; i++) {
-                real re = row[i].re + d.re * from[i].re + id.re * from[i].im;
-                real im = row[i].im + d.im * from[i].re + id.im * from[i].im;
-                row[i] = (cplx){re, im};
-            }
-        }
+        grid_one(s, table, &at[k], value[k], y, x, copy);
         SYNC();
     }
 }
