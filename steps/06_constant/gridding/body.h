@@ -31,10 +31,34 @@ FN int share_of(int n, int shares, int c)
     return (int)((long)n * c / shares);
 }
 
-/* Adds the visibilities of share c of a plane, s->samples from `first` on, to a copy of
- * the grid that no other group writes. The strips of one footprint do not overlap,
- * those of two footprints do: nobody goes on to the next before all have done theirs.
- */
+/* Adds visibility d to rows top .. bottom - 1 and columns left .. right - 1 of its
+ * footprint. */
+FN void grid_one(const shape *s, CONSTANT const cplx *taps, GLOBAL const place *at,
+                 cplx d, int top, int bottom, int left, int right, GLOBAL cplx *grid)
+{
+    const place here = *at;
+    CONSTANT const cplx *cv = taps + here.fv * s->width;
+    CONSTANT const cplx *cu = taps + here.fu * s->width;
+
+    for (int j = top; j < bottom; j++) {
+        GLOBAL cplx *row = grid + (size_t)(here.v + j) * s->pitch + here.u;
+        /* t is d times the row's tap; `it`, which is i t, is what the imaginary parts
+         * of the columns' taps multiply. */
+        real cre = cv[j].re, cim = cv[j].im;
+        const cplx t = {d.re * cre - d.im * cim, d.re * cim + d.im * cre};
+        const cplx it = {-t.im, t.re};
+        for (int i = left; i < right; i++) {
+            real re = row[i].re + t.re * cu[i].re + it.re * cu[i].im;
+            real im = row[i].im + t.im * cu[i].re + it.im * cu[i].im;
+            row[i] = (cplx){re, im};
+        }
+    }
+}
+
+/* Adds the visibilities of share c of a plane, s->samples from `first` on, in strip y
+ * of their rows and strip x of their columns, to a copy of the grid that no other group
+ * writes. The strips of one footprint do not overlap, those of two footprints do:
+ * nobody goes on to the next before all have done theirs. */
 FN void grid_share(const shape *s, int first, CONSTANT const cplx *taps,
                    GLOBAL const place *at, GLOBAL const cplx *value, int c, int y,
                    int x, GLOBAL cplx *copy)
@@ -45,24 +69,7 @@ FN void grid_share(const shape *s, int first, CONSTANT const cplx *taps,
     int right = share_of(s->width, s->strips[1], x + 1);
     int last = first + share_of(s->samples, s->copies, c + 1);
     for (int k = first + share_of(s->samples, s->copies, c); k < last; k++) {
-        const place here = at[k];
-        const cplx d = value[k];
-        CONSTANT const cplx *cv = taps + here.fv * s->width;
-        CONSTANT const cplx *cu = taps + here.fu * s->width;
-
-        for (int j = top; j < bottom; j++) {
-            GLOBAL cplx *row = copy + (size_t)(here.v + j) * s->pitch + here.u;
-            /* t is d times the row's tap; `it`, which is i t, is what the
-             * imaginary parts of the columns' taps multiply. */
-            const cplx t = {d.re * cv[j].re - d.im * cv[j].im,
-                            d.re * cv[j].im + d.im * cv[j].re};
-            const cplx it = {-t.im, t.re};
-            for (int i = left; i < right; i++) {
-                real re = row[i].re + t.re * cu[i].re + it.re * cu[i].im;
-                real im = row[i].im + t.im * cu[i].re + it.im * cu[i].im;
-                row[i] = (cplx){re, im};
-            }
-        }
+        grid_one(s, taps, &at[k], value[k], top, bottom, left, right, copy);
         SYNC();
     }
 }

@@ -88,8 +88,8 @@ int gridding(const problem *p, void *result, run_times *t)
         const shape plane = plane_of(s, &o, i);
         if (!plane.samples) continue;
         CUDA_CHECK(cudaMemcpyToSymbol(c_taps, table + i * taps_count(p), taps_size));
-        CUDA_LAUNCH(grid_copies, copies, strips, 0, plane, o.first[i], d_at, d_value,
-                    d_grid);
+        CUDA_LAUNCH(grid_copies, copies, strips, 0, plane, first_of(&o, i), d_at,
+                    d_value, d_grid);
         CUDA_CHECK(cudaGetLastError());
     }
     CUDA_LAUNCH(add_copies, rows, threads, 0, s, d_grid);
@@ -99,8 +99,8 @@ int gridding(const problem *p, void *result, run_times *t)
 
     double end = seconds();
     t->init = ready - start;
-    t->run = end - ready;
     t->sort = o.seconds;
+    t->run = end - ready;
     t->kernel = cuda_seconds(before, after);
 
     cudaEventDestroy(after);
@@ -143,7 +143,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
         if (!plane.samples) continue;
         dim3 blocks = {(unsigned)((plane.samples + THREADS - 1) / THREADS), 1, 1};
         CUDA_CHECK(cudaMemcpyToSymbol(c_taps, table + i * taps_count(p), taps_size));
-        CUDA_LAUNCH(degrid, blocks, threads, 0, plane, o.first[i], d_at, d_grid,
+        CUDA_LAUNCH(degrid, blocks, threads, 0, plane, first_of(&o, i), d_at, d_grid,
                     d_value);
         CUDA_CHECK(cudaGetLastError());
     }
@@ -153,8 +153,8 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 
     double end = seconds();
     t->init = ready - start;
-    t->run = end - ready;
     t->sort = o.seconds;
+    t->run = end - ready;
     t->kernel = cuda_seconds(before, after);
 
     cudaEventDestroy(after);

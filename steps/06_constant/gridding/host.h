@@ -25,40 +25,47 @@ static cplx *table_of(const problem *p)
     return table;
 }
 
-/* The visibilities plane by plane, each plane's in their old order. */
+/* Which plane and row visibility k belongs to. */
+static size_t bin_of(const problem *p, int k)
+{
+    const place *at = &p->at[k];
+    return ((size_t)at->minus * p->is.planes + at->plane) * p->is.size + at->v;
+}
+
+/* The visibilities plane by plane, those of a plane by the first row of their
+ * footprints, those of a row in their old order. */
 typedef struct {
     int planes;  /* two for each of the problem's: w >= 0 and w < 0 */
-    int *first;  /* [planes + 1]: where a plane begins */
+    int rows;    /* of a plane: the grid's */
+    int *first;  /* [planes * rows + 1]: where those of a row of a plane begin */
     int *from;   /* [samples]: which visibility of the problem it is */
     place *at;   /* [samples] */
-    cplx *value; /* [samples] */
+    cplx *value; /* [samples], weighted */
     double seconds;
 } sorted;
 
 static sorted sort(const problem *p)
 {
     double start = seconds();
-    int n = p->is.samples, planes = 2 * p->is.planes;
+    int n = p->is.samples, planes = 2 * p->is.planes, rows = p->is.size;
+    size_t bins = (size_t)planes * rows;
     sorted o = {planes,
-                (int *)allocate(planes + 1, sizeof(int), "the planes"),
+                rows,
+                (int *)allocate(bins + 2, sizeof(int), "the rows of all planes"),
                 (int *)allocate(n, sizeof(int), "the order"),
                 (place *)allocate(n, sizeof(place), "the places"),
                 (cplx *)allocate(n, sizeof(cplx), "the visibilities"),
                 0};
-    int *next = (int *)allocate(planes + 1, sizeof(int), "the planes");
-    memset(next, 0, (planes + 1) * sizeof *next);
-    for (int k = 0; k < n; k++)
-        next[p->at[k].minus * p->is.planes + p->at[k].plane + 1]++;
-    for (int i = 0; i < planes; i++) next[i + 1] += next[i];
-    memcpy(o.first, next, (planes + 1) * sizeof *next);
+    memset(o.first, 0, (bins + 2) * sizeof *o.first);
+    for (int k = 0; k < n; k++) o.first[bin_of(p, k) + 2]++;
+    for (size_t i = 0; i < bins; i++) o.first[i + 2] += o.first[i + 1];
     for (int k = 0; k < n; k++) {
-        int to = next[p->at[k].minus * p->is.planes + p->at[k].plane]++;
+        int to = o.first[bin_of(p, k) + 1]++; /* where the row goes on */
         o.from[to] = k;
         o.at[to] = p->at[k];
         o.value[to].re = (real)p->value[2 * k];
         o.value[to].im = (real)p->value[2 * k + 1];
     }
-    free(next);
     o.seconds = seconds() - start;
     return o;
 }
@@ -71,14 +78,20 @@ static void sorted_free(sorted *o)
     free(o->value);
 }
 
+/* Where a plane begins. */
+static inline int first_of(const sorted *o, int plane)
+{
+    return o->first[(size_t)plane * o->rows];
+}
+
 /* The problem's shape with the visibilities of one plane only. */
 static inline shape plane_of(shape s, const sorted *o, int plane)
 {
-    s.samples = o->first[plane + 1] - o->first[plane];
+    s.samples = first_of(o, plane + 1) - first_of(o, plane);
     return s;
 }
 
-/* Degridded visibilities, from the planes' order into the problem's. */
+/* Degridded visibilities, from this order into the problem's. */
 static inline void unsort(const sorted *o, int n, const cplx *value, cplx *result)
 {
     for (int k = 0; k < n; k++) result[o->from[k]] = value[k];

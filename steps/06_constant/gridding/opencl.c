@@ -144,7 +144,8 @@ int gridding(const problem *p, void *result, run_times *t)
         if (!plane.samples) continue;
         write_to(&m, d_taps, taps_size, table + i * taps_count(p));
         OCL_CHECK(clSetKernelArg(grid, 0, sizeof plane, &plane));
-        OCL_CHECK(clSetKernelArg(grid, 1, sizeof o.first[i], &o.first[i]));
+        int first = first_of(&o, i);
+        OCL_CHECK(clSetKernelArg(grid, 1, sizeof first, &first));
         t->kernel += launch(&m, grid, 3, global, local);
     }
     t->kernel += launch(&m, add, 2, cells, NULL);
@@ -153,8 +154,8 @@ int gridding(const problem *p, void *result, run_times *t)
 
     double end = seconds();
     t->init = ready - start;
-    t->run = end - ready;
     t->sort = o.seconds;
+    t->run = end - ready;
 
     clReleaseMemObject(d_grid);
     clReleaseMemObject(d_value);
@@ -206,7 +207,8 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
         size_t samples = plane_of(s, &o, i).samples;
         if (!samples) continue;
         write_to(&m, d_taps, taps_size, table + i * taps_count(p));
-        OCL_CHECK(clSetKernelArg(degrid, 1, sizeof o.first[i], &o.first[i]));
+        int first = first_of(&o, i);
+        OCL_CHECK(clSetKernelArg(degrid, 1, sizeof first, &first));
         t->kernel += launch(&m, degrid, 1, &samples, NULL);
     }
     OCL_CHECK(clEnqueueReadBuffer(m.queue, d_value, CL_TRUE, 0, value_size, o.value, 0,
@@ -215,8 +217,8 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 
     double end = seconds();
     t->init = ready - start;
-    t->run = end - ready;
     t->sort = o.seconds;
+    t->run = end - ready;
 
     clReleaseMemObject(d_value);
     clReleaseMemObject(d_grid);

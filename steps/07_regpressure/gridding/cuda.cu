@@ -18,12 +18,13 @@ KERNEL void grid_blocks(shape s, const real *taps, const int *first,
                grid);
 }
 
-/* A thread per visibility: they share nothing but what they read. */
-KERNEL void degrid(shape s, const real *taps, const place *at, const cplx *grid,
-                   cplx *value)
+/* A thread per visibility, in the order of bins, so that neighbours read the same
+ * cells: they share nothing but what they read. */
+KERNEL void degrid(shape s, const real *taps, const int *from, const place *at,
+                   const cplx *grid, cplx *value)
 {
-    int k = blockIdx.x * THREADS + threadIdx.x;
-    if (k < s.samples) value[k] = degrid_one(&s, taps, &at[k], grid);
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < s.samples) value[from[i]] = degrid_one(&s, taps, &at[from[i]], grid);
 }
 
 /* Device memory of so many bytes; with from, they are copied there. */
@@ -98,21 +99,24 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
     size_t value_size = s.samples * sizeof(cplx);
+    sorted o = sort(p, ROWS, COLUMNS);
     real *d_table =
         (real *)device_copy(table_count(p, ROWS, COLUMNS) * sizeof *table, table);
+    int *d_from = (int *)device_copy(s.samples * sizeof *o.from, o.from);
     place *d_at = (place *)device_copy(s.samples * sizeof *p->at, p->at);
     cplx *d_grid = (cplx *)device_copy(grid_size, model);
     cplx *d_value = (cplx *)device_copy(value_size, result); /* the poison */
     dim3 blocks = {(unsigned)((s.samples + THREADS - 1) / THREADS), 1, 1};
     dim3 threads = {THREADS, 1, 1};
     CUDA_CHECK(cudaEventRecord(before, 0));
-    CUDA_LAUNCH(degrid, blocks, threads, 0, s, d_table, d_at, d_grid, d_value);
+    CUDA_LAUNCH(degrid, blocks, threads, 0, s, d_table, d_from, d_at, d_grid, d_value);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(after, 0));
     CUDA_CHECK(cudaMemcpy(result, d_value, value_size, cudaMemcpyDeviceToHost));
 
     double end = seconds();
     t->init = ready - start;
+    t->sort = o.seconds;
     t->run = end - ready;
     t->kernel = cuda_seconds(before, after);
 
@@ -121,7 +125,9 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     cudaFree(d_value);
     cudaFree(d_grid);
     cudaFree(d_at);
+    cudaFree(d_from);
     cudaFree(d_table);
+    sorted_free(&o);
     free(table);
     return 0;
 }

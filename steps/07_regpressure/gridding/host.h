@@ -33,6 +33,7 @@ typedef struct {
     int bands;       /* rows of bins, and of blocks */
     size_t bins;     /* in all, two for each block: w >= 0 and w < 0 */
     int *first;      /* [bins + 1]: where a bin begins */
+    int *from;       /* [samples]: which visibility of the problem it is */
     sample *samples; /* [samples] */
     double seconds;
 } sorted;
@@ -51,6 +52,7 @@ static inline sorted sort(const problem *p, int rows, int columns)
     o.bands = BINS_OF(p->is.size, rows);
     o.bins = (size_t)2 * o.bands * BINS_OF(p->is.size, columns);
     o.first = (int *)allocate(o.bins + 2, sizeof *o.first, "the bins");
+    o.from = (int *)allocate(n, sizeof *o.from, "the order");
     o.samples = (sample *)allocate(n, sizeof *o.samples, "the sorted visibilities");
 
     memset(o.first, 0, (o.bins + 2) * sizeof *o.first);
@@ -58,7 +60,9 @@ static inline sorted sort(const problem *p, int rows, int columns)
     for (size_t i = 0; i < o.bins; i++) o.first[i + 2] += o.first[i + 1];
     for (int k = 0; k < n; k++) { /* first[i + 1] is where bin i goes on */
         const place *at = &p->at[k];
-        sample *to = &o.samples[o.first[bin_of(p, at, rows, columns) + 1]++];
+        int i = o.first[bin_of(p, at, rows, columns) + 1]++;
+        sample *to = &o.samples[i];
+        o.from[i] = k;
         int plane = at->plane * p->is.oversampling, pad = PAD_OF(rows, columns);
         to->u = (plane + at->fu) * 2 * stride + pad - at->u;
         to->v = (plane + at->fv) * 2 * stride + pad - at->v;
@@ -72,5 +76,6 @@ static inline sorted sort(const problem *p, int rows, int columns)
 static inline void sorted_free(sorted *o)
 {
     free(o->first);
+    free(o->from);
     free(o->samples);
 }

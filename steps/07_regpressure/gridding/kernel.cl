@@ -8,10 +8,12 @@ __kernel void grid_blocks(shape s, GLOBAL const real *taps, GLOBAL const int *fi
                grid);
 }
 
-/* A work-item per visibility: they share nothing but what they read. */
-__kernel void degrid(shape s, GLOBAL const real *taps, GLOBAL const place *at,
-                     GLOBAL const cplx *grid, GLOBAL cplx *value)
+/* A work-item per visibility, in the order of bins, so that neighbours read the same
+ * cells: they share nothing but what they read. */
+__kernel void degrid(shape s, GLOBAL const real *taps, GLOBAL const int *from,
+                     GLOBAL const place *at, GLOBAL const cplx *grid,
+                     GLOBAL cplx *value)
 {
-    int k = get_global_id(0);
+    int k = from[get_global_id(0)];
     value[k] = degrid_one(&s, taps, &at[k], grid);
 }

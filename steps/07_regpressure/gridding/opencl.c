@@ -151,19 +151,23 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     size_t value_size = s.samples * sizeof(cplx);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
     cl_mem d_table = buffer_of(&m, table_size);
+    cl_mem d_from = buffer_of(&m, s.samples * sizeof(int));
     cl_mem d_at = buffer_of(&m, at_size);
     cl_mem d_grid = buffer_of(&m, grid_size);
     cl_mem d_value = buffer_of(&m, value_size);
 
     OCL_CHECK(clSetKernelArg(degrid, 0, sizeof s, &s));
     OCL_CHECK(clSetKernelArg(degrid, 1, sizeof d_table, &d_table));
-    OCL_CHECK(clSetKernelArg(degrid, 2, sizeof d_at, &d_at));
-    OCL_CHECK(clSetKernelArg(degrid, 3, sizeof d_grid, &d_grid));
-    OCL_CHECK(clSetKernelArg(degrid, 4, sizeof d_value, &d_value));
+    OCL_CHECK(clSetKernelArg(degrid, 2, sizeof d_from, &d_from));
+    OCL_CHECK(clSetKernelArg(degrid, 3, sizeof d_at, &d_at));
+    OCL_CHECK(clSetKernelArg(degrid, 4, sizeof d_grid, &d_grid));
+    OCL_CHECK(clSetKernelArg(degrid, 5, sizeof d_value, &d_value));
 
     double ready = seconds();
 
+    sorted o = sort(p, m.rows, m.columns);
     write_to(&m, d_table, table_size, table);
+    write_to(&m, d_from, s.samples * sizeof *o.from, o.from);
     write_to(&m, d_at, at_size, p->at);
     write_to(&m, d_grid, grid_size, model);
     write_to(&m, d_value, value_size, result); /* the poison */
@@ -176,6 +180,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 
     double end = seconds();
     t->init = ready - start;
+    t->sort = o.seconds;
     t->run = end - ready;
     t->kernel = ocl_seconds(done);
 
@@ -183,9 +188,11 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     clReleaseMemObject(d_value);
     clReleaseMemObject(d_grid);
     clReleaseMemObject(d_at);
+    clReleaseMemObject(d_from);
     clReleaseMemObject(d_table);
     clReleaseKernel(degrid);
     machine_stop(&m);
+    sorted_free(&o);
     free(table);
     return 0;
 }
