@@ -120,6 +120,7 @@ def rates(figure, rows, unit):
             data["none"].append(f"0 {y} \"{row['mark']}\"")
         else:
             data["gpu" if row["backend"] == "gpu" else "cpu"].append(
+                f'{y} {our:.6g} "{our:,.0f}"' if our >= 1000 else
                 f'{y} {our:.6g} "{our:.4g}"')
         if their is not None:
             data["paper"].append(f"{their:.6g} {y}")
