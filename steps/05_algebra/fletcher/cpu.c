@@ -9,7 +9,7 @@
 static const grid *g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y */
+static float *px, *pz, *qx, *qz; /* first derivatives of now, along x and z */
 
 static float *floats(size_t n, const char *name)
 {
@@ -26,9 +26,9 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     qp = floats(n, "q of before");
     qc = floats(n, "q of now");
     px = floats(n, "p along x");
-    py = floats(n, "p along y");
+    pz = floats(n, "p along z");
     qx = floats(n, "q along x");
-    qy = floats(n, "q along y");
+    qz = floats(n, "q along z");
     return (MEDIUM + 8) * n * sizeof(float);
 }
 
@@ -50,7 +50,7 @@ double Propagate(void)
 #pragma omp simd
             for (int x = HALO; x < g->sx - HALO; x++) {
                 first_x(g, pc, qc, px, qx, row + (size_t)x);
-                first_y(g, pc, qc, py, qy, row + (size_t)x);
+                first_z(g, pc, qc, pz, qz, row + (size_t)x);
             }
         }
 
@@ -60,7 +60,7 @@ double Propagate(void)
             size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
 #pragma omp simd
             for (int x = HALO; x < g->sx - HALO; x++)
-                sample(g, medium, pc, qc, pp, qp, px, py, qx, qy, row + (size_t)x);
+                sample(g, medium, pc, qc, pp, qp, px, pz, qx, qz, row + (size_t)x);
         }
 
     return seconds() - start;
@@ -85,7 +85,7 @@ void Finalize(void)
     free(qp);
     free(qc);
     free(px);
-    free(py);
+    free(pz);
     free(qx);
-    free(qy);
+    free(qz);
 }

@@ -18,7 +18,7 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 
 static grid g;
 static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *py, *qx, *qy;          /* first derivatives of now, along x and y */
+static float *px, *pz, *qx, *qz;          /* first derivatives of now, along x and z */
 static cudaEvent_t before, after;
 
 /* Adds f to both fields at point i: a kernel of one thread. */
@@ -30,7 +30,7 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 
 /* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
 __global__ void derive_kernel(grid g, const float *pc, const float *qc, float *px,
-                              float *py, float *qx, float *qy)
+                              float *pz, float *qx, float *qz)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
@@ -39,20 +39,20 @@ __global__ void derive_kernel(grid g, const float *pc, const float *qc, float *p
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO) {
         first_x(&g, pc, qc, px, qx, i);
-        first_y(&g, pc, qc, py, qy, i);
+        first_z(&g, pc, qc, pz, qz, i);
     }
 }
 
 __global__ void propagate_kernel(grid g, const float *medium, const float *pc,
                                  const float *qc, float *pp, float *qp, const float *px,
-                                 const float *py, const float *qx, const float *qy)
+                                 const float *pz, const float *qx, const float *qz)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
     int z = HALO + blockIdx.z * blockDim.z + threadIdx.z;
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy,
+        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz,
                (size_t)z * g.plane + (size_t)y * g.pitch + x);
 }
 
@@ -78,9 +78,9 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     qp = floats(n);
     qc = floats(n);
     px = floats(n);
-    py = floats(n);
+    pz = floats(n);
     qx = floats(n);
-    qy = floats(n);
+    qz = floats(n);
     CUDA_CHECK(cudaEventCreate(&before));
     CUDA_CHECK(cudaEventCreate(&after));
     CUDA_CHECK(cudaDeviceSynchronize());
@@ -108,10 +108,10 @@ double Propagate(void)
     dim3 blocks = {groups[0], groups[1], groups[2]};
 
     CUDA_CHECK(cudaEventRecord(before, 0));
-    CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, pc, qc, px, py, qx, qy);
+    CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, pc, qc, px, pz, qx, qz);
     CUDA_CHECK(cudaGetLastError());
-    CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, medium, pc, qc, pp, qp, px, py,
-                qx, qy);
+    CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, medium, pc, qc, pp, qp, px, pz,
+                qx, qz);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(after, 0));
     CUDA_CHECK(cudaDeviceSynchronize());
@@ -135,9 +135,9 @@ void Finalize(void)
 {
     cudaEventDestroy(after);
     cudaEventDestroy(before);
-    cudaFree(qy);
+    cudaFree(qz);
     cudaFree(qx);
-    cudaFree(py);
+    cudaFree(pz);
     cudaFree(px);
     cudaFree(qc);
     cudaFree(qp);

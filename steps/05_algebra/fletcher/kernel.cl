@@ -12,8 +12,8 @@ __kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
  */
 __kernel void derive(grid g, GLOBAL const float *restrict pc,
                      GLOBAL const float *restrict qc, GLOBAL float *restrict px,
-                     GLOBAL float *restrict py, GLOBAL float *restrict qx,
-                     GLOBAL float *restrict qy)
+                     GLOBAL float *restrict pz, GLOBAL float *restrict qx,
+                     GLOBAL float *restrict qz)
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
@@ -22,7 +22,7 @@ __kernel void derive(grid g, GLOBAL const float *restrict pc,
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO) {
         first_x(&g, pc, qc, px, qx, i);
-        first_y(&g, pc, qc, py, qy, i);
+        first_z(&g, pc, qc, pz, qz, i);
     }
 }
 
@@ -30,15 +30,15 @@ __kernel void propagate(grid g, GLOBAL const float *restrict medium,
                         GLOBAL const float *restrict pc,
                         GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
                         GLOBAL float *restrict qp, GLOBAL const float *restrict px,
-                        GLOBAL const float *restrict py,
+                        GLOBAL const float *restrict pz,
                         GLOBAL const float *restrict qx,
-                        GLOBAL const float *restrict qy)
+                        GLOBAL const float *restrict qz)
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
     int z = HALO + get_global_id(2);
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy,
+        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz,
                (size_t)z * g.plane + (size_t)y * g.pitch + x);
 }

@@ -12,7 +12,7 @@
 static inline void first_x(const grid *, const float *, const float *, float *, float *,
                            size_t);
 #pragma acc routine seq
-static inline void first_y(const grid *, const float *, const float *, float *, float *,
+static inline void first_z(const grid *, const float *, const float *, float *, float *,
                            size_t);
 #pragma acc routine seq
 static inline void sample(const grid *, const float *, const float *, const float *,
@@ -23,7 +23,7 @@ static inline void sample(const grid *, const float *, const float *, const floa
 static grid g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y */
+static float *px, *pz, *qx, *qz; /* first derivatives of now, along x and z */
 
 static float *floats(size_t n, const char *name)
 {
@@ -50,9 +50,9 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     qp = floats(n, "q of before");
     qc = floats(n, "q of now");
     px = floats(n, "p along x");
-    py = floats(n, "p along y");
+    pz = floats(n, "p along z");
     qx = floats(n, "q along x");
-    qy = floats(n, "q along y");
+    qz = floats(n, "q along z");
     return (MEDIUM + 8) * n * sizeof(float);
 }
 
@@ -72,27 +72,27 @@ double Propagate(void)
     double start = seconds();
     const grid d = g;
     const float *m = medium, *cp = pc, *cq = qc;
-    float *np = pp, *nq = qp, *dpx = px, *dpy = py, *dqx = qx, *dqy = qy;
+    float *np = pp, *nq = qp, *dpx = px, *dpz = pz, *dqx = qx, *dqz = qz;
 
-#pragma acc parallel loop collapse(2) gang present(cp, cq, dpx, dpy, dqx, dqy) copyin(d)
+#pragma acc parallel loop collapse(2) gang present(cp, cq, dpx, dpz, dqx, dqz) copyin(d)
     for (int z = HALO; z < d.sz - HALO; z++)
         for (int y = HALO; y < d.sy - HALO; y++) {
             size_t row = (size_t)z * (size_t)d.plane + (size_t)y * (size_t)d.pitch;
 #pragma acc loop vector
             for (int x = HALO; x < d.sx - HALO; x++) {
                 first_x(&d, cp, cq, dpx, dqx, row + (size_t)x);
-                first_y(&d, cp, cq, dpy, dqy, row + (size_t)x);
+                first_z(&d, cp, cq, dpz, dqz, row + (size_t)x);
             }
         }
 
-#pragma acc parallel loop collapse(2) gang present(m, cp, cq, np, nq, dpx, dpy, dqx,   \
-                                                   dqy) copyin(d)
+#pragma acc parallel loop collapse(2) gang present(m, cp, cq, np, nq, dpx, dpz, dqx,   \
+                                                   dqz) copyin(d)
     for (int z = HALO; z < d.sz - HALO; z++)
         for (int y = HALO; y < d.sy - HALO; y++) {
             size_t row = (size_t)z * (size_t)d.plane + (size_t)y * (size_t)d.pitch;
 #pragma acc loop vector
             for (int x = HALO; x < d.sx - HALO; x++)
-                sample(&d, m, cp, cq, np, nq, dpx, dpy, dqx, dqy, row + (size_t)x);
+                sample(&d, m, cp, cq, np, nq, dpx, dpz, dqx, dqz, row + (size_t)x);
         }
 
     return seconds() - start;
@@ -120,9 +120,9 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    drop(qy);
+    drop(qz);
     drop(qx);
-    drop(py);
+    drop(pz);
     drop(px);
     drop(qc);
     drop(qp);

@@ -14,7 +14,7 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, derive, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
-static cl_mem px, py, qx, qy;         /* first derivatives of now, along x and y */
+static cl_mem px, pz, qx, qz;         /* first derivatives of now, along x and z */
 static size_t local[3], global[3];
 
 static cl_mem buffer(size_t floats)
@@ -65,9 +65,9 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     qp = floats(n);
     qc = floats(n);
     px = floats(n);
-    py = floats(n);
+    pz = floats(n);
     qx = floats(n);
-    qy = floats(n);
+    qz = floats(n);
 
     /* A row of a group takes points of a row, which lie side by side. The global size
      * must be a multiple of the local size: round up. */
@@ -98,9 +98,9 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(derive, 1, sizeof pc, &pc));
     OCL_CHECK(clSetKernelArg(derive, 2, sizeof qc, &qc));
     OCL_CHECK(clSetKernelArg(derive, 3, sizeof px, &px));
-    OCL_CHECK(clSetKernelArg(derive, 4, sizeof py, &py));
+    OCL_CHECK(clSetKernelArg(derive, 4, sizeof pz, &pz));
     OCL_CHECK(clSetKernelArg(derive, 5, sizeof qx, &qx));
-    OCL_CHECK(clSetKernelArg(derive, 6, sizeof qy, &qy));
+    OCL_CHECK(clSetKernelArg(derive, 6, sizeof qz, &qz));
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
     OCL_CHECK(clSetKernelArg(propagate, 1, sizeof medium, &medium));
     OCL_CHECK(clSetKernelArg(propagate, 2, sizeof pc, &pc));
@@ -108,9 +108,9 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(propagate, 4, sizeof pp, &pp));
     OCL_CHECK(clSetKernelArg(propagate, 5, sizeof qp, &qp));
     OCL_CHECK(clSetKernelArg(propagate, 6, sizeof px, &px));
-    OCL_CHECK(clSetKernelArg(propagate, 7, sizeof py, &py));
+    OCL_CHECK(clSetKernelArg(propagate, 7, sizeof pz, &pz));
     OCL_CHECK(clSetKernelArg(propagate, 8, sizeof qx, &qx));
-    OCL_CHECK(clSetKernelArg(propagate, 9, sizeof qy, &qy));
+    OCL_CHECK(clSetKernelArg(propagate, 9, sizeof qz, &qz));
 
     cl_event derived, done;
     OCL_CHECK(clEnqueueNDRangeKernel(queue, derive, 3, NULL, global, local, 0, NULL,
@@ -141,9 +141,9 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    clReleaseMemObject(qy);
+    clReleaseMemObject(qz);
     clReleaseMemObject(qx);
-    clReleaseMemObject(py);
+    clReleaseMemObject(pz);
     clReleaseMemObject(px);
     clReleaseMemObject(qc);
     clReleaseMemObject(qp);

@@ -44,23 +44,23 @@ FN void first_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
     qx[i] = DER1(qc, i, 1, g->dxinv);
 }
 
-/* The same along y. */
-FN void first_y(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
-                GLOBAL float *py, GLOBAL float *qy, size_t i)
+/* The same along z. */
+FN void first_z(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                GLOBAL float *pz, GLOBAL float *qz, size_t i)
 {
-    const size_t y = (size_t)g->pitch;
+    const size_t z = (size_t)g->plane;
 
-    py[i] = DER1(pc, i, y, g->dyinv);
-    qy[i] = DER1(qc, i, y, g->dyinv);
+    pz[i] = DER1(pc, i, z, g->dzinv);
+    qz[i] = DER1(qc, i, z, g->dzinv);
 }
 
 /* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
- * those of before, which become those of the next step; px .. qy are first derivatives
+ * those of before, which become those of the next step; px .. qz are first derivatives
  * of now. */
 FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
                GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
-               GLOBAL const float *px, GLOBAL const float *py, GLOBAL const float *qx,
-               GLOBAL const float *qy, size_t i)
+               GLOBAL const float *px, GLOBAL const float *pz, GLOBAL const float *qx,
+               GLOBAL const float *qz, size_t i)
 {
     const size_t x = 1, y = (size_t)g->pitch, z = (size_t)g->plane;
     const size_t n = field_size(g);
@@ -69,15 +69,15 @@ FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
     const float pyy = DER2(pc, i, y, g->dyyinv);
     const float pzz = DER2(pc, i, z, g->dzzinv);
     const float pxy = DER1(px, i, y, g->dyinv);
-    const float pyz = DER1(py, i, z, g->dzinv);
-    const float pxz = DER1(px, i, z, g->dzinv);
+    const float pyz = DER1(pz, i, y, g->dyinv);
+    const float pxz = DER1(pz, i, x, g->dxinv);
 
     const float qxx = DER2(qc, i, x, g->dxxinv);
     const float qyy = DER2(qc, i, y, g->dyyinv);
     const float qzz = DER2(qc, i, z, g->dzzinv);
     const float qxy = DER1(qx, i, y, g->dyinv);
-    const float qyz = DER1(qy, i, z, g->dzinv);
-    const float qxz = DER1(qx, i, z, g->dzinv);
+    const float qyz = DER1(qz, i, y, g->dyinv);
+    const float qxz = DER1(qz, i, x, g->dxinv);
 
     m += i;
     const float h1p = m[CH1DXX * n] * pxx + m[CH1DYY * n] * pyy + m[CH1DZZ * n] * pzz +

@@ -9,7 +9,7 @@
 static const grid *g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y */
+static float *px, *pz, *qx, *qz; /* first derivatives of now, along x and z */
 
 static float *floats(size_t n, const char *name)
 {
@@ -26,9 +26,9 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     qp = floats(n, "q of before");
     qc = floats(n, "q of now");
     px = floats(n, "p along x");
-    py = floats(n, "p along y");
+    pz = floats(n, "p along z");
     qx = floats(n, "q along x");
-    qy = floats(n, "q along y");
+    qz = floats(n, "q along z");
     return (MEDIUM + 8) * n * sizeof(float);
 }
 
@@ -48,7 +48,7 @@ static void derive(int z)
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++) {
             first_x(g, pc, qc, px, qx, row + (size_t)x);
-            first_y(g, pc, qc, py, qy, row + (size_t)x);
+            first_z(g, pc, qc, pz, qz, row + (size_t)x);
         }
     }
 }
@@ -61,7 +61,7 @@ static void update(int z)
         size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++)
-            sample(g, medium, pc, qc, pp, qp, px, py, qx, qy, row + (size_t)x);
+            sample(g, medium, pc, qc, pp, qp, px, pz, qx, qz, row + (size_t)x);
     }
 }
 
@@ -69,17 +69,12 @@ double Propagate(void)
 {
     double start = seconds();
 
-    /* A plane is updated when the derivatives of the HALO planes after it are there,
-     * and while those of the planes around it are still in the cache. Threads wait for
+    /* A plane is updated while its derivatives are still in the cache. Threads wait for
      * each other at the end of every loop over y. */
 #pragma omp parallel
-    {
-        for (int z = 0; z < 2 * HALO; z++) derive(z);
-
-        for (int z = HALO; z < g->sz - HALO; z++) {
-            derive(z + HALO);
-            update(z);
-        }
+    for (int z = HALO; z < g->sz - HALO; z++) {
+        derive(z);
+        update(z);
     }
 
     return seconds() - start;
@@ -104,7 +99,7 @@ void Finalize(void)
     free(qp);
     free(qc);
     free(px);
-    free(py);
+    free(pz);
     free(qx);
-    free(qy);
+    free(qz);
 }

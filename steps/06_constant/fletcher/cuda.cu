@@ -18,7 +18,7 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 
 static grid g;
 static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *py, *qx, *qy;          /* first derivatives of now, along x and y */
+static float *px, *pz, *qx, *qz;          /* first derivatives of now, along x and z */
 static cudaEvent_t before, after;
 
 /* Adds f to both fields at point i: a kernel of one thread. */
@@ -30,7 +30,7 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 
 /* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
 __global__ void derive_kernel(grid g, int z, const float *pc, const float *qc,
-                              float *px, float *py, float *qx, float *qy)
+                              float *px, float *pz, float *qx, float *qz)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
@@ -38,19 +38,19 @@ __global__ void derive_kernel(grid g, int z, const float *pc, const float *qc,
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
         first_x(&g, pc, qc, px, qx, i);
-        first_y(&g, pc, qc, py, qy, i);
+        first_z(&g, pc, qc, pz, qz, i);
     }
 }
 
 __global__ void propagate_kernel(grid g, int z, const float *medium, const float *pc,
                                  const float *qc, float *pp, float *qp, const float *px,
-                                 const float *py, const float *qx, const float *qy)
+                                 const float *pz, const float *qx, const float *qz)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy,
+        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz,
                (size_t)z * g.plane + (size_t)y * g.pitch + x);
 }
 
@@ -76,9 +76,9 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     qp = floats(n);
     qc = floats(n);
     px = floats(n);
-    py = floats(n);
+    pz = floats(n);
     qx = floats(n);
-    qy = floats(n);
+    qz = floats(n);
     CUDA_CHECK(cudaEventCreate(&before));
     CUDA_CHECK(cudaEventCreate(&after));
     CUDA_CHECK(cudaDeviceSynchronize());
@@ -105,15 +105,13 @@ double Propagate(void)
     dim3 block = {local[0], local[1], 1};
     dim3 blocks = {groups[0], groups[1], 1};
 
-    /* A plane is updated when the derivatives of the HALO planes after it are there. A
-     * launch waits for the one before it. */
+    /* A launch waits for the one before it. */
     CUDA_CHECK(cudaEventRecord(before, 0));
-    for (int z = 0; z < g.sz; z++) {
-        CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, px, py, qx, qy);
+    for (int z = HALO; z < g.sz - HALO; z++) {
+        CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, px, pz, qx, qz);
         CUDA_CHECK(cudaGetLastError());
-        if (z < 2 * HALO) continue;
-        CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, z - HALO, medium, pc, qc, pp,
-                    qp, px, py, qx, qy);
+        CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, z, medium, pc, qc, pp, qp,
+                    px, pz, qx, qz);
         CUDA_CHECK(cudaGetLastError());
     }
     CUDA_CHECK(cudaEventRecord(after, 0));
@@ -138,9 +136,9 @@ void Finalize(void)
 {
     cudaEventDestroy(after);
     cudaEventDestroy(before);
-    cudaFree(qy);
+    cudaFree(qz);
     cudaFree(qx);
-    cudaFree(py);
+    cudaFree(pz);
     cudaFree(px);
     cudaFree(qc);
     cudaFree(qp);

@@ -14,7 +14,7 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, derive, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
-static cl_mem px, py, qx, qy;         /* first derivatives of now, along x and y */
+static cl_mem px, pz, qx, qz;         /* first derivatives of now, along x and z */
 static size_t local[2], global[2];
 
 static cl_mem buffer(size_t floats)
@@ -65,9 +65,9 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     qp = floats(n);
     qc = floats(n);
     px = floats(n);
-    py = floats(n);
+    pz = floats(n);
     qx = floats(n);
-    qy = floats(n);
+    qz = floats(n);
 
     /* A row of a group takes points of a row, which lie side by side. The global size
      * must be a multiple of the local size: round up. */
@@ -106,9 +106,9 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(derive, 2, sizeof pc, &pc));
     OCL_CHECK(clSetKernelArg(derive, 3, sizeof qc, &qc));
     OCL_CHECK(clSetKernelArg(derive, 4, sizeof px, &px));
-    OCL_CHECK(clSetKernelArg(derive, 5, sizeof py, &py));
+    OCL_CHECK(clSetKernelArg(derive, 5, sizeof pz, &pz));
     OCL_CHECK(clSetKernelArg(derive, 6, sizeof qx, &qx));
-    OCL_CHECK(clSetKernelArg(derive, 7, sizeof qy, &qy));
+    OCL_CHECK(clSetKernelArg(derive, 7, sizeof qz, &qz));
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
     OCL_CHECK(clSetKernelArg(propagate, 2, sizeof medium, &medium));
     OCL_CHECK(clSetKernelArg(propagate, 3, sizeof pc, &pc));
@@ -116,17 +116,15 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(propagate, 5, sizeof pp, &pp));
     OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
     OCL_CHECK(clSetKernelArg(propagate, 7, sizeof px, &px));
-    OCL_CHECK(clSetKernelArg(propagate, 8, sizeof py, &py));
+    OCL_CHECK(clSetKernelArg(propagate, 8, sizeof pz, &pz));
     OCL_CHECK(clSetKernelArg(propagate, 9, sizeof qx, &qx));
-    OCL_CHECK(clSetKernelArg(propagate, 10, sizeof qy, &qy));
+    OCL_CHECK(clSetKernelArg(propagate, 10, sizeof qz, &qz));
 
-    /* A plane is updated when the derivatives of the HALO planes after it are there. A
-     * launch waits for the one before it, since the queue keeps them in order. */
+    /* A launch waits for the one before it, since the queue keeps them in order. */
     cl_event first, last;
-    for (int z = 0; z < g.sz; z++) {
-        launch(derive, z, z == 0 ? &first : NULL);
-        if (z < 2 * HALO) continue;
-        launch(propagate, z - HALO, z == g.sz - 1 ? &last : NULL);
+    for (int z = HALO; z < g.sz - HALO; z++) {
+        launch(derive, z, z == HALO ? &first : NULL);
+        launch(propagate, z, z == g.sz - HALO - 1 ? &last : NULL);
     }
     OCL_CHECK(clFinish(queue));
 
@@ -157,9 +155,9 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    clReleaseMemObject(qy);
+    clReleaseMemObject(qz);
     clReleaseMemObject(qx);
-    clReleaseMemObject(py);
+    clReleaseMemObject(pz);
     clReleaseMemObject(px);
     clReleaseMemObject(qc);
     clReleaseMemObject(qp);

@@ -35,69 +35,49 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
      (d[1] * (f[i + s] - f[i - s]) + d[2] * (f[i + 2 * s] - f[i - 2 * s]) +            \
       d[3] * (f[i + 3 * s] - f[i - 3 * s]) + d[4] * (f[i + 4 * s] - f[i - 4 * s])))
 
-/* Planes of first derivatives that are kept: those of the HALO planes before and after
- * the one that is updated, and its own. Plane z lies where plane z - RING was. */
-#define RING (2 * HALO + 1)
-
-/* Where point k of plane z lies in a ring whose planes have `ring` floats. */
-#define IN_RING(z, k) ((size_t)((z) % RING) * ring + k)
-
-/* Derivative along z of f, which is a ring, at point k of plane z. */
-#define DER1_RING(f, z, k, scale)                                                      \
-    ((scale) * (d[1] * (f[IN_RING(z + 1, k)] - f[IN_RING(z - 1, k)]) +                 \
-                d[2] * (f[IN_RING(z + 2, k)] - f[IN_RING(z - 2, k)]) +                 \
-                d[3] * (f[IN_RING(z + 3, k)] - f[IN_RING(z - 3, k)]) +                 \
-                d[4] * (f[IN_RING(z + 4, k)] - f[IN_RING(z - 4, k)])))
-
-/* First derivatives of p and q along x at point j of plane z, which is point k of a
- * plane of the ring. They are 0 in the halo, as p and q are. */
+/* First derivatives of p and q along x at point i, into point k of a plane. They are 0
+ * in the halo, as p and q are. */
 FN void first_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
-                GLOBAL float *px, GLOBAL float *qx, size_t ring, int z, size_t j,
-                size_t k)
+                GLOBAL float *px, GLOBAL float *qx, size_t i, size_t k)
 {
-    const size_t i = (size_t)z * (size_t)g->plane + j, r = IN_RING(z, k);
-
-    px[r] = DER1(pc, i, 1, g->dxinv);
-    qx[r] = DER1(qc, i, 1, g->dxinv);
+    px[k] = DER1(pc, i, 1, g->dxinv);
+    qx[k] = DER1(qc, i, 1, g->dxinv);
 }
 
-/* The same along y. */
-FN void first_y(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
-                GLOBAL float *py, GLOBAL float *qy, size_t ring, int z, size_t j,
-                size_t k)
+/* The same along z. */
+FN void first_z(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                GLOBAL float *pz, GLOBAL float *qz, size_t i, size_t k)
 {
-    const size_t y = (size_t)g->pitch;
-    const size_t i = (size_t)z * (size_t)g->plane + j, r = IN_RING(z, k);
+    const size_t z = (size_t)g->plane;
 
-    py[r] = DER1(pc, i, y, g->dyinv);
-    qy[r] = DER1(qc, i, y, g->dyinv);
+    pz[k] = DER1(pc, i, z, g->dzinv);
+    qz[k] = DER1(qc, i, z, g->dzinv);
 }
 
-/* One step of point j of plane z. m holds the medium; pc and qc are the fields of now;
- * pp and qp those of before, which become those of the next step; px .. qy are the ring
- * of first derivatives of now, whose point k is this one. */
+/* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
+ * those of before, which become those of the next step; px .. qz are a plane of first
+ * derivatives of now, whose point k is this one. */
 FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
                GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
-               GLOBAL const float *px, GLOBAL const float *py, GLOBAL const float *qx,
-               GLOBAL const float *qy, size_t ring, int z, size_t j, size_t k)
+               GLOBAL const float *px, GLOBAL const float *pz, GLOBAL const float *qx,
+               GLOBAL const float *qz, size_t i, size_t k)
 {
-    const size_t x = 1, y = (size_t)g->pitch, plane = (size_t)g->plane;
-    const size_t i = (size_t)z * plane + j, r = IN_RING(z, k);
+    const size_t x = 1, y = (size_t)g->pitch, z = (size_t)g->plane;
     const size_t n = field_size(g);
 
     const float pxx = DER2(pc, i, x, g->dxxinv);
     const float pyy = DER2(pc, i, y, g->dyyinv);
-    const float pzz = DER2(pc, i, plane, g->dzzinv);
-    const float pxy = DER1(px, r, y, g->dyinv);
-    const float pyz = DER1_RING(py, z, k, g->dzinv);
-    const float pxz = DER1_RING(px, z, k, g->dzinv);
+    const float pzz = DER2(pc, i, z, g->dzzinv);
+    const float pxy = DER1(px, k, y, g->dyinv);
+    const float pyz = DER1(pz, k, y, g->dyinv);
+    const float pxz = DER1(pz, k, x, g->dxinv);
 
     const float qxx = DER2(qc, i, x, g->dxxinv);
     const float qyy = DER2(qc, i, y, g->dyyinv);
-    const float qzz = DER2(qc, i, plane, g->dzzinv);
-    const float qxy = DER1(qx, r, y, g->dyinv);
-    const float qyz = DER1_RING(qy, z, k, g->dzinv);
-    const float qxz = DER1_RING(qx, z, k, g->dzinv);
+    const float qzz = DER2(qc, i, z, g->dzzinv);
+    const float qxy = DER1(qx, k, y, g->dyinv);
+    const float qyz = DER1(qz, k, y, g->dyinv);
+    const float qxz = DER1(qz, k, x, g->dxinv);
 
     m += i;
     const float h1p = m[CH1DXX * n] * pxx + m[CH1DYY * n] * pyy + m[CH1DZZ * n] * pzz +

@@ -10,15 +10,14 @@ static const grid *g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 
-/* Rows of a tile: few, so that the nine planes of all that a tile needs around a point
- * fit into a core's own cache (L2). */
-enum { TILE = 4 };
+/* Rows of a tile: few, so that nine planes of p and of q fit into a core's own cache
+ * (L2) and wait there for the tile's next plane. */
+enum { TILE = 16 };
 
-/* First derivatives of now, along x and y, in the planes of a tile: a ring, and each
- * thread has one. Their rows are those of the tile and HALO more to either side. */
-static float *px, *py, *qx, *qy;
-static size_t ring; /* floats of a plane of the ring */
-#pragma omp threadprivate(px, py, qx, qy)
+/* First derivatives of now, along x and z, in one plane of a tile, and each thread has
+ * such a plane. Its rows are those of the tile and HALO more to either side. */
+static float *px, *pz, *qx, *qz;
+#pragma omp threadprivate(px, pz, qx, qz)
 
 static float *floats(size_t n, const char *name)
 {
@@ -29,21 +28,21 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
 {
     g = the_grid;
     medium = the_medium;
-    size_t n = field_size(g), rings = 0;
-    ring = (TILE + 2 * HALO) * (size_t)g->pitch;
+    size_t n = field_size(g), all = (MEDIUM + 4) * n;
     pp = floats(n, "p of before");
     pc = floats(n, "p of now");
     qp = floats(n, "q of before");
     qc = floats(n, "q of now");
-#pragma omp parallel reduction(+ : rings)
+#pragma omp parallel reduction(+ : all)
     {
-        px = floats(RING * ring, "p along x");
-        py = floats(RING * ring, "p along y");
-        qx = floats(RING * ring, "q along x");
-        qy = floats(RING * ring, "q along y");
-        rings += 4 * RING * ring;
+        size_t plane = (TILE + 2 * HALO) * (size_t)g->pitch;
+        px = floats(plane, "p along x");
+        pz = floats(plane, "p along z");
+        qx = floats(plane, "q along x");
+        qz = floats(plane, "q along z");
+        all += 4 * plane;
     }
-    return ((MEDIUM + 4) * n + rings) * sizeof(float);
+    return all * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -53,23 +52,18 @@ void InsertSource(float f)
     qc[i] += f;
 }
 
-/* First derivatives of plane z in the tile from row first to row end - 1. Those along x
- * are needed HALO rows further, since they are derived along y. */
+/* First derivatives of plane z in the tile from row first to row end - 1, and HALO rows
+ * further, since they are derived along y. */
 static void derive(int z, int first, int end)
 {
     for (int y = first - HALO; y < end + HALO; y++) {
-        size_t row = (size_t)y * (size_t)g->pitch;
+        size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
         size_t in_tile = (size_t)(y - first + HALO) * (size_t)g->pitch;
 #pragma omp simd
-        for (int x = HALO; x < g->sx - HALO; x++)
-            first_x(g, pc, qc, px, qx, ring, z, row + (size_t)x, in_tile + (size_t)x);
-    }
-    for (int y = first; y < end; y++) {
-        size_t row = (size_t)y * (size_t)g->pitch;
-        size_t in_tile = (size_t)(y - first + HALO) * (size_t)g->pitch;
-#pragma omp simd
-        for (int x = HALO; x < g->sx - HALO; x++)
-            first_y(g, pc, qc, py, qy, ring, z, row + (size_t)x, in_tile + (size_t)x);
+        for (int x = HALO; x < g->sx - HALO; x++) {
+            first_x(g, pc, qc, px, qx, row + (size_t)x, in_tile + (size_t)x);
+            first_z(g, pc, qc, pz, qz, row + (size_t)x, in_tile + (size_t)x);
+        }
     }
 }
 
@@ -77,11 +71,11 @@ static void derive(int z, int first, int end)
 static void update(int z, int first, int end)
 {
     for (int y = first; y < end; y++) {
-        size_t row = (size_t)y * (size_t)g->pitch;
+        size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
         size_t in_tile = (size_t)(y - first + HALO) * (size_t)g->pitch;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++)
-            sample(g, medium, pc, qc, pp, qp, px, py, qx, qy, ring, z, row + (size_t)x,
+            sample(g, medium, pc, qc, pp, qp, px, pz, qx, qz, row + (size_t)x,
                    in_tile + (size_t)x);
     }
 }
@@ -90,17 +84,12 @@ double Propagate(void)
 {
     double start = seconds();
 
-    /* A plane is updated when the derivatives of the HALO planes after it are there,
-     * and while those of the planes around it are still in the cache. A thread waits
-     * for no other: what two tiles need, both derive. */
+    /* A thread waits for no other: what two tiles need, both derive. */
 #pragma omp parallel for schedule(dynamic)
     for (int y = HALO; y < g->sy - HALO; y += TILE) {
         int end = y + TILE < g->sy - HALO ? y + TILE : g->sy - HALO;
-
-        for (int z = 0; z < 2 * HALO; z++) derive(z, y, end);
-
         for (int z = HALO; z < g->sz - HALO; z++) {
-            derive(z + HALO, y, end);
+            derive(z, y, end);
             update(z, y, end);
         }
     }
@@ -129,8 +118,8 @@ void Finalize(void)
 #pragma omp parallel
     {
         free(px);
-        free(py);
+        free(pz);
         free(qx);
-        free(qy);
+        free(qz);
     }
 }

@@ -18,7 +18,8 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 
 static grid g;
 static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y: a ring */
+static float *px, *pz, *qx,
+    *qz; /* first derivatives of now, along x and z: one plane */
 static cudaEvent_t before, after;
 
 /* Adds f to both fields at point i: a kernel of one thread. */
@@ -30,28 +31,28 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 
 /* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
 __global__ void derive_kernel(grid g, int z, const float *pc, const float *qc,
-                              float *px, float *py, float *qx, float *qy)
+                              float *px, float *pz, float *qx, float *qz)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
-    size_t j = (size_t)y * g.pitch + x;
+    size_t k = (size_t)y * g.pitch + x, i = (size_t)z * g.plane + k;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
-        first_x(&g, pc, qc, px, qx, g.plane, z, j, j);
-        first_y(&g, pc, qc, py, qy, g.plane, z, j, j);
+        first_x(&g, pc, qc, px, qx, i, k);
+        first_z(&g, pc, qc, pz, qz, i, k);
     }
 }
 
 __global__ void propagate_kernel(grid g, int z, const float *medium, const float *pc,
                                  const float *qc, float *pp, float *qp, const float *px,
-                                 const float *py, const float *qx, const float *qy)
+                                 const float *pz, const float *qx, const float *qz)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
-    size_t j = (size_t)y * g.pitch + x;
+    size_t k = (size_t)y * g.pitch + x, i = (size_t)z * g.plane + k;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, g.plane, z, j, j);
+        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz, i, k);
 }
 
 static float *floats(size_t n)
@@ -67,7 +68,7 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     g = *the_grid;
     cuda_device();
 
-    size_t n = field_size(&g), ring = RING * (size_t)g.plane;
+    size_t n = field_size(&g), plane = (size_t)g.plane;
     size_t size = MEDIUM * n * sizeof(float);
     CUDA_CHECK(cudaMalloc((void **)&medium, size));
     CUDA_CHECK(cudaMemcpy(medium, the_medium, size, cudaMemcpyHostToDevice));
@@ -75,14 +76,14 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     pc = floats(n);
     qp = floats(n);
     qc = floats(n);
-    px = floats(ring);
-    py = floats(ring);
-    qx = floats(ring);
-    qy = floats(ring);
+    px = floats(plane);
+    pz = floats(plane);
+    qx = floats(plane);
+    qz = floats(plane);
     CUDA_CHECK(cudaEventCreate(&before));
     CUDA_CHECK(cudaEventCreate(&after));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return ((MEDIUM + 4) * n + 4 * ring) * sizeof(float);
+    return ((MEDIUM + 4) * n + 4 * plane) * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -105,15 +106,13 @@ double Propagate(void)
     dim3 block = {local[0], local[1], 1};
     dim3 blocks = {groups[0], groups[1], 1};
 
-    /* A plane is updated when the derivatives of the HALO planes after it are there. A
-     * launch waits for the one before it. */
+    /* A launch waits for the one before it. */
     CUDA_CHECK(cudaEventRecord(before, 0));
-    for (int z = 0; z < g.sz; z++) {
-        CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, px, py, qx, qy);
+    for (int z = HALO; z < g.sz - HALO; z++) {
+        CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, px, pz, qx, qz);
         CUDA_CHECK(cudaGetLastError());
-        if (z < 2 * HALO) continue;
-        CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, z - HALO, medium, pc, qc, pp,
-                    qp, px, py, qx, qy);
+        CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, z, medium, pc, qc, pp, qp,
+                    px, pz, qx, qz);
         CUDA_CHECK(cudaGetLastError());
     }
     CUDA_CHECK(cudaEventRecord(after, 0));
@@ -138,9 +137,9 @@ void Finalize(void)
 {
     cudaEventDestroy(after);
     cudaEventDestroy(before);
-    cudaFree(qy);
+    cudaFree(qz);
     cudaFree(qx);
-    cudaFree(py);
+    cudaFree(pz);
     cudaFree(px);
     cudaFree(qc);
     cudaFree(qp);

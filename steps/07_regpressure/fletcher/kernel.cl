@@ -12,16 +12,16 @@ __kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
  */
 __kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
                      GLOBAL const float *restrict qc, GLOBAL float *restrict px,
-                     GLOBAL float *restrict py, GLOBAL float *restrict qx,
-                     GLOBAL float *restrict qy)
+                     GLOBAL float *restrict pz, GLOBAL float *restrict qx,
+                     GLOBAL float *restrict qz)
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t j = (size_t)y * g.pitch + x;
+    size_t k = (size_t)y * g.pitch + x, i = (size_t)z * g.plane + k;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
-        first_x(&g, pc, qc, px, qx, g.plane, z, j, j);
-        first_y(&g, pc, qc, py, qy, g.plane, z, j, j);
+        first_x(&g, pc, qc, px, qx, i, k);
+        first_z(&g, pc, qc, pz, qz, i, k);
     }
 }
 
@@ -29,14 +29,14 @@ __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
                         GLOBAL const float *restrict pc,
                         GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
                         GLOBAL float *restrict qp, GLOBAL const float *restrict px,
-                        GLOBAL const float *restrict py,
+                        GLOBAL const float *restrict pz,
                         GLOBAL const float *restrict qx,
-                        GLOBAL const float *restrict qy)
+                        GLOBAL const float *restrict qz)
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t j = (size_t)y * g.pitch + x;
+    size_t k = (size_t)y * g.pitch + x, i = (size_t)z * g.plane + k;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, g.plane, z, j, j);
+        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz, i, k);
 }

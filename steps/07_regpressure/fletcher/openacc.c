@@ -10,20 +10,21 @@
 /* What the device's code calls is compiled for it. */
 #pragma acc routine seq
 static inline void first_x(const grid *, const float *, const float *, float *, float *,
-                           size_t, int, size_t, size_t);
+                           size_t, size_t);
 #pragma acc routine seq
-static inline void first_y(const grid *, const float *, const float *, float *, float *,
-                           size_t, int, size_t, size_t);
+static inline void first_z(const grid *, const float *, const float *, float *, float *,
+                           size_t, size_t);
 #pragma acc routine seq
 static inline void sample(const grid *, const float *, const float *, const float *,
                           float *, float *, const float *, const float *, const float *,
-                          const float *, size_t, int, size_t, size_t);
+                          const float *, size_t, size_t);
 #include "body.h"
 
 static grid g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y: a ring */
+static float *px, *pz, *qx,
+    *qz; /* first derivatives of now, along x and z: one plane */
 
 static float *floats(size_t n, const char *name)
 {
@@ -43,17 +44,17 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
 {
     g = *the_grid;
     medium = the_medium;
-    size_t n = field_size(&g), ring = RING * (size_t)g.plane;
+    size_t n = field_size(&g), plane = (size_t)g.plane;
 #pragma acc enter data copyin(the_medium [0:MEDIUM * n])
     pp = floats(n, "p of before");
     pc = floats(n, "p of now");
     qp = floats(n, "q of before");
     qc = floats(n, "q of now");
-    px = floats(ring, "p along x");
-    py = floats(ring, "p along y");
-    qx = floats(ring, "q along x");
-    qy = floats(ring, "q along y");
-    return ((MEDIUM + 4) * n + 4 * ring) * sizeof(float);
+    px = floats(plane, "p along x");
+    pz = floats(plane, "p along z");
+    qx = floats(plane, "q along x");
+    qz = floats(plane, "q along z");
+    return ((MEDIUM + 4) * n + 4 * plane) * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -72,16 +73,16 @@ static void derive(int z)
 {
     const grid d = g;
     const float *cp = pc, *cq = qc;
-    float *dpx = px, *dpy = py, *dqx = qx, *dqy = qy;
+    float *dpx = px, *dpz = pz, *dqx = qx, *dqz = qz;
 
-#pragma acc parallel loop gang present(cp, cq, dpx, dpy, dqx, dqy) copyin(d)
+#pragma acc parallel loop gang present(cp, cq, dpx, dpz, dqx, dqz) copyin(d)
     for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = (size_t)y * (size_t)d.pitch, ring = (size_t)d.plane;
+        size_t in_plane = (size_t)y * (size_t)d.pitch;
+        size_t row = (size_t)z * (size_t)d.plane + in_plane;
 #pragma acc loop vector
         for (int x = HALO; x < d.sx - HALO; x++) {
-            size_t j = row + (size_t)x;
-            first_x(&d, cp, cq, dpx, dqx, ring, z, j, j);
-            first_y(&d, cp, cq, dpy, dqy, ring, z, j, j);
+            first_x(&d, cp, cq, dpx, dqx, row + (size_t)x, in_plane + (size_t)x);
+            first_z(&d, cp, cq, dpz, dqz, row + (size_t)x, in_plane + (size_t)x);
         }
     }
 }
@@ -91,17 +92,17 @@ static void update(int z)
 {
     const grid d = g;
     const float *cp = pc, *cq = qc;
-    const float *m = medium, *dpx = px, *dpy = py, *dqx = qx, *dqy = qy;
+    const float *m = medium, *dpx = px, *dpz = pz, *dqx = qx, *dqz = qz;
     float *np = pp, *nq = qp;
 
-#pragma acc parallel loop gang present(m, cp, cq, np, nq, dpx, dpy, dqx, dqy) copyin(d)
+#pragma acc parallel loop gang present(m, cp, cq, np, nq, dpx, dpz, dqx, dqz) copyin(d)
     for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = (size_t)y * (size_t)d.pitch, ring = (size_t)d.plane;
+        size_t in_plane = (size_t)y * (size_t)d.pitch;
+        size_t row = (size_t)z * (size_t)d.plane + in_plane;
 #pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++) {
-            size_t j = row + (size_t)x;
-            sample(&d, m, cp, cq, np, nq, dpx, dpy, dqx, dqy, ring, z, j, j);
-        }
+        for (int x = HALO; x < d.sx - HALO; x++)
+            sample(&d, m, cp, cq, np, nq, dpx, dpz, dqx, dqz, row + (size_t)x,
+                   in_plane + (size_t)x);
     }
 }
 
@@ -109,11 +110,8 @@ double Propagate(void)
 {
     double start = seconds();
 
-    /* A plane is updated when the derivatives of the HALO planes after it are there. */
-    for (int z = 0; z < 2 * HALO; z++) derive(z);
-
     for (int z = HALO; z < g.sz - HALO; z++) {
-        derive(z + HALO);
+        derive(z);
         update(z);
     }
 
@@ -142,9 +140,9 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    drop(qy);
+    drop(qz);
     drop(qx);
-    drop(py);
+    drop(pz);
     drop(px);
     drop(qc);
     drop(qp);

@@ -7,7 +7,6 @@
 
 #include "fletcher.h"
 #include "ocl.h"
-#include "body.h"
 
 static grid g;
 static cl_context context;
@@ -15,7 +14,7 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, derive, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
-static cl_mem px, py, qx, qy; /* first derivatives of now, along x and y: a ring */
+static cl_mem px, pz, qx, qz; /* first derivatives of now, along x and z: one plane */
 static size_t local[2], global[2];
 
 static cl_mem buffer(size_t floats)
@@ -56,7 +55,7 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     propagate = clCreateKernel(program, "propagate", &err);
     OCL_CHECK(err);
 
-    size_t n = field_size(&g), ring = RING * (size_t)g.plane;
+    size_t n = field_size(&g), plane = (size_t)g.plane;
     medium = buffer(MEDIUM * n);
     OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0,
                                    MEDIUM * n * sizeof(cl_float), the_medium, 0, NULL,
@@ -65,10 +64,10 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     pc = floats(n);
     qp = floats(n);
     qc = floats(n);
-    px = floats(ring);
-    py = floats(ring);
-    qx = floats(ring);
-    qy = floats(ring);
+    px = floats(plane);
+    pz = floats(plane);
+    qx = floats(plane);
+    qz = floats(plane);
 
     /* A row of a group takes points of a row, which lie side by side. The global size
      * must be a multiple of the local size: round up. */
@@ -78,7 +77,7 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
         local[i] = g.group[i] ? (size_t)g.group[i] : usual[i];
         global[i] = (points[i] + local[i] - 1) / local[i] * local[i];
     }
-    return ((MEDIUM + 4) * n + 4 * ring) * sizeof(cl_float);
+    return ((MEDIUM + 4) * n + 4 * plane) * sizeof(cl_float);
 }
 
 void InsertSource(float f)
@@ -107,9 +106,9 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(derive, 2, sizeof pc, &pc));
     OCL_CHECK(clSetKernelArg(derive, 3, sizeof qc, &qc));
     OCL_CHECK(clSetKernelArg(derive, 4, sizeof px, &px));
-    OCL_CHECK(clSetKernelArg(derive, 5, sizeof py, &py));
+    OCL_CHECK(clSetKernelArg(derive, 5, sizeof pz, &pz));
     OCL_CHECK(clSetKernelArg(derive, 6, sizeof qx, &qx));
-    OCL_CHECK(clSetKernelArg(derive, 7, sizeof qy, &qy));
+    OCL_CHECK(clSetKernelArg(derive, 7, sizeof qz, &qz));
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
     OCL_CHECK(clSetKernelArg(propagate, 2, sizeof medium, &medium));
     OCL_CHECK(clSetKernelArg(propagate, 3, sizeof pc, &pc));
@@ -117,17 +116,15 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(propagate, 5, sizeof pp, &pp));
     OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
     OCL_CHECK(clSetKernelArg(propagate, 7, sizeof px, &px));
-    OCL_CHECK(clSetKernelArg(propagate, 8, sizeof py, &py));
+    OCL_CHECK(clSetKernelArg(propagate, 8, sizeof pz, &pz));
     OCL_CHECK(clSetKernelArg(propagate, 9, sizeof qx, &qx));
-    OCL_CHECK(clSetKernelArg(propagate, 10, sizeof qy, &qy));
+    OCL_CHECK(clSetKernelArg(propagate, 10, sizeof qz, &qz));
 
-    /* A plane is updated when the derivatives of the HALO planes after it are there. A
-     * launch waits for the one before it, since the queue keeps them in order. */
+    /* A launch waits for the one before it, since the queue keeps them in order. */
     cl_event first, last;
-    for (int z = 0; z < g.sz; z++) {
-        launch(derive, z, z == 0 ? &first : NULL);
-        if (z < 2 * HALO) continue;
-        launch(propagate, z - HALO, z == g.sz - 1 ? &last : NULL);
+    for (int z = HALO; z < g.sz - HALO; z++) {
+        launch(derive, z, z == HALO ? &first : NULL);
+        launch(propagate, z, z == g.sz - HALO - 1 ? &last : NULL);
     }
     OCL_CHECK(clFinish(queue));
 
@@ -158,9 +155,9 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    clReleaseMemObject(qy);
+    clReleaseMemObject(qz);
     clReleaseMemObject(qx);
-    clReleaseMemObject(py);
+    clReleaseMemObject(pz);
     clReleaseMemObject(px);
     clReleaseMemObject(qc);
     clReleaseMemObject(qp);
