@@ -45,7 +45,7 @@ class Halfway:
         self.backends, self.about = header[1].split(), header[2]
         self.words = words[1].split() if words else []
         self.folder = tree.build() / "halfway" / re.sub(
-            r"[^\w.-]+", "_", " ".join([path.stem, *self.make]))
+            r"[^\w.-]+", "_", " ".join([self.number + "." + path.stem, *self.make]))
 
     def binary(self, program, backend):
         return self.folder / "build" / self.step.name / f"{program.name}-{backend}"
