@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # diff.sh - what a step changes: the step before against it, as a unified diff.
 #
-#   STEP=05 [PROGRAM=semblance] bench/diff.sh       (make diff STEP=05)
+#   STEP=05 [PROGRAM=semblance] [SPACES=0] bench/diff.sh       (make diff STEP=05)
 #
+# SPACES=0 leaves out lines that have only been indented anew, as by a loop that goes.
 # Files come in the order of their names and without dates, so that the same tree always
 # gives the same bytes. Left out: README.md and step.mk, which are about the diff.
 set -eu
@@ -39,6 +40,8 @@ fi
 
 colour=never
 [ -t 1 ] && colour=always
+spaces=()
+[ "${SPACES:-}" != 0 ] || spaces=(-w)
 
 for folder in "steps/$step"/*/; do
     program=$(basename "$folder")
@@ -50,7 +53,7 @@ for folder in "steps/$step"/*/; do
         [ -f "$from" ] || from=/dev/null
         [ -f "$to" ] || to=/dev/null
         # 1 means that they differ, 2 that something went wrong.
-        diff -u --color=$colour --label "$from" --label "$to" "$from" "$to" ||
+        diff -u "${spaces[@]}" --color=$colour --label "$from" --label "$to" "$from" "$to" ||
             [ $? -eq 1 ]
     done
 done

@@ -11,8 +11,9 @@ static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 
 /* Rows of a tile: few, so that nine planes of p and of q fit into a core's own cache
- * (L2) and wait there for the tile's next plane. */
+ * (L2) and wait there for the tile's next plane; fewer, if threads would get none. */
 enum { TILE = 16 };
+static int tile;
 
 /* First derivatives of now, along x and z, in one plane of a tile, and each thread has
  * such a plane. Its rows are those of the tile and HALO more to either side. */
@@ -29,13 +30,18 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     g = the_grid;
     medium = the_medium;
     size_t n = field_size(g), all = (MEDIUM + 4) * n;
+    int threads = 0;
+#pragma omp parallel reduction(+ : threads)
+    threads++;
+    tile = (g->sy - 2 * HALO + threads - 1) / threads;
+    if (tile > TILE) tile = TILE;
     pp = floats(n, "p of before");
     pc = floats(n, "p of now");
     qp = floats(n, "q of before");
     qc = floats(n, "q of now");
 #pragma omp parallel reduction(+ : all)
     {
-        size_t plane = (TILE + 2 * HALO) * (size_t)g->pitch;
+        size_t plane = (size_t)(tile + 2 * HALO) * (size_t)g->pitch;
         px = floats(plane, "p along x");
         pz = floats(plane, "p along z");
         qx = floats(plane, "q along x");
@@ -86,8 +92,8 @@ double Propagate(void)
 
     /* A thread waits for no other: what two tiles need, both derive. */
 #pragma omp parallel for schedule(dynamic)
-    for (int y = HALO; y < g->sy - HALO; y += TILE) {
-        int end = y + TILE < g->sy - HALO ? y + TILE : g->sy - HALO;
+    for (int y = HALO; y < g->sy - HALO; y += tile) {
+        int end = y + tile < g->sy - HALO ? y + tile : g->sy - HALO;
         for (int z = HALO; z < g->sz - HALO; z++) {
             derive(z, y, end);
             update(z, y, end);
