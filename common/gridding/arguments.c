@@ -100,7 +100,7 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
         {"in", ARG_TEXT, &r.in, 0, 0,
          ".npy [n][6]: u, v, w (wavelengths), re, im, weight", 0},
         {"visibilities", ARG_INT, &r.visibilities, 1, 100000000, "how many to make", 0},
-        {"uv", ARG_TEXT, &uv, 0, 0, "where they are: tracks or random", 0},
+        {"uv", ARG_TEXT, &uv, 0, 0, "tracks or random; askap and seed are random", 0},
         {"baseline", ARG_DOUBLE, &r.baseline, 1e-3, 1e9, "extent of the uv plane, m",
          0},
         {"frequency", ARG_DOUBLE, &r.frequency, 1, 1e15, "Hz", 0},
