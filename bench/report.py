@@ -490,10 +490,11 @@ def steps_table(program, measured):
                    f'<span class="digits">{step.number}</span> {escape(step.title)}</a>'
                    "</th>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>")
     if pairs:
-        best = {}
-        for row in measured.of(program=program.name, set=name):
-            if row["over_first"] != "":
-                best[row["machine"], row["backend"]] = row
+        best = {}  # the last step that has the back-end; half-way points are none
+        for step in shown:
+            for row in measured.of(program=program.name, set=name, step=step.name):
+                if row["over_first"] != "":
+                    best[row["machine"], row["backend"]] = row
         out.append('</tbody><tfoot><tr><th scope="row">over the first</th>' + "".join(
             f'<td>{ratio(best[p], "over_first", False) if p in best else "–"}</td>'
             for p in pairs) + "</tr></tfoot>")

@@ -48,6 +48,9 @@ MACHINES = {
 }
 
 
+HALFWAY = 777.0  # times as fast as the first step: a half-way point, which is no step
+
+
 def rows_of(machine, program, name, chance):
     """Rows as bench.py would write them: what repeats is repeated, the rest invented."""
     threads, backends = MACHINES[machine]
@@ -79,6 +82,8 @@ def rows_of(machine, program, name, chance):
             seconds = last.get(backend, last["omp"]) / gain
             last[backend] = seconds
             yield row(step, backend, device, threads, seconds, gain, first / seconds)
+    halfway = row(steps[-1], "omp", "2 threads", threads, 1.0, 1.0, HALFWAY)
+    yield halfway | {"step": f"{steps[-1].name}/invented"}
 
 
 def write_results(folder):
@@ -171,6 +176,8 @@ def check_text(tally, text):
     tally.check("one title", page.headings.count(1) != 1 and page.headings)
     tally.check("headings in order", jumps)
     tally.check("no part was left unplaced", "REPORT-PART" in text)
+    tally.check("totals are of steps", [foot for foot in re.findall(
+        "<tfoot>.*?</tfoot>", text) if f"{HALFWAY:.0f}" in foot])
     for step in tree.steps():
         tally.check(f"{step.name} is in the contents",
                     f"#step-{step.number}" not in page.links)
