@@ -5,7 +5,8 @@
 #
 # SPACES=0 leaves out lines that have only been indented anew, as by a loop that goes.
 # Files come in the order of their names and without dates, so that the same tree always
-# gives the same bytes. Left out: README.md and step.mk, which are about the diff.
+# gives the same bytes. Left out: README.md and step.mk, which are about the diff, and
+# half-way points, which are patches of their own.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -45,6 +46,7 @@ spaces=()
 
 for folder in "steps/$step"/*/; do
     program=$(basename "$folder")
+    [ "$program" != halfway ] || continue
     [ -z "${PROGRAM:-}" ] || [ "$PROGRAM" = "$program" ] || continue
     old=steps/$before/$program new=steps/$step/$program
     files=$( (ls "$old" 2>/dev/null; ls "$new") | sort -u)

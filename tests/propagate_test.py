@@ -185,6 +185,14 @@ def diffs(tree, check):
         "--- steps/00_a/prog/vector.h\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-one\n-two\n"
         "-three\n") and done.returncode == 0, done)
     check("again", tree.diff(STEP="01_b", PROGRAM="prog").stdout == done.stdout)
+    patch = os.path.join(tree.folder, "steps", "01_b", "halfway", "half.prog.patch")
+    os.makedirs(os.path.dirname(patch))
+    with open(patch, "w", encoding="ascii") as file:
+        file.write("half way\n")
+    check("no half-way points", tree.diff(STEP="01").stdout == done.stdout)
+    tree.edit("01_b", "body.h", "int n = 8;", "    int n = 8;")
+    check("white space", "\n+    int n = 8;" in tree.diff(STEP="01").stdout)
+    check("SPACES=0", "\n+    int n = 8;" not in tree.diff(STEP="01", SPACES="0").stdout)
     for variables in ({}, {"STEP": "07"}, {"STEP": "01", "PROGRAM": "none"}):
         done = tree.diff(**variables)
         check(f"{variables}", done.returncode == 1 and done.stderr.count("\n") == 1, done)
