@@ -76,7 +76,7 @@ static void ask_for_large_pages(void *p, size_t bytes)
 #endif
 }
 
-void *allocate(size_t count, size_t size, const char *what)
+void *untouched(size_t count, size_t size, const char *what)
 {
     double wanted = (double)count * (double)size;
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
@@ -87,7 +87,12 @@ void *allocate(size_t count, size_t size, const char *what)
     void *p = malloc(bytes ? bytes : 1);
     if (!p) fail("%s: no memory for %zu bytes", what, bytes);
     ask_for_large_pages(p, bytes);
-    return memset(p, 0xff, bytes);
+    return p;
+}
+
+void *allocate(size_t count, size_t size, const char *what)
+{
+    return memset(untouched(count, size, what), 0xff, count * size);
 }
 
 double seconds(void)
