@@ -183,7 +183,7 @@ binaries_of = $(foreach s,$1,$(foreach p,$2,$(if $(call has,$s,$p),\
 
 check_tools := $(patsubst verify/check_%.c,$(BUILD)/%-check,$(wildcard verify/check_*.c))
 data_tools  := $(patsubst %,$(BUILD)/%-data,$(programs))
-bench_tools := $(BUILD)/ceilings $(patsubst bench/count_%.c,$(BUILD)/%-count,$(wildcard bench/count_*.c)) \
+bench_tools := $(BUILD)/ceilings $(patsubst tools/measure/count_%.c,$(BUILD)/%-count,$(wildcard tools/measure/count_*.c)) \
                $(if $(has_cuda),$(BUILD)/ceilings-cuda)
 test_tools  := $(patsubst tests/%_test.c,$(BUILD)/tests/%_test,$(wildcard tests/*_test.c))
 data_files  := $(foreach p,$(programs),$(patsubst %,$(BUILD)/data/$p/%.$(suffix_$p),$(recipes_$p)))
@@ -198,11 +198,11 @@ $(BUILD)/%-check: verify/check_%.c
 	$(call link,-fopenmp -Icommon/$* -Iverify)
 $(BUILD)/%-data: data/%.c
 	$(call link,-Icommon/$*)
-$(BUILD)/%-count: bench/count_%.c
+$(BUILD)/%-count: tools/measure/count_%.c
 	$(call link,-fopenmp -Icommon/$*)
-$(BUILD)/ceilings: bench/ceilings.c $(run_objects)
+$(BUILD)/ceilings: tools/measure/ceilings.c $(run_objects)
 	$(call link,-fopenmp)
-$(BUILD)/ceilings-cuda: bench/ceilings.cu $(BUILD)/common/cuda/cuda_device.o $(run_objects)
+$(BUILD)/ceilings-cuda: tools/measure/ceilings.cu $(BUILD)/common/cuda/cuda_device.o $(run_objects)
 	@$(say)
 	$(NVCC) $(NVFLAGS) $(include_dirs) -Icommon/cuda $(filter %.cu %.o,$^) -o $@
 $(foreach p,$(programs),$(eval $(BUILD)/$p-check $(BUILD)/$p-data $(BUILD)/$p-count: tool_libs := $(libs_$p)))
@@ -232,73 +232,73 @@ data: $(data_files) ## make the data of all programs, in build/data
 tests: $(test_tools)
 
 run: all data ## run and verify every step and back-end (STEP= PROGRAM= BACKEND= SET= ARGS=)
-	@$(PYTHON) bench/run.py
+	@$(PYTHON) -m tools.teach.run
 
 verify: all data ## check every step and back-end on small, awkward data
-	@$(PYTHON) verify/matrix.py
+	@$(PYTHON) -m verify.matrix
 
 mutants: all data ## plant bugs; verify must catch every one
-	@$(PYTHON) verify/mutants.py
+	@$(PYTHON) -m verify.mutants
 
 halfway: all data ## build and verify what the papers measured between two steps
-	@$(PYTHON) bench/halfway.py
+	@$(PYTHON) -m tools.measure.halfway
 
 lint: ## the tree's own rules
-	@$(PYTHON) tests/lint.py
+	@$(PYTHON) -m tests.lint
 
 lessons: ## write the generated parts of the lessons anew
-	@$(PYTHON) bench/lessons.py
+	@$(PYTHON) -m tools.publish.lessons
 
 diff: ## what a step changes: STEP=05 [PROGRAM=semblance]
-	@bash bench/diff.sh
+	@$(PYTHON) -m tools.history.diff
 
 san: data ## sanitizers, race detectors, Oclgrind and a minute of fuzzing
 	@bash tests/san.sh
 
 test: all data tests ## everything that a CPU can check
-	@$(PYTHON) tests/all.py
+	@$(PYTHON) -m tests.all
 
 bench: all data ## time them, interleaved and verified (the same, REPEAT= QUICK=1)
-	@$(PYTHON) bench/bench.py
+	@$(PYTHON) -m tools.measure.bench
 
 flags: all data ## time 00_sequential under other compiler flags
-	@$(PYTHON) bench/flags.py
+	@$(PYTHON) -m tools.measure.flags
 
 ceilings: tools ## what this machine can do at most: arithmetic, caches, memory
-	@$(PYTHON) bench/ceilings.py
+	@$(PYTHON) -m tools.measure.ceilings
 
 registers: ## what the compilers say of registers and spills
-	@$(PYTHON) bench/registers.py
+	@$(PYTHON) -m tools.measure.registers
 
 perf: all data ## count instructions, cache misses and branches of a step: STEP=05
-	@$(PYTHON) bench/perf.py
+	@$(PYTHON) -m tools.measure.perf
 
 papers: all data ## the papers' figures, measured here (QUICK=1: small)
-	@$(PYTHON) bench/papers.py
+	@$(PYTHON) -m tools.measure.papers
 
 report: tools data ## the whole history as one page, build/report/index.html
-	@$(PYTHON) bench/report.py
+	@$(PYTHON) -m tools.publish.report
 
 exercise: ## a step as a task, in work/: STEP=05 [PROGRAM=semblance]
-	@$(PYTHON) bench/exercise.py exercise
+	@$(PYTHON) -m tools.teach.exercise exercise
 
 grade: tools data ## is the attempt in work/ right, and how fast: STEP=05
-	@$(PYTHON) bench/grade.py
+	@$(PYTHON) -m tools.teach.grade
 
 reveal: ## the book's answer beside the attempt: STEP=05
-	@$(PYTHON) bench/exercise.py reveal
+	@$(PYTHON) -m tools.teach.exercise reveal
 
 export: ## a step as a folder that stands alone, packed: STEP=05
-	@$(PYTHON) bench/export.py
+	@$(PYTHON) -m tools.teach.export
 
 new-step: ## a new step to write, from the last one: NAME=08_word
-	@$(PYTHON) bench/new_step.py
+	@$(PYTHON) -m tools.teach.new_step
 
 devices: $(BUILD)/devices ## the OpenCL devices, as DEVICE= names them
 	@$(BUILD)/devices
 
 propagate: ## merge what changed in a step into those after it: FROM=02 PROGRAM=semblance
-	@$(PYTHON) bench/propagate.py
+	@$(PYTHON) -m tools.teach.propagate
 
 format: ## clang-format all C
 	@clang-format-14 -i $(shell find common data steps tests verify -name '*.[ch]' -o -name '*.cl' -o -name '*.cu')
