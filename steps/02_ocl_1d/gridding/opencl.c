@@ -80,6 +80,7 @@ int gridding(const problem *p, void *result, run_times *t)
     cplx *table = table_of(p);
     cplx *value = values_of(p);
     machine m = machine_start();
+    cl_kernel clear = kernel_of(&m, "clear");
     cl_kernel grid = kernel_of(&m, "grid_copies");
     cl_kernel add = kernel_of(&m, "add_copies");
 
@@ -103,6 +104,7 @@ int gridding(const problem *p, void *result, run_times *t)
     OCL_CHECK(clSetKernelArg(grid, 2, sizeof d_at, &d_at));
     OCL_CHECK(clSetKernelArg(grid, 3, sizeof d_value, &d_value));
     OCL_CHECK(clSetKernelArg(grid, 4, sizeof d_grid, &d_grid));
+    OCL_CHECK(clSetKernelArg(clear, 0, sizeof d_grid, &d_grid));
     OCL_CHECK(clSetKernelArg(add, 0, sizeof s, &s));
     OCL_CHECK(clSetKernelArg(add, 1, sizeof d_grid, &d_grid));
 
@@ -111,9 +113,9 @@ int gridding(const problem *p, void *result, run_times *t)
     write_to(&m, d_table, table_size, table);
     write_to(&m, d_at, at_size, p->at);
     write_to(&m, d_value, value_size, value);
-    const cplx zero = {0, 0};
-    OCL_CHECK(clEnqueueFillBuffer(m.queue, d_grid, &zero, sizeof zero, 0,
-                                  s.copies * grid_size, 0, NULL, NULL));
+    size_t all_cells = s.copies * ((size_t)s.size * s.pitch);
+    OCL_CHECK(clEnqueueNDRangeKernel(m.queue, clear, 1, NULL, &all_cells, NULL, 0, NULL,
+                                     NULL));
     cl_event gridded, added;
     size_t copies = s.copies, one = 1;
     size_t cells[2] = {s.size, s.size};
@@ -137,6 +139,7 @@ int gridding(const problem *p, void *result, run_times *t)
     clReleaseMemObject(d_table);
     clReleaseKernel(add);
     clReleaseKernel(grid);
+    clReleaseKernel(clear);
     machine_stop(&m);
     free(value);
     free(table);

@@ -12,6 +12,12 @@ __kernel void grid_copies(shape s, GLOBAL const cplx *table, GLOBAL const place 
                grid + c * ((size_t)s.size * s.pitch));
 }
 
+/* A work-item per cell of all copies. */
+__kernel void clear(GLOBAL cplx *grid)
+{
+    grid[get_global_id(0)] = (cplx){0, 0};
+}
+
 /* Adds all copies to the first: a work-item per cell. */
 __kernel void add_copies(shape s, GLOBAL cplx *grid)
 {

@@ -80,6 +80,7 @@ int gridding(const problem *p, void *result, run_times *t)
     cplx *table = table_of(p);
     cplx *value = values_of(p);
     machine m = machine_start();
+    cl_kernel clear = kernel_of(&m, "clear");
     cl_kernel grid = kernel_of(&m, "grid_copies");
     cl_kernel add = kernel_of(&m, "add_copies");
 
@@ -112,6 +113,7 @@ int gridding(const problem *p, void *result, run_times *t)
     OCL_CHECK(clSetKernelArg(grid, 2, sizeof d_at, &d_at));
     OCL_CHECK(clSetKernelArg(grid, 3, sizeof d_value, &d_value));
     OCL_CHECK(clSetKernelArg(grid, 4, sizeof d_grid, &d_grid));
+    OCL_CHECK(clSetKernelArg(clear, 0, sizeof d_grid, &d_grid));
     OCL_CHECK(clSetKernelArg(add, 0, sizeof s, &s));
     OCL_CHECK(clSetKernelArg(add, 1, sizeof d_grid, &d_grid));
 
@@ -120,9 +122,9 @@ int gridding(const problem *p, void *result, run_times *t)
     write_to(&m, d_table, table_size, table);
     write_to(&m, d_at, at_size, p->at);
     write_to(&m, d_value, value_size, value);
-    const cplx zero = {0, 0};
-    OCL_CHECK(clEnqueueFillBuffer(m.queue, d_grid, &zero, sizeof zero, 0,
-                                  s.copies * grid_size, 0, NULL, NULL));
+    size_t all_cells = s.copies * ((size_t)s.size * s.pitch);
+    OCL_CHECK(clEnqueueNDRangeKernel(m.queue, clear, 1, NULL, &all_cells, NULL, 0, NULL,
+                                     NULL));
     cl_event gridded, added;
     size_t global[3] = {s.copies, s.strips[0], s.strips[1]};
     size_t local[3] = {1, s.strips[0], s.strips[1]};
@@ -147,6 +149,7 @@ int gridding(const problem *p, void *result, run_times *t)
     clReleaseMemObject(d_table);
     clReleaseKernel(add);
     clReleaseKernel(grid);
+    clReleaseKernel(clear);
     machine_stop(&m);
     free(value);
     free(table);
