@@ -20,8 +20,8 @@ times the others have in their rows: `times_of` names it.
 A run during which other processes took more than a tenth of the CPU time in use is
 repeated, three times at most, then marked busy. A turn that had less than 90 % of the
 CPU time a second that its item usually has does not count: its item, and what that is
-compared with, get another round, up to a third more than were asked for. Before the
-first round all are run once, which is not counted, nor what the clocks say of it.
+compared with, get another round, up to a third more than were asked for; who still has
+fewer than 15 is marked few. Before the first round all are run once, uncounted.
 
 Writes results/MACHINE.csv, replacing the rows it measured anew, and MACHINE-aa.csv, the
 A/A pairs, after each set.
@@ -53,7 +53,7 @@ LEAST_CPU = 0.9  # of an item's usual CPU time a second
 class Item:
     """One back-end of one step on one set, and what its turns took."""
 
-    least = TURN
+    least, demand = TURN, LEAST_CPU  # of a turn: seconds, part of its usual CPU time
 
     def __init__(self, program, name, step, backend):
         self.program, self.set, self.step, self.backend = program, name, step, backend
@@ -68,13 +68,25 @@ class Item:
         self.forget()
 
     def forget(self):
-        """Nothing was measured yet. A round that does not count is None in all."""
-        self.rounds, self.marks, self.per_round = [], set(), 1
+        """Nothing was measured yet."""
+        self.rounds = []  # of each its turn, {init, run, kernel, cpu, ..}; None: no turn
+        self.marks, self.per_round = set(), 1
+
+    def usual(self):
+        """Percent of a CPU that its turns had so far."""
+        known = [t["cpu"] for t in self.rounds if t]
+        return statistics.median(known or [self.usual_cpu])
+
+    @property
+    def counted(self):
+        """Its rounds, None where it had no turn or one with too little CPU time."""
+        least = self.demand * self.usual()
+        return [t if t and t["cpu"] >= least else None for t in self.rounds]
 
     @property
     def times(self):
-        """Of each turn that counts a dict of init, run, kernel, cpu and what it rates."""
-        return [t for t in self.rounds if t]
+        """The turns that count."""
+        return [t for t in self.counted if t]
 
     def label(self):
         return f"{self.program.name} set {self.set} {self.step.name} {self.backend}"
@@ -83,17 +95,12 @@ class Item:
         """A turn."""
         for attempt in range(TRIES):
             turn = self.turn()
-            if not turn["busy"] and turn["cpu"] >= LEAST_CPU * self.usual():
+            if turn["cpu"] >= self.demand * self.usual() and not turn["busy"]:
                 break
         if turn["busy"]:
             self.marks.add("busy")
-        self.wall = turn.pop("wall")
-        counts = turn["cpu"] >= LEAST_CPU * self.usual()
-        self.rounds.append(turn if counts else None)
-
-    def usual(self):
-        """Percent of a CPU that its turns had so far."""
-        return statistics.median([t["cpu"] for t in self.times] or [self.usual_cpu])
+        self.wall = turn["wall"]
+        self.rounds.append(turn)
 
     def turn(self):
         """Runs until there is enough run time: the means, what part of a CPU it had, and
@@ -154,7 +161,7 @@ class Item:
 
     def seconds(self):
         """Run times round by round, None where a round does not count."""
-        return [t and t["run"] for t in self.timed().rounds]
+        return [t and t["run"] for t in self.timed().counted]
 
 
 # ---- what is compared ----------------------------------------------------------------
@@ -219,6 +226,11 @@ def partners(items):
     return [(a, b) for a, b in found if a is not b]
 
 
+def common(item, other):
+    """In how many rounds both had a turn that counts."""
+    return sum(1 for a, b in zip(item.seconds(), other.seconds()) if a and b)
+
+
 def round_of(items, pairs, asked):
     """What a further round must run: all until so many are done, then what is compared
     and has fewer rounds that count on both sides."""
@@ -226,7 +238,7 @@ def round_of(items, pairs, asked):
     if len(everything[0].rounds) < asked:
         return everything
     lacking = [(a, b) for a, b in partners(items) + pairs
-               if sum(1 for x, y in zip(a.rounds, b.rounds) if x and y) < asked]
+               if common(a, b) < asked]
     wanted = {i for pair in lacking for i in pair} | {
         i for i in everything if len(i.times) < asked}
     return [i for i in everything if i in wanted]
@@ -242,7 +254,10 @@ def compared(item, other, key, spread):
         return columns
     if other.timed() is item.timed():
         return {**columns, f"{key}_is": "same code"}
-    found = verdict.compare(item.seconds(), other.seconds(), spread)
+    try:
+        found = verdict.compare(item.seconds(), other.seconds(), spread)
+    except ValueError:  # they never had a round together
+        return columns
     return {key: f"{found.ratio:.3f}", f"{key}_low": f"{found.low:.3f}",
             f"{key}_high": f"{found.high:.3f}", f"{key}_is": found.word}
 
@@ -272,6 +287,8 @@ def row(item, items, about, spread, quick=False):
         "ceiling": "", "of_ceiling": "",
     }
     marks = set(own.marks) | ({"quick"} if quick else set())
+    if len(own.times) < verdict.ROUNDS and not quick:
+        marks.add("few")  # of its rounds had the CPU time that is usual
     limit = ceiling(item, values)
     if limit:
         values["ceiling"] = limit["ceiling_name"]
@@ -293,7 +310,7 @@ def aa_row(item, again, about):
     return {"machine": about["machine"], "commit": about["commit"],
             "program": item.program.name, "set": item.set, "step": item.step.name,
             "backend": item.backend, "ratio": f"{found.ratio:.3f}",
-            "rounds": sum(1 for a, b in zip(item.rounds, again.rounds) if a and b),
+            "rounds": common(item, again),
             "low": f"{found.low:.3f}", "high": f"{found.high:.3f}",
             "mark": " ".join(sorted(item.marks | again.marks))}
 
@@ -374,9 +391,6 @@ class Session:
                 if item not in turns:
                     item.rounds.append(None)
         runs.progress("")
-        for item in self.items:
-            if not item.timed().times:
-                raise SystemExit(f"{item.label()}: no round had the CPU time that is usual")
 
     def report(self, about, repeat, quick):
         """Prints the table; (rows, rows of the A/A pairs)."""
@@ -446,7 +460,7 @@ def main():
     repeat = rounds_asked(quick)
     about = about_this()
     path = Path(os.environ.get("RESULTS") or results.FOLDER / f"{about['machine']}.csv")
-    written = not quick or "RESULTS" in os.environ
+    written = not quick or bool(os.environ.get("RESULTS"))
     sessions = [Session(program, name)
                 for program in tree.selected(tree.programs(), "PROGRAM")
                 for name in sets_of(program, quick)]

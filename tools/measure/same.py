@@ -31,17 +31,6 @@ COMMON = "-Icommon/run -Icommon/su -Icommon/portable".split()
 ANYWHERE = ["-w", "-D__LINE__=0"]
 
 
-def root_of(step):
-    """The tree that a step was built in: a half-way point has a copy of its own."""
-    return step.folder if isinstance(step, halfway.Halfway) else tree.ROOT
-
-
-def folder_of(step, program):
-    """Where its sources are."""
-    name = step.step.name if isinstance(step, halfway.Halfway) else step.name
-    return root_of(step) / "steps" / name / program.name
-
-
 def run(words, cwd=tree.ROOT):
     """What a command writes to stdout."""
     ended = subprocess.run(words, cwd=cwd, capture_output=True, text=True)
@@ -57,6 +46,13 @@ def sections(path):
     text = run(["objdump", "-s", "-r", path])
     parts = re.split(r"\n(?=Contents of section |RELOCATION RECORDS )", text)[1:]
     return "\n".join(p for p in parts if "fatbin" not in p.split("\n")[0].lower())
+
+
+def linked(binary):
+    """A word for what is loaded of a linked binary, which debugging is not."""
+    parts = sections(binary).split("\nContents of section ")
+    return hashlib.sha256("\n".join(p for p in parts if not p.startswith(
+        (".debug", ".note.gnu.build-id"))).encode()).hexdigest()
 
 
 def bare(path):
@@ -88,11 +84,9 @@ def architecture():
     return "sm_" + listed.stdout.split()[0].replace(".", "")
 
 
-def compiled(step, program, backend):
-    """The texts that say what code a back-end is."""
-    root, sources = root_of(step), folder_of(step, program)
-    build = tree.build() if root == tree.ROOT else root / "build"
-    flags = (build / "common" / program.name / "flags").read_text().split()
+def compiled(sources, program, backend, flags, root=tree.ROOT):
+    """The texts that say what code a back-end is, whose sources are in a folder and whose
+    common/ is in root; flags are words, the compiler's name first."""
     include = [*COMMON, f"-Icommon/{program.name}", *WORDS[backend].split(), *ANYWHERE]
     again = program.mk.get("again", "").split()
     texts = []
@@ -115,14 +109,19 @@ def compiled(step, program, backend):
 
 
 def code(step, program, backend):
-    """A word that says what code a back-end of a step is."""
+    """A word that says what code a back-end of a step, or of a half-way point, is."""
+    root, build, name = tree.ROOT, tree.build(), step.name
+    if isinstance(step, halfway.Halfway):  # it has a copy of the tree of its own
+        root, build, name = step.folder, step.folder / "build", step.step.name
+        if "+++ b/common/" in step.path.read_text():
+            return step.name  # beyond what is compared here
     binary = step.binary(program, backend)
-    if isinstance(step, halfway.Halfway) and "+++ b/common/" in step.path.read_text():
-        return step.name  # beyond what is compared here
     mark = hashlib.sha256(binary.read_bytes() + Path(__file__).read_bytes()).hexdigest()
     kept = tree.build() / "same" / program.name / mark
     if not kept.exists():
-        texts = compiled(step, program, backend)
+        flags = (build / "common" / program.name / "flags").read_text().split()
+        texts = compiled(root / "steps" / name / program.name, program, backend, flags,
+                         root)
         kept.parent.mkdir(parents=True, exist_ok=True)
         temporary = kept.with_suffix(f".{os.getpid()}.{step.number}.{backend}")
         temporary.write_text(hashlib.sha256("\0".join(texts).encode()).hexdigest())
