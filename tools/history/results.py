@@ -28,9 +28,11 @@ def write(path, columns, rows, comment=""):
 
 
 def replace(path, columns, rows, key):
-    """Writes rows into a file, in the place of those with the same key(row)."""
+    """Writes rows into a file, in the place of those with the same key(row). What an
+    older file has no column for stays empty, and its columns that are none any more go."""
     fresh = {key(r) for r in rows}
-    kept = [r for r in read(path) if key(r) not in fresh] if path.exists() else []
+    kept = [{c: r.get(c, "") for c in columns} for r in read(path)
+            if key(r) not in fresh] if path.exists() else []
     write(path, columns, sorted(kept + rows, key=key))
 
 

@@ -6,6 +6,7 @@ words and says share=, worst= and verdict=.
 """
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.history.tree import build
+from tools.history.tree import build, has_gpu
 
 # ---- running and checking ---------------------------------------------------------
 
@@ -149,16 +150,45 @@ def opencl_device():
     return texts[0].split(", ")[2]
 
 
+def gpu_name():
+    # Not run(), which wants a path.
+    listed = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
+                            capture_output=True, text=True)
+    return listed.stdout.strip().splitlines()[0]
+
+
+def openacc_on_gpu():
+    """Whether gcc's OpenACC code goes to a GPU: there is one, this gcc makes code for it,
+    and ACC_DEVICE_TYPE does not forbid. Else one thread of the host runs it."""
+    if not has_gpu() or os.environ.get("ACC_DEVICE_TYPE", "").lower() in ("host", "none"):
+        return False
+    compiler = (build() / "flags").read_text().split()[0]
+    said = subprocess.run([compiler, "-v", "-E", "-x", "c", "/dev/null"],
+                          capture_output=True, text=True).stderr
+    if not re.search(r"^OFFLOAD_TARGET_NAMES=.*nvptx", said, re.M):
+        return False
+    found = re.search(r"^COMPILER_PATH=(.*)", said, re.M)
+    return any(Path(folder, "accel/nvptx-none/mkoffload").exists()
+               for folder in (found[1].split(":") if found else []))
+
+
+def threads(backend):
+    """How many threads of the host a back-end's work is for."""
+    if backend == "seq" or backend == "openacc":
+        return 1
+    return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or os.cpu_count())
+
+
 def device(backend):
+    """What runs a back-end here, as the results call it."""
     if backend == "seq":
         return "1 core"
     if backend == "omp":
-        return f"{os.environ.get('OMP_NUM_THREADS', os.cpu_count())} threads"
+        return f"{threads(backend)} threads"
     if backend == "ocl":
         return opencl_device()
-    if backend == "cuda":
-        listed = run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], 60)
-        return listed.out.strip().splitlines()[0]
+    if backend == "cuda" or backend == "openacc" and openacc_on_gpu():
+        return gpu_name()
     return "host, 1 thread" if backend == "openacc" else cpu_name()
 
 
@@ -171,6 +201,15 @@ def progress(text):
         width = shutil.get_terminal_size().columns - 1
         sys.stderr.write("\r" + text[:width] + "\033[K")
         sys.stderr.flush()
+
+
+def stage(text):
+    """A line that says how far a long work is: as progress() on a terminal, and where
+    there is none, a line of its own."""
+    if sys.stderr.isatty():
+        progress(text)
+    elif text:
+        print(text, file=sys.stderr, flush=True)
 
 
 def table(rows):

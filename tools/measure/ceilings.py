@@ -100,7 +100,7 @@ def ceilings_of(machine, device, threads):
     if (device, "") in known:
         return known[device, ""]
     counts = sorted(n for name, n in known if n != "" and (
-        name in device or re.fullmatch(r"\d+ (core|threads)", device)))
+        name in device or re.fullmatch(r"(host, )?\d+ (core|threads?)", device)))
     enough = [n for n in counts if n >= int(threads)]
     if not enough:
         return None

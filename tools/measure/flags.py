@@ -1,15 +1,19 @@
 """flags.py - make flags: 00_sequential under other compiler flags than config.mk's.
 
 Builds the first step of each program in a folder of its own for every set of flags, runs
-them in turns on the set that is shown, verified, and writes results/MACHINE-flags.csv:
-the ratio to the tree's own flags, above 1 is faster. REPEAT= rounds, 5 unless set.
+them in turns on the set that is shown, each run verified, and writes
+results/MACHINE-flags.csv: the ratio to the tree's own flags, above 1 is faster, its 95 %
+interval, and whether that is a difference (verdict.py; the tree's binary under a second
+name says what is none). PROGRAM= chooses; REPEAT= rounds, 15 unless set and not fewer.
+QUICK=1 is a look at the quick set: 3 rounds, written nowhere.
 """
-import csv
 import os
+import random
+import shutil
 import statistics
 import subprocess
 from tools.history import results, runs, tree, verdict
-from tools.measure import machine
+from tools.measure import bench, machine, same
 
 
 # Label: (OPT, ARCH); None is what config.mk has.
@@ -22,6 +26,8 @@ FLAGS = {
     "-O3 -march=native, vectors of 128 bits":
         ("-O3", "-march=native -mprefer-vector-width=128"),
 }
+OWN, AGAIN = "the tree's", "the tree's again"
+COLUMNS = "program set flags seconds ratio low high is".split()
 
 
 def built(label, number, step, program):
@@ -41,39 +47,56 @@ def built(label, number, step, program):
     return target
 
 
-def main():
-    repeat = int(os.environ.get("REPEAT") or 5)
+def item_of(program, name, step, label, binary):
+    item = bench.Item(program, name, step, "seq")
+    item.alias, item.label = binary, lambda: f"{program.name} {label}"
+    return item
+
+
+def measured(program, name, repeat):
+    """The rows of a program."""
+    step = next(s for s in tree.steps() if s.has(program))
+    binaries = {label: built(label, n, step, program) for n, label in enumerate(FLAGS)}
+    again = tree.build() / "bench" / "aa" / f"flags-{program.name}"
+    again.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(binaries[OWN], again)
+    items = {label: item_of(program, name, step, label, binary)
+             for label, binary in {**binaries, AGAIN: again}.items()}
+    codes = {label: same.linked(binary) for label, binary in binaries.items()}
+    order, chance = list(items.values()), random.Random(1)
+    for n in range(repeat):
+        runs.stage(f"{program.name}, set {name}, round {n + 1} of {repeat}")
+        chance.shuffle(order)
+        for item in order:
+            runs.progress(f"round {n + 1} of {repeat}: {item.label()}")
+            item.run()
+    runs.progress("")
+
+    own = items[OWN]
+    spread = verdict.spread_of([verdict.compare(items[AGAIN].seconds(), own.seconds())])
     rows = []
-    for program in tree.selected(tree.programs(), "PROGRAM"):
-        step = next(s for s in tree.steps() if s.has(program))
-        name = program.shown
-        binaries = {label: built(label, n, step, program)
-                    for n, label in enumerate(FLAGS)}
-        seconds = {label: [] for label in FLAGS}
-        for n in range(repeat):
-            for label, binary in binaries.items():
-                runs.progress(f"round {n + 1} of {repeat}: {label}")
-                got = runs.run_and_check(step, program, "seq", program.sets[name],
-                                         tree.build() / "bench", f"set{name}",
-                                         timeout=600, binary=binary)
-                if not got["ok"]:
-                    raise SystemExit(f"{label}: {got['reason']}")
-                seconds[label].append(got["times"]["run"])
-        runs.progress("")
-        own = seconds["the tree's"]
-        for label in FLAGS:
-            q1, median, q3 = verdict.quartiles([a / b for a, b in zip(own, seconds[label])])
-            rows.append({"program": program.name, "set": name, "flags": label,
-                         "seconds": f"{statistics.median(seconds[label]):.3f}",
-                         "ratio": f"{median:.3f}", "low": f"{q1:.3f}", "high": f"{q3:.3f}"})
+    for label in FLAGS:
+        found = verdict.compare(items[label].seconds(), own.seconds(), spread)
+        if codes[label] == codes[OWN]:
+            found = verdict.Verdict(1, 1, 1, "" if label == OWN else "same code")
+        rows.append({"program": program.name, "set": name, "flags": label,
+                     "seconds": f"{statistics.median(items[label].column('run')):.3f}",
+                     "ratio": f"{found.ratio:.3f}", "low": f"{found.low:.3f}",
+                     "high": f"{found.high:.3f}", "is": found.word})
+    return rows
+
+
+def main():
+    quick = os.environ.get("QUICK", "") not in ("", "0")
+    repeat = bench.rounds_asked(quick)
     path = results.FOLDER / f"{machine.name()}-flags.csv"
-    kept = []
-    if path.exists():
-        with path.open(newline="") as f:
-            fresh = {r["program"] for r in rows}
-            kept = [r for r in csv.DictReader(f) if r["program"] not in fresh]
-    results.write(path, list(rows[0]), sorted(kept + rows, key=lambda r: r["program"]))
-    print(path.read_text(), end="")
+    for program in tree.selected(tree.programs(), "PROGRAM"):
+        rows = measured(program, program.quick if quick else program.shown, repeat)
+        print(runs.table([COLUMNS] + [[r[c] for c in COLUMNS] for r in rows]), flush=True)
+        if not quick:
+            kept = [{"is": "", **r} for r in results.read(path)
+                    if r["program"] != program.name] if path.exists() else []
+            results.write(path, COLUMNS, sorted(kept + rows, key=lambda r: r["program"]))
 
 
 if __name__ == "__main__":

@@ -19,20 +19,19 @@ import re
 import statistics
 import subprocess
 import time
-from pathlib import Path
 
-from tools.publish.papers_form import Kind, Paper, read_figures  # noqa: E402
-from tools.history import results, runs, tree
+from tools.history import results, runs, tree, verdict
 from tools.measure import bench, halfway, machine
 from tools.publish import papers_draw, papers_plot
+from tools.publish.papers_form import Kind, Paper, read_figures
 
-FOLDER = Path(__file__).resolve().parent / "papers"
+FOLDER = tree.ROOT / "tools" / "publish" / "papers"
 CPU_DEVICE = os.environ.get("DEVICE") or "cpu"
 LONG = 10.0  # seconds: one round is enough for QUICK
 KEPT = "key set round init run rate mark".split()
 COLUMNS = """set label step backend words x y device runs init_mean init_sd run_mean run_sd
-total_mean total_sd rate_mean rate_sd speedup paper_seconds paper_rate paper_speedup
-mark""".split()
+total_mean total_sd rate_mean rate_sd speedup speedup_low speedup_high paper_seconds
+paper_rate paper_speedup mark""".split()
 # Kinds of figures that show one run from within: the words for it, and what it leaves.
 INSIDE = {"shares": ("profile=1", None), "trace": ("trace={file}", "file")}
 
@@ -48,7 +47,10 @@ def opencl_gpu():
 
 
 class Runner(bench.Item):
-    """A kind that can be run here, on one set."""
+    """A kind that can be run here, on one set: one run a round, as the papers did, and
+    all of them count."""
+
+    least, demand = 0.0, 0.0
 
     def __init__(self, program, name, words, kind, how):
         binary, backend, device = how
@@ -121,8 +123,8 @@ def restore(items, path, name):
         rows = [r for r in csv.DictReader(f) if r["set"] == name]
     for item in items:
         mine = [r for r in rows if r["key"] == item.key]
-        item.times = [{k: float(r[k]) for k in ("init", "run", "rate") if r.get(k)}
-                      for r in mine]
+        item.rounds = [{k: float(r[k]) for k in ("init", "run", "rate") if r.get(k)}
+                       | {"cpu": 0.0} for r in mine]
         item.marks = {r["mark"] for r in mine} - {""}
 
 
@@ -146,11 +148,11 @@ def enough(item, repeat, quick):
 def run_rounds(items, repeat, quick):
     """Fills the items' times: one run of each, then the next round."""
     for item in items:
-        item.times, item.marks = [], set()
+        item.forget()
         if item.backend in ("ocl", "cuda") and not quick:
             runs.progress(f"warming up: {item.label()}")
             item.run()  # builds and caches the kernel, and is not counted
-            item.times, item.marks = [], set()
+            item.forget()
     start = time.monotonic()
     for n in range(repeat):
         left = (time.monotonic() - start) / n * (repeat - n) / 60 if n else 0
@@ -208,8 +210,10 @@ def gpu_rows(program):
 
 def ours(item, base, kind):
     """The columns of a bar that was run here. The speedup of bars is that of start and
-    run together, as they show both; of lines it is that of the run."""
+    run together, as they show both; of lines it is that of the run. It is the papers'
+    own, of means; where the median of the rounds lies is beside it."""
     took = (lambda i: i.column("run")) if kind == "lines" else Runner.total
+    sure = verdict.compare(took(item), took(base))
     total, rates = item.total(), [t["rate"] for t in item.times if "rate" in t]
     return {"device": item.device or "gpu", "runs": len(total),
             "mark": " ".join(sorted(item.marks)),
@@ -220,7 +224,8 @@ def ours(item, base, kind):
             "total_mean": statistics.mean(total), "total_sd": spread(total),
             "rate_mean": statistics.mean(rates) if rates else "",
             "rate_sd": spread(rates) if rates else "",
-            "speedup": statistics.mean(took(base)) / statistics.mean(took(item))}
+            "speedup": statistics.mean(took(base)) / statistics.mean(took(item)),
+            "speedup_low": sure.low, "speedup_high": sure.high}
 
 
 def theirs(r):
@@ -262,8 +267,9 @@ def rows_of(figure, name, items, base, elsewhere, paper):
 
 def caption(rows, values):
     runs = {int(r["runs"]) for r in rows if r["runs"]}
-    text = (f"{machine.machine()}; mean of {' or '.join(map(str, sorted(runs)))} runs and "
-            f"standard deviation. The paper: {values.get('paper', 'see its csv')}.")
+    text = (f"{results.shown(machine.name())}; mean of "
+            f"{' or '.join(map(str, sorted(runs)))} runs and standard deviation. "
+            f"The paper: {values.get('paper', 'see its csv')}.")
     gpus = {f"{r['device']} ({r['mark']})" for r in rows
             if r["backend"] == "gpu" and r["device"] not in ("", "gpu")}
     return text + (f" GPU: {', '.join(sorted(gpus))}." if gpus else "")
@@ -323,8 +329,9 @@ def paper_of(program, repeat, quick):
         path = folder / f"fig{f.number}.gp"
         if f.kind in INSIDE:
             inside = look_inside(f, program, folder, queries, names[f.number])
-            papers_plot.inside(path, f, inside, f"{machine.machine()}, set "
-                               f"{names[f.number][0]}, one run.")
+            here = results.shown(machine.name())
+            papers_plot.inside(path, f, inside,
+                               f"{here}, set {names[f.number][0]}, one run.")
             continue
         results.write(path.with_suffix(".csv"), COLUMNS, [
             {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
