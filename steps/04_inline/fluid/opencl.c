@@ -12,6 +12,7 @@
 
 #include "ocl.h"
 #include "host.h"
+#include "profile_ocl.h"
 
 #define ARG(kernel, n, value)                                                          \
     OCL_CHECK(clSetKernelArg(kernel, n, sizeof(value), &(value)))
@@ -32,32 +33,6 @@ static const char *const kernel_name[KERNELS] = {
     "put", "add_source", "relax", "find_largest", "advect", "divergence", "gradient"};
 static cl_kernel kernel[KERNELS];
 
-/* What was enqueued and not yet asked how long it took. */
-enum { PENDING = 64 };
-static struct {
-    const char *name;
-    cl_event done;
-} pending[PENDING];
-static int pendings;
-
-static void collect(void)
-{
-    OCL_CHECK(clFinish(queue));
-    for (int n = 0; n < pendings; n++) {
-        charge(pending[n].name, ocl_seconds(pending[n].done));
-        clReleaseEvent(pending[n].done);
-    }
-    pendings = 0;
-}
-
-/* The event of the next command, which is booked on name. */
-static cl_event *event_of(const char *name)
-{
-    if (pendings == PENDING) collect();
-    pending[pendings].name = name;
-    return &pending[pendings++].done;
-}
-
 /* The global size must be a multiple of the local size: round up. */
 static void launch(int k, const char *name, int x, int y, int z)
 {
@@ -70,13 +45,15 @@ static void launch(int k, const char *name, int x, int y, int z)
                                      event_of(name)));
 }
 
-static cl_mem buffer_of(size_t size, void *contents)
+/* A buffer of size bytes, poisoned: as floats, NaN. */
+static cl_mem buffer_of(size_t size)
 {
     cl_int err;
+    const cl_uint poison = 0xffffffff;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
-    OCL_CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, contents, 0, NULL,
-                                   event_of("copy to device")));
+    OCL_CHECK(clEnqueueFillBuffer(queue, buffer, &poison, sizeof poison, 0, size, 0,
+                                  NULL, NULL));
     return buffer;
 }
 
@@ -97,7 +74,8 @@ void fluid_begin(const setup *wanted)
     cl_device_id device = ocl_device();
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
-    queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
+    queue = clCreateCommandQueue(context, device,
+                                 charging() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
     for (int d = 0; d < 3; d++) local[d] = s.group[d] ? (size_t)s.group[d] : 8;
 
@@ -112,15 +90,20 @@ void fluid_begin(const setup *wanted)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t most = bytes + PARTS * sizeof(cl_float); /* of any buffer */
-    char *contents = allocate(most, 1, "what buffers hold at first"); /* poison */
-    for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
-    moved = buffer_of(lanes_in_all(g) * sizeof(float), contents);
-    part = buffer_of(PARTS * sizeof(float), contents);
-    memset(contents, 0, most);
-    zeros = buffer_of(most, contents);
-    free(contents);
+    for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes);
+    moved = buffer_of(lanes_in_all(g) * sizeof(float));
+    part = buffer_of(PARTS * sizeof(float));
+
+    /* Zeros go up once, and the device copies them. It could fill buffers with them as
+     * with the poison, but Oclgrind takes what was filled for uninitialised. */
+    float *nothing = allocate(bytes, 1, "zeros");
+    memset(nothing, 0, bytes);
+    zeros = buffer_of(bytes);
+    OCL_CHECK(clEnqueueWriteBuffer(queue, zeros, CL_TRUE, 0, bytes, nothing, 0, NULL,
+                                   event_of("copy to device")));
+    free(nothing);
     for (int f = 0; f < FIELDS; f++) fluid_clear(f);
+    OCL_CHECK(clFinish(queue));
     collect();
 }
 
@@ -190,7 +173,6 @@ static float most_moved(void)
     launch(LARGEST, "find_largest", PARTS, 1, 1);
     OCL_CHECK(clEnqueueReadBuffer(queue, part, CL_TRUE, 0, sizeof found, found, 0, NULL,
                                   event_of("copy to host")));
-    collect();
     for (int n = 0; n < PARTS; n++) most = larger(most, found[n]);
     return most;
 }
