@@ -46,15 +46,15 @@ static void launch(int k, const char *name, int x, int y, int z)
                                      event_of(name)));
 }
 
-/* A buffer of size bytes, poisoned: as floats, NaN. */
-static cl_mem buffer_of(size_t size)
+/* clEnqueueFillBuffer would spare the host an array of contents, but Oclgrind takes
+ * what was once filled for uninitialised, whoever writes there later. */
+static cl_mem buffer_of(size_t size, void *contents)
 {
     cl_int err;
-    const cl_uint poison = 0xffffffff;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
-    OCL_CHECK(clEnqueueFillBuffer(queue, buffer, &poison, sizeof poison, 0, size, 0,
-                                  NULL, NULL));
+    OCL_CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, contents, 0, NULL,
+                                   event_of("copy to device")));
     return buffer;
 }
 
@@ -96,19 +96,15 @@ void fluid_begin(const setup *wanted)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes);
+    size_t most = bytes + PARTS * sizeof(cl_float); /* of any buffer */
+    char *contents = allocate(most, 1, "what buffers hold at first"); /* poison */
+    for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
     halves = allocate(cells_of(g), sizeof *halves, "a field");
-    moved = buffer_of(lanes_in_all(g) * sizeof(cl_int));
-    part = buffer_of(PARTS * sizeof(cl_int));
-
-    /* Zeros go up once, and the device copies them. It could fill buffers with them as
-     * with the poison, but Oclgrind takes what was filled for uninitialised. */
-    float *nothing = allocate(bytes, 1, "zeros");
-    memset(nothing, 0, bytes);
-    zeros = buffer_of(bytes);
-    OCL_CHECK(clEnqueueWriteBuffer(queue, zeros, CL_TRUE, 0, bytes, nothing, 0, NULL,
-                                   event_of("copy to device")));
-    free(nothing);
+    moved = buffer_of(lanes_in_all(g) * sizeof(cl_int), contents);
+    part = buffer_of(PARTS * sizeof(cl_int), contents);
+    memset(contents, 0, most);
+    zeros = buffer_of(most, contents);
+    free(contents);
     for (int f = 0; f < FIELDS; f++) fluid_clear(f);
     OCL_CHECK(clFinish(queue));
     collect();
