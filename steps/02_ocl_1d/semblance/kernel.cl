@@ -7,5 +7,6 @@ __kernel void search(GLOBAL const query *q, GLOBAL const trace *traces,
 {
     int ia = get_global_id(0);
 
-    if (ia < q->np[0]) search_a(ia, traces, samples, q, part + (size_t)ia * q->np[1]);
+    if (ia < q->np[0])
+        search_a(ia, traces, samples, q, window_of(q), part + (size_t)ia * q->np[1]);
 }

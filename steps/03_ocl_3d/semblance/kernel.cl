@@ -10,5 +10,6 @@ __kernel void search(GLOBAL const query *q, GLOBAL const trace *traces,
     int ic = get_global_id(2);
 
     if (ia < q->np[0] && ib < q->np[1] && ic < q->np[2])
-        part[part_of(q, ia, ib, ic)] = search_abc(ia, ib, ic, traces, samples, q);
+        part[part_of(q, ia, ib, ic)] =
+            search_abc(ia, ib, ic, traces, samples, q, window_of(q));
 }

@@ -7,21 +7,26 @@
 
 #include "cuda_device.h"
 #include "host.h"
+#include "window.h"
 
 /* Constant memory is 64 KiB in all, and its arrays get their size from the compiler. */
 #define TRACES_MAX 8000
 __constant__ query c_query;
 __constant__ trace c_traces[TRACES_MAX];
 
-__global__ void search_kernel(const float *samples, point *part)
+/* const and __restrict__ together promise that nobody writes there while the kernel
+ * runs: loads may then go through the cache for what is only read. */
+WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
+              point *__restrict__ part)
 {
     const query *q = &c_query;
+    int w = W ? W : window_of(q);
     int ia = blockIdx.x * blockDim.x + threadIdx.x;
     int ib = blockIdx.y * blockDim.y + threadIdx.y;
     int ic = blockIdx.z * blockDim.z + threadIdx.z;
 
     if (ia < q->np[0] && ib < q->np[1] && ic < q->np[2])
-        part[part_of(q, ia, ib, ic)] = search_abc(ia, ib, ic, c_traces, samples, q);
+        part[part_of(q, ia, ib, ic)] = search_abc(ia, ib, ic, c_traces, samples, q, w);
 }
 
 int search(const su_gather *g, const query *q, best *found, run_times *t)
@@ -60,9 +65,9 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, traces, traces_size));
     CUDA_CHECK(cudaMemcpy(d_samples, g->samples, samples_size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemset(d_part, 0xff, part_size)); /* the poison */
+    CUDA_CHECK(cudaMemset(d_part, 0xff, part_size)); /* NaN: see opencl.c */
     CUDA_CHECK(cudaEventRecord(before, 0));
-    CUDA_LAUNCH(search_kernel, grid, block, 0, d_samples, d_part);
+    WINDOW_LAUNCH(window_of(q), search_kernel, grid, block, 0, d_samples, d_part);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(after, 0));
     CUDA_CHECK(cudaMemcpy(part, d_part, part_size, cudaMemcpyDeviceToHost));

@@ -27,14 +27,13 @@ FN size_t part_of(CONSTANT const query *q, int ia, int ib, int ic)
     return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
 }
 
-/* The best of all (D, E) for one (A, B, C), by one thread or work-item, whose own num
- * has room for a window. */
+/* The best of all (D, E) for one (A, B, C) over windows of w samples, by one thread or
+ * work-item, whose own num has room for a window. */
 FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
-                    GLOBAL const float *samples, CONSTANT const query *q,
+                    GLOBAL const float *samples, CONSTANT const query *q, int w,
                     LOCAL float *num)
 {
-    int tau = q->tau;
-    int w = window_of(q);
+    int tau = w / 2;
 
     float t0 = q->t0 * q->idt;
     float a = value(q, 0, ia);

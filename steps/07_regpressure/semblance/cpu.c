@@ -19,7 +19,7 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
             for (int ic = 0; ic < q->np[2]; ic++) {
                 float num[WINDOW_ROOM];
                 part[part_of(q, ia, ib, ic)] =
-                    search_abc(ia, ib, ic, traces, g->samples, q, num);
+                    search_abc(ia, ib, ic, traces, g->samples, q, window_of(q), num);
             }
 
     pick_best(q, part, q->np[2], found);
