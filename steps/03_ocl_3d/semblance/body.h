@@ -116,8 +116,7 @@ FN size_t part_of(GLOBAL const query *q, int ia, int ib, int ic)
     return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
 }
 
-/* The best of all (D, E) for one (A, B, C) over windows of w samples, by one thread or
- * work-item. */
+/* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples. */
 FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                     GLOBAL const float *samples, GLOBAL const query *q, int w)
 {
