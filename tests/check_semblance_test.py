@@ -9,7 +9,8 @@ import struct
 import sys
 import tempfile
 
-from helpers import BUILD, Tally, read_npy, run, trace, tree
+from tests.helpers import BUILD, Tally, read_npy, run, trace
+from tools.history import tree
 
 CHECKER = os.path.join(BUILD, "semblance-check")
 SEARCH = os.path.join(BUILD, "00_sequential", "semblance-seq")

@@ -13,7 +13,8 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from helpers import BUILD, ROOT, Tally, tree
+from tests.helpers import BUILD, ROOT, Tally
+from tools.history import tree
 
 STEP, BEFORE, PROGRAM = "05_algebra", "04_inline", "semblance"
 BOOK = Path(ROOT, "steps", STEP, PROGRAM)

@@ -15,7 +15,8 @@ import sys
 import tempfile
 import zlib
 
-from helpers import Tally, binaries, read_npy, run, tree
+from tests.helpers import Tally, binaries, read_npy, run
+from tools.history import runs, tree
 
 GOOD = "source 60 0\nforce 9 -5 3 0\nforce -4 7 11 1\nsource 45.5 2\n"
 QUERY = {"events": "../good.txt", "nx": "5", "ny": "4", "nz": "3", "steps": "2",
@@ -221,7 +222,7 @@ def gauss_seidel(tally, folder):
     for case, words in program.cases.items():
         files = []
         for solver in ("rb", "gs"):
-            got = tree.run_and_check(step, program, "seq", [*words, f"solver={solver}"],
+            got = runs.run_and_check(step, program, "seq", [*words, f"solver={solver}"],
                                      work, f"{case}-{solver}")
             tally.check(f"{step.name} solver={solver}, {case}",
                         None if got["ok"] else got["reason"])

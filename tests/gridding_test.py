@@ -11,7 +11,7 @@ import struct
 import sys
 import tempfile
 
-from helpers import BUILD, Tally, binaries, run
+from tests.helpers import BUILD, Tally, binaries, run
 
 QUERY = {"uv": "random", "visibilities": "20", "grid": "64", "support": "3",
          "oversampling": "4", "planes": "3", "cell": "200", "out": "out.npy"}

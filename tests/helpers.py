@@ -7,11 +7,10 @@ import os
 import re
 import struct
 import subprocess
-import sys
+
+from tools.history import tree
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ROOT, "verify"))
-import tree  # noqa: E402: verify/tree.py knows steps, programs and back-ends
 
 BUILD = str(tree.build())
 

@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import sys
 
-from helpers import ROOT, Tally, tree
+from tests.helpers import ROOT, Tally
+from tools.history import tree
 
 C_LIKE = (".c", ".h", ".cl", ".cu")
 TEXT = C_LIKE + (".py", ".sh", ".mk", ".awk", ".md", "Makefile", ".clang-format",

@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-from helpers import BUILD, ROOT, Tally, binaries, float32, read_npy, run, trace, tree
+from tests.helpers import BUILD, ROOT, Tally, binaries, float32, read_npy, run, trace
+from tools.history import tree
 
 BUDGET = 1e-5  # of semblance and stack, absolute
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from helpers import ROOT, Tally
+from tests.helpers import ROOT, Tally
 
 PROPAGATE = os.path.join(ROOT, "bench", "propagate.py")
 DIFF = os.path.join(ROOT, "bench", "diff.sh")

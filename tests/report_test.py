@@ -1,4 +1,4 @@
-"""report_test.py: the report (bench/report.py) from invented numbers.
+"""report_test.py: the report (tools/publish/report.py) from invented numbers.
 
     report_test.py [PAGE]      checks a page that is there instead of one made here
 
@@ -23,11 +23,10 @@ import time
 from html.parser import HTMLParser
 from pathlib import Path
 
-from helpers import ROOT, Tally
+from tests.helpers import ROOT, Tally
+from tools.history import tree
+from tools.measure import bench
 
-sys.path.insert(0, os.path.join(ROOT, "bench"))
-import bench  # noqa: E402
-import tree  # noqa: E402
 
 WIDTHS = {"phone": 360, "screen": 1280}
 VOID = set("area base br col embed hr img input link meta source track wbr".split())

@@ -13,15 +13,11 @@ because it crashes or hangs. A mutant that passes all of them is a failure, and 
 patch that no longer applies or does not compile. The same binaries without the patch
 are the control: they must pass.
 """
-import os
 import re
-import shutil
-import subprocess
 import sys
+from tools.history import copies, runs, tree
 
-import tree
 
-COPIED = ("Makefile", "config.mk", "common", "steps", "data", "verify")
 TIMEOUT = 20  # seconds a run: the slowest right one takes under one
 HEADER = re.compile(r"# step (\S+) backend (\S+): (.+)")
 
@@ -46,52 +42,11 @@ class Mutant:
         return self.step, self.backend
 
 
-class Copy:
-    """A copy of the tree that is built in a folder of its own."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        shutil.rmtree(folder, ignore_errors=True)
-        for name in COPIED:
-            source = tree.ROOT / name
-            put = shutil.copytree if source.is_dir() else shutil.copy2
-            folder.mkdir(parents=True, exist_ok=True)
-            put(source, folder / name)
-
-    def binary(self, program, step, backend):
-        return self.folder / "build" / step.name / f"{program.name}-{backend}"
-
-    def make(self, *binaries, words=()):
-        """Builds; returns None, or the compiler's first complaint. words as OPT=-O2."""
-        # What was asked of the make that called is not asked of this one.
-        for_this = {k: v for k, v in os.environ.items()
-                    if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "STEP", "PROGRAM",
-                                 "BACKEND", "SET", "ARGS", "BUILD")}
-        made = subprocess.run(["make", "-s", "-C", self.folder, "BUILD=build", *words,
-                               *(b.relative_to(self.folder) for b in binaries)],
-                              capture_output=True, text=True, env=for_this)
-        if made.returncode == 0:
-            return None
-        said = made.stderr.splitlines()
-        return next((line for line in said if "error" in line), said[-1])
-
-    def apply(self, mutant):
-        """None, or why the patch does not apply."""
-        patched = subprocess.run(["patch", "-p1", "-s", "-F0", "-r-", "-d", self.folder,
-                                  "--no-backup-if-mismatch", "-i", mutant.path],
-                                 capture_output=True, text=True)
-        return None if patched.returncode == 0 else patched.stdout.splitlines()[-1]
-
-    def restore(self, mutant):
-        for name in mutant.files:
-            shutil.copyfile(tree.ROOT / name, self.folder / name)  # newer: is rebuilt
-
-
 def judged(copy, program, step, backend, first_only):
     """The (case, outcome) of every rejected case; only the first, if one is enough."""
     rejected = []
     for case, words in program.cases.items():
-        outcome = tree.run_and_check(step, program, backend, words,
+        outcome = runs.run_and_check(step, program, backend, words,
                                      copy.folder / "outputs", case, timeout=TIMEOUT,
                                      binary=copy.binary(program, step, backend))
         if not outcome["ok"]:
@@ -119,7 +74,7 @@ def try_mutant(copy, program, mutant):
 
 def try_program(program, mutants):
     """Prints a line for each control and each mutant: how many passed and failed."""
-    copy = Copy(tree.build() / "mutants" / program.name)
+    copy = copies.Copy(tree.build() / "mutants" / program.name)
     spoiled = sorted({m.spoils() for m in mutants}, key=lambda s: (s[0].name, s[1]))
     here = [s for s in spoiled if s[1] in s[0].available(program)]
     passed, failed = 0, 0
@@ -127,16 +82,16 @@ def try_program(program, mutants):
     def say(good, *words):
         nonlocal passed, failed
         passed, failed = passed + good, failed + (not good)
-        tree.progress("")
+        runs.progress("")
         print("ok  " if good else "FAIL", *words, flush=True)
 
-    tree.progress("building the control")
+    runs.progress("building the control")
     problem = copy.make(*(copy.binary(program, *s) for s in here))
     if problem:
         say(False, f"control: does not build: {problem}")
         return passed, failed
     for step, backend in here:
-        tree.progress(f"control {step.name} {backend}")
+        runs.progress(f"control {step.name} {backend}")
         rejected = judged(copy, program, step, backend, first_only=False)
         say(not rejected, f"control {step.number} {backend}",
             *(f"{case}: {o['reason']}" for case, o in rejected))
@@ -147,7 +102,7 @@ def try_program(program, mutants):
         if mutant.spoils() not in here:
             print("    ", place, "not built here")
             continue
-        tree.progress(f"{mutant.name}: {mutant.about}")
+        runs.progress(f"{mutant.name}: {mutant.about}")
         try:
             caught, what = try_mutant(copy, program, mutant)
             say(caught, place, what if caught else f"{what} ({mutant.about})")
