@@ -9,6 +9,7 @@ import csv
 import logging
 import re
 import statistics
+import textwrap
 
 try:
     import numpy as np
@@ -137,20 +138,20 @@ def stairs(path, steps, series, width=PHONE, ylabel="times as fast as step 00"):
     """steps: their numbers; series: {back-end: {index of step: (value, low, high)}}. The
     best of all is named."""
     small = width < PHONE
-    top, bottom = (8, 132) if small else (28, 232)
+    top, bottom = (16, 132) if small else (32, 232)
     figure = sheet(width, bottom + (18 if small else 34))
     axes = panel(figure, 30, top, 56, bottom)
     values = [v for points in series.values() for three in points.values() for v in three]
     logarithmic(axes.yaxis, min(values + [1]), max(values + [2]), 4 if small else 6)
     axes.grid(axis="y")
     axes.axhline(1, color=SOFT, linewidth=1, linestyle=(0, (3, 3)))
-    every = -(-len(steps) // (8 if small else 14))
+    every = -(-len(steps) // (6 if small else 14))
     axes.set_xticks(range(0, len(steps), every), steps[::every])
     axes.set_xlim(-0.5, len(steps) - 0.5)
     axes.spines[:].set_visible(False)
     for place, (backend, points) in enumerate(series.items()):
         xs, (ys, low, high) = sorted(points), zip(*(points[x] for x in sorted(points)))
-        edges = [x - 0.5 for x in xs] + [len(steps) - 0.5]
+        edges = [x - 0.5 for x in xs] + [xs[-1] + 0.5]
         axes.stairs(ys, edges, baseline=None, color=COLOURS[backend], linewidth=1.8)
         if not small:
             dodge = (place - (len(series) - 1) / 2) * 0.8 / len(series)
@@ -158,17 +159,18 @@ def stairs(path, steps, series, width=PHONE, ylabel="times as fast as step 00"):
                 [y - v for y, v in zip(ys, low)], [v - y for y, v in zip(ys, high)]],
                 fmt=MARKS[backend], color=COLOURS[backend], markersize=5, elinewidth=1.2,
                 markeredgecolor=PAPER, markeredgewidth=0.6)
+    end = max(map(max, series.values()))
     value, x, backend = max((v[0], x, b) for b, points in series.items()
                             for x, v in points.items())
     axes.plot(x, value, MARKS[backend], color=COLOURS[backend], markersize=7,
               markeredgecolor=PAPER)
     axes.annotate(number(value), (x, value), (0, 6), textcoords="offset points",
-                  ha="center", fontweight="bold", fontsize=NORMAL)
+                  ha="right" if x > end - 2 else "center", fontweight="bold")
     if not small:
         words(figure, 2, 14, ylabel, color=SOFT)
         axes.set_xlabel("step")
     label_ends(axes, [(b, points[max(points)][0], COLOURS[b])
-                      for b, points in series.items()])
+                      for b, points in series.items() if max(points) == end])
     save(figure, path)
 
 
@@ -188,7 +190,8 @@ def shares(path, steps, series):
     axes.spines[["left"]].set_visible(False)
     axes.set_xlabel("step")
     words(figure, 2, 14, "percent of the machine's ceiling", color=SOFT)
-    label_ends(axes, [(b, points[max(points)], COLOURS[b]) for b, points in series.items()])
+    label_ends(axes, [(b, points[max(points)], COLOURS[b]) for b, points in series.items()
+                      if max(points) == max(map(max, series.values()))])
     save(figure, path)
 
 
@@ -196,8 +199,8 @@ def shares(path, steps, series):
 
 
 def gather(path, traces, t0, dt, arrivals, bare=False):
-    """Traces around the time t0 as greys, and where the moveout found meets each: NaN
-    where it does not. bare is a small one without axes."""
+    """Traces around the time t0 as greys, and where the moveout found meets them: lines of
+    (number from 1, time). bare is a small one without axes."""
     half = round(0.1 / dt)
     first = max(0, round(t0 / dt) - half)
     shown = traces[:, first:first + 2 * half]
@@ -206,8 +209,8 @@ def gather(path, traces, t0, dt, arrivals, bare=False):
     axes = panel(figure, 0, 0, 0, 132) if bare else panel(figure, 44, 8, 8, 278)
     most = np.abs(shown).max()
     axes.imshow(shown.T, cmap="Greys", vmin=-most, vmax=most, aspect="auto", extent=extent)
-    axes.plot(range(1, len(traces) + 1), arrivals, color="#d1480b",
-              linewidth=1.2 if bare else 1.6)
+    for places in arrivals:
+        axes.plot(*zip(*places), color="#d1480b", linewidth=1.2 if bare else 1.6)
     axes.set(xlim=extent[:2], ylim=extent[2:], xlabel="trace", ylabel="time, s")
     if bare:
         axes.set_axis_off()
@@ -218,7 +221,7 @@ def search_panel(path, values, a, b, found):
     """The largest semblance of each (A, B); a and b are (from, to) in s/m, found the best
     pair."""
     figure = sheet(PHONE, 320)
-    axes = panel(figure, 50, 8, 66, 278)
+    axes = panel(figure, 62, 8, 66, 278)
     step = [(p[1] - p[0]) / n for p, n in zip((a, b), values.shape)]
     extent = [1e3 * v for p, d in zip((a, b), step) for v in (p[0] - d / 2, p[1] - d / 2)]
     drawn = axes.imshow(values.T, origin="lower", cmap="viridis", vmin=0, extent=extent,
@@ -234,13 +237,20 @@ def search_panel(path, values, a, b, found):
 # ---- the figures of the papers -------------------------------------------------------
 
 
-def headed(figure, rows_height, caption, top=64):
-    """A sheet for a figure of tools/measure/papers.py: its title, room, its caption."""
-    found = sheet(PAGE, top + rows_height + 62)
-    words(found, 12, 24, figure.heading(), fontsize=15, fontweight="bold")
-    for n, line in enumerate(re.findall(r".{1,105}(?:\s|$)", caption)):
-        words(found, 12, top + rows_height + 46 + 13 * n, line, fontsize=SMALL, color=SOFT)
+def headed(figure, high, caption, top=72):
+    """A sheet for a figure of tools/measure/papers.py: its title, room so high, its
+    caption."""
+    found = sheet(PAGE, top + high + 66)
+    for n, line in enumerate(textwrap.wrap(figure.heading(), 76)):
+        words(found, 12, 20 + 16 * n, line, fontsize=13, fontweight="bold")
+    for n, line in enumerate(textwrap.wrap(caption, 105)):
+        words(found, 12, top + high + 46 + 13 * n, line, fontsize=SMALL, color=SOFT)
     return found
+
+
+def room(labels):
+    """Width of the longest label, in px."""
+    return 14 + 7 * max(map(len, labels))
 
 
 def across(axes, labels):
@@ -269,18 +279,19 @@ def bars(path, figure, rows, unit, caption):
     """A row of two panels for each set: seconds, and the speedup over the sequential
     program, the paper's beside it."""
     sets = list(dict.fromkeys(r["set"] for r in rows))
-    tall, gap, top = 24 * len(figure.bars), 62, 104
+    tall, gap, top = 24 * len(figure.bars), 62, 112
     drawn = headed(figure, len(sets) * (tall + gap) - gap + 40, caption)
     for x, colour, text in ((12, START, "■ initialisation"),
                             (130, COLOURS["omp"], "■ execution, CPU"),
                             (262, COLOURS["cuda"], "■ execution, GPU"),
                             (470, INK, "● here"), (540, THEIRS, "◇ the paper")):
-        words(drawn, x, 50, text, color=colour, fontsize=NORMAL)
+        words(drawn, x, 60, text, color=colour, fontsize=NORMAL)
     found = [r[k] for r in rows for k in ("speedup", "paper_speedup") if r[k] != ""]
+    left = room([r["label"] for r in rows])
     for n, name in enumerate(sets):
         mine = [r for r in rows if r["set"] == name]
         y = top + n * (tall + gap)
-        times = panel(drawn, 180, y, 290, y + tall)
+        times = panel(drawn, left, y, 290, y + tall)
         speed = panel(drawn, 460, y, 20, y + tall)
         across(times, [r["label"] for r in mine])
         across(speed, [""] * len(mine))
@@ -312,7 +323,7 @@ def rates(path, figure, rows, unit, caption):
     """Bars: the mean over the sets, the paper's beside it."""
     labels = list(dict.fromkeys(r["label"] for r in rows))
     drawn = headed(figure, 26 * len(labels) + 20, caption)
-    axes = panel(drawn, 190, 64, 30, 64 + 26 * len(labels))
+    axes = panel(drawn, room(labels), 72, 30, 72 + 26 * len(labels))
     across(axes, labels)
     most = 1
     for i, label in enumerate(labels):
@@ -328,7 +339,7 @@ def rates(path, figure, rows, unit, caption):
         if their:
             axes.plot(statistics.mean(their), i, "D", color=THEIRS, markersize=7,
                       markerfacecolor="none", markeredgewidth=1.6)
-            words(drawn, 600, 50, "◇ the paper", color=THEIRS)
+            words(drawn, 600, 60, "◇ the paper", color=THEIRS)
         most = max([most] + [statistics.mean(v) for v in (our, their) if v])
     axes.set(xlim=(0, 1.14 * most), xlabel=unit)
     save(drawn, path)
@@ -342,7 +353,7 @@ def lines(path, figure, rows, unit, caption):
     value = figure.values.get("value", "speedup")
     drawn = headed(figure, len(parts) * 290 - 20, caption)
     for n, part in enumerate(parts):
-        axes = panel(drawn, 56, 74 + 290 * n, 240, 294 + 290 * n)
+        axes = panel(drawn, 56, 82 + 290 * n, 240, 302 + 290 * n)
         axes.grid()
         places = list(dict.fromkeys(r["x"] for r in part))
         plain = all(re.fullmatch(r"[\d.]+", p) for p in places)
@@ -383,13 +394,13 @@ def heat(path, figure, rows, unit, caption):
         if r["rate_mean"] != "":
             cells[ys.index(r["y"]), xs.index(r["x"])] = r["rate_mean"]
     drawn = headed(figure, 40 * len(ys) + 20, caption)
-    axes = panel(drawn, 80, 64, 120, 64 + 40 * len(ys))
+    axes = panel(drawn, 80, 72, 120, 72 + 40 * len(ys))
     axes.imshow(cells, cmap="cividis", aspect="auto")
     middle = (np.nanmin(cells) + np.nanmax(cells)) / 2
     for (y, x), value in np.ndenumerate(cells):
         if value == value:
             axes.text(x, y, f"{value:.3g}", ha="center", va="center",
-                      color="#000001" if value > middle else "#fffffe")
+                      color="black" if value > middle else "#fffffe")
     axes.set_xticks(range(len(xs)), xs)
     axes.set_yticks(range(len(ys)), ys)
     axes.set(xlabel=figure.swept(), ylabel=figure.values["rows"].partition(" ")[0])
@@ -417,10 +428,10 @@ def inside(path, figure, found, caption):
 
 def kernels(path, figure, parts, caption):
     """A panel for each bar: the kernels, the largest first."""
-    top, most = 84, max(float(r["share"]) for _, rows in parts for r in rows)
+    top, most = 92, max(float(r["share"]) for _, rows in parts for r in rows)
     drawn = headed(figure, sum(24 * len(rows) + 66 for _, rows in parts) - 20, caption)
     for label, rows in parts:
-        axes = panel(drawn, 190, top, 30, top + 24 * len(rows))
+        axes = panel(drawn, room([r["kernel"] for r in rows]), top, 30, top + 24 * len(rows))
         across(axes, [r["kernel"] for r in rows])
         axes.barh(range(len(rows)), [float(r["share"]) for r in rows], 0.7,
                   color=COLOURS["omp"])
@@ -435,7 +446,7 @@ def kernels(path, figure, parts, caption):
 
 def trace(path, figure, parts, caption):
     """A panel for each bar: the tiles of the first iterations, a row a thread."""
-    top, end = 84, 0
+    top, end = 92, 0
     threads = [sorted({int(r["worker"]) for r in rows}) for _, rows in parts]
     drawn = headed(figure, sum(36 * len(who) + 66 for who in threads) - 20, caption)
     panels = []
@@ -443,7 +454,7 @@ def trace(path, figure, parts, caption):
         first = sorted({int(r["iteration"]) for r in rows})[:4]
         mine = [r for r in rows if int(r["iteration"]) in first]
         start = min(float(r["begin_us"]) for r in mine)
-        axes = panel(drawn, 90, top, 30, top + 36 * len(who))
+        axes = panel(drawn, 80, top, 30, top + 36 * len(who))
         across(axes, [f"thread {w}" for w in who])
         for r in mine:
             begin, stop = float(r["begin_us"]) - start, float(r["end_us"]) - start

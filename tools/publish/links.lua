@@ -1,5 +1,5 @@
 -- links.lua - links of the tree's Markdown as links between the report's pages, and tables
--- in boxes that scroll where they are too wide.
+-- in boxes that scroll where they are too wide, of whose cells only the long are wrapped.
 --
 -- A page says where its text comes from (`folder`, below the tree's root) and how to get
 -- to the report's (`root`). A link to what is no page becomes plain text.
@@ -30,6 +30,14 @@ local function link(found)
 end
 
 local function box(found)
+  for _, body in ipairs(found.bodies) do
+    for _, row in ipairs(body.body) do
+      for _, cell in ipairs(row.cells) do
+        local long = #pandoc.utils.stringify(cell.contents) > 30
+        cell.attr = pandoc.Attr('', {long and 'long' or 'short'})
+      end
+    end
+  end
   return pandoc.Div({found}, {class = 'scroll', tabindex = '0', role = 'region',
                               ['aria-label'] = 'Table'})
 end

@@ -34,9 +34,9 @@ KINDS = {"start": "where it starts", "refactor": "same operations, same order",
 SEARCH = """in={data}/paper.su m0=4120 h0=-480 t0=1.94 tau=0.005
 a=-0.00088484,0.00111516,100 b=-0.001194,0.000806,100 c=6.4e-7,8.4e-7,4 d=6e-10,8e-10,2
 e=4.61e-8,6.61e-8,4 out={file} panel={file}.panel.npy"""
-LEGEND = """A number says how many times as fast a back-end is as in the step before: the
-median of interleaved, verified runs. <span class="none">~ 1.00</span> cannot be told from
-1; <span class="loss">0.90</span> is slower; <span class="none">=</span> is the same code.
+LEGEND = """<p class="note">A number says how many times as fast a back-end is as in the step before: the
+median of interleaved, verified runs. <span class="none">~1.00</span> cannot be told from
+1; <span class="loss">0.90</span> is slower; <span class="none">=</span> is the same code.</p>
 
 """
 NEEDED = {"program", "set", "step", "backend", "device", "over_previous_is", "of_ceiling"}
@@ -60,15 +60,12 @@ class Page:
         path.parent.mkdir(parents=True, exist_ok=True)
         words = {"root": self.root(), "folder": self.folder, "pagetitle": self.title}
         shown = {"above": self.above, "below": self.below, "class": self.look}
-        try:
-            ended = subprocess.run(
-                ["pandoc", "--from", "gfm", "--to", "html5", "--wrap", "none",
-                 "--template", HERE / "page.html", "--lua-filter", HERE / "links.lua",
-                 *(f"--metadata={k}={v}" for k, v in words.items()),
-                 *(f"--variable={k}={v}" for k, v in shown.items() if v),
-                 "--output", path], input=self.text, capture_output=True, text=True)
-        except FileNotFoundError:
-            raise SystemExit("report: pandoc not found (Debian: pandoc)") from None
+        ended = subprocess.run(
+            ["pandoc", "--from", "gfm", "--to", "html5", "--wrap", "none",
+             "--template", HERE / "page.html", "--lua-filter", HERE / "links.lua",
+             *(f"--metadata={k}={v}" for k, v in words.items()),
+             *(f"--variable={k}={v}" for k, v in shown.items() if v),
+             "--output", path], input=self.text, capture_output=True, text=True)
         if ended.returncode or ended.stderr:
             raise SystemExit(f"report: {self.path}: pandoc: {ended.stderr.strip()}")
 
@@ -188,7 +185,8 @@ def named_pictures(program, folder):
             path = made(program, name, words.replace("{png}", "{file}"))
             if path:
                 shutil.copyfile(path, folder / "pictures" / name)
-                found.append((f"pictures/{name}", about, words.replace("{png}", name)))
+                found.append((f"pictures/{name}", about, 
+                          words.replace("{png}", name).replace("{data}/", "")))
     return found
 
 
@@ -221,18 +219,18 @@ def search_pictures(program, folder):
     dm, dh = (gy + sy) / 2 - m0, (gy - sy) / 2 - h0
     arrivals = np.sqrt((t0 + a * dm + b * dh) ** 2 + c * dh ** 2 + d * dm ** 2 + e * dh * dm)
     dt = float(traces["dt"][0]) * 1e-6
+    lines = [[(i + 1, arrivals[i]) for i in np.flatnonzero(dm == m)] for m in np.unique(dm)]
     names = [f"pictures/{program.name}-{n}.svg" for n in ("card", "gather", "panel")]
     for name, bare in zip(names, (True, False)):
-        draw.gather(folder / name, traces["samples"], t0, dt, arrivals, bare)
+        draw.gather(folder / name, traces["samples"], t0, dt, lines, bare)
     ranges = [tuple(map(float, query[k].split(",")[:2])) for k in "ab"]
     draw.search_panel(folder / names[2], np.load(best.with_name(f"{best.name}.panel.npy")),
                       *ranges, (a, b))
-    said = " ".join(w.replace(str(program.data) + "/", "") for w in program.words(SEARCH)
-                    if not w.startswith(("out=", "panel=")))
     return [(names[1], f"{len(traces)} traces around {t0:g} s, and the moveout that the "
-             "search found, over them", said),
-            (names[2], f"The largest semblance of each pair of A and B; ringed, the pair "
-             f"found, of semblance {semblance:.4f}", said)]
+             "search found, over them", ""),
+            (names[2], f"The largest semblance of each of {query['a'].split(',')[2]} values "
+             f"of A and as many of B; ringed, the pair found, of semblance {semblance:.4f}",
+             "")]
 
 
 # ---- pages -------------------------------------------------------------------------
@@ -387,7 +385,7 @@ def paper_figures(program, folder):
 def program_page(program, pictures, figures, folder):
     text = f"# {program.name}\n\n{headed(program)}.\n\n"
     text += '<div class="pair">' + "".join(
-        picture(path, about, text=f"{escape(about)} <code>{escape(words)}</code>")
+        picture(path, about, text=escape(about) + f" <code>{escape(words)}</code>" * bool(words))
         for path, about, words in pictures) + "</div>\n\n"
     text += "## The steps\n\n" + ('<div class="pair">' + "".join(
         picture(found["stairs"], spoken(program, machine, rows),
@@ -450,7 +448,7 @@ def card(program, pictures, figures):
             if best["of_ceiling"] else ""
         html += f'<h3>{results.shown(machine)}</h3><img src="{found["card"]}" ' \
             f'alt="{escape(spoken(program, machine, rows))}">' \
-            f'<p class="best"><b>{float(best["over_first"]):.1f} times</b> as fast: ' \
+            f'<p class="best"><b>{draw.number(best["over_first"])} times</b> as fast: ' \
             f'<a href="{best["step"]}/{program.name}.html">{short_name(best["step"])}</a>, ' \
             f'{best["backend"]}{share}</p>'
     return html + "</li>"
@@ -460,6 +458,14 @@ def short_name(name):
     return name.replace("_", " ")
 
 
+def gain(row):
+    """A gain in as few letters as the index has room for."""
+    if not row or not row["over_previous"]:
+        return ""
+    return {"same code": "=", "none": f"~{float(row['over_previous']):.2f}"}.get(
+        row["over_previous_is"], draw.number(row["over_previous"]))
+
+
 def matrix(rows):
     """Which step pays where, of a machine: a row a step, a column a back-end of a
     program; each number leads to its lesson."""
@@ -467,9 +473,10 @@ def matrix(rows):
         r["over_previous"] for r in of(rows, p, backend=b))] or [""]
         for p in tree.programs()}
     html = '<table class="matrix"><thead><tr><th rowspan="2" scope="col">step</th>' + \
-        "".join(f'<th scope="colgroup" colspan="{len(b)}"><a href="{p.name}.html">{p.name}'
-                "</a></th>" for p, b in columns.items()) + "</tr><tr>" + "".join(
-            f'<th scope="col" class="b-{b}">{b}</th>' for bs in columns.values() for b in bs)
+        "".join(f'<th scope="colgroup" colspan="{len(b)}" class="first"><a href="{p.name}'
+                f'.html">{p.name}</a></th>' for p, b in columns.items()) + "</tr><tr>" + \
+        "".join(f'<th scope="col" class="b-{b}{" first" * (not n)}">{b}</th>'
+                for found in columns.values() for n, b in enumerate(found))
     html += "</tr></thead><tbody>"
     for step in tree.steps():
         html += f'<tr><th scope="row"><a href="{page_of(step)}">{short(step)}</a></th>'
@@ -477,10 +484,9 @@ def matrix(rows):
             gains = lessons.gains(rows, step, program)
             for n, backend in enumerate(backends):
                 row = gains.get(backend)
-                said = verdict.short(row, "over_previous").replace("same code", "=") or (
-                    "·" if step.has(program) and not n else "")
+                said = gain(row) or ("·" if step.has(program) and not n else "")
                 kind = row["over_previous_is"].replace(" ", "-") if row else ""
-                html += f'<td class="{kind}">' + (
+                html += f'<td class="{kind}{" first" * (not n)}">' + (
                     f'<a href="{page_of(step, program)}">{said}</a>' if said else "") + "</td>"
         html += "</tr>"
     return html + "</tbody></table>"
@@ -488,11 +494,14 @@ def matrix(rows):
 
 def index_page(pictures, figures):
     readme = (tree.ROOT / "README.md").read_text()
+    machines = results.measured()
     title, sentence = re.match(r"# (.+)\n+((?:.|\n)+?\.)\s", readme).groups()
     text = f"# {title}\n\n{sentence}\n\n" '<ul class="cards">' + "".join(
         card(p, pictures[p], figures[p]) for p in tree.programs()) + "</ul>\n\n"
+    if machines:
+        text += '<p class="note">Staircases: times as fast as the sequential step 00, step ' \
+            "by step; the best of all is marked.</p>\n\n"
     text += "## Which step pays where\n\n"
-    machines = results.measured()
     for machine, rows in machines.items() or [("", [])]:
         text += (f"<h3>{results.shown(machine)}</h3>" if len(machines) > 1 else "") + \
             '<div class="scroll" tabindex="0" role="region" aria-label="Gains">' \
@@ -514,6 +523,8 @@ def index_page(pictures, figures):
 
 def check():
     """What is wrong with the tree or the results, in a line."""
+    if not shutil.which("pandoc"):
+        raise SystemExit("report: pandoc not found (Debian: pandoc)")
     names = [p.name for p in tree.programs()]
     for path in sorted(tree.ROOT.glob("steps/*/*/README.md")):
         if path.parent.name not in names + ["halfway"]:
