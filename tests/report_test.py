@@ -57,8 +57,8 @@ def rows_of(machine, program, name, chance, copy):
             row |= {f"{which}_{what}": 9 / last[backend] for which in ("init", "run")
                     for what in ("mean", "sd", "median", "q1", "q3")}
             for key, value in (("previous", over), ("first", last[backend])) if n else ():
-                word = "same code" if over == 1 else "none" if abs(over - 1) < 0.03 else \
-                    "gain" if value > 1 else "loss"
+                word = "same code" if value == 1 else "none" if abs(value - 1) < 0.03 \
+                    else "gain" if value > 1 else "loss"
                 row |= {f"over_{key}": f"{value:.3f}", f"over_{key}_is": word,
                         f"over_{key}_low": f"{value * 0.98:.3f}",
                         f"over_{key}_high": f"{value * 1.02:.3f}"}

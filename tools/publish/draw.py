@@ -140,7 +140,7 @@ def stairs(path, steps, series, width=PHONE, ylabel="times as fast as step 00"):
     small = width < PHONE
     top, bottom = (16, 132) if small else (32, 232)
     figure = sheet(width, bottom + (18 if small else 34))
-    axes = panel(figure, 30, top, 56, bottom)
+    axes = panel(figure, 38, top, 56, bottom)
     values = [v for points in series.values() for three in points.values() for v in three]
     logarithmic(axes.yaxis, min(values + [1]), max(values + [2]), 4 if small else 6)
     axes.grid(axis="y")
@@ -177,7 +177,7 @@ def stairs(path, steps, series, width=PHONE, ylabel="times as fast as step 00"):
 def shares(path, steps, series):
     """Like stairs, but values are percent of what the machine can do at most."""
     figure = sheet(PHONE, 232)
-    axes = panel(figure, 36, 28, 56, 198)
+    axes = panel(figure, 38, 32, 56, 198)
     axes.grid(axis="y")
     for place, (backend, points) in enumerate(series.items()):
         wide = 0.8 / len(series)
@@ -206,7 +206,7 @@ def gather(path, traces, t0, dt, arrivals, bare=False):
     shown = traces[:, first:first + 2 * half]
     extent = 0.5, len(traces) + 0.5, (first + shown.shape[1] - 0.5) * dt, (first - 0.5) * dt
     figure = sheet(*((CARD, 132) if bare else (PHONE, 320)))
-    axes = panel(figure, 0, 0, 0, 132) if bare else panel(figure, 44, 8, 8, 278)
+    axes = panel(figure, 0, 0, 0, 132) if bare else panel(figure, 60, 8, 8, 278)
     most = np.abs(shown).max()
     axes.imshow(shown.T, cmap="Greys", vmin=-most, vmax=most, aspect="auto", extent=extent)
     for places in arrivals:

@@ -410,12 +410,9 @@ def program_page(program, pictures, figures, folder):
 def machines_page():
     text = "# The machines\n\n"
     for machine, rows in results.measured().items():
-        def listed(key):
-            return ", ".join(dict.fromkeys(r[key] for r in rows if r[key]))
         text += f"## {results.shown(machine)}\n\n" + lessons.table(["", ""], [
-            [name, listed(key)] for name, key in (
-                ("devices", "device"), ("compiler", "compiler"), ("flags", "flags"),
-                ("commit", "commit"))]) + "\n"
+            [key, "; ".join(dict.fromkeys(f"`{r[key]}`" for r in rows if r[key]))]
+            for key in ("device", "compiler", "flags", "commit")]) + "\n"
         path = results.FOLDER / f"{machine}-ceilings.csv"
         if path.exists():
             text += "### Ceilings\n\n" + lessons.table(
