@@ -146,9 +146,10 @@ def programs():
 
 
 def selected(things, variable):
-    """Those that make's STEP=, PROGRAM= names: by name or by number; all if unset."""
+    """Those that make's STEP=, PROGRAM= names: by name or by number; all of them where it
+    is unset, or says so."""
     wanted = os.environ.get(variable, "").split()
-    if not wanted:
+    if not wanted or wanted == ["all"]:
         return list(things)
     found = [t for t in things
              if t.name in wanted or getattr(t, "number", None) in wanted]

@@ -15,8 +15,8 @@ import os
 import re
 import shutil
 import sys
-from tools.history import diff, tree
 
+from tools.history import diff, tree
 
 SECTIONS = ("What changes", "The idea")  # of the lesson, by how their headings begin
 PROMISES = {

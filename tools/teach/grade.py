@@ -22,11 +22,11 @@ import shutil
 import statistics
 import sys
 import time
-from tools.history import copies, diff, runs, tree, verdict
-from tools.teach import exercise
-from tools.measure import machine
-from verify import matrix
 
+from tools.history import copies, diff, runs, tree, verdict
+from tools.measure import machine
+from tools.teach import exercise
+from verify import matrix
 
 # What an attempt runs in: no core file, no file beyond 64 MiB, no more said than that.
 # The shell ends as the program did, by the same signal.

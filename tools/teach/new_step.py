@@ -4,25 +4,28 @@
     AFTER=07_regpressure        the step whose programs are copied; the last unless set
 
 The programs are copied as they are, so that the new step builds and verifies at once.
-step.mk and README.md are new: what is empty in them, make lint refuses until it is
-written. Left out: the lesson.
+step.mk and the READMEs are new: what is empty in them, make lint refuses until it is
+written. Left out: the lessons.
 """
 import os
 import re
 import shutil
-from tools.history import tree
 
+from tools.history import tree
 
 STEP_MK = """\
 # kind: {kinds}.
-# changes: the files that the lesson changes. predict: the speed over the step before,
-# said before measuring, and why, as in: 2.0: half of the divisions are gone.
+# title: what the folder's name means, then what each program does in it. changes: the
+# files that the lesson changes; shown: the one whose change a lesson shows, body.h unless
+# said. predict: the speed over the step before, said before measuring, and why, as in:
+# 2.0: half of the divisions are gone.
 title    =
 kind     = refactor
 backends = {backends}
 """
 
 PROGRAM_MK = """
+title.{name}       =
 changes.{name}     =
 predict.{name}.cpu =
 predict.{name}.gpu =
@@ -33,35 +36,40 @@ README = """\
 
 ## The idea
 
-{programs}"""
+## The programs
 
-PROGRAM = """\
-## {title}
-
-### What changes
-
-### The diff
-
-{diff}
-### The prediction
-
-{predict}
-### Measured
-
-{measured}
-### What surprised
-
-### Exercises
-
-### Run it
-
-    make run STEP={number}
+<!-- generated: programs -->
+<!-- end -->
 """
 
+LESSON = """\
+# {number} {name}
 
-def generated(kind, program):
-    """A part of the lesson that make lessons writes."""
-    return f"<!-- generated: {kind} {program.name} -->\n<!-- end -->\n"
+## What changes
+
+## The lines that matter
+
+<!-- generated: diff -->
+<!-- end -->
+
+## The prediction
+
+<!-- generated: predict -->
+<!-- end -->
+
+## Measured
+
+<!-- generated: measured -->
+<!-- end -->
+
+## What surprised
+
+## Exercises
+
+## Run it
+
+    make run STEP={number} PROGRAM={name}
+"""
 
 
 def after(steps):
@@ -88,32 +96,31 @@ def main():
         raise SystemExit(f"NAME={name}: comes before {source.name}, which it continues")
 
     folder = tree.ROOT / "steps" / name
-    programs = [p for p in tree.programs() if source.has(p)]
+    started = {p: [s for s in steps if s.name <= source.name and s.has(p)]
+               for p in tree.programs()}
+    programs = [p for p, found in started.items() if found]
     for program in programs:
-        shutil.copytree(source.folder / program.name, folder / program.name)
+        shutil.copytree(started[program][-1].folder / program.name, folder / program.name)
+        (folder / program.name / "README.md").write_text(
+            LESSON.format(number=name[:2], name=program.name))
     shutil.copy(source.folder / "Makefile", folder)
     kinds = " ".join(k for k in tree.KINDS if k != "start")
     text = STEP_MK.format(kinds=kinds, backends=source.mk.get("backends", ""))
+    text += "".join(f"backends.{p.name} = {named}\n" for p in programs
+                    if (named := started[p][-1].mk.get(f"backends.{p.name}")))
     text += "".join(PROGRAM_MK.format(name=p.name) for p in programs)
     (folder / "step.mk").write_text(text)
     number, _, words = name.partition("_")
     (folder / "README.md").write_text(README.format(
-        number=number, words=words.capitalize().replace("_", " "),
-        programs="\n".join(PROGRAM.format(
-            title=p.name.capitalize(), number=number,
-            **{kind: generated(kind, p) for kind in ("diff", "predict", "measured")})
-            for p in programs)))
+        number=number, words=words.capitalize().replace("_", " ")))
 
     place = f"steps/{name}/{programs[0].name}"
     print(f"steps/{name}: the programs of {source.name}. Now:")
-    print(f"  1. change {place}/; make diff STEP={number}")
-    print("  2. write step.mk, before measuring, and README.md; make lessons lint")
+    print(f"  1. change {place}/; make diff STEP={number}; delete the programs that the "
+          f"step does not change")
+    print("  2. write step.mk, before measuring, and the READMEs; make lessons lint")
     print(f"  3. make; make verify STEP={number}; "
           f"make bench STEP='{source.number} {number}'")
-    earlier = [s.name for s in steps if s.name < name][-1]
-    if earlier != source.name:
-        print(f"make diff compares it with {earlier}, the step before, not with "
-              f"{source.name}")
 
 
 if __name__ == "__main__":

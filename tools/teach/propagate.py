@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from tools.history import diff, tree
+
 USAGE = "make propagate FROM=02 PROGRAM=semblance"
 
 
@@ -29,22 +31,24 @@ def git(*words, check=True):
     return done
 
 
-def names(command, *words):
-    """The paths that a command of git lists."""
-    return [n for n in git(command, "-z", *words).stdout.decode().split("\0") if n]
+def sources(command, *words):
+    """The sources that a command of git lists: a lesson is not passed on."""
+    listed = git(command, "-z", *words).stdout.decode().split("\0")
+    return [name for name in listed if name.endswith(diff.SOURCES)]
 
 
 def committed(folder):
-    """{name: bytes} of a folder at the last commit."""
-    paths = names("ls-tree", "-r", "--name-only", "HEAD", "--", folder)
+    """{name: bytes} of the sources in a folder at the last commit."""
+    paths = sources("ls-tree", "-r", "--name-only", "HEAD", "--", folder)
     return {os.path.relpath(path, folder): git("show", f"HEAD:{path}").stdout
             for path in paths}
 
 
 def present(folder):
-    """{name: bytes} of a folder as it lies there, without what git ignores."""
+    """{name: bytes} of the sources in a folder as they lie there, without what git
+    ignores."""
     files = {}
-    for path in names("ls-files", "-co", "--exclude-standard", "--", folder):
+    for path in sources("ls-files", "-co", "--exclude-standard", "--", folder):
         if os.path.isfile(path):
             with open(path, "rb") as file:
                 files[os.path.relpath(path, folder)] = file.read()
@@ -106,9 +110,8 @@ def main():
     if len(words) != 2 or not all(words):
         sys.exit(f"propagate: expected a step and a program: {USAGE}")
     wanted, program = words
-    os.chdir(git("rev-parse", "--show-toplevel").stdout.decode().strip())
-
-    steps = sorted(s for s in os.listdir("steps") if os.path.isdir(f"steps/{s}/{program}"))
+    os.chdir(tree.ROOT)
+    steps = [s.name for s in tree.steps() if (s.folder / program).is_dir()]
     start = [i for i, s in enumerate(steps) if s == wanted or s.startswith(wanted + "_")]
     if len(start) != 1:
         sys.exit(f"propagate: FROM={wanted} PROGRAM={program}: no such step, "
@@ -131,4 +134,5 @@ def main():
         print(f"{folder}: {' '.join(changed) or 'nothing to change'}")
 
 
-main()
+if __name__ == "__main__":
+    main()
