@@ -1,5 +1,7 @@
 """lint.py: the rules that the tree sets itself (make lint).
 
+    lint.py [steps]     all rules, or only those of steps/
+
 A step is one lesson: what it changes is looked at as a diff against the step before, file
 by file, and held against what its step.mk declares. The rest are rules of writing. Each
 breach is one line, file:line: rule; the last line counts the checks. Left out: whether a
@@ -301,13 +303,26 @@ def common(files):
     check("common:1", f"{total} lines, more than {COMMON_LIMIT}", total > COMMON_LIMIT)
 
 
+def patches():
+    """Planted bugs and half-way points apply as they are."""
+    for pattern in ("verify/mutants/*/*.patch", "steps/*/halfway/*.patch"):
+        for path in sorted(tree.ROOT.glob(pattern)):
+            done = subprocess.run(["patch", "-p1", "-s", "-F0", "-r-", "--dry-run", "-d",
+                                   ROOT, "-i", path], capture_output=True, text=True)
+            said = (done.stdout + done.stderr).strip().splitlines() or ["fails"]
+            check(f"{diff.shown(path)}:1", "does not apply",
+                  said[-1] if done.returncode else None)
+
+
 def main():
     files = all_files()
-    formatting([path for path in files if path.endswith(C_LIKE)])
-    names([path for path in files if path.endswith(".py")])
-    for path in files:
-        if path.endswith(TEXT):
-            writing(path)
+    if sys.argv[1:] != ["steps"]:
+        formatting([path for path in files if path.endswith(C_LIKE)])
+        names([path for path in files if path.endswith(".py")])
+        for path in files:
+            if path.endswith(TEXT):
+                writing(path)
+        common(files)
     for step in tree.steps():
         declared(step, step is tree.steps()[0])
         page(f"steps/{step.name}/README.md", f"{step.number} ", STEP_HEADINGS)
@@ -319,7 +334,7 @@ def main():
                 lesson(before, step, program)
     for program in tree.programs():
         common_enough(program)
-    common(files)
+    patches()
     return tally.finish()
 
 
