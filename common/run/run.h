@@ -23,15 +23,15 @@ __attribute__((noreturn, format(printf, 1, 2)))
 #endif
 void fail(const char *format, ...);
 
-/* count * size bytes for what (which the message names). fail() if the product overflows
- * or exceeds the machine's memory. Give them back with free().
+/* count * size bytes for what (which the message names). fail() if the product
+ * overflows or exceeds the machine's memory. Give them back with free().
  *
- * allocate() sets every bit: as floats, NaN, so that what nobody wrote can never pass for
- * a result. It does so in the calling thread, and where memory has several places, a page
- * is in the place of the thread that wrote to it first: all of it in the caller's.
- * untouched() leaves that to whoever computes there: each thread must fill its own part
- * before anybody reads it. Both ask for large pages where a block has many, and both take
- * time, which counts as initialisation. */
+ * allocate() sets every bit: as floats, NaN, so that what nobody wrote can never pass
+ * for a result. It does so in the calling thread, and where memory has several places,
+ * a page is in the place of the thread that wrote to it first: all of it in the
+ * caller's. untouched() leaves that to whoever computes there: each thread must fill
+ * its own part before anybody reads it. Both ask for large pages where a block has
+ * many, and both take time, which counts as initialisation. */
 void *allocate(size_t count, size_t size, const char *what);
 void *untouched(size_t count, size_t size, const char *what);
 
