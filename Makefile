@@ -32,7 +32,7 @@ programs := $(sort $(notdir $(patsubst %/program.mk,%,$(wildcard common/*/progra
 can_build := seq omp cuda-cpu $(if $(has_openacc),openacc) $(if $(has_opencl),ocl) $(if $(has_cuda),cuda)
 
 some_steps    := $(if $(STEP),$(filter $(STEP) $(addsuffix _%,$(STEP)),$(steps)),$(steps))
-some_programs := $(if $(PROGRAM),$(filter $(PROGRAM),$(programs)),$(programs))
+some_programs := $(if $(filter-out all,$(PROGRAM)),$(filter $(PROGRAM),$(programs)),$(programs))
 $(if $(some_steps),,$(error STEP=$(STEP): no such step, there are $(steps)))
 $(if $(some_programs),,$(error PROGRAM=$(PROGRAM): no such program, there are $(programs)))
 
@@ -52,11 +52,7 @@ run_objects  := $(patsubst %,$(BUILD)/common/run/%.o,run args npy)
 
 # Declarations of a program: what is linked into each of its binaries.
 define load_program
-sources :=
-shared :=
-libs :=
-cflags :=
-again :=
+$(foreach v,sources shared libs cflags again recipes suffix,$v :=$(newline))
 include common/$1/program.mk
 front_$1 := $$(patsubst %.c,$(BUILD)/common/$1/%.o,$$(sources)) \
             $$(patsubst %.c,$(BUILD)/common/%.o,$$(shared)) $(run_objects) \
@@ -100,10 +96,8 @@ deps = $(patsubst $(BUILD)/%,$(BUILD)/parts/%.d,$1)
 
 # A program may have its steps' sources compiled once more, with the words that its
 # program.mk has as `again`, and linked along: $3 back-end, $4 source, $5 compiler.
-again_flags_seq := -Wno-unknown-pragmas
-again_flags_omp := -fopenmp
-again_flags_cuda-cpu := -fopenmp
-again_gcc = $(CC) $(CFLAGS) $(again_flags_$3) -MMD -MP -MF $$@.d -MT $$@ -Icommon/opencl $(cflags_$2) -x c
+flags_cuda-cpu := -fopenmp
+again_gcc = $(CC) $(CFLAGS) $(flags_$3) -MMD -MP -MF $$@.d -MT $$@ -Icommon/opencl $(cflags_$2) -x c
 again_of = $(if $(again_$2),$(BUILD)/parts/$1/$2-$3.again.o)
 define rule_again
 $(BUILD)/parts/$1/$2-$3.again.o: steps/$1/$2/$4 $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) $(BUILD)/common/$2/flags
@@ -112,26 +106,22 @@ $(BUILD)/parts/$1/$2-$3.again.o: steps/$1/$2/$4 $(wildcard steps/$1/$2/*.h commo
 	$5 $(include_dirs) -Icommon/cuda -Icommon/$2 $(again_$2) -c $$< -o $$@
 endef
 
-define rule_seq
-$(BUILD)/$1/$2-seq: steps/$1/$2/cpu.c $(call again_of,$1,$2,seq) $(front_$2)
+# The back-ends that gcc makes of one C file: the file, the words for the compiler.
+source_seq := cpu.c
+flags_seq  := -Wno-unknown-pragmas
+source_omp := cpu.c
+flags_omp  := -fopenmp
+source_openacc := openacc.c
+flags_openacc  := -fopenacc $(ACCFLAGS)
+define rule_gcc
+$(BUILD)/$1/$2-$3: steps/$1/$2/$(source_$3) $(call again_of,$1,$2,$3) $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
-	$$(CC) $$(CFLAGS) -Wno-unknown-pragmas -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+	$$(CC) $$(CFLAGS) $(flags_$3) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
-
-define rule_omp
-$(BUILD)/$1/$2-omp: steps/$1/$2/cpu.c $(call again_of,$1,$2,omp) $(front_$2)
-	@mkdir -p $$(@D) $(BUILD)/parts/$1
-	@$$(say)
-	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
-endef
-
-define rule_openacc
-$(BUILD)/$1/$2-openacc: steps/$1/$2/openacc.c $(front_$2)
-	@mkdir -p $$(@D) $(BUILD)/parts/$1
-	@$$(say)
-	$$(CC) $$(CFLAGS) -fopenacc $(ACCFLAGS) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
-endef
+rule_seq     = $(call rule_gcc,$1,$2,seq)
+rule_omp     = $(call rule_gcc,$1,$2,omp)
+rule_openacc = $(call rule_gcc,$1,$2,openacc)
 
 define rule_ocl
 $(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(call again_of,$1,$2,ocl) $(BUILD)/parts/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
@@ -176,17 +166,20 @@ $(foreach s,$(steps),$(foreach p,$(programs),$(if $(call has,$s,$p),$(foreach b,
   $(eval $(call rule_$b,$s,$p))\
   $(if $(again_$p),$(eval $(call rule_again,$s,$p,$b,$(call again_source,$b),$(call again_with,$s,$p,$b))))))))
 
+# Of steps $1 and programs $2: all binaries, or those of the back-ends $3.
 binaries_of = $(foreach s,$1,$(foreach p,$2,$(if $(call has,$s,$p),\
-  $(patsubst %,$(BUILD)/$s/$p-%,$(backends_$s_$p)))))
+  $(patsubst %,$(BUILD)/$s/$p-%,$(if $3,$(filter $3,$(backends_$s_$p)),$(backends_$s_$p))))))
 
 # ---- tools, data, tests -------------------------------------------------------------
 
 check_tools := $(patsubst verify/check_%.c,$(BUILD)/%-check,$(wildcard verify/check_*.c))
-data_tools  := $(patsubst %,$(BUILD)/%-data,$(programs))
-bench_tools := $(BUILD)/ceilings $(patsubst bench/count_%.c,$(BUILD)/%-count,$(wildcard bench/count_*.c)) \
-               $(if $(has_cuda),$(BUILD)/ceilings-cuda)
+data_tools  := $(programs:%=$(BUILD)/%-data)
+measure_tools := $(patsubst tools/measure/%.c,$(BUILD)/%,$(wildcard tools/measure/ceilings.c)) \
+                 $(patsubst tools/measure/count_%.c,$(BUILD)/%-count,$(wildcard tools/measure/count_*.c)) \
+                 $(if $(has_cuda),$(patsubst tools/measure/%.cu,$(BUILD)/%-cuda,$(wildcard tools/measure/ceilings.cu)))
 test_tools  := $(patsubst tests/%_test.c,$(BUILD)/tests/%_test,$(wildcard tests/*_test.c))
-data_files  := $(foreach p,$(programs),$(patsubst %,$(BUILD)/data/$p/%.$(suffix_$p),$(recipes_$p)))
+$(foreach p,$(programs),$(eval data_$p := $(patsubst %,$(BUILD)/data/$p/%.$(suffix_$p),$(recipes_$p))))
+data_files  := $(foreach p,$(programs),$(data_$p))
 
 link = $(say); mkdir -p $(@D) && $(CC) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ $(include_dirs) $1 $(filter %.c %.o,$^) $2 $(tool_libs) -lm -o $@
 
@@ -198,11 +191,11 @@ $(BUILD)/%-check: verify/check_%.c
 	$(call link,-fopenmp -Icommon/$* -Iverify)
 $(BUILD)/%-data: data/%.c
 	$(call link,-Icommon/$*)
-$(BUILD)/%-count: bench/count_%.c
+$(BUILD)/%-count: tools/measure/count_%.c
 	$(call link,-fopenmp -Icommon/$*)
-$(BUILD)/ceilings: bench/ceilings.c $(run_objects)
+$(BUILD)/ceilings: tools/measure/ceilings.c $(run_objects)
 	$(call link,-fopenmp)
-$(BUILD)/ceilings-cuda: bench/ceilings.cu $(BUILD)/common/cuda/cuda_device.o $(run_objects)
+$(BUILD)/ceilings-cuda: tools/measure/ceilings.cu $(BUILD)/common/cuda/cuda_device.o $(run_objects)
 	@$(say)
 	$(NVCC) $(NVFLAGS) $(include_dirs) -Icommon/cuda $(filter %.cu %.o,$^) -o $@
 $(foreach p,$(programs),$(eval $(BUILD)/$p-check $(BUILD)/$p-data $(BUILD)/$p-count: tool_libs := $(libs_$p)))
@@ -222,83 +215,92 @@ $(foreach p,$(programs),$(eval $(call data_rule,$p)))
 # ---- targets -------------------------------------------------------------------------
 
 .PHONY: all binaries step tools data tests run verify mutants halfway lint lessons diff \
-        san test devices propagate format clean help bench flags ceilings registers papers \
+        san test test-all devices propagate format clean help bench flags ceilings registers papers \
         perf report exercise grade reveal export new-step
 
 binaries: $(call binaries_of,$(some_steps),$(some_programs))
 step: binaries
-tools: $(BUILD)/verify $(check_tools) $(data_tools) $(bench_tools) $(if $(has_opencl),$(BUILD)/devices)
+tools: $(BUILD)/verify $(check_tools) $(data_tools) $(measure_tools) $(if $(has_opencl),$(BUILD)/devices)
 data: $(data_files) ## make the data of all programs, in build/data
 tests: $(test_tools)
 
-run: all data ## run and verify every step and back-end (STEP= PROGRAM= BACKEND= SET= ARGS=)
-	@$(PYTHON) bench/run.py
+# What a first look runs: one program, and no back-end that only checks.
+run_programs := $(if $(PROGRAM),$(some_programs),$(or $(filter semblance,$(programs)),$(programs)))
+run_backends := $(or $(BACKEND),$(filter-out cuda-cpu $(if $(has_gpu),,cuda),$(can_build)))
+run_needs := $(call binaries_of,$(some_steps),$(run_programs),$(run_backends)) \
+             $(BUILD)/verify $(run_programs:%=$(BUILD)/%-check) \
+             $(foreach p,$(run_programs),$(data_$p)) $(if $(has_opencl),$(BUILD)/devices)
+run: $(run_needs) ## run and verify the main program (PROGRAM=all STEP= BACKEND= SET= ARGS=)
+	@$(PYTHON) -m tools.teach.run
 
 verify: all data ## check every step and back-end on small, awkward data
-	@$(PYTHON) verify/matrix.py
+	@$(PYTHON) -m verify.matrix
 
 mutants: all data ## plant bugs; verify must catch every one
-	@$(PYTHON) verify/mutants.py
+	@$(PYTHON) -m verify.mutants
 
 halfway: all data ## build and verify what the papers measured between two steps
-	@$(PYTHON) bench/halfway.py
+	@$(PYTHON) -m tools.measure.halfway
 
 lint: ## the tree's own rules
-	@$(PYTHON) tests/lint.py
+	@$(PYTHON) -m tests.lint
 
 lessons: ## write the generated parts of the lessons anew
-	@$(PYTHON) bench/lessons.py
+	@$(PYTHON) -m tools.publish.lessons
 
 diff: ## what a step changes: STEP=05 [PROGRAM=semblance]
-	@bash bench/diff.sh
+	@$(PYTHON) -m tools.history.diff
 
 san: data ## sanitizers, race detectors, Oclgrind and a minute of fuzzing
 	@bash tests/san.sh
 
-test: all data tests ## everything that a CPU can check
-	@$(PYTHON) tests/all.py
+test: all data tests ## everything is verified, the rest by a chosen part: under 15 minutes
+	@$(PYTHON) -m tests.all
+
+test-all: all data tests ## everything that a CPU can check: before a release
+	@$(PYTHON) -m tests.all --all
 
 bench: all data ## time them, interleaved and verified (the same, REPEAT= QUICK=1)
-	@$(PYTHON) bench/bench.py
+	@$(PYTHON) -m tools.measure.bench
 
 flags: all data ## time 00_sequential under other compiler flags
-	@$(PYTHON) bench/flags.py
+	@$(PYTHON) -m tools.measure.flags
 
 ceilings: tools ## what this machine can do at most: arithmetic, caches, memory
-	@$(PYTHON) bench/ceilings.py
+	@$(PYTHON) -m tools.measure.ceilings
 
 registers: ## what the compilers say of registers and spills
-	@$(PYTHON) bench/registers.py
+	@$(PYTHON) -m tools.measure.registers
 
 perf: all data ## count instructions, cache misses and branches of a step: STEP=05
-	@$(PYTHON) bench/perf.py
+	@$(PYTHON) -m tools.measure.perf
 
 papers: all data ## the papers' figures, measured here (QUICK=1: small)
-	@$(PYTHON) bench/papers.py
+	@$(PYTHON) -m tools.measure.papers
 
 report: tools data ## the whole history as one page, build/report/index.html
-	@$(PYTHON) bench/report.py
+	@$(PYTHON) -m tools.publish.report
 
 exercise: ## a step as a task, in work/: STEP=05 [PROGRAM=semblance]
-	@$(PYTHON) bench/exercise.py exercise
+	@$(PYTHON) -m tools.teach.exercise exercise
 
 grade: tools data ## is the attempt in work/ right, and how fast: STEP=05
-	@$(PYTHON) bench/grade.py
+	@$(PYTHON) -m tools.teach.grade
 
 reveal: ## the book's answer beside the attempt: STEP=05
-	@$(PYTHON) bench/exercise.py reveal
+	@$(PYTHON) -m tools.teach.exercise reveal
 
 export: ## a step as a folder that stands alone, packed: STEP=05
-	@$(PYTHON) bench/export.py
+	@$(PYTHON) -m tools.teach.export
 
 new-step: ## a new step to write, from the last one: NAME=08_word
-	@$(PYTHON) bench/new_step.py
+	@$(PYTHON) -m tools.teach.new_step
 
 devices: $(BUILD)/devices ## the OpenCL devices, as DEVICE= names them
 	@$(BUILD)/devices
 
 propagate: ## merge what changed in a step into those after it: FROM=02 PROGRAM=semblance
-	@$(PYTHON) bench/propagate.py
+	@$(PYTHON) -m tools.teach.propagate
 
 format: ## clang-format all C
 	@clang-format-14 -i $(shell find common data steps tests verify -name '*.[ch]' -o -name '*.cl' -o -name '*.cu')
@@ -310,4 +312,4 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo; sed -n 's/^\([A-Z_]*\) *?= *.*/  \1/p' config.mk | tr '\n' ' '; echo "can be set: see config.mk"
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(wildcard $(foreach d,. tests common/* parts/*,$(BUILD)/$d/*.d))

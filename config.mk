@@ -10,15 +10,20 @@ endif
 # is taken. -std=c11 keeps gcc from fusing a multiplication with an addition, so results
 # are the same to the byte at every level of optimization.
 OPT     ?= -O3
-ARCH    ?= $(shell $(CC) -march=x86-64-v3 -E -x c /dev/null >/dev/null 2>&1 && \
+ifeq ($(origin ARCH),undefined)
+ARCH    := $(shell $(CC) -march=x86-64-v3 -E -x c /dev/null >/dev/null 2>&1 && \
              grep -qsw avx2 /proc/cpuinfo && echo -march=x86-64-v3)
+endif
 EXTRA   ?=
 BUILD   ?= build
 
 # The GPU to compile for: the one in this machine, or the oldest that is supported, whose
 # PTX newer ones translate when the program starts.
-NVCC    ?= $(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc))
-CUDA_ARCH ?= $(if $(shell nvidia-smi -L 2>/dev/null),native,sm_75)
+ifeq ($(origin NVCC),undefined)
+NVCC    := $(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc))
+endif
+has_gpu := $(if $(shell nvidia-smi -L 2>/dev/null),yes)
+CUDA_ARCH ?= $(if $(has_gpu),native,sm_75)
 
 PYTHON  ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
@@ -38,7 +43,6 @@ ACCFLAGS = -foffload-options=-Wa,--no-verify -no-pie
 has_openacc := $(shell printf 'int main(void) {\n\043pragma acc parallel\n { } return 0; }' | \
                 $(CC) -fopenacc $(ACCFLAGS) -Wall -Werror -x c - -o /dev/null 2>/dev/null && echo yes)
 has_cuda   := $(if $(NVCC),yes)
-has_gpu    := $(if $(shell nvidia-smi -L 2>/dev/null),yes)
 
 without_opencl = OpenCL headers or library not found: ocl back-ends are left out (Debian: ocl-icd-opencl-dev, pocl-opencl-icd)
 without_cuda   = nvcc not found: cuda back-ends are left out, cuda-cpu checks their code (CUDA Toolkit)

@@ -17,27 +17,27 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = os.environ.get("BUILD", "build")
 PYTHON = sys.executable
 
-ALONE = {"course": [PYTHON, "tests/course_test.py"]}
+ALONE = {"course": [PYTHON, "-m", "tests.course_test"]}
 SUITES = {
     "sanitizers": ["bash", "tests/san.sh"],
-    "mutants": [PYTHON, "verify/mutants.py"],
-    "verify": [PYTHON, "verify/matrix.py"],
-    "fletcher": [PYTHON, "tests/fletcher_test.py"],
-    "gridding": [PYTHON, "tests/gridding_test.py"],
-    "fluid": [PYTHON, "tests/fluid_test.py"],
-    "sandpile": [PYTHON, "tests/sandpile_test.py"],
-    "published mistakes": [PYTHON, "tests/mistakes.py"],
-    "bad input": [PYTHON, "tests/bad_input.py"],
-    "checker": [PYTHON, "tests/check_semblance_test.py"],
-    "halfway": [PYTHON, "bench/halfway.py"],
-    "report": [PYTHON, "tests/report_test.py"],
-    "lint": [PYTHON, "tests/lint.py"],
-    "lessons": [PYTHON, "bench/lessons.py", "--check"],
+    "mutants": [PYTHON, "-m", "verify.mutants"],
+    "verify": [PYTHON, "-m", "verify.matrix"],
+    "fletcher": [PYTHON, "-m", "tests.fletcher_test"],
+    "gridding": [PYTHON, "-m", "tests.gridding_test"],
+    "fluid": [PYTHON, "-m", "tests.fluid_test"],
+    "sandpile": [PYTHON, "-m", "tests.sandpile_test"],
+    "published mistakes": [PYTHON, "-m", "tests.mistakes"],
+    "bad input": [PYTHON, "-m", "tests.bad_input"],
+    "checker": [PYTHON, "-m", "tests.check_semblance_test"],
+    "halfway": [PYTHON, "-m", "tools.measure.halfway"],
+    "report": [PYTHON, "-m", "tests.report_test"],
+    "lint": [PYTHON, "-m", "tests.lint"],
+    "lessons": [PYTHON, "-m", "tools.publish.lessons", "--check"],
     "run": [f"{BUILD}/tests/run_test"],
     "su": [f"{BUILD}/tests/su_test"],
-    "su and segyio": [PYTHON, "tests/su_segyio.py", f"{BUILD}/tests/su_test"],
+    "su and segyio": [PYTHON, "-m", "tests.su_segyio", f"{BUILD}/tests/su_test"],
     "verify's diff": [f"{BUILD}/tests/diff_test", f"{BUILD}/verify"],
-    "propagate": [PYTHON, "tests/propagate_test.py"],
+    "propagate": [PYTHON, "-m", "tests.propagate_test"],
 }
 TALLY = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed")
 CMOCKA = re.compile(r"\[  (PASSED|FAILED)  \].*?(\d+) test\(s\)")

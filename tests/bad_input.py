@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from helpers import BUILD, ROOT, Tally, binaries, run, trace
+from tests.helpers import BUILD, ROOT, Tally, binaries, run, trace
 
 QUERY = {"in": "../good.su", "m0": "0", "h0": "0", "t0": "0.08", "tau": "0.008",
          "a": "-1e-4,1e-4,2", "b": "-1e-4,1e-4,2", "c": "1e-7,2e-7,2",

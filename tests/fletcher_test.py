@@ -14,7 +14,8 @@ import sys
 import tempfile
 import zlib
 
-from helpers import ROOT, Tally, binaries, run, tree
+from tests.helpers import ROOT, Tally, binaries, run
+from tools.history import tree
 
 # A good call: every case changes something of it.
 QUERY = dict(nx="5", ny="4", nz="6", absorb="1", dx="10", dy="11", dz="12", dt="0.001",

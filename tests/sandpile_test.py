@@ -16,7 +16,8 @@ import sys
 import tempfile
 import zlib
 
-from helpers import BUILD, ROOT, Tally, binaries, run, tree
+from tests.helpers import BUILD, ROOT, Tally, binaries, run
+from tools.history import tree
 
 CHECKER = os.path.join(BUILD, "sandpile-check")
 KNOWN = {32: (241, 2136), 64: (1024, 9248), 128: (4242, 38344), 256: (17035, 157064)}

@@ -17,9 +17,8 @@ time.
 import os
 import shutil
 import sys
-from pathlib import Path
+from tools.history import runs, tree
 
-import tree
 
 THREADS = (1, 3)
 
@@ -40,8 +39,8 @@ class Matrix:
         name = "-".join(filter(None, (step.name, backend, variant)))
         if (case, name) in self.done:
             return self.done[case, name]
-        tree.progress(f"{self.program.name} {case} {name}")
-        outcome = tree.run_and_check(step, self.program, backend, words,
+        runs.progress(f"{self.program.name} {case} {name}")
+        outcome = runs.run_and_check(step, self.program, backend, words,
                                      self.folder / case / name, case, env=env,
                                      timeout=self.timeout, extra=extra)
         outcome["bytes"] = False
@@ -63,7 +62,7 @@ class Matrix:
                 self.verify(reference, outcome, o, f"{o.budget:g}", self.first, origin)
 
     def same_bytes(self, step, backend, case, words, outcome):
-        earlier = tree.before(step, self.program, backend)
+        earlier = tree.ported(step, self.program, backend)
         if not earlier:
             return
         reference = self.run(*earlier, case, words)
@@ -74,7 +73,7 @@ class Matrix:
     def verify(self, reference, outcome, output, how, step, backend):
         """Asks the program verify about one output; what fails is noted in outcome."""
         budget = ["0", how] if "=" in how else [how]
-        ended = tree.run([tree.build() / "verify", reference["files"][output.key],
+        ended = runs.run([tree.build() / "verify", reference["files"][output.key],
                           outcome["files"][output.key], *budget], self.timeout)
         said = dict(line.strip().split(None, 1) for line in ended.out.splitlines()
                     if len(line.split()) > 1)
@@ -96,7 +95,7 @@ def variants(program, backend):
     return []
 
 
-def runs(matrix, step, backend, queries):
+def todo(matrix, step, backend, queries):
     """Everything one back-end of one step has to pass: (name, outcome)."""
     program = matrix.program
     for case, words in queries.items():
@@ -125,7 +124,7 @@ def verify_program(program, with_sets):
             if backend not in available or (only and backend not in only):
                 cells.append("")
                 continue
-            outcomes = list(runs(matrix, step, backend, queries))
+            outcomes = list(todo(matrix, step, backend, queries))
             bad = [(name, o) for name, o in outcomes if not o["ok"]]
             passed += len(outcomes) - len(bad)
             failed += [f"{step.name} {program.name}-{backend} {name}: {o['reason']}"
@@ -135,10 +134,10 @@ def verify_program(program, with_sets):
             cells.append("FAIL" if bad else f"{share:.1f} %{' =' if equal else ''}")
         if any(cells):
             rows.append([step.name, step.kind(program), *cells])
-    tree.progress("")
+    runs.progress("")
 
     print(f"{program.name}: the largest share of the budget, {len(queries)} cases")
-    print(tree.table([["step", "kind", *tree.BACKENDS], *rows]))
+    print(runs.table([["step", "kind", *tree.BACKENDS], *rows]))
     if missing:
         print("not here:", " ".join(b for b in tree.BACKENDS if b in missing))
     return passed, failed

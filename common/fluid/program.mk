@@ -14,7 +14,8 @@ groups  = local=1,1,1 local=3,5,2
 # make run: the paper's boxes that a CPU does not wait for too long: n, 100 steps or n x steps.
 set.42    = events={data}/stir.txt n=42
 set.84x25 = events={data}/stir.txt n=84 steps=25
-show      = 84x25
+set.84x10 = events={data}/stir.txt n=84 steps=10
+show      = 84x10
 quick     = 42
 
 # make report: what comes out.
@@ -31,3 +32,7 @@ case.thin  = events={data}/short.txt nx=1 ny=4 nz=2 sweeps=2
 
 # make san: the smallest that still reaches every line.
 tiny = events={data}/tiny.txt nx=17 ny=3 nz=2 sweeps=2
+
+# make perf, where Valgrind has to count: inside the solver, one time step.
+entry = fluid_solve
+perf = events={data}/stir.txt n=42 steps=1

@@ -2,17 +2,22 @@ title    = Sequential
 kind     = start
 backends = seq
 
-flops.semblance     = 24 visits + 12 samples
-bytes.semblance.l1  = 26 visits + 4 used + 4 samples
+title.semblance    = The search as one would write it
+flops.semblance    = 24 visits + 12 samples
+bytes.semblance.l1 = 26 visits + 4 used + 4 samples
 
+title.fletcher      = The wave equation, point by point
 flops.fletcher      = 578 samples
 bytes.fletcher.dram = 64 samples
 
+title.gridding    = Each visibility onto its footprint
 flops.gridding    = 8 points
 bytes.gridding.l1 = 24 points
 
+title.fluid    = One colour after the other
 flops.fluid    = 8 updates + 40 advected
 bytes.fluid.l1 = 28 updates
 
+title.sandpile    = Topple all cells, step by step
 flops.sandpile    = 1 cells
 bytes.sandpile.l1 = 12 cells

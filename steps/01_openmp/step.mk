@@ -2,18 +2,22 @@ title    = OpenMP
 kind     = refactor
 backends = seq omp
 
+title.semblance       = The values of A among threads, a best for each
 changes.semblance     = body.h cpu.c vector.h
 predict.semblance.cpu = 2.0 on 2 threads: the values of A share nothing, and whoever is free takes the next
 predict.semblance.gpu = none
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 18 visits + 4 used + 4 samples
 
+title.fletcher       = Planes among threads, lanes along a row
+shown.fletcher       = cpu.c
 changes.fletcher     = cpu.c
 predict.fletcher.cpu = 5.0 on 2 threads: 2 for the threads, since planes share nothing, and 2.5 for eight lanes that must be loaded one neighbour further for each weight
 predict.fletcher.gpu = none
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
+title.gridding       = Visibilities among threads, a copy of the grid for each
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h
 predict.gridding.cpu = 1.9 on 2 threads: shares are equal, and clearing and adding the copies is small beside gridding
@@ -21,12 +25,16 @@ predict.gridding.gpu = none
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
+title.fluid       = Planes among threads, neighbours of memory in the inner loop
+shown.fluid       = cpu.c
 changes.fluid     = cpu.c
 predict.fluid.cpu = 4 on 2 threads: half from two threads, half from neighbours in memory that are neighbours in the loop
 predict.fluid.gpu = none
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
+title.sandpile       = Tiles among threads
+shown.sandpile       = cpu.c
 changes.sandpile     = cpu.c
 predict.sandpile.cpu = 1.9 on 2 threads: tiles of a step share nothing that is written
 predict.sandpile.gpu = none

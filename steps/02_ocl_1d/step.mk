@@ -2,6 +2,7 @@ title    = OpenCL in one dimension
 kind     = port
 backends = omp ocl cuda cuda-cpu
 
+title.semblance       = A work-item for each value of A
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.semblance      = the first OpenCL and CUDA programs arrive whole: 3 new files; what changes in the old ones is under 60 lines
 predict.semblance.cpu = 1.0: the same loops on the same threads, built by another compiler
@@ -9,6 +10,7 @@ predict.semblance.gpu = 0.1 of the CPU: 20 work-items for thousands of lanes
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
+title.fletcher       = A work-item for each plane's column of points
 changes.fletcher     = body.h opencl.c kernel.cl cuda.cu
 reason.fletcher      = the first OpenCL and CUDA programs arrive whole: 3 new files; what changes in body.h is 16 lines
 predict.fletcher.cpu = 1.0 for omp, which stays the same; 0.2 for ocl: nobody tells its compiler that the points of a row are independent
@@ -16,6 +18,7 @@ predict.fletcher.gpu = 0.1 of the CPU: a few hundred work-items, each alone with
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
+title.gridding       = A work-item for each strip of the grid
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding      = the first OpenCL and CUDA programs arrive whole: 3 new files; C's complex numbers become pairs, which no device's C has
 predict.gridding.cpu = 1.0: the same loops on the same threads
@@ -23,6 +26,7 @@ predict.gridding.gpu = 0.1 of the CPU: as many work-items as copies, tens on a m
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
+title.fluid       = A work-item a cell, numbered along one axis
 kind.fluid        = refactor
 changes.fluid     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.fluid      = the first OpenCL and CUDA programs arrive whole: 4 new files; what changes in the old ones is under 60 lines
@@ -31,6 +35,7 @@ predict.fluid.gpu = 10: thousands of cells at once, but the host waits after eve
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
+title.sandpile       = A work-item a cell, numbered along one axis
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.sandpile      = the first OpenCL and CUDA programs arrive whole: 4 new files; what changes in the old ones is a few lines
 predict.sandpile.cpu = 0.3: a launch and a grid of flags read back, for every step

@@ -1,8 +1,9 @@
-title    = Inline by hand
-kind     = refactor
-backends = omp ocl cuda cuda-cpu
+title             = Inline by hand
+kind              = refactor
+backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
+title.semblance       = Every call written out
 changes.semblance     = body.h
 reason.semblance      = one function takes in six: the 61 new lines are the old ones, moved
 predict.semblance.cpu = 1.0: the compilers inline these functions already
@@ -10,12 +11,14 @@ predict.semblance.gpu = 1.0: a GPU has no other way to call them
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
+title.fletcher       = Derivatives as macros
 changes.fletcher     = body.h openacc.c
 predict.fletcher.cpu = 1.0: the compilers inline these functions already
 predict.fletcher.gpu = 1.0: a GPU has no other way to call them
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
+title.gridding       = Rows and signs out of the inner loop
 kind.gridding        = algebra
 changes.gridding     = body.h
 predict.gridding.cpu = 1.2: rows and signs leave the inner loop, which compilers do not always see
@@ -23,6 +26,7 @@ predict.gridding.gpu = 1.0: a GPU inlines everything
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
+title.fluid       = The faces in the sweep's own loop
 changes.fluid     = body.h cpu.c opencl.c kernel.cl cuda.cu
 reason.fluid      = six branches that write ghosts instead of three kernels; more lines go than come
 predict.fluid.cpu = 1.05: set_bnd was 3 % of the time, and for OpenCL three launches a sweep
@@ -30,6 +34,8 @@ predict.fluid.gpu = 1.5: three launches in seven are gone
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
+title.sandpile       = The flag in the toppling itself
+shown.sandpile       = host.h
 changes.sandpile     = host.h opencl.c kernel.cl cuda.cu
 reason.sandpile      = both devices learn to collect and to look every 16 steps: 40 lines each
 predict.sandpile.cpu = 1.0 for omp, which has always looked while it topples; 2.0 for OpenCL: no flags to write, read and look through

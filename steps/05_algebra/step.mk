@@ -1,14 +1,17 @@
-title    = Simplify the algebra
-kind     = algebra
-backends = omp ocl cuda cuda-cpu
+title             = Simplify the algebra
+kind              = algebra
+backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
-changes.semblance     = body.h host.h opencl.c
+title.semblance       = No division, and what D and E do not change
+changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.semblance      = a row of base needs memory: both devices' kernels and hosts say where it lies, 20 lines each
 predict.semblance.cpu = 2.0: five divisions, two midpoints and an ordered sum leave every visit
 predict.semblance.gpu = 2.0: for the same reason
-flops.semblance       = 15 visits + 2 used + 6 samples
-bytes.semblance.l1    = 8 visits + 4 used + 4 samples
+flops.semblance       = 6 visits + 2 used + 6 samples
+bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
+title.fletcher       = Derivatives of derivatives
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
 reason.fletcher      = two loops instead of one, in five back-ends: 30 new lines in each
 predict.fletcher.cpu = 1.6: 254 operations a point instead of 578, against four fields that are written and read again
@@ -16,6 +19,7 @@ predict.fletcher.gpu = 2.0: as the paper found, for the same reason
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 128 samples
 
+title.gridding       = Products of two rows of taps, bands of the grid
 changes.gridding     = body.h cpu.c host.h opencl.c cuda.cu
 reason.gridding      = two changes, measured one by one: products, and bands of rows, for which visibilities are sorted
 predict.gridding.cpu = 6.0: the table fits in a cache, and so does a band of the grid
@@ -23,6 +27,7 @@ predict.gridding.gpu = 3.0: half of the bytes, and these from a cache
 flops.gridding       = 8 points
 bytes.gridding.l1    = 16 points
 
+title.fluid       = A reciprocal, and the colours apart
 changes.fluid     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.fluid      = another place for every cell: each function that knows where a cell lies says it anew
 predict.fluid.cpu = 2.5: rows of one colour are vectors, and no division is left
@@ -30,6 +35,7 @@ predict.fluid.gpu = 1.5: lanes read next to each other, and half of each line is
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
+title.sandpile       = Four cells in a word of bytes
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 kind.sandpile        = refactor
 reason.sandpile      = the toppling in bytes stands beside the one in words of 32 bits, which tall piles begin with: a second loop for each of three back-ends

@@ -1,14 +1,16 @@
-title    = Constant memory
-kind     = memory
-backends = omp ocl cuda cuda-cpu
+title             = Constant memory
+kind              = memory
+backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
+title.semblance       = Traces' headers and the query in constant memory
 changes.semblance     = body.h opencl.c kernel.cl cuda.cu
 predict.semblance.cpu = 1.0: a CPU has no constant memory, only caches, and they hold this already
 predict.semblance.gpu = 1.1: all lanes read the same trace at once, one broadcast instead of a load
-flops.semblance       = 15 visits + 2 used + 6 samples
-bytes.semblance.l1    = 8 visits + 4 used + 4 samples
+flops.semblance       = 6 visits + 2 used + 6 samples
+bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
+title.fletcher       = Weights as constants, derivatives a plane at a time
 kind.fletcher        = refactor
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
 reason.fletcher      = the loop over z leaves the kernels for the host, in five back-ends: 30 new lines in each
@@ -17,6 +19,7 @@ predict.fletcher.gpu = 0.6: as the paper found: two launches a plane, and each w
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 96 samples
 
+title.gridding       = Taps in constant memory, visibilities sorted on devices
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding      = constant memory holds one plane, so that visibilities are sorted by plane first and every launch becomes a loop over planes
@@ -25,6 +28,7 @@ predict.gridding.gpu = 1.2: the taps of a row are read by many at once
 flops.gridding       = 8 points
 bytes.gridding.l1    = 16 points
 
+title.fluid       = The query in constant memory, a maximum for each group
 changes.fluid     = body.h host.h opencl.c kernel.cl cuda.cu
 reason.fluid      = the reduction moves into the kernel in two languages
 predict.fluid.cpu = 0.5 for OpenCL: barriers where there are no lanes; 1.0 for OpenMP, which does not change
@@ -32,6 +36,7 @@ predict.fluid.gpu = 2.0: no buffer of moves, and the host looks once in four swe
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
+title.sandpile       = The shape as constants of the build
 changes.sandpile     = body.h host.h opencl.c kernel.cl cuda.cu
 kind.sandpile        = refactor
 reason.sandpile      = another layout is packed, emptied and unpacked: the shape has moved from the kernels to the host

@@ -1,14 +1,16 @@
-title    = Relieve the registers
-kind     = memory
-backends = omp ocl cuda cuda-cpu
+title             = Relieve the registers
+kind              = memory
+backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
+title.semblance       = A scalar for den, local memory for num
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 predict.semblance.cpu = 1.0: nothing was spilled, and the paper saw no change either
 predict.semblance.gpu = 2.0: two arrays leave private memory, one for good and one for local memory
-flops.semblance       = 15 visits + 3 used + 6 samples
-bytes.semblance.l1    = 8 visits + 4 used + 4 samples
+flops.semblance       = 6 visits + 3 used + 6 samples
+bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
+title.fletcher       = A tile's own plane of derivatives
 kind.fletcher        = refactor
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
 reason.fletcher      = the index of every derivative changes, in body.h and five back-ends: 20 new lines in each; cpu.c goes through tiles
@@ -17,6 +19,7 @@ predict.fletcher.gpu = 0.9: as the paper found: nothing is gained but memory
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 64 samples
 
+title.gridding       = Sums of a block of cells in registers
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding      = the loops are turned inside out: cells ask for visibilities, so that bins, blocks and every launch are new
@@ -24,6 +27,7 @@ predict.gridding.cpu = 3.0: cells are written once instead of read and written f
 predict.gridding.gpu = 10: no copies, no barriers, and all of the machine has work
 flops.gridding       = 8 points
 
+title.fluid       = Both colours in one pass
 changes.fluid     = body.h cpu.c march.h opencl.c kernel.cl cuda.cu
 reason.fluid      = march.h is new: both colours in one pass is another loop
 predict.fluid.cpu = 1.2: the black cells find the red ones in the cache; one barrier a sweep instead of two
@@ -31,6 +35,7 @@ predict.fluid.gpu = 1.3: 12 bytes a cell instead of 16, and half as many launche
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
+title.sandpile       = Several steps in local memory
 changes.sandpile     = body.h opencl.c kernel.cl cuda.cu
 kind.sandpile        = refactor
 reason.sandpile      = the tile in local memory is a kernel of its own kind: fetch, four steps, store

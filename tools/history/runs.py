@@ -1,0 +1,219 @@
+"""runs.py - how a program is run and checked, and what this machine calls its devices.
+
+A program is known by a contract only: its binary takes the words of a query and out=,
+says Time_init=, Time_run= and Time_kernel=, and BUILD/PROGRAM-check takes the same
+words and says share=, worst= and verdict=.
+"""
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.history.tree import build, has_gpu
+
+# ---- running and checking ---------------------------------------------------------
+
+
+@dataclass
+class Ended:
+    """How a command ended: status None means that it was stopped after its time."""
+    status: int
+    out: str
+    err: str
+
+    def why(self):
+        """One line on what went wrong; None where nothing did."""
+        if self.status is None:
+            return "hangs: " + self.err
+        if self.status < 0:
+            return "crashes: " + signal.Signals(-self.status).name
+        if self.status:
+            lines = self.err.strip().splitlines()
+            return "refuses: " + (lines[-1] if lines else f"exit status {self.status}")
+        return None
+
+    def values(self):
+        """What it printed as key=value lines."""
+        lines = (line.partition("=") for line in self.out.splitlines())
+        return {key: value for key, equals, value in lines if equals}
+
+
+def run(command, timeout, env=None):
+    """Runs a command in a process group of its own, which does not outlive it."""
+    command = [str(c) for c in command]
+    if not Path(command[0]).exists():
+        return Ended(127, "", f"{command[0]}: not built")
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace",
+                          env={**os.environ, **(env or {})},
+                          start_new_session=True) as p:
+        try:
+            out, err = p.communicate(timeout=timeout)
+            return Ended(p.returncode, out, err)
+        except subprocess.TimeoutExpired:
+            return Ended(None, "", f"stopped after {timeout} s")
+        finally:
+            if p.poll() is None:
+                os.killpg(p.pid, signal.SIGKILL)
+
+
+def inputs(words):
+    """The files that a query names."""
+    paths = (Path(word.partition("=")[2]) for word in words)
+    return [p for p in paths if p.is_file()]
+
+
+def oracle_path(program, name, words):
+    """Where the oracle of a query is kept: another query, other data or another checker
+    has another name, so that no stale one is ever read."""
+    mark = hashlib.sha256()
+    for word in words:
+        path = Path(word.partition("=")[2])
+        mark.update((word.replace(str(path), path.name) if path.is_file() else word)
+                    .encode() + b"\0")
+    for path in inputs(words) + [program.checker()]:
+        mark.update(path.read_bytes())
+    folder = build() / "oracle" / program.name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{name}-{mark.hexdigest()[:16]}.npy"
+
+
+def check(program, words, files, name, timeout=600):
+    """Asks the checker about files, {key of the binary: path}: a dict with ok, share in
+    percent (None where it did not get so far) and reason, one line."""
+    command = [program.checker(), *words, f"oracle={oracle_path(program, name, words)}"]
+    command += [f"{o.check}={files[o.key]}" for o in program.outputs if o.key in files]
+    truths = (Path(f"{p}.truth") for p in inputs(words))
+    command += [f"truth={p}" for p in truths if p.exists()]
+    ended = run(command, timeout)
+    said = ended.values()
+    verdict = said.get("verdict", "")
+    ok = ended.status == 0 and verdict == "ok"
+    silent = f"{program.checker().name} {ended.why() or 'is silent'}"
+    return {"ok": ok, "share": float(said["share"]) if "share" in said else None,
+            "reason": said.get("worst", silent)}
+
+
+def run_and_check(step, program, backend, words, folder, name, env=None, timeout=60,
+                  binary=None, extra=()):
+    """Runs a back-end on a query, its outputs going to folder, and checks them. Returns
+    a dict: ok, share, reason as check() has them; caught, which is None, "check" or how
+    the run ended; times, {init, run, kernel} in seconds; files, {key: path}. name is
+    that of the query, for its oracle; extra are words for the binary alone."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {o.key: folder / f"{o.key}.npy" for o in program.outputs}
+    for path in files.values():
+        path.unlink(missing_ok=True)  # what an earlier run left proves nothing
+
+    command = [binary or step.binary(program, backend), *words, *extra]
+    ended = run(command + [f"{k}={p}" for k, p in files.items()], timeout, env)
+    why = ended.why()
+    if why:
+        return {"ok": False, "share": None, "reason": why, "caught": why.split(":")[0],
+                "times": {}, "files": files}
+    result = check(program, words, files, name)
+    result["caught"] = None if result["ok"] else "check"
+    result["files"] = files
+    result["times"] = {k[5:]: float(v) for k, v in ended.values().items()
+                       if k.startswith("Time_")}
+    return result
+
+
+# ---- devices ---------------------------------------------------------------------
+
+
+def cpu_name():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return os.uname().machine
+
+
+def opencl_device():
+    """The name of the device that DEVICE chooses, as common/opencl chooses it."""
+    listed = run([build() / "devices"], 60).out.splitlines()
+    devices = [line.removeprefix("DEVICE=").split(maxsplit=1) for line in listed
+               if line.startswith("DEVICE=")]
+    wanted = os.environ.get("DEVICE", "")
+    for number, text in devices:
+        if wanted == number:
+            return text.split(", ")[2]
+    kind = {"gpu": "GPU", "cpu": "CPU"}.get(wanted, "GPU")
+    texts = [text for _, text in devices]
+    texts = [t for t in texts if t.startswith(kind)] or texts or ["?, ?, none"]
+    return texts[0].split(", ")[2]
+
+
+def gpu_name():
+    # Not run(), which wants a path.
+    listed = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
+                            capture_output=True, text=True)
+    return listed.stdout.strip().splitlines()[0]
+
+
+def openacc_on_gpu():
+    """Whether gcc's OpenACC code goes to a GPU: there is one, this gcc makes code for it,
+    and ACC_DEVICE_TYPE does not forbid. Else one thread of the host runs it."""
+    if not has_gpu() or os.environ.get("ACC_DEVICE_TYPE", "").lower() in ("host", "none"):
+        return False
+    compiler = (build() / "flags").read_text().split()[0]
+    said = subprocess.run([compiler, "-v", "-E", "-x", "c", "/dev/null"],
+                          capture_output=True, text=True).stderr
+    if not re.search(r"^OFFLOAD_TARGET_NAMES=.*nvptx", said, re.M):
+        return False
+    found = re.search(r"^COMPILER_PATH=(.*)", said, re.M)
+    return any(Path(folder, "accel/nvptx-none/mkoffload").exists()
+               for folder in (found[1].split(":") if found else []))
+
+
+def threads(backend):
+    """How many threads of the host a back-end's work is for."""
+    if backend == "seq" or backend == "openacc":
+        return 1
+    return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or os.cpu_count())
+
+
+def device(backend):
+    """What runs a back-end here, as the results call it."""
+    if backend == "seq":
+        return "1 core"
+    if backend == "omp":
+        return f"{threads(backend)} threads"
+    if backend == "ocl":
+        return opencl_device()
+    if backend == "cuda" or backend == "openacc" and openacc_on_gpu():
+        return gpu_name()
+    return "host, 1 thread" if backend == "openacc" else cpu_name()
+
+
+# ---- saying -----------------------------------------------------------------------
+
+
+def progress(text):
+    """One line that is written over, on a terminal only; "" takes it away."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        sys.stderr.write("\r" + text[:width] + "\033[K")
+        sys.stderr.flush()
+
+
+def stage(text):
+    """A line that says how far a long work is: as progress() on a terminal, and where
+    there is none, a line of its own."""
+    if sys.stderr.isatty():
+        progress(text)
+    elif text:
+        print(text, file=sys.stderr, flush=True)
+
+
+def table(rows):
+    """Rows of texts as lines, columns aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths)).rstrip()
+                     for row in rows)

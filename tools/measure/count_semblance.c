@@ -1,0 +1,72 @@
+/* count_semblance.c - how much work a query is, exactly: what the loops of a search do,
+ * without the search. tools/measure/ceilings.py turns it into operations and bytes.
+ *
+ *     semblance-count QUERY   prints points= visits= used= samples=
+ *
+ * A visit is one trace looked at for one point (A, B, C, D, E); it is used where its
+ * window lies inside the trace; samples are those of the windows used. A point stops at
+ * the second trace that is not used, so these depend on the query and on the traces.
+ * Counted in double: at the edge of a trace a float search may decide otherwise.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "arguments.h"
+
+/* Value i of parameter k. */
+static double value(const request *r, int k, int i)
+{
+    return r->p0[k] + (double)i / r->np[k] * (r->p1[k] - r->p0[k]);
+}
+
+int main(int argc, char **argv)
+{
+    run_name = "semblance-count";
+    arg extra[] = {{0}};
+    request r = request_parse(argc, argv, extra, "counts the work of a search");
+    su_gather g = request_gather(&r);
+    query q = query_of(&r, &g); /* fail()s where the search would */
+    double idt = 1e6 / g.dt;
+    int n = (int)g.ntraces, tau = q.tau;
+
+    double *dm = allocate((size_t)n, sizeof *dm, "the midpoints");
+    double *dh = allocate((size_t)n, sizeof *dh, "the half-offsets");
+    for (int i = 0; i < n; i++) {
+        const su_header *h = &g.trace[i].header;
+        double s = h->scalco == 0 ? 1 : h->scalco > 0 ? h->scalco : -1.0 / h->scalco;
+        dm[i] = s * ((double)h->gy + h->sy) / 2 - r.m0;
+        dh[i] = s * ((double)h->gy - h->sy) / 2 - r.h0;
+    }
+
+    long visits = 0, used = 0;
+#pragma omp parallel for collapse(3) schedule(dynamic) reduction(+ : visits, used)
+    for (int ia = 0; ia < q.np[0]; ia++)
+        for (int ib = 0; ib < q.np[1]; ib++)
+            for (int ic = 0; ic < q.np[2]; ic++)
+                for (int id = 0; id < q.np[3]; id++)
+                    for (int ie = 0; ie < q.np[4]; ie++) {
+                        double a = value(&r, 0, ia), b = value(&r, 1, ib);
+                        double c = value(&r, 2, ic), d = value(&r, 3, id);
+                        double e = value(&r, 4, ie);
+                        int skipped = 0;
+                        for (int i = 0; i < n && skipped < 2; i++) {
+                            double t = r.t0 + a * dm[i] + b * dh[i];
+                            double t2 = t * t + c * dh[i] * dh[i] + d * dm[i] * dm[i] +
+                                        e * dh[i] * dm[i];
+                            double x = t2 < 0 ? -1 : sqrt(t2) * idt;
+                            int inside = x >= tau && x < q.ns - tau - 1;
+                            visits++;
+                            used += inside;
+                            skipped += !inside;
+                        }
+                    }
+
+    double points = 1;
+    for (int k = 0; k < 5; k++) points *= q.np[k];
+    printf("points=%.0f\nvisits=%ld\nused=%ld\nsamples=%ld\n", points, visits, used,
+           used * (2 * tau + 1));
+    free(dm);
+    free(dh);
+    su_free(&g);
+    return 0;
+}

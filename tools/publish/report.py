@@ -1,0 +1,582 @@
+"""report.py - make report: the whole history as pages, build/report/index.html.
+
+The index has a staircase a program and links; each step, each program of a step (its
+lesson, whole diff folded) and each program has a page. They need no network and no
+JavaScript, and the folder can be moved. A page is Markdown, mostly the tree's own, which
+pandoc makes HTML (page.html, links.lua, report.css); tools/publish/lessons.py says the
+generated parts anew, draw.py draws.
+
+Steps and programs come from tree.py, numbers from results/, as make bench, flags, ceilings
+and registers write them, figures from build/papers/. What was not measured is left out,
+and a line says which target measures it.
+"""
+import os
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from tools.history import copies, diff, results, runs, tree, verdict
+from tools.publish import draw, lessons, papers_form
+from tools.publish.draw import np
+
+HERE = Path(__file__).resolve().parent
+OUT = tree.build() / "report"
+PICTURES = tree.build() / "pictures"  # kept: some take a minute
+KINDS = {"start": "where it starts", "refactor": "same operations, same order",
+         "port": "same algorithm elsewhere", "algebra": "different rounding",
+         "memory": "same operations, other storage"}
+# The paper's second search, with a finer (A, B) panel: what is shown of a program whose data
+# are traces.
+SEARCH = """in={data}/paper.su m0=4120 h0=-480 t0=1.94 tau=0.005
+a=-0.00088484,0.00111516,100 b=-0.001194,0.000806,100 c=6.4e-7,8.4e-7,4 d=6e-10,8e-10,2
+e=4.61e-8,6.61e-8,4 out={file} panel={file}.panel.npy"""
+LEGEND = """<p class="note">A number says how many times as fast a back-end is as in the step before: the
+median of interleaved, verified runs. <span class="none">~1.00</span> cannot be told from
+1; <span class="loss">0.90</span> is slower; <span class="none">=</span> is the same code.</p>
+
+"""
+NEEDED = {"program", "set", "step", "backend", "device", "over_previous_is", "of_ceiling"}
+
+
+@dataclass
+class Page:
+    path: str  # below OUT
+    title: str
+    text: str  # Markdown; its links are paths of the tree, or report/PATH
+    folder: str = "."  # of the tree: where the links begin
+    above: str = ""  # HTML over and under the text
+    below: str = ""
+    look: str = ""  # a class of report.css
+
+    def root(self):
+        return "../" * self.path.count("/")
+
+    def write(self, folder):
+        path = folder / self.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        words = {"root": self.root(), "folder": self.folder, "pagetitle": self.title}
+        shown = {"above": self.above, "below": self.below, "class": self.look}
+        ended = subprocess.run(
+            ["pandoc", "--from", "gfm", "--to", "html5", "--wrap", "none",
+             "--template", HERE / "page.html", "--lua-filter", HERE / "links.lua",
+             *(f"--metadata={k}={v}" for k, v in words.items()),
+             *(f"--variable={k}={v}" for k, v in shown.items() if v),
+             "--output", path], input=self.text, capture_output=True, text=True)
+        if ended.returncode or ended.stderr:
+            raise SystemExit(f"report: {self.path}: pandoc: {ended.stderr.strip()}")
+
+
+# ---- pieces ------------------------------------------------------------------------
+
+
+def picture(path, words, root="", text=""):
+    """A file of the report as a figure; text is Markdown's HTML below it."""
+    text = f"<figcaption>{text}</figcaption>" if text else ""
+    return (f'<figure><div class="scroll"><img src="{root}{path}" '
+            f'alt="{escape(words)}" loading="lazy"></div>{text}</figure>\n')
+
+
+def folded(summary, markdown):
+    return f"<details><summary>{summary}</summary>\n\n{markdown}\n\n</details>\n\n"
+
+
+def code(text, language):
+    return f"~~~~~~~~ {language}\n{text.rstrip(chr(10))}\n~~~~~~~~\n"
+
+
+def short(step):
+    """05 algebra"""
+    return step.name.replace("_", " ")
+
+
+def headed(program):
+    """Its title as a sentence begins."""
+    return program.title[:1].upper() + program.title[1:]
+
+
+def of(rows, program, **wanted):
+    """The rows of a program's shown set, of steps only."""
+    return [r for r in rows if (r["program"], r["set"]) == (program.name, program.shown)
+            and "/" not in r["step"] and all(r[k] == v for k, v in wanted.items())]
+
+
+# ---- drawings and pictures -----------------------------------------------------------
+
+
+def stairs_of(rows, program):
+    """{back-end: {index of step: (times as fast as the first, low, high)}}."""
+    place = {s.name: i for i, s in enumerate(tree.steps())}
+    first = next((s.name for s in tree.steps() if s.has(program)), None)
+    found = {}
+    for r in of(rows, program):
+        if r["step"] in place and r["backend"] != "cuda-cpu":
+            three = tuple(float(r[f"over_first{k}"]) for k in ("", "_low", "_high")) \
+                if r["over_first"] else (1.0,) * 3 if r["step"] == first else None
+            if three:
+                found.setdefault(r["backend"], {})[place[r["step"]]] = three
+    return {b: found[b] for b in tree.BACKENDS if b in found}
+
+
+def drawn(program, machine, rows, folder):
+    """Draws what is known of a program on a machine: {what: path below the report}."""
+    numbers, found = [s.number for s in tree.steps()], {}
+    series = stairs_of(rows, program)
+    name = f"figures/{program.name}-{machine}"
+    if series:
+        for what, width in (("stairs", draw.PHONE), ("card", draw.CARD)):
+            found[what] = f"{name}-{what}.svg"
+            draw.stairs(folder / found[what], numbers, series, width)
+    limits = {}
+    for r in of(rows, program):
+        if r["of_ceiling"] and r["backend"] in series:
+            place = next(i for i, s in enumerate(tree.steps()) if s.name == r["step"])
+            limits.setdefault(r["backend"], {})[place] = 100 * float(r["of_ceiling"])
+    if limits:
+        found["shares"] = f"{name}-shares.svg"
+        draw.shares(folder / found["shares"], numbers, limits)
+    return found
+
+
+def spoken(program, machine, rows):
+    """What a staircase shows, for those who do not see it."""
+    return f"{program.name} on {results.shown(machine)}, times as fast as step 00: " + \
+        "; ".join(f"{b} " + ", ".join(f"{tree.steps()[i].number}: {draw.number(v[0])}"
+                                      for i, v in points.items())
+                  for b, points in stairs_of(rows, program).items())
+
+
+def made(program, name, words):
+    """A file that the program's last OpenMP binary makes in PICTURES, where words, a
+    query, have {file}, or None where there is no such binary. Kept until that is newer."""
+    path = PICTURES / name
+    binary = next((s.binary(program, "omp") for s in reversed(tree.steps())
+                   if "omp" in s.backends(program)), None)
+    if path.exists() and (not binary or not binary.exists() or
+                          binary.stat().st_mtime < path.stat().st_mtime):
+        return path
+    if not binary:
+        return None
+    if not binary.exists():
+        runs.progress(f"building {binary.name}")
+        problem = copies.make(f"BUILD={os.environ.get('BUILD', 'build')}", "data",
+                              os.path.relpath(binary, tree.ROOT))
+        if problem:
+            raise SystemExit(f"report: {binary.name}: {problem}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    runs.progress(f"making {name}")
+    ended = runs.run([binary, *program.words(words.replace("{file}", str(path)))], 600)
+    if ended.why():
+        raise SystemExit(f"report: {name}: {ended.why()}")
+    return path
+
+
+def named_pictures(program, folder):
+    """Those of program.mk, as in picture.NAME = words of a query, {png} where the file
+    goes | caption: [(path below the report, caption, query)]."""
+    found = []
+    for key, line in program.mk.items():
+        if key.startswith("picture."):
+            words, _, about = map(str.strip, line.partition("|"))
+            name = f"{program.name}-{key[8:]}.png"
+            path = made(program, name, words.replace("{png}", "{file}"))
+            if path:
+                shutil.copyfile(path, folder / "pictures" / name)
+                found.append((f"pictures/{name}", about, 
+                          words.replace("{png}", name).replace("{data}/", "")))
+    return found
+
+
+def su_traces(path):
+    """An SU file as records, in the byte order that makes them end where it ends."""
+    raw = path.read_bytes()
+    for order in "<>":
+        ns = int(np.frombuffer(raw, order + "u2", 1, 114)[0])
+        record = np.dtype({"names": ["scalco", "sy", "gy", "dt", "samples"],
+                           "formats": [order + "i2", order + "i4", order + "i4",
+                                       order + "u2", (order + "f4", ns)],
+                           "offsets": [70, 76, 84, 116, 240], "itemsize": 240 + 4 * ns})
+        if len(raw) % record.itemsize == 0:
+            return np.frombuffer(raw, record)
+    raise SystemExit(f"report: {path}: not an SU file")
+
+
+def search_pictures(program, folder):
+    """What SEARCH finds: the traces with its moveout over them, and its (A, B) panel."""
+    best = made(program, f"{program.name}-best.npy", SEARCH)
+    query = dict(w.split("=", 1) for w in program.words(SEARCH))
+    if not best:
+        return []
+    a, b, c, d, e, _, semblance = np.load(best).astype(float)
+    m0, h0, t0 = (float(query[k]) for k in ("m0", "h0", "t0"))
+    traces = su_traces(Path(query["in"]))
+    scale = traces["scalco"].astype(float)
+    scale = np.where(scale < 0, -1 / np.minimum(scale, -1), np.maximum(scale, 1))
+    sy, gy = traces["sy"] * scale, traces["gy"] * scale
+    dm, dh = (gy + sy) / 2 - m0, (gy - sy) / 2 - h0
+    arrivals = np.sqrt((t0 + a * dm + b * dh) ** 2 + c * dh ** 2 + d * dm ** 2 + e * dh * dm)
+    dt = float(traces["dt"][0]) * 1e-6
+    lines = [[(i + 1, arrivals[i]) for i in np.flatnonzero(dm == m)] for m in np.unique(dm)]
+    names = [f"pictures/{program.name}-{n}.svg" for n in ("card", "gather", "panel")]
+    for name, bare in zip(names, (True, False)):
+        draw.gather(folder / name, traces["samples"], t0, dt, lines, bare)
+    ranges = [tuple(map(float, query[k].split(",")[:2])) for k in "ab"]
+    draw.search_panel(folder / names[2], np.load(best.with_name(f"{best.name}.panel.npy")),
+                      *ranges, (a, b))
+    return [(names[1], f"{len(traces)} traces around {t0:g} s, and the moveout that the "
+             "search found, over them", ""),
+            (names[2], f"The largest semblance of each of {query['a'].split(',')[2]} values "
+             f"of A and as many of B; ringed, the pair found, of semblance {semblance:.4f}",
+             "")]
+
+
+# ---- pages -------------------------------------------------------------------------
+
+
+def strip(root, step=None, program=None):
+    """The links over a page: the index, the steps (of this program), the programs (of
+    this step); what the page is about is marked."""
+    def link(words, path, current):
+        return f'<a aria-current="page">{words}</a>' if current else \
+            f'<a href="{root}{path}">{words}</a>'
+    steps = [s for s in tree.steps() if not program or s.has(program)]
+    programs = [p for p in tree.programs() if not step or step.has(p)]
+    return (f'<nav aria-label="Pages"><p>{link("History", "index.html", False)}</p><p>' +
+            "".join(link(s.number, page_of(s, program if step else None), s is step)
+                    for s in steps) + "</p><p>" +
+            "".join(link(p.name, page_of(step, p), p is program) for p in programs)
+            + "</p></nav>")
+
+
+def page_of(step=None, program=None):
+    """Below OUT: a step's page, a program's, a lesson."""
+    if not step:
+        return f"{program.name}.html"
+    return f"{step.name}/{program.name if program else 'index'}.html"
+
+
+def neighbours(root, step, program=None):
+    """The links under a page, to the steps before and after."""
+    steps = [s for s in tree.steps() if not program or s.has(program)]
+    i = steps.index(step)
+    near = [("←", "prev", s) for s in steps[max(0, i - 1):i]] + \
+        [("→", "next", s) for s in steps[i + 1:i + 2]]
+    return '<nav class="near" aria-label="Neighbours">' + "".join(
+        f'<a rel="{rel}" href="{root}{page_of(s, program)}">{arrow} {short(s)}</a>'
+        for arrow, rel, s in near) + "</nav>"
+
+
+def whole(step, program):
+    """What the step changes, a folded diff a file; of a first step, its files."""
+    if not tree.before(step, program):
+        return "".join(folded(f"<code>{name}</code>", code(path.read_text(), "c"))
+                       for name, path in diff.sources(step.folder / program.name).items())
+    text = ""
+    for name, change in diff.of_step(step, program).items():
+        added, removed = diff.count(change)
+        text += folded(f"<code>{name}</code> +{added} −{removed}", code(change, "diff"))
+    return text
+
+
+def said_anew(path, kinds, more=None):
+    """A README with its generated parts as they are now; more: {KIND: what follows}."""
+    text, _ = lessons.parts(path, kinds)
+    return lessons.PART.sub(
+        lambda m: f"\n{kinds[m[2]]()}\n{(more or {}).get(m[2], '')}\n", text)
+
+
+def lesson_page(step, program, path, kinds):
+    text = said_anew(path, kinds, {"diff": whole(step, program)})
+    gains = "; ".join(f"{said} on {results.shown(machine)}" for machine, rows in
+                      results.measured().items() if (said := lessons.said_gains(
+                          lessons.gains(rows, step, program))))
+    heading, _, rest = text.partition("\n")
+    about = f"{step.title(program)}. <span>{KINDS[step.kind(program)]}</span>"
+    gains = f'<p class="gains">{gains}</p>' if gains else ""
+    return Page(page_of(step, program), f"{short(step)}, {program.name}",
+                f'{heading}\n\n<p class="kind">{about}</p>{gains}\n\n{rest}',
+                f"steps/{step.name}/{program.name}", strip("../", step, program),
+                neighbours("../", step, program))
+
+
+def surprise(step, program):
+    """The first paragraph of what surprised in a lesson, as Markdown."""
+    text = (step.folder / program.name / "README.md").read_text()
+    found = re.search(r"^## What surprised\n+(.+?)(?:\n\n|\Z)", text, re.M | re.S)
+    return found[1] if found else ""
+
+
+def nothing_gained(step):
+    """The programs that gained nothing here somewhere, and what their lessons say."""
+    text = ""
+    for program in filter(step.has, tree.programs()):
+        found = [f"{r['backend']} {verdict.long(r, 'over_previous')} on "
+                 f"{results.shown(machine)}" for machine, rows in results.measured().items()
+                 for r in lessons.gains(rows, step, program).values()
+                 if r["over_previous_is"] in ("none", "loss", "same code")]
+        if found:
+            text += f"**[{program.name}]({program.name}/README.md#what-surprised)**: " \
+                f"{'; '.join(found)}.\n\n{surprise(step, program)}\n\n"
+    return text and f"## What gained nothing, and why\n\n{text}"
+
+
+def step_page(step, path, kinds):
+    """The step's README, then how much it changes, and where it gained nothing."""
+    rows = []
+    for program in filter(step.has, tree.programs()):
+        if tree.before(step, program):
+            added = {n: diff.count(c)[0] for n, c in diff.of_step(step, program).items()}
+            name = step.shown(program)
+            rows.append([f"[{program.name}]({program.name}/README.md)",
+                         f"`{name}` {added.pop(name, 0)}", str(sum(added.values())),
+                         ", ".join(f"`{n}` {a}" for n, a in added.items())])
+    text = said_anew(path, kinds)
+    if rows:
+        text += "\n## New lines\n\n" + lessons.table(
+            ["program", "the lesson", "the rest", "where"], rows) + "\n"
+    return Page(page_of(step), short(step), text + nothing_gained(step),
+                f"steps/{step.name}", strip("../", step), neighbours("../", step))
+
+
+def gained(program):
+    """What the program does in each step, and what that gained."""
+    machines = results.measured()
+    lines = []
+    for step in filter(lambda s: s.has(program), tree.steps()):
+        lines.append([f"[{short(step)}](steps/{step.name}/{program.name}/README.md)",
+                      step.title(program)] + [
+            lessons.said_gains(lessons.gains(rows, step, program))
+            for rows in machines.values()])
+    return lessons.table(["step", "what it does here"] + [
+        f"gain on {results.shown(m)}" for m in machines], lines)
+
+
+def timed(program, rows):
+    """All sets and steps of a machine, in seconds."""
+    return lessons.table(
+        ["set", "step", "back-end", "start", "run", "deviation", "median", "kernel",
+         "over 00", "mark"],
+        [[r["set"], r["step"], r["backend"], *(f"{float(r[k]):.4f}" for k in (
+            "init_mean", "run_mean", "run_sd", "run_median", "kernel_median")),
+          verdict.long(r, "over_first"), r["mark"]]
+         for r in sorted(rows, key=lambda r: r["set"]) if r["program"] == program.name])
+
+
+def paper_figures(program, folder):
+    """The figures that tools/measure/papers.py drew, in the order of their numbers."""
+    found = {p.stem.removeprefix("fig"): p for p in
+             (tree.build() / "papers" / program.name).glob("fig*.svg")}
+    path = lessons.PAPERS / f"{program.name}.figures"
+    figures = papers_form.read_figures(path)[0] if path.exists() else []
+    text = ""
+    for figure in figures:
+        if figure.number in found:
+            name = f"papers/{program.name}-{found[figure.number].name}"
+            shutil.copyfile(found[figure.number], folder / name)
+            text += picture(name, figure.heading())
+    if figures and not text:
+        text = f"Not drawn: `make papers PROGRAM={program.name}` measures and draws them.\n"
+    return text and f"## The figures of the paper\n\n{text}\n"
+
+
+def program_page(program, pictures, figures, folder):
+    text = f"# {program.name}\n\n{headed(program)}.\n\n"
+    text += '<div class="pair">' + "".join(
+        picture(path, about, text=escape(about) + f" <code>{escape(words)}</code>" * bool(words))
+        for path, about, words in pictures) + "</div>\n\n"
+    text += "## The steps\n\n" + ('<div class="pair">' + "".join(
+        picture(found["stairs"], spoken(program, machine, rows),
+                text=f"{results.shown(machine)}, set {program.shown}")
+        for machine, (rows, found) in figures.items() if "stairs" in found) + "</div>\n\n"
+        if figures else "Not measured yet: `make bench` does it.\n\n") + gained(program)
+    shares = "".join(picture(found["shares"], f"{program.name} on {results.shown(machine)}: "
+                             "share of the machine's ceiling", text=results.shown(machine))
+                     for machine, (_, found) in figures.items() if "shares" in found)
+    text += "\n## How far from the ceiling\n\n" + (
+        f'<div class="pair">{shares}</div>\n' if shares else
+        "Not measured: `make ceilings`, then `make bench`.\n")
+    last = [s for s in tree.steps() if s.has(program)][-1]
+    text += f"\n## Registers and spills\n\n{lessons.registers(last, program)}\n"
+    text += "## Seconds\n\n" if figures else ""
+    for machine, (rows, _) in figures.items():
+        text += folded(f"{results.shown(machine)}, all sets", timed(program, rows))
+    return Page(page_of(program=program), program.name, text + paper_figures(program, folder),
+                above=strip("", program=program))
+
+
+def machines_page():
+    text = "# The machines\n\n"
+    for machine, rows in results.measured().items():
+        text += f"## {results.shown(machine)}\n\n" + lessons.table(["", ""], [
+            [key, "; ".join(dict.fromkeys(f"`{r[key]}`" for r in rows if r[key]))]
+            for key in ("device", "compiler", "flags", "commit")]) + "\n"
+        path = results.FOLDER / f"{machine}-ceilings.csv"
+        if path.exists():
+            text += "### Ceilings\n\n" + lessons.table(
+                ["device", "threads", "ceiling", ""],
+                [[r["device"], r["threads"], r["ceiling"], f"{r['value']} {r['unit']}"]
+                 for r in results.read(path)]) + "\n"
+        else:
+            text += "Ceilings are not measured: `make ceilings`.\n\n"
+    text += "## Flags\n\n" + "".join(
+        said for p in tree.programs() if "Not measured" not in (said := lessons.flags_table(p)))
+    return Page("machines.html", "The machines", text, above=strip(""))
+
+
+# ---- the index -----------------------------------------------------------------------
+
+
+def card(program, pictures, figures):
+    """A program on the index: what it makes, and a staircase a machine."""
+    link = page_of(program=program)
+    thumb = next((p for p, *_ in pictures), "").replace("-gather.svg", "-card.svg")
+    html = f'<li><a href="{link}">' + (
+        f'<img class="thumb" src="{thumb}" alt="" width="{draw.CARD}" height="132">'
+        if thumb else "") + f"<h2>{program.name}</h2></a><p>{escape(program.title)}</p>"
+    for machine, (rows, found) in figures.items():
+        best = lessons.best_of(rows, program)
+        if not best or "card" not in found:
+            html += f'<p class="best">{results.shown(machine)}: not measured</p>'
+            continue
+        share = f", {100 * float(best['of_ceiling']):.0f} % of {best['ceiling']}" \
+            if best["of_ceiling"] else ""
+        html += f'<h3>{results.shown(machine)}</h3><img src="{found["card"]}" ' \
+            f'alt="{escape(spoken(program, machine, rows))}">' \
+            f'<p class="best"><b>{draw.number(best["over_first"])} times</b> as fast: ' \
+            f'<a href="{best["step"]}/{program.name}.html">{short_name(best["step"])}</a>, ' \
+            f'{best["backend"]}{share}</p>'
+    return html + "</li>"
+
+
+def short_name(name):
+    return name.replace("_", " ")
+
+
+def gain(row):
+    """A gain in as few letters as the index has room for."""
+    if not row or not row["over_previous"]:
+        return ""
+    return {"same code": "=", "none": f"~{float(row['over_previous']):.2f}"}.get(
+        row["over_previous_is"], draw.number(row["over_previous"]))
+
+
+def matrix(rows):
+    """Which step pays where, of a machine: a row a step, a column a back-end of a
+    program; each number leads to its lesson."""
+    columns = {p: [b for b in tree.BACKENDS if b not in ("seq", "cuda-cpu") and any(
+        r["over_previous"] for r in of(rows, p, backend=b))] or [""]
+        for p in tree.programs()}
+    html = '<table class="matrix"><thead><tr><th rowspan="2" scope="col">step</th>' + \
+        "".join(f'<th scope="colgroup" colspan="{len(b)}" class="first"><a href="{p.name}'
+                f'.html">{p.name}</a></th>' for p, b in columns.items()) + "</tr><tr>" + \
+        "".join(f'<th scope="col" class="b-{b}{" first" * (not n)}">{b}</th>'
+                for found in columns.values() for n, b in enumerate(found))
+    html += "</tr></thead><tbody>"
+    for step in tree.steps():
+        html += f'<tr><th scope="row"><a href="{page_of(step)}">{short(step)}</a></th>'
+        for program, backends in columns.items():
+            gains = lessons.gains(rows, step, program)
+            for n, backend in enumerate(backends):
+                row = gains.get(backend)
+                said = gain(row) or ("·" if step.has(program) and not n else "")
+                kind = row["over_previous_is"].replace(" ", "-") if row else ""
+                html += f'<td class="{kind}{" first" * (not n)}">' + (
+                    f'<a href="{page_of(step, program)}">{said}</a>' if said else "") + "</td>"
+        html += "</tr>"
+    return html + "</tbody></table>"
+
+
+def index_page(pictures, figures):
+    readme = (tree.ROOT / "README.md").read_text()
+    machines = results.measured()
+    title, sentence = re.match(r"# (.+)\n+((?:.|\n)+?\.)\s", readme).groups()
+    text = f"# {title}\n\n{sentence}\n\n" '<ul class="cards">' + "".join(
+        card(p, pictures[p], figures[p]) for p in tree.programs()) + "</ul>\n\n"
+    if machines:
+        text += '<p class="note">Staircases: times as fast as the sequential step 00, step ' \
+            "by step; the best of all is marked.</p>\n\n"
+    text += "## Which step pays where\n\n"
+    for machine, rows in machines.items() or [("", [])]:
+        text += (f"<h3>{results.shown(machine)}</h3>" if len(machines) > 1 else "") + \
+            '<div class="scroll" tabindex="0" role="region" aria-label="Gains">' \
+            f"{matrix(rows)}</div>\n\n"
+    text += LEGEND if machines else "Nothing is measured yet: `make bench` does it.\n\n"
+    text += "## The machines\n\n"
+    for machine, rows in machines.items():
+        devices = ", ".join(dict.fromkeys(r["device"] for r in rows))
+        text += f"**{results.shown(machine)}**: {devices}; " \
+            f"{rows[0]['compiler']}, at {rows[-1]['commit']}.\n\n"
+    text += "[Their ceilings and flags](report/machines.html). The page of a program has " \
+        "its figures, ceilings, registers and all times: " + ", ".join(
+            f"[{p.name}](report/{p.name}.html)" for p in tree.programs()) + ".\n"
+    return Page("index.html", title, text, look="front")
+
+
+# ---- the whole -----------------------------------------------------------------------
+
+
+def check():
+    """What is wrong with the tree or the results, in a line."""
+    if not shutil.which("pandoc"):
+        raise SystemExit("report: pandoc not found (Debian: pandoc)")
+    names = [p.name for p in tree.programs()]
+    for path in sorted(tree.ROOT.glob("steps/*/*/README.md")):
+        if path.parent.name not in names + ["halfway"]:
+            raise SystemExit(f"report: {path.relative_to(tree.ROOT)}: a lesson of no "
+                             f"program: there are {' '.join(names)}")
+    for path, _, _ in lessons.pages():
+        if not path.exists():
+            raise SystemExit(f"report: {path.relative_to(tree.ROOT)}: is missing")
+    for machine, rows in results.measured().items():
+        absent = NEEDED - set(rows[0])
+        if absent:
+            raise SystemExit(f"report: {machine}.csv: no column {' '.join(sorted(absent))}: "
+                             "`make bench` writes it anew")
+        for n, r in enumerate(rows, 2):
+            if r["backend"] not in tree.BACKENDS:
+                raise SystemExit(f"report: {machine}.csv:{n}: backend {r['backend']!r}: not "
+                                 f"one of {' '.join(tree.BACKENDS)}")
+
+
+def pages(folder):
+    """All pages; what they show is drawn into folder meanwhile."""
+    yield machines_page()
+    for path, kinds, _ in lessons.pages():
+        parts = path.relative_to(tree.ROOT).parts[1:-1]
+        step = next((s for s in tree.steps() if s.name in parts), None)
+        if len(parts) == 1:
+            yield step_page(step, path, kinds)
+        elif parts:
+            program = next(p for p in tree.programs() if p.name == parts[1])
+            yield lesson_page(step, program, path, kinds)
+    pictures, figures = {}, {}
+    for p in tree.programs():
+        pictures[p] = search_pictures(p, folder) if p.mk.get("suffix") == "su" else \
+            named_pictures(p, folder)
+        figures[p] = {machine: (rows, drawn(p, machine, rows, folder))
+                      for machine, rows in results.measured().items()}
+        yield program_page(p, pictures[p], figures[p], folder)
+    yield index_page(pictures, figures)
+
+
+def main():
+    check()
+    folder = OUT.with_name("report.new")
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in ("pictures", "figures", "papers"):
+        (folder / name).mkdir(parents=True)
+    shutil.copyfile(HERE / "report.css", folder / "report.css")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in [pool.submit(page.write, folder) for page in pages(folder)]:
+            done.result()
+    runs.progress("")
+    shutil.rmtree(OUT, ignore_errors=True)
+    folder.rename(OUT)
+    print(f"written to {OUT}/index.html")
+
+
+if __name__ == "__main__":
+    main()
