@@ -143,7 +143,8 @@ class Item:
         mark = hashlib.sha256()
         for key, path in sorted(files.items()):
             content = path.read_bytes() if path.exists() else b"is missing"
-            mark.update(f"{key} {len(content)} ".encode() + content)
+            mark.update(f"{key} {len(content)} ".encode())
+            mark.update(content)
         mark = mark.digest()
         if mark not in self.known:
             checked = runs.check(self.program, self.words, files, f"set{self.set}")
@@ -212,7 +213,7 @@ def pairs_of(items):
         folder = tree.build() / "bench" / "aa"
         folder.mkdir(parents=True, exist_ok=True)
         binary = item.step.binary(item.program, item.backend)
-        again.alias = folder / f"{item.step.number}-{binary.name}"
+        again.alias = folder / "-".join([*item.step.name.split("/"), binary.name])
         again.alias.unlink(missing_ok=True)
         shutil.copy2(binary, again.alias)
         found.append((item, again))
