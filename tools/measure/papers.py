@@ -18,7 +18,6 @@ import re
 import statistics
 import subprocess
 import time
-from pathlib import Path
 
 from tools.publish.papers_form import Kind, Paper, read_figures  # noqa: E402
 from tools.history import results, runs, tree
