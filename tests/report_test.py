@@ -59,9 +59,9 @@ def rows_of(machine, program, name, chance, copy):
             for key, value in (("previous", over), ("first", last[backend])) if n else ():
                 word = "same code" if value == 1 else "none" if abs(value - 1) < 0.03 \
                     else "gain" if value > 1 else "loss"
-                row |= {f"over_{key}": f"{value:.3f}", f"over_{key}_is": word,
-                        f"over_{key}_low": f"{value * 0.98:.3f}",
-                        f"over_{key}_high": f"{value * 1.02:.3f}"}
+                row[f"over_{key}_is"] = word
+                for end, factor in (("", 1), ("_low", 0.98), ("_high", 1.02)):
+                    row[f"over_{key}{end}"] = "" if value == 1 else f"{value * factor:.3f}"
             yield {k: row[k] for k in columns}
 
 

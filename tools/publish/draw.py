@@ -123,7 +123,6 @@ def logarithmic(axis, low, high, most=6):
 def label_ends(axes, ends):
     """Names of lines at the right edge: [(text, value, colour)]."""
     height = axes.get_window_extent().height
-    top = axes.transData.inverted()
     wanted = [axes.transData.transform((0, value))[1] for _, value, _ in ends]
     bottom = axes.get_window_extent().y0
     for (text, _, colour), y in zip(ends, apart(wanted, 13)):
