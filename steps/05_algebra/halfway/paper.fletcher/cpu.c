@@ -1,0 +1,91 @@
+/* cpu.c - the drivers in C: planes shared among threads, the points of a row among the
+ * lanes of a vector. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fletcher.h"
+#include "body.h"
+
+static const grid *g;
+static const float *medium;
+static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y */
+
+static float *floats(size_t n, const char *name)
+{
+    return memset(allocate(n, sizeof(float), name), 0, n * sizeof(float));
+}
+
+size_t Initialize(const grid *the_grid, const float *the_medium)
+{
+    g = the_grid;
+    medium = the_medium;
+    size_t n = field_size(g);
+    pp = floats(n, "p of before");
+    pc = floats(n, "p of now");
+    qp = floats(n, "q of before");
+    qc = floats(n, "q of now");
+    px = floats(n, "p along x");
+    py = floats(n, "p along y");
+    qx = floats(n, "q along x");
+    qy = floats(n, "q along y");
+    return (MEDIUM + 8) * n * sizeof(float);
+}
+
+void InsertSource(float f)
+{
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    pc[i] += f;
+    qc[i] += f;
+}
+
+double Propagate(void)
+{
+    double start = seconds();
+
+#pragma omp parallel for
+    for (int z = HALO; z < g->sz - HALO; z++)
+        for (int y = HALO; y < g->sy - HALO; y++) {
+            size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
+#pragma omp simd
+            for (int x = HALO; x < g->sx - HALO; x++) {
+                first_x(g, pc, qc, px, qx, row + (size_t)x);
+                first_y(g, pc, qc, py, qy, row + (size_t)x);
+            }
+        }
+
+#pragma omp parallel for
+    for (int z = HALO; z < g->sz - HALO; z++)
+        for (int y = HALO; y < g->sy - HALO; y++) {
+            size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
+#pragma omp simd
+            for (int x = HALO; x < g->sx - HALO; x++)
+                sample(g, medium, pc, qc, pp, qp, px, py, qx, qy, row + (size_t)x);
+        }
+
+    return seconds() - start;
+}
+
+void UpdatePointers(float *p, float *q)
+{
+    float *swap = pp;
+    pp = pc;
+    pc = swap;
+    swap = qp;
+    qp = qc;
+    qc = swap;
+    if (p) memcpy(p, pc, field_size(g) * sizeof *p);
+    if (q) memcpy(q, qc, field_size(g) * sizeof *q);
+}
+
+void Finalize(void)
+{
+    free(pp);
+    free(pc);
+    free(qp);
+    free(qc);
+    free(px);
+    free(py);
+    free(qx);
+    free(qy);
+}
