@@ -1,9 +1,9 @@
 /* cpu.c - the drivers in C: rows of a plane shared among threads, the points of a row
  * among the lanes of a vector. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "fletcher.h"
+#include "field.h"
 #include "body.h"
 
 static const grid *g;
@@ -11,9 +11,23 @@ static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y: a ring */
 
+/* A field of zeros, its planes dealt out among the threads. None has planes of its own
+ * here, so that on several sockets the field is spread over all of them. */
 static float *floats(size_t n, const char *name)
 {
-    return memset(allocate(n, sizeof(float), name), 0, n * sizeof(float));
+    float *made = field_make(n, name);
+#pragma omp parallel for
+    for (int z = HALO; z < g->sz - HALO; z++) {
+        size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
+        size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
+        memset(made + from, 0, (end - from) * sizeof *made);
+    }
+    return made;
+}
+
+static float *zeros(size_t n, const char *name)
+{
+    return memset(field_make(n, name), 0, n * sizeof(float));
 }
 
 size_t Initialize(const grid *the_grid, const float *the_medium)
@@ -25,10 +39,10 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     pc = floats(n, "p of now");
     qp = floats(n, "q of before");
     qc = floats(n, "q of now");
-    px = floats(ring, "p along x");
-    py = floats(ring, "p along y");
-    qx = floats(ring, "q along x");
-    qy = floats(ring, "q along y");
+    px = zeros(ring, "p along x");
+    py = zeros(ring, "p along y");
+    qx = zeros(ring, "q along x");
+    qy = zeros(ring, "q along y");
     return ((MEDIUM + 4) * n + 4 * ring) * sizeof(float);
 }
 
@@ -44,7 +58,7 @@ static void derive(int z)
 {
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t row = (size_t)y * (size_t)g->pitch, ring = (size_t)g->plane;
+        size_t row = row_of(g, y, 0), ring = (size_t)g->plane;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++) {
             size_t j = row + (size_t)x;
@@ -59,7 +73,7 @@ static void update(int z)
 {
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t row = (size_t)y * (size_t)g->pitch, ring = (size_t)g->plane;
+        size_t row = row_of(g, y, 0), ring = (size_t)g->plane;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++) {
             size_t j = row + (size_t)x;
@@ -102,12 +116,12 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    free(pp);
-    free(pc);
-    free(qp);
-    free(qc);
-    free(px);
-    free(py);
-    free(qx);
-    free(qy);
+    field_free(pp);
+    field_free(pc);
+    field_free(qp);
+    field_free(qc);
+    field_free(px);
+    field_free(py);
+    field_free(qx);
+    field_free(qy);
 }

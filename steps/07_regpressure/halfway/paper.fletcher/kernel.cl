@@ -17,7 +17,7 @@ __kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t j = (size_t)y * g.pitch + x;
+    size_t j = row_of(&g, y, 0) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
         first_x(&g, pc, qc, px, qx, g.plane, z, j, j);
@@ -35,7 +35,7 @@ __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t j = (size_t)y * g.pitch + x;
+    size_t j = row_of(&g, y, 0) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
         sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, g.plane, z, j, j);

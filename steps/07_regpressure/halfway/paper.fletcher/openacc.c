@@ -2,10 +2,10 @@
  * that say which are parallel and what lies on the device. A compiler without a device
  * runs the same loops on the host.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "fletcher.h"
+#include "field.h"
 
 /* What the device's code calls is compiled for it. */
 #pragma acc routine seq
@@ -21,46 +21,48 @@ static inline void sample(const grid *, const float *, const float *, const floa
 #include "body.h"
 
 static grid g;
+static size_t n, nine; /* floats of a field, and of the ring's nine planes */
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y: a ring */
 
-static float *floats(size_t n, const char *name)
+static float *floats(size_t count, const char *name)
 {
-    float *made = allocate(n, sizeof(float), name);
-    memset(made, 0, n * sizeof(float));
-#pragma acc enter data copyin(made [0:n])
+    float *made = field_make(count, name);
+    memset(made, 0, count * sizeof(float));
+#pragma acc enter data copyin(made [0:count])
     return made;
 }
 
-static void drop(float *f)
+static void drop(float *f, size_t count)
 {
-#pragma acc exit data delete (f)
-    free(f);
+#pragma acc exit data delete (f [0:count])
+    field_free(f);
 }
 
 size_t Initialize(const grid *the_grid, const float *the_medium)
 {
     g = *the_grid;
     medium = the_medium;
-    size_t n = field_size(&g), ring = RING * (size_t)g.plane;
+    n = field_size(&g);
+    nine = RING * (size_t)g.plane;
 #pragma acc enter data copyin(the_medium [0:MEDIUM * n])
     pp = floats(n, "p of before");
     pc = floats(n, "p of now");
     qp = floats(n, "q of before");
     qc = floats(n, "q of now");
-    px = floats(ring, "p along x");
-    py = floats(ring, "p along y");
-    qx = floats(ring, "q along x");
-    qy = floats(ring, "q along y");
-    return ((MEDIUM + 4) * n + 4 * ring) * sizeof(float);
+    px = floats(nine, "p along x");
+    py = floats(nine, "p along y");
+    qx = floats(nine, "q along x");
+    qy = floats(nine, "q along y");
+    return ((MEDIUM + 4) * n + 4 * nine) * sizeof(float);
 }
 
 void InsertSource(float f)
 {
     size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source;
     float *p = pc, *q = qc;
-#pragma acc parallel present(p, q) num_gangs(1)
+#pragma acc parallel present(p [0:n], q [0:n]) num_gangs(1)
     {
         p[i] += f;
         q[i] += f;
@@ -74,9 +76,10 @@ static void derive(int z)
     const float *cp = pc, *cq = qc;
     float *dpx = px, *dpy = py, *dqx = qx, *dqy = qy;
 
-#pragma acc parallel loop gang present(cp, cq, dpx, dpy, dqx, dqy) copyin(d)
+#pragma acc parallel loop gang copyin(d) present(                                      \
+    cp [0:n], cq [0:n], dpx [0:nine], dpy [0:nine], dqx [0:nine], dqy [0:nine])
     for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = (size_t)y * (size_t)d.pitch, ring = (size_t)d.plane;
+        size_t row = row_of(&d, y, 0), ring = (size_t)d.plane;
 #pragma acc loop vector
         for (int x = HALO; x < d.sx - HALO; x++) {
             size_t j = row + (size_t)x;
@@ -94,9 +97,11 @@ static void update(int z)
     const float *m = medium, *dpx = px, *dpy = py, *dqx = qx, *dqy = qy;
     float *np = pp, *nq = qp;
 
-#pragma acc parallel loop gang present(m, cp, cq, np, nq, dpx, dpy, dqx, dqy) copyin(d)
+#pragma acc parallel loop gang copyin(d)                                               \
+    present(m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], dpx [0:nine],    \
+            dpy [0:nine], dqx [0:nine], dqy [0:nine])
     for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = (size_t)y * (size_t)d.pitch, ring = (size_t)d.plane;
+        size_t row = row_of(&d, y, 0), ring = (size_t)d.plane;
 #pragma acc loop vector
         for (int x = HALO; x < d.sx - HALO; x++) {
             size_t j = row + (size_t)x;
@@ -122,7 +127,6 @@ double Propagate(void)
 
 void UpdatePointers(float *p, float *q)
 {
-    size_t n = field_size(&g);
     float *swap = pp;
     pp = pc;
     pc = swap;
@@ -142,13 +146,13 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    drop(qy);
-    drop(qx);
-    drop(py);
-    drop(px);
-    drop(qc);
-    drop(qp);
-    drop(pc);
-    drop(pp);
-#pragma acc exit data delete (medium)
+    drop(qy, nine);
+    drop(qx, nine);
+    drop(py, nine);
+    drop(px, nine);
+    drop(qc, n);
+    drop(qp, n);
+    drop(pc, n);
+    drop(pp, n);
+#pragma acc exit data delete (medium [0:MEDIUM * n])
 }
