@@ -29,12 +29,13 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 }
 
 /* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
-__global__ void derive_kernel(grid g, int z, const float *pc, const float *qc,
-                              float *px, float *py, float *qx, float *qy)
+__global__ void derive_kernel(grid g, int z, const float *__restrict__ pc,
+                              const float *__restrict__ qc, float *px, float *py,
+                              float *qx, float *qy)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
-    size_t j = (size_t)y * g.pitch + x;
+    size_t j = row_of(&g, y, 0) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
         first_x(&g, pc, qc, px, qx, g.plane, z, j, j);
@@ -42,13 +43,15 @@ __global__ void derive_kernel(grid g, int z, const float *pc, const float *qc,
     }
 }
 
-__global__ void propagate_kernel(grid g, int z, const float *medium, const float *pc,
-                                 const float *qc, float *pp, float *qp, const float *px,
-                                 const float *py, const float *qx, const float *qy)
+__global__ void
+propagate_kernel(grid g, int z, const float *__restrict__ medium,
+                 const float *__restrict__ pc, const float *__restrict__ qc, float *pp,
+                 float *qp, const float *__restrict__ px, const float *__restrict__ py,
+                 const float *__restrict__ qx, const float *__restrict__ qy)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
-    size_t j = (size_t)y * g.pitch + x;
+    size_t j = row_of(&g, y, 0) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
         sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, g.plane, z, j, j);
