@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SIZE_MAX_SIDE = 100000, LINE = 16 };
+enum { SIZE_MAX_SIDE = 100000 };
 
 static const double pi = 3.14159265358979323846;
 
@@ -112,7 +112,7 @@ static void must_fit(const model *m)
         fail("nx=%d ny=%d nz=%d: a grid of %.3g points needs at least %.3g GB, this "
              "machine has %.3g GB",
              m->n[0], m->n[1], m->n[2], points, needed / 1e9, memory / 1e9);
-    if ((g.sx + 2.0 * LINE) * (g.sy + 1.0) * HALO > INT_MAX)
+    if ((g.sx + 3.0 * LINE) * (g.sy + 1.0) * HALO > INT_MAX)
         fail("nx=%d ny=%d: a plane of more than %d points", m->n[0], m->n[1],
              INT_MAX / HALO);
 }
@@ -244,10 +244,11 @@ grid grid_of(const model *m)
               .dxyinv = (float)(1 / dx / dy),
               .dyzinv = (float)(1 / dy / dz),
               .dxzinv = (float)(1 / dx / dz)};
-    g.pitch = m->pad ? odd_lines(g.sx) : g.sx;
+    g.lead = m->pad ? LINE - HALO : 0; /* the first point inside the halo: on a line */
+    g.pitch = m->pad ? odd_lines(g.lead + g.sx) : g.sx;
     g.plane = m->pad ? odd_lines(g.pitch * g.sy) : g.pitch * g.sy;
     g.source_z = g.sz / 2;
-    g.source = g.sy / 2 * g.pitch + g.sx / 2;
+    g.source = (int)row_of(&g, g.sy / 2, 0) + g.sx / 2;
     memcpy(g.group, m->group, sizeof g.group);
     return g;
 }
