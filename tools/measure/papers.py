@@ -260,7 +260,7 @@ def rows_of(figure, name, items, base, elsewhere, paper):
 
 def caption(rows, values):
     runs = {int(r["runs"]) for r in rows if r["runs"]}
-    text = (f"{machine.machine()}; mean of {' or '.join(map(str, sorted(runs)))} runs and "
+    text = (f"{machine.name()}; mean of {' or '.join(map(str, sorted(runs)))} runs and "
             f"standard deviation. The paper: {values.get('paper', 'see its csv')}.")
     gpus = {f"{r['device']} ({r['mark']})" for r in rows
             if r["backend"] == "gpu" and r["device"] not in ("", "gpu")}
@@ -321,7 +321,7 @@ def paper_of(program, repeat, quick):
         path = folder / f"fig{f.number}.svg"
         if f.kind in INSIDE:
             inside = look_inside(f, program, folder, queries, names[f.number])
-            draw.inside(path, f, inside, f"{machine.machine()}, set "
+            draw.inside(path, f, inside, f"{machine.name()}, set "
                         f"{names[f.number][0]}, one run.")
             continue
         results.write(path.with_suffix(".csv"), COLUMNS, [
