@@ -324,6 +324,14 @@ def check_looks(tally, report, folder):
     return 0
 
 
+def stands_out(colour, paper):
+    """The contrast of two colours, #rrggbb, as WCAG 2 defines it."""
+    a, b = (sum(w * (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4)
+                for w, v in zip((0.2126, 0.7152, 0.0722), draw.matplotlib.colors.to_rgb(c)))
+            for c in (colour, paper))
+    return (max(a, b) + 0.05) / (min(a, b) + 0.05)
+
+
 # ---- all -----------------------------------------------------------------------------
 
 
@@ -391,6 +399,11 @@ def main():
         tally.check("makes a report of no results", ended.returncode and ended.stderr[-900:])
         words = (bare / "build/report/index.html").read_text() if not ended.returncode else ""
         tally.check("and says so", "make bench" not in words)
+        faint = [colours for colours in draw.DARK.items() if colours[0] not in
+                 (draw.PAPER, draw.LINE, draw.START) and min(
+                     stands_out(c, paper) for c, paper in
+                     zip(colours, (draw.PAPER, draw.DARK[draw.PAPER]))) < CONTRAST]
+        tally.check("colours of drawings stand out", faint)
         twice = [folder / "1.svg", folder / "2.svg"]
         for path in twice:
             draw.stairs(path, ["00", "01"], {"omp": {0: (1, 1, 1), 1: (2, 1.9, 2.1)}})
