@@ -1,6 +1,14 @@
 """all.py - make test: every suite, as many at a time as there are cores, and the sum of what
 they found. What measures time runs first, and alone; then the longest.
 
+    all.py [--all] [NAME ...]   all suites, or those named
+
+Everything is verified: each step, program and back-end. What takes long besides is done
+for a chosen part, always the same: sanitizers on the last step of each program, two
+planted bugs of each step of a program, a few seconds of fuzzing. --all or TEST_ALL=1, as
+make test-all has it, does the rest too: all planted bugs, sanitizers on every step, a
+minute of fuzzing, the sets of make run, the points half way between two steps.
+
 A suite is a command that exits with 0 if all went well. What it says of itself, a last
 line "N passed, N failed" or cmocka's tallies, is added up; a suite without either, or
 whose words and exit status disagree, counts as one test, passed or failed.
@@ -11,34 +19,76 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.helpers import ROOT
+from tools.history import tree
+
 BUILD = os.environ.get("BUILD", "build")
-PYTHON = sys.executable
 
-ALONE = {"course": [PYTHON, "-m", "tests.course_test"]}
-SUITES = {
-    "sanitizers": ["bash", "tests/san.sh"],
-    "mutants": [PYTHON, "-m", "verify.mutants"],
-    "verify": [PYTHON, "-m", "verify.matrix"],
-    "fletcher": [PYTHON, "-m", "tests.fletcher_test"],
-    "gridding": [PYTHON, "-m", "tests.gridding_test"],
-    "fluid": [PYTHON, "-m", "tests.fluid_test"],
-    "sandpile": [PYTHON, "-m", "tests.sandpile_test"],
-    "published mistakes": [PYTHON, "-m", "tests.mistakes"],
-    "bad input": [PYTHON, "-m", "tests.bad_input"],
-    "checker": [PYTHON, "-m", "tests.check_semblance_test"],
-    "halfway": [PYTHON, "-m", "tools.measure.halfway"],
-    "report": [PYTHON, "-m", "tests.report_test"],
-    "lint": [PYTHON, "-m", "tests.lint"],
-    "lessons": [PYTHON, "-m", "tools.publish.lessons", "--check"],
-    "run": [f"{BUILD}/tests/run_test"],
-    "su": [f"{BUILD}/tests/su_test"],
-    "su and segyio": [PYTHON, "-m", "tests.su_segyio", f"{BUILD}/tests/su_test"],
-    "verify's diff": [f"{BUILD}/tests/diff_test", f"{BUILD}/verify"],
-    "propagate": [PYTHON, "-m", "tests.propagate_test"],
-}
+
+class Suite:
+    """A command, and the variables of its environment."""
+
+    def __init__(self, *command, **variables):
+        self.command, self.variables = command, variables
+
+    def run(self):
+        """(status, all that it said)"""
+        ended = subprocess.run(self.command, cwd=ROOT, text=True, errors="replace",
+                               env={**os.environ, **self.variables},
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return ended.returncode, ended.stdout
+
+
+def module(name, *words, **variables):
+    return Suite(sys.executable, "-m", name, *words, **variables)
+
+
+def each(what, name, *words):
+    """A suite of each program, whose PROGRAM= it is told."""
+    return {f"{what} {p.name}": module(name, *words, PROGRAM=p.name)
+            for p in tree.programs()}
+
+
+def suites(everything):
+    """({name: suite} of what runs alone, the same of the rest, the longest first)."""
+    part = [] if everything else ["--chosen"]
+    seconds = os.environ.get("FUZZ_SECONDS", "60" if everything else "10")
+
+    def san(tool):
+        return Suite("bash", "tests/san.sh", *part, tool, FUZZ_SECONDS=seconds)
+
+    alone = {"course, timed": module("tests.course_test", "gains")}
+    rest = {
+        "sanitizers: OpenCL": san("simulator"),
+        "sanitizers: addresses": san("address"),
+        "sanitizers: races": san("threads"),
+        **each("verify", "verify.matrix", *(["--sets"] if everything else [])),
+        **({"half way": module("tools.measure.halfway")} if everything else {}),
+        "published mistakes": module("tests.mistakes"),
+        **each("mutants", "verify.mutants", *part),
+        "course": module("tests.course_test", "untimed"),
+        "fuzzing": san("fuzzer"),
+        "fletcher": module("tests.fletcher_test"),
+        "fluid": module("tests.fluid_test"),
+        "gridding": module("tests.gridding_test"),
+        "sandpile": module("tests.sandpile_test"),
+        "report": module("tests.report_test"),
+        "lint": module("tests.lint"),
+        "bad input": module("tests.bad_input"),
+        "gaps": module("tests.gap_test"),
+        "propagate": module("tests.propagate_test"),
+        "lessons": module("tools.publish.lessons", "--check"),
+        "Makefile": module("tests.makefile_test"),
+        "checker": module("tests.check_semblance_test"),
+        "run": Suite(f"{BUILD}/tests/run_test"),
+        "su": Suite(f"{BUILD}/tests/su_test"),
+        "su and segyio": module("tests.su_segyio", f"{BUILD}/tests/su_test"),
+        "verify's diff": Suite(f"{BUILD}/tests/diff_test", f"{BUILD}/verify"),
+    }
+    return alone, rest
+
+
 TALLY = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed")
 CMOCKA = re.compile(r"\[  (PASSED|FAILED)  \].*?(\d+) test\(s\)")
 
@@ -58,28 +108,35 @@ def count(output, status):
     return (passed + 1, failed) if status == 0 else (passed, failed + 1)
 
 
-def suite(name):
+def report(name, suite):
     """Runs one and says what it found: (passed, failed)."""
     start = time.monotonic()
-    ended = subprocess.run((ALONE | SUITES)[name], cwd=ROOT, text=True, errors="replace",
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    passed, failed = count(ended.stdout, ended.returncode)
-    words = ended.stdout if failed or ended.returncode else ""
+    status, output = suite.run()
+    passed, failed = count(output, status)
+    words = output if failed or status else ""
     print(f"{words}{name}: {passed} passed, {failed} failed, "
           f"{time.monotonic() - start:.0f} s", flush=True)
     return passed, failed
 
 
 def main():
-    wanted = sys.argv[1:] or [*ALONE, *SUITES]
-    os.environ.setdefault("FUZZ_SECONDS", "15")  # of the minute that make san takes
+    everything = "--all" in sys.argv or os.environ.get("TEST_ALL", "0") not in ("", "0")
+    alone, rest = suites(everything)
+    wanted = [word for word in sys.argv[1:] if word != "--all"] or [*alone, *rest]
+    unknown = [name for name in wanted if name not in alone | rest]
+    if unknown:
+        raise SystemExit(f"{', '.join(unknown)}: no such suite, there are: "
+                         f"{', '.join([*alone, *rest])}")
     # Suites share the cores: a thread that waits must not spin in another's way.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    start = time.monotonic()
     print(f"{len(wanted)} suites, some of which take minutes", flush=True)
-    found = [suite(name) for name in wanted if name in ALONE]
+    found = [report(name, alone[name]) for name in alone if name in wanted]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found += pool.map(suite, [name for name in wanted if name not in ALONE])
+        found += pool.map(lambda name: report(name, rest[name]),
+                          [name for name in rest if name in wanted])
     total_passed, total_failed = (sum(numbers) for numbers in zip(*found))
+    print(f"{time.monotonic() - start:.0f} s")
     print(f"{total_passed} passed, {total_failed} failed")
     sys.exit(1 if total_failed or not total_passed else 0)
 

@@ -2,13 +2,18 @@
 # san.sh - every back-end of every step under the tools that see what a right answer can
 # hide (make san), on the smallest query of each program (program.mk: tiny).
 #
+#   san.sh [--chosen] [address|threads|simulator|fuzzer ...]
+#
+# All four, or those named; --chosen: only the last step of each program. STEP= and
+# PROGRAM= choose too.
+#
 #   AddressSanitizer, UndefinedBehaviorSanitizer, LeakSanitizer   all CPU code, host sides
 #   ThreadSanitizer with Archer, which knows OpenMP               omp, cuda-cpu
 #   Oclgrind: memory, races, uninitialised values, API calls      ocl
 #   libFuzzer, for FUZZ_SECONDS (default 60, 0: not at all)       the SU reader
 #
 # Each tool first has to find a fault that is planted for it: a tool that is silent about
-# that is silent about all. A tool that is not installed is named, and the rest runs.
+# that is silent about all. A tool that is not installed is a failure, and the rest runs.
 # Left out: CUDA on a GPU (compute-sanitizer).
 set -eu
 export LC_ALL=C
@@ -25,6 +30,16 @@ export POCL_CACHE_DIR=$san/pocl-cache
 mkdir -p "$POCL_CACHE_DIR"
 unset MAKEFLAGS MAKELEVEL OPT EXTRA
 
+chosen= wanted=
+for word; do
+    case $word in
+        --chosen) chosen=yes ;;
+        address | threads | simulator | fuzzer) wanted="$wanted $word" ;;
+        *) sed -n '5,8s/^# \{0,3\}//p' "$0" >&2; exit 2 ;;
+    esac
+done
+wanted=${wanted:-address threads simulator fuzzer}
+
 passed=0 failed=0
 pass() { passed=$((passed + 1)); }
 # bad NAME LOG: one line, then what the tool said first.
@@ -34,9 +49,15 @@ bad() {
     grep -vE '^[[:space:]]*$|^[A-Za-z_]+=[-+.0-9e]+$' "$2" | head -12 | sed 's/^/    /'
 }
 
+# missing WHAT PACKAGE: a tool that is not here checks nothing.
+missing() {
+    failed=$((failed + 1))
+    echo "FAIL $1 is not here (Debian: $2)"
+}
+
 # run NAME COMMAND...: passes if the command ends with 0 and no sanitizer has spoken.
 run() {
-    local name=$1 log=$san/log/${1//[^A-Za-z0-9_.-]/_}.log
+    local name=$1 log=$logs/${1//[^A-Za-z0-9_.-]/_}.log
     shift
     if timeout 300 "$@" >"$log" 2>&1 && ! grep -qE 'Sanitizer|runtime error:' "$log"
     then pass
@@ -46,7 +67,7 @@ run() {
 
 # planted NAME PATTERN COMMAND...: passes if the tool reports PATTERN.
 planted() {
-    local name="$1: planted fault" pattern=$2 log=$san/log/planted_$1.log
+    local name="$1: planted fault" pattern=$2 log=$logs/planted_$1.log
     shift 2
     timeout 300 "$@" >"$log" 2>&1 || :
     if grep -qE "$pattern" "$log"
@@ -55,18 +76,20 @@ planted() {
     fi
 }
 
-mkdir -p "$san/log"
-rm -f "$san"/log/*.log
-
 # query PROGRAM: the words of its tiny query, or nothing.
 query() {
     sed -n 's/^tiny[[:space:]]*=[[:space:]]*//p' "common/$1/program.mk" |
         sed "s|{data}|$BUILD/data/$1|g"
 }
 
-# asked STEP: is it among those of STEP=, names or numbers? Without, all are.
+# asked STEP PROGRAM: is it among those of STEP=, names or numbers? Without, all are; of
+# a chosen part, the last step that has the program.
 asked() {
-    local word
+    local word last
+    if [ -n "$chosen" ]; then
+        last=$(for word in steps/*/"$2"/; do echo "$word"; done | tail -n 1)
+        [ "$last" = "steps/$1/$2/" ] || return 1
+    fi
     [ -n "$STEP" ] || return 0
     for word in $STEP; do
         case $1 in "$word"*) return 0 ;; esac
@@ -74,36 +97,44 @@ asked() {
     return 1
 }
 
-# binaries FOLDER BACKEND...: "STEP PROGRAM BACKEND PATH" of what was built there.
-binaries() {
-    local folder=$1 step program backend path
-    shift
+# parts: "STEP PROGRAM" of all that is to be looked at.
+parts() {
+    local step program
     for step in $(cd steps && ls -d [0-9]*_*); do
-        asked "$step" || continue
-        for path in "steps/$step"/*/; do
-            program=$(basename "$path")
+        for program in $(cd "steps/$step" && ls -d */); do
+            program=${program%/}
+            [ -f "common/$program/program.mk" ] && asked "$step" "$program" || continue
             [ -z "$PROGRAM" ] || [ "$PROGRAM" = "$program" ] || continue
-            for backend in "$@"; do
-                path=$folder/$step/$program-$backend
-                ! [ -x "$path" ] || echo "$step $program $backend $path"
-            done
+            echo "$step $program"
         done
     done
 }
 
-# built FOLDER VARIABLES...: the binaries, quietly. NVCC= leaves cuda out.
-built() {
-    local folder=$1
+# steps: of all these, as make's STEP= takes them.
+steps() { parts | cut -d' ' -f1 | sort -u | xargs; }
+
+# binaries FOLDER BACKEND...: "STEP PROGRAM BACKEND PATH" of what was built there.
+binaries() {
+    local folder=$1 step program backend path
     shift
-    if make -s BUILD="$folder" NVCC= "$@" >"$san/log/make_$(basename "$folder").log" 2>&1
-    then return 0
-    fi
-    bad "$(basename "$folder"): does not build" "$san/log/make_$(basename "$folder").log"
-    return 1
+    while read -r step program; do
+        for backend in "$@"; do
+            path=$folder/$step/$program-$backend
+            ! [ -x "$path" ] || echo "$step $program $backend $path"
+        done
+    done < <(parts)
 }
 
-make -s BUILD="$BUILD" NVCC= data >"$san/log/make_data.log" 2>&1 ||
-    { bad "data" "$san/log/make_data.log"; exit 1; }
+# built FOLDER WORDS...: what make is asked for is made, quietly. NVCC= leaves cuda out.
+built() {
+    local folder=$1 log=$logs/make.log
+    shift
+    if make -s BUILD="$folder" NVCC= "$@" >"$log" 2>&1
+    then return 0
+    fi
+    bad "$(basename "$folder"): does not build" "$log"
+    return 1
+}
 
 # ---- addresses, undefined behaviour, leaks ------------------------------------------
 
@@ -113,7 +144,7 @@ address() {
     echo 'int main(void) { return 0; }' >"$san/empty.c"
     # shellcheck disable=SC2086 # flags are words
     if ! gcc $flags "$san/empty.c" -o "$san/empty" 2>/dev/null; then
-        echo "no AddressSanitizer (Debian: gcc): addresses are not checked"
+        missing AddressSanitizer gcc
         return
     fi
     # lsan.supp: what OpenCL itself keeps. use_tls=0: LeakSanitizer stumbles over the
@@ -150,7 +181,8 @@ C
     done
     # What UBSan adds to a function, gcc cannot compile for a device: no OpenACC.
     # shellcheck disable=SC2086
-    built "$san/asan" CC=gcc OPT=-O1 EXTRA="$flags" has_openacc= binaries $tests || return 0
+    built "$san/asan" CC=gcc OPT=-O1 EXTRA="$flags" has_openacc= STEP="$(steps)" binaries \
+        $tests || return 0
     while read -r step program backend path; do
         # shellcheck disable=SC2046
         run "asan $step $program $backend" "$path" $(query "$program") \
@@ -167,12 +199,12 @@ C
 threads() {
     local archer flags="-fsanitize=thread"
     if ! command -v clang-14 >/dev/null; then
-        echo "no clang-14 (Debian: clang-14): races are not checked"
+        missing clang-14 clang-14
         return
     fi
     archer=$(ls /usr/lib/llvm-14/lib/libarcher.so 2>/dev/null || :)
     if [ -z "$archer" ]; then
-        echo "no Archer for OpenMP (Debian: libomp-14-dev): races are not checked"
+        missing "Archer for OpenMP" libomp-14-dev
         return
     fi
     export OMP_TOOL_LIBRARIES=$archer OMP_NUM_THREADS=4
@@ -207,7 +239,8 @@ C
     run "tsan, no fault" $fixed "$san/race"
 
     # OpenCL is not run here: its threads are the library's.
-    built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" has_opencl= binaries || return 0
+    built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" has_opencl= STEP="$(steps)" \
+        binaries || return 0
     while read -r step program backend path; do
         # shellcheck disable=SC2046
         run "tsan $step $program $backend" $fixed "$path" $(query "$program")
@@ -233,20 +266,20 @@ oclgrind_log() {
 
 simulator() {
     if ! command -v oclgrind >/dev/null; then
-        echo "no Oclgrind (Debian: oclgrind): kernels are not checked"
+        missing Oclgrind oclgrind
         return
     fi
-    built "$san/ocl" binaries || return 0
+    built "$BUILD" STEP="$(steps)" binaries || return 0 # as they are
     local name log last=
     while read -r step program backend path; do
-        name="oclgrind $step $program $backend" log=$san/log/oclgrind_${step}_$program.log
+        name="oclgrind $step $program $backend" log=$logs/${step}_$program.log
         # shellcheck disable=SC2046
         if oclgrind_log "$log" "$path" $(query "$program") && ! [ -s "$log.oclgrind" ]
         then pass
         else bad "$name" "$log"
         fi
         [ "$program" != semblance ] || last=$step
-    done < <(binaries "$san/ocl" ocl)
+    done < <(binaries "$BUILD" ocl)
 
     # The guard at the end of the range, wrong by one, in a copy of the last step.
     [ -n "$last" ] || return 0
@@ -256,7 +289,7 @@ simulator() {
     cp -r Makefile config.mk common "$copy"
     cp -r "steps/$last" "$copy/steps"
     sed -i 's/ia < q->np\[0\]/ia <= q->np[0]/' "$copy/steps/$last/semblance/kernel.cl"
-    log=$san/log/planted_oclgrind.log
+    log=$logs/planted.log
     if (cd "$copy" && STEP='' PROGRAM='' built "$copy/build" \
             "$copy/build/$last/semblance-ocl")
     then
@@ -277,32 +310,34 @@ fuzzer() {
     [ "$FUZZ_SECONDS" -gt 0 ] && [ -f tests/fuzz/su_fuzz.c ] || return 0
     local flags="-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
     if ! command -v clang-14 >/dev/null; then
-        echo "no clang-14 (Debian: clang-14): the SU reader is not fuzzed"
+        missing clang-14 clang-14
         return
     fi
     # shellcheck disable=SC2086
     if ! clang-14 -std=c11 -g -O1 $flags -Icommon/run -Icommon/su tests/fuzz/su_fuzz.c \
-            common/su/su.c common/run/run.c -lm -o "$san/su_fuzz" 2>"$san/log/fuzz.log"
+            common/su/su.c common/run/run.c -lm -o "$san/su_fuzz" 2>"$logs/fuzz.log"
     then
-        bad "su_fuzz: does not build" "$san/log/fuzz.log"
+        bad "su_fuzz: does not build" "$logs/fuzz.log"
         return
     fi
     # What is found goes to the first folder; the tracked corpus is only read.
     mkdir -p "$san/corpus"
     if (cd "$san" && timeout $((FUZZ_SECONDS + 60)) ./su_fuzz -max_len=4096 \
             -max_total_time="$FUZZ_SECONDS" -artifact_prefix="$san/" -print_final_stats=1 \
-            corpus "$OLDPWD/tests/fuzz/corpus/su" >"$san/log/fuzz.log" 2>&1)
+            corpus "$OLDPWD/tests/fuzz/corpus/su" >"$logs/fuzz.log" 2>&1)
     then
         pass
         sed -n 's/^stat::number_of_executed_units: */files tried by the fuzzer: /p' \
-            "$san/log/fuzz.log"
-    else bad "su_fuzz" "$san/log/fuzz.log"
+            "$logs/fuzz.log"
+    else bad "su_fuzz" "$logs/fuzz.log"
     fi
 }
 
-address
-threads
-simulator
-fuzzer
+for tool in $wanted; do
+    logs=$san/log/$tool
+    rm -rf "$logs"
+    mkdir -p "$logs"
+    built "$BUILD" data && "$tool"
+done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
