@@ -12,9 +12,8 @@ gcc make git patch python3
 ocl-icd-opencl-dev opencl-headers pocl-opencl-icd clinfo
 oclgrind clang-14 libclang-rt-14-dev libomp-14-dev libclc-14 libclc-14-dev
 clang-format-14
-libcmocka-dev python3-segyio python3-numpy
-libpng-dev libfftw3-dev gnuplot-nox pandoc valgrind
-libpng-dev gnuplot-nox pandoc chromium valgrind
+libcmocka-dev python3-segyio python3-numpy python3-matplotlib
+libpng-dev libfftw3-dev pandoc chromium valgrind
 "
 
 missing=

@@ -5,24 +5,15 @@ Needs the binary of step 00, the checker and the data. Left out: whether the sea
 itself is right; that is what make verify and make mutants ask.
 """
 import os
-import struct
 import sys
 import tempfile
 
-from tests.helpers import BUILD, Tally, read_npy, run, trace
+from tests.helpers import BUILD, Tally, read_npy, run, trace, write_npy
 from tools.history import tree
 
 CHECKER = os.path.join(BUILD, "semblance-check")
 SEARCH = os.path.join(BUILD, "00_sequential", "semblance-seq")
 NAMES = ("A", "B", "C", "D", "E", "stack", "semblance")
-
-
-def write_npy(path, shape, values):
-    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
-    text += " " * (-(10 + len(text) + 1) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(text)) + text.encode())
-        file.write(struct.pack(f"<{len(values)}f", *values))
 
 
 class Query:

@@ -38,11 +38,11 @@ tally = Tally()
 check = tally.check
 
 
-def script(name, *words, root=ROOT, **variables):
-    """Runs bench/NAME as make would; the result has returncode, stdout and stderr."""
+def module(name, *words, root=ROOT, **variables):
+    """Runs a module as make would; the result has returncode, stdout and stderr."""
     clean = {k: v for k, v in os.environ.items() if k not in
              ("STEP", "PROGRAM", "BACKEND", "SET", "WORK", "FORCE", "NAME", "AFTER")}
-    return subprocess.run([sys.executable, f"{root}/bench/{name}", *words], cwd=root,
+    return subprocess.run([sys.executable, "-m", name, *words], cwd=root,
                           env={**clean, **variables}, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=300)
 
@@ -74,17 +74,18 @@ def exercise_and_reveal(folder):
     attempt = folder / "work" / STEP / PROGRAM
 
     def exercise(command="exercise", **variables):
-        return script("exercise.py", command, **{**TASK, "WORK": work, **variables})
+        return module("tools.teach.exercise", command, **{**TASK, "WORK": work, **variables})
 
     expect("reveal without an attempt", exercise("reveal"), 0, "no attempt",
            f"--- steps/{BEFORE}/{PROGRAM}/body.h", f"\\+\\+\\+ steps/{STEP}/")
     expect("exercise", exercise(), 0, "TASK.md")
-    same = subprocess.run(["diff", "-r", "-x", "TASK.md", START, attempt],
+    same = subprocess.run(["diff", "-r", "-x", "*.md", START, attempt],
                           capture_output=True, text=True)
     check("exercise: the files of the step before", same.stdout)
     text = (attempt / "TASK.md").read_text()
     step = next(s for s in tree.steps() if s.name == STEP)
-    needed = [step.title, "make grade STEP=05", "`body.h`",
+    program = next(p for p in tree.programs() if p.name == PROGRAM)
+    needed = [step.title(program), "make grade STEP=05", "`body.h`",
               step.mk[f"predict.{PROGRAM}.cpu"]]
     check("TASK.md says what to do", [n for n in needed if n not in text])
     given_away = [line for line in text.splitlines()
@@ -118,7 +119,7 @@ def attempt_of(folder, source, planted=""):
 
 
 def graded(folder, **variables):
-    return script("grade.py", **{**TASK, "WORK": str(folder), "BACKEND": "omp",
+    return module("tools.teach.grade", **{**TASK, "WORK": str(folder), "BACKEND": "omp",
                                  "SET": "1", "GRADE_ROUNDS": "5", **variables})
 
 
@@ -163,11 +164,11 @@ def grades(folder):
 
 
 def export(folder):
-    expect("export", script("export.py", **TASK), 0, r"\.tar\.gz: \d+ files")
+    expect("export", module("tools.teach.export", **TASK), 0, r"\.tar\.gz: \d+ files")
     name = f"{PROGRAM}-{STEP}"
     path = Path(BUILD, "export", f"{name}.tar.gz")
     packed = path.read_bytes()
-    script("export.py", **TASK)
+    module("tools.teach.export", **TASK)
     check("export: the same tree gives the same bytes", packed != path.read_bytes())
     with tarfile.open(path) as tar:
         names = tar.getnames()
@@ -203,7 +204,7 @@ def export(folder):
 def copy_of_tree(folder):
     """The tree, and of what is built all that a test of one step needs."""
     last = tree.steps()[-1].name
-    for name in ("Makefile", "config.mk", "common", "steps", "data", "verify", "bench",
+    for name in ("Makefile", "config.mk", "common", "steps", "data", "verify", "tools",
                  "tests"):
         source = Path(ROOT, name)
         put = shutil.copytree if source.is_dir() else shutil.copy2
@@ -224,7 +225,7 @@ def new_step(folder):
     name = f"{number}_dummy"
 
     def new(**variables):
-        return script("new_step.py", root=folder, **variables)
+        return module("tools.teach.new_step", root=folder, **variables)
 
     expect("new-step: no name", new(), 1, "expected two digits")
     expect("new-step: number taken", new(NAME=f"{last[:2]}_other"), 1, last)
@@ -235,7 +236,7 @@ def new_step(folder):
     pair = steps / last / PROGRAM, steps / name / PROGRAM
     same = subprocess.run(["diff", "-r", *pair], capture_output=True, text=True)
     check("new-step: the code of the last", same.stdout)
-    lint = script("../tests/lint.py", root=folder).stdout
+    lint = module("tests.lint", root=folder).stdout
     for rule in ("no `title`", f"no `predict.{PROGRAM}`"):
         check(f"new-step: lint says {rule}",
               None if f"steps/{name}/step.mk:1: {rule}" in lint else lint)
@@ -244,7 +245,7 @@ def new_step(folder):
     binaries = [f"build/00_sequential/{PROGRAM}-seq", f"build/{last}/{PROGRAM}-omp",
                 f"build/{name}/{PROGRAM}-omp", "tools"]
     expect("new-step: builds", make(folder, "-j2", *binaries), 0)
-    done = script("../verify/matrix.py", root=folder, BUILD="build", STEP=number,
+    done = module("verify.matrix", root=folder, BUILD="build", STEP=number,
                   PROGRAM=PROGRAM, BACKEND="omp")
     expect("new-step: verifies", done, 0, rf"{name} +refactor .*=", " 0 failed")
     shutil.rmtree(folder / "steps" / name)

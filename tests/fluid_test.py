@@ -236,14 +236,16 @@ def gauss_seidel(tally, folder):
 
 def same_bytes(tally, folder):
     """Until the algebra changes all back-ends do the same operations in the same order,
-    and so they do after it."""
+    and so they do after it. Memory is full of what nobody wrote: fields that threads
+    clear together must be cleared to the last cell."""
     work = os.path.join(folder, "work")
     first = {}
     for step, backend, binary in binaries("fluid"):
         if backend == "cuda":
             continue
         kind = "before the algebra" if step < "05" else "after it"
-        result = run([binary, *command("steps=1 -picture -totals")], work)
+        result = run([binary, *command("steps=1 -picture -totals")], work,
+                     {"MALLOC_PERTURB_": "165"})
         files = []
         for name in ("out.npy", "v.npy"):
             with open(os.path.join(work, name), "rb") as f:
@@ -254,6 +256,40 @@ def same_bytes(tally, folder):
                     None if files == expected else "differs")
         for name in os.listdir(work):
             os.remove(os.path.join(work, name))
+
+
+def profiles(tally, where, binary, folder):
+    """profile=1 books every command on the device's clock; without, nobody looks."""
+    work = os.path.join(folder, "work")
+    for profile in (0, 1):
+        result = run([binary, *command(f"profile={profile} -out -velocity -totals "
+                                       "-picture")], work)
+        values = said(result)
+        table = re.findall(r"^([a-z_ ]+?) +[\d.]+ % +[\d.]+ +(\d+)$", result.stdout, re.M)
+        calls = sum(int(n) for name, n in table if name.startswith("relax"))
+        told = 24 if any(name == "relax" for name, _ in table) else 48
+        same = values["Time_kernel"] == values["Time_run"]
+        tally.check(f"{where}, profile={profile}", None if (
+            calls == told and not same if profile else not table and same)
+            else f"does not hold: {table} {values}")
+
+
+def sources(tally):
+    """What a run cannot show: kernels say of what they only read that nobody writes it,
+    queues keep times only where somebody asks, and threads touch their memory first."""
+    program = next(p for p in tree.programs() if p.name == "fluid")
+    for step in tree.steps():
+        folder = step.folder / program.name
+        for name, pattern, missing in (
+                ("cuda.cu", r"__global__ void \w+\([^)]*\bconst \w+ \*(?!__restrict__ )",
+                 "a const pointer of a kernel is not __restrict__"),
+                ("opencl.c", r"(?<!charging\(\) \? )CL_QUEUE_PROFILING_ENABLE",
+                 "a queue that keeps times whoever asks"),
+                ("cpu.c", r"field\[f\] = allocate\(",
+                 "one thread touches all fields first")):
+            if (folder / name).exists() and "omp" in step.backends(program):
+                found = re.search(pattern, (folder / name).read_text())
+                tally.check(f"{step.name} {name}", missing if found else None)
 
 
 def main():
@@ -274,8 +310,12 @@ def main():
             work = os.path.join(folder, "work")
             tally.check(f"{step} {backend}, Gauss-Seidel", problem_of(
                 run([binary, *command("solver=gs")], work), r"solver=gs: in the", work))
+        for step, backend, binary in (chosen + binaries("fluid", ("omp",))[-1:]
+                                      + binaries("fluid", ("cuda-cpu",))[-1:]):
+            profiles(tally, f"{step} {backend}", binary, folder)
         gauss_seidel(tally, folder)
         same_bytes(tally, folder)
+        sources(tally)
     return tally.finish()
 
 

@@ -11,7 +11,7 @@ import struct
 import sys
 import tempfile
 
-from tests.helpers import BUILD, Tally, binaries, run
+from tests.helpers import BUILD, Tally, binaries, run, tree
 
 QUERY = {"uv": "random", "visibilities": "20", "grid": "64", "support": "3",
          "oversampling": "4", "planes": "3", "cell": "200", "out": "out.npy"}
@@ -195,8 +195,28 @@ def known_answers(tally, where, binary, work):
                 int(said["visibilities"]) + outside == 20 else repr(said))
 
 
+def sources(tally):
+    """What a right result does not show."""
+    for step in tree.steps():
+        cuda, cpu = (step.folder / "gridding" / name for name in ("cuda.cu", "cpu.c"))
+        if cuda.exists():
+            kernels = re.findall(r"^KERNEL void (\w+)\(([^)]*)\)", cuda.read_text(), re.M)
+            plain = [name for name, parameters in kernels
+                     if re.search(r"const \w+ \*(?!__restrict__)", parameters)]
+            tally.check(f"{step.name}: what a kernel only reads is restrict",
+                        None if kernels and not plain else f"not in {plain or cuda}")
+        # A thread's copy of the grid has not been written by another before.
+        text = cpu.read_text() if cpu.exists() else ""
+        if '"copies of the grid"' in text:
+            loops = text.count("schedule(static, 1)\n    for (int c = 0;")
+            tally.check(f"{step.name}: copies are first written by who uses them",
+                        None if "untouched(s.copies - 1," in text and loops == 2
+                        else "they are not")
+
+
 def main():
     tally = Tally()
+    sources(tally)
     chosen = binaries("gridding", ("seq",))[:1] + binaries("gridding", ("ocl",))[-1:]
     if not chosen:
         sys.exit(f"gridding_test.py: no gridding binary in {BUILD} (make binaries)")

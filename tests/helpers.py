@@ -4,9 +4,10 @@ traces, reading .npy, counting what passed.
 Run from the root of the tree; BUILD (default build) is where the binaries are.
 """
 import os
-import re
 import struct
 import subprocess
+
+import numpy
 
 from tools.history import tree
 
@@ -61,16 +62,18 @@ def trace(samples, ns=None, dt=4000, sy=0, gy=0, sx=0, gx=0, scalco=1, order="<"
 
 
 def read_npy(path):
-    """(shape, values) of a float32 .npy, version 1.0."""
-    with open(path, "rb") as file:
-        raw = file.read()
-    start = 10 + struct.unpack_from("<H", raw, 8)[0]
-    header = raw[10:start].decode("ascii")
-    if raw[:8] != b"\x93NUMPY\x01\0" or "'<f4'" not in header:
-        raise ValueError(f"{path}: not float32 .npy 1.0")
-    shape = [int(n) for n in re.findall(r"\d+", header.split("'shape':")[1])]
-    return shape, [x for x, in struct.iter_unpack("<f", raw[start:])]
+    """(shape, values) of a float32 .npy, as lists."""
+    array = numpy.load(path)
+    if array.dtype != "<f4" or not array.flags.c_contiguous:
+        raise ValueError(f"{path}: {array.dtype}, not float32 in the order of C")
+    return list(array.shape), array.ravel().tolist()
+
+
+def write_npy(path, shape, values):
+    """A float32 .npy of values in the order of C."""
+    with open(path, "wb") as file:
+        numpy.save(file, numpy.array(values, "<f4").reshape(shape))
 
 
 def float32(x):
-    return struct.unpack("<f", struct.pack("<f", x))[0]
+    return float(numpy.float32(x))

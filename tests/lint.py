@@ -12,13 +12,19 @@ import subprocess
 import sys
 
 from tests.helpers import ROOT, Tally
-from tools.history import tree
+from tools.history import diff, tree
 
 C_LIKE = (".c", ".h", ".cl", ".cu")
 TEXT = C_LIKE + (".py", ".sh", ".mk", ".awk", ".md", "Makefile", ".clang-format",
                  ".gitignore", ".txt", ".gp", ".supp", ".csv", ".html")
 COLUMNS = 88
-NEW_LINES = 60
+NEW_LINES = 60  # of body.h: what a step teaches a program at most
+PAGE, PAGE_MEANT = 200, 150  # lines of a README
+SHOWN_LINES = 40  # of diff, in a README
+# The headings of a program's lesson, in this order; others may stand between them.
+HEADINGS = ("What (changes|it does)", "The lines that matter", "The prediction", "Measured",
+            "What surprised", "Exercises", "Run it")
+STEP_HEADINGS = ("The idea", "The programs")
 COMMON_LINES, COMMON_LIMIT = 1500, 2500
 
 # Machines are named by what they are, never by where they stand.
@@ -72,12 +78,21 @@ def all_files():
 # ---- how files are written ---------------------------------------------------------
 
 
+def checker(package, *names):
+    """The first of some commands that is here. One that is missing is a failure, not a
+    check less."""
+    found = next(filter(None, map(shutil.which, names)), None)
+    check(names[0], f"is not here (Debian: {package}): nothing is checked with it",
+          not found)
+    return found
+
+
 def formatting(files):
     """clang-format --dry-run -Werror: one line a place."""
-    if not shutil.which("clang-format"):
-        print("clang-format is not here (Debian: clang-format): formatting is not checked")
+    command = checker("clang-format-14", "clang-format-14", "clang-format")
+    if not command:
         return
-    done = subprocess.run(["clang-format", "--dry-run", "-Werror", *files], cwd=ROOT,
+    done = subprocess.run([command, "--dry-run", "-Werror", *files], cwd=ROOT,
                           capture_output=True, text=True)
     first = {}
     for path, line in re.findall(r"^(\S+?):(\d+):\d+: error:", done.stderr, re.M):
@@ -86,6 +101,20 @@ def formatting(files):
         check(f"{path}:{first.get(path)}", "not as clang-format has it", path in first)
     if done.returncode and not first:
         check("clang-format", "fails", done.stderr.strip()[:200])
+
+
+def names(files):
+    """pyflakes: names that are not there, and imports that nothing needs."""
+    command = checker("pyflakes3", "pyflakes3")
+    if not command:
+        return
+    done = subprocess.run([command, *files], cwd=ROOT, capture_output=True, text=True)
+    found = [line for line in done.stdout.splitlines() if line.startswith(tuple(files))]
+    for line in found:
+        check(re.match(r"[^:]+:\d+", line)[0], "pyflakes", line.partition(": ")[2] or line)
+    tally.passed += len(files) - len({line.partition(":")[0] for line in found})
+    if done.returncode and not found:
+        check("pyflakes3", "fails", (done.stdout + done.stderr).strip()[:200])
 
 
 def writing(path):
@@ -114,6 +143,8 @@ def writing(path):
             compile(text, path, "exec")
         except SyntaxError as error:
             check(f"{path}:{error.lineno}", "python", error.msg)
+        check_lines(path, lines, "modules are imported from the root, by no other path",
+                    re.compile(r"\bsys\.path\b").search)
     if path.endswith(".sh"):
         done = subprocess.run(["bash", "-n", os.path.join(ROOT, path)],
                               capture_output=True, text=True)
@@ -125,81 +156,116 @@ def writing(path):
 # ---- what a step is ----------------------------------------------------------------
 
 
-def program_files(step, program):
-    """{path below the program's folder: text}"""
-    folder = step.folder / program.name
-    return {str(p.relative_to(folder)): p.read_text(encoding="utf-8")
-            for p in sorted(folder.rglob("*")) if p.is_file()}
+def texts(step, program):
+    """{name: text} of a program's sources."""
+    return {name: path.read_text(encoding="utf-8")
+            for name, path in diff.sources(step.folder / program.name).items()}
 
 
 def hunks(old, new):
     """(line in new, removed lines, added lines) of each place where two files differ, as
     `make diff` shows it. A file that is not there is /dev/null."""
-    diff = subprocess.run(["diff", old, new], capture_output=True, text=True).stdout
-    for place in re.split(r"^(?=\d)", diff, flags=re.M)[1:]:
+    done = subprocess.run(["diff", old, new], capture_output=True, text=True).stdout
+    for place in re.split(r"^(?=\d)", done, flags=re.M)[1:]:
         head, *lines = place.splitlines()
         yield (re.split("[acd]", head)[1].split(",")[0],
                [line[2:] for line in lines if line.startswith("<")],
                [line[2:] for line in lines if line.startswith(">")])
 
 
+def noise(old, new):
+    """The lines of new at which nothing but white space differs from old."""
+    return [line for line, gone, come in hunks(old, new)
+            if "".join("".join(gone).split()) == "".join("".join(come).split())]
+
+
 def lesson(before, step, program):
-    """The diff of one program: only what step.mk names, no noise, not too much."""
-    old, new = program_files(before, program), program_files(step, program)
-    changed = sorted(name for name in old.keys() | new.keys()
-                     if old.get(name) != new.get(name))
+    """The diff of one program: only what step.mk names, no noise, and of body.h, which
+    is what the step teaches, not too much."""
+    folder = f"steps/{step.name}/{program.name}"
     mk = f"steps/{step.name}/step.mk"
-    allowed = step.mk.get(f"changes.{program.name}", step.mk.get("changes", "")).split()
-    added = 0
-    for name in changed:
-        path = f"steps/{step.name}/{program.name}/{name}"
+    changes = diff.of_step(step, program)
+    old, new = (diff.sources(s.folder / program.name) for s in (before, step))
+    for name in changes:
+        path = f"{folder}/{name}"
         check(f"{path}:1", f"changed, but not in `changes` of {mk}",
-              name not in allowed)
-        noise = []
-        pair = [s.folder / program.name / name if name in t else os.devnull
-                for s, t in ((before, old), (step, new))]
-        for line, gone, come in hunks(*pair):
-            added += len(come)
-            if "".join("".join(gone).split()) == "".join("".join(come).split()):
-                noise.append(line)
-        for line in noise:
+              name not in step.changes(program))
+        lines = noise(old.get(name, os.devnull), new.get(name, os.devnull))
+        for line in lines:
             check(f"{path}:{line}", "only white space differs from the step before", True)
-        if not noise:
+        if not lines:
             tally.passed += 1
-    for name in allowed:
+    for name in step.changes(program):
         if f"changes.{program.name}" in step.mk:
             check(f"{mk}:1", f"`changes.{program.name}` names {name}, which is the same",
-                  name not in changed)
-    reason = step.mk.get(f"reason.{program.name}", step.mk.get("reason"))
-    check(f"{mk}:1", f"{added} new lines in {program.name}, more than {NEW_LINES}, and no "
-          f"`reason`", added > NEW_LINES and not reason)
+                  name not in changes)
+    shown = step.shown(program)
+    check(f"{mk}:1", f"`shown.{program.name}` is {shown}, which is not among the files "
+          f"that change: {' '.join(changes)}", bool(changes) and shown not in changes)
+    added = diff.count(changes["body.h"])[0] if "body.h" in changes else 0
+    reason = step.mk.get(f"reason.{program.name}")
+    check(f"{mk}:1", f"{added} new lines in body.h of {program.name}, more than "
+          f"{NEW_LINES}, and no `reason.{program.name}`", added > NEW_LINES and not reason)
 
 
 def declared(step, first):
+    """step.mk, and that each program it speaks of is there, with its lesson."""
     mk = f"steps/{step.name}/step.mk"
     for key in ("title", "backends"):
         check(f"{mk}:1", f"no `{key}`", not step.mk.get(key))
-    kind = step.mk.get("kind")
-    check(f"{mk}:1", f"`kind` is {kind}, not one of {' '.join(tree.KINDS)}",
-          kind not in tree.KINDS)
+    for key, kind in step.mk.items():
+        if key.partition(".")[0] == "kind":
+            check(f"{mk}:1", f"`{key}` is {kind}, not one of {' '.join(tree.KINDS)}",
+                  kind not in tree.KINDS)
+        if key.partition(".")[0] == "backends":
+            check(f"{mk}:1", f"`{key}` names what is no back-end",
+                  " ".join(set(kind.split()) - set(tree.BACKENDS)))
+    check(f"{mk}:1", "no `kind`", "kind" not in step.mk)
     check(f"{mk}:1", "`kind = start` is for the first step, and only for it",
-          kind is not None and (kind == "start") != first)
-    for backend in step.mk.get("backends", "").split():
-        check(f"{mk}:1", f"back-end {backend} is not known",
-              backend not in tree.BACKENDS)
+          (step.mk.get("kind") == "start") != first)
     for program in tree.programs():
+        said = [key for key in step.mk if program.name in key.split(".")[1:]]
         if not step.has(program):
+            check(f"{mk}:1", f"the step has no {program.name}, but {mk} says",
+                  " ".join(said))
             continue
-        check(f"{mk}:1", f"no `predict.{program.name}`",
-              not first and not step.prediction(program))
-    folders = [p for p in sorted(step.folder.iterdir()) if p.is_dir()]
+        for key in ("title", "predict") if tree.before(step, program) else ("title",):
+            check(f"{mk}:1", f"no `{key}.{program.name}`",
+                  not any(step.mk[k] for k in said if k.split(".")[0] == key))
     known = {program.name for program in tree.programs()} | {"halfway"}
-    for folder in folders:
+    for folder in sorted(p for p in step.folder.iterdir() if p.is_dir()):
         check(f"steps/{step.name}/{folder.name}", "is no program of common/",
               folder.name not in known)
-    for name in ("README.md", "Makefile"):
-        check(f"steps/{step.name}/{name}:1", "is missing",
-              not (step.folder / name).is_file())
+        check(f"steps/{step.name}/{folder.name}", "a lesson without its program",
+              folder.name in known - {"halfway"} and not diff.sources(folder))
+    check(f"steps/{step.name}/Makefile:1", "is missing",
+          not (step.folder / "Makefile").is_file())
+
+
+def page(path, title, headings):
+    """A README: not too long, its title, its headings, not too much of the diff."""
+    if not os.path.isfile(os.path.join(ROOT, path)):
+        check(f"{path}:1", "is missing", True)
+        return
+    text = read(path)
+    lines = text.count("\n")
+    check(f"{path}:{PAGE + 1}", f"{lines} lines, more than {PAGE} ({PAGE_MEANT} are meant)",
+          lines > PAGE)
+    shown = sum(block.count("\n") for block in
+                re.findall(r"^```diff\n(.*?)^```$", text, re.M | re.S))
+    check(f"{path}:1", f"{shown} lines of diff, more than {SHOWN_LINES}",
+          shown > SHOWN_LINES)
+    check(f"{path}:1", f"its first line does not begin with `# {title}`",
+          not text.startswith(f"# {title}"))
+    found = re.findall(r"^## (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S),
+                       re.M)
+    places = [next((i for i, h in enumerate(found) if re.fullmatch(wanted, h)), None)
+              for wanted in headings]
+    for wanted, place in zip(headings, places):
+        check(f"{path}:1", f"no heading `## {wanted}`", place is None)
+    there = [place for place in places if place is not None]
+    check(f"{path}:1", f"its headings come in another order than {', '.join(headings)}",
+          there != sorted(there))
 
 
 def common_enough(program):
@@ -207,11 +273,11 @@ def common_enough(program):
     folders = [step for step in tree.steps() if step.has(program)]
     if len(folders) < 2:
         return
-    texts = [program_files(step, program) for step in folders]
-    for name in set.intersection(*(set(t) for t in texts)):
+    files = [texts(step, program) for step in folders]
+    for name in sorted(set.intersection(*map(set, files))):
         check(f"steps/{folders[0].name}/{program.name}/{name}:1",
               "is the same in all steps: it belongs in common/",
-              len({t[name] for t in texts}) == 1)
+              len({f[name] for f in files}) == 1)
 
 
 # ---- common ------------------------------------------------------------------------
@@ -238,20 +304,24 @@ def common(files):
 def main():
     files = all_files()
     formatting([path for path in files if path.endswith(C_LIKE)])
+    names([path for path in files if path.endswith(".py")])
     for path in files:
         if path.endswith(TEXT):
             writing(path)
-    before = None
     for step in tree.steps():
-        declared(step, before is None)
-        for program in tree.programs():
-            if before and step.has(program) and before.has(program):
+        declared(step, step is tree.steps()[0])
+        page(f"steps/{step.name}/README.md", f"{step.number} ", STEP_HEADINGS)
+        for program in filter(step.has, tree.programs()):
+            page(f"steps/{step.name}/{program.name}/README.md",
+                 f"{step.number} {program.name}\n", HEADINGS)
+            before = tree.before(step, program)
+            if before:
                 lesson(before, step, program)
-        before = step
     for program in tree.programs():
         common_enough(program)
     common(files)
     return tally.finish()
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,5 @@
-"""mistakes.py: the mistakes of the published code, each made a test of its own.
+"""mistakes.py: the mistakes of the published code, each made a test of its own, and two
+that could be made here.
 
 Every test makes a small file, asks every step and back-end that is built here, and
 compares with a search in double precision written below, straight from the definition.
@@ -9,6 +10,7 @@ import math
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -449,13 +451,77 @@ def ties_go_to_any_index(bench):
             bench.check(f"{what}, {step} {backend}", problem)
 
 
+def bounded_base_leaves_parts_out(bench):
+    """From 05 on devices have a row of memory for each work-item, but only so many: with
+    room for a few, each work-item has to take several parts."""
+    having = [s.name for s in tree.steps() if "BASE_BYTES" in host(s.name)]
+    folder = os.path.join(bench.folder, "build")
+    few = [(having[-1], backend, f"{folder}/{having[-1]}/semblance-{backend}")
+           for _, backend, _ in binaries("semblance", ("ocl", "cuda-cpu"))]
+    few = sorted(set(few))
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    made = subprocess.run(["make", "-s", f"BUILD={folder}", "EXTRA=-DBASE_BYTES=200",
+                           *(path for _, _, path in few)], cwd=ROOT, env=clean,
+                          capture_output=True, text=True)
+    bench.check("builds", made.stderr if made.returncode else None)
+    bench.binaries = [] if made.returncode else few
+    ranges = [(p0, p1, n) for (p0, p1, _), n in zip(RANGES, (7, 5, 3, 2, 1))]
+    for local in ("1,1,1", "2,2,2", "3,1,2"):
+        bench.compare(gather(random.Random(16), 4, 61), 0.12, 0.004, ranges,
+                      (f"local={local}",))
+
+
+def host(step):
+    """host.h of a step, or nothing."""
+    path = f"{ROOT}/steps/{step}/semblance/host.h"
+    return open(path).read() if os.path.exists(path) else ""
+
+
+def cuda_keeps_windows_in_memory(bench):
+    """Kernels for a known window need no private arrays, and what is only read goes
+    through the read-only cache: nvcc's PTX says both."""
+    nvcc = shutil.which("nvcc", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
+    if not nvcc:
+        print("no nvcc (CUDA Toolkit): what CUDA makes of windows is not looked at")
+        return
+    include = [word for folder in ("run", "su", "portable", "cuda", "semblance")
+               for word in ("-I", f"{ROOT}/common/{folder}")]
+    for step in (s.name for s in tree.steps()):
+        source = f"{ROOT}/steps/{step}/semblance/cuda.cu"
+        if not os.path.exists(source):
+            continue
+        path = os.path.join(bench.folder, "kernels.ptx")
+        made = subprocess.run([nvcc, "-O3", "-arch=sm_75", "-ptx", "-o", path, *include,
+                               source], capture_output=True, text=True)
+        if made.returncode:
+            bench.check(step, made.stderr[-300:])
+            continue
+        with open(path) as file:
+            kernels = re.split(r"(?m)^\.visible \.entry ", file.read())[1:]
+        windows = set()
+        for kernel in kernels:
+            w = int(re.match(r"\w*?ILi(\d+)E", kernel)[1])
+            windows.add(w)
+            if w:
+                bench.check(f"{step}, window of {w}", "an array in local memory"
+                            if ".local" in kernel else None)
+            # What is written too, as the rows of base, is read plainly.
+            plain = len(re.findall(r"ld\.global\.(?!nc)", kernel))
+            cached = len(re.findall(r"ld\.global\.nc", kernel))
+            bench.check(f"{step}, loads, window of {w}", None if plain <= 2 <= cached else
+                        f"{plain} plain loads, {cached} of read-only memory")
+        expected = {0, 1, 3, 5, 7, 9, 11, 13, 15}
+        bench.check(f"{step}, windows", None if windows == expected else f"{windows}")
+
+
 TESTS = [negative_scalco_keeps_its_sign, data_ns_is_read_at_the_last_sample,
          late_samples_come_from_the_next_trace, index_is_wrong_unless_all_np_are_equal,
          np_7_is_an_invalid_work_group_size, window_is_fixed_at_5, t0_nan_and_1e9_crash,
          bad_files_and_np_are_accepted, first_gpu_or_garbage,
          kernel_is_read_from_the_working_directory,
          local_inside_a_function_does_not_build, ns_65535_is_negative,
-         x_coordinates_count, ties_go_to_any_index]
+         x_coordinates_count, ties_go_to_any_index, bounded_base_leaves_parts_out,
+         cuda_keeps_windows_in_memory]
 
 
 def main():

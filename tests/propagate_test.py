@@ -9,8 +9,8 @@ import tempfile
 
 from tests.helpers import ROOT, Tally
 
-PROPAGATE = os.path.join(ROOT, "bench", "propagate.py")
-DIFF = os.path.join(ROOT, "bench", "diff.sh")
+# What the small tree takes from this one.
+TOOLS = ("tools/__init__.py", "tools/history", "tools/teach/propagate.py")
 
 # The lines of body.h that the lessons change; the rest is the same in all steps.
 LESSONS = {"00_a": "plain", "01_b": "threads", "02_c": "vectors", "03_d": "cache"}
@@ -26,27 +26,39 @@ class Tree:
             self.write(step, "body.h", BODY.format(how=how))
             self.write(step, "same.c", "the same in all\n")
         self.write("00_a", "vector.h", "one\ntwo\nthree\n")
-        os.mkdir(os.path.join(folder, "bench"))
-        shutil.copy(DIFF, os.path.join(folder, "bench"))
+        for path in TOOLS:
+            source, target = os.path.join(ROOT, path), os.path.join(folder, path)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            put = shutil.copytree if os.path.isdir(source) else shutil.copy
+            put(source, target)
+        self.note("common/prog/program.mk", "title = a program\n")
         for step in LESSONS:
-            with open(os.path.join(folder, "steps", step, "step.mk"), "w") as file:
-                file.write("title = none\n")
+            self.note(f"steps/{step}/step.mk", "title = none\n")
+        self.note(".gitignore", "__pycache__/\n")
         self.git("init", "-q")
         self.git("add", "-A")
-        self.git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x")
+        self.commit("x")
 
     def git(self, *words):
         done = subprocess.run(["git", *words], cwd=self.folder, capture_output=True,
                               text=True, check=True)
         return done.stdout
 
+    def commit(self, message):
+        self.git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qam",
+                 message)
+
+    def note(self, path, text):
+        path = os.path.join(self.folder, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(text)
+
     def path(self, step, name):
         return os.path.join(self.folder, "steps", step, "prog", name)
 
     def write(self, step, name, text):
-        os.makedirs(os.path.dirname(self.path(step, name)), exist_ok=True)
-        with open(self.path(step, name), "w") as file:
-            file.write(text)
+        self.note(f"steps/{step}/prog/{name}", text)
 
     def read(self, step, name):
         try:
@@ -63,13 +75,16 @@ class Tree:
     def status(self):
         return self.git("status", "--porcelain", "-uall")
 
+    def module(self, name, *words, **variables):
+        return subprocess.run([sys.executable, "-m", name, *words], cwd=self.folder,
+                              capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], **variables})
+
     def propagate(self, *words):
-        return subprocess.run([sys.executable, PROPAGATE, *words], cwd=self.folder,
-                              capture_output=True, text=True)
+        return self.module("tools.teach.propagate", *words)
 
     def diff(self, **variables):
-        return subprocess.run(["bench/diff.sh"], cwd=self.folder, capture_output=True,
-                              text=True, env={"PATH": os.environ["PATH"], **variables})
+        return self.module("tools.history.diff", **variables)
 
 
 def clean(tree, check):
@@ -113,7 +128,7 @@ def conflict(tree, check):
     tree.edit("00_a", "same.c", "the same", "a fix")
     tree.edit("02_c", "same.c", "the same", "a lesson")
     tree.git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "y",
-             "steps/02_c")
+             "steps/02_c")  # and no other
     done = tree.propagate("00", "prog")
     check("stops", done.returncode == 1, done)
     check("names the file", "steps/02_c/prog/same.c" in done.stderr, done)
@@ -174,6 +189,24 @@ def wrong_words(tree, check):
         check(f"{words}", done.returncode == 1 and done.stderr.count("\n") == 1, done)
 
 
+def gap(tree, check):
+    """A step without the program is passed over: the step before is the last that has
+    it."""
+    shutil.rmtree(os.path.dirname(tree.path("01_b", "body.h")))
+    tree.commit("z")
+    done = tree.diff(STEP="02")
+    check("diff", done.returncode == 0
+          and "--- steps/00_a/prog/body.h\n+++ steps/02_c/prog/body.h\n" in done.stdout
+          and "-int how = plain;\n+int how = vectors;\n" in done.stdout, done)
+    done = tree.diff(STEP="01", PROGRAM="prog")
+    check("diff of what is not there", done.returncode == 1 and "01_b has no prog"
+          in done.stderr and done.stderr.count("\n") == 1, done)
+    tree.edit("00_a", "body.h", "tau = 2", "tau = 3")
+    done = tree.propagate("00", "prog")
+    has = [step for step in LESSONS if "tau = 3" in (tree.read(step, "body.h") or "")]
+    check("propagate", done.returncode == 0 and has == ["00_a", "02_c", "03_d"], done)
+
+
 def diffs(tree, check):
     done = tree.diff(STEP="00")
     check("the first step", done.returncode == 0 and "nothing before" in done.stdout, done)
@@ -185,11 +218,9 @@ def diffs(tree, check):
         "--- steps/00_a/prog/vector.h\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-one\n-two\n"
         "-three\n") and done.returncode == 0, done)
     check("again", tree.diff(STEP="01_b", PROGRAM="prog").stdout == done.stdout)
-    patch = os.path.join(tree.folder, "steps", "01_b", "halfway", "half.prog.patch")
-    os.makedirs(os.path.dirname(patch))
-    with open(patch, "w", encoding="ascii") as file:
-        file.write("half way\n")
-    check("no half-way points", tree.diff(STEP="01").stdout == done.stdout)
+    tree.note("steps/01_b/halfway/half.prog.patch", "half way\n")
+    tree.write("01_b", "README.md", "the lesson\n")
+    check("no half-way points, no lessons", tree.diff(STEP="01").stdout == done.stdout)
     tree.edit("01_b", "body.h", "int n = 8;", "    int n = 8;")
     check("white space", "\n+    int n = 8;" in tree.diff(STEP="01").stdout)
     check("SPACES=0", "\n+    int n = 8;" not in tree.diff(STEP="01", SPACES="0").stdout)
@@ -199,7 +230,8 @@ def diffs(tree, check):
 
 
 TESTS = [clean, from_the_middle, own_words, conflict, new_file, deleted_file,
-         deleted_but_changed, file_of_an_earlier_step, nothing_to_do, wrong_words, diffs]
+         deleted_but_changed, file_of_an_earlier_step, nothing_to_do, wrong_words, gap,
+         diffs]
 
 
 def main():

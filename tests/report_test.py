@@ -1,346 +1,401 @@
-"""report_test.py: the report (tools/publish/report.py) from invented numbers.
+"""report_test.py: the report of an invented tree, with numbers and pictures invented too.
 
-    report_test.py [PAGE]      checks a page that is there instead of one made here
-
-The page must parse, its identifiers be unique, its links resolve, every drawing say what
-it shows; nothing may come from outside. In Chromium, where that is installed, it must
-not be wider than its window on a phone and on a screen, in light and dark; pictures of
-it go to build/report/. Chromium is spoken to through two pipes, in its own protocol.
+The tree is a copy of this one with steps added to make thirteen, of which one program is
+left out; two machines, of which one has a GPU and four back-ends. Each page is read (links
+lead somewhere, nothing comes from outside, pictures say what they show), and looked at by
+Chromium (nothing sticks out of a phone's window, letters are large enough and stand out from
+what is behind them, the index is three screens). Then what can be wrong with the input:
+one line for each. A folder as an argument keeps the report and pictures of some pages.
 """
-import base64
 import csv
-import itertools
+import html
 import json
 import os
 import random
 import re
-import select
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 
-from tests.helpers import ROOT, Tally
+from tests.helpers import ROOT, Tally, trace
 from tools.history import tree
-from tools.measure import bench
+from tools.publish import draw, lessons, papers_form
+
+SCREENS, WIDE, HIGH, PHONE, LETTERS, CONTRAST = 3, 1280, 800, 390, 11, 4.5
+STEPS = "08_vector 09_blocking 10_algorithm 11_hybrid 12_cluster".split()
+ABSENT = "10_algorithm", "fluid"  # a step that a program is not in
+GAINS = (1.0, 1.9, 1.02, 0.96, 1.4, 2.3, 1.01, 0.9)
+MACHINES = {  # threads, {back-end: (device, what its first step gains)}
+    "Invented-CPU-2-cores": (2, {"omp": ("2 threads", 1.96), "ocl": ("cpu-Invented", 1.1)}),
+    "Invented-GPU-80GB": (64, {"omp": ("64 threads", 30.2), "ocl": ("Invented GPU", 1.1),
+                               "openacc": ("Invented GPU", 1.2),
+                               "cuda": ("Invented GPU", 131.0)})}
+
+# ---- an invented tree ----------------------------------------------------------------
 
 
-WIDTHS = {"phone": 360, "screen": 1280}
-VOID = set("area base br col embed hr img input link meta source track wbr".split())
-
-# ---- invented numbers ----------------------------------------------------------------
-
-# Machine: its threads, and {back-end: (device, gain of each step after the first)}.
-MACHINES = {
-    "Invented-CPU-2-cores": (2, {
-        "omp": ("2 threads", [1.96, 1.01, 0.97, 1.0, 2.31, 1.0, 0.88]),
-        "ocl": ("cpu-Invented Processor", [0, 1.12, 1.02, 1.01, 1.78, 0.93, 1.0]),
-    }),
-    "Invented-GPU-80GB": (16, {
-        "omp": ("16 threads", [14.2, 1.0, 1.02, 1.0, 2.22, 1.01, 0.92]),
-        "ocl": ("Invented GPU", [0, 0.08, 131.0, 1.0, 1.71, 1.12, 1.64]),
-        "cuda": ("Invented GPU", [0, 0.09, 127.0, 1.03, 1.88, 1.08, 1.41]),
-    }),
-}
-
-
-HALFWAY = 777.0  # times as fast as the first step: a half-way point, which is no step
-
-
-def rows_of(machine, program, name, chance):
-    """Rows as bench.py would write them: what repeats is repeated, the rest invented."""
+def rows_of(machine, program, name, chance, copy):
+    """Rows as make bench writes them: what repeats is repeated, the rest invented."""
     threads, backends = MACHINES[machine]
-    steps = [s for s in tree.steps() if s.has(program)]
-    base = {"machine": machine, "compiler": "gcc 12", "flags": "-std=c11 -O3", "runs": 20,
-            "commit": "abc1234", "program": program.name, "set": name, "mark": ""}
-    first = 9.0 * chance.uniform(0.8, 1.2)
-    last = {"omp": first}
-
-    def row(step, backend, device, threads, seconds, over_previous, over_first):
-        wide = chance.uniform(0.004, 0.03)
-        values = base | {
-            "device": device, "step": step.name, "backend": backend, "threads": threads,
-            "cpu_percent": 100 * threads, "init_mean": 0.12, "init_sd": 0.01,
-            "run_mean": seconds, "run_sd": seconds * wide, "run_median": seconds,
-            "run_q1": seconds * (1 - wide), "run_q3": seconds * (1 + wide),
-            "kernel_median": seconds * 0.97, "share": f"{chance.uniform(0, 40):.2f}"}
-        for key, value in (("over_previous", over_previous), ("over_first", over_first)):
-            for end, factor in (("", 1), ("_low", 1 - wide), ("_high", 1 + wide)):
-                values[key + end] = f"{value * factor:.3f}" if value else ""
-        return values
-
-    yield row(steps[0], "seq", "1 core", 1, first, None, None)
-    for i, step in enumerate(steps[1:]):
-        for backend, (device, gains) in backends.items():
-            if backend not in step.backends(program):
-                continue
-            gain = (gains + [1.0] * len(steps))[i] or 1.0
-            seconds = last.get(backend, last["omp"]) / gain
-            last[backend] = seconds
-            yield row(step, backend, device, threads, seconds, gain, first / seconds)
-    halfway = row(steps[-1], "omp", "2 threads", threads, 1.0, 1.0, HALFWAY)
-    yield halfway | {"step": f"{steps[-1].name}/invented"}
+    steps = [s for s in sorted(p.parent.name for p in copy.glob("steps/*/step.mk"))
+             if (copy / "steps" / s / program.name).is_dir()]
+    columns = next(csv.reader((Path(ROOT) / "results/AMD-EPYC-2-cores.csv").open()))
+    last = {}
+    for n, step in enumerate(steps):
+        for backend, (device, gain) in backends.items() if n else [("seq", ("1 core", 1))]:
+            over = gain if backend not in last else chance.choice(GAINS)
+            last[backend] = last.get(backend, 1) * over
+            row = dict.fromkeys(columns, "") | {
+                "machine": machine, "device": device, "compiler": "gcc 12",
+                "flags": "-std=c11 -O3", "commit": "abc1234", "program": program.name,
+                "set": name, "step": step, "backend": backend, "threads": threads,
+                "runs": 15, "kernel_median": 9 / last[backend], "share": "12.50",
+                "ceiling": "dram", "of_ceiling": min(0.9, 0.002 * last[backend])}
+            row |= {f"{which}_{what}": 9 / last[backend] for which in ("init", "run")
+                    for what in ("mean", "sd", "median", "q1", "q3")}
+            for key, value in (("previous", over), ("first", last[backend])) if n else ():
+                word = "same code" if value == 1 else "none" if abs(value - 1) < 0.03 \
+                    else "gain" if value > 1 else "loss"
+                row[f"over_{key}_is"] = word
+                for end, factor in (("", 1), ("_low", 0.98), ("_high", 1.02)):
+                    row[f"over_{key}{end}"] = "" if value == 1 else f"{value * factor:.3f}"
+            yield {k: row[k] for k in columns}
 
 
-def write_results(folder):
-    """A results folder of two machines."""
+def invent_results(copy):
     chance = random.Random(1)
     for machine in MACHINES:
-        with open(folder / f"{machine}.csv", "w", newline="") as f:
-            writer = csv.DictWriter(f, bench.COLUMNS, lineterminator="\n")
+        rows = [r for p in tree.programs() for name in p.sets
+                for r in rows_of(machine, p, name, chance, copy)]
+        with (copy / f"results/{machine}.csv").open("w", newline="") as f:
+            writer = csv.DictWriter(f, rows[0], lineterminator="\n")
             writer.writeheader()
-            for program in tree.programs():
-                for name in program.sets:
-                    writer.writerows(rows_of(machine, program, name, chance))
-    program = tree.programs()[0]
-    (folder / "Invented-CPU-2-cores-flags.csv").write_text(
-        "program,set,flags,seconds,ratio,low,high\n"
-        f"{program.name},2,the tree's,9.1,1.000,1.000,1.000\n"
-        f"{program.name},2,-O0,31.0,0.294,0.290,0.299\n")
-    (folder / "registers.csv").write_text(
-        "# invented\nprogram,step,compiler,window,registers,stack_bytes,"
-        "spill_store_bytes,spill_load_bytes,shared_bytes,constant_bytes\n" + "".join(
-            f"{program.name},{s.name},nvcc,any,{60 + i},0,0,0,0,384\n"
-            for i, s in enumerate(tree.steps())))
+            writer.writerows(rows)
 
 
-# ---- the page as text ----------------------------------------------------------------
+def invent_tree(copy, steps):
+    """A copy of what the report reads, with steps added."""
+    leave = shutil.ignore_patterns("__pycache__")
+    for name in ("tools", "common", "steps"):
+        shutil.copytree(Path(ROOT) / name, copy / name, ignore=leave)
+    shutil.copy(Path(ROOT) / "README.md", copy)
+    (copy / "results").mkdir()
+    model = max((copy / "steps").glob("*/step.mk")).parent
+    for name in steps:
+        made = copy / "steps" / name
+        shutil.copytree(model, made, ignore=shutil.ignore_patterns("halfway"))
+        for step in (tree.Step(model.name),):
+            for program in filter(step.has, tree.programs()):
+                for path in (made / program.name).glob("*.[ch]"):
+                    path.write_text(path.read_text() + f"/* {name} & <more> */\n")
+    if steps:
+        shutil.rmtree(copy / "steps" / ABSENT[0] / ABSENT[1])
 
 
-class Page(HTMLParser):
-    """Collects what is checked: identifiers, links, drawings, headings, faults."""
+def invent_pictures(build):
+    """What binaries and make papers would have left."""
+    (build / "pictures").mkdir(parents=True)
+    np = draw.np
+    for program in tree.programs():
+        for key in program.mk:
+            if key.startswith("picture."):
+                draw.matplotlib.image.imsave(
+                    build / f"pictures/{program.name}-{key[8:]}.png",
+                    np.add.outer(np.arange(300), np.arange(400)))
+    best = build / "pictures/semblance-best.npy"
+    np.save(best, np.array([1.1e-4, -2e-4, 7e-7, 0, 5e-8, 0.4, 0.99], "f4"))
+    np.save(f"{best}.panel.npy", np.random.RandomState(1).rand(100, 100))
+    data = build / "data/semblance/paper.su"
+    data.parent.mkdir(parents=True)
+    data.write_bytes(b"".join(
+        trace([((i * 7 + t) % 40 - 20) / 20 for t in range(1200)], dt=2000, order=">",
+              sy=4600 + 20 * (i // 5), gy=3640 + 20 * (i % 5)) for i in range(60)))
+    kinds = set()
+    for program in tree.programs():
+        path = lessons.PAPERS / f"{program.name}.figures"
+        folder = build / "papers" / program.name
+        for figure in papers_form.read_figures(path)[0] if path.exists() else ():
+            if figure.kind not in kinds:
+                kinds.add(figure.kind)
+                invent_figure(figure, program, folder)
+
+
+def invent_figure(figure, program, folder):
+    path = folder / f"fig{figure.number}.svg"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if figure.kind in ("shares", "trace"):
+        inside = path.with_suffix(".csv")
+        if figure.kind == "shares":
+            draw.write_shares("advect  40.1 %  1.5  20\nproject  30.0 %  0.5  1\n", inside)
+        else:
+            inside.write_text("worker,iteration,begin_us,end_us\n0,0,1,9\n1,1,8,12\n")
+        return draw.inside(path, figure, [(b, inside) for b in figure.bars], "Invented.")
+    rows = []
+    for name in figure.sets(program):
+        for n, bar in enumerate(figure.bars):
+            for x, y, kind in figure.runs(bar):
+                row = {"set": name, "label": bar.label, "backend": kind.backend, "y": y,
+                       "x": x or name, "mark": "no GPU measured", "paper_seconds": ""}
+                known = "" if kind.backend == "gpu" else n + 1
+                rows.append(row | dict.fromkeys(
+                    """init_mean run_mean total_mean total_sd rate_mean speedup paper_rate
+                    paper_speedup""".split(), known))
+    return draw.paper(path, figure, rows, "Mcells/s", "Invented. " * 20)
+
+
+# ---- the pages as texts --------------------------------------------------------------
+
+
+class Text(HTMLParser):
+    """What a page has: identifiers, links, pictures, and what it must not have."""
 
     def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.ids, self.links, self.headings = [], [], []
-        self.faults, self.outside, self.silent = [], [], []
-        self.open = []
+        super().__init__()
+        self.ids, self.links, self.sources, self.faults, self.alone = [], [], [], [], 0
         self.feed(text)
-        self.close()
-        if self.open:
-            self.faults.append(f"not closed: {self.open}")
-
-    def handle_startendtag(self, tag, attributes):
-        self.seen(tag, dict(attributes))
 
     def handle_starttag(self, tag, attributes):
-        self.seen(tag, dict(attributes))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open[-1] != tag:
-            self.faults.append(f"line {self.getpos()[0]}: </{tag}> in {self.open[-2:]}")
-        if tag in self.open:
-            while self.open.pop() != tag:
-                pass
-
-    def seen(self, tag, attributes):
-        if "id" in attributes:
-            self.ids.append(attributes["id"])
-        if tag == "a":
-            self.links.append(attributes.get("href", ""))
-        elif "href" in attributes or tag in ("script", "iframe", "object", "embed"):
-            self.outside.append(f"<{tag}>")
-        source = attributes.get("src", attributes.get("srcset", "data:"))
-        if not source.startswith("data:"):
-            self.outside.append(f"<{tag} src={source}>")
-        if any(name.startswith("on") for name in attributes):
-            self.outside.append(f"<{tag} {list(attributes)}>")
-        named = attributes.get("alt") if tag == "img" else attributes.get("aria-label")
-        if tag in ("img", "svg") and not (named or "").strip():
-            self.silent.append(f"line {self.getpos()[0]}: <{tag}>")
-        if tag == "svg" and attributes.get("role") != "img":
-            self.silent.append(f"line {self.getpos()[0]}: <svg> has no role")
-        if re.fullmatch("h[1-6]", tag):
-            self.headings.append(int(tag[1]))
+        have = dict(attributes)
+        self.alone += tag == "h1"
+        self.ids += [have["id"]] if "id" in have else []
+        self.links += [have["href"]] if "href" in have else []
+        self.sources += [have["src"]] if "src" in have else []
+        if tag in ("script", "iframe", "object", "embed", "style") or \
+                any(name.startswith("on") for name in have):
+            self.faults.append(f"<{tag}>")
+        if tag == "link" and re.match(r"\w+:|//", have["href"]) or \
+                re.match(r"\w+:|//", have.get("src", "")):
+            self.faults.append(f"{tag} {have}")
+        if tag == "img" and ("alt" not in have or re.search(r"[{}<>]", have["alt"]) or
+                             have["alt"] == "" and have.get("class") != "thumb"):
+            self.faults.append(f"alt of {have.get('src')}: {have.get('alt')!r}")
 
 
-def check_text(tally, text):
-    page = Page(text)
-    twice = sorted({i for i in page.ids if page.ids.count(i) > 1})
-    loose = [x for x in page.links if x.startswith("#") and x[1:] not in page.ids]
-    other = [x for x in page.links if not re.match("#.|https?://|mailto:", x)]
-    jumps = [b for a, b in zip([0] + page.headings, page.headings) if b > a + 1]
-    style = re.findall(r"@import|url\(\s*[\"']?(?!data:)[^)]*\)", text)
-    tally.check("HTML parses", "; ".join(page.faults[:5]))
-    tally.check("identifiers are unique", twice)
-    tally.check("links resolve", loose)
-    tally.check("links lead into the page or to the web", other)
-    tally.check("nothing from outside", page.outside + style)
-    tally.check("drawings say what they show", page.silent)
-    tally.check("one title", page.headings.count(1) != 1 and page.headings)
-    tally.check("headings in order", jumps)
-    tally.check("no part was left unplaced", "REPORT-PART" in text)
-    tally.check("totals are of steps", [foot for foot in re.findall(
-        "<tfoot>.*?</tfoot>", text) if f"{HALFWAY:.0f}" in foot])
-    for step in tree.steps():
-        tally.check(f"{step.name} is in the contents",
-                    f"#step-{step.number}" not in page.links)
+def check_texts(tally, report, steps):
+    pages = {p: Text(p.read_text()) for p in report.rglob("*.html")}
+    for path, page in pages.items():
+        where = str(path.relative_to(report))
+        tally.check(f"{where}: nothing from outside, pictures are described", page.faults[:5])
+        tally.check(f"{where}: one title", page.alone != 1 and page.alone)
+        tally.check(f"{where}: identifiers are unique",
+                    sorted({i for i in page.ids if page.ids.count(i) > 1})[:5])
+        loose = []
+        for link in page.links + page.sources:
+            if re.match(r"https?:", link) and link in page.links:
+                continue
+            name, _, anchor = link.partition("#")
+            target = (path.parent / name).resolve() if name else path
+            if not target.is_file() or report not in target.parents or \
+                    anchor and anchor not in pages[target].ids:
+                loose.append(link)
+        tally.check(f"{where}: links lead to files", loose[:5])
+        left = re.search(r"generated:|\{png\}|\{file\}|\{data\}", path.read_text())
+        tally.check(f"{where}: nothing is left to fill in", left and left[0])
+    names = {str(p.relative_to(report)) for p in pages}
+    expected = {"index.html", "machines.html"} | {f"{p.name}.html" for p in tree.programs()}
+    for step in steps:
+        expected |= {f"{step}/index.html"} | {f"{step}/{p.name}.html"
+                                              for p in tree.programs()
+                                              if (step, p.name) != ABSENT}
+    tally.check("a page each", sorted(names ^ expected))
+    reached, new = set(), {report / "index.html"}
+    while new:
+        reached |= new
+        new = {(p.parent / link.partition("#")[0]).resolve() for p in new
+               for link in pages[p].links if ".html" in link} - reached
+    tally.check("all pages are reached from the index",
+                [str(p) for p in set(pages) - reached][:5])
+    for path in report.rglob("*.svg"):
+        text = path.read_text()
+        sizes = [float(x) for x in re.findall(r"font: (?:\w+ )*([\d.]+)px", text)]
+        tally.check(f"{path.name}: letters", min(sizes, default=LETTERS) < LETTERS and sizes)
+        urls = re.findall(r'(?:href="|url\()(?!#|data:)[^")]*', text)
+        tally.check(f"{path.name}: nothing from outside", urls or "<script" in text)
 
 
-# ---- the page in a browser -----------------------------------------------------------
+def check_words(tally, report):
+    """What the numbers say: the best step, not the last; what gained nothing, and why."""
+    folder = report.parent.parent / "results"
+    index = (report / "index.html").read_text()
+    for machine in MACHINES:
+        rows = lessons.results.read(folder / f"{machine}.csv")
+        for program in tree.programs():
+            best = lessons.best_of(rows, program)
+            tally.check(f"{program.name} on {machine}: its best", not re.search(
+                rf'{draw.number(best["over_first"])} times</b> as fast: <a href="'
+                rf'{best["step"]}/{program.name}.html">', index))
+    tally.check("steps that gained nothing say so and why", not re.search(
+        r"What gained nothing.*what-surprised", (report / "05_algebra/index.html")
+        .read_text(), re.S))
+    page = (report / "08_vector/sandpile.html").read_text()
+    tally.check("whole diffs are there", "08_vector &amp; &lt;more&gt;" not in page)
+    tally.check("diffs are coloured", 'class="va"' not in page)
+    tally.check("files of the first step are coloured", 'class="sourceCode c"' not in
+                (report / "00_sequential/sandpile.html").read_text())
 
-# What sticks out of the window, and is not inside a box that scrolls.
-STICKS_OUT = """(() => {
-  const wide = document.documentElement.clientWidth, found = [];
-  const scrolls = e => { for (; e && e !== document.body; e = e.parentElement)
-    if (getComputedStyle(e).overflowX !== 'visible' && e.tagName !== 'svg') return true;
-    return false; };
-  for (const e of document.body.querySelectorAll('*')) {
-    const box = e.getBoundingClientRect();
-    if (box.width && (box.right > wide + 1 || box.left < -1 && box.right > 0)
-        && !scrolls(e) && !e.closest('.skip'))
-      found.push(e.tagName + '.' + (e.getAttribute('class') || '') + ' '
-                 + Math.round(box.left) + '..' + Math.round(box.right) + ' '
-                 + e.textContent.slice(0, 30));
+
+# ---- the pages in a browser ----------------------------------------------------------
+
+# Loads pages into a frame one after another and writes what it finds of each.
+LOOK = """<meta charset="utf-8"><body style="margin:0"><pre id="found"></pre><script>
+const jobs = JOBS, found = [];
+const rgb = c => (c.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+const light = c => { const [r, g, b] = rgb(c).map(v => (v /= 255) <= .04045 ? v / 12.92 :
+  ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+const behind = (e, w) => { for (; e; e = e.parentElement) { const c =
+  w.getComputedStyle(e).backgroundColor; if (rgb(c)[3] !== 0) return c; }
+  return 'rgb(255, 255, 255)'; };
+function look(w, job) {
+  const d = w.document, wide = d.documentElement.clientWidth, out = [], small = [], dim = [];
+  const height = d.documentElement.scrollHeight;
+  for (const e of d.querySelectorAll('details')) e.open = true;
+  const boxed = e => { for (; e && e !== d.body; e = e.parentElement)
+    if (w.getComputedStyle(e).overflowX !== 'visible') return true; return false; };
+  for (const e of d.body.querySelectorAll('*')) {
+    const box = e.getBoundingClientRect(), style = w.getComputedStyle(e);
+    const say = e.tagName + ' ' + e.textContent.slice(0, 30).trim();
+    if (box.width && (box.right > wide + 1 || box.left < -1) && !boxed(e)) out.push(say);
+    if (e.tagName === 'IMG' && e.src.endsWith('.svg') && e.naturalWidth > box.width + .5)
+      small.push(e.src + ' ' + box.width + ' of ' + e.naturalWidth);
+    if ([...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) {
+      if (parseFloat(style.fontSize) < LETTERS) small.push(say + ' ' + style.fontSize);
+      const a = light(style.color), b = light(behind(e, w));
+      const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+      if (ratio < CONTRAST && dim.length < 5) dim.push(say + ' ' + ratio.toFixed(2));
+    }
   }
-  return JSON.stringify({scroll: document.documentElement.scrollWidth, wide,
-                         height: document.documentElement.scrollHeight, found});
-})()"""
+  const more = d.documentElement.scrollWidth - wide;
+  return {...job, height, out: out.slice(0, 5), more, small: small.slice(0, 5), dim};
+}
+(async () => {
+  const frame = document.body.appendChild(document.createElement('iframe'));
+  frame.style = 'border:0;height:800px';
+  for (const job of jobs) {
+    frame.style.width = job.wide + 'px';
+    await new Promise(done => { frame.onload = done; frame.src = job.url; });
+    found.push(look(frame.contentWindow, job));
+  }
+  document.getElementById('found').textContent = JSON.stringify(found);
+})();
+</script>"""
+FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
+--disable-background-networking --disable-component-update --disable-sync
+--disable-dev-shm-usage --hide-scrollbars --allow-file-access-from-files""".split()
 
 
-class Chromium:
-    """A headless browser with one page."""
-
-    def __init__(self, program, folder):
-        down, self.out = os.pipe()
-        self.into, up = os.pipe()
-        flags = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
-            --disable-background-networking --disable-component-update --disable-sync
-            --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe""".split()
-        # The browser reads commands from descriptor 3 and answers on 4.
-        self.process = subprocess.Popen(
-            ["bash", "-c", f'exec "$@" 3<&{down} 4>&{up}', "bash", program, *flags,
-             f"--user-data-dir={folder}", "about:blank"],
-            pass_fds=(down, up), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
-        os.close(down)
-        os.close(up)
-        self.waiting, self.number, self.session = b"", itertools.count(1), None
-        self.events = []  # what it said that was no answer
-
-    def start(self):
-        """Opens its page."""
-        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.ask("Target.attachToTarget", targetId=target,
-                                flatten=True)["sessionId"]
-        self.ask("Page.enable")
-
-    def message(self, deadline):
-        while b"\0" not in self.waiting:
-            left = max(0, deadline - time.monotonic())
-            if not select.select([self.into], [], [], left)[0]:
-                raise TimeoutError("Chromium does not answer")
-            more = os.read(self.into, 1 << 20)
-            if not more:
-                raise EOFError("Chromium has ended")
-            self.waiting += more
-        text, _, self.waiting = self.waiting.partition(b"\0")
-        return json.loads(text)
-
-    def ask(self, method, wait=60, **parameters):
-        number = next(self.number)
-        words = {"id": number, "method": method, "params": parameters}
-        if self.session:
-            words["sessionId"] = self.session
-        os.write(self.out, json.dumps(words).encode() + b"\0")
-        deadline = time.monotonic() + wait
-        while True:
-            answer = self.message(deadline)
-            if answer.get("id") == number:
-                if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']['message']}")
-                return answer["result"]
-            self.events.append(answer.get("method"))
-
-    def show(self, path, width, scheme):
-        """Opens a file in a window so wide; returns what STICKS_OUT finds."""
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=900,
-                 deviceScaleFactor=1, mobile=width < 600)
-        self.ask("Emulation.setEmulatedMedia",
-                 features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.events = []
-        self.ask("Page.navigate", url=Path(path).absolute().as_uri())
-        deadline = time.monotonic() + 60
-        while "Page.loadEventFired" not in self.events:
-            self.events.append(self.message(deadline).get("method"))
-        found = self.ask("Runtime.evaluate", expression=STICKS_OUT)
-        return json.loads(found["result"]["value"])
-
-    def picture(self, path, top, width, height):
-        """A picture of a part of the page."""
-        shot = self.ask("Page.captureScreenshot", captureBeyondViewport=True,
-                        clip={"x": 0, "y": top, "width": width, "height": height,
-                              "scale": 1})
-        Path(path).write_bytes(base64.b64decode(shot["data"]))
-
-    def close(self):
-        try:
-            self.session = None
-            self.ask("Browser.close", wait=10)
-            self.process.wait(10)
-        except (OSError, EOFError, RuntimeError, subprocess.TimeoutExpired):
-            self.process.kill()
-            self.process.wait()
-        os.close(self.out)
-        os.close(self.into)
+def chromium(folder, dark, *words):
+    profile = tempfile.mkdtemp(dir=folder)
+    scheme = ["--blink-settings=preferredColorScheme=0"] if dark else []
+    return subprocess.run(["chromium", *FLAGS, *scheme, f"--user-data-dir={profile}",
+                           *words], capture_output=True, text=True, timeout=120).stdout
 
 
-def check_browser(tally, path, pictures):
+def check_looks(tally, report, folder):
     """Returns how many checks were skipped."""
-    program = shutil.which("chromium")
-    if not program:
-        print("chromium not found, the page was not looked at (Debian: chromium)")
-        return 2 * len(WIDTHS)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        browser = Chromium(program, folder)
-        try:
-            browser.start()
-            for name, width in WIDTHS.items():
-                for scheme in ("light", "dark"):
-                    seen = browser.show(path, width, scheme)
-                    problem = seen["found"][:5]
-                    if seen["scroll"] > width and not problem:
-                        problem = f"{seen['scroll']} pixels in a window of {width}"
-                    tally.check(f"fits a {name}, {scheme}", problem)
-                    browser.picture(pictures / f"{name}-{scheme}.png", 0, width,
-                                    min(seen["height"], 4000))
-        except (OSError, EOFError, RuntimeError) as error:  # TimeoutError is an OSError
-            tally.check("Chromium", f"{type(error).__name__} {error}")
-        finally:
-            browser.close()
+    if not shutil.which("chromium"):
+        print("chromium not found, no page was looked at (Debian: chromium)")
+        return 1
+    chance, pages = random.Random(2), sorted(report.rglob("*.html"))
+    some = [p for p in pages if p.parent == report] + chance.sample(
+        [p for p in pages if p.parent != report], 16)
+    for dark in (False, True):
+        jobs = [{"url": p.as_uri(), "wide": PHONE} for p in some] + \
+            [{"url": (report / "index.html").as_uri(), "wide": WIDE}]
+        frame = folder / "look.html"
+        frame.write_text(LOOK.replace("JOBS", json.dumps(jobs)).replace(
+            "LETTERS", str(LETTERS)).replace("CONTRAST", str(CONTRAST)))
+        dom = chromium(folder, dark, "--virtual-time-budget=100000", "--dump-dom",
+                       frame.as_uri())
+        said = re.search(r'<pre id="found">(.*?)</pre>', dom, re.S)
+        seen = json.loads(html.unescape(said[1])) if said and said[1] else []
+        tally.check(f"Chromium looks at all pages, dark={dark}", len(seen) != len(jobs)
+                    and f"{len(seen)} of {len(jobs)}")
+        for page in seen:
+            where = f"{page['url'].partition('/report/')[2]}, {page['wide']} px, dark={dark}"
+            tally.check(f"{where}: fits", page["out"] or max(0, page["more"]))
+            tally.check(f"{where}: letters are large enough", page["small"])
+            tally.check(f"{where}: letters stand out", page["dim"])
+            if page["wide"] == WIDE:
+                tally.check(f"{where}: three screens", page["height"] > SCREENS * HIGH
+                            and f"{page['height']} px")
     return 0
 
 
+# ---- all -----------------------------------------------------------------------------
+
+
+def make(copy, **environment):
+    return subprocess.run([sys.executable, "-m", "tools.publish.report"], cwd=copy,
+                          capture_output=True, text=True, env={
+                              **os.environ, "BUILD": "build", "PYTHONPATH": str(copy),
+                              "RESULTS_DIR": str(copy / "results"), **environment})
+
+
+def check_complaints(tally, copy):
+    """Each wrong input: one line that says what is wrong."""
+    def complains(name, words, undo, **environment):
+        ended = make(copy, **environment)
+        lines = ended.stderr.strip().splitlines()
+        tally.check(name, (ended.returncode != 1 or len(lines) != 1 or
+                           words not in lines[0]) and (ended.returncode, ended.stderr[-400:]))
+        undo()
+    results = copy / "results/Invented-CPU-2-cores.csv"
+    text = results.read_text()
+    results.write_text(text.replace(",omp,", ",gone,"))
+    complains("a back-end that is not there", "backend 'gone'",
+              lambda: results.write_text(text))
+    results.write_text(text.replace("over_previous_is", "other"))
+    complains("a column that is not there", "over_previous_is",
+              lambda: results.write_text(text))
+    stray = copy / "steps/05_algebra/nobody/README.md"
+    stray.parent.mkdir()
+    stray.write_text("# 05 nobody\n")
+    complains("a lesson without its program", "nobody", lambda: shutil.rmtree(stray.parent))
+    lesson = copy / "steps/05_algebra/fluid/README.md"
+    text = lesson.read_text()
+    lesson.unlink()
+    complains("a program without its lesson", "fluid/README.md",
+              lambda: lesson.write_text(text))
+    complains("no pandoc", "pandoc not found", lambda: None, PATH="/nowhere")
+    (copy / "matplotlib.py").write_text("raise ImportError('no', name='matplotlib')\n")
+    complains("no matplotlib", "matplotlib not found", (copy / "matplotlib.py").unlink)
+
+
 def main():
-    tally = Tally()
-    pictures = tree.build() / "report"
-    pictures.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        if len(sys.argv) > 1:
-            path = Path(sys.argv[1])
-        else:
-            path = folder / "index.html"
-            (folder / "empty").mkdir()
-            (folder / "results").mkdir()
-            write_results(folder / "results")
-            report = os.path.join(ROOT, "bench", "report.py")
-            for results in ("empty", "results"):
-                ended = subprocess.run([sys.executable, report, folder / results, path],
-                                       cwd=ROOT, capture_output=True, text=True)
-                tally.check(f"makes a page of {results}", ended.stderr[-500:]
-                            if ended.returncode else "")
-                if ended.returncode:
-                    return tally.finish()
-                if results == "empty":
-                    check_text(tally, path.read_text())
-        check_text(tally, path.read_text())
-        skipped = check_browser(tally, path, pictures)
+    tally, skipped = Tally(), 0
+    keep = Path(sys.argv[1]).absolute() if len(sys.argv) > 1 else None
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        folder = Path(folder).resolve()
+        copy, bare = folder / "tree", folder / "bare"
+        invent_tree(copy, STEPS)
+        invent_results(copy)
+        invent_pictures(copy / "build")
+        ended = make(copy)
+        tally.check("makes a report", ended.returncode and ended.stderr[-900:])
+        report = copy / "build/report"
+        if not ended.returncode:
+            check_texts(tally, report, sorted(p.name for p in copy.glob("steps/*")))
+            check_words(tally, report)
+            skipped = check_looks(tally, report, folder)
+            check_complaints(tally, copy)
+        if keep:
+            shutil.copytree(report, keep, dirs_exist_ok=True)
+        invent_tree(bare, [])
+        for path in list((bare / "steps").glob("0[2-9]*")):
+            shutil.rmtree(path)
+        invent_pictures(bare / "build")
+        ended = make(bare)
+        tally.check("makes a report of no results", ended.returncode and ended.stderr[-900:])
+        words = (bare / "build/report/index.html").read_text() if not ended.returncode else ""
+        tally.check("and says so", "make bench" not in words)
+        twice = [folder / "1.svg", folder / "2.svg"]
+        for path in twice:
+            draw.stairs(path, ["00", "01"], {"omp": {0: (1, 1, 1), 1: (2, 1.9, 2.1)}})
+        tally.check("the same drawing, the same bytes",
+                    twice[0].read_bytes() != twice[1].read_bytes())
     if skipped:
         print(f"{tally.passed} passed, {tally.failed} failed, {skipped} skipped")
         return 1 if tally.failed else 0

@@ -19,16 +19,7 @@
  * with 0 only if ok. Left out: judging times.
  */
 #include "arguments.h"
-#include "compare.h"
-
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
-#error "check_fluid.c must see NaN: build it without -ffast-math"
-#endif
+#include "verdict.h"
 
 static const char about[] =
     "checks what a fluid program computed against the same in double precision\n\n"
@@ -155,17 +146,22 @@ static void spread(world *w, double *x, const double *b, double rate, int turned
     solve(w, x, b, a, 1 + 6 * a, turned);
 }
 
+/* What flows out of a cell, less what flows in, times two. */
+static double flow_out(const world *w, double *const velocity[3], size_t at)
+{
+    double out = 0;
+    for (int d = X; d <= Z; d++)
+        out += velocity[d][at + w->stride[d]] - velocity[d][at - w->stride[d]];
+    return out;
+}
+
 static void take_divergence(world *w, double *const velocity[3], double *p, double *div)
 {
     for (int k = 1; k <= w->n[Z]; k++)
         for (int j = 1; j <= w->n[Y]; j++)
             for (int i = 1; i <= w->n[X]; i++) {
                 size_t at = cell(w, i, j, k);
-                double out = 0;
-                for (int d = X; d <= Z; d++)
-                    out +=
-                        velocity[d][at + w->stride[d]] - velocity[d][at - w->stride[d]];
-                div[at] = -out / 2 / w->longest;
+                div[at] = -flow_out(w, velocity, at) / 2 / w->longest;
                 p[at] = 0;
             }
     close_walls(w, div, -1);
@@ -252,13 +248,12 @@ static void run(world *w, const event_list *events, int steps)
     }
 }
 
-/* ---- the oracle's file
- * --------------------------------------------------------------- */
+/* ---- the oracle's file --------------------------------------------------------------
+ */
 
 /* Of which run it is: doubles only, as they lie at the start of the file. */
 typedef struct {
     double n[3], steps, dt, visc, diff, most, by_index, keep, events;
-    double sweeps; /* an answer, not a question */
 } identity;
 
 enum { IDENTITY = sizeof(identity) / sizeof(double) };
@@ -281,93 +276,30 @@ static identity identity_of(const world *w, const event_list *events, int steps)
     return id;
 }
 
-/* Fills w with what the oracle holds: u, v, w, density and the number of sweeps. */
+/* Fills w with what the oracle holds behind its identity: the number of sweeps, then u,
+ * v, w and density. It is made if path does not exist. */
 static void oracle(world *w, const event_list *events, int steps, const char *path)
 {
-    size_t count = IDENTITY + 4 * w->cells;
+    npy all = {.type = NPY_F8, .dims = 1, .shape = {IDENTITY + 1 + 4 * w->cells}};
     identity id = identity_of(w, events, steps);
-    FILE *there = fopen(path, "rb");
-    if (there) {
-        fclose(there);
-        npy a;
-        char why[NPY_WHY];
-        if (npy_read(path, &a, why)) fail("oracle=%s: %s", path, why);
-        double *data = a.data;
-        bool ours = a.type == NPY_F8 && a.dims == 1 && a.shape[0] == count;
-        if (ours) id.sweeps = data[IDENTITY - 1];
-        if (!ours || memcmp(data, &id, sizeof id))
-            fail("oracle=%s: belongs to another query", path);
-        for (int f = 0; f < 4; f++)
-            memcpy(w->field[f], data + IDENTITY + (size_t)f * w->cells,
-                   w->cells * sizeof(double));
-        w->sweeps = (long)id.sweeps;
-        free(data);
-        return;
+    bool kept = oracle_kept(path, &all, &id, sizeof id);
+    double *sweeps = (double *)all.data + IDENTITY;
+    if (!kept) run(w, events, steps);
+    for (size_t f = 0; f < 4; f++) {
+        double *held = sweeps + 1 + f * w->cells, *field = w->field[f];
+        memcpy(kept ? field : held, kept ? held : field, w->cells * sizeof *field);
     }
-    run(w, events, steps);
-    id.sweeps = (double)w->sweeps;
-    double *data = allocate(count, sizeof(double), "the oracle");
-    memcpy(data, &id, sizeof id);
-    for (int f = 0; f < 4; f++)
-        memcpy(data + IDENTITY + (size_t)f * w->cells, w->field[f],
-               w->cells * sizeof(double));
-    npy_write(path, &(npy){NPY_F8, 1, {count}, data});
-    free(data);
-}
-
-/* ---- judging
- * ------------------------------------------------------------------------- */
-
-typedef struct {
-    bool ok;
-    double share; /* of a budget, in percent: the largest */
-    char worst[300];
-} report;
-
-__attribute__((format(printf, 3, 4))) static void require(report *rep, bool holds,
-                                                          const char *format, ...)
-{
-    if (holds || !rep->ok) return;
-    rep->ok = false;
-    va_list values;
-    va_start(values, format);
-    vsnprintf(rep->worst, sizeof rep->worst, format, values);
-    va_end(values);
-}
-
-/* What uses most of its budget is remembered; NaN is beyond any. */
-__attribute__((format(printf, 4, 5))) static void
-judge(report *rep, double d, double budget, const char *format, ...)
-{
-    if (!rep->ok) return;
-    bool within = d <= budget;
-    double share =
-        within ? (d > 0 ? 100 * d / budget : 0) : fmin(100 * d / budget, 1e9);
-    if (!within || share > rep->share) {
-        va_list values;
-        va_start(values, format);
-        vsnprintf(rep->worst, sizeof rep->worst, format, values);
-        va_end(values);
-        rep->share = isfinite(share) ? share : 1e9;
+    if (kept) {
+        w->sweeps = (long)*sweeps;
+    } else {
+        *sweeps = (double)w->sweeps;
+        npy_write(path, &all);
     }
-    rep->ok = within;
+    free(all.data);
 }
 
-/* The file must have exactly this shape. */
-static npy read_result(report *rep, const char *key, const char *path, npy_type type,
-                       int dims, const size_t shape[])
-{
-    npy a;
-    char why[NPY_WHY];
-    if (npy_read(path, &a, why)) {
-        require(rep, false, "%s: %s", key, why);
-        return (npy){0};
-    }
-    bool same = a.type == type && a.dims == dims;
-    for (int d = 0; d < dims && same; d++) same = a.shape[d] == shape[d];
-    require(rep, same, "%s: another type or shape than expected", key);
-    return a;
-}
+/* ---- judging ------------------------------------------------------------------------
+ */
 
 /* Inner cells of a field against found[nz][ny][nx]. */
 static void check_field(report *rep, const world *w, const char *name, int field,
@@ -435,11 +367,7 @@ static double divergence_left(const world *w, double *const velocity[3])
     for (int k = 1; k <= w->n[Z]; k++)
         for (int j = 1; j <= w->n[Y]; j++)
             for (int i = 1; i <= w->n[X]; i++) {
-                size_t at = cell(w, i, j, k);
-                double out = 0;
-                for (int d = X; d <= Z; d++)
-                    out +=
-                        velocity[d][at + w->stride[d]] - velocity[d][at - w->stride[d]];
+                double out = flow_out(w, velocity, cell(w, i, j, k));
                 sum += out * out;
             }
     return sqrt(sum / cells);
@@ -530,33 +458,29 @@ int main(int argc, char **argv)
     size_t nx = (size_t)w.n[X], ny = (size_t)w.n[Y], nz = (size_t)w.n[Z];
     size_t count = nx * ny * nz;
     double total = NAN;
-    report rep = {.ok = true, .worst = "nothing differs"};
+    report rep = NOTHING_DIFFERS;
     if (density) {
-        npy a =
-            read_result(&rep, "density", density, NPY_F4, 3, (size_t[]){nz, ny, nx});
+        npy like = {NPY_F4, 3, {nz, ny, nx}, NULL};
+        npy a = read_result(&rep, "density", density, like);
         if (rep.ok) check_density(&rep, &w, &events, a.data, count, &total);
         free(a.data);
     }
     if (totals && rep.ok) {
-        npy a = read_result(&rep, "totals", totals, NPY_F8, 1, (size_t[]){2});
+        npy a = read_result(&rep, "totals", totals, (npy){NPY_F8, 1, {2}, NULL});
         if (rep.ok) check_totals(&rep, &w, a.data, total, steps);
         free(a.data);
     }
     if (truth && rep.ok) check_truth(&rep, &w, truth);
     if (velocity && rep.ok) { /* last: it takes fields of the oracle for its own */
-        npy a = read_result(&rep, "velocity", velocity, NPY_F4, 4,
-                            (size_t[]){3, nz, ny, nx});
+        npy like = {NPY_F4, 4, {3, nz, ny, nx}, NULL};
+        npy a = read_result(&rep, "velocity", velocity, like);
         if (rep.ok) check_velocity(&rep, &w, a.data, count);
         free(a.data);
     }
 
     printf("sweeps=%ld\ntotal=%.9g\n", w.sweeps, total_of(&w, w.field[DENSITY]));
-    if (density || velocity || totals || truth) {
-        printf("share=%.3g\nworst=%s\n", rep.share, rep.worst);
-        printf("verdict=%s%s\n", rep.ok ? "ok" : "FAIL ", rep.ok ? "" : rep.worst);
-    }
-    if (fflush(stdout)) fail("standard output: cannot be written");
+    int status = verdict(&rep, density || velocity || totals || truth);
     world_free(&w);
     events_free(&events);
-    return rep.ok ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }

@@ -3,32 +3,27 @@
  *     gridding-check QUERY oracle=FILE [result=out.npy] [truth=FILE]
  *
  * The oracle is the same sum in double precision, cell by cell, with nothing taken from
- * steps/. It is kept: a FILE that exists is read. The query is what the program was
- * called with; its visibilities and taps come from the front end, where they fall is
- * worked out anew. What is asked of a result:
+ * steps/. It is kept: a FILE that exists is read, and refused if it belongs to another
+ * query or other visibilities. The query is what the program was called with; its
+ * visibilities and taps come from the front end, where they fall is worked out anew.
+ * What is asked of a result:
  *
  *   - relative L1, sum |a - b| / sum |b| over re and im, and max |a - b| / max |b|,
- * within 2e-6 in float and 1e-14 in double; exactly the same where everything is an
- * integer;
+ *     within 2e-6 in float and 1e-14 in double; exactly the same where everything is an
+ *     integer;
  *   - sum(grid) = sum(d sum C), and of a degridded grid x: <G v, x> = <v, result>;
  *   - the sky, where visibilities lie on tracks and w is projected: the image has a
  * peak on each source, within 3 % of the direct Fourier sum there, and the rms of the
  *     difference from that sum on 300 other pixels is below 1e-3 of the peak.
  * Degridding a model of the sources gives back their visibilities.
  *
- * Prints key=value lines, the last one verdict=ok or verdict=FAIL; exits with 0 only if
- * ok. Left out: judging times.
+ * Prints key=value lines, the last one verdict=ok or verdict=FAIL and the reason; exits
+ * with 0 only if ok. Left out: judging times.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "arguments.h"
+#include "compare.h"
 #include "image.h"
-
-#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
-#error "check_gridding.c must see NaN: build it without -ffast-math"
-#endif
+#include "verdict.h"
 
 static const char about[] =
     "checks a grid or visibilities against the same sums in double precision\n\n"
@@ -145,9 +140,46 @@ typedef struct {
     double l, m;
 } direction;
 
-/* One file of float64: the direct sums at up to SOURCES and PIXELS directions, then the
- * grid [size][size][2] or the visibilities [n][2]. */
-enum { DIRECT = SOURCES + PIXELS };
+/* Of which query it is: numbers, and sums over what was made of them. */
+typedef struct {
+    double samples, size, width, oversampling, planes, cell, degrid, sky;
+    double places, values, taps, model;
+} identity;
+
+/* One file of float64: an identity, the direct sums at up to SOURCES and PIXELS
+ * directions, then the grid [size][size][2] or the visibilities [n][2]. */
+enum {
+    IDENTITY = sizeof(identity) / sizeof(double),
+    DIRECT = SOURCES + PIXELS,
+};
+
+static double sum_of(const double *a, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; a && i < count; i++) sum += (double)(i % 97 + 1) * a[i];
+    return sum;
+}
+
+static identity identity_of(const request *r, const observation *o, const problem *p,
+                            const double *model, bool sky)
+{
+    const shape *is = &p->is;
+    size_t functions = (size_t)is->planes * (size_t)is->oversampling;
+    identity id = {.samples = is->samples,
+                   .size = is->size,
+                   .width = is->width,
+                   .oversampling = is->oversampling,
+                   .planes = is->planes,
+                   .cell = r->cell,
+                   .degrid = r->degrid,
+                   .sky = sky,
+                   .values = sum_of(p->value, 2 * (size_t)is->samples),
+                   .taps = sum_of(p->taps, 2 * functions * (size_t)is->width),
+                   .model = sum_of(model, 2 * (size_t)is->size * (size_t)is->pitch)};
+    for (int k = 0; k < o->n; k++)
+        id.places += (k % 97 + 1) * (o->d[k].u + 3 * o->d[k].v + 5 * o->d[k].w);
+    return id;
+}
 
 static direction direction_of(const request *r, const source *s, int n, int i)
 {
@@ -158,96 +190,70 @@ static direction direction_of(const request *r, const source *s, int n, int i)
     return (direction){x * pixel, y * pixel};
 }
 
+/* What path holds behind its identity; it is made if it does not exist. */
 static double *oracle(const request *r, const observation *o, const problem *p,
                       const footing *all, const double *model, bool sky,
                       const char *path)
 {
     size_t cells = r->degrid ? (size_t)o->n : (size_t)r->grid * (size_t)r->grid;
-    size_t count = DIRECT + 2 * cells;
-    FILE *there = fopen(path, "rb");
-    if (there) {
-        fclose(there);
-        npy a;
-        char why[NPY_WHY];
-        if (npy_read(path, &a, why)) fail("oracle=%s: %s", path, why);
-        if (a.type != NPY_F8 || a.dims != 1 || a.shape[0] != count)
-            fail("oracle=%s: of another query", path);
-        return a.data;
-    }
-    npy_writable("oracle", path);
-    double *made = allocate(count, sizeof *made, "the oracle");
-    memset(made, 0, DIRECT * sizeof *made);
-    if (sky && !r->degrid) {
+    npy held = {.type = NPY_F8, .dims = 1, .shape = {IDENTITY + DIRECT + 2 * cells}};
+    identity id = identity_of(r, o, p, model, sky);
+    bool kept = oracle_kept(path, &held, &id, sizeof id);
+    double *sums = (double *)held.data + IDENTITY;
+    if (kept) return sums;
+
 #pragma omp parallel for schedule(dynamic)
-        for (int i = 0; i < DIRECT; i++) {
-            direction at = direction_of(r, o->sources, o->known, i);
-            made[i] = direct_sum(o->d, o->n, o->norm, at.l, at.m);
-        }
+    for (int i = 0; i < DIRECT; i++) {
+        direction at = direction_of(r, o->sources, o->known, i);
+        bool wanted = sky && !r->degrid;
+        sums[i] = wanted ? direct_sum(o->d, o->n, o->norm, at.l, at.m) : 0;
     }
     if (r->degrid)
-        oracle_degrid(p, all, model, (pair *)(made + DIRECT));
+        oracle_degrid(p, all, model, (pair *)(sums + DIRECT));
     else
-        oracle_grid(p, all, (pair *)(made + DIRECT));
-    npy_write(path, &(npy){NPY_F8, 1, {count}, made});
-    return made;
+        oracle_grid(p, all, (pair *)(sums + DIRECT));
+    npy_write(path, &held);
+    return sums;
 }
 
 /* ---- the verdict ----------------------------------------------------------------- */
 
-static double share;    /* of the budget, in percent; the largest so far */
-static char worst[400]; /* what used it */
-
-/* Notes how much of a budget is used. NaN is all of it and more. */
-static void judge(const char *what, double found, double budget)
+/* Prints a number and judges it. */
+static void ask(report *rep, const char *what, double found, double budget)
 {
-    double used = budget > 0 ? 100 * found / budget : found == 0 ? 0 : INFINITY;
     printf("%s=%.4g\n", what, found);
-    if (!(used <= share)) {
-        share = used;
-        snprintf(worst, sizeof worst, "%s is %.4g, at most %.4g allowed", what, found,
-                 budget);
-    }
-    if (isnan(used)) share = INFINITY;
+    judge(rep, found, budget, "%s is %.4g, at most %.4g allowed", what, found, budget);
 }
 
-/* The result as doubles; its shape and type must be the query's. */
-static double *read_result(const request *r, const observation *o, const char *path)
+/* The result as doubles, to be freed; NULL where the report says why. */
+static double *result_of(report *rep, const request *r, const observation *o,
+                         const char *path)
 {
-    npy a;
-    char why[NPY_WHY];
-    if (npy_read(path, &a, why)) fail("result=%s: %s", path, why);
     size_t size = (size_t)r->grid, n = (size_t)o->n;
-    bool shaped = r->degrid ? a.dims == 2 && a.shape[0] == n && a.shape[1] == 2
-                            : a.dims == 3 && a.shape[0] == size && a.shape[1] == size &&
-                                  a.shape[2] == 2;
-    if (!shaped || a.type != (r->double_precision ? NPY_F8 : NPY_F4))
-        fail("result=%s: not of the query's shape and precision", path);
-    if (a.type == NPY_F8) return a.data;
+    npy like = r->degrid ? (npy){.dims = 2, .shape = {n, 2}}
+                         : (npy){.dims = 3, .shape = {size, size, 2}};
+    like.type = r->double_precision ? NPY_F8 : NPY_F4;
+    npy a = read_result(rep, "result", path, like);
+    if (!a.data || a.type == NPY_F8) return a.data;
     size_t count = npy_count(&a);
     double *wide = allocate(count, sizeof *wide, "the result");
-    for (size_t i = 0; i < count; i++) wide[i] = (double)((float *)a.data)[i];
+    for (size_t i = 0; i < count; i++) wide[i] = element(&a, i);
     free(a.data);
     return wide;
 }
 
-static void judge_numbers(const double *a, const double *b, size_t count, double budget)
+static void check_numbers(report *rep, double *found, double *right, size_t count,
+                          double budget)
 {
-    double difference = 0, sum = 0, largest = 0, top = 0;
-    for (size_t i = 0; i < count; i++) {
-        double d = fabs(a[i] - b[i]);
-        difference += d;
-        sum += fabs(b[i]);
-        if (!(d <= largest)) largest = d; /* NaN stays */
-        if (isnan(largest)) break;
-        top = fmax(top, fabs(b[i]));
-    }
-    judge("L1", sum > 0 ? difference / sum : difference, budget);
-    judge("max", top > 0 ? largest / top : largest, budget);
+    npy a = {NPY_F8, 1, {count}, found}, b = {NPY_F8, 1, {count}, right};
+    comparison l1 = compare(&b, &a, NORM_L1), max = compare(&b, &a, NORM_MAX);
+    ask(rep, "L1", l1.refnorm > 0 ? l1.d / l1.refnorm : l1.d, budget);
+    ask(rep, "max", max.refnorm > 0 ? max.d / max.refnorm : max.d, budget);
 }
 
 /* sum(grid) = sum(d sum C): no visibility is lost, none counts twice. */
-static void judge_sum(const problem *p, const footing *all, const double *grid,
-                      double budget)
+static void check_sum(report *rep, const problem *p, const footing *all,
+                      const double *grid, double budget)
 {
     pair wanted = {0, 0}, found = {0, 0};
     double scale = 0;
@@ -270,12 +276,12 @@ static void judge_sum(const problem *p, const footing *all, const double *grid,
         found.re += grid[2 * i];
         found.im += grid[2 * i + 1];
     }
-    judge("sum", hypot(found.re - wanted.re, found.im - wanted.im) / scale, budget);
+    ask(rep, "sum", hypot(found.re - wanted.re, found.im - wanted.im) / scale, budget);
 }
 
 /* <G v, x> = <v, result>, with G v from the oracle's own gridding. */
-static void judge_adjoint(const problem *p, const footing *all, const double *model,
-                          const double *result, double budget)
+static void check_adjoint(report *rep, const problem *p, const footing *all,
+                          const double *model, const double *result, double budget)
 {
     size_t size = (size_t)p->is.size, pitch = (size_t)p->is.pitch;
     pair *grid = allocate(size * size, sizeof *grid, "the adjoint's grid");
@@ -295,13 +301,13 @@ static void judge_adjoint(const problem *p, const footing *all, const double *mo
         right.re += d.re * x.re + d.im * x.im;
         right.im += d.im * x.re - d.re * x.im;
     }
-    judge("adjoint", hypot(left.re - right.re, left.im - right.im) / scale, budget);
+    ask(rep, "adjoint", hypot(left.re - right.re, left.im - right.im) / scale, budget);
     free(grid);
 }
 
 /* The image has its peaks where the sources are, as high as the direct sums are. */
-static void judge_image(const request *r, const observation *o, const double *grid,
-                        const double *direct)
+static void check_image(report *rep, const request *r, const observation *o,
+                        const double *grid, const double *direct)
 {
     double *image = dirty_image(grid, r->grid, o->norm);
     double side = r->grid * r->cell, flux = 0, square = 0, peak = 0;
@@ -324,14 +330,14 @@ static void judge_image(const request *r, const observation *o, const double *gr
         peak = fmax(peak, direct[i]);
     }
     printf("peaks=%d of %d\n", peaks, o->known);
-    judge("peaks_missed", o->known - peaks, 0);
-    judge("flux", flux, FLUX);
-    judge("image_rms", sqrt(square / (DIRECT - o->known)) / peak, RMS);
+    ask(rep, "peaks_missed", o->known - peaks, 0);
+    ask(rep, "flux", flux, FLUX);
+    ask(rep, "image_rms", sqrt(square / (DIRECT - o->known)) / peak, RMS);
     free(image);
 }
 
 /* What a model of the sources predicts is what the sources look like. */
-static void judge_prediction(const observation *o, const double *result)
+static void check_prediction(report *rep, const observation *o, const double *result)
 {
     double square = 0, power = 0;
     for (int k = 0; k < o->n; k++) {
@@ -340,7 +346,7 @@ static void judge_prediction(const observation *o, const double *result)
         square += pow(result[2 * k] - d.re, 2) + pow(result[2 * k + 1] - d.im, 2);
         power += d.re * d.re + d.im * d.im;
     }
-    judge("predicted", sqrt(square / power), PREDICTED);
+    ask(rep, "predicted", sqrt(square / power), PREDICTED);
 }
 
 /* The sources of a file, as its generator wrote them down. */
@@ -380,27 +386,25 @@ int main(int argc, char **argv)
     bool sky = !r.integer && !r.random && r.planes > 1 && o.known && o.n >= ENOUGH &&
                r.oversampling >= FINE;
     double *sums = oracle(&r, &o, &p, all, model, sky, path);
-    if (!found) return 0;
-    double *result = read_result(&r, &o, found);
+    report rep = NOTHING_DIFFERS;
+    double *result = found ? result_of(&rep, &r, &o, found) : NULL;
     double budget = r.integer ? 0 : r.double_precision ? BUDGET_DOUBLE : BUDGET_SINGLE;
-    size_t size = (size_t)r.grid;
-    judge_numbers(result, sums + DIRECT, 2 * (r.degrid ? (size_t)o.n : size * size),
-                  budget);
-    if (r.degrid)
-        judge_adjoint(&p, all, model, result, budget);
-    else
-        judge_sum(&p, all, result, budget);
-    if (sky && !r.degrid) judge_image(&r, &o, result, sums);
-    if (sky && r.degrid && !strcmp(r.model, "sources")) judge_prediction(&o, result);
+    size_t cells = r.degrid ? (size_t)o.n : (size_t)r.grid * (size_t)r.grid;
+    if (result) check_numbers(&rep, result, sums + DIRECT, 2 * cells, budget);
+    if (result && r.degrid)
+        check_adjoint(&rep, &p, all, model, result, budget);
+    else if (result)
+        check_sum(&rep, &p, all, result, budget);
+    if (result && sky && !r.degrid) check_image(&rep, &r, &o, result, sums);
+    if (result && sky && r.degrid && !strcmp(r.model, "sources"))
+        check_prediction(&rep, &o, result);
+    int status = verdict(&rep, found);
 
-    bool ok = share <= 100;
-    printf("share=%.4g\nworst=%s\nverdict=%s\n", share, *worst ? worst : "all exact",
-           ok ? "ok" : "FAIL");
     free(result);
-    free(sums);
+    free(sums - IDENTITY);
     free(model);
     free(all);
     problem_free(&p);
     observation_free(&o);
-    return !ok;
+    return status;
 }

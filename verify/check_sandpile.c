@@ -16,11 +16,8 @@
  * query. Prints key=value lines, the last one verdict=ok or verdict=FAIL and the
  * reason; exits with 0 only if ok. Left out: judging times.
  */
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "arguments.h"
+#include "verdict.h"
 
 /* Steps and grains of known piles: dim, steps, grains at rest (0: not published). */
 static const struct {
@@ -34,24 +31,6 @@ static const struct {
     {"big", 256, 20521, 0},           {"big", 512, 20521, 0},
 };
 enum { KNOWN = sizeof known / sizeof *known };
-
-/* ---- the verdict ------------------------------------------------------------------
- */
-
-static bool good = true;
-static char worst[200] = "nothing differs";
-
-/* Notes the first thing that is wrong. */
-__attribute__((format(printf, 2, 3))) static void require(bool right,
-                                                          const char *format, ...)
-{
-    if (right || !good) return;
-    good = false;
-    va_list values;
-    va_start(values, format);
-    vsnprintf(worst, sizeof worst, format, values);
-    va_end(values);
-}
 
 /* ---- toppling ---------------------------------------------------------------------
  */
@@ -162,71 +141,43 @@ static int oracle_grid(const request *r, const pile *p, int g, int32_t *to)
  */
 static int32_t *oracle(const request *r, const pile *p, const char *path)
 {
-    size_t batch = (size_t)p->batch, head = IDENTITY + batch;
-    size_t count = head + batch * pile_cells(p);
-    int32_t *all = allocate(count, sizeof *all, "the oracle");
-    identity(r, p, all);
-
-    FILE *there = fopen(path, "rb");
-    if (!there) {
-        npy_writable("oracle", path);
+    size_t cells = pile_cells(p), head = IDENTITY + (size_t)p->batch;
+    npy all = {.type = NPY_I4, .dims = 1, .shape = {head + (size_t)p->batch * cells}};
+    int32_t id[IDENTITY];
+    identity(r, p, id);
+    if (!oracle_kept(path, &all, id, sizeof id)) {
+        int32_t *to = all.data;
 #pragma omp parallel for schedule(dynamic)
         for (int g = 0; g < p->batch; g++)
-            all[IDENTITY + g] = oracle_grid(r, p, g, all + head + g * pile_cells(p));
-        npy_write(path, &(npy){NPY_I4, 1, {count}, all});
-        return all;
+            to[IDENTITY + g] = oracle_grid(r, p, g, to + head + g * cells);
+        npy_write(path, &all);
     }
-    fclose(there);
-
-    npy a;
-    char why[NPY_WHY];
-    if (npy_read(path, &a, why)) fail("oracle=%s: %s", path, why);
-    if (a.type != NPY_I4 || a.dims != 1 || a.shape[0] != count ||
-        memcmp(a.data, all, IDENTITY * sizeof *all))
-        fail("oracle=%s: of another query", path);
-    memcpy(all, a.data, count * sizeof *all);
-    free(a.data);
-    return all;
+    return all.data;
 }
 
 /* ---- what was found ----------------------------------------------------------------
  */
 
-/* An array of int32 of this shape, or NULL. */
-static int32_t *read_counts(const char *key, const char *path, int dims,
-                            const size_t *shape)
-{
-    npy a;
-    char why[NPY_WHY];
-    if (npy_read(path, &a, why)) fail("%s=%s: %s", key, path, why);
-    bool same = a.type == NPY_I4 && a.dims == dims;
-    for (int i = 0; same && i < dims; i++) same = a.shape[i] == shape[i];
-    require(same, "%s: expected int32 of another shape", key);
-    if (same) return a.data;
-    free(a.data);
-    return NULL;
-}
-
 static void check_grids(const request *r, const pile *p, const int32_t *found,
-                        const int32_t *right)
+                        const int32_t *right, report *rep)
 {
     size_t cells = pile_cells(p), dim = (size_t)p->dim;
     int64_t *grid = allocate(cells, sizeof *grid, "a grid");
-    for (int g = 0; g < p->batch && good; g++) {
+    for (int g = 0; g < p->batch && rep->ok; g++) {
         const int32_t *of = found + g * cells, *to = right + g * cells;
         for (size_t i = 0; i < cells; i++) {
             bool border = i / dim % (dim - 1) == 0 || i % dim % (dim - 1) == 0;
-            require(of[i] >= 0, "grid %d row %zu column %zu: %d grains", g, i / dim,
-                    i % dim, of[i]);
-            require(!border || of[i] == 0,
+            require(rep, of[i] >= 0, "grid %d row %zu column %zu: %d grains", g,
+                    i / dim, i % dim, of[i]);
+            require(rep, !border || of[i] == 0,
                     "grid %d row %zu column %zu: %d grains on the border", g, i / dim,
                     i % dim, of[i]);
             grid[i] = of[i];
         }
-        if (!good) break;
+        if (!rep->ok) break;
         if (r->plan.how == ASYNC) settle(p->dim, grid);
         for (size_t i = 0; i < cells; i++)
-            require(grid[i] == to[i],
+            require(rep, grid[i] == to[i],
                     "grid %d row %zu column %zu: %jd grains, expected %d", g, i / dim,
                     i % dim, (intmax_t)grid[i], to[i]);
     }
@@ -234,30 +185,30 @@ static void check_grids(const request *r, const pile *p, const int32_t *found,
 }
 
 static void check_steps(const request *r, const pile *p, const int32_t *found,
-                        const int32_t *right, const int32_t *grids)
+                        const int32_t *right, const int32_t *grids, report *rep)
 {
     size_t cells = pile_cells(p);
     for (int g = 0; g < p->batch; g++) {
         if (r->plan.how == SYNC) {
-            require(found[g] == right[g], "grid %d: %d iterations, expected %d", g,
+            require(rep, found[g] == right[g], "grid %d: %d iterations, expected %d", g,
                     found[g], right[g]);
             continue;
         }
-        require(found[g] >= 0 && found[g] <= r->plan.max_iterations,
+        require(rep, found[g] >= 0 && found[g] <= r->plan.max_iterations,
                 "grid %d: %d sweeps, expected 0 to %d", g, found[g],
                 r->plan.max_iterations);
         cell bits = grids ? pile_bits((const cell *)grids + g * cells, p->dim) : 0;
-        require(bits < 4 || found[g] == r->plan.max_iterations,
+        require(rep, bits < 4 || found[g] == r->plan.max_iterations,
                 "grid %d: not stable after %d sweeps", g, found[g]);
         bits = pile_bits(p->grid + g * cells, p->dim);
-        require((bits > 3) == (found[g] > 0) || !r->plan.max_iterations,
+        require(rep, (bits > 3) == (found[g] > 0) || !r->plan.max_iterations,
                 "grid %d: %d sweeps", g, found[g]);
     }
 }
 
 /* The published numbers, against the oracle itself: what it agrees with is checked. */
 static void check_known(const request *r, const pile *p, const int32_t *steps,
-                        const int32_t *grid)
+                        const int32_t *grid, report *rep)
 {
     uint64_t grains = 0;
     for (size_t i = 0; i < pile_cells(p); i++) grains += (uint64_t)grid[i];
@@ -265,9 +216,9 @@ static void check_known(const request *r, const pile *p, const int32_t *steps,
         if (strcmp(r->config, known[k].config) || p->dim != known[k].dim ||
             r->plan.how != SYNC || r->plan.max_iterations < known[k].steps)
             continue;
-        require(steps[0] == known[k].steps, "%d iterations, published are %d", steps[0],
-                known[k].steps);
-        require(!known[k].grains || grains == known[k].grains,
+        require(rep, steps[0] == known[k].steps, "%d iterations, published are %d",
+                steps[0], known[k].steps);
+        require(rep, !known[k].grains || grains == known[k].grains,
                 "%ju grains, published are %ju", grains, known[k].grains);
         printf("known=%d iterations\n", known[k].steps);
     }
@@ -275,7 +226,8 @@ static void check_known(const request *r, const pile *p, const int32_t *steps,
 
 /* What the maker of the data says: a line "grains", and where it knows the end of each
  * grid, lines "ends N": every cell within the border holds N. */
-static void check_truth(const pile *p, const char *path, const int32_t *grids)
+static void check_truth(const pile *p, const char *path, const int32_t *grids,
+                        report *rep)
 {
     FILE *f = fopen(path, "r");
     if (!f) fail("truth=%s: cannot be read", path);
@@ -284,14 +236,15 @@ static void check_truth(const pile *p, const char *path, const int32_t *grids)
     int g = 0;
     while (fgets(line, sizeof line, f)) {
         if (sscanf(line, "grains %ju", &number) == 1) {
-            require(number == pile_grains(p), "truth: %ju grains, the data has %ju",
-                    number, (uintmax_t)pile_grains(p));
+            require(rep, number == pile_grains(p),
+                    "truth: %ju grains, the data has %ju", number,
+                    (uintmax_t)pile_grains(p));
         } else if (sscanf(line, "ends %ju", &number) == 1 && g < p->batch) {
             for (int y = 1; y < p->dim - 1; y++)
                 for (int x = 1; x < p->dim - 1; x++) {
                     int v = grids[g * pile_cells(p) + (size_t)y * p->dim + x];
-                    require(v == (int)number, "truth: %d grains at row %d, column %d",
-                            v, y, x);
+                    require(rep, v == (int)number,
+                            "truth: %d grains at row %d, column %d", v, y, x);
                 }
             g++;
         } else {
@@ -325,23 +278,25 @@ int main(int argc, char **argv)
     int32_t *steps = all + IDENTITY, *grids = steps + p.batch;
 
     size_t batch = (size_t)p.batch, dim = (size_t)p.dim;
-    size_t shape[3] = {batch, dim, dim};
-    int32_t *found = NULL, *found_steps = NULL;
+    report rep = NOTHING_DIFFERS;
+    npy found = {0}, found_steps = {0};
     if (result)
-        found = read_counts("result", result, batch > 1 ? 3 : 2,
-                            batch > 1 ? shape : shape + 1);
-    if (counts) found_steps = read_counts("counts", counts, 1, shape);
-    if (found) check_grids(&r, &p, found, grids);
-    if (found_steps) check_steps(&r, &p, found_steps, steps, found);
-    check_known(&r, &p, steps, grids);
-    if (truth) check_truth(&p, truth, grids);
+        found = read_result(&rep, "result", result,
+                            batch > 1 ? (npy){NPY_I4, 3, {batch, dim, dim}, NULL}
+                                      : (npy){NPY_I4, 2, {dim, dim}, NULL});
+    if (counts)
+        found_steps =
+            read_result(&rep, "counts", counts, (npy){NPY_I4, 1, {batch}, NULL});
+    if (found.data) check_grids(&r, &p, found.data, grids, &rep);
+    if (found_steps.data)
+        check_steps(&r, &p, found_steps.data, steps, found.data, &rep);
+    check_known(&r, &p, steps, grids, &rep);
+    if (truth) check_truth(&p, truth, grids, &rep);
+    int status = verdict(&rep, true);
 
-    printf("share=%d\nworst=%s\nverdict=%s%s\n", good ? 0 : 1000, worst,
-           good ? "ok" : "FAIL ", good ? "" : worst);
-    if (fflush(stdout)) fail("standard output: cannot be written");
-    free(found);
-    free(found_steps);
+    free(found.data);
+    free(found_steps.data);
     free(all);
     pile_free(&p);
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }

@@ -24,14 +24,6 @@
 #include "compare.h"
 #include "verdict.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
-#error "check_semblance.c must see NaN: build it without -ffast-math"
-#endif
-
 static const char about[] =
     "checks what a semblance search found against the same search in double precision\n"
     "\n"
@@ -289,30 +281,15 @@ static void oracle_compute(const problem *p, cell *cells)
 /* The cells [np[0]][np[1]] of path, which is made if it does not exist. */
 static cell *oracle(const problem *p, const char *path)
 {
-    size_t cells = cells_of(p), count = IDENTITY + CELL * cells;
+    npy all = {.type = NPY_F8, .dims = 1, .shape = {IDENTITY + CELL * cells_of(p)}};
     identity id = identity_of(p);
-    double *all = allocate(count, sizeof *all, "the oracle");
-    cell *at = (cell *)(all + IDENTITY);
-
-    FILE *there = fopen(path, "rb");
-    if (!there) {
-        npy_writable("oracle", path);
-        memcpy(all, &id, sizeof id);
-        oracle_compute(p, at);
-        npy_write(path, &(npy){NPY_F8, 1, {count}, all});
-        return at;
+    bool kept = oracle_kept(path, &all, &id, sizeof id);
+    cell *cells = (cell *)((double *)all.data + IDENTITY);
+    if (!kept) {
+        oracle_compute(p, cells);
+        npy_write(path, &all);
     }
-    fclose(there);
-
-    npy a;
-    char why[NPY_WHY];
-    if (npy_read(path, &a, why)) fail("oracle=%s: %s", path, why);
-    if (a.type != NPY_F8 || a.dims != 1 || a.shape[0] != count ||
-        memcmp(a.data, &id, sizeof id))
-        fail("oracle=%s: of another query or other traces", path);
-    memcpy(all, a.data, count * sizeof *all);
-    free(a.data);
-    return at;
+    return cells;
 }
 
 /* The largest semblance that a search cannot miss, and the cell that has it. */
@@ -325,14 +302,6 @@ static double oracle_top(const problem *p, const cell *cells, size_t *where)
 }
 
 /* ---- the verdict ---------------------------------------------------------------- */
-
-static npy read_result(const char *key, const char *path)
-{
-    npy a;
-    char why[NPY_WHY];
-    if (npy_read(path, &a, why)) fail("%s=%s: %s", key, path, why);
-    return a;
-}
 
 /* The grid index of each of A .. E, or false. */
 static bool on_grid(const problem *p, const double found[7], int index[5], report *rep)
@@ -367,9 +336,8 @@ static double distance(const problem *p, score s, const double found[7])
 static void check_result(const problem *p, const char *path, double top, workspace *w,
                          int index[5], report *rep)
 {
-    npy a = read_result("result", path);
-    require(rep, a.dims == 1 && a.shape[0] == 7, "result: expected 7 numbers");
-    if (!rep->ok) return;
+    npy a = read_result(rep, "result", path, (npy){NPY_F4, 1, {7}, NULL});
+    if (!a.data) return;
 
     double found[7];
     for (int i = 0; i < 7; i++) {
@@ -398,10 +366,8 @@ static void check_result(const problem *p, const char *path, double top, workspa
 static void check_panel(const problem *p, const char *path, const cell *cells,
                         report *rep)
 {
-    npy a = read_result("panel", path);
     size_t na = (size_t)p->r->np[0], nb = (size_t)p->r->np[1];
-    require(rep, a.dims == 2 && a.shape[0] == na && a.shape[1] == nb,
-            "panel: expected the shape (%zu, %zu)", na, nb);
+    npy a = read_result(rep, "panel", path, (npy){NPY_F4, 2, {na, nb}, NULL});
     for (size_t i = 0; i < na * nb && rep->ok; i++) {
         double s = element(&a, i);
         double d = isnan(s) ? NAN : fmax(fmax(cells[i].low - s, s - cells[i].high), 0);
@@ -489,7 +455,7 @@ int main(int argc, char **argv)
     size_t where;
     double top = oracle_top(&p, cells, &where);
 
-    report rep = {.ok = true, .worst = "nothing differs"};
+    report rep = NOTHING_DIFFERS;
     workspace w = workspace_make(p.traces);
     int index[PARAMETERS];
     double event[PARAMETERS];
@@ -502,16 +468,12 @@ int main(int argc, char **argv)
     printf("best=%.9g at %zu %zu %ld %ld %ld\n", top, where / (size_t)r.np[1],
            where % (size_t)r.np[1], point / r.np[4] / r.np[3],
            point / r.np[4] % r.np[3], point % r.np[4]);
-    if (result || panel || truth) {
-        printf("share=%.3g\nworst=%s\n", rep.share, rep.worst);
-        printf("verdict=%s%s\n", rep.ok ? "ok" : "FAIL ", rep.ok ? "" : rep.worst);
-    }
-    if (fflush(stdout)) fail("standard output: cannot be written");
+    int status = verdict(&rep, result || panel || truth);
 
     workspace_free(&w);
     free((double *)cells - IDENTITY);
     free(p.dm);
     free(p.dh);
     su_free(&g);
-    return rep.ok ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }

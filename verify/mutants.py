@@ -1,7 +1,10 @@
 """mutants.py - make mutants: planted bugs, which verification must catch, every one.
 
-    mutants.py [NAME ...]       all of verify/mutants/PROGRAM/*.patch, or those named;
-                                PROGRAM= as make's
+    mutants.py [--chosen] [NAME ...]
+
+    all of verify/mutants/PROGRAM/*.patch, or those named; PROGRAM= as make's
+    --chosen    of each step of a program two at most, of different back-ends where it can
+                be: always the same ones, the first by name
 
 A mutant is a patch of the tree whose first line says which binary it spoils and how:
 
@@ -10,14 +13,15 @@ A mutant is a patch of the tree whose first line says which binary it spoils and
 The tree is copied, the patch applied there, the binary built and run on the cases of
 make verify until one is rejected: by the checker, by the program's own checks, or
 because it crashes or hangs. A mutant that passes all of them is a failure, and so is a
-patch that no longer applies or does not compile. The same binaries without the patch
-are the control: they must pass.
+patch that no longer applies or does not compile. The control are the tree's own
+binaries: they must pass the cases that caught a mutant of theirs.
 """
 import re
 import sys
+
 from tools.history import copies, runs, tree
 
-
+CHOSEN = 2  # of a step of a program, with --chosen
 TIMEOUT = 20  # seconds a run: the slowest right one takes under one
 HEADER = re.compile(r"# step (\S+) backend (\S+): (.+)")
 
@@ -42,42 +46,48 @@ class Mutant:
         return self.step, self.backend
 
 
-def judged(copy, program, step, backend, first_only):
-    """The (case, outcome) of every rejected case; only the first, if one is enough."""
-    rejected = []
-    for case, words in program.cases.items():
-        outcome = runs.run_and_check(step, program, backend, words,
-                                     copy.folder / "outputs", case, timeout=TIMEOUT,
-                                     binary=copy.binary(program, step, backend))
-        if not outcome["ok"]:
-            rejected.append((case, outcome))
-            if first_only:
-                break
-    return rejected
+def chosen(mutants):
+    """The first few of each step: those that are the first of their back-end before
+    those that are the second."""
+    places = {}
+    for m in mutants:
+        others = places.setdefault(m.step, [])
+        others.append((sum(o.backend == m.backend for _, o in others), m))
+    kept = [m for found in places.values()
+            for _, m in sorted(found, key=lambda place: place[0])[:CHOSEN]]
+    return [m for m in mutants if m in kept]
+
+
+def rejected(copy, program, step, backend, case, binary=None):
+    """How a case is rejected, a dict; None if it passes."""
+    outcome = runs.run_and_check(step, program, backend, program.cases[case],
+                                 copy.folder / "outputs", case, timeout=TIMEOUT,
+                                 binary=binary)
+    return None if outcome["ok"] else outcome
 
 
 def try_mutant(copy, program, mutant):
-    """(caught, what happened)."""
+    """(the case that caught it or None, what happened)."""
     problem = copy.apply(mutant)
     if problem:
-        return False, f"the patch does not apply: {problem}"
-    problem = copy.make(copy.binary(program, *mutant.spoils()))
+        return None, f"the patch does not apply: {problem}"
+    binary = copy.binary(program, *mutant.spoils())
+    problem = copy.make(binary)
     if problem:
-        return False, f"does not compile: {problem}"
-    rejected = judged(copy, program, *mutant.spoils(), first_only=True)
-    if not rejected:
-        return False, "SURVIVES"
-    case, outcome = rejected[0]
-    by = "" if outcome["caught"] != "check" else "check: "
-    return True, f"{case}: {by}{outcome['reason']}"
+        return None, f"does not compile: {problem}"
+    for case in program.cases:
+        outcome = rejected(copy, program, *mutant.spoils(), case, binary)
+        if outcome:
+            by = "" if outcome["caught"] != "check" else "check: "
+            return case, f"{case}: {by}{outcome['reason']}"
+    return None, "SURVIVES"
 
 
 def try_program(program, mutants):
-    """Prints a line for each control and each mutant: how many passed and failed."""
-    copy = copies.Copy(tree.build() / "mutants" / program.name)
-    spoiled = sorted({m.spoils() for m in mutants}, key=lambda s: (s[0].name, s[1]))
-    here = [s for s in spoiled if s[1] in s[0].available(program)]
+    """Prints a line for each mutant and each control: how many passed and failed."""
+    copy = copies.Copy(tree.build() / "mutants" / program.name, built=True)
     passed, failed = 0, 0
+    caught_by = {}  # (step, back-end): the cases
 
     def say(good, *words):
         nonlocal passed, failed
@@ -85,40 +95,39 @@ def try_program(program, mutants):
         runs.progress("")
         print("ok  " if good else "FAIL", *words, flush=True)
 
-    runs.progress("building the control")
-    problem = copy.make(*(copy.binary(program, *s) for s in here))
-    if problem:
-        say(False, f"control: does not build: {problem}")
-        return passed, failed
-    for step, backend in here:
-        runs.progress(f"control {step.name} {backend}")
-        rejected = judged(copy, program, step, backend, first_only=False)
-        say(not rejected, f"control {step.number} {backend}",
-            *(f"{case}: {o['reason']}" for case, o in rejected))
-
     width = max(len(m.name) for m in mutants)
     for mutant in mutants:
         place = f"{mutant.name:{width}} {mutant.step.number} {mutant.backend:8}"
-        if mutant.spoils() not in here:
+        if mutant.backend not in mutant.step.available(program):
             print("    ", place, "not built here")
             continue
         runs.progress(f"{mutant.name}: {mutant.about}")
         try:
-            caught, what = try_mutant(copy, program, mutant)
-            say(caught, place, what if caught else f"{what} ({mutant.about})")
+            case, what = try_mutant(copy, program, mutant)
+            say(case is not None, place, what if case else f"{what} ({mutant.about})")
+            if case:
+                caught_by.setdefault(mutant.spoils(), set()).add(case)
         finally:
             copy.restore(mutant)
+
+    for (step, backend), cases in sorted(caught_by.items(), key=lambda c: c[0][0].name):
+        runs.progress(f"control {step.name} {backend}")
+        bad = {case: rejected(copy, program, step, backend, case) for case in cases}
+        say(not any(bad.values()), f"control {step.number} {backend}",
+            *(f"{case}: {o['reason']}" for case, o in bad.items() if o))
     return passed, failed
 
 
 def main():
-    wanted = sys.argv[1:]
+    wanted = [word for word in sys.argv[1:] if word != "--chosen"]
     passed = failed = 0
     for program in tree.selected(tree.programs(), "PROGRAM"):
         folder = tree.ROOT / "verify" / "mutants" / program.name
         mutants = [Mutant(p) for p in sorted(folder.glob("*.patch"))]
         if wanted:
             mutants = [m for m in mutants if m.name in wanted]
+        if "--chosen" in sys.argv:
+            mutants = chosen(mutants)
         if mutants:
             p, f = try_program(program, mutants)
             passed, failed = passed + p, failed + f

@@ -12,6 +12,10 @@ void *cuda_cpu_shared;
 
 static size_t shared_bytes;
 
+/* The answers of three calls of cuda_cpu_any in turn, and which is next. */
+static int found[3];
+static _Thread_local int turn;
+
 unsigned cuda_cpu_threads(void)
 {
     return blockDim.x * blockDim.y * blockDim.z;
@@ -44,6 +48,7 @@ void cuda_cpu_enter(size_t block)
     blockIdx.x = (unsigned)(block % gridDim.x);
     blockIdx.y = (unsigned)(block / gridDim.x % gridDim.y);
     blockIdx.z = (unsigned)(block / gridDim.x / gridDim.y);
+    turn = 0;
 
     /* A block of one waits for nobody; a barrier would call the system all the same. */
     if (cuda_cpu_threads() == 1) {
@@ -52,8 +57,25 @@ void cuda_cpu_enter(size_t block)
     }
     /* All threads have left the block before: its shared memory is free. */
 #pragma omp barrier
-    if (thread == 0) memset(cuda_cpu_shared, 0xff, shared_bytes);
+    if (thread == 0) {
+        memset(cuda_cpu_shared, 0xff, shared_bytes);
+        memset(found, 0, sizeof found);
+    }
 #pragma omp barrier
+}
+
+/* After the barrier all have written this answer; some may have read it and be at the
+ * next, but nobody is at the one after that before all have met again. */
+int cuda_cpu_any(int wanted)
+{
+    if (cuda_cpu_threads() == 1) return wanted != 0;
+    int *now = &found[turn], *after_next = &found[(turn + 2) % 3];
+    turn = (turn + 1) % 3;
+
+    if (wanted) __atomic_store_n(now, 1, __ATOMIC_RELAXED);
+#pragma omp barrier
+    if (omp_get_thread_num() == 0) __atomic_store_n(after_next, 0, __ATOMIC_RELAXED);
+    return __atomic_load_n(now, __ATOMIC_RELAXED);
 }
 
 cudaError_t cudaMalloc(void **p, size_t bytes)

@@ -26,7 +26,8 @@ typedef struct {
 extern _Thread_local dim3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
-#define __syncthreads() _Pragma("omp barrier")
+#define __syncthreads()          _Pragma("omp barrier")
+#define __syncthreads_or(wanted) cuda_cpu_any(wanted)
 
 static inline unsigned atomicOr(unsigned *p, unsigned bits)
 {
@@ -40,6 +41,10 @@ static inline int atomicMax(int *p, int value)
                               p, &old, value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
     return old;
 }
+
+/* A barrier that gives all threads of the block the same: 1 if any of them came with
+ * something else than 0. */
+int cuda_cpu_any(int wanted);
 
 /* Checks and sets gridDim and blockDim; returns the number of blocks. */
 size_t cuda_cpu_begin(dim3 grid, dim3 block, size_t shared);

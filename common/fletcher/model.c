@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEYS = 19, EXTRA_MAX = 12, SIZE_MAX_SIDE = 100000, LINE = 16 };
+enum { SIZE_MAX_SIDE = 100000, LINE = 16 };
 
 static const double pi = 3.14159265358979323846;
 
@@ -29,28 +29,12 @@ static const double property_high[PROPERTIES] = {1e9, 100, 100, 100, 100};
 
 static void parse_form(model *m, const char *form)
 {
-    bool vti = !strcmp(form, "VTI"), tti = !strcmp(form, "TTI");
-    if (!vti && !tti && strcmp(form, "ISO"))
-        fail("form=%s: expected ISO, VTI or TTI", form);
+    enum { ISO, VTI, TTI } is = parse_choice("form", form, "ISO, VTI or TTI");
     m->value[VPZ] = 3000;
-    m->value[EPSILON] = vti || tti ? 0.24 : 0;
-    m->value[DELTA] = vti || tti ? 0.1 : 0;
-    m->value[THETA] = tti ? atan(1) : 0;
-    m->value[PHI] = tti ? 1 : 0;
-}
-
-static void parse_group(model *m, const char *text)
-{
-    char copy[64], *at = copy;
-    bool fits = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy;
-    for (int i = 0; i < 3; i++) {
-        char *comma = strchr(at, ',');
-        if (!fits || (i < 2) != (comma != NULL))
-            fail("local=%.100s: expected X,Y,Z", text);
-        if (comma) *comma = '\0';
-        m->group[i] = parse_int("local", at, 1, 1024);
-        if (comma) at = comma + 1;
-    }
+    m->value[EPSILON] = is == ISO ? 0 : 0.24;
+    m->value[DELTA] = is == ISO ? 0 : 0.1;
+    m->value[THETA] = is == TTI ? atan(1) : 0;
+    m->value[PHI] = is == TTI ? 1 : 0;
 }
 
 static bool property_is_good(int k, double v)
@@ -186,8 +170,8 @@ model model_parse(int argc, char **argv, arg *extra, const char *about)
                .tmax = 0.1,
                .sigma = 0.75,
                .pad = 1};
-    const char *form = "TTI", *group = NULL, *property[PROPERTIES] = {0};
-    arg table[KEYS + EXTRA_MAX + 1] = {
+    const char *form = "TTI", *property[PROPERTIES] = {0};
+    arg table[] = {
         {"form", ARG_TEXT, &form, 0, 0,
          "ISO, VTI or TTI: isotropic, or with an axis of symmetry, upright or tilted",
          0},
@@ -211,21 +195,15 @@ model model_parse(int argc, char **argv, arg *extra, const char *about)
         {"phi", ARG_TEXT, &property[PHI], 0, 0, "its azimuth from x, radians", 0},
         {"sigma", ARG_DOUBLE, &m.sigma, 1e-3, 1e9,
          "vpz^2 |epsilon - delta| over vsz^2; over 10: no shear velocity", 0},
-        {"local", ARG_TEXT, &group, 0, 0, "X,Y,Z: work-items a group, on a device", 0},
+        {ARG_LOCAL(m.group)},
         {"pad", ARG_INT, &m.pad, 0, 1, "0: do not pad rows and planes", 0},
+        {.value = extra},
     };
-    int keys = 0, extras = 0;
-    while (table[keys].key) keys++;
-    while (extra[extras].key && extras < EXTRA_MAX) {
-        table[keys + extras] = extra[extras];
-        extras++;
-    }
     args_parse(argc, argv, table, about);
 
     double steps = ceil(m.tmax / m.dt - 1e-6);
     if (steps > INT_MAX) fail("tmax=%g: %g steps of %g s", m.tmax, steps, m.dt);
     m.steps = steps < 1 ? 1 : (int)steps;
-    if (group) parse_group(&m, group);
     must_fit(&m);
     parse_form(&m, form);
     for (int k = 0; k < PROPERTIES; k++)

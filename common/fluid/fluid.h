@@ -61,18 +61,21 @@ void fluid_end(void);
 /* ---- what the front end offers to back-ends ----------------------------------------
  */
 
+/* Whether anybody asks what kernels cost (profile=1): if not, nobody stops to look at a
+ * clock. */
+bool charging(void);
+
 /* Books seconds, by the device's own clock where it has one, on a kernel, by its name,
- * which must live on: profile=1 prints them. Transfers have names that begin with copy.
- */
+ * which must live on. Transfers have names that begin with copy. */
 void charge(const char *kernel, double seconds);
 double charged(void); /* all that was booked on kernels so far */
 
 /* Runs a call and books it. */
 #define TIMED(kernel, call)                                                            \
     do {                                                                               \
-        double timed_ = seconds();                                                     \
+        double timed_ = charging() ? seconds() : 0;                                    \
         call;                                                                          \
-        charge(kernel, seconds() - timed_);                                            \
+        if (charging()) charge(kernel, seconds() - timed_);                            \
     } while (0)
 
 static inline int longest_side(grid g)

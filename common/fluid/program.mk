@@ -32,3 +32,7 @@ case.thin  = events={data}/short.txt nx=1 ny=4 nz=2 sweeps=2
 
 # make san: the smallest that still reaches every line.
 tiny = events={data}/tiny.txt nx=17 ny=3 nz=2 sweeps=2
+
+# make perf, where Valgrind has to count: inside the solver, one time step.
+entry = fluid_solve
+perf = events={data}/stir.txt n=42 steps=1

@@ -4,8 +4,8 @@
  * function; degridding is the adjoint, a dot product of the footprint with the
  * conjugate of the same function:
  *
- *     grid[v + j][u + i] += d C[j][i]        d = sum of grid[v + j][u + i]
- * conj(C[j][i])
+ *     gridding      grid[v + j][u + i] += d C[j][i]
+ *     degridding    d = sum of grid[v + j][u + i] conj(C[j][i])
  *
  * with 0 <= i, j < width. C is separable: C[j][i] = c(fv, j) c(fu, i), with c(f, i) the
  * taps of the visibility's plane, or their conjugates where its w is negative.

@@ -1,5 +1,5 @@
 /* arguments.h - the command line of everything that topples: the programs of each step,
- * the checker in verify/ and the counter in bench/.
+ * the checker in verify/ and the counter in tools/measure/.
  */
 #ifndef ARGUMENTS_H
 #define ARGUMENTS_H

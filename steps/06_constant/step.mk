@@ -7,8 +7,8 @@ title.semblance       = Traces' headers and the query in constant memory
 changes.semblance     = body.h opencl.c kernel.cl cuda.cu
 predict.semblance.cpu = 1.0: a CPU has no constant memory, only caches, and they hold this already
 predict.semblance.gpu = 1.1: all lanes read the same trace at once, one broadcast instead of a load
-flops.semblance       = 15 visits + 2 used + 6 samples
-bytes.semblance.l1    = 8 visits + 4 used + 4 samples
+flops.semblance       = 6 visits + 2 used + 6 samples
+bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
 title.fletcher       = Weights as constants, derivatives a plane at a time
 kind.fletcher        = refactor

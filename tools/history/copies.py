@@ -25,17 +25,24 @@ def make(*words, folder=tree.ROOT):
     return next((line for line in said if "error" in line), said[-1])
 
 
-class Copy:
-    """A copy of the tree that is built in a folder of its own."""
+def put(source, target):
+    """Copies a file or a folder, which keep their times."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    (shutil.copytree if source.is_dir() else shutil.copy2)(source, target)
 
-    def __init__(self, folder):
+
+class Copy:
+    """A copy of the tree that is built in a folder of its own; with what the tree has
+    built of common/, where that is wanted."""
+
+    def __init__(self, folder, built=False):
         self.folder = folder
         shutil.rmtree(folder, ignore_errors=True)
         for name in COPIED:
-            source = tree.ROOT / name
-            put = shutil.copytree if source.is_dir() else shutil.copy2
-            folder.mkdir(parents=True, exist_ok=True)
-            put(source, folder / name)
+            put(tree.ROOT / name, folder / name)
+        for name in ("flags", "common") if built else ():
+            if (tree.build() / name).exists():
+                put(tree.build() / name, folder / "build" / name)
 
     def binary(self, program, step, backend):
         return self.folder / "build" / step.name / f"{program.name}-{backend}"

@@ -16,6 +16,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 BACKENDS = ("seq", "omp", "openacc", "ocl", "cuda-cpu", "cuda")
 KINDS = ("start", "refactor", "port", "algebra", "memory")
+# What a step.mk may say of all programs, and what, as KEY.PROGRAM, of one of them, with
+# the parts that a key has, as in predict.PROGRAM.cpu.
+KEYS = ("title", "kind", "backends", "changes")
+KEYS_OF_PROGRAM = {"predict": ("cpu", "gpu"), "bytes": ("l1", "l2", "l3", "dram"),
+                   **dict.fromkeys((*KEYS, "shown", "reason", "flops"), ("",))}
 
 # What a program.mk that does not say otherwise has, as in
 #     outputs = out:result panel:panel:1e-5
@@ -38,8 +43,11 @@ def read_mk(path):
     values = {}
     for number, line in enumerate(text.splitlines(), 1):
         key, equals, value = line.split("#")[0].partition("=")
+        key = key.strip().rstrip(":?").rstrip() if equals else key
+        if equals and key in values:
+            raise SystemExit(f"{path}:{number}: {key} is said a second time")
         if equals:
-            values[key.strip().rstrip(":?")] = value.strip()
+            values[key] = value.strip()
         elif key.strip():
             raise SystemExit(f"{path}:{number}: expected key = value: {line}")
     return values
@@ -88,6 +96,18 @@ class Step:
         self.mk = read_mk(self.folder / "step.mk")
         self.family = self.mk.get("title", name)  # what its name means, for all programs
 
+    def strange(self):
+        """The keys of step.mk that nothing reads, each with what is wrong: a typing
+        error there would go unseen."""
+        known = [p.parent.name for p in ROOT.glob("common/*/program.mk")]
+        for key in self.mk.keys() - KEYS:
+            word, _, rest = key.partition(".")
+            program, _, part = rest.partition(".")
+            if not program or part not in KEYS_OF_PROGRAM.get(word, ()):
+                yield f"{key}: there is no such key"
+            elif program not in known:
+                yield f"{key}: no such program, there are {' '.join(sorted(known))}"
+
     def title(self, program):
         """What this program does in the step."""
         return self._of("title", program)
@@ -135,7 +155,11 @@ class Step:
 @lru_cache(maxsize=None)
 def steps():
     """All, in order."""
-    return [Step(p.parent.name) for p in sorted(ROOT.glob("steps/*/step.mk"))]
+    found = [Step(p.parent.name) for p in sorted(ROOT.glob("steps/*/step.mk"))]
+    strange = [f"{s.folder}/step.mk: {what}" for s in found for what in s.strange()]
+    if strange:
+        raise SystemExit("\n".join(strange))
+    return found
 
 
 @lru_cache(maxsize=None)
@@ -151,9 +175,9 @@ def selected(things, variable):
     wanted = os.environ.get(variable, "").split()
     if not wanted or wanted == ["all"]:
         return list(things)
-    found = [t for t in things
-             if t.name in wanted or getattr(t, "number", None) in wanted]
-    if not found:
+    named = {t: {t.name, getattr(t, "number", None)} for t in things}
+    found = [t for t in things if named[t].intersection(wanted)]
+    if not set(wanted) <= set().union(*named.values()):
         raise SystemExit(f"{variable}={' '.join(wanted)}: no such {variable.lower()}, "
                          f"there are {' '.join(t.name for t in things)}")
     return found

@@ -6,11 +6,10 @@
 
 tools/publish/papers/PROGRAM.figures says what each figure shows, PROGRAM.csv what the paper
 measured; papers_form.py reads them. For each figure N, build/papers/PROGRAM gets
-figN.svg, figN.csv with its numbers, and figN.gp, which draws it. Points between two
-steps are made by tools/measure/halfway.py. All that is run on a set is run in turns, verified,
-and kept in runs.csv until a binary or the query changes. A bar that needs a GPU where
-none is comes from results/*.csv, if a machine there had one. Left out: what the paper
-shows in a drawing and does not say.
+figN.svg and figN.csv with its numbers. Points between two steps are made by halfway.py.
+All that is run on a set is run in turns, verified, and kept in runs.csv until a binary or
+the query changes. A bar that needs a GPU where none is comes from results/*.csv, if a
+machine there had one. Left out: what the paper shows in a drawing and does not say.
 """
 import csv
 import hashlib
@@ -22,7 +21,7 @@ import time
 
 from tools.history import results, runs, tree, verdict
 from tools.measure import bench, halfway, machine
-from tools.publish import papers_draw, papers_plot
+from tools.publish import draw
 from tools.publish.papers_form import Kind, Paper, read_figures
 
 FOLDER = tree.ROOT / "tools" / "publish" / "papers"
@@ -178,7 +177,7 @@ def look_inside(figure, program, folder, queries, names):
         item.extra = [word.replace("{file}", str(path))]
         item.run()
         if not leaves:
-            papers_plot.write_shares(item.said, path)
+            draw.write_shares(item.said, path)
         found.append((bar, path))
     return found
 
@@ -326,21 +325,17 @@ def paper_of(program, repeat, quick):
     many = [f for f in figures if f.kind not in INSIDE]
     rows = measured_rows(program, many, queries, names, paper, repeat, quick)
     for f in figures:
-        path = folder / f"fig{f.number}.gp"
+        path = folder / f"fig{f.number}.svg"
         if f.kind in INSIDE:
             inside = look_inside(f, program, folder, queries, names[f.number])
-            here = results.shown(machine.name())
-            papers_plot.inside(path, f, inside,
-                               f"{here}, set {names[f.number][0]}, one run.")
+            draw.inside(path, f, inside, f"{results.shown(machine.name())}, set "
+                        f"{names[f.number][0]}, one run.")
             continue
         results.write(path.with_suffix(".csv"), COLUMNS, [
             {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
             for row in rows[f.number]])
         text = caption(rows[f.number], values)
-        if f.kind == "bars":
-            papers_draw.draw(path, f, rows[f.number], text)
-        else:
-            papers_plot.plot(path, f, rows[f.number], program.mk.get("rate", ""), text)
+        draw.paper(path, f, rows[f.number], program.mk.get("rate", ""), text)
     print(f"{len(figures)} figures written to {folder.relative_to(tree.ROOT)}")
     return len(figures)
 

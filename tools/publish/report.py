@@ -1,82 +1,99 @@
-"""report.py - make report: the whole history as one page, build/report/index.html.
+"""report.py - make report: the whole history as pages, build/report/index.html.
 
-It tells the steps in order: each lesson (its README.md, through pandoc), its diff in
-colours, its prediction beside what was measured. The page needs no network and no
-JavaScript: the style sheet, the drawings and the figures are inside it. It reads on a
-phone, prints, and follows light and dark.
+The index has a staircase a program and links; each step, each program of a step (its
+lesson, whole diff folded) and each program has a page. They need no network and no
+JavaScript, and the folder can be moved. A page is Markdown, mostly the tree's own, which
+pandoc makes HTML (page.html, links.lua, report.css); tools/publish/lessons.py says the
+generated parts anew, draw.py draws.
 
-    report.py [RESULTS [PAGE]]      RESULTS is $RESULTS_DIR or results/ unless given
-
-Programs and steps come from tree.py, numbers from RESULTS/*.csv, as make bench, flags,
-ceilings and registers write them, figures from build/papers/. What was not measured is
-left out, and a line says which target measures it. A lesson has generated parts, which
-tools/publish/lessons.py knows; where it has those in PARTS, the report puts its own.
+Steps and programs come from tree.py, numbers from results/, as make bench, flags, ceilings
+and registers write them, figures from build/papers/. What was not measured is left out,
+and a line says which target measures it.
 """
-import base64
+import os
 import re
+import shutil
 import subprocess
-import sys
-from html import escape, unescape
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from html import escape
 from pathlib import Path
-from tools.history import results, runs, tree
-from tools.measure import ceilings
-from tools.publish import lessons, svg
 
-
-try:
-    pass
-except ImportError:
-    ceilings = None
+from tools.history import copies, diff, results, runs, tree, verdict
+from tools.publish import draw, lessons, papers_form
+from tools.publish.draw import np
 
 HERE = Path(__file__).resolve().parent
-WORDS = "machine device compiler flags commit program set step backend mark".split()
-FOLD = 100  # a diff of more lines is folded
+OUT = tree.build() / "report"
+PICTURES = tree.build() / "pictures"  # kept: some take a minute
 KINDS = {"start": "where it starts", "refactor": "same operations, same order",
          "port": "same algorithm elsewhere", "algebra": "different rounding",
          "memory": "same operations, other storage"}
+# The paper's second search, with a finer (A, B) panel: what is shown of a program whose data
+# are traces.
+SEARCH = """in={data}/paper.su m0=4120 h0=-480 t0=1.94 tau=0.005
+a=-0.00088484,0.00111516,100 b=-0.001194,0.000806,100 c=6.4e-7,8.4e-7,4 d=6e-10,8e-10,2
+e=4.61e-8,6.61e-8,4 out={file} panel={file}.panel.npy"""
+LEGEND = """<p class="note">A number says how many times as fast a back-end is as in the step
+before, the median of interleaved, verified runs. ~1.00 cannot be told from 1, <span
+class="loss">0.90</span> is slower, and = is the same code.</p>
+
+"""
+NEEDED = {"program", "set", "step", "backend", "device", "over_previous_is", "of_ceiling"}
 
 
-# ---- what was measured -------------------------------------------------------------
+@dataclass
+class Page:
+    path: str  # below OUT
+    title: str
+    text: str  # Markdown; its links are paths of the tree, or report/PATH
+    folder: str = "."  # of the tree: where the links begin
+    above: str = ""  # HTML over and under the text
+    below: str = ""
+    look: str = ""  # a class of report.css
+
+    def write(self, folder):
+        path = folder / self.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        words = {"root": "../" * self.path.count("/"), "folder": self.folder,
+                 "pagetitle": self.title}
+        shown = {"above": self.above, "below": self.below, "class": self.look}
+        ended = subprocess.run(
+            ["pandoc", "--from", "gfm", "--to", "html5", "--wrap", "none",
+             "--template", HERE / "page.html", "--lua-filter", HERE / "links.lua",
+             *(f"--metadata={k}={v}" for k, v in words.items()),
+             *(f"--variable={k}={v}" for k, v in shown.items() if v),
+             "--output", path], input=self.text, capture_output=True, text=True)
+        if ended.returncode or ended.stderr:
+            raise SystemExit(f"report: {self.path}: pandoc: {ended.stderr.strip()}")
 
 
-class Measured:
-    """The rows of all machines: dicts as bench.py writes them, numbers as numbers."""
-
-    def __init__(self, folder):
-        self.rows, self.flags, self.registers = [], {}, []
-        for path in sorted(Path(folder).glob("*.csv")):
-            rows = results.read(path)
-            columns = rows[0] if rows else {}
-            if "over_first" in columns:
-                self.rows += [{k: v if k in WORDS else self.value(v)
-                               for k, v in r.items()} for r in rows]
-            elif "spill_store_bytes" in columns:
-                self.registers += rows
-            elif "flags" in columns and "ratio" in columns:
-                self.flags[path.stem.removesuffix("-flags")] = rows
-        order = {b: i for i, b in enumerate(tree.BACKENDS)}
-        self.rows.sort(key=lambda r: (r["machine"], r["set"], r["step"],
-                                      order.get(r["backend"], len(order))))
-        self.machines = list(dict.fromkeys(r["machine"] for r in self.rows))
-
-    @staticmethod
-    def value(words):
-        try:
-            return float(words)
-        except (TypeError, ValueError):
-            return ""
-
-    def of(self, **wanted):
-        return [r for r in self.rows if all(r[k] == v for k, v in wanted.items())]
-
-    def headline(self, program):
-        """The set that figures and tables show; the others are in a folded table."""
-        sets = list(dict.fromkeys(r["set"] for r in self.of(program=program.name)))
-        return program.shown if program.shown in sets or not sets else sets[0]
+# ---- pieces ------------------------------------------------------------------------
 
 
-def nice(machine):
-    return machine.replace("-", " ")
+def picture(path, words, text=""):
+    """A file of the report as a figure, what it shows in words, and HTML below it."""
+    text = f"<figcaption>{text}</figcaption>" if text else ""
+    return f'<figure><div class="scroll"><img src="{path}" alt="{escape(words)}" ' \
+        f'loading="lazy"></div>{text}</figure>\n'
+
+
+def folded(summary, markdown):
+    return f"<details><summary>{summary}</summary>\n\n{markdown}\n\n</details>\n\n"
+
+
+def code(text, language):
+    return f"~~~~~~~~ {language}\n{text.rstrip(chr(10))}\n~~~~~~~~\n"
+
+
+def spaced(name):
+    """05 algebra"""
+    return name.replace("_", " ")
+
+
+def seconds(text):
+    return f"{float(text):.4f}" if text else ""
 
 
 def headed(program):
@@ -84,680 +101,485 @@ def headed(program):
     return program.title[:1].upper() + program.title[1:]
 
 
-def verdict(row, key="over_previous"):
-    """A gain in a word: gain, loss, none (its quartiles span 1), "" where there is no
-    ratio."""
-    if row[key] == "":
-        return ""
-    if row[f"{key}_low"] <= 1 <= row[f"{key}_high"]:
-        return "none"
-    return "gain" if row[key] > 1 else "loss"
+def of(rows, program, **wanted):
+    """The rows of a program's shown set, of steps only."""
+    return [r for r in rows if (r["program"], r["set"]) == (program.name, program.shown)
+            and "/" not in r["step"] and all(r[k] == v for k, v in wanted.items())]
 
 
-def predicted(step, program, row):
-    """(the ratio that step.mk predicts or None, its words)."""
-    words = step.prediction(program, "gpu" if lessons.on_gpu(row) else "cpu")
-    found = re.match(r"\s*(\d+(?:\.\d+)?)", words)
-    return (float(found[1]) if found else None), words
+# ---- drawings and pictures -----------------------------------------------------------
 
 
-def ceiling(program, step, row):
-    """What ceilings.py says of a row: its dict, with the operations per byte of the
-    level nearest to the processor beside it and the roofs that hold there, or None."""
-    if not ceilings or row["set"] not in program.sets:
+def stairs_of(rows, program):
+    """{back-end: {index of step: (times as fast as the first, low, high)}}."""
+    place = {s.name: i for i, s in enumerate(tree.steps())}
+    first = next((s.name for s in tree.steps() if s.has(program)), None)
+    found = {}
+    for r in of(rows, program):
+        if r["step"] in place and r["backend"] != "cuda-cpu":
+            same = r["step"] == first or r["over_first_is"] == "same code"
+            three = tuple(float(r[f"over_first{k}"]) for k in ("", "_low", "_high")) \
+                if r["over_first"] else (1.0,) * 3 if same else None
+            if three:
+                found.setdefault(r["backend"], {})[place[r["step"]]] = three
+    return {b: found[b] for b in tree.BACKENDS if b in found}
+
+
+def drawn(program, machine, rows, folder):
+    """Draws what is known of a program on a machine: {what: path below the report}."""
+    numbers, found = [s.number for s in tree.steps()], {}
+    series = stairs_of(rows, program)
+    name = f"figures/{program.name}-{machine}"
+    if series:
+        for what, width in (("stairs", draw.PHONE), ("card", draw.CARD)):
+            found[what] = f"{name}-{what}.svg"
+            draw.stairs(folder / found[what], numbers, series, width)
+    limits = {}
+    for r in of(rows, program):
+        if r["of_ceiling"] and r["backend"] in series:
+            place = next(i for i, s in enumerate(tree.steps()) if s.name == r["step"])
+            limits.setdefault(r["backend"], {})[place] = 100 * float(r["of_ceiling"])
+    if limits:
+        found["shares"] = f"{name}-shares.svg"
+        draw.shares(folder / found["shares"], numbers, limits)
+    return found
+
+
+def spoken(program, machine, rows):
+    """What a staircase shows, for those who do not see it."""
+    return f"{program.name} on {results.shown(machine)}, times as fast as step 00: " + \
+        "; ".join(f"{b} " + ", ".join(f"{tree.steps()[i].number}: {draw.number(v[0])}"
+                                      for i, v in points.items())
+                  for b, points in stairs_of(rows, program).items())
+
+
+def made(program, name, words):
+    """A file that the program's last OpenMP binary makes in PICTURES, where words, a
+    query, have {file}, or None where there is no such binary. Kept until that is newer."""
+    path = PICTURES / name
+    binary = next((s.binary(program, "omp") for s in reversed(tree.steps())
+                   if "omp" in s.backends(program)), None)
+    if path.exists() and (not binary or not binary.exists() or
+                          binary.stat().st_mtime < path.stat().st_mtime):
+        return path
+    if not binary:
         return None
-    machine, device, threads = row["machine"], row["device"], row["threads"] or 1
-    found = ceilings.roofline(program, step, row["set"],
-                              row["kernel_median"] or row["run_median"], threads, device,
-                              machine=machine)
-    if not found:
-        return None
-    counted = ceilings.work(program, row["set"])
-    flops, levels = step.mk[f"flops.{program.name}"], {}
-    for level in ceilings.LEVELS:
-        text = step.mk.get(f"bytes.{program.name}.{level}")
-        if text:
-            levels[level] = ceilings.total(flops, counted, step.name) / \
-                max(1.0, ceilings.total(text, counted, step.name))
-    return found | {"per_byte": next(iter(levels.items()), None),
-                    "roofs": ceilings.ceilings_of(machine, device, threads)}
+    if not binary.exists():
+        runs.progress(f"building {binary.name}")
+        build = os.environ.get("BUILD", "build")
+        problem = copies.make(f"BUILD={build}", "data",
+                              f"{build}/{binary.relative_to(tree.build())}")
+        if problem:
+            raise SystemExit(f"report: {binary.name}: {problem}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    runs.progress(f"making {name}")
+    ended = runs.run([binary, *program.words(words.replace("{file}", str(path)))], 600)
+    if ended.why():
+        raise SystemExit(f"report: {name}: {ended.why()}")
+    return path
 
 
-# ---- pieces of HTML ----------------------------------------------------------------
+def named_pictures(program, folder):
+    """Those of program.mk, as in picture.NAME = words of a query, {png} where the file
+    goes | caption: [(path below the report, caption, query)]."""
+    found = []
+    for key, line in program.mk.items():
+        if key.startswith("picture."):
+            words, _, about = map(str.strip, line.partition("|"))
+            name = f"{program.name}-{key[8:]}.png"
+            path = made(program, name, words.replace("{png}", "{file}"))
+            if path:
+                shutil.copyfile(path, folder / "pictures" / name)
+                found.append((f"pictures/{name}", about,
+                          words.replace("{png}", name).replace("{data}/", "")))
+    return found
 
 
-def table(head, rows, caption):
-    """A table in a box of its own, which scrolls where it is too wide. Cells are HTML;
-    the first of a row is its heading; a row of one cell heads those after it."""
-    caption = escape(caption)
-    out = [f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}">'
-           f"<table><caption>{caption}</caption><thead><tr>"]
-    out += [f'<th scope="col">{cell}</th>' for cell in head]
-    out.append("</tr></thead><tbody>")
-    for row in rows:
-        if len(row) == 1:
-            out.append(f'<tr class="group"><th scope="rowgroup" colspan="{len(head)}">'
-                       f"{row[0]}</th></tr>")
+def su_traces(path):
+    """An SU file as records, in the byte order that makes them end where it ends."""
+    raw = path.read_bytes()
+    for order in "<>":
+        ns = int(np.frombuffer(raw, order + "u2", 1, 114)[0])
+        record = np.dtype({"names": ["scalco", "sy", "gy", "dt", "samples"],
+                           "formats": [order + "i2", order + "i4", order + "i4",
+                                       order + "u2", (order + "f4", ns)],
+                           "offsets": [70, 76, 84, 116, 240], "itemsize": 240 + 4 * ns})
+        if len(raw) % record.itemsize == 0:
+            return np.frombuffer(raw, record)
+    raise SystemExit(f"report: {path}: not an SU file")
+
+
+def search_pictures(program, folder):
+    """What SEARCH finds: the traces with its moveout over them, and its (A, B) panel."""
+    best = made(program, f"{program.name}-best.npy", SEARCH)
+    query = dict(w.split("=", 1) for w in program.words(SEARCH))
+    if not best:
+        return []
+    a, b, c, d, e, _, semblance = np.load(best).astype(float)
+    m0, h0, t0 = (float(query[k]) for k in ("m0", "h0", "t0"))
+    traces = su_traces(Path(query["in"]))
+    scale = traces["scalco"].astype(float)
+    scale = np.where(scale < 0, -1 / np.minimum(scale, -1), np.maximum(scale, 1))
+    sy, gy = traces["sy"] * scale, traces["gy"] * scale
+    dm, dh = (gy + sy) / 2 - m0, (gy - sy) / 2 - h0
+    arrivals = np.sqrt((t0 + a * dm + b * dh) ** 2 + c * dh ** 2 + d * dm ** 2 + e * dh * dm)
+    dt = float(traces["dt"][0]) * 1e-6
+    lines = [[(i + 1, arrivals[i]) for i in np.flatnonzero(dm == m)] for m in np.unique(dm)]
+    names = [f"pictures/{program.name}-{n}.svg" for n in ("card", "gather", "panel")]
+    for name, bare in zip(names, (True, False)):
+        draw.gather(folder / name, traces["samples"], t0, dt, lines, bare)
+    ranges = [tuple(map(float, query[k].split(",")[:2])) for k in "ab"]
+    draw.search_panel(folder / names[2], np.load(best.with_name(f"{best.name}.panel.npy")),
+                      *ranges, (a, b))
+    return [(names[1], f"{len(traces)} traces around {t0:g} s, and the moveout that the "
+             "search found, over them", ""),
+            (names[2], f"The largest semblance of each of {query['a'].split(',')[2]} values "
+             f"of A and as many of B; ringed, the pair found, of semblance {semblance:.4f}",
+             "")]
+
+
+# ---- pages -------------------------------------------------------------------------
+
+
+def strip(root, step=None, program=None):
+    """The links over a page: the index, the steps (of this program), the programs (of
+    this step); what the page is about is marked."""
+    def link(words, path, current):
+        return f'<a aria-current="page">{words}</a>' if current else \
+            f'<a href="{root}{path}">{words}</a>'
+    steps = [s for s in tree.steps() if not program or s.has(program)]
+    programs = [p for p in tree.programs() if not step or step.has(p)]
+    return (f'<nav aria-label="Pages"><p>{link("History", "index.html", False)}</p><p>' +
+            "".join(link(s.number, page_of(s, program if step else None), s is step)
+                    for s in steps) + "</p><p>" +
+            "".join(link(p.name, page_of(step, p), p is program) for p in programs)
+            + "</p></nav>")
+
+
+def page_of(step=None, program=None):
+    """Below OUT: a step's page, a program's, a lesson."""
+    if not step:
+        return f"{program.name}.html"
+    return f"{step.name}/{program.name if program else 'index'}.html"
+
+
+def neighbours(root, step, program=None):
+    """The links under a page, to the steps before and after."""
+    steps = [s for s in tree.steps() if not program or s.has(program)]
+    i = steps.index(step)
+    near = [(s, "prev", f"← {spaced(s.name)}") for s in steps[max(0, i - 1):i]] + \
+        [(s, "next", f"{spaced(s.name)} →") for s in steps[i + 1:i + 2]]
+    return '<nav class="near" aria-label="Neighbours">' + "".join(
+        f'<a rel="{rel}" href="{root}{page_of(s, program)}">{words}</a>'
+        for s, rel, words in near) + "</nav>"
+
+
+changes = lru_cache(maxsize=None)(diff.of_step)
+
+
+def whole(step, program):
+    """What the step changes, a folded diff a file; of a first step, its files."""
+    if not tree.before(step, program):
+        return "".join(folded(f"<code>{name}</code>", code(path.read_text(), "c"))
+                       for name, path in diff.sources(step.folder / program.name).items())
+    text = ""
+    for name, change in changes(step, program).items():
+        added, removed = diff.count(change)
+        text += folded(f"<code>{name}</code> +{added} −{removed}", code(change, "diff"))
+    return text
+
+
+def said_anew(path, kinds, more=None):
+    """A README with its generated parts as they are now; more: {KIND: what follows}."""
+    text, _ = lessons.parts(path, kinds)
+    return lessons.PART.sub(
+        lambda m: f"\n{kinds[m[2]]()}\n{(more or {}).get(m[2], '')}\n", text)
+
+
+def lesson_page(step, program, path, kinds):
+    text = said_anew(path, kinds, {"diff": whole(step, program)})
+    gains = "; ".join(f"{said} on {results.shown(machine)}" for machine, rows in
+                      results.measured().items() if (said := lessons.said_gains(
+                          lessons.gains(rows, step, program))))
+    heading, _, rest = text.partition("\n")
+    about = f"{step.title(program)}. <span>{KINDS[step.kind(program)]}</span>"
+    gains = f'<p class="gains">{gains}</p>' if gains else ""
+    return Page(page_of(step, program), f"{spaced(step.name)}, {program.name}",
+                f'{heading}\n\n<p class="kind">{about}</p>{gains}\n\n{rest}',
+                f"steps/{step.name}/{program.name}", strip("../", step, program),
+                neighbours("../", step, program))
+
+
+def surprise(step, program):
+    """The first paragraph of what surprised in a lesson, as Markdown."""
+    text = (step.folder / program.name / "README.md").read_text()
+    found = re.search(r"^## What surprised\n+(.+?)(?:\n\n|\Z)", text, re.M | re.S)
+    return found[1] if found else ""
+
+
+def nothing_gained(step):
+    """The programs that gained nothing here somewhere, and what their lessons say."""
+    text = ""
+    for program in filter(step.has, tree.programs()):
+        found = [f"{r['backend']} {verdict.long(r, 'over_previous')} on "
+                 f"{results.shown(machine)}" for machine, rows in results.measured().items()
+                 for r in lessons.gains(rows, step, program).values()
+                 if r["over_previous_is"] in ("none", "loss", "same code")]
+        if found:
+            text += f"**[{program.name}]({program.name}/README.md#what-surprised)**: " \
+                f"{'; '.join(found)}.\n\n{surprise(step, program)}\n\n"
+    return text and f"## What gained nothing, and why\n\n{text}"
+
+
+def step_page(step, path, kinds):
+    """The step's README, then how much it changes, and where it gained nothing."""
+    rows = []
+    for program in filter(step.has, tree.programs()):
+        if tree.before(step, program):
+            added = {n: diff.count(c)[0] for n, c in changes(step, program).items()}
+            name = step.shown(program)
+            rows.append([f"[{program.name}]({program.name}/README.md)",
+                         f"`{name}` {added.pop(name, 0)}", str(sum(added.values())),
+                         ", ".join(f"`{n}` {a}" for n, a in added.items())])
+    text = said_anew(path, kinds)
+    if rows:
+        text += "\n## New lines\n\n" + lessons.table(
+            ["program", "the lesson", "the rest", "where"], rows) + "\n"
+    return Page(page_of(step), spaced(step.name), text + nothing_gained(step),
+                f"steps/{step.name}", strip("../", step), neighbours("../", step))
+
+
+def gained(program):
+    """What the program does in each step, and what that gained."""
+    machines = results.measured()
+    lines = []
+    for step in filter(lambda s: s.has(program), tree.steps()):
+        lines.append([f"[{spaced(step.name)}](steps/{step.name}/{program.name}/README.md)",
+                      step.title(program)] + [
+            lessons.said_gains(lessons.gains(rows, step, program))
+            for rows in machines.values()])
+    return lessons.table(["step", "what it does here"] + [
+        f"gain on {results.shown(m)}" for m in machines], lines)
+
+
+def timed(program, rows):
+    """All sets and steps of a machine, in seconds."""
+    return lessons.table(
+        ["set", "step", "back-end", "start", "run", "deviation", "median", "kernel",
+         "over 00", "mark"],
+        [[r["set"], r["step"], r["backend"], *(seconds(r[k]) for k in (
+            "init_mean", "run_mean", "run_sd", "run_median", "kernel_median")),
+          verdict.long(r, "over_first"), r["mark"]]
+         for r in sorted(rows, key=lambda r: r["set"]) if r["program"] == program.name])
+
+
+def paper_figures(program, folder):
+    """The figures that tools/measure/papers.py drew, in the order of their numbers."""
+    found = {p.stem.removeprefix("fig"): p for p in
+             (tree.build() / "papers" / program.name).glob("fig*.svg")}
+    path = lessons.PAPERS / f"{program.name}.figures"
+    figures = papers_form.read_figures(path)[0] if path.exists() else []
+    text = ""
+    for figure in figures:
+        if figure.number in found:
+            name = f"papers/{program.name}-{found[figure.number].name}"
+            shutil.copyfile(found[figure.number], folder / name)
+            text += picture(name, figure.heading())
+    if figures and not text:
+        text = f"Not drawn: `make papers PROGRAM={program.name}` measures and draws them.\n"
+    return text and f"## The figures of the paper\n\n{text}\n"
+
+
+def program_page(program, pictures, figures, folder):
+    text = f"# {program.name}\n\n{headed(program)}.\n\n"
+    text += '<div class="pair">' + "".join(
+        picture(path, about, escape(about) + f" <code>{escape(words)}</code>" * bool(words))
+        for path, about, words in pictures) + "</div>\n\n"
+    text += "## The steps\n\n" + ('<div class="pair">' + "".join(
+        picture(found["stairs"], spoken(program, machine, rows),
+                f"{results.shown(machine)}, set {program.shown}")
+        for machine, (rows, found) in figures.items() if "stairs" in found) + "</div>\n\n"
+        if figures else "Not measured yet: `make bench` does it.\n\n") + gained(program)
+    shares = "".join(picture(found["shares"], f"{program.name} on {results.shown(machine)}: "
+                             "share of the machine's ceiling", results.shown(machine))
+                     for machine, (_, found) in figures.items() if "shares" in found)
+    text += "\n## How far from the ceiling\n\n" + (
+        f'<div class="pair">{shares}</div>\n' if shares else
+        "Not measured: `make ceilings`, then `make bench`.\n")
+    last = [s for s in tree.steps() if s.has(program)][-1]
+    text += f"\n## Registers and spills\n\n{lessons.registers(last, program)}\n"
+    text += "## Seconds\n\n" if figures else ""
+    for machine, (rows, _) in figures.items():
+        text += folded(f"{results.shown(machine)}, all sets", timed(program, rows))
+    return Page(page_of(program=program), program.name, text + paper_figures(program, folder),
+                above=strip("", program=program))
+
+
+def machines_page():
+    text = "# The machines\n\n"
+    for machine, rows in results.measured().items():
+        text += f"## {results.shown(machine)}\n\n" + lessons.table(["", ""], [
+            [key, "; ".join(dict.fromkeys(f"`{r[key]}`" for r in rows if r[key]))]
+            for key in ("device", "compiler", "flags", "commit")]) + "\n"
+        path = results.FOLDER / f"{machine}-ceilings.csv"
+        if path.exists():
+            text += "### Ceilings\n\n" + lessons.table(
+                ["device", "threads", "ceiling", ""],
+                [[r["device"], r["threads"], r["ceiling"], f"{r['value']} {r['unit']}"]
+                 for r in results.read(path)]) + "\n"
+        else:
+            text += "Ceilings are not measured: `make ceilings`.\n\n"
+    text += "## Flags\n\n" + "".join(
+        said for p in tree.programs() if "Not measured" not in (said := lessons.flags_table(p)))
+    return Page("machines.html", "The machines", text, above=strip(""))
+
+
+# ---- the index -----------------------------------------------------------------------
+
+
+def card(program, pictures, figures):
+    """A program on the index: what it makes, and a staircase a machine."""
+    link = page_of(program=program)
+    thumb = next((p for p, *_ in pictures), "").replace("-gather.svg", "-card.svg")
+    html = f'<li><a href="{link}">' + (
+        f'<img class="thumb" src="{thumb}" alt="" width="{draw.CARD}" height="132">'
+        if thumb else "") + f"<h2>{program.name}</h2></a><p>{escape(program.title)}</p>"
+    for machine, (rows, found) in figures.items():
+        best = lessons.best_of(rows, program)
+        if not best or "card" not in found:
+            html += f'<p class="best">{results.shown(machine)}: not measured</p>'
             continue
-        out.append(f'<tr><th scope="row">{row[0]}</th>'
-                   + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>")
-    return "".join(out) + "</tbody></table></div>"
+        share = f", {100 * float(best['of_ceiling']):.0f} % of {best['ceiling']}" \
+            if best["of_ceiling"] else ""
+        html += f'<h3>{results.shown(machine)}</h3><img src="{found["card"]}" ' \
+            f'alt="{escape(spoken(program, machine, rows))}">' \
+            f'<p class="best"><b>{draw.number(best["over_first"])} times</b> as fast: ' \
+            f'<a href="{best["step"]}/{program.name}.html">{spaced(best["step"])}</a>, ' \
+            f'{best["backend"]}{share}</p>'
+    return html + "</li>"
 
 
-def figure(drawing, caption):
-    return f"<figure>{drawing}<figcaption>{caption}</figcaption></figure>"
+def gain(row):
+    """A gain in as few letters as the index has room for."""
+    word = row["over_previous_is"] if row else ""
+    if word in ("", "same code"):
+        return "=" if word else ""
+    return "~" * (word == "none") + draw.number(row["over_previous"])
 
 
-def folded(summary, body):
-    return f"<details><summary>{summary}</summary>{body}</details>"
+def matrix(rows):
+    """Which step pays where, of a machine: a row a step, a column a back-end of a
+    program; each number leads to its lesson."""
+    columns = {p: [b for b in tree.BACKENDS if b not in ("seq", "cuda-cpu") and any(
+        r["over_previous_is"] for r in of(rows, p, backend=b))] or [""]
+        for p in tree.programs()}
+    html = '<table class="matrix"><thead><tr><th rowspan="2" scope="col">step</th>' + \
+        "".join(f'<th scope="colgroup" colspan="{len(b)}" class="first"><a href="{p.name}'
+                f'.html">{p.name}</a></th>' for p, b in columns.items()) + "</tr><tr>" + \
+        "".join(f'<th scope="col" class="b-{b}{" first" * (not n)}">{b}</th>'
+                for found in columns.values() for n, b in enumerate(found))
+    html += "</tr></thead><tbody>"
+    for step in tree.steps():
+        html += f'<tr><th scope="row"><a href="{page_of(step)}">{spaced(step.name)}</a></th>'
+        for program, backends in columns.items():
+            gains = lessons.gains(rows, step, program)
+            for n, backend in enumerate(backends):
+                row = gains.get(backend)
+                said = gain(row) or ("·" if step.has(program) and not n else "")
+                kind = row["over_previous_is"].replace(" ", "-") if row else ""
+                html += f'<td class="{kind}{" first" * (not n)}">' + (
+                    f'<a href="{page_of(step, program)}">{said}</a>' if said else "") + "</td>"
+        html += "</tr>"
+    return html + "</tbody></table>"
 
 
-def missing(words):
-    return f'<p class="missing">{words}</p>'
-
-
-def ratio(row, key, quartiles=True):
-    if row[key] == "":
-        return "–"
-    low, high = svg.number(row[f"{key}_low"]), svg.number(row[f"{key}_high"])
-    kind = verdict(row, key)
-    mark = {"none": "≈&#8239;", "loss": "▾&#8239;"}.get(kind, "")
-    spread = f" <small>{low} – {high}</small>" if quartiles else ""
-    return f'<span class="{kind}">{mark}{svg.number(row[key])}{spread}</span>'
-
-
-def seconds(value):
-    return "–" if value == "" else f"{value:.4f}" if value < 1 else f"{value:.2f}"
-
-
-def backend(name):
-    return f'<span class="tag b-{name}">{name}</span>'
-
-
-# ---- lessons -----------------------------------------------------------------------
-
-
-def pandoc(markdown, prefix=""):
-    command = ["pandoc", "--from", "gfm", "--to", "html5", "--no-highlight", "--wrap",
-               "none", "--shift-heading-level-by", "1", "--id-prefix", prefix]
-    try:
-        ended = subprocess.run(command, input=markdown, capture_output=True, text=True)
-    except FileNotFoundError:
-        raise SystemExit("report: pandoc not found (Debian: pandoc)") from None
-    if ended.returncode:
-        raise SystemExit(f"report: pandoc: {ended.stderr.strip()}")
-    return ended.stdout
-
-
-def settled(html, folder):
-    """pandoc's HTML as the page needs it: tables and code in boxes that scroll, links to
-    other lessons inside the page, pictures inside it, links into the tree as text."""
-    def link(found):
-        target, words = unescape(found[1]), found[2]
-        if re.match(r"https?:|mailto:|#", target):
-            return found[0]
-        path = (folder / target.split("#")[0]).resolve()
-        for step in tree.steps():
-            if path in (step.folder, step.folder / "README.md"):
-                return f'<a href="#step-{step.number}">{words}</a>'
-        return words
-
-    def image(found):
-        source = unescape(re.search(r'src="([^"]*)"', found[0])[1])
-        words = re.search(r'alt="([^"]*)"', found[0])
-        return embedded(folder / source, unescape(words[1]) if words else source)
-
-    def code(found):
-        body = unescape(found[2])
-        if "diff" in found[1]:
-            return f'<pre class="diff" tabindex="0"><code>{coloured(body)}</code></pre>'
-        return f'<pre tabindex="0"><code>{found[2]}</code></pre>'
-
-    html = re.sub(r'<a href="([^"]*)"[^>]*>(.*?)</a>', link, html, flags=re.S)
-    html = re.sub(r"<img [^>]*>", image, html)
-    html = re.sub(r"<pre([^>]*)><code[^>]*>(.*?)</code></pre>", code, html, flags=re.S)
-    html = re.sub(r"<table>.*?</table>", lambda t: '<div class="scroll" tabindex="0" '
-                  f'role="region" aria-label="Table">{t[0]}</div>', html, flags=re.S)
-    return html
-
-
-def embedded(path, words):
-    """A picture inside the page. A drawing of its own colours stands on white."""
-    if not path.is_file():
-        return missing(f"{escape(words)}: {escape(path.name)} is not there")
-    kind = {".svg": "svg+xml", ".jpg": "jpeg"}.get(path.suffix, path.suffix[1:])
-    data = base64.b64encode(path.read_bytes()).decode()
-    return f'<img alt="{escape(words)}" src="data:image/{kind};base64,{data}">'
-
-
-def lesson(step, parts):
-    """(the lesson as HTML, {program: first paragraph on what surprised in it}).
-    parts: {"KIND PROGRAM": HTML} to put in the place of the lesson's own; those used
-    are taken out of it."""
-    path = step.folder / "README.md"
-    if not path.is_file():
-        return missing("The lesson is not written yet."), {}
-    markdown = re.sub(r"\A\s*# .*\n", "", path.read_text())
-    used = []
-
-    def place(found):
-        key = found[2]
-        if key.startswith("registers "):  # the lesson's own has all steps
-            parts.pop(key, None)
-        if key not in parts or key in used:
-            return found[3]
-        used.append(key)
-        return f"\nREPORT-PART-{len(used) - 1}\n\n"
-
-    html = settled(pandoc(lessons.PART.sub(place, markdown), f"step-{step.number}-"),
-                   step.folder)
-    surprises = {}
-    for block in re.split(r"(?=<h3)", html):
-        name = re.match(r"<h3[^>]*>(.*?)</h3>", block)
-        found = re.search(r"<h4[^>]*>[^<]*surpris.*?</h4>(.*?)(?=<h[234]|\Z)", block,
-                          re.I | re.S)
-        first = found and re.search(r"<p>(?!REPORT-PART)(.*?)</p>", found[1], re.S)
-        if name and first:
-            surprises[name[1].lower()] = first[1]
-    for n, key in enumerate(used):
-        html = html.replace(f"<p>REPORT-PART-{n}</p>", parts.pop(key))
-    return html, surprises
-
-
-def coloured(diff):
-    """A unified diff, each line an element; the signs stay."""
-    out = []
-    for words in diff.splitlines():
-        tag, kind = {"+": ("ins", ""), "-": ("del", ""), "@": ("span", "hunk")}.get(
-            words[:1], ("span", ""))
-        if words.startswith(("+++ ", "--- ")):
-            tag, kind = "span", "file"
-        kind = f' class="{kind}"' if kind else ""
-        out.append(f"<{tag}{kind}>{escape(words, quote=False)}\n</{tag}>")
-    return "".join(out)
-
-
-def files(step, program):
-    folder = step.folder / program.name
-    return {p.name: p for p in sorted(folder.glob("*")) if p.is_file()}
-
-
-def change(step, program):
-    """What the step changes: a diff a file, as make diff shows it; of the first step,
-    its files."""
-    earlier = tree.before(step, program)
-    new = files(step, program)
-    if not earlier:
-        return "".join(
-            folded(f"<code>{program.name}/{name}</code> "
-                   f"<small>{len(text.splitlines())} lines</small>",
-                   f'<pre tabindex="0"><code>{escape(text, quote=False)}</code></pre>')
-            for name, text in ((n, p.read_text()) for n, p in new.items()))
-    old = files(earlier, program)
-    out = []
-    for name in sorted(old | new):
-        from_, to = (str(where[name].relative_to(tree.ROOT)) if name in where
-                     else "/dev/null" for where in (old, new))
-        diff = subprocess.run(["diff", "-u", "--label", from_, "--label", to, from_, to],
-                              cwd=tree.ROOT, capture_output=True, text=True).stdout
-        if not diff:
-            continue
-        lines = diff.splitlines()[2:]
-        plus, minus = (sum(x.startswith(sign) for x in lines) for sign in "+-")
-        state = "" if len(lines) > FOLD or name not in new else " open"
-        note = " new file" if name not in old else " removed" if name not in new else ""
-        out.append(
-            f"<details{state}><summary><code>{program.name}/{name}</code>{note} "
-            f'<small>+{plus} −{minus}</small></summary>'
-            '<pre class="diff" tabindex="0"><code>'
-            f"{coloured(chr(10).join(lines))}</code></pre></details>")
-    if not out:
-        return f"<p>Nothing: {program.name} is the same as in {earlier.name}.</p>"
-    return "".join(out)
-
-
-# ---- a step ------------------------------------------------------------------------
-
-
-def outcome(step, program, measured):
-    """Prediction against measurement: a drawing and the numbers, then the paper's."""
-    name = measured.headline(program)
-    rows = measured.of(program=program.name, step=step.name, set=name)
-    paper = settled(pandoc(lessons.measured_paper(step, program)), step.folder)
-    out = []
-    if not rows:
-        return missing("Not measured: <code>make bench</code> does it.") + paper
-
-    groups = []
-    for machine in measured.machines:
-        group = [(r["backend"], predicted(step, program, r)[0], r["over_previous"],
-                  r["over_previous_low"], r["over_previous_high"])
-                 for r in rows if r["machine"] == machine and r["over_previous"] != ""]
-        if group:
-            groups.append((nice(machine), group))
-    if groups:
-        spoken = "; ".join(f"{b} {svg.number(m)}" + (f", predicted {svg.number(p)}" if p
-                           else "") for _, g in groups for b, p, m, _, _ in g)
-        out.append(figure(
-            svg.against(groups, f"{step.title}: gain over the step before", spoken),
-            f"Gain over the step before on set {name}. The shape is the median, the bar "
-            "runs from quartile to quartile, the upright line is the prediction; 1 is "
-            "no gain."))
-
-    head = ["back-end", "time", "over the step before", f"over {tree.steps()[0].number}",
-            "budget used"]
-    limits = [ceiling(program, step, r) for r in rows]
-    if any(limits):
-        head.append("share of ceiling")
-    body, machine = [], None
-    for row, limit in zip(rows, limits):
-        if row["machine"] != machine:
-            machine = row["machine"]
-            body.append([nice(machine)])
-        cells = [backend(row["backend"]), seconds(row["run_median"]) + "&#8239;s"
-                 + (" <small>busy</small>" if row["mark"] else ""),
-                 ratio(row, "over_previous"), ratio(row, "over_first"),
-                 f"{row['share']:.2f}&#8239;%" if row["share"] != "" else "–"]
-        if any(limits):
-            cells.append("–" if not limit else f"{share(limit):.0f}&#8239;% <small>of "
-                         f"{escape(limit['ceiling_name'])}</small>"
-                         + (" <strong>SUSPICIOUS</strong>" if limit["suspicious"]
-                            else ""))
-        body.append(cells)
-    out.append(table(head, body, f"{program.name}, set {name}: medians and "
-                     "quartiles of interleaved, verified runs"))
-    if not any(limits):
-        out.append(missing("Share of the machine's ceiling: <code>make ceilings</code> "
-                           "measures it."))
-    return "".join(out) + paper
-
-
-def share(limit):
-    """In percent."""
-    return 100 * limit["share"]
-
-
-def expected(step, program, measured):
-    """What step.mk predicts, in words."""
-    words = ""
-    for device in ("cpu", "gpu"):
-        said = step.prediction(program, device)
-        if said and said != "none":
-            words += f"<dt>Predicted, {device.upper()}</dt><dd>{escape(said)}</dd>"
-    return words and f"<dl>{words}</dl>"
-
-
-def registers(step, program, measured):
-    """This step's and those of the step before."""
-    earlier = tree.before(step, program)
-    names = [s.name for s in (earlier, step) if s]
-    rows = [r for r in measured.registers
-            if r["program"] == program.name and r["step"] in names]
-    if not any(r["step"] == step.name for r in rows):
-        return ""
-    keys = [k for k in rows[0] if k != "program" and k != "step"]
-    return table(["step"] + [escape(k.replace("_", " ")) for k in keys],
-                 [[escape(r["step"])] + [escape(r[k]) or "–" for k in keys]
-                  for r in rows], f"{program.name}: what one work-item needs")
-
-
-# What the report draws itself, by the kinds of the lessons' generated parts; the heading
-# is for a part that a lesson has no place for.
-PARTS = {
-    "diff": ("The change", lambda s, p, m: change(s, p)),
-    "predict": ("Prediction", expected),
-    "measured": ("Measurement", outcome),
-    "registers": ("Registers and spills", registers),
-}
-
-
-def section(step, measured):
-    """(a step's part of the page, what surprised in each program)."""
-    programs = [p for p in tree.programs() if step.has(p)]
-    parts = {}
-    for kind, (_, make) in PARTS.items():
-        for program in programs:
-            html = make(step, program, measured)
-            if html:
-                parts[f"{kind} {program.name}"] = html
-    html, surprises = lesson(step, parts)
-    kinds = dict.fromkeys(KINDS[step.kind(p)] for p in programs)
-    out = [f'<section class="step" aria-labelledby="step-{step.number}">'
-           f'<h2 id="step-{step.number}"><span class="digits">{step.number}</span> '
-           f'{escape(step.title)}</h2><p class="kind">{"; ".join(kinds)}</p>', html]
-    for kind, (heading, _) in PARTS.items():
-        left = [p for p in programs if f"{kind} {p.name}" in parts]
-        if left:
-            out.append(f'<h3 id="step-{step.number}-report-{kind}">{heading}</h3>')
-        for program in left:
-            if len(programs) > 1:
-                out.append(f"<h4>{escape(program.name)}</h4>")
-            out.append(parts[f"{kind} {program.name}"])
-    return "\n".join(out) + walk(step) + "</section>", surprises
-
-
-def walk(step):
-    """Links to the neighbours of a step."""
-    all_steps = tree.steps()
-    i = all_steps.index(step)
-    links = []
-    if i:
-        links.append(f'<a rel="prev" href="#step-{all_steps[i - 1].number}">← '
-                     f"{escape(all_steps[i - 1].title)}</a>")
-    links.append('<a href="#contents">Contents</a>')
-    if i + 1 < len(all_steps):
-        links.append(f'<a rel="next" href="#step-{all_steps[i + 1].number}">'
-                     f"{escape(all_steps[i + 1].title)} →</a>")
-    return f'<nav class="walk" aria-label="Next to {escape(step.title)}">' \
-        + "".join(links) + "</nav>"
+def index_page(pictures, figures):
+    readme = (tree.ROOT / "README.md").read_text()
+    machines = results.measured()
+    title, sentence = re.match(r"# (.+)\n+((?:.|\n)+?\.)\s", readme).groups()
+    text = f"# {title}\n\n{sentence}\n\n" '<ul class="cards">' + "".join(
+        card(p, pictures[p], figures[p]) for p in tree.programs()) + "</ul>\n\n"
+    if machines:
+        text += '<p class="note">Staircases: times as fast as the sequential step 00, step ' \
+            "by step; the best of all is marked.</p>\n\n"
+    text += "## Which step pays where\n\n"
+    for machine, rows in machines.items() or [("", [])]:
+        text += (f"<h3>{results.shown(machine)}</h3>" if len(machines) > 1 else "") + \
+            '<div class="scroll" tabindex="0" role="region" aria-label="Gains">' \
+            f"{matrix(rows)}</div>\n\n"
+    text += LEGEND if machines else "Nothing is measured yet: `make bench` does it.\n\n"
+    text += "## The machines\n\n"
+    for machine, rows in machines.items():
+        devices = ", ".join(dict.fromkeys(r["device"] for r in rows))
+        text += f"**{results.shown(machine)}**: {devices}; " \
+            f"{rows[0]['compiler']}, at {rows[-1]['commit']}.\n\n"
+    text += "[Their ceilings and flags](report/machines.html). The page of a program has " \
+        "its figures, ceilings, registers and all times: " + ", ".join(
+            f"[{p.name}](report/{p.name}.html)" for p in tree.programs()) + ".\n"
+    return Page("index.html", title, text, look="front")
 
 
 # ---- the whole -----------------------------------------------------------------------
 
 
-def columns(program, measured):
-    """(machine, back-end) of everything that has a gain on the headline set."""
-    rows = measured.of(program=program.name, set=measured.headline(program))
-    return list(dict.fromkeys((r["machine"], r["backend"]) for r in rows
-                              if r["over_previous"] != ""))
+def check():
+    """What is wrong with the tree or the results, in a line."""
+    if not shutil.which("pandoc"):
+        raise SystemExit("report: pandoc not found (Debian: pandoc)")
+    names = [p.name for p in tree.programs()]
+    for path in sorted(tree.ROOT.glob("steps/*/*/README.md")):
+        if path.parent.name not in names + ["halfway"]:
+            raise SystemExit(f"report: {path.relative_to(tree.ROOT)}: a lesson of no "
+                             f"program: there are {' '.join(names)}")
+    for path, _, _ in lessons.pages():
+        if not path.exists():
+            raise SystemExit(f"report: {path.relative_to(tree.ROOT)}: is missing")
+    for machine, rows in results.measured().items():
+        absent = NEEDED - set(rows[0])
+        if absent:
+            raise SystemExit(f"report: {machine}.csv: no column {' '.join(sorted(absent))}: "
+                             "`make bench` writes it anew")
+        for n, r in enumerate(rows, 2):
+            if r["backend"] not in tree.BACKENDS:
+                raise SystemExit(f"report: {machine}.csv:{n}: backend {r['backend']!r}: not "
+                                 f"one of {' '.join(tree.BACKENDS)}")
 
 
-def steps_table(program, measured):
-    """Steps by back-ends: the gain over the step before; at the foot, over the first."""
-    name, pairs = measured.headline(program), columns(program, measured)
-    machines = list(dict.fromkeys(m for m, _ in pairs))
-    caption = escape(headed(program) + (
-        f": gain of each step over the one before, set {name}" if pairs else ""))
-    out = [f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}">'
-           f"<table><caption>{caption}</caption><thead>"]
-    if pairs:
-        out.append('<tr><th rowspan="2" scope="col">step</th>' + "".join(
-            f'<th scope="colgroup" colspan="{sum(m == x for x, _ in pairs)}">{nice(m)}'
-            "</th>" for m in machines) + "</tr>")
-        out.append("<tr>" + "".join(f'<th scope="col">{backend(b)}</th>'
-                                    for _, b in pairs) + "</tr>")
-    else:
-        out.append('<tr><th scope="col">step</th><th scope="col">promise</th></tr>')
-    out.append("</thead><tbody>")
-    shown = [s for s in tree.steps() if s.has(program)]
-    for step in shown:
-        rows = {(r["machine"], r["backend"]): r for r in
-                measured.of(program=program.name, set=name, step=step.name)}
-        cells = [ratio(rows[p], "over_previous", False) if p in rows else ""
-                 for p in pairs] or [KINDS[step.kind(program)]]
-        out.append(f'<tr><th scope="row"><a href="#step-{step.number}">'
-                   f'<span class="digits">{step.number}</span> {escape(step.title)}</a>'
-                   "</th>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>")
-    if pairs:
-        best = {}  # the last step that has the back-end; half-way points are none
-        for step in shown:
-            for row in measured.of(program=program.name, set=name, step=step.name):
-                if row["over_first"] != "":
-                    best[row["machine"], row["backend"]] = row
-        out.append('</tbody><tfoot><tr><th scope="row">over the first</th>' + "".join(
-            f'<td>{ratio(best[p], "over_first", False) if p in best else "–"}</td>'
-            for p in pairs) + "</tr></tfoot>")
-    else:
-        out.append("</tbody>")
-    return "".join(out) + "</table></div>"
-
-
-def staircases(program, measured):
-    name = measured.headline(program)
-    shown = [s for s in tree.steps() if s.has(program)]
-    place = {s.name: i for i, s in enumerate(shown)}
-    out = []
-    for machine in measured.machines:
-        series = {}
-        for r in measured.of(program=program.name, set=name, machine=machine):
-            if r["step"] not in place:
-                continue
-            triple = (1.0, 1.0, 1.0) if place[r["step"]] == 0 else tuple(
-                r[f"over_first{x}"] for x in ("", "_low", "_high"))
-            if triple[0] != "":
-                series.setdefault(r["backend"], {})[place[r["step"]]] = triple
-        if not series:
-            continue
-        spoken = "; ".join(
-            f"{b}: " + ", ".join(f"{shown[i].number} {svg.number(v[0])}"
-                                 for i, v in sorted(points.items()))
-            for b, points in series.items())
-        drawing = svg.staircase(
-            [(s.number, s.name.partition("_")[2].replace("_", " ")) for s in shown],
-            series, f"{headed(program)} on {nice(machine)}: speedup over the first step",
-            spoken)
-        out.append(figure(drawing, f"{nice(machine)}, set {name}. Each line is a "
-                          "back-end, each shape the median of its runs over the first "
-                          "step, the bars its quartiles."))
-    if not out:
-        return missing("Nothing is measured yet: <code>make bench</code> does it.")
-    body, last = [], None
-    for r in measured.of(program=program.name):
-        if (r["machine"], r["set"]) != last:
-            last = r["machine"], r["set"]
-            body.append([f"{nice(r['machine'])}, set {r['set']}"])
-        body.append([f'{r["step"]} {backend(r["backend"])}', seconds(r["init_mean"]),
-                     seconds(r["run_mean"]), seconds(r["run_sd"]),
-                     seconds(r["run_median"]), seconds(r["kernel_median"]),
-                     ratio(r, "over_first")])
-    numbers = table(["step", "start, mean", "run, mean", "deviation", "run, median",
-                     "kernel, median", "over the first"], body,
-                    f"{program.name}: seconds")
-    return "".join(out) + folded("All sets, in seconds", numbers)
-
-
-def roofline(program, measured):
-    """How much of the machine's measured ceiling each step reaches, or ""."""
-    name, out = measured.headline(program), []
-    for machine in measured.machines:
-        rows, points = [], {}
-        for r in measured.of(program=program.name, set=name, machine=machine):
-            step = next((s for s in tree.steps() if s.name == r["step"]), None)
-            limit = step and ceiling(program, step, r)
-            if limit:
-                rows.append((f"{step.number} {r['backend']}", r["backend"], share(limit),
-                             limit["ceiling_name"], limit["suspicious"]))
-                if limit["per_byte"]:
-                    level, x = limit["per_byte"]
-                    key = level, lessons.on_gpu(r)
-                    roofs, series = points.setdefault(key, ({}, {}))
-                    if limit["roofs"]["fma"] > roofs.get("fma", 0):
-                        roofs.update(limit["roofs"])  # those of all threads
-                    series.setdefault(r["backend"], []).append(
-                        (step.number, x, limit["gflops"]))
-        if rows:
-            spoken = "; ".join(f"{label} {svg.number(percent)} %"
-                               for label, _, percent, _, _ in rows)
-            out.append(figure(
-                svg.shares(rows, f"{headed(program)} on {nice(machine)}: share of the "
-                           "ceiling", spoken),
-                f"{nice(machine)}, set {name}: operations a second, as a share of what "
-                "the machine was measured to do at most with as many threads."))
-        for (level, _), (roofs, series) in points.items():
-            lines = {k: roofs[k] for k in ceilings.LEVELS if k in roofs}
-            spoken = "; ".join(f"{b}: " + ", ".join(
-                f"{n} {svg.number(y)} at {svg.number(x)}" for n, x, y in found)
-                for b, found in series.items())
-            out.append(figure(
-                svg.roofline(lines, roofs["fma"], series, f"{headed(program)} on "
-                             f"{nice(machine)}: roofline", spoken),
-                f"{nice(machine)}, set {name}: operations a second against operations "
-                f"for each byte that must come from {level.upper()}, under the roofs of "
-                "all threads. A line joins the steps of a back-end."))
-    return "".join(out)
-
-
-def pictures(program, _):
-    """What the program makes: the pictures that its program.mk names, as in
-    picture.NAME = words of a query, {png} where the file goes | caption; its last step
-    draws those that are older than it."""
-    lines = {k.partition(".")[2]: v for k, v in program.mk.items()
-             if k.startswith("picture.")}
-    binary = next((b for s in reversed(tree.steps())
-                   if (b := s.binary(program, "omp")).exists()), None)
-    out = []
-    for name, line in lines.items() if binary else ():
-        words, _, about = map(str.strip, line.partition("|"))
-        path = tree.build() / "report" / f"{program.name}-{name}.png"
-        if not path.exists() or path.stat().st_mtime < binary.stat().st_mtime:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            ended = runs.run([binary, *program.words(words.replace("{png}", str(path)))],
-                             300)
-            if ended.why():
-                raise SystemExit(f"report: {path.name}: {ended.why()}")
-        out.append(figure(embedded(path, about),
-                          f"{escape(about)} <code>{escape(words)}</code>"))
-    return f'<div class="pictures">{"".join(out)}</div>' if out else ""
-
-
-def papers(program, _):
-    """The figures that tools/measure/papers.py draws, in the order of their numbers."""
-    folder, path = tree.build() / "papers" / program.name, \
-        HERE / "papers" / f"{program.name}.figures"
-    titles = dict(re.findall(r"^figure (\w+): (.*)$", path.read_text(), re.M)) \
-        if path.is_file() else {}
-    found = {p.stem.removeprefix("fig"): p for p in folder.glob("fig*.svg")}
-    out = []
-    for n in sorted(found, key=lambda n: (len(n), n)):  # 1, 2, 10, table1
-        words = ": ".join(filter(None, (n.isdigit() and f"Figure {n}", titles.get(n))))
-        out.append(figure(embedded(found[n], words), escape(words)))
-    return "".join(out)
-
-
-def nothing(measured, surprises):
-    """The steps that gained nothing somewhere, and what the lesson says of it."""
-    out = []
-    for step in tree.steps():
-        found = []
-        for program in (p for p in tree.programs() if step.has(p)):
-            for r in measured.of(program=program.name, step=step.name,
-                                 set=measured.headline(program)):
-                if verdict(r) in ("none", "loss"):
-                    found.append((program, r))
-        if not found:
-            continue
-        out.append(f'<h3 id="nothing-{step.number}"><a href="#step-{step.number}">'
-                   f'{step.number} {escape(step.title)}</a></h3>')
-        several = len({p.name for p, _ in found}) > 1
-        for program in dict.fromkeys(p for p, _ in found):
-            rows = [r for p, r in found if p is program]
-            why = surprises[step.name].get(program.name) or "; ".join(dict.fromkeys(
-                f"expected: {escape(w)}" for r in rows
-                if (w := predicted(step, program, r)[1]) and w != "none"))
-            items = "".join(f"<li>{backend(r['backend'])} {ratio(r, 'over_previous')} on "
-                            f"{nice(r['machine'])}</li>" for r in rows)
-            label = f"<strong>{escape(headed(program))}.</strong> " if several else ""
-            out.append(f'<p>{label}{why}</p><ul class="ratios">{items}</ul>')
-    return "\n".join(out)
-
-
-def machines(measured):
-    out = []
-    for machine in measured.machines:
-        rows = measured.of(machine=machine)
-        devices = dict.fromkeys((r["backend"], str(r["device"])) for r in rows)
-        def listed(key):
-            return escape(", ".join(dict.fromkeys(str(r[key]) for r in rows if r[key])))
-        out.append(f'<h3 id="machine-{escape(machine)}">{nice(machine)}</h3><dl>'
-                   f"<dt>Compiler</dt><dd>{listed('compiler')}</dd>"
-                   f"<dt>Flags</dt><dd><code>{listed('flags')}</code></dd>"
-                   f"<dt>Commit</dt><dd><code>{listed('commit')}</code></dd>"
-                   "<dt>Devices</dt><dd>" + "; ".join(
-                       f"{backend(b)} {escape(d)}" for b, d in devices) + "</dd></dl>")
-        flags = measured.flags.get(machine, [])
-        for name in dict.fromkeys(r["program"] for r in flags):
-            out.append(table(
-                ["flags", "time", "ratio"],
-                [[f"<code>{escape(r['flags'])}</code>" if r["flags"].startswith("-")
-                  else escape(r["flags"]), f"{r['seconds']}&#8239;s",
-                  f"{svg.number(r['ratio'])} <small>{svg.number(r['low'])} – "
-                  f"{svg.number(r['high'])}</small>"]
-                 for r in flags if r["program"] == name],
-                f"{name}, the first step: other flags against the tree's"))
-    return "\n".join(out)
-
-
-def opening():
-    """The title and the first paragraph of the README."""
-    text = (tree.ROOT / "README.md").read_text()
-    title = re.search(r"^# (.*)$", text, re.M)
-    paragraph = re.search(r"^# [^\n]*\n+(.*?)\n\n", text, re.M | re.S)
-    return (title[1] if title else "An optimization history",
-            settled(pandoc(paragraph[1], "top-"), tree.ROOT) if paragraph else "")
-
-
-LEGEND = """<p class="legend">A number says how many times as fast a back-end is as one
-step before, the median of interleaved, verified runs. <span class="none">≈&#8239;1.00</span>
-is not distinguishable from no gain: its quartiles span 1. <span class="loss">▾&#8239;0.90
-</span> is slower.</p>
-"""
-
-
-def page(folder):
-    measured = Measured(folder)
-    if ceilings:
-        ceilings.results.FOLDER = Path(folder)
-    title, about = opening()
-    programs = [p for p in tree.programs() if any(s.has(p) for s in tree.steps())]
-    shown = [(s, *section(s, measured)) for s in tree.steps()]
-    surprises = {s.name: found for s, _, found in shown}
-
-    def each(name, make):
-        """What make() says of each program, under its title if there are several."""
-        made = [(p, make(p, measured)) for p in programs]
-        return "".join((f'<h3 id="{name}-{p.name}">{escape(headed(p))}</h3>'
-                        if len(programs) > 1 else "") + html
-                       for p, html in made if html)
-
-    chapters = [("steps", "The steps", "".join(steps_table(p, measured)
-                                               for p in programs)
-                 + (LEGEND if measured.rows else ""))]
-    chapters += [("staircase", "The staircase", each("staircase", staircases)),
-                 ("pictures", "What comes out", each("pictures", pictures))]
-    chapters = [c for c in chapters if c[2]]
-    after = [("ceilings", "How far from the ceiling", each("ceilings", roofline)),
-             ("papers", "The figures of the papers", each("papers", papers)),
-             ("nothing", "What gained nothing, and why", nothing(measured, surprises)),
-             ("machines", "The machines and the flags", machines(measured))]
-    after = [c for c in after if c[2]]
-
-    contents = [(f"#{i}", t) for i, t, _ in chapters]
-    contents += [(f"#step-{s.number}", f'<span class="digits">{s.number}</span> '
-                  f"{escape(s.title)}") for s in tree.steps()]
-    contents += [(f"#{i}", t) for i, t, _ in after]
-    where = ", ".join(f'<a href="#machine-{escape(m)}">{nice(m)}</a>'
-                      for m in measured.machines)
-
-    def chapter(name, heading, body):
-        return (f'<section aria-labelledby="{name}"><h2 id="{name}">{heading}</h2>'
-                f"{body}</section>")
-    return "\n".join([
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="color-scheme" content="light dark">',
-        f"<title>{escape(title)}</title>",
-        f"<style>\n{(HERE / 'report.css').read_text()}</style>\n</head>\n<body>",
-        '<a class="skip" href="#steps">Skip to the steps</a>',
-        f'<header><h1>{escape(title)}</h1><div class="about">{about}',
-        f"<p class=\"where\">Measured on {where}.</p>" if where else "",
-        "</div></header>",
-        '<nav id="contents" class="contents" aria-label="Contents"><p>Contents</p><ol>',
-        *(f'<li><a href="{target}">{words}</a></li>' for target, words in contents),
-        "</ol></nav>\n<main>",
-        *(chapter(*c) for c in chapters),
-        *(html for _, html, _ in shown),
-        *(chapter(*c) for c in after),
-        "</main>\n</body>\n</html>\n"])
+def pages(folder):
+    """All pages; what they show is drawn into folder meanwhile."""
+    yield machines_page()
+    for path, kinds, _ in lessons.pages():
+        parts = path.relative_to(tree.ROOT).parts[1:-1]
+        step = next((s for s in tree.steps() if s.name in parts), None)
+        if len(parts) == 1:
+            yield step_page(step, path, kinds)
+        elif parts:
+            program = next(p for p in tree.programs() if p.name == parts[1])
+            yield lesson_page(step, program, path, kinds)
+    pictures, figures = {}, {}
+    for p in tree.programs():
+        pictures[p] = search_pictures(p, folder) if p.mk.get("suffix") == "su" else \
+            named_pictures(p, folder)
+        figures[p] = {machine: (rows, drawn(p, machine, rows, folder))
+                      for machine, rows in results.measured().items()}
+        yield program_page(p, pictures[p], figures[p], folder)
+    yield index_page(pictures, figures)
 
 
 def main():
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else results.FOLDER
-    path = Path(sys.argv[2]) if len(sys.argv) > 2 else tree.build() / "report/index.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(page(folder))
-    temporary.replace(path)
-    print(f"written to {path}")
+    check()
+    folder = OUT.with_name("report.new")
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in ("pictures", "figures", "papers"):
+        (folder / name).mkdir(parents=True)
+    shutil.copyfile(HERE / "report.css", folder / "report.css")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in [pool.submit(page.write, folder) for page in pages(folder)]:
+            done.result()
+    runs.progress("")
+    shutil.rmtree(OUT, ignore_errors=True)
+    folder.rename(OUT)
+    print(f"written to {OUT}/index.html")
 
 
 if __name__ == "__main__":

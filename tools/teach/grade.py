@@ -230,16 +230,16 @@ class Grading:
     def time(self):
         """Runs the three in turns; None, or what was wrong this time."""
         self.book.must(*self.timed, 600)  # builds and caches what the others have
-        runs = {"step before": self.start, "attempt": self.mine, "book": self.book}
-        for run in runs.values():
+        three = {"step before": self.start, "attempt": self.mine, "book": self.book}
+        for run in three.values():
             run.seconds, run.init = [], []
         busy, own = machine.busy(), machine.own()
         for n in range(self.rounds):
-            order = list(runs)[n % 3:] + list(runs)[:n % 3]
+            order = list(three)[n % 3:] + list(three)[:n % 3]
             for who in order:
                 runs.progress(f"round {n + 1} of {self.rounds}: {who}")
                 if who != "attempt":
-                    runs[who].must(*self.timed, 600)
+                    three[who].must(*self.timed, 600)
                     continue
                 got = self.mine.once(*self.timed, self.timed_limit)
                 self.runs += 1

@@ -3,8 +3,7 @@
  * Its footprint on the grid is width x width cells. Each of them gets the visibility
  * times the value that its convolution function has there. There are many such
  * functions, since a visibility rarely lies on the middle of a cell and has a w of its
- * own: the table holds one for each plane in w and each fraction of a cell in v and in
- * u, [planes][oversampling][oversampling][width][width].
+ * own: one for each plane in w and each fraction of a cell in v and in u.
  */
 #include <tgmath.h>
 
@@ -12,7 +11,8 @@
 
 typedef REAL complex cplx;
 
-/* Where the convolution function of a visibility begins in the table. */
+/* Where the convolution function of a visibility begins in the table,
+ * [planes][oversampling][oversampling][width][width]. */
 static const cplx *function_of(const shape *s, const cplx *table, const place *at)
 {
     size_t f =

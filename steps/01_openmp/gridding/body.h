@@ -3,8 +3,7 @@
  * Its footprint on the grid is width x width cells. Each of them gets the visibility
  * times the value that its convolution function has there. There are many such
  * functions, since a visibility rarely lies on the middle of a cell and has a w of its
- * own: the table holds one for each plane in w and each fraction of a cell in v and in
- * u, [planes][oversampling][oversampling][width][width].
+ * own: one for each plane in w and each fraction of a cell in v and in u.
  */
 #include <tgmath.h>
 
@@ -12,7 +11,8 @@
 
 typedef REAL complex cplx;
 
-/* Where the convolution function of a visibility begins in the table. */
+/* Where the convolution function of a visibility begins in the table,
+ * [planes][oversampling][oversampling][width][width]. */
 static const cplx *function_of(const shape *s, const cplx *table, const place *at)
 {
     size_t f =
@@ -33,6 +33,12 @@ static size_t cell_at(const shape *s, const place *at, int j, int i)
     return (size_t)(at->v + j) * s->pitch + at->u + i;
 }
 
+/* Where share c begins when n things are dealt out in a row, in `shares` shares. */
+static int share_of(int n, int shares, int c)
+{
+    return (int)((long)n * c / shares);
+}
+
 /* Adds visibility d to the grid. */
 static void grid_one(const shape *s, const cplx *table, const place *at, cplx d,
                      cplx *grid)
@@ -41,13 +47,6 @@ static void grid_one(const shape *s, const cplx *table, const place *at, cplx d,
     for (int j = 0; j < s->width; j++)
         for (int i = 0; i < s->width; i++)
             grid[cell_at(s, at, j, i)] += d * value_at(s, function, at->minus, j, i);
-}
-
-/* Where share c begins when n visibilities are dealt out in a row, a share for each of
- * copies. */
-static int share_of(int n, int copies, int c)
-{
-    return (int)((long)n * c / copies);
 }
 
 /* Adds the visibilities of share c to a copy of the grid that nobody else writes. */

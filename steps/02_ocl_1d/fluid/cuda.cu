@@ -7,8 +7,10 @@
 
 #include "cuda_device.h"
 #include "host.h"
+#include "profile_cuda.h"
 
-__global__ void add_source_kernel(float *x, const float *source, float dt, int cells)
+__global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt,
+                                  int cells)
 {
     int id = blockIdx.x * blockDim.x + threadIdx.x;
     if (id < cells) x[id] += dt * source[id];
@@ -16,8 +18,8 @@ __global__ void add_source_kernel(float *x, const float *source, float dt, int c
 
 /* Each thread notes how far its cell of the colour moved: the red one, and then the
  * larger of both. */
-__global__ void relax_kernel(float *x, const float *x0, float *moved, grid g,
-                             int colour, float a, float c)
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, float *moved,
+                             grid g, int colour, float a, float c)
 {
     int id = blockIdx.x * blockDim.x + threadIdx.x, lanes = lanes_of(g);
     int j = 1 + id / lanes % g.ny;
@@ -31,7 +33,8 @@ __global__ void relax_kernel(float *x, const float *x0, float *moved, grid g,
 }
 
 /* The largest of what PARTS threads find, each in its part of moved. */
-__global__ void find_largest_kernel(const float *moved, int count, float *part)
+__global__ void find_largest_kernel(const float *__restrict__ moved, int count,
+                                    float *part)
 {
     int id = blockIdx.x * blockDim.x + threadIdx.x;
     if (id >= PARTS) return;
@@ -62,23 +65,27 @@ __global__ void walls_z_kernel(float *x, grid g, float sign)
     if (j <= g.ny) mirror_z(x, g, i, j, sign);
 }
 
-__global__ void advect_kernel(float *d, const float *d0, const float *u, const float *v,
-                              const float *w, grid g, float dt)
+__global__ void advect_kernel(float *d, const float *__restrict__ d0,
+                              const float *__restrict__ u, const float *__restrict__ v,
+                              const float *__restrict__ w, grid g, float dt)
 {
     int id = blockIdx.x * blockDim.x + threadIdx.x;
     int i = 1 + id % g.nx, j = 1 + id / g.nx % g.ny, k = 1 + id / g.nx / g.ny;
     if (k <= g.nz) advect_cell(d, d0, u, v, w, g, i, j, k, dt);
 }
 
-__global__ void divergence_kernel(const float *u, const float *v, const float *w,
-                                  float *p, float *div, grid g, int longest)
+__global__ void divergence_kernel(const float *__restrict__ u,
+                                  const float *__restrict__ v,
+                                  const float *__restrict__ w, float *p, float *div,
+                                  grid g, int longest)
 {
     int id = blockIdx.x * blockDim.x + threadIdx.x;
     int i = 1 + id % g.nx, j = 1 + id / g.nx % g.ny, k = 1 + id / g.nx / g.ny;
     if (k <= g.nz) divergence_cell(u, v, w, p, div, g, i, j, k, longest);
 }
 
-__global__ void gradient_kernel(float *u, float *v, float *w, const float *p, grid g)
+__global__ void gradient_kernel(float *u, float *v, float *w,
+                                const float *__restrict__ p, grid g)
 {
     int id = blockIdx.x * blockDim.x + threadIdx.x;
     int i = 1 + id % g.nx, j = 1 + id / g.nx % g.ny, k = 1 + id / g.nx / g.ny;
@@ -90,29 +97,6 @@ static grid g;
 static size_t bytes; /* of a field, with ghosts */
 static dim3 block;
 static float *field[FIELDS], *moved, *part;
-
-/* The stream's clock: what was done between two marks is booked on a name. */
-enum { MARKS = 64 };
-static cudaEvent_t mark[MARKS + 1];
-static const char *marked[MARKS];
-static int marks;
-
-static void collect(void)
-{
-    CUDA_CHECK(cudaDeviceSynchronize());
-    for (int n = 0; n < marks; n++)
-        charge(marked[n], cuda_seconds(mark[n], mark[n + 1]));
-    marks = 0;
-    CUDA_CHECK(cudaEventRecord(mark[0], 0));
-}
-
-static void book(const char *name)
-{
-    CUDA_CHECK(cudaGetLastError());
-    marked[marks++] = name;
-    CUDA_CHECK(cudaEventRecord(mark[marks], 0));
-    if (marks == MARKS) collect();
-}
 
 /* Blocks for so many threads. */
 static dim3 blocks(size_t threads)
@@ -137,8 +121,7 @@ void fluid_begin(const setup *wanted)
     bytes = cells_of(g) * sizeof(float);
 
     cuda_device();
-    for (int n = 0; n <= MARKS; n++) CUDA_CHECK(cudaEventCreate(&mark[n]));
-    CUDA_CHECK(cudaEventRecord(mark[0], 0));
+    marks_begin();
     size_t lanes = lanes_in_all(g);
     block.x = s.group[0] ? (unsigned)s.group[0] : lanes < 256 ? (unsigned)lanes : 256;
     block.y = block.z = 1;
@@ -149,6 +132,7 @@ void fluid_begin(const setup *wanted)
     }
     moved = device_array(lanes_in_all(g) * sizeof(float));
     part = device_array(PARTS * sizeof(float));
+    CUDA_CHECK(cudaDeviceSynchronize());
     collect();
 }
 
@@ -157,7 +141,7 @@ void fluid_end(void)
     cudaFree(part);
     cudaFree(moved);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
-    for (int n = 0; n <= MARKS; n++) cudaEventDestroy(mark[n]);
+    marks_end();
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
@@ -220,7 +204,6 @@ static float most_moved(void)
     book("find_largest");
     CUDA_CHECK(cudaMemcpy(found, part, sizeof found, cudaMemcpyDeviceToHost));
     book("copy to host");
-    collect();
     for (int n = 0; n < PARTS; n++) most = larger(most, found[n]);
     return most;
 }

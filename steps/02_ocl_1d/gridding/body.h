@@ -3,8 +3,7 @@
  * Its footprint on the grid is width x width cells. Each of them gets the visibility
  * times the value that its convolution function has there. There are many such
  * functions, since a visibility rarely lies on the middle of a cell and has a w of its
- * own: the table holds one for each plane in w and each fraction of a cell in v and in
- * u, [planes][oversampling][oversampling][width][width].
+ * own: one for each plane in w and each fraction of a cell in v and in u.
  */
 #include "portable.h"
 #include "real.h"
@@ -30,7 +29,8 @@ FN cplx conjugate(cplx a)
     return (cplx){a.re, -a.im};
 }
 
-/* Where the convolution function of a visibility begins in the table. */
+/* Where the convolution function of a visibility begins in the table,
+ * [planes][oversampling][oversampling][width][width]. */
 FN GLOBAL const cplx *function_of(const shape *s, GLOBAL const cplx *table,
                                   GLOBAL const place *at)
 {
@@ -52,6 +52,12 @@ FN size_t cell_at(const shape *s, GLOBAL const place *at, int j, int i)
     return (size_t)(at->v + j) * s->pitch + at->u + i;
 }
 
+/* Where share c begins when n things are dealt out in a row, in `shares` shares. */
+FN int share_of(int n, int shares, int c)
+{
+    return (int)((long)n * c / shares);
+}
+
 /* Adds visibility d to the grid. */
 FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
                  cplx d, GLOBAL cplx *grid)
@@ -63,13 +69,6 @@ FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *a
             cplx c = value_at(s, function, at->minus, j, i);
             grid[cell] = plus(grid[cell], times(d, c));
         }
-}
-
-/* Where share c begins when n visibilities are dealt out in a row, a share for each of
- * copies. */
-FN int share_of(int n, int copies, int c)
-{
-    return (int)((long)n * c / copies);
 }
 
 /* Adds the visibilities of share c to a copy of the grid that nobody else writes. */

@@ -56,14 +56,14 @@ FN float interpol_linear(float x0, float x1, float y0, float y1, float x)
     return (y1 - y0) * (x - x0) / (x1 - x0) + y0;
 }
 
-/* Semblance of one point, and its mean amplitude in *stack. A trace whose window does
- * not lie inside its ns samples is skipped; the second such trace makes the point 0. */
+/* Semblance of one point over windows of w samples, and its mean amplitude in *stack. A
+ * trace whose window does not lie inside its ns samples is skipped; the second such
+ * trace makes the point 0. */
 FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
-                      GLOBAL const query *q, float a, float b, float c, float d,
+                      GLOBAL const query *q, int w, float a, float b, float c, float d,
                       float e, float *stack)
 {
-    int tau = q->tau;
-    int w = window_of(q);
+    int tau = w / 2;
     float num[WINDOW_ROOM], den[WINDOW_ROOM];
     for (int j = 0; j < w; j++) num[j] = den[j] = 0;
 
@@ -113,7 +113,7 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
 /* All points of one A: row[np[1]] gets the best of each B. Writes nothing else, so that
  * each A can be searched by another thread or work-item. */
 FN void search_a(int ia, GLOBAL const trace *traces, GLOBAL const float *samples,
-                 GLOBAL const query *q, GLOBAL point *row)
+                 GLOBAL const query *q, int w, GLOBAL point *row)
 {
     float a = value(q, 0, ia);
     for (int ib = 0; ib < q->np[1]; ib++) {
@@ -127,7 +127,8 @@ FN void search_a(int ia, GLOBAL const trace *traces, GLOBAL const float *samples
                 for (int ie = 0; ie < q->np[4]; ie++) {
                     float e = value(q, 4, ie);
                     float stack;
-                    float s = semblance_2d(traces, samples, q, a, b, c, d, e, &stack);
+                    float s =
+                        semblance_2d(traces, samples, q, w, a, b, c, d, e, &stack);
                     point here = {a, b, c, d, e, stack, s};
                     if (s > top.semblance) top = here;
                 }

@@ -15,7 +15,7 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
 
 #pragma omp parallel for schedule(dynamic)
     for (int ia = 0; ia < q->np[0]; ia++)
-        search_a(ia, traces, g->samples, q, &part[(size_t)ia * q->np[1]]);
+        search_a(ia, traces, g->samples, q, window_of(q), &part[(size_t)ia * q->np[1]]);
 
     pick_best(q, part, 1, found);
 

@@ -7,13 +7,19 @@
 
 #include "cuda_device.h"
 #include "host.h"
+#include "window.h"
 
-__global__ void search_kernel(const query *q, const trace *traces, const float *samples,
-                              point *part)
+/* const and __restrict__ together promise that nobody writes there while the kernel
+ * runs: loads may then go through the cache for what is only read. */
+WINDOW_KERNEL(search_kernel, const query *__restrict__ q,
+              const trace *__restrict__ traces, const float *__restrict__ samples,
+              point *__restrict__ part)
 {
+    int w = W ? W : window_of(q);
     int ia = blockIdx.x * blockDim.x + threadIdx.x;
 
-    if (ia < q->np[0]) search_a(ia, traces, samples, q, part + (size_t)ia * q->np[1]);
+    if (ia < q->np[0])
+        search_a(ia, traces, samples, q, w, part + (size_t)ia * q->np[1]);
 }
 
 int search(const su_gather *g, const query *q, best *found, run_times *t)
@@ -50,9 +56,10 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
     CUDA_CHECK(cudaMemcpy(d_query, q, sizeof *q, cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(d_traces, traces, traces_size, cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(d_samples, g->samples, samples_size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemset(d_part, 0xff, part_size)); /* the poison */
+    CUDA_CHECK(cudaMemset(d_part, 0xff, part_size)); /* NaN: see opencl.c */
     CUDA_CHECK(cudaEventRecord(before, 0));
-    CUDA_LAUNCH(search_kernel, grid, block, 0, d_query, d_traces, d_samples, d_part);
+    WINDOW_LAUNCH(window_of(q), search_kernel, grid, block, 0, d_query, d_traces,
+                  d_samples, d_part);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(after, 0));
     CUDA_CHECK(cudaMemcpy(part, d_part, part_size, cudaMemcpyDeviceToHost));

@@ -65,8 +65,9 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
                                    NULL, NULL));
     OCL_CHECK(clEnqueueWriteBuffer(queue, d_samples, CL_FALSE, 0, samples_size,
                                    g->samples, 0, NULL, NULL));
-    OCL_CHECK(clEnqueueWriteBuffer(queue, d_part, CL_FALSE, 0, part_size, part, 0, NULL,
-                                   NULL)); /* the poison */
+    const cl_uint poison = ~0u; /* NaN: a part that no work-item writes is found out */
+    OCL_CHECK(clEnqueueFillBuffer(queue, d_part, &poison, sizeof poison, 0, part_size,
+                                  0, NULL, NULL));
     cl_event done;
     OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL,
                                      &done));

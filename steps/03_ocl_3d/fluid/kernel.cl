@@ -1,6 +1,6 @@
-/* kernel.cl - the device side: one work-item per cell, or per cell of one colour, or
- * per face of a wall, counted in one dimension. Ranges are rounded up to whole
- * work-groups: what lies beyond does nothing.
+/* kernel.cl - the device side: one work-item per cell, or per cell of one colour,
+ * counted along x, y and z, or per face of a wall, along two of them. Ranges are
+ * rounded up to whole work-groups: what lies beyond does nothing.
  */
 #pragma OPENCL FP_CONTRACT OFF
 

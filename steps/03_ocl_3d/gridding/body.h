@@ -3,17 +3,11 @@
  * Its footprint on the grid is width x width cells. Each of them gets the visibility
  * times the value that its convolution function has there. There are many such
  * functions, since a visibility rarely lies on the middle of a cell and has a w of its
- * own: the table holds one for each plane in w and each fraction of a cell in v and in
- * u, [planes][oversampling][oversampling][width][width].
+ * own: one for each plane in w and each fraction of a cell in v and in u.
  */
 #include "portable.h"
 #include "real.h"
 #include "shape.h"
-
-/* Waits for all of the group; on the host a group is one thread. */
-#ifndef SYNC
-#define SYNC() (void)0
-#endif
 
 /* A device's C has no complex numbers. */
 typedef struct {
@@ -35,7 +29,8 @@ FN cplx conjugate(cplx a)
     return (cplx){a.re, -a.im};
 }
 
-/* Where the convolution function of a visibility begins in the table. */
+/* Where the convolution function of a visibility begins in the table,
+ * [planes][oversampling][oversampling][width][width]. */
 FN GLOBAL const cplx *function_of(const shape *s, GLOBAL const cplx *table,
                                   GLOBAL const place *at)
 {
@@ -78,6 +73,11 @@ FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *a
             grid[cell] = plus(grid[cell], times(d, c));
         }
 }
+
+/* Waits for all of the group; on the host a group is one thread. */
+#ifndef SYNC
+#define SYNC() (void)0
+#endif
 
 /* Adds the visibilities of share c to a copy of the grid that no other group writes.
  * The strips of one footprint do not overlap, those of two footprints do: nobody goes

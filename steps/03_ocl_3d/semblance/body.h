@@ -56,14 +56,14 @@ FN float interpol_linear(float x0, float x1, float y0, float y1, float x)
     return (y1 - y0) * (x - x0) / (x1 - x0) + y0;
 }
 
-/* Semblance of one point, and its mean amplitude in *stack. A trace whose window does
- * not lie inside its ns samples is skipped; the second such trace makes the point 0. */
+/* Semblance of one point over windows of w samples, and its mean amplitude in *stack. A
+ * trace whose window does not lie inside its ns samples is skipped; the second such
+ * trace makes the point 0. */
 FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
-                      GLOBAL const query *q, float a, float b, float c, float d,
+                      GLOBAL const query *q, int w, float a, float b, float c, float d,
                       float e, float *stack)
 {
-    int tau = q->tau;
-    int w = window_of(q);
+    int tau = w / 2;
     float num[WINDOW_ROOM], den[WINDOW_ROOM];
     for (int j = 0; j < w; j++) num[j] = den[j] = 0;
 
@@ -116,9 +116,9 @@ FN size_t part_of(GLOBAL const query *q, int ia, int ib, int ic)
     return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
 }
 
-/* The best of all (D, E) for one (A, B, C), by one thread or work-item. */
+/* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples. */
 FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
-                    GLOBAL const float *samples, GLOBAL const query *q)
+                    GLOBAL const float *samples, GLOBAL const query *q, int w)
 {
     float a = value(q, 0, ia);
     float b = value(q, 1, ib);
@@ -130,7 +130,7 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
         for (int ie = 0; ie < q->np[4]; ie++) {
             float e = value(q, 4, ie);
             float stack;
-            float s = semblance_2d(traces, samples, q, a, b, c, d, e, &stack);
+            float s = semblance_2d(traces, samples, q, w, a, b, c, d, e, &stack);
             point here = {a, b, c, d, e, stack, s};
             if (s > top.semblance) top = here;
         }

@@ -18,7 +18,7 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
         for (int ib = 0; ib < q->np[1]; ib++)
             for (int ic = 0; ic < q->np[2]; ic++)
                 part[part_of(q, ia, ib, ic)] =
-                    search_abc(ia, ib, ic, traces, g->samples, q);
+                    search_abc(ia, ib, ic, traces, g->samples, q, window_of(q));
 
     pick_best(q, part, q->np[2], found);
 

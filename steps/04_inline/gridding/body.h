@@ -3,17 +3,11 @@
  * Its footprint on the grid is width x width cells. Each of them gets the visibility
  * times the value that its convolution function has there. There are many such
  * functions, since a visibility rarely lies on the middle of a cell and has a w of its
- * own: the table holds one for each plane in w and each fraction of a cell in v and in
- * u, [planes][oversampling][oversampling][width][width].
+ * own: one for each plane in w and each fraction of a cell in v and in u.
  */
 #include "portable.h"
 #include "real.h"
 #include "shape.h"
-
-/* Waits for all of the group; on the host a group is one thread. */
-#ifndef SYNC
-#define SYNC() (void)0
-#endif
 
 /* A device's C has no complex numbers. */
 typedef struct {
@@ -32,7 +26,7 @@ FN int share_of(int n, int shares, int c)
 }
 
 /* Adds visibility d to the grid, in strip y of the footprint's rows and strip x of its
- * columns. */
+ * columns. The table is [planes][oversampling][oversampling][width][width]. */
 FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
                  cplx d, int y, int x, GLOBAL cplx *grid)
 {
@@ -56,6 +50,11 @@ FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *a
         }
     }
 }
+
+/* Waits for all of the group; on the host a group is one thread. */
+#ifndef SYNC
+#define SYNC() (void)0
+#endif
 
 /* Adds the visibilities of share c to a copy of the grid that no other group writes.
  * The strips of one footprint do not overlap, those of two footprints do: nobody goes

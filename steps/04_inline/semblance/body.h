@@ -26,12 +26,11 @@ FN size_t part_of(GLOBAL const query *q, int ia, int ib, int ic)
     return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
 }
 
-/* The best of all (D, E) for one (A, B, C), by one thread or work-item. */
+/* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples. */
 FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
-                    GLOBAL const float *samples, GLOBAL const query *q)
+                    GLOBAL const float *samples, GLOBAL const query *q, int w)
 {
-    int tau = q->tau;
-    int w = window_of(q);
+    int tau = w / 2;
     float num[WINDOW_ROOM], den[WINDOW_ROOM];
 
     float a = value(q, 0, ia);

@@ -7,13 +7,15 @@
 
 #include "cuda_device.h"
 #include "host.h"
+#include "profile_cuda.h"
 
 /* This thread's place in the range, counted from 0; z is the slowest. */
 #define GLOBAL_X ((int)(blockIdx.x * blockDim.x + threadIdx.x))
 #define GLOBAL_Y ((int)(blockIdx.y * blockDim.y + threadIdx.y))
 #define GLOBAL_Z ((int)(blockIdx.z * blockDim.z + threadIdx.z))
 
-__global__ void add_source_kernel(float *x, const float *source, grid g, float dt)
+__global__ void add_source_kernel(float *x, const float *__restrict__ source, grid g,
+                                  float dt)
 {
     int i = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
     if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
@@ -24,8 +26,8 @@ __global__ void add_source_kernel(float *x, const float *source, grid g, float d
 
 /* Each thread notes how far its cell of the colour moved, in bits: the red one, and
  * then the larger of both. */
-__global__ void relax_kernel(float *x, const float *x0, int *moved, grid g, int colour,
-                             int wall, float a, float over_c)
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *moved, grid g,
+                             int colour, int wall, float a, float over_c)
 {
     int lane = GLOBAL_X, lanes = lanes_of(g);
     int j = 1 + GLOBAL_Y;
@@ -39,7 +41,7 @@ __global__ void relax_kernel(float *x, const float *x0, int *moved, grid g, int 
 }
 
 /* The largest of what PARTS threads find, each in its part of moved. */
-__global__ void find_largest_kernel(const int *moved, int count, int *part)
+__global__ void find_largest_kernel(const int *__restrict__ moved, int count, int *part)
 {
     int id = GLOBAL_X;
     if (id >= PARTS) return;
@@ -49,23 +51,27 @@ __global__ void find_largest_kernel(const int *moved, int count, int *part)
     part[id] = most;
 }
 
-__global__ void advect_kernel(float *d, const float *d0, const float *u, const float *v,
-                              const float *w, grid g, int wall, float dt)
+__global__ void advect_kernel(float *d, const float *__restrict__ d0,
+                              const float *__restrict__ u, const float *__restrict__ v,
+                              const float *__restrict__ w, grid g, int wall, float dt)
 {
     int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
     if (i <= g.nx && j <= g.ny && k <= g.nz)
         advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
 }
 
-__global__ void divergence_kernel(const float *u, const float *v, const float *w,
-                                  float *p, float *div, grid g, float scale)
+__global__ void divergence_kernel(const float *__restrict__ u,
+                                  const float *__restrict__ v,
+                                  const float *__restrict__ w, float *p, float *div,
+                                  grid g, float scale)
 {
     int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
     if (i <= g.nx && j <= g.ny && k <= g.nz)
         divergence_cell(u, v, w, p, div, g, i, j, k, scale);
 }
 
-__global__ void gradient_kernel(float *u, float *v, float *w, const float *p, grid g)
+__global__ void gradient_kernel(float *u, float *v, float *w,
+                                const float *__restrict__ p, grid g)
 {
     int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
     if (i <= g.nx && j <= g.ny && k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
@@ -77,29 +83,6 @@ static size_t bytes; /* of a field, with ghosts */
 static dim3 block;
 static float *field[FIELDS], *halves; /* halves: of a field on its way to the host */
 static int *moved, *part;
-
-/* The stream's clock: what was done between two marks is booked on a name. */
-enum { MARKS = 64 };
-static cudaEvent_t mark[MARKS + 1];
-static const char *marked[MARKS];
-static int marks;
-
-static void collect(void)
-{
-    CUDA_CHECK(cudaDeviceSynchronize());
-    for (int n = 0; n < marks; n++)
-        charge(marked[n], cuda_seconds(mark[n], mark[n + 1]));
-    marks = 0;
-    CUDA_CHECK(cudaEventRecord(mark[0], 0));
-}
-
-static void book(const char *name)
-{
-    CUDA_CHECK(cudaGetLastError());
-    marked[marks++] = name;
-    CUDA_CHECK(cudaEventRecord(mark[marks], 0));
-    if (marks == MARKS) collect();
-}
 
 /* A range of threads: the blocks that cover it, none of them larger than it is. */
 typedef struct {
@@ -134,8 +117,7 @@ void fluid_begin(const setup *wanted)
     bytes = cells_of(g) * sizeof(float);
 
     cuda_device();
-    for (int n = 0; n <= MARKS; n++) CUDA_CHECK(cudaEventCreate(&mark[n]));
-    CUDA_CHECK(cudaEventRecord(mark[0], 0));
+    marks_begin();
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
@@ -147,6 +129,7 @@ void fluid_begin(const setup *wanted)
     halves = (float *)allocate(cells_of(g), sizeof *halves, "a field");
     moved = (int *)device_array(lanes_in_all(g) * sizeof *moved);
     part = (int *)device_array(PARTS * sizeof *part);
+    CUDA_CHECK(cudaDeviceSynchronize());
     collect();
 }
 
@@ -156,7 +139,7 @@ void fluid_end(void)
     cudaFree(part);
     cudaFree(moved);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
-    for (int n = 0; n <= MARKS; n++) cudaEventDestroy(mark[n]);
+    marks_end();
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
@@ -206,7 +189,6 @@ static float most_moved(void)
     book("find_largest");
     CUDA_CHECK(cudaMemcpy(found, part, sizeof found, cudaMemcpyDeviceToHost));
     book("copy to host");
-    collect();
     for (int n = 0; n < PARTS; n++) most = larger(most, found[n]);
     return distance_of(most);
 }

@@ -1,18 +1,13 @@
 /* body.h - what one visibility costs.
  *
  * Its footprint on the grid is width x width cells. Each of them gets the visibility
- * times the value that its convolution function has there, which is a product: of the
- * tap of the cell's row and the tap of its column. The table holds the taps of each
- * plane in w and each fraction of a cell, [planes][oversampling][width].
+ * times the value that its convolution function has there. There are many such
+ * functions, since a visibility rarely lies on the middle of a cell and has a w of its
+ * own: one for each plane in w and each fraction of a cell in v and in u.
  */
 #include "portable.h"
 #include "real.h"
 #include "shape.h"
-
-/* Waits for all of the group; on the host a group is one thread. */
-#ifndef SYNC
-#define SYNC() (void)0
-#endif
 
 /* A device's C has no complex numbers. */
 typedef struct {
@@ -31,7 +26,8 @@ FN int share_of(int n, int shares, int c)
 }
 
 /* Adds visibility d to rows top .. bottom - 1 and columns left .. right - 1 of its
- * footprint. */
+ * footprint. Its function is a product, of the tap of the cell's row and the tap of its
+ * column: the table is [planes][oversampling][width]. */
 FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
                  cplx d, int top, int bottom, int left, int right, GLOBAL cplx *grid)
 {
@@ -55,6 +51,11 @@ FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *a
         }
     }
 }
+
+/* Waits for all of the group; on the host a group is one thread. */
+#ifndef SYNC
+#define SYNC() (void)0
+#endif
 
 /* Adds the visibilities of share c, in strip y of their rows and strip x of their
  * columns, to a copy of the grid that no other group writes. The strips of one

@@ -12,7 +12,10 @@
 
 #define THREADS 32 /* a block, where threads have nothing to do with each other */
 
-KERNEL void grid_copies(shape s, const cplx *table, const place *at, const cplx *value,
+/* const with __restrict__ promises that nobody writes there while the kernel runs: the
+ * compiler may read early, and through the read-only cache. */
+KERNEL void grid_copies(shape s, const cplx *__restrict__ table,
+                        const place *__restrict__ at, const cplx *__restrict__ value,
                         cplx *grid)
 {
     int c = blockIdx.x;
@@ -31,7 +34,8 @@ KERNEL void add_copies(shape s, cplx *grid)
 }
 
 /* A thread per visibility: they share nothing but what they read. */
-KERNEL void degrid(shape s, const cplx *table, const place *at, const cplx *grid,
+KERNEL void degrid(shape s, const cplx *__restrict__ table,
+                   const place *__restrict__ at, const cplx *__restrict__ grid,
                    cplx *value)
 {
     int k = blockIdx.x * THREADS + threadIdx.x;

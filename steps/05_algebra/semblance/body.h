@@ -27,12 +27,13 @@ FN size_t part_of(GLOBAL const query *q, int ia, int ib, int ic)
     return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
 }
 
-/* The best of all (D, E) for one (A, B, C), by one thread or work-item. */
+/* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples.
+ * base has room for a float a trace, each stride after the one before. */
 FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
-                    GLOBAL const float *samples, GLOBAL const query *q)
+                    GLOBAL const float *samples, GLOBAL const query *q, int w,
+                    GLOBAL float *base, int stride)
 {
-    int tau = q->tau;
-    int w = window_of(q);
+    int tau = w / 2;
     float num[WINDOW_ROOM], den[WINDOW_ROOM];
 
     float t0 = q->t0 * q->idt;
@@ -40,6 +41,14 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
     float b = value(q, 1, ib);
     float c = value(q, 2, ic);
     point top = {0, 0, 0, 0, 0, 0, -1};
+
+    /* All of t^2 that D and E do not change, once instead of for each (D, E). */
+    for (int i = 0; i < q->ntraces; i++) {
+        float dm = traces[i].dm;
+        float dh = traces[i].dh;
+        float t = t0 + a * dm + b * dh;
+        base[(size_t)i * stride] = t * t + c * dh * dh;
+    }
 
     for (int id = 0; id < q->np[3]; id++) {
         float d = value(q, 3, id);
@@ -54,8 +63,7 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                 float dh = traces[i].dh;
 
                 /* Arrival in samples, or -1 where the moveout has none. */
-                float t = t0 + a * dm + b * dh;
-                float t2 = t * t + c * dh * dh + d * dm * dm + e * dh * dm;
+                float t2 = base[(size_t)i * stride] + dm * (d * dm + e * dh);
                 float x = t2 < 0 ? -1 : sqrtf(t2);
 
                 /* Samples x - tau .. x + tau, and one more to interpolate the last. */

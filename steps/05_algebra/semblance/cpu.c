@@ -13,12 +13,19 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
 
     double ready = seconds();
 
-#pragma omp parallel for collapse(3) schedule(dynamic)
-    for (int ia = 0; ia < q->np[0]; ia++)
-        for (int ib = 0; ib < q->np[1]; ib++)
-            for (int ic = 0; ic < q->np[2]; ic++)
-                part[part_of(q, ia, ib, ic)] =
-                    search_abc(ia, ib, ic, traces, g->samples, q);
+#pragma omp parallel
+    {
+        float *base = untouched(q->ntraces, sizeof *base, "a thread's row of base");
+
+#pragma omp for collapse(3) schedule(dynamic)
+        for (int ia = 0; ia < q->np[0]; ia++)
+            for (int ib = 0; ib < q->np[1]; ib++)
+                for (int ic = 0; ic < q->np[2]; ic++)
+                    part[part_of(q, ia, ib, ic)] = search_abc(
+                        ia, ib, ic, traces, g->samples, q, window_of(q), base, 1);
+
+        free(base);
+    }
 
     pick_best(q, part, q->np[2], found);
 

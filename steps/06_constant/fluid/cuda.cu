@@ -7,6 +7,7 @@
 
 #include "cuda_device.h"
 #include "host.h"
+#include "profile_cuda.h"
 
 /* This thread's place in the range, counted from 0; z is the slowest. */
 #define GLOBAL_X ((int)(blockIdx.x * blockDim.x + threadIdx.x))
@@ -16,7 +17,7 @@
 /* The box, which the host writes once, and the strides that follow from it. */
 __constant__ grid box;
 
-__global__ void add_source_kernel(float *x, const float *source, float dt)
+__global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt)
 {
     grid g = box;
     int i = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
@@ -26,36 +27,31 @@ __global__ void add_source_kernel(float *x, const float *source, float dt)
     x[here] += dt * source[here];
 }
 
-/* How far the cell of the colour moved that moved most joins largest[sweep], which is
- * in bits: first within the block, then one atomic operation a block. Once a sweep
- * before was within the tolerance, nothing is done. */
-__global__ void relax_kernel(float *x, const float *x0, int *largest, int sweep,
-                             float tolerance, int colour, int wall, float a,
+/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
+ * is NaN: the block agrees, and one of it writes. Once it was left 0 by a sweep before,
+ * nothing is done. */
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *moving,
+                             int sweep, float tolerance, int colour, int wall, float a,
                              float over_c)
 {
-    CUDA_SHARED(int, moved); /* [threads of the block] */
-    if (sweep > 0 && distance_of(largest[sweep - 1]) <= tolerance) return;
+    if (sweep > 0 && !moving[sweep - 1]) return;
 
     grid g = box;
     int lane = GLOBAL_X;
     int j = 1 + GLOBAL_Y;
     int k = 1 + GLOBAL_Z;
-    int item = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    int items = blockDim.x * blockDim.y * blockDim.z;
-    moved[item] = 0;
+    int bits = 0;
     if (j <= g.ny && k <= g.nz)
-        moved[item] = relax_cell(x, x0, g, colour, lane, j, k, wall, a, over_c);
+        bits = relax_cell(x, x0, g, colour, lane, j, k, wall, a, over_c);
+    int far = !(distance_of(bits) <= tolerance);
 
-    for (int left; items > 1; items = left) {
-        __syncthreads();
-        left = (items + 1) / 2;
-        if (item < items / 2) moved[item] = larger(moved[item], moved[item + left]);
-    }
-    if (item == 0) atomicMax(&largest[sweep], moved[0]);
+    int one = threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0;
+    if (__syncthreads_or(far) && one) moving[sweep] = 1;
 }
 
-__global__ void advect_kernel(float *d, const float *d0, const float *u, const float *v,
-                              const float *w, int wall, float dt)
+__global__ void advect_kernel(float *d, const float *__restrict__ d0,
+                              const float *__restrict__ u, const float *__restrict__ v,
+                              const float *__restrict__ w, int wall, float dt)
 {
     grid g = box;
     int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
@@ -63,8 +59,10 @@ __global__ void advect_kernel(float *d, const float *d0, const float *u, const f
         advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
 }
 
-__global__ void divergence_kernel(const float *u, const float *v, const float *w,
-                                  float *p, float *div, float scale)
+__global__ void divergence_kernel(const float *__restrict__ u,
+                                  const float *__restrict__ v,
+                                  const float *__restrict__ w, float *p, float *div,
+                                  float scale)
 {
     grid g = box;
     int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
@@ -72,7 +70,8 @@ __global__ void divergence_kernel(const float *u, const float *v, const float *w
         divergence_cell(u, v, w, p, div, g, i, j, k, scale);
 }
 
-__global__ void gradient_kernel(float *u, float *v, float *w, const float *p)
+__global__ void gradient_kernel(float *u, float *v, float *w,
+                                const float *__restrict__ p)
 {
     grid g = box;
     int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
@@ -84,33 +83,10 @@ static grid g;
 static size_t bytes; /* of a field, with ghosts */
 static dim3 block;
 static float *field[FIELDS], *halves; /* halves: of a field on its way to the host */
-static int *largest;                  /* [s.sweeps]: how far a sweep moved, in bits */
+static int *moving; /* [s.sweeps]: 1 if a cell moved too far to stop */
 
 /* Sweeps between two looks of the host. */
 enum { LOOK_EVERY = 4 };
-
-/* The stream's clock: what was done between two marks is booked on a name. */
-enum { MARKS = 64 };
-static cudaEvent_t mark[MARKS + 1];
-static const char *marked[MARKS];
-static int marks;
-
-static void collect(void)
-{
-    CUDA_CHECK(cudaDeviceSynchronize());
-    for (int n = 0; n < marks; n++)
-        charge(marked[n], cuda_seconds(mark[n], mark[n + 1]));
-    marks = 0;
-    CUDA_CHECK(cudaEventRecord(mark[0], 0));
-}
-
-static void book(const char *name)
-{
-    CUDA_CHECK(cudaGetLastError());
-    marked[marks++] = name;
-    CUDA_CHECK(cudaEventRecord(mark[marks], 0));
-    if (marks == MARKS) collect();
-}
 
 /* A range of threads: the blocks that cover it, none of them larger than it is. */
 typedef struct {
@@ -145,8 +121,7 @@ void fluid_begin(const setup *wanted)
     bytes = cells_of(g) * sizeof(float);
 
     cuda_device();
-    for (int n = 0; n <= MARKS; n++) CUDA_CHECK(cudaEventCreate(&mark[n]));
-    CUDA_CHECK(cudaEventRecord(mark[0], 0));
+    marks_begin();
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
@@ -156,17 +131,18 @@ void fluid_begin(const setup *wanted)
         fluid_clear(f);
     }
     halves = (float *)allocate(cells_of(g), sizeof *halves, "a field");
-    largest = (int *)device_array((size_t)s.sweeps * sizeof *largest);
+    moving = (int *)device_array((size_t)s.sweeps * sizeof *moving);
     CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
+    CUDA_CHECK(cudaDeviceSynchronize());
     collect();
 }
 
 void fluid_end(void)
 {
     free(halves);
-    cudaFree(largest);
+    cudaFree(moving);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
-    for (int n = 0; n <= MARKS; n++) cudaEventDestroy(mark[n]);
+    marks_end();
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
@@ -200,9 +176,8 @@ void fluid_add(int x, int source)
 static void relax(int x, int x0, int sweep, int colour, int wall, float a, float over_c)
 {
     range r = over(lanes_of(g), g.ny, g.nz);
-    size_t shared = r.block.x * r.block.y * r.block.z * sizeof(int);
-    CUDA_LAUNCH(relax_kernel, r.grid, r.block, shared, field[x], field[x0], largest,
-                sweep, s.tolerance, colour, wall, a, over_c);
+    CUDA_LAUNCH(relax_kernel, r.grid, r.block, 0, field[x], field[x0], moving, sweep,
+                s.tolerance, colour, wall, a, over_c);
     book(colour == RED ? "relax red" : "relax black");
 }
 
@@ -210,20 +185,18 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
 static int stopped(int done)
 {
     int found[LOOK_EVERY], first = (done - 1) / LOOK_EVERY * LOOK_EVERY;
-    CUDA_CHECK(cudaMemcpy(found, largest + first,
-                          (size_t)(done - first) * sizeof *found,
+    CUDA_CHECK(cudaMemcpy(found, moving + first, (size_t)(done - first) * sizeof *found,
                           cudaMemcpyDeviceToHost));
     book("copy to host");
-    collect();
     for (int n = first; n < done; n++)
-        if (distance_of(found[n - first]) <= s.tolerance) return n + 1;
+        if (!found[n - first]) return n + 1;
     return 0;
 }
 
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     int done = 0, last = 0;
-    CUDA_CHECK(cudaMemset(largest, 0, (size_t)s.sweeps * sizeof *largest));
+    CUDA_CHECK(cudaMemset(moving, 0, (size_t)s.sweeps * sizeof *moving));
     book("clear");
     while (done < s.sweeps && !last) {
         relax(x, x0, done, RED, wall, a, 1 / c);

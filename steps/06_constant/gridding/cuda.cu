@@ -16,8 +16,10 @@
 #define TAPS_MAX (60 * 1024 / sizeof(cplx))
 __constant__ cplx c_taps[TAPS_MAX];
 
-KERNEL void grid_copies(shape s, int first, const place *at, const cplx *value,
-                        cplx *grid)
+/* const with __restrict__ promises that nobody writes there while the kernel runs: the
+ * compiler may read early, and through the read-only cache. */
+KERNEL void grid_copies(shape s, int first, const place *__restrict__ at,
+                        const cplx *__restrict__ value, cplx *grid)
 {
     int c = blockIdx.x;
     grid_share(&s, first, c_taps, at, value, c, threadIdx.y, threadIdx.x,
@@ -35,7 +37,8 @@ KERNEL void add_copies(shape s, cplx *grid)
 }
 
 /* A thread per visibility: they share nothing but what they read. */
-KERNEL void degrid(shape s, int first, const place *at, const cplx *grid, cplx *value)
+KERNEL void degrid(shape s, int first, const place *__restrict__ at,
+                   const cplx *__restrict__ grid, cplx *value)
 {
     int k = blockIdx.x * THREADS + threadIdx.x;
     if (k < s.samples) value[first + k] = degrid_one(&s, c_taps, &at[first + k], grid);

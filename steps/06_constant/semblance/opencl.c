@@ -33,6 +33,7 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
         local[i] = q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
     for (int i = 0; i < 3; i++)
         global[i] = (q->np[i] + local[i] - 1) / local[i] * local[i];
+    size_t base_size = fit_base(global, local, g->ntraces);
 
     /* The source is compiled here, at run time, when the window is known. */
     char options[64];
@@ -54,13 +55,16 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
     cl_mem d_samples =
         clCreateBuffer(context, CL_MEM_READ_ONLY, samples_size, NULL, &err);
     OCL_CHECK(err);
+    cl_mem d_base = clCreateBuffer(context, CL_MEM_READ_WRITE, base_size, NULL, &err);
+    OCL_CHECK(err);
     cl_mem d_part = clCreateBuffer(context, CL_MEM_READ_WRITE, part_size, NULL, &err);
     OCL_CHECK(err);
 
     OCL_CHECK(clSetKernelArg(kernel, 0, sizeof d_query, &d_query));
     OCL_CHECK(clSetKernelArg(kernel, 1, sizeof d_traces, &d_traces));
     OCL_CHECK(clSetKernelArg(kernel, 2, sizeof d_samples, &d_samples));
-    OCL_CHECK(clSetKernelArg(kernel, 3, sizeof d_part, &d_part));
+    OCL_CHECK(clSetKernelArg(kernel, 3, sizeof d_base, &d_base));
+    OCL_CHECK(clSetKernelArg(kernel, 4, sizeof d_part, &d_part));
 
     double ready = seconds();
 
@@ -70,8 +74,9 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
                                    NULL, NULL));
     OCL_CHECK(clEnqueueWriteBuffer(queue, d_samples, CL_FALSE, 0, samples_size,
                                    g->samples, 0, NULL, NULL));
-    OCL_CHECK(clEnqueueWriteBuffer(queue, d_part, CL_FALSE, 0, part_size, part, 0, NULL,
-                                   NULL)); /* the poison */
+    const cl_uint poison = ~0u; /* NaN: a part that no work-item writes is found out */
+    OCL_CHECK(clEnqueueFillBuffer(queue, d_part, &poison, sizeof poison, 0, part_size,
+                                  0, NULL, NULL));
     cl_event done;
     OCL_CHECK(
         clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, 0, NULL, &done));
@@ -87,6 +92,7 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
 
     clReleaseEvent(done);
     clReleaseMemObject(d_part);
+    clReleaseMemObject(d_base);
     clReleaseMemObject(d_samples);
     clReleaseMemObject(d_traces);
     clReleaseMemObject(d_query);

@@ -7,6 +7,7 @@
 
 #include "cuda_device.h"
 #include "host.h"
+#include "profile_cuda.h"
 #define DEVICE_FN static __device__
 #define BARRIER() __syncthreads()
 #include "march.h"
@@ -19,7 +20,7 @@
 /* The box, which the host writes once, and the strides that follow from it. */
 __constant__ grid box;
 
-__global__ void add_source_kernel(float *x, const float *source, float dt)
+__global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt)
 {
     grid g = box;
     int i = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
@@ -30,15 +31,15 @@ __global__ void add_source_kernel(float *x, const float *source, float dt)
 }
 
 /* One sweep: reads the black cells of x and writes those of spare, or the other way
- * round in every second sweep. How far the cell moved that moved most joins
- * largest[sweep], which is in bits: first within the block, then one atomic operation a
- * block. Once a sweep before was within the tolerance, nothing is done. */
-__global__ void relax_kernel(float *x, float *spare, const float *x0, int *largest,
-                             int planes, int sweep, float tolerance, int wall, float a,
-                             float over_c)
+ * round in every second sweep. moving[sweep] becomes 1 if a cell moved farther than the
+ * tolerance, or is NaN: the block agrees, and one of it writes. Once it was left 0 by a
+ * sweep before, nothing is done. */
+__global__ void relax_kernel(float *x, float *spare, const float *__restrict__ x0,
+                             int *moving, int planes, int sweep, float tolerance,
+                             int wall, float a, float over_c)
 {
-    CUDA_SHARED(float, tile); /* [TILE_PLANES][threads of the block], then moved */
-    if (sweep > 0 && distance_of(largest[sweep - 1]) <= tolerance) return;
+    CUDA_SHARED(float, tile); /* [TILE_PLANES][threads of the block] */
+    if (sweep > 0 && !moving[sweep - 1]) return;
 
     grid g = box;
     int width = blockDim.x, height = blockDim.y, items = width * height;
@@ -50,21 +51,17 @@ __global__ void relax_kernel(float *x, float *spare, const float *x0, int *large
     int mine = lx > 0 && lx < width - 1 && slot < row_of(g) && ly > 0 &&
                ly < height - 1 && j <= g.ny;
     float *black = x + half_of(g);
-    int *moved = (int *)(tile + TILE_PLANES * items);
-    moved[item] =
+    int bits =
         march(x, sweep % 2 ? spare : black, sweep % 2 ? black : spare, x0, g, slot, j,
               first, last, mine, tile, item, width, items, wall, a, over_c);
+    int far = !(distance_of(bits) <= tolerance);
 
-    for (int left; items > 1; items = left) {
-        BARRIER();
-        left = (items + 1) / 2;
-        if (item < items / 2) moved[item] = larger(moved[item], moved[item + left]);
-    }
-    if (item == 0) atomicMax(&largest[sweep], moved[0]);
+    if (__syncthreads_or(far) && item == 0) moving[sweep] = 1;
 }
 
-__global__ void advect_kernel(float *d, const float *d0, const float *u, const float *v,
-                              const float *w, int wall, float dt)
+__global__ void advect_kernel(float *d, const float *__restrict__ d0,
+                              const float *__restrict__ u, const float *__restrict__ v,
+                              const float *__restrict__ w, int wall, float dt)
 {
     grid g = box;
     int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
@@ -72,8 +69,10 @@ __global__ void advect_kernel(float *d, const float *d0, const float *u, const f
         advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
 }
 
-__global__ void divergence_kernel(const float *u, const float *v, const float *w,
-                                  float *p, float *div, float scale)
+__global__ void divergence_kernel(const float *__restrict__ u,
+                                  const float *__restrict__ v,
+                                  const float *__restrict__ w, float *p, float *div,
+                                  float scale)
 {
     grid g = box;
     int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
@@ -81,7 +80,8 @@ __global__ void divergence_kernel(const float *u, const float *v, const float *w
         divergence_cell(u, v, w, p, div, g, i, j, k, scale);
 }
 
-__global__ void gradient_kernel(float *u, float *v, float *w, const float *p)
+__global__ void gradient_kernel(float *u, float *v, float *w,
+                                const float *__restrict__ p)
 {
     grid g = box;
     int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
@@ -95,33 +95,10 @@ static dim3 block;
 static unsigned brick[3];             /* slots, rows and planes that a block relaxes */
 static float *field[FIELDS], *halves; /* halves: of a field on its way to the host */
 static float *spare;                  /* black cells of every second sweep */
-static int *largest;                  /* [s.sweeps]: how far a sweep moved, in bits */
+static int *moving; /* [s.sweeps]: 1 if a cell moved too far to stop */
 
 /* Sweeps between two looks of the host. */
 enum { LOOK_EVERY = 4 };
-
-/* The stream's clock: what was done between two marks is booked on a name. */
-enum { MARKS = 64 };
-static cudaEvent_t mark[MARKS + 1];
-static const char *marked[MARKS];
-static int marks;
-
-static void collect(void)
-{
-    CUDA_CHECK(cudaDeviceSynchronize());
-    for (int n = 0; n < marks; n++)
-        charge(marked[n], cuda_seconds(mark[n], mark[n + 1]));
-    marks = 0;
-    CUDA_CHECK(cudaEventRecord(mark[0], 0));
-}
-
-static void book(const char *name)
-{
-    CUDA_CHECK(cudaGetLastError());
-    marked[marks++] = name;
-    CUDA_CHECK(cudaEventRecord(mark[marks], 0));
-    if (marks == MARKS) collect();
-}
 
 /* A range of threads: the blocks that cover it, none of them larger than it is. */
 typedef struct {
@@ -156,8 +133,7 @@ void fluid_begin(const setup *wanted)
     bytes = cells_of(g) * sizeof(float);
 
     cuda_device();
-    for (int n = 0; n <= MARKS; n++) CUDA_CHECK(cudaEventCreate(&mark[n]));
-    CUDA_CHECK(cudaEventRecord(mark[0], 0));
+    marks_begin();
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
@@ -175,18 +151,19 @@ void fluid_begin(const setup *wanted)
     spare = device_array(bytes / 2);
     CUDA_CHECK(cudaMemset(spare, 0, bytes / 2));
     halves = (float *)allocate(cells_of(g), sizeof *halves, "a field");
-    largest = (int *)device_array((size_t)s.sweeps * sizeof *largest);
+    moving = (int *)device_array((size_t)s.sweeps * sizeof *moving);
     CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
+    CUDA_CHECK(cudaDeviceSynchronize());
     collect();
 }
 
 void fluid_end(void)
 {
     free(halves);
-    cudaFree(largest);
+    cudaFree(moving);
     cudaFree(spare);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
-    for (int n = 0; n <= MARKS; n++) cudaEventDestroy(mark[n]);
+    marks_end();
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
@@ -225,10 +202,9 @@ static void relax(int x, int x0, int sweep, int wall, float a, float over_c)
     dim3 threads = {brick[0] + 2, brick[1] + 2, 1};
     dim3 grid = {(slots + brick[0] - 1) / brick[0], (rows + brick[1] - 1) / brick[1],
                  (planes + brick[2] - 1) / brick[2]};
-    size_t items = threads.x * threads.y;
-    size_t shared = items * (TILE_PLANES * sizeof(float) + sizeof(int));
-    CUDA_LAUNCH(relax_kernel, grid, threads, shared, field[x], spare, field[x0],
-                largest, (int)brick[2], sweep, s.tolerance, wall, a, over_c);
+    size_t shared = TILE_PLANES * threads.x * threads.y * sizeof(float);
+    CUDA_LAUNCH(relax_kernel, grid, threads, shared, field[x], spare, field[x0], moving,
+                (int)brick[2], sweep, s.tolerance, wall, a, over_c);
     book("relax");
 }
 
@@ -236,20 +212,18 @@ static void relax(int x, int x0, int sweep, int wall, float a, float over_c)
 static int stopped(int done)
 {
     int found[LOOK_EVERY], first = (done - 1) / LOOK_EVERY * LOOK_EVERY;
-    CUDA_CHECK(cudaMemcpy(found, largest + first,
-                          (size_t)(done - first) * sizeof *found,
+    CUDA_CHECK(cudaMemcpy(found, moving + first, (size_t)(done - first) * sizeof *found,
                           cudaMemcpyDeviceToHost));
     book("copy to host");
-    collect();
     for (int n = first; n < done; n++)
-        if (distance_of(found[n - first]) <= s.tolerance) return n + 1;
+        if (!found[n - first]) return n + 1;
     return 0;
 }
 
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     int done = 0, last = 0;
-    CUDA_CHECK(cudaMemset(largest, 0, (size_t)s.sweeps * sizeof *largest));
+    CUDA_CHECK(cudaMemset(moving, 0, (size_t)s.sweeps * sizeof *moving));
     book("clear");
     while (done < s.sweeps && !last) {
         relax(x, x0, done, wall, a, 1 / c);

@@ -1,6 +1,6 @@
-/* kernel.cl - the device side: one work-item per cell, or per cell of one colour, or
- * per face of a wall, counted in one dimension. Ranges are rounded up to whole
- * work-groups: what lies beyond does nothing.
+/* kernel.cl - the device side: one work-item per cell, counted along x, y and z; in a
+ * sweep one per column of cells (march.h). Ranges are rounded up to whole work-groups:
+ * what lies beyond does nothing.
  */
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -13,8 +13,8 @@
 /* The box, which the compiler is told with -D, and all strides with it. */
 #define BOX ((grid){NX, NY, NZ})
 
-/* And how many numbers of a group become one in a round of its reduction, FAN: 2, or,
- * where a barrier ends one loop over the group and begins another, all at once. */
+/* SHARED: groups have memory of their own. Where they have none, a barrier only ends
+ * one loop over the group and begins another. */
 
 /* A value of the host's: the first work-item writes it. */
 __kernel void put(GLOBAL float *x, int where, float value)
@@ -33,15 +33,13 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
 }
 
 /* One sweep: reads the black cells of x and writes those of spare, or the other way
- * round in every second sweep. How far the cell moved that moved most joins
- * largest[sweep], which is in bits: first within the group, then one atomic operation a
- * group. Once a sweep before was within the tolerance, nothing is done. */
+ * round in every second sweep. moving[sweep] becomes 1 if a cell moved farther than the
+ * tolerance, or is NaN. Once it was left 0 by a sweep before, nothing is done. */
 __kernel void relax(GLOBAL float *x, GLOBAL float *spare, GLOBAL const float *x0,
-                    GLOBAL int *largest, LOCAL float *tile, LOCAL int *moved,
-                    int planes, int sweep, float tolerance, int wall, float a,
-                    float over_c)
+                    GLOBAL int *moving, LOCAL float *tile, int planes, int sweep,
+                    float tolerance, int wall, float a, float over_c)
 {
-    if (sweep > 0 && distance_of(largest[sweep - 1]) <= tolerance) return;
+    if (sweep > 0 && !moving[sweep - 1]) return;
 
     grid g = BOX;
     int width = get_local_size(0), height = get_local_size(1), items = width * height;
@@ -53,19 +51,21 @@ __kernel void relax(GLOBAL float *x, GLOBAL float *spare, GLOBAL const float *x0
     int mine = lx > 0 && lx < width - 1 && slot < row_of(g) && ly > 0 &&
                ly < height - 1 && j <= g.ny;
     GLOBAL float *black = x + half_of(g);
-    moved[item] =
+    int bits =
         march(x, sweep % 2 ? spare : black, sweep % 2 ? black : spare, x0, g, slot, j,
               first, last, mine, tile, item, width, items, wall, a, over_c);
+    int far = !(distance_of(bits) <= tolerance);
 
-    for (int left; items > 1; items = left) {
-        BARRIER();
-        left = (items + FAN - 1) / FAN;
-        int most = moved[item];
-        for (int n = item + left; n < items && item < left; n += left)
-            most = larger(most, moved[n]);
-        if (item < left) moved[item] = most;
-    }
-    if (item == 0) atomic_max(&largest[sweep], moved[0]);
+#if SHARED /* one of the group writes for all */
+    LOCAL int any;
+    int one = get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0;
+    if (one) any = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (far) any = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    far = one && any;
+#endif
+    if (far) moving[sweep] = 1;
 }
 
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,

@@ -30,7 +30,9 @@ typedef real lanes;
 #include <string.h>
 #if defined(__AVX512F__) /* bytes of a register; here there are 32, not 16 */
 #define REGISTER 64
-#define ROWS     8
+#ifndef ROWS
+#define ROWS 8
+#endif
 #elif defined(__AVX__)
 #define REGISTER 32
 #else

@@ -11,8 +11,11 @@
 
 #define THREADS 32 /* a block, where threads have nothing to do with each other */
 
-KERNEL void grid_blocks(shape s, const real *taps, const int *first,
-                        const sample *samples, cplx *grid)
+/* const with __restrict__ promises that nobody writes there while the kernel runs: the
+ * compiler may read early, and through the read-only cache. */
+KERNEL void grid_blocks(shape s, const real *__restrict__ taps,
+                        const int *__restrict__ first,
+                        const sample *__restrict__ samples, cplx *grid)
 {
     grid_block(&s, taps, first, samples, blockIdx.y, blockIdx.x * COLUMNS + threadIdx.x,
                grid);
@@ -20,8 +23,9 @@ KERNEL void grid_blocks(shape s, const real *taps, const int *first,
 
 /* A thread per visibility, in the order of bins, so that neighbours read the same
  * cells: they share nothing but what they read. */
-KERNEL void degrid(shape s, const real *taps, const int *from, const place *at,
-                   const cplx *grid, cplx *value)
+KERNEL void degrid(shape s, const real *__restrict__ taps, const int *__restrict__ from,
+                   const place *__restrict__ at, const cplx *__restrict__ grid,
+                   cplx *value)
 {
     int i = blockIdx.x * THREADS + threadIdx.x;
     if (i < s.samples) value[from[i]] = degrid_one(&s, taps, &at[from[i]], grid);

@@ -13,14 +13,20 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
 
     double ready = seconds();
 
-#pragma omp parallel for collapse(3) schedule(dynamic)
-    for (int ia = 0; ia < q->np[0]; ia++)
-        for (int ib = 0; ib < q->np[1]; ib++)
-            for (int ic = 0; ic < q->np[2]; ic++) {
-                float num[WINDOW_ROOM];
-                part[part_of(q, ia, ib, ic)] =
-                    search_abc(ia, ib, ic, traces, g->samples, q, num);
-            }
+#pragma omp parallel
+    {
+        float *base = untouched(q->ntraces, sizeof *base, "a thread's row of base");
+        float num[WINDOW_ROOM];
+
+#pragma omp for collapse(3) schedule(dynamic)
+        for (int ia = 0; ia < q->np[0]; ia++)
+            for (int ib = 0; ib < q->np[1]; ib++)
+                for (int ic = 0; ic < q->np[2]; ic++)
+                    part[part_of(q, ia, ib, ic)] = search_abc(
+                        ia, ib, ic, traces, g->samples, q, window_of(q), base, 1, num);
+
+        free(base);
+    }
 
     pick_best(q, part, q->np[2], found);
 

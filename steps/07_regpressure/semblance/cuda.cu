@@ -7,24 +7,40 @@
 
 #include "cuda_device.h"
 #include "host.h"
+#include "window.h"
 
 /* Constant memory is 64 KiB in all, and its arrays get their size from the compiler. */
 #define TRACES_MAX 8000
 __constant__ query c_query;
 __constant__ trace c_traces[TRACES_MAX];
 
-__global__ void search_kernel(const float *samples, point *part)
+/* const and __restrict__ together promise that nobody writes there while the kernel
+ * runs: loads may then go through the cache for what is only read. */
+WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
+              float *__restrict__ base, point *__restrict__ part)
 {
-    CUDA_SHARED(float, num); /* [threads of the block][2 tau + 1] */
     const query *q = &c_query;
-    int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    int ia = blockIdx.x * blockDim.x + threadIdx.x;
-    int ib = blockIdx.y * blockDim.y + threadIdx.y;
-    int ic = blockIdx.z * blockDim.z + threadIdx.z;
+    int w = W ? W : window_of(q);
+    int ia0 = blockIdx.x * blockDim.x + threadIdx.x;
+    int ib0 = blockIdx.y * blockDim.y + threadIdx.y;
+    int ic0 = blockIdx.z * blockDim.z + threadIdx.z;
 
-    if (ia < q->np[0] && ib < q->np[1] && ic < q->np[2])
-        part[part_of(q, ia, ib, ic)] =
-            search_abc(ia, ib, ic, c_traces, samples, q, num + thread * window_of(q));
+    /* Rows of a block lie side by side: its threads read neighbours. */
+    int threads = blockDim.x * blockDim.y * blockDim.z;
+    int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    size_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    base += block * threads * q->ntraces + thread;
+
+    /* A num for each thread of the block, w floats, an odd number: see kernel.cl. */
+    CUDA_SHARED(float, num);
+
+    /* Where the grid is shorter than np, a thread takes more than one part. */
+    for (int ia = ia0; ia < q->np[0]; ia += gridDim.x * blockDim.x)
+        for (int ib = ib0; ib < q->np[1]; ib += gridDim.y * blockDim.y)
+            for (int ic = ic0; ic < q->np[2]; ic += gridDim.z * blockDim.z)
+                part[part_of(q, ia, ib, ic)] =
+                    search_abc(ia, ib, ic, c_traces, samples, q, w, base, threads,
+                               num + thread * w);
 }
 
 int search(const su_gather *g, const query *q, best *found, run_times *t)
@@ -42,7 +58,7 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
         fail("%zu traces: constant memory holds %d", g->ntraces, TRACES_MAX);
     size_t samples_size = g->ntraces * g->ns * sizeof(float);
     size_t part_size = parts * sizeof *part;
-    float *d_samples;
+    float *d_samples, *d_base;
     point *d_part;
     CUDA_CHECK(cudaMalloc((void **)&d_samples, samples_size));
     CUDA_CHECK(cudaMalloc((void **)&d_part, part_size));
@@ -50,24 +66,28 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
     CUDA_CHECK(cudaEventCreate(&before));
     CUDA_CHECK(cudaEventCreate(&after));
 
-    size_t local[3], row = window_of(q) * sizeof(float);
+    size_t local[3], global[3], row = window_of(q) * sizeof(float);
     unsigned groups[3];
     for (int i = 0; i < 3; i++) local[i] = q->group[i] ? q->group[i] : 4;
     fit_group(local, CUDA_SHARED_BYTES / row);
     for (int i = 0; i < 3; i++)
-        groups[i] = (unsigned)((q->np[i] + local[i] - 1) / local[i]);
+        global[i] = (q->np[i] + local[i] - 1) / local[i] * local[i];
+    size_t base_size = fit_base(global, local, g->ntraces);
+    for (int i = 0; i < 3; i++) groups[i] = (unsigned)(global[i] / local[i]);
     dim3 block = {(unsigned)local[0], (unsigned)local[1], (unsigned)local[2]};
     dim3 grid = {groups[0], groups[1], groups[2]};
     size_t shared = local[0] * local[1] * local[2] * row;
+    CUDA_CHECK(cudaMalloc((void **)&d_base, base_size));
 
     double ready = seconds();
 
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, traces, traces_size));
     CUDA_CHECK(cudaMemcpy(d_samples, g->samples, samples_size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemset(d_part, 0xff, part_size)); /* the poison */
+    CUDA_CHECK(cudaMemset(d_part, 0xff, part_size)); /* NaN: see opencl.c */
     CUDA_CHECK(cudaEventRecord(before, 0));
-    CUDA_LAUNCH(search_kernel, grid, block, shared, d_samples, d_part);
+    WINDOW_LAUNCH(window_of(q), search_kernel, grid, block, shared, d_samples, d_base,
+                  d_part);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(after, 0));
     CUDA_CHECK(cudaMemcpy(part, d_part, part_size, cudaMemcpyDeviceToHost));
@@ -81,6 +101,7 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
 
     cudaEventDestroy(after);
     cudaEventDestroy(before);
+    cudaFree(d_base);
     cudaFree(d_part);
     cudaFree(d_samples);
     free(part);
