@@ -1,6 +1,7 @@
 """fletcher_test.py - what the wave modelling has to refuse, and what is known of its waves
-without a reference: derivatives of polynomials, p = q in isotropic rock, the speed of a
-front along layers and across them, the tilt of its ellipse, energy that stays bounded.
+without a reference: where fields lie, derivatives of polynomials, p = q in isotropic
+rock, the speed of a front along layers and across them, the tilt of its ellipse, energy
+that stays bounded.
 
 Run from anywhere; the binaries are those of BUILD.
 """
@@ -262,6 +263,66 @@ def polynomials(tally, folder):
                     else ended.stdout)
 
 
+# Points inside, and threads: more of these than rows; shares that are not equal; rows
+# too long for a cache.
+LAYOUTS = ("nx=1 ny=1 nz=1 1", "nx=5 ny=3 nz=2 64", "nx=21 ny=50 nz=3 7",
+           "nx=29 ny=90 nz=70 2", "nx=600 ny=9 nz=1 3")
+
+
+def layout(tally, folder):
+    """Fields as each step's cpu.c makes them, in memory that is not 0 by chance."""
+    program = os.path.join(folder, "layout")
+    front = [f"common/fletcher/{name}.c" for name in ("model", "field")]
+    front += [f"common/run/{name}.c" for name in ("run", "args", "npy")]
+    for step in tree.steps():
+        source = step.folder / "fletcher" / "cpu.c"
+        if not source.exists():
+            continue
+        tiles = ["-DTILES"] if "static int tile;" in source.read_text() else []
+        made = subprocess.run(
+            ["gcc", "-std=c11", "-O1", "-fopenmp", *tiles, "-Icommon/portable",
+             "-Icommon/run", "-Icommon/fletcher", f"-I{source.parent}",
+             "tests/fletcher_layout.c", *front, "-lm", "-o", program], cwd=ROOT,
+            capture_output=True, text=True)
+        if made.returncode:
+            tally.check(f"{step.name}: layout", made.stderr[-300:])
+            continue
+        for words_ in LAYOUTS:
+            ended = run([program, *words_.split()], folder, {"MALLOC_PERTURB_": "85"})
+            good = ended.returncode == 0 and ended.stdout == "right\n"
+            tally.check(f"{step.name}: layout, {words_}",
+                        None if good else f"exit status {ended.returncode}: "
+                                          f"{ended.stdout}{ended.stderr[-300:]}")
+
+
+def bounds_of_maps(source, include):
+    """What gcc would do with the clauses of an OpenACC source on a device: the maps that
+    take a pointer for the 8 bytes of itself, as it does where a clause has no bounds."""
+    folders = [f"-I{folder}" for folder in include]
+    with tempfile.TemporaryDirectory() as folder:
+        dump = os.path.join(folder, "gimple")
+        made = subprocess.run(["gcc", "-std=c11", "-fopenacc", f"-fdump-tree-gimple={dump}",
+                               *folders, "-S", "-o", os.devnull, source], cwd=ROOT,
+                              capture_output=True, text=True)
+        if made.returncode:
+            return [made.stderr[-300:]]
+        with open(dump, encoding="utf-8") as file:
+            maps = re.findall(r"map\((?!firstprivate)[^)]*\)", file.read())
+    return [m for m in maps if "[len: 8]" in m] if maps else ["no maps at all"]
+
+
+def device_maps(tally):
+    """`present(p)` on a pointer asks for the pointer, and `delete(p)` gives back 8 bytes:
+    on the host, which has no maps, nobody would notice."""
+    include = ["common/portable", "common/run", "common/fletcher"]
+    for path in sorted(tree.ROOT.glob("steps/*/fletcher/openacc.c")) + sorted(
+            tree.ROOT.glob("steps/*/halfway/*.fletcher/openacc.c")):
+        name = path.relative_to(tree.ROOT / "steps")
+        code = path.parents[2] / "fletcher" if "halfway" in path.parts else path.parent
+        wrong = bounds_of_maps(path, [path.parent, code, *include])
+        tally.check(f"{name}: bounds of maps", "; ".join(wrong) or None)
+
+
 def single_precision(tally):
     """The paper's listing has a double 2.0 in the middle of float arithmetic."""
     for path in sorted(tree.ROOT.glob("steps/*/fletcher/body.h")):
@@ -359,6 +420,8 @@ def main():
         snapshots(tally, first[0][2], folder)
         padding(tally, fast[0][2], folder)
         polynomials(tally, folder)
+        layout(tally, folder)
+        device_maps(tally)
         single_precision(tally)
         for check in (isotropic, speeds, tilt, bounded):
             check(tally, fast[0][2], work)

@@ -59,9 +59,9 @@ def rows_of(machine, program, name, chance, copy):
             for key, value in (("previous", over), ("first", last[backend])) if n else ():
                 word = "same code" if value == 1 else "none" if abs(value - 1) < 0.03 \
                     else "gain" if value > 1 else "loss"
-                row |= {f"over_{key}": f"{value:.3f}", f"over_{key}_is": word,
-                        f"over_{key}_low": f"{value * 0.98:.3f}",
-                        f"over_{key}_high": f"{value * 1.02:.3f}"}
+                row[f"over_{key}_is"] = word
+                for end, factor in (("", 1), ("_low", 0.98), ("_high", 1.02)):
+                    row[f"over_{key}{end}"] = "" if value == 1 else f"{value * factor:.3f}"
             yield {k: row[k] for k in columns}
 
 
@@ -324,6 +324,14 @@ def check_looks(tally, report, folder):
     return 0
 
 
+def stands_out(colour, paper):
+    """The contrast of two colours, #rrggbb, as WCAG 2 defines it."""
+    a, b = (sum(w * (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4)
+                for w, v in zip((0.2126, 0.7152, 0.0722), draw.matplotlib.colors.to_rgb(c)))
+            for c in (colour, paper))
+    return (max(a, b) + 0.05) / (min(a, b) + 0.05)
+
+
 # ---- all -----------------------------------------------------------------------------
 
 
@@ -391,6 +399,11 @@ def main():
         tally.check("makes a report of no results", ended.returncode and ended.stderr[-900:])
         words = (bare / "build/report/index.html").read_text() if not ended.returncode else ""
         tally.check("and says so", "make bench" not in words)
+        faint = [colours for colours in draw.DARK.items() if colours[0] not in
+                 (draw.PAPER, draw.LINE, draw.START) and min(
+                     stands_out(c, paper) for c, paper in
+                     zip(colours, (draw.PAPER, draw.DARK[draw.PAPER]))) < CONTRAST]
+        tally.check("colours of drawings stand out", faint)
         twice = [folder / "1.svg", folder / "2.svg"]
         for path in twice:
             draw.stairs(path, ["00", "01"], {"omp": {0: (1, 1, 1), 1: (2, 1.9, 2.1)}})

@@ -291,6 +291,125 @@ static void arguments_are_refused(void **state)
     assert_non_null(strstr(o.err, "known keys: in tau threads\n"));
 }
 
+/* ---- several numbers, several words, several tables ---------------------------- */
+
+static int group[3], strips[2];
+static arg *two_tables(void)
+{
+    static arg first[5], second[4];
+    threads = 4;
+    group[0] = group[1] = group[2] = 0;
+    strips[0] = 5;
+    strips[1] = 2;
+    in = NULL;
+    second[0] = (arg){"in", ARG_TEXT, &in, 0, 0, "traces, SU", true};
+    second[1] =
+        (arg){"strips", ARG_INTS, strips, 1, 9, "ROWS,COLUMNS: of a grid", true};
+    second[2] = (arg){0};
+    first[0] = (arg){"threads", ARG_INT, &threads, 1, 8, "how many", true};
+    first[1] = (arg){ARG_LOCAL(group)};
+    first[2] = (arg){.value = second};
+    return first;
+}
+
+static void parses_two(const void *data)
+{
+    char *argv[10] = {"t"};
+    int argc = 1;
+    for (char *const *a = data; *a; a++) argv[argc++] = *a;
+    args_parse(argc, argv, two_tables(), "looks for things");
+}
+
+static void parses_nothing(const void *table)
+{
+    args_parse(2, (char *[]){"t", "a=1", NULL}, (arg *)table, "looks for things");
+}
+
+static void tables_are_joined(void **state)
+{
+    (void)state;
+    parses_two(ARGS("strips=3,9", "threads=2", "local=1024,1,7", "in=x"));
+    assert_int_equal(threads, 2);
+    assert_string_equal(in, "x");
+    assert_true(strips[0] == 3 && strips[1] == 9);
+    assert_true(group[0] == 1024 && group[1] == 1 && group[2] == 7);
+    arg *keys = two_tables(), *more = keys[2].value;
+    parses_two(ARGS("in=y"));
+    assert_true(!keys[0].given && !keys[1].given && more[0].given && !more[1].given);
+    assert_true(strips[0] == 5 && group[0] == 0);
+
+    assert_fails(parses_two, ARGS("stripes=1,1"),
+                 "t: unknown key 'stripes' (did you mean 'strips'?); known keys: "
+                 "threads local in strips\n");
+    assert_fails(parses_two, ARGS("in=x", "in=x"), "t: in is given twice\n");
+    outcome o = in_child(parses_two, ARGS("help"));
+    assert_string_equal(o.out,
+                        "t - looks for things\n\n"
+                        "key=default:\n"
+                        "  threads=4   how many (from 1 to 8)\n"
+                        "  local=      X,Y,Z: work-items a group, on a device (from 1 "
+                        "to 1024)\n"
+                        "  in=         traces, SU\n"
+                        "  strips=5,2  ROWS,COLUMNS: of a grid (from 1 to 9)\n");
+
+    /* A table may be no more than the way to another, or to nothing. */
+    arg nothing[] = {{0}}, way[] = {{.value = nothing}}, longer[] = {{.value = way}};
+    assert_fails(parses_nothing, longer, "t: unknown key 'a'; no keys are known\n");
+}
+
+static void lists_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",       "4",      "4,4",   "4,4,4,4", ",",
+                                      "4,4,4,", ",4,4,4", "4;4;4", ",,,"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char word[64], line[128];
+        snprintf(word, sizeof word, "local=%s", bad[i]);
+        snprintf(line, sizeof line, "t: %s: expected X,Y,Z\n", word);
+        assert_fails(parses_two, ARGS(word), line);
+    }
+    assert_fails(parses_two, ARGS("local=4,0,4"),
+                 "t: local=0: expected a whole number from 1 to 1024\n");
+    assert_fails(parses_two, ARGS("local=4,,4"),
+                 "t: local=: expected a whole number from 1 to 1024\n");
+    assert_fails(parses_two, ARGS("strips=1,10"),
+                 "t: strips=10: expected a whole number from 1 to 9\n");
+    assert_fails(parses_two, ARGS("strips=1, 2"),
+                 "t: strips= 2: expected a whole number from 1 to 9\n");
+    assert_fails(parses_two, ARGS("strips=1,1,1"),
+                 "t: strips=1,1,1: expected ROWS,COLUMNS\n");
+    char big[400] = "local=1,1,";
+    memset(big + 10, '1', 300);
+    outcome o = in_child(parses_two, ARGS(big));
+    assert_int_equal(o.status, 1);
+    assert_non_null(strstr(o.err, "1: expected X,Y,Z\n"));
+}
+
+static void chooses(const void *text)
+{
+    printf("%d", parse_choice("order", text, "auto, little or big"));
+}
+
+static void choices(void **state)
+{
+    (void)state;
+    assert_int_equal(parse_choice("k", "auto", "auto, little or big"), 0);
+    assert_int_equal(parse_choice("k", "little", "auto, little or big"), 1);
+    assert_int_equal(parse_choice("k", "big", "auto, little or big"), 2);
+    assert_int_equal(parse_choice("k", "order", "or or order"), 1);
+    assert_int_equal(parse_choice("k", "b", "a, b, c or d"), 1);
+    assert_int_equal(parse_choice("k", "d", "a, b, c or d"), 3);
+    assert_int_equal(parse_choice("k", "alone", "alone"), 0);
+    static const char *const bad[] = {"",     "or",           "aut",   "autos", "bi",
+                                      "AUTO", "auto, little", "auto,", " auto", "big "};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char line[128];
+        snprintf(line, sizeof line, "t: order=%s: expected auto, little or big\n",
+                 bad[i]);
+        assert_fails(chooses, bad[i], line);
+    }
+}
+
 static void calls_bare(const void *unused)
 {
     (void)unused;
@@ -657,6 +776,9 @@ int main(void)
         cmocka_unit_test(numbers),
         cmocka_unit_test(arguments_are_stored),
         cmocka_unit_test(arguments_are_refused),
+        cmocka_unit_test(tables_are_joined),
+        cmocka_unit_test(lists_are_refused),
+        cmocka_unit_test(choices),
         cmocka_unit_test(help),
         cmocka_unit_test(npy_round_trip),
         cmocka_unit_test(result_names),

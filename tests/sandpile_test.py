@@ -4,16 +4,19 @@ Bad input: each case must end with exit status 1 and one line on stderr that say
 wrong, and leave no file behind. Known answers: published numbers of steps and grains,
 every size from 3 to 40 on the CPU, the asynchronous rule against the synchronous one.
 The published mistakes: a sandpile that stops after a guessed number of steps, or when
-nothing has changed. The picture's colours, and the trace of tiles.
+nothing has changed. The picture's colours, and the trace of tiles. How the code is meant
+to be: memory is touched first by the threads that use it, what a CUDA kernel only reads is
+marked so, and __syncthreads_or of CUDA on the CPU is right.
 """
 import os
 import re
 import struct
+import subprocess
 import sys
 import tempfile
 import zlib
 
-from tests.helpers import BUILD, Tally, binaries, run
+from tests.helpers import BUILD, ROOT, Tally, binaries, run
 from tools.history import tree
 
 CHECKER = os.path.join(BUILD, "sandpile-check")
@@ -282,11 +285,39 @@ def picture_and_trace(folder):
     tally.check("trace, every cell", missing[:3])
 
 
+def meant(folder):
+    """What no result shows."""
+    for step in tree.steps():
+        texts = {path.name: path.read_text()
+                 for path in (step.folder / "sandpile").glob("c*.c*")}
+        cpu = texts.get("cpu.c", "")
+        spread = re.search(r"static void spread\(.*?\n}\n", cpu, re.S)
+        touched = spread and {"schedule(runtime)", "memset("} <= set(
+            re.findall(r"schedule\(runtime\)|memset\(", spread[0]))
+        if "omp parallel" in cpu:
+            tally.check(f"{step.name}: the threads that topple rows touch them first",
+                        not (touched and cpu.count("untouched(") >= 2) and "they do not")
+        for name, words in re.findall(r"__global__ void (\w+)\(([^)]*)\)",
+                                      texts.get("cuda.cu", "")):
+            bare = [w.strip() for w in words.split(",")
+                    if re.match(r"\s*const\b.*\*", w) and "__restrict__" not in w]
+            tally.check(f"{step.name} {name}: what is only read is __restrict__", bare)
+    program = os.path.join(folder, "cuda_any")
+    built = subprocess.run(
+        ["gcc", "-std=c11", "-O1", "-fopenmp", "-Icommon/run", "-Icommon/cuda",
+         "tests/cuda_any.c", "common/cuda/cuda_cpu.c", "common/run/run.c", "-o", program],
+        cwd=ROOT, capture_output=True, text=True)
+    tally.check("cuda_any.c", built.returncode and built.stderr[-300:])
+    for _ in range(0 if built.returncode else 5):
+        told = run([program], folder, {"OMP_WAIT_POLICY": "passive"})
+        tally.check("__syncthreads_or", told.returncode and told.stdout)
+
+
 def main():
     if not any(p.name == "sandpile" for p in tree.programs()):
         sys.exit("sandpile_test.py: no such program")
     for part in (bad_input, known, asynchronous, mistakes, oracle_refuses,
-                 picture_and_trace):
+                 picture_and_trace, meant):
         with tempfile.TemporaryDirectory() as folder:
             part(folder)
     return tally.finish()

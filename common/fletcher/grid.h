@@ -8,12 +8,17 @@
  * many on each face, are never updated and stay 0. */
 #define HALO 4
 
-/* Point (x, y, z) is element z plane + y pitch + x of a field: x runs fastest. Rows and
- * planes are longer than their points need; what lies between is never read. */
+/* Floats of a cache line. */
+#define LINE 16
+
+/* Point (x, y, z) is element z plane + y pitch + lead + x of a field: x runs fastest.
+ * Rows and planes are longer than their points need; what lies between is never read.
+ */
 typedef struct {
     int sx, sy, sz;               /* points a side, halo and absorbing band included */
     int pitch;                    /* floats from a row to the next */
     int plane;                    /* floats from a plane to the next */
+    int lead;                     /* floats of a row before its first point */
     int source;                   /* floats from the source's plane to the source */
     int source_z;                 /* its plane */
     float dt;                     /* seconds */
@@ -22,6 +27,11 @@ typedef struct {
     float dxyinv, dyzinv, dxzinv; /* and as products of two */
     int group[3]; /* work-items a group; 0 where the back-end is to choose */
 } grid;
+
+/* Where row y of plane z has its point of x = 0. */
+#define row_of(g, y, z)                                                                \
+    ((size_t)(z) * (size_t)(g)->plane + (size_t)(y) * (size_t)(g)->pitch +             \
+     (size_t)(g)->lead)
 
 /* Floats of one field, with a little room after the last plane: fields that lie one
  * after the other then do not begin at the same place of a cache. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "field.h"
 #include "model.h"
 #include "picture.h"
 
@@ -24,7 +25,8 @@ static const double BETWEEN = 0.01; /* seconds from a snapshot to the next */
 static float *medium_of(const model *m, const grid *g)
 {
     size_t n = field_size(g);
-    float *medium = allocate(MEDIUM * n, sizeof *medium, "the medium");
+    float *medium = field_make(MEDIUM * n, "the medium");
+    memset(medium, 0xff, MEDIUM * n * sizeof *medium); /* NaN, where it is not read */
     for (int z = 0; z < g->sz; z++)
         for (int y = 0; y < g->sy; y++)
             for (int x = 0; x < g->sx; x++) {
@@ -43,8 +45,7 @@ static float *medium_of(const model *m, const grid *g)
                                     [V2PZ] = v2pz,
                                     [V2PN] = v2pz * (1 + 2 * r.delta),
                                     [V2SZ] = r.vsz * r.vsz};
-                size_t i = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch +
-                           (size_t)x;
+                size_t i = row_of(g, y, z) + (size_t)x;
                 for (int k = 0; k < MEDIUM; k++)
                     medium[(size_t)k * n + i] = (float)c[k];
             }
@@ -58,8 +59,7 @@ static void write_field(const char *path, const float *field, const grid *g)
     float *points = allocate(sx * sy * sz, sizeof *points, "the points of a field");
     for (size_t z = 0; z < sz; z++)
         for (size_t y = 0; y < sy; y++)
-            memcpy(points + (z * sy + y) * sx,
-                   field + z * (size_t)g->plane + y * (size_t)g->pitch,
+            memcpy(points + (z * sy + y) * sx, field + row_of(g, y, z),
                    sx * sizeof *points);
     npy_write(path, &(npy){NPY_F4, 3, {sz, sy, sx}, points});
     free(points);
@@ -82,8 +82,7 @@ static double energy_of(const char *name, const float *field, const grid *g)
     for (int z = 0; z < g->sz; z++)
         for (int y = 0; y < g->sy; y++)
             for (int x = 0; x < g->sx; x++) {
-                float v = field[(size_t)z * (size_t)g->plane +
-                                (size_t)y * (size_t)g->pitch + (size_t)x];
+                float v = field[row_of(g, y, z) + (size_t)x];
                 if (!isfinite(v))
                     fail("%s is %g at (x %d, y %d, z %d): a point was not written, or "
                          "the "
@@ -150,7 +149,7 @@ int main(int argc, char **argv)
     if (out) write_field(out, p, &g);
     if (out_q) write_field(out_q, q, &g);
     if (picture)
-        picture_write(picture, p + (size_t)(g.sy / 2) * (size_t)g.pitch, g.sx, g.sz,
+        picture_write(picture, p + row_of(&g, g.sy / 2, 0), g.sx, g.sz,
                       (size_t)g.plane);
 
     double samples = (double)(g.sx - 2 * HALO) * (g.sy - 2 * HALO) * (g.sz - 2 * HALO);
@@ -160,7 +159,7 @@ int main(int argc, char **argv)
     if (fflush(stdout)) fail("standard output: cannot be written");
     free(q);
     free(p);
-    free(medium);
+    field_free(medium);
     model_free(&m);
     return 0;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEYS = 19, EXTRA_MAX = 12, SIZE_MAX_SIDE = 100000, LINE = 16 };
+enum { SIZE_MAX_SIDE = 100000 };
 
 static const double pi = 3.14159265358979323846;
 
@@ -29,28 +29,12 @@ static const double property_high[PROPERTIES] = {1e9, 100, 100, 100, 100};
 
 static void parse_form(model *m, const char *form)
 {
-    bool vti = !strcmp(form, "VTI"), tti = !strcmp(form, "TTI");
-    if (!vti && !tti && strcmp(form, "ISO"))
-        fail("form=%s: expected ISO, VTI or TTI", form);
+    enum { ISO, VTI, TTI } is = parse_choice("form", form, "ISO, VTI or TTI");
     m->value[VPZ] = 3000;
-    m->value[EPSILON] = vti || tti ? 0.24 : 0;
-    m->value[DELTA] = vti || tti ? 0.1 : 0;
-    m->value[THETA] = tti ? atan(1) : 0;
-    m->value[PHI] = tti ? 1 : 0;
-}
-
-static void parse_group(model *m, const char *text)
-{
-    char copy[64], *at = copy;
-    bool fits = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy;
-    for (int i = 0; i < 3; i++) {
-        char *comma = strchr(at, ',');
-        if (!fits || (i < 2) != (comma != NULL))
-            fail("local=%.100s: expected X,Y,Z", text);
-        if (comma) *comma = '\0';
-        m->group[i] = parse_int("local", at, 1, 1024);
-        if (comma) at = comma + 1;
-    }
+    m->value[EPSILON] = is == ISO ? 0 : 0.24;
+    m->value[DELTA] = is == ISO ? 0 : 0.1;
+    m->value[THETA] = is == TTI ? atan(1) : 0;
+    m->value[PHI] = is == TTI ? 1 : 0;
 }
 
 static bool property_is_good(int k, double v)
@@ -128,7 +112,7 @@ static void must_fit(const model *m)
         fail("nx=%d ny=%d nz=%d: a grid of %.3g points needs at least %.3g GB, this "
              "machine has %.3g GB",
              m->n[0], m->n[1], m->n[2], points, needed / 1e9, memory / 1e9);
-    if ((g.sx + 2.0 * LINE) * (g.sy + 1.0) * HALO > INT_MAX)
+    if ((g.sx + 3.0 * LINE) * (g.sy + 1.0) * HALO > INT_MAX)
         fail("nx=%d ny=%d: a plane of more than %d points", m->n[0], m->n[1],
              INT_MAX / HALO);
 }
@@ -186,8 +170,8 @@ model model_parse(int argc, char **argv, arg *extra, const char *about)
                .tmax = 0.1,
                .sigma = 0.75,
                .pad = 1};
-    const char *form = "TTI", *group = NULL, *property[PROPERTIES] = {0};
-    arg table[KEYS + EXTRA_MAX + 1] = {
+    const char *form = "TTI", *property[PROPERTIES] = {0};
+    arg table[] = {
         {"form", ARG_TEXT, &form, 0, 0,
          "ISO, VTI or TTI: isotropic, or with an axis of symmetry, upright or tilted",
          0},
@@ -211,21 +195,15 @@ model model_parse(int argc, char **argv, arg *extra, const char *about)
         {"phi", ARG_TEXT, &property[PHI], 0, 0, "its azimuth from x, radians", 0},
         {"sigma", ARG_DOUBLE, &m.sigma, 1e-3, 1e9,
          "vpz^2 |epsilon - delta| over vsz^2; over 10: no shear velocity", 0},
-        {"local", ARG_TEXT, &group, 0, 0, "X,Y,Z: work-items a group, on a device", 0},
+        {ARG_LOCAL(m.group)},
         {"pad", ARG_INT, &m.pad, 0, 1, "0: do not pad rows and planes", 0},
+        {.value = extra},
     };
-    int keys = 0, extras = 0;
-    while (table[keys].key) keys++;
-    while (extra[extras].key && extras < EXTRA_MAX) {
-        table[keys + extras] = extra[extras];
-        extras++;
-    }
     args_parse(argc, argv, table, about);
 
     double steps = ceil(m.tmax / m.dt - 1e-6);
     if (steps > INT_MAX) fail("tmax=%g: %g steps of %g s", m.tmax, steps, m.dt);
     m.steps = steps < 1 ? 1 : (int)steps;
-    if (group) parse_group(&m, group);
     must_fit(&m);
     parse_form(&m, form);
     for (int k = 0; k < PROPERTIES; k++)
@@ -266,10 +244,11 @@ grid grid_of(const model *m)
               .dxyinv = (float)(1 / dx / dy),
               .dyzinv = (float)(1 / dy / dz),
               .dxzinv = (float)(1 / dx / dz)};
-    g.pitch = m->pad ? odd_lines(g.sx) : g.sx;
+    g.lead = m->pad ? LINE - HALO : 0; /* the first point inside the halo: on a line */
+    g.pitch = m->pad ? odd_lines(g.lead + g.sx) : g.sx;
     g.plane = m->pad ? odd_lines(g.pitch * g.sy) : g.pitch * g.sy;
     g.source_z = g.sz / 2;
-    g.source = g.sy / 2 * g.pitch + g.sx / 2;
+    g.source = (int)row_of(&g, g.sy / 2, 0) + g.sx / 2;
     memcpy(g.group, m->group, sizeof g.group);
     return g;
 }

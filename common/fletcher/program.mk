@@ -2,7 +2,7 @@
 # "key = value" a line; {data} stands for the folder of the generated data.
 title   = wave modelling in tilted transversely isotropic rock
 order   = 2
-sources = main.c model.c picture.c
+sources = main.c model.c field.c picture.c
 recipes = fold.vpz fold.epsilon fold.delta fold.theta fold.phi
 suffix  = npy
 rate    = MSamples/s
@@ -24,8 +24,7 @@ quick = 1
 # make report: what comes out.
 picture.front = form=TTI nx=160 ny=160 nz=160 tmax=0.25 dt=0.0015 picture={png} | p in the xz plane of the source, 0.25 s after it began: the front is an ellipse, tilted as the layers are
 
-# make verify: small, all sizes different, and none that four or eight divide. long has more
-# rows than a tile of step 07.
+# make verify: small, all sizes different, and none that four or eight divide.
 case.small   = form=TTI nx=5 ny=8 nz=6 absorb=2 dx=12.5 dy=11 dz=10 dt=0.001 tmax=0.02
 case.awkward = form=TTI nx=31 ny=45 nz=27 absorb=5 dx=12.5 dy=11 dz=13 dt=0.001 tmax=0.02
 case.long    = form=TTI nx=11 ny=29 nz=9 absorb=2 dx=12.5 dy=12.5 dz=12.5 dt=0.0015 tmax=0.75

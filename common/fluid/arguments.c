@@ -5,39 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEYS = 13, EXTRA_MAX = 8, SIDE_MAX = 1280 }; /* (SIDE_MAX + 2)^3 < 2^31 */
-
-/* The three numbers of "X,Y,Z". */
-static void split_group(const char *text, int group[3])
-{
-    char copy[40];
-    const char *word[3] = {copy};
-    int words = 1;
-    bool fits = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy;
-    for (char *c = strchr(copy, ','); c; c = strchr(c, ',')) {
-        *c++ = '\0';
-        if (words < 3) word[words] = c;
-        words++;
-    }
-    if (words != 3 || !fits) fail("local=%.200s: expected X,Y,Z", text);
-    for (int i = 0; i < 3; i++) group[i] = parse_int("local", word[i], 1, 1024);
-}
-
-/* Which of two words a key has: 1 for the second. */
-static bool second(const char *key, const char *text, const char *a, const char *b)
-{
-    if (strcmp(text, a) && strcmp(text, b))
-        fail("%s=%.200s: expected %s or %s", key, text, a, b);
-    return !strcmp(text, b);
-}
+enum { SIDE_MAX = 1280 }; /* (SIDE_MAX + 2)^3 < 2^31 */
 
 request request_parse(int argc, char **argv, arg *extra, const char *about)
 {
     request r = {.n = 42, .steps = -1, .dt = 0.1, .diff = 1e-4, .visc = 1e-4};
-    const char *solver = "rb", *compat = "none", *local = NULL;
+    const char *solver = "rb", *compat = "none";
     int nx = 0, ny = 0, nz = 0;
 
-    arg table[KEYS + EXTRA_MAX + 1] = {
+    arg table[] = {
         {"events", ARG_TEXT, &r.events, 0, 0, "file of sources and forces", 0},
         {"n", ARG_INT, &r.n, 1, SIDE_MAX, "cells along each side", 0},
         {"nx", ARG_INT, &nx, 0, SIDE_MAX, "cells along x; 0: n", 0},
@@ -52,21 +28,16 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
         {"solver", ARG_TEXT, &solver, 0, 0, "rb (red-black) or gs (Gauss-Seidel)", 0},
         {"compat", ARG_TEXT, &compat, 0, 0,
          "minho: what a step leaves behind is a source of the next; none", 0},
-        {"local", ARG_TEXT, &local, 0, 0, "X,Y,Z: work-items a group, on a device", 0},
+        {ARG_LOCAL(r.group)},
+        {.value = extra},
     };
-    int extras = 0;
-    while (extra[extras].key && extras < EXTRA_MAX) {
-        table[KEYS + extras] = extra[extras];
-        extras++;
-    }
     args_parse(argc, argv, table, about);
 
     r.side[0] = nx;
     r.side[1] = ny;
     r.side[2] = nz;
-    r.gauss_seidel = second("solver", solver, "rb", "gs");
-    r.keep = second("compat", compat, "none", "minho");
-    if (local) split_group(local, r.group);
+    r.gauss_seidel = parse_choice("solver", solver, "rb or gs");
+    r.keep = parse_choice("compat", compat, "none or minho");
     if (!r.events) fail("events= is missing (help lists the keys)");
     return r;
 }

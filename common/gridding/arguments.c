@@ -25,7 +25,7 @@ static const struct preset {
     {"seed", "random", 3200000, 4096, 64, 8, 33, 5},
 };
 
-enum { PRESETS = sizeof presets / sizeof presets[0], KEYS = 18, EXTRA_MAX = 4 };
+enum { PRESETS = sizeof presets / sizeof presets[0] };
 
 static void preset_take(request *r, const char *name, const char **uv)
 {
@@ -42,26 +42,6 @@ static void preset_take(request *r, const char *name, const char **uv)
         return;
     }
     fail("preset=%s: expected small, default, askap or seed", name);
-}
-
-/* Which of the two words text is: 0 or 1. */
-static bool choice(const char *key, const char *text, const char *no, const char *yes)
-{
-    if (strcmp(text, no) && strcmp(text, yes))
-        fail("%s=%s: expected %s or %s", key, text, no, yes);
-    return !strcmp(text, yes);
-}
-
-static void parse_strips(request *r, const char *text)
-{
-    char copy[64];
-    const char *comma = strchr(text, ',');
-    if (!comma || strchr(comma + 1, ',') ||
-        snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy)
-        fail("strips=%.200s: expected ROWS,COLUMNS", text);
-    copy[comma - text] = '\0';
-    r->strips[0] = parse_int("strips", copy, 1, 1024);
-    r->strips[1] = parse_int("strips", copy + (comma - text) + 1, 1, 1024);
 }
 
 static void request_check(const request *r)
@@ -87,14 +67,14 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
                  .frequency = 1.4e9,
                  .model = "sources"};
     const char *preset = NULL, *uv = "tracks", *kernel = "w", *precision = "single";
-    const char *task = "grid", *strips = NULL;
+    const char *task = "grid";
     int strict = 0;
 
     /* The preset comes first: keys override it wherever they stand. */
     for (int i = 1; i < argc; i++)
         if (!strncmp(argv[i], "preset=", 7)) preset_take(&r, argv[i] + 7, &uv);
 
-    arg table[KEYS + EXTRA_MAX + 1] = {
+    arg table[] = {
         {"preset", ARG_TEXT, &preset, 0, 0,
          "small, default, askap, seed; keys override", 0},
         {"in", ARG_TEXT, &r.in, 0, 0,
@@ -117,21 +97,17 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
          "to degrid: sources, noise, or .npy [grid][grid][2]", 0},
         {"strict", ARG_INT, &strict, 0, 1, "1: refuse points outside the grid", 0},
         {"copies", ARG_INT, &r.copies, 0, 100000, "of the grid; 0: one a worker", 0},
-        {"strips", ARG_TEXT, &strips, 0, 0, "ROWS,COLUMNS: work-items a footprint", 0},
+        {"strips", ARG_INTS, r.strips, 1, 1024, "ROWS,COLUMNS: work-items a footprint",
+         0},
+        {.value = extra},
     };
-    int extras = 0;
-    while (extra[extras].key && extras < EXTRA_MAX) {
-        table[KEYS + extras] = extra[extras];
-        extras++;
-    }
     args_parse(argc, argv, table, about);
 
-    r.random = choice("uv", uv, "tracks", "random");
-    r.integer = choice("kernel", kernel, "w", "integer");
-    r.double_precision = choice("precision", precision, "single", "double");
-    r.degrid = choice("task", task, "grid", "degrid");
+    r.random = parse_choice("uv", uv, "tracks or random");
+    r.integer = parse_choice("kernel", kernel, "w or integer");
+    r.double_precision = parse_choice("precision", precision, "single or double");
+    r.degrid = parse_choice("task", task, "grid or degrid");
     r.strict = strict;
-    if (strips) parse_strips(&r, strips);
     request_check(&r);
     return r;
 }

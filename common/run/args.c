@@ -4,8 +4,8 @@
  * range: a number must take up the whole value, and NaN and infinity are never in
  * range.
  *
- * Left out: lists (key=1,2,3), parameter files (par=), required keys (a program checks
- * `given` itself), decimal commas (numbers are read in the C locale).
+ * Left out: lists of any length, parameter files (par=), required keys (a program
+ * checks `given` itself), decimal commas (numbers are read in the C locale).
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -80,10 +80,52 @@ int parse_int(const char *key, const char *text, int low, int high)
     return (int)i;
 }
 
+/* How many names there are in "X,Y,Z" or "X,Y,Z: what they are". */
+static int names_in(const char *names)
+{
+    int count = 1;
+    for (const char *c = names; *c && *c != ':'; c++) count += *c == ',';
+    return count;
+}
+
+void parse_list(const char *key, const char *text, const char *names,
+                char room[PARSE_ROOM], const char *word[])
+{
+    int wanted = names_in(names), found = 0;
+    bool fits = snprintf(room, PARSE_ROOM, "%s", text) < PARSE_ROOM;
+    for (char *c = room; c; found++) {
+        if (found < wanted) word[found] = c;
+        c = strchr(c, ',');
+        if (c) *c++ = '\0';
+    }
+    if (found != wanted || !fits)
+        fail("%s=%.200s: expected %.*s", key, text, (int)strcspn(names, ":"), names);
+}
+
+int parse_choice(const char *key, const char *text, const char *choices)
+{
+    size_t length = strlen(text);
+    int n = 0;
+    for (const char *c = choices; *c; n++) {
+        size_t word = strcspn(c, ", ");
+        if (word == length && !strncmp(c, text, length)) return n;
+        c += word + strspn(c + word, ", ");
+        if (!strncmp(c, "or ", 3)) c += 3;
+    }
+    fail("%s=%.200s: expected %s", key, text, choices);
+}
+
 /* An int key's range is declared in doubles, which can lie beyond int. */
 static int to_int(double bound)
 {
     return bound >= INT_MAX ? INT_MAX : bound <= INT_MIN ? INT_MIN : (int)bound;
+}
+
+/* The key at or behind a, in the table that it leads to where there is one. */
+static arg *key_at(const arg *a)
+{
+    while (!a->key && a->value) a = a->value;
+    return (arg *)a;
 }
 
 /* How many letters must be inserted, removed or exchanged to turn a into b
@@ -114,8 +156,8 @@ static int distance(const char *a, const char *b)
 static void unknown_key(const arg *table, const char *key)
 {
     char known[1024] = "";
-    const arg *nearest = table;
-    for (const arg *a = table; a->key; a++) {
+    const arg *nearest = key_at(table);
+    for (arg *a = key_at(table); a->key; a = key_at(a + 1)) {
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", used ? " " : "", a->key);
         if (distance(key, a->key) < distance(key, nearest->key)) nearest = a;
@@ -125,13 +167,23 @@ static void unknown_key(const arg *table, const char *key)
          known);
 }
 
+static void store_ints(const arg *a, const char *value)
+{
+    char room[PARSE_ROOM];
+    const char *word[PARSE_ROOM / 2];
+    parse_list(a->key, value, a->about, room, word);
+    for (int i = 0; i < names_in(a->about); i++)
+        ((int *)a->value)[i] =
+            parse_int(a->key, word[i], to_int(a->low), to_int(a->high));
+}
+
 /* text is key=value. */
 static void store(arg *table, const char *text, const char *equals)
 {
     size_t length = (size_t)(equals - text);
-    arg *a = table;
+    arg *a = key_at(table);
     while (a->key && (strlen(a->key) != length || strncmp(a->key, text, length) != 0))
-        a++;
+        a = key_at(a + 1);
     if (!a->key) {
         char key[201];
         snprintf(key, sizeof key, "%.*s", length > 200 ? 200 : (int)length, text);
@@ -152,6 +204,9 @@ static void store(arg *table, const char *text, const char *equals)
         if (!*value) fail("%s=: expected a text", a->key);
         *(const char **)a->value = value;
         break;
+    case ARG_INTS:
+        store_ints(a, value);
+        break;
     }
 }
 
@@ -162,7 +217,7 @@ static bool asks_help(const char *text)
 
 void args_parse(int argc, char **argv, arg *table, const char *about)
 {
-    for (arg *a = table; a->key; a++) a->given = false;
+    for (arg *a = key_at(table); a->key; a = key_at(a + 1)) a->given = false;
     for (int i = 1; i < argc; i++) {
         if (!asks_help(argv[i])) continue;
         args_help(table, about);
@@ -182,16 +237,22 @@ void args_parse(int argc, char **argv, arg *table, const char *about)
     }
 }
 
-/* "key=default"; a NaN or NULL default means that there is none. */
+/* "key=default"; a NaN or NULL default means that there is none, and so does a list
+ * that begins below its range. */
 static int key_and_default(const arg *a, char *text, size_t size)
 {
-    char digits[32] = "";
+    char digits[96] = ""; /* or a list of up to 8 */
     const char *value = digits;
     if (a->type == ARG_INT)
         snprintf(digits, sizeof digits, "%d", *(const int *)a->value);
     if (a->type == ARG_DOUBLE && !isnan(*(const double *)a->value))
         number(*(const double *)a->value, digits);
     if (a->type == ARG_TEXT) value = *(const char **)a->value;
+    const int *list = a->value;
+    int listed = a->type == ARG_INTS && *list >= a->low ? names_in(a->about) : 0;
+    for (int i = 0, at = 0; i < listed; i++)
+        at += snprintf(digits + at, sizeof digits - (size_t)at, i ? ",%d" : "%d",
+                       list[i]);
     return snprintf(text, size, "%s=%s", a->key, value ? value : "");
 }
 
@@ -199,12 +260,12 @@ void args_help(const arg *table, const char *about)
 {
     char text[256], words[96];
     int width = 0;
-    for (const arg *a = table; a->key; a++) {
+    for (arg *a = key_at(table); a->key; a = key_at(a + 1)) {
         int length = key_and_default(a, text, sizeof text);
         if (length > width && length <= 24) width = length;
     }
     printf("%s - %s\n\nkey=default:\n", run_name, about);
-    for (const arg *a = table; a->key; a++) {
+    for (arg *a = key_at(table); a->key; a = key_at(a + 1)) {
         key_and_default(a, text, sizeof text);
         printf("  %-*s  %s", width, text, a->about ? a->about : "");
         if (a->type != ARG_TEXT) {

@@ -23,15 +23,15 @@ __attribute__((noreturn, format(printf, 1, 2)))
 #endif
 void fail(const char *format, ...);
 
-/* count * size bytes for what (which the message names). fail() if the product overflows
- * or exceeds the machine's memory. Give them back with free().
+/* count * size bytes for what (which the message names). fail() if the product
+ * overflows or exceeds the machine's memory. Give them back with free().
  *
- * allocate() sets every bit: as floats, NaN, so that what nobody wrote can never pass for
- * a result. It does so in the calling thread, and where memory has several places, a page
- * is in the place of the thread that wrote to it first: all of it in the caller's.
- * untouched() leaves that to whoever computes there: each thread must fill its own part
- * before anybody reads it. Both ask for large pages where a block has many, and both take
- * time, which counts as initialisation. */
+ * allocate() sets every bit: as floats, NaN, so that what nobody wrote can never pass
+ * for a result. It does so in the calling thread, and where memory has several places,
+ * a page is in the place of the thread that wrote to it first: all of it in the
+ * caller's. untouched() leaves that to whoever computes there: each thread must fill
+ * its own part before anybody reads it. Both ask for large pages where a block has
+ * many, and both take time, which counts as initialisation. */
 void *allocate(size_t count, size_t size, const char *what);
 void *untouched(size_t count, size_t size, const char *what);
 
@@ -44,21 +44,28 @@ void progress(const char *what, double done, double total);
 
 /* ---- key=value arguments -----------------------------------------------------------
  *
- * A program declares its keys in a table ending in {0}; args_parse stores what the
- * command line says. Errors go through fail(): an argument without '=', an unknown key
- * (the nearest known one is suggested), a key given twice, a value that is not wholly a
- * number or out of range. `help`, `-h`, `--help` and a bare call print the table and
- * exit; a bare call exits with 1. about may go on with a line on how to call. */
-typedef enum { ARG_INT, ARG_DOUBLE, ARG_TEXT } arg_type;
+ * A program declares its keys in a table ending in {0}, or in {.value = table}, whose
+ * keys follow then; args_parse stores what the command line says. Errors go through
+ * fail(): an argument without '=', an unknown key (the nearest known one is suggested),
+ * a key given twice, a value that is not wholly a number or out of range. `help`, `-h`,
+ * `--help` and a bare call print the table and exit; a bare call exits with 1. about
+ * may go on with a line on how to call. */
+typedef enum { ARG_INT, ARG_DOUBLE, ARG_TEXT, ARG_INTS } arg_type;
 
 typedef struct {
-    const char *key; /* NULL ends the table */
-    arg_type type;   /* ARG_INT: int *; ARG_DOUBLE: double *; ARG_TEXT: const char ** */
-    void *value;     /* where it goes; what it holds before is the default */
+    const char *key;   /* NULL ends the table */
+    arg_type type;     /* ARG_INT: int *; ARG_DOUBLE: double *; ARG_TEXT: const char **;
+                          ARG_INTS: int[], as many as about names first, "X,Y,Z: ..." */
+    void *value;       /* where it goes; what it holds before is the default */
     double low, high;  /* numbers: the accepted range, ends included (NaN never is) */
     const char *about; /* one line for help, with the unit */
     bool given;        /* set by args_parse */
 } arg;
+
+/* A row {ARG_LOCAL(group)} of every program that has devices: int group[3], 0 where the
+ * back-end is to choose. */
+#define ARG_LOCAL(group)                                                               \
+    "local", ARG_INTS, group, 1, 1024, "X,Y,Z: work-items a group, on a device", 0
 
 void args_parse(int argc, char **argv, arg *table, const char *about);
 void args_help(const arg *table, const char *about);
@@ -66,6 +73,16 @@ void args_help(const arg *table, const char *about);
 /* The whole of text as a number, or fail("key=text: ..."), low <= number <= high. */
 double parse_double(const char *key, const char *text, double low, double high);
 int parse_int(const char *key, const char *text, int low, int high);
+
+/* The words of text between commas, cut in room: as many as names has, which is text's
+ * form, "P0,P1,N", or fail("key=text: expected P0,P1,N"). */
+enum { PARSE_ROOM = 160 };
+void parse_list(const char *key, const char *text, const char *names,
+                char room[PARSE_ROOM], const char *word[]);
+
+/* Which of the choices text is, counted from 0, or fail("key=text: expected auto,
+ * little or big"), if that is how the choices are named. */
+int parse_choice(const char *key, const char *text, const char *choices);
 
 /* ---- result files ------------------------------------------------------------------
  *

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEYS = 9, EXTRA_MAX = 8, DIM_MAX = 32768, BATCH_MAX = 65535 };
+enum { DIM_MAX = 32768, BATCH_MAX = 65535 };
 
 /* In place a cell can reach twice the largest, and a cell holds 32 bits. */
 static const double GRAINS_MAX = 1 << 30;
@@ -127,29 +127,13 @@ static npy read_file(request *r)
 /* ---- the command line -------------------------------------------------------------
  */
 
-static void parse_local(request *r, const char *text)
-{
-    char copy[64], *at = copy;
-    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy)
-        fail("local=%.200s: expected X,Y,Z", text);
-    for (int i = 0; i < 3; i++) {
-        char *comma = strchr(at, ',');
-        if ((i < 2) != (comma != NULL)) fail("local=%s: expected X,Y,Z", text);
-        if (comma) *comma = '\0';
-        r->plan.group[i] = parse_int("local", at, 1, 1024);
-        if (comma) at = comma + 1;
-    }
-    if (r->plan.group[0] * r->plan.group[1] * (int64_t)r->plan.group[2] > 1024)
-        fail("local=%s: expected at most 1024 work-items", text);
-}
-
 request request_parse(int argc, char **argv, arg *extra, const char *about)
 {
     request r = {.config = "4partout",
                  .seed = 1,
                  .plan = {.max_iterations = INT_MAX, .tileh = 64}};
-    const char *how = "sync", *local = NULL;
-    arg table[KEYS + EXTRA_MAX + 1] = {
+    const char *how = "sync";
+    arg table[] = {
         {"dim", ARG_INT, &r.dim, 3, DIM_MAX, "cells a side, border included", 0},
         {"config", ARG_TEXT, &r.config, 0, 0, "4partout, dim, alea, big or FILE.npy",
          0},
@@ -161,16 +145,16 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
         {"rule", ARG_TEXT, &how, 0, 0, "sync, or async: in place, seq and omp only", 0},
         {"tilew", ARG_INT, &r.plan.tilew, 0, DIM_MAX, "cells a tile; 0: a row", 0},
         {"tileh", ARG_INT, &r.plan.tileh, 0, DIM_MAX, "rows a tile; 0: all", 0},
-        {"local", ARG_TEXT, &local, 0, 0, "X,Y,Z: work-items a group, on a device", 0},
+        {ARG_LOCAL(r.plan.group)},
+        {.value = extra},
     };
-    for (int i = 0; extra[i].key && i < EXTRA_MAX; i++) table[KEYS + i] = extra[i];
     args_parse(argc, argv, table, about);
 
-    if (local) parse_local(&r, local);
-    if (!strcmp(how, "async"))
-        r.plan.how = ASYNC;
-    else if (strcmp(how, "sync"))
-        fail("rule=%s: expected sync or async", how);
+    const int *group = r.plan.group;
+    if (group[0] * group[1] * (int64_t)group[2] > 1024)
+        fail("local=%d,%d,%d: expected at most 1024 work-items", group[0], group[1],
+             group[2]);
+    r.plan.how = parse_choice("rule", how, "sync or async") ? ASYNC : SYNC;
     if (r.plan.how == ASYNC && (r.plan.tilew == 1 || r.plan.tileh == 1))
         fail("rule=async: expected tiles of at least 2 x 2 cells");
     size_t c = 0, known = sizeof configurations / sizeof *configurations;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POSITIONAL = 20, KEYS = 13, EXTRA_MAX = 8 };
+enum { POSITIONAL = 20 };
 
 static const double LARGE =
     1e30; /* a float holds its square nowhere near, itself well */
@@ -44,23 +44,9 @@ static void parse_words(request *r, const char *const *word)
     }
 }
 
-/* The words of "x,y,z", cut in copy. */
-static void split(const char *key, const char *text, char copy[160],
-                  const char *word[3], const char *expected)
-{
-    int n = 0;
-    bool fits = snprintf(copy, 160, "%s", text) < 160;
-    for (char *c = copy; c; n++) {
-        if (n < 3) word[n] = c;
-        c = strchr(c, ',');
-        if (c) *c++ = '\0';
-    }
-    if (n != 3 || !fits) fail("%s=%.200s: expected %s", key, text, expected);
-}
-
 static void parse_keys(request *r, int argc, char **argv, arg *extra, const char *about)
 {
-    const char *range[5] = {0}, *local = NULL, *order = "auto";
+    const char *range[5] = {0}, *order = "auto";
     int set = 0;
 
     /* The paper's set comes first: keys override it wherever they stand. */
@@ -68,7 +54,7 @@ static void parse_keys(request *r, int argc, char **argv, arg *extra, const char
         if (!strncmp(argv[i], "set=", 4))
             parse_words(r, paper_set[parse_int("set", argv[i] + 4, 1, 3) - 1]);
 
-    arg table[KEYS + EXTRA_MAX + 1] = {
+    arg table[] = {
         {"in", ARG_TEXT, &r->in, 0, 0, "SU file to search", 0},
         {"set", ARG_INT, &set, 1, 3, "the paper's parameter set; other keys override",
          0},
@@ -81,35 +67,22 @@ static void parse_keys(request *r, int argc, char **argv, arg *extra, const char
         {"c", ARG_TEXT, &range[2], 0, 0, "P0,P1,N: the same of C, s^2/m^2", 0},
         {"d", ARG_TEXT, &range[3], 0, 0, "P0,P1,N: the same of D, s^2/m^2", 0},
         {"e", ARG_TEXT, &range[4], 0, 0, "P0,P1,N: the same of E, s^2/m^2", 0},
-        {"local", ARG_TEXT, &local, 0, 0, "X,Y,Z: work-items a group, on a device", 0},
+        {ARG_LOCAL(r->group)},
         {"order", ARG_TEXT, &order, 0, 0, "byte order of the file: auto, little, big",
          0},
+        {.value = extra},
     };
-    int extras = 0;
-    while (extra[extras].key && extras < EXTRA_MAX) {
-        table[KEYS + extras] = extra[extras];
-        extras++;
-    }
     args_parse(argc, argv, table, about);
 
-    char copy[160];
+    char room[PARSE_ROOM];
     const char *word[3];
     for (int k = 0; k < 5; k++) {
         if (!range[k]) continue;
         const char key[2] = {(char)('a' + k), '\0'};
-        split(key, range[k], copy, word, "P0,P1,N");
+        parse_list(key, range[k], "P0,P1,N", room, word);
         parse_range(r, k, key, word);
     }
-    for (int i = 0; local && i < 3; i++) {
-        split("local", local, copy, word, "X,Y,Z");
-        r->group[i] = parse_int("local", word[i], 1, 1024);
-    }
-    if (!strcmp(order, "little"))
-        r->order = SU_LITTLE;
-    else if (!strcmp(order, "big"))
-        r->order = SU_BIG;
-    else if (strcmp(order, "auto"))
-        fail("order=%s: expected auto, little or big", order);
+    r->order = (su_order)parse_choice("order", order, "auto, little or big");
 
     const char *missing = !r->in          ? "in"
                           : isnan(r->m0)  ? "m0"

@@ -59,6 +59,16 @@ class Copy:
                                  capture_output=True, text=True)
         return None if patched.returncode == 0 else patched.stdout.splitlines()[-1]
 
+    def replace(self, folder, code):
+        """Puts the files of a folder, but for `about`, in the place of those of code, a
+        folder of the tree. None, or the first that makes no difference."""
+        for path in sorted(p for p in folder.iterdir() if p.name != "about"):
+            same = code / path.name
+            if same.exists() and same.read_bytes() == path.read_bytes():
+                return f"{path}: the same as the step's own: leave it out"
+            shutil.copyfile(path, self.folder / code.relative_to(tree.ROOT) / path.name)
+        return None
+
     def restore(self, mutant):
         for name in mutant.files:
             shutil.copyfile(tree.ROOT / name, self.folder / name)  # newer: is rebuilt

@@ -28,16 +28,17 @@ def sources(folder):
             if p.is_file() and p.suffix in SOURCES}
 
 
-def folders(old, new, labels=("", ""), colour=False, spaces=True):
+def folders(old, new, labels=("", ""), colour=False, spaces=True, context=3):
     """{name: unified diff} of the sources in which two folders differ, either of which
-    may be None; the labels are put behind the paths. No colour, unless asked for."""
+    may be None; the labels are put behind the paths, context lines around a change. No
+    colour, unless asked for."""
     before, after = sources(old), sources(new)
     found = {}
     for name in sorted(before | after):
         paths = [files.get(name, os.devnull) for files in (before, after)]
         names = [os.devnull if path == os.devnull else shown(path) for path in paths]
         done = subprocess.run(
-            ["diff", "-u", f"--color={'always' if colour else 'never'}",
+            ["diff", f"-U{context}", f"--color={'always' if colour else 'never'}",
              *([] if spaces else ["-w"]),
              *(f"--label={n}{l}" for n, l in zip(names, labels)), *paths],
             capture_output=True, text=True, errors="replace")

@@ -27,7 +27,6 @@ Writes results/MACHINE.csv, replacing the rows it measured anew, and MACHINE-aa.
 A/A pairs, after each set.
 """
 import hashlib
-import math
 import os
 import random
 import shutil
@@ -64,7 +63,8 @@ class Item:
         self.known = {}  # outputs that were verified: {their hash: share}
         self.alias = None  # another path of the same binary
         self.same = None  # the item that has the same code and is run for both
-        self.usual_cpu, self.wall = 0.0, 0.0  # of a turn; percent, seconds
+        self.about = 0.0  # seconds of run time, roughly
+        self.usual_cpu, self.wall = 0.0, 0.0  # of a turn: percent, seconds with all
         self.forget()
 
     def forget(self):
@@ -93,14 +93,15 @@ class Item:
 
     def run(self):
         """A turn."""
+        start = time.monotonic()
         for attempt in range(TRIES):
             turn = self.turn()
             if turn["cpu"] >= self.demand * self.usual() and not turn["busy"]:
                 break
         if turn["busy"]:
             self.marks.add("busy")
-        self.wall = turn["wall"]
         self.rounds.append(turn)
+        self.wall = time.monotonic() - start
 
     def turn(self):
         """Runs until there is enough run time: the means, what part of a CPU it had, and
@@ -120,7 +121,7 @@ class Item:
                 taken[-1]["rate"] = float(said[self.program.mk["rate"]])
         self.per_round = len(taken)
         mean = {k: statistics.mean(t[k] for t in taken) for k in taken[0]}
-        return {**mean, "cpu": 100 * used / wall, "wall": wall,
+        return {**mean, "cpu": 100 * used / wall,
                 "busy": busy - used > machine.FOREIGN * max(used, 1e-3)}
 
     def once(self):
@@ -143,7 +144,8 @@ class Item:
         mark = hashlib.sha256()
         for key, path in sorted(files.items()):
             content = path.read_bytes() if path.exists() else b"is missing"
-            mark.update(f"{key} {len(content)} ".encode() + content)
+            mark.update(f"{key} {len(content)} ".encode())
+            mark.update(content)
         mark = mark.digest()
         if mark not in self.known:
             checked = runs.check(self.program, self.words, files, f"set{self.set}")
@@ -198,7 +200,7 @@ def pairs_of(items):
 
     def fastest(backend):
         return min((i for i in own if i.backend == backend), default=None,
-                   key=lambda i: i.fastest)
+                   key=lambda i: i.about)
 
     chosen = [next((i for i in own if i.backend == "omp"), None)]
     chosen += [fastest(b) for b in ("omp", "ocl", "cuda")]
@@ -212,7 +214,7 @@ def pairs_of(items):
         folder = tree.build() / "bench" / "aa"
         folder.mkdir(parents=True, exist_ok=True)
         binary = item.step.binary(item.program, item.backend)
-        again.alias = folder / f"{item.step.number}-{binary.name}"
+        again.alias = folder / "-".join([*item.step.name.split("/"), binary.name])
         again.alias.unlink(missing_ok=True)
         shutil.copy2(binary, again.alias)
         found.append((item, again))
@@ -359,9 +361,10 @@ class Session:
         for n, item in enumerate(self.items, 1):
             runs.progress(f"{n} of {len(self.items)}, not counted: {item.label()}")
             item.known = known
+            start = time.monotonic()
             turn = item.turn()
-            item.fastest, item.usual_cpu, item.wall = turn["run"], turn["cpu"], turn["wall"]
-            item.per_round = max(1, math.ceil(item.least / turn["run"]))
+            item.about, item.usual_cpu = turn["run"], turn["cpu"]
+            item.wall = time.monotonic() - start
         self.pairs = pairs_of(self.items)
         for item, again in self.pairs:
             again.wall = item.wall

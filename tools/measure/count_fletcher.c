@@ -1,5 +1,5 @@
-/* count_fletcher.c - how much work a model is, without the modelling. tools/measure/ceilings.py
- * turns it into operations and bytes.
+/* count_fletcher.c - how much work a model is, without the modelling. ceilings.py turns
+ * it into operations and bytes.
  *
  *     fletcher-count QUERY   prints points= steps= samples=
  *

@@ -1,4 +1,4 @@
-/* count_fluid.c - how much work a fluid query is: tools/measure/ceilings.py turns it into
+/* count_fluid.c - how much work a fluid query is: ceilings.py turns it into
  * operations and bytes.
  *
  *     fluid-count QUERY   prints updates= advected=

@@ -1,9 +1,12 @@
-"""halfway.py - points that the papers measured between two steps, kept as patches.
+"""halfway.py - points that the papers measured between two steps.
 
     halfway.py [NAME ...]    builds and verifies all of them, or those named; PROGRAM=
 
 steps/NN/halfway/NAME.PROGRAM.patch turns step NN into such a point: something that the
-step removed is still there, or what it did is done by half. The first line says which
+step removed is still there, or what it did is done by half. Where the patch would be
+longer than half of the program, steps/NN/halfway/NAME.PROGRAM/ takes its place, a folder
+of whole files, which replace those of the step or are new; files that stay as they are
+are not in it. The first line of the patch, or of the folder's file `about`, says which
 back-ends the point has and what it is:
 
     # backends omp: the growing vector of step 00 is still there
@@ -12,9 +15,10 @@ A second line may give words for the query, without which the point makes no dif
 
     # words solver=gs
 
-The tree is copied to BUILD/halfway, patched and built there. Called by itself, this
-checks that every patch still applies without fuzz, builds, and gives right results on
-the cases of make verify. tools/measure/papers.py times them, and make bench HALFWAY=1 does.
+The tree is copied to BUILD/halfway, changed and built there. Called by itself, this
+checks that every patch still applies without fuzz, that every file of a folder differs
+from the step's, and that each point builds and gives right results on the cases of make
+verify. papers.py times them, and make bench HALFWAY=1 does.
 """
 import hashlib
 import re
@@ -28,21 +32,25 @@ TIMEOUT = 60
 
 
 class Halfway:
-    """One point. It is named like a step, and has binaries like one. make are words for
-    make, as OPT=-O2."""
+    """One point. It is named like a step, and has binaries like one. path is a patch or
+    a folder; make are words for make, as OPT=-O2."""
 
     def __init__(self, path, step, make=()):
         self.path, self.step, self.make = path, step, list(make)
         self.point = path.name.split(".")[0]
         self.name, self.number = f"{step.name}/{self.point}", step.number
-        first, second = path.read_text().split("\n")[:2]
+        about = path / "about" if path.is_dir() else path
+        if not about.is_file():
+            raise SystemExit(f"{about}: expected a file that says what the point is")
+        first, second = (about.read_text() + "\n").split("\n")[:2]
         header, words = HEADER.match(first), WORDS.match(second)
         if not header:
-            raise SystemExit(f"{path}:1: expected # backends NAME ...: what it is")
+            raise SystemExit(f"{about}:1: expected # backends NAME ...: what it is")
         self.backends, self.about = header[1].split(), header[2]
         self.words = words[1].split() if words else []
         self.folder = tree.build() / "halfway" / re.sub(
-            r"[^\w.-]+", "_", " ".join([self.number + "." + path.stem, *self.make]))
+            r"[^\w.-]+", "_",
+            " ".join([self.number + "." + path.name.removesuffix(".patch"), *self.make]))
 
     def binary(self, program, backend):
         return self.folder / "build" / self.step.name / f"{program.name}-{backend}"
@@ -59,9 +67,13 @@ class Halfway:
         if stamp.exists() and stamp.read_text() == now and all(b.exists() for b in wanted):
             return None
         copy = copies.Copy(self.folder)
-        problem = copy.apply(self)
+        if self.path.is_dir():
+            problem = copy.replace(self.path, self.step.folder / program.name)
+        else:
+            problem = copy.apply(self)
+            problem = problem and f"the patch does not apply: {problem}"
         if problem:
-            return f"the patch does not apply: {problem}"
+            return problem
         problem = copy.make(*wanted, words=self.make)
         if problem:
             return f"does not compile: {problem}"
@@ -70,9 +82,9 @@ class Halfway:
 
     def sources(self):
         """A hash of all that the binaries are made from."""
-        mark = hashlib.sha256(self.path.read_bytes())
-        for name in ("Makefile", "config.mk", "common", "steps"):
-            top = tree.ROOT / name
+        mark = hashlib.sha256()
+        for top in (self.path, *(tree.ROOT / name for name in
+                                 ("Makefile", "config.mk", "common", "steps"))):
             for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
                 if path.is_file() and path.suffix != ".md":
                     mark.update(str(path).encode() + path.read_bytes())
@@ -82,7 +94,8 @@ class Halfway:
 def points(program, make=()):
     """All of a program, in the order of the steps."""
     return [Halfway(path, step, make) for step in tree.steps()
-            for path in sorted((step.folder / "halfway").glob(f"*.{program.name}.patch"))]
+            for form in ("", ".patch")
+            for path in sorted((step.folder / "halfway").glob(f"*.{program.name}{form}"))]
 
 
 def verify(point, program, backend):

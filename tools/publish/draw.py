@@ -123,7 +123,6 @@ def logarithmic(axis, low, high, most=6):
 def label_ends(axes, ends):
     """Names of lines at the right edge: [(text, value, colour)]."""
     height = axes.get_window_extent().height
-    top = axes.transData.inverted()
     wanted = [axes.transData.transform((0, value))[1] for _, value, _ in ends]
     bottom = axes.get_window_extent().y0
     for (text, _, colour), y in zip(ends, apart(wanted, 13)):
@@ -281,11 +280,12 @@ def bars(path, figure, rows, unit, caption):
     sets = list(dict.fromkeys(r["set"] for r in rows))
     tall, gap, top = 24 * len(figure.bars), 62, 112
     drawn = headed(figure, len(sets) * (tall + gap) - gap + 40, caption)
-    for x, colour, text in ((12, START, "■ initialisation"),
-                            (130, COLOURS["omp"], "■ execution, CPU"),
-                            (262, COLOURS["cuda"], "■ execution, GPU"),
-                            (470, INK, "● here"), (540, THEIRS, "◇ the paper")):
-        words(drawn, x, 60, text, color=colour, fontsize=NORMAL)
+    for x, colour, sign, text in ((12, START, "■", "initialisation"),
+                                  (130, COLOURS["omp"], "■", "execution, CPU"),
+                                  (262, COLOURS["cuda"], "■", "execution, GPU"),
+                                  (470, INK, "●", "here"), (540, THEIRS, "◇", "the paper")):
+        words(drawn, x, 60, sign, color=colour)
+        words(drawn, x + 14, 60, text)
     found = [r[k] for r in rows for k in ("speedup", "paper_speedup") if r[k] != ""]
     left = room([r["label"] for r in rows])
     for n, name in enumerate(sets):

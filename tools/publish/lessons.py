@@ -47,31 +47,41 @@ def table(head, rows):
 # ---- diff ---------------------------------------------------------------------------
 
 
+def code_lines(hunk):
+    """How many lines of code, not of comment, a hunk changes."""
+    return sum(bool(re.match(r"[-+]\s*(?![\s*]|/\*)\S", line))
+               for line in hunk.splitlines()[1:])
+
+
+def excerpt(text):
+    """SHOWN lines of a unified diff at most: the hunks with the most code that fit, in
+    their order. If the first of them does not fit, its beginning."""
+    head, *hunks = re.split(r"^(?=@@)", text, flags=re.M)
+    room, chosen = SHOWN - head.count("\n"), {}
+    for n in sorted(range(len(hunks)), key=lambda n: -code_lines(hunks[n])):
+        lines = hunks[n].splitlines(True)
+        if not chosen and len(lines) > room:
+            lines = lines[:room - 1] + [" ...\n"]
+        if len(lines) <= room and (code_lines(hunks[n]) or not chosen):
+            chosen[n] = "".join(lines)
+            room -= len(lines)
+    return head + "".join(chosen[n] for n in sorted(chosen))
+
+
 def diff(step, program):
-    """At most SHOWN lines of what changes: whole hunks of the file that step.mk names, in
-    order; the rest is told, and `make diff` shows it."""
+    """At most SHOWN lines of what changes in the file that step.mk names; the rest is
+    told, and `make diff` shows it."""
     if not tree.before(step, program):
         return "Nothing comes before this step: read " \
                f"[`{step.shown(program)}`]({step.shown(program)}) from top to bottom.\n"
     changes = diffs.of_step(step, program)
     if not changes:
         return f"Nothing: the same files as in {tree.before(step, program).name}.\n"
-    text, name = "", step.shown(program)
-    if name in changes:
-        head, *hunks = re.split(r"^(?=@@)", changes[name], flags=re.M)
-        shown = head
-        for hunk in hunks:
-            if (shown + hunk).count("\n") > SHOWN:
-                break
-            shown += hunk
-        else:
-            hunks = []
-        if shown == head:  # one hunk, and too long: its beginning
-            shown = "".join((head + hunks[0]).splitlines(True)[:SHOWN])
-        text = f"```diff\n{shown}```\n\n"
-    else:
+    name = step.shown(program)
+    if name not in changes:
         raise SystemExit(f"{step.folder}/step.mk: shown.{program.name} = {name}: not one "
                          f"of the changed files: {' '.join(changes)}")
+    text = f"```diff\n{excerpt(diffs.of_step(step, program, context=1)[name])}```\n\n"
     counted = [f"`{n}` +{a} −{b}" for n, (a, b) in
                ((n, diffs.count(c)) for n, c in changes.items())]
     return text + f"In all: {', '.join(counted)}. The whole of it: " \

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 from pathlib import Path
 
@@ -34,9 +35,9 @@ KINDS = {"start": "where it starts", "refactor": "same operations, same order",
 SEARCH = """in={data}/paper.su m0=4120 h0=-480 t0=1.94 tau=0.005
 a=-0.00088484,0.00111516,100 b=-0.001194,0.000806,100 c=6.4e-7,8.4e-7,4 d=6e-10,8e-10,2
 e=4.61e-8,6.61e-8,4 out={file} panel={file}.panel.npy"""
-LEGEND = """<p class="note">A number says how many times as fast a back-end is as in the step before: the
-median of interleaved, verified runs. <span class="none">~1.00</span> cannot be told from
-1; <span class="loss">0.90</span> is slower; <span class="none">=</span> is the same code.</p>
+LEGEND = """<p class="note">A number says how many times as fast a back-end is as in the step
+before, the median of interleaved, verified runs. ~1.00 cannot be told from 1, <span
+class="loss">0.90</span> is slower, and = is the same code.</p>
 
 """
 NEEDED = {"program", "set", "step", "backend", "device", "over_previous_is", "of_ceiling"}
@@ -52,13 +53,11 @@ class Page:
     below: str = ""
     look: str = ""  # a class of report.css
 
-    def root(self):
-        return "../" * self.path.count("/")
-
     def write(self, folder):
         path = folder / self.path
         path.parent.mkdir(parents=True, exist_ok=True)
-        words = {"root": self.root(), "folder": self.folder, "pagetitle": self.title}
+        words = {"root": "../" * self.path.count("/"), "folder": self.folder,
+                 "pagetitle": self.title}
         shown = {"above": self.above, "below": self.below, "class": self.look}
         ended = subprocess.run(
             ["pandoc", "--from", "gfm", "--to", "html5", "--wrap", "none",
@@ -73,11 +72,11 @@ class Page:
 # ---- pieces ------------------------------------------------------------------------
 
 
-def picture(path, words, root="", text=""):
-    """A file of the report as a figure; text is Markdown's HTML below it."""
+def picture(path, words, text=""):
+    """A file of the report as a figure, what it shows in words, and HTML below it."""
     text = f"<figcaption>{text}</figcaption>" if text else ""
-    return (f'<figure><div class="scroll"><img src="{root}{path}" '
-            f'alt="{escape(words)}" loading="lazy"></div>{text}</figure>\n')
+    return f'<figure><div class="scroll"><img src="{path}" alt="{escape(words)}" ' \
+        f'loading="lazy"></div>{text}</figure>\n'
 
 
 def folded(summary, markdown):
@@ -88,9 +87,13 @@ def code(text, language):
     return f"~~~~~~~~ {language}\n{text.rstrip(chr(10))}\n~~~~~~~~\n"
 
 
-def short(step):
+def spaced(name):
     """05 algebra"""
-    return step.name.replace("_", " ")
+    return name.replace("_", " ")
+
+
+def seconds(text):
+    return f"{float(text):.4f}" if text else ""
 
 
 def headed(program):
@@ -114,8 +117,9 @@ def stairs_of(rows, program):
     found = {}
     for r in of(rows, program):
         if r["step"] in place and r["backend"] != "cuda-cpu":
+            same = r["step"] == first or r["over_first_is"] == "same code"
             three = tuple(float(r[f"over_first{k}"]) for k in ("", "_low", "_high")) \
-                if r["over_first"] else (1.0,) * 3 if r["step"] == first else None
+                if r["over_first"] else (1.0,) * 3 if same else None
             if three:
                 found.setdefault(r["backend"], {})[place[r["step"]]] = three
     return {b: found[b] for b in tree.BACKENDS if b in found}
@@ -162,8 +166,9 @@ def made(program, name, words):
         return None
     if not binary.exists():
         runs.progress(f"building {binary.name}")
-        problem = copies.make(f"BUILD={os.environ.get('BUILD', 'build')}", "data",
-                              os.path.relpath(binary, tree.ROOT))
+        build = os.environ.get("BUILD", "build")
+        problem = copies.make(f"BUILD={build}", "data",
+                              f"{build}/{binary.relative_to(tree.build())}")
         if problem:
             raise SystemExit(f"report: {binary.name}: {problem}")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -185,7 +190,7 @@ def named_pictures(program, folder):
             path = made(program, name, words.replace("{png}", "{file}"))
             if path:
                 shutil.copyfile(path, folder / "pictures" / name)
-                found.append((f"pictures/{name}", about, 
+                found.append((f"pictures/{name}", about,
                           words.replace("{png}", name).replace("{data}/", "")))
     return found
 
@@ -262,11 +267,14 @@ def neighbours(root, step, program=None):
     """The links under a page, to the steps before and after."""
     steps = [s for s in tree.steps() if not program or s.has(program)]
     i = steps.index(step)
-    near = [("←", "prev", s) for s in steps[max(0, i - 1):i]] + \
-        [("→", "next", s) for s in steps[i + 1:i + 2]]
+    near = [(s, "prev", f"← {spaced(s.name)}") for s in steps[max(0, i - 1):i]] + \
+        [(s, "next", f"{spaced(s.name)} →") for s in steps[i + 1:i + 2]]
     return '<nav class="near" aria-label="Neighbours">' + "".join(
-        f'<a rel="{rel}" href="{root}{page_of(s, program)}">{arrow} {short(s)}</a>'
-        for arrow, rel, s in near) + "</nav>"
+        f'<a rel="{rel}" href="{root}{page_of(s, program)}">{words}</a>'
+        for s, rel, words in near) + "</nav>"
+
+
+changes = lru_cache(maxsize=None)(diff.of_step)
 
 
 def whole(step, program):
@@ -275,7 +283,7 @@ def whole(step, program):
         return "".join(folded(f"<code>{name}</code>", code(path.read_text(), "c"))
                        for name, path in diff.sources(step.folder / program.name).items())
     text = ""
-    for name, change in diff.of_step(step, program).items():
+    for name, change in changes(step, program).items():
         added, removed = diff.count(change)
         text += folded(f"<code>{name}</code> +{added} −{removed}", code(change, "diff"))
     return text
@@ -296,7 +304,7 @@ def lesson_page(step, program, path, kinds):
     heading, _, rest = text.partition("\n")
     about = f"{step.title(program)}. <span>{KINDS[step.kind(program)]}</span>"
     gains = f'<p class="gains">{gains}</p>' if gains else ""
-    return Page(page_of(step, program), f"{short(step)}, {program.name}",
+    return Page(page_of(step, program), f"{spaced(step.name)}, {program.name}",
                 f'{heading}\n\n<p class="kind">{about}</p>{gains}\n\n{rest}',
                 f"steps/{step.name}/{program.name}", strip("../", step, program),
                 neighbours("../", step, program))
@@ -328,7 +336,7 @@ def step_page(step, path, kinds):
     rows = []
     for program in filter(step.has, tree.programs()):
         if tree.before(step, program):
-            added = {n: diff.count(c)[0] for n, c in diff.of_step(step, program).items()}
+            added = {n: diff.count(c)[0] for n, c in changes(step, program).items()}
             name = step.shown(program)
             rows.append([f"[{program.name}]({program.name}/README.md)",
                          f"`{name}` {added.pop(name, 0)}", str(sum(added.values())),
@@ -337,7 +345,7 @@ def step_page(step, path, kinds):
     if rows:
         text += "\n## New lines\n\n" + lessons.table(
             ["program", "the lesson", "the rest", "where"], rows) + "\n"
-    return Page(page_of(step), short(step), text + nothing_gained(step),
+    return Page(page_of(step), spaced(step.name), text + nothing_gained(step),
                 f"steps/{step.name}", strip("../", step), neighbours("../", step))
 
 
@@ -346,7 +354,7 @@ def gained(program):
     machines = results.measured()
     lines = []
     for step in filter(lambda s: s.has(program), tree.steps()):
-        lines.append([f"[{short(step)}](steps/{step.name}/{program.name}/README.md)",
+        lines.append([f"[{spaced(step.name)}](steps/{step.name}/{program.name}/README.md)",
                       step.title(program)] + [
             lessons.said_gains(lessons.gains(rows, step, program))
             for rows in machines.values()])
@@ -359,7 +367,7 @@ def timed(program, rows):
     return lessons.table(
         ["set", "step", "back-end", "start", "run", "deviation", "median", "kernel",
          "over 00", "mark"],
-        [[r["set"], r["step"], r["backend"], *(f"{float(r[k]):.4f}" for k in (
+        [[r["set"], r["step"], r["backend"], *(seconds(r[k]) for k in (
             "init_mean", "run_mean", "run_sd", "run_median", "kernel_median")),
           verdict.long(r, "over_first"), r["mark"]]
          for r in sorted(rows, key=lambda r: r["set"]) if r["program"] == program.name])
@@ -385,15 +393,15 @@ def paper_figures(program, folder):
 def program_page(program, pictures, figures, folder):
     text = f"# {program.name}\n\n{headed(program)}.\n\n"
     text += '<div class="pair">' + "".join(
-        picture(path, about, text=escape(about) + f" <code>{escape(words)}</code>" * bool(words))
+        picture(path, about, escape(about) + f" <code>{escape(words)}</code>" * bool(words))
         for path, about, words in pictures) + "</div>\n\n"
     text += "## The steps\n\n" + ('<div class="pair">' + "".join(
         picture(found["stairs"], spoken(program, machine, rows),
-                text=f"{results.shown(machine)}, set {program.shown}")
+                f"{results.shown(machine)}, set {program.shown}")
         for machine, (rows, found) in figures.items() if "stairs" in found) + "</div>\n\n"
         if figures else "Not measured yet: `make bench` does it.\n\n") + gained(program)
     shares = "".join(picture(found["shares"], f"{program.name} on {results.shown(machine)}: "
-                             "share of the machine's ceiling", text=results.shown(machine))
+                             "share of the machine's ceiling", results.shown(machine))
                      for machine, (_, found) in figures.items() if "shares" in found)
     text += "\n## How far from the ceiling\n\n" + (
         f'<div class="pair">{shares}</div>\n' if shares else
@@ -446,28 +454,24 @@ def card(program, pictures, figures):
         html += f'<h3>{results.shown(machine)}</h3><img src="{found["card"]}" ' \
             f'alt="{escape(spoken(program, machine, rows))}">' \
             f'<p class="best"><b>{draw.number(best["over_first"])} times</b> as fast: ' \
-            f'<a href="{best["step"]}/{program.name}.html">{short_name(best["step"])}</a>, ' \
+            f'<a href="{best["step"]}/{program.name}.html">{spaced(best["step"])}</a>, ' \
             f'{best["backend"]}{share}</p>'
     return html + "</li>"
 
 
-def short_name(name):
-    return name.replace("_", " ")
-
-
 def gain(row):
     """A gain in as few letters as the index has room for."""
-    if not row or not row["over_previous"]:
-        return ""
-    return {"same code": "=", "none": f"~{float(row['over_previous']):.2f}"}.get(
-        row["over_previous_is"], draw.number(row["over_previous"]))
+    word = row["over_previous_is"] if row else ""
+    if word in ("", "same code"):
+        return "=" if word else ""
+    return "~" * (word == "none") + draw.number(row["over_previous"])
 
 
 def matrix(rows):
     """Which step pays where, of a machine: a row a step, a column a back-end of a
     program; each number leads to its lesson."""
     columns = {p: [b for b in tree.BACKENDS if b not in ("seq", "cuda-cpu") and any(
-        r["over_previous"] for r in of(rows, p, backend=b))] or [""]
+        r["over_previous_is"] for r in of(rows, p, backend=b))] or [""]
         for p in tree.programs()}
     html = '<table class="matrix"><thead><tr><th rowspan="2" scope="col">step</th>' + \
         "".join(f'<th scope="colgroup" colspan="{len(b)}" class="first"><a href="{p.name}'
@@ -476,7 +480,7 @@ def matrix(rows):
                 for found in columns.values() for n, b in enumerate(found))
     html += "</tr></thead><tbody>"
     for step in tree.steps():
-        html += f'<tr><th scope="row"><a href="{page_of(step)}">{short(step)}</a></th>'
+        html += f'<tr><th scope="row"><a href="{page_of(step)}">{spaced(step.name)}</a></th>'
         for program, backends in columns.items():
             gains = lessons.gains(rows, step, program)
             for n, backend in enumerate(backends):

@@ -1,8 +1,8 @@
 /* cpu.c - the drivers in C: one point after the other. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "fletcher.h"
+#include "field.h"
 #include "body.h"
 
 static const grid *g;
@@ -11,7 +11,7 @@ static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 
 static float *floats(size_t n, const char *name)
 {
-    return memset(allocate(n, sizeof(float), name), 0, n * sizeof(float));
+    return memset(field_make(n, name), 0, n * sizeof(float));
 }
 
 size_t Initialize(const grid *the_grid, const float *the_medium)
@@ -39,7 +39,7 @@ double Propagate(void)
 
     for (int z = HALO; z < g->sz - HALO; z++)
         for (int y = HALO; y < g->sy - HALO; y++) {
-            size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
+            size_t row = row_of(g, y, z);
             for (int x = HALO; x < g->sx - HALO; x++)
                 sample(g, medium, pc, qc, pp, qp, row + (size_t)x);
         }
@@ -61,8 +61,8 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    free(pp);
-    free(pc);
-    free(qp);
-    free(qc);
+    field_free(pp);
+    field_free(pc);
+    field_free(qp);
+    field_free(qc);
 }

@@ -19,14 +19,15 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 }
 
 /* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
-__global__ void propagate_kernel(grid g, const float *medium, const float *pc,
-                                 const float *qc, float *pp, float *qp)
+__global__ void propagate_kernel(grid g, const float *__restrict__ medium,
+                                 const float *__restrict__ pc,
+                                 const float *__restrict__ qc, float *pp, float *qp)
 {
     int z = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     if (z >= g.sz - HALO) return;
 
     for (int y = HALO; y < g.sy - HALO; y++) {
-        size_t row = (size_t)z * g.plane + (size_t)y * g.pitch;
+        size_t row = row_of(&g, y, z);
         for (int x = HALO; x < g.sx - HALO; x++)
             sample(&g, medium, pc, qc, pp, qp, row + x);
     }

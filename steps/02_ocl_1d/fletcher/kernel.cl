@@ -19,7 +19,7 @@ __kernel void propagate(grid g, GLOBAL const float *restrict medium,
     if (z >= g.sz - HALO) return;
 
     for (int y = HALO; y < g.sy - HALO; y++) {
-        size_t row = (size_t)z * g.plane + (size_t)y * g.pitch;
+        size_t row = row_of(&g, y, z);
         for (int x = HALO; x < g.sx - HALO; x++)
             sample(&g, medium, pc, qc, pp, qp, row + x);
     }

@@ -8,7 +8,7 @@
 #include "cuda_device.h"
 #include "host.h"
 
-__global__ void do_step(const cell *in, cell *out, cell *unstable, int dim)
+__global__ void do_step(const cell *__restrict__ in, cell *out, cell *unstable, int dim)
 {
     int id = blockIdx.x * blockDim.x + threadIdx.x;
     int y = id / dim;

@@ -1,18 +1,28 @@
 /* cpu.c - the drivers in C: planes shared among threads, the points of a row among the
  * lanes of a vector. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "fletcher.h"
+#include "field.h"
 #include "body.h"
 
 static const grid *g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 
+/* A field of zeros, each plane cleared by the thread that will compute it: where a
+ * machine has several sockets, memory is in that of the thread that wrote to it first.
+ */
 static float *floats(size_t n, const char *name)
 {
-    return memset(allocate(n, sizeof(float), name), 0, n * sizeof(float));
+    float *made = field_make(n, name);
+#pragma omp parallel for
+    for (int z = HALO; z < g->sz - HALO; z++) {
+        size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
+        size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
+        memset(made + from, 0, (end - from) * sizeof *made);
+    }
+    return made;
 }
 
 size_t Initialize(const grid *the_grid, const float *the_medium)
@@ -41,7 +51,7 @@ double Propagate(void)
 #pragma omp parallel for
     for (int z = HALO; z < g->sz - HALO; z++)
         for (int y = HALO; y < g->sy - HALO; y++) {
-            size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
+            size_t row = row_of(g, y, z);
 #pragma omp simd
             for (int x = HALO; x < g->sx - HALO; x++)
                 sample(g, medium, pc, qc, pp, qp, row + (size_t)x);
@@ -64,8 +74,8 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    free(pp);
-    free(pc);
-    free(qp);
-    free(qc);
+    field_free(pp);
+    field_free(pc);
+    field_free(qp);
+    field_free(qc);
 }

@@ -9,7 +9,8 @@
 #include "cuda_device.h"
 #include "host.h"
 
-__global__ void do_step(const cell *in, cell *out, cell *unstable, int dim, int batch)
+__global__ void do_step(const cell *__restrict__ in, cell *out, cell *unstable, int dim,
+                        int batch)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     int y = blockIdx.y * blockDim.y + threadIdx.y;

@@ -19,9 +19,9 @@ static inline cell *blank_grids(const pile *p)
     return grids;
 }
 
-/* Notes the grids that have come to their end after n steps, stable or not, bits[g]
- * being all cells of grid g or-ed. Returns those of all grids or-ed. A stable grid
- * stays what it is, however often it is stepped. */
+/* Notes the grids that have come to their end after n steps, stable or not; bits[g]
+ * is more than 3 if a cell of grid g is unstable. Returns those of all grids or-ed. A
+ * stable grid stays what it is, however often it is stepped. */
 static inline cell note(pile *p, const plan *how, const cell *bits, int n)
 {
     cell all = 0;

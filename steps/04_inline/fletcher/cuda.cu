@@ -28,16 +28,16 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 }
 
 /* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
-__global__ void propagate_kernel(grid g, const float *medium, const float *pc,
-                                 const float *qc, float *pp, float *qp)
+__global__ void propagate_kernel(grid g, const float *__restrict__ medium,
+                                 const float *__restrict__ pc,
+                                 const float *__restrict__ qc, float *pp, float *qp)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
     int z = HALO + blockIdx.z * blockDim.z + threadIdx.z;
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        sample(&g, medium, pc, qc, pp, qp,
-               (size_t)z * g.plane + (size_t)y * g.pitch + x);
+        sample(&g, medium, pc, qc, pp, qp, row_of(&g, y, z) + x);
 }
 
 static float *floats(size_t n)

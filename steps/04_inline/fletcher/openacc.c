@@ -2,10 +2,10 @@
  * that say which are parallel and what lies on the device. A compiler without a device
  * runs the same loops on the host.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "fletcher.h"
+#include "field.h"
 
 /* What the device's code calls is compiled for it. */
 #pragma acc routine seq
@@ -14,28 +14,29 @@ static inline void sample(const grid *, const float *, const float *, const floa
 #include "body.h"
 
 static grid g;
+static size_t n; /* floats of a field */
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 
-static float *floats(size_t n, const char *name)
+static float *floats(size_t count, const char *name)
 {
-    float *made = allocate(n, sizeof(float), name);
-    memset(made, 0, n * sizeof(float));
-#pragma acc enter data copyin(made [0:n])
+    float *made = field_make(count, name);
+    memset(made, 0, count * sizeof(float));
+#pragma acc enter data copyin(made [0:count])
     return made;
 }
 
-static void drop(float *f)
+static void drop(float *f, size_t count)
 {
-#pragma acc exit data delete (f)
-    free(f);
+#pragma acc exit data delete (f [0:count])
+    field_free(f);
 }
 
 size_t Initialize(const grid *the_grid, const float *the_medium)
 {
     g = *the_grid;
     medium = the_medium;
-    size_t n = field_size(&g);
+    n = field_size(&g);
 #pragma acc enter data copyin(the_medium [0:MEDIUM * n])
     pp = floats(n, "p of before");
     pc = floats(n, "p of now");
@@ -48,7 +49,7 @@ void InsertSource(float f)
 {
     size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source;
     float *p = pc, *q = qc;
-#pragma acc parallel present(p, q) num_gangs(1)
+#pragma acc parallel present(p [0:n], q [0:n]) num_gangs(1)
     {
         p[i] += f;
         q[i] += f;
@@ -62,10 +63,11 @@ double Propagate(void)
     const float *m = medium, *cp = pc, *cq = qc;
     float *np = pp, *nq = qp;
 
-#pragma acc parallel loop collapse(2) gang present(m, cp, cq, np, nq) copyin(d)
+#pragma acc parallel loop collapse(2) gang copyin(d)                                   \
+    present(m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n])
     for (int z = HALO; z < d.sz - HALO; z++)
         for (int y = HALO; y < d.sy - HALO; y++) {
-            size_t row = (size_t)z * (size_t)d.plane + (size_t)y * (size_t)d.pitch;
+            size_t row = row_of(&d, y, z);
 #pragma acc loop vector
             for (int x = HALO; x < d.sx - HALO; x++)
                 sample(&d, m, cp, cq, np, nq, row + (size_t)x);
@@ -76,7 +78,6 @@ double Propagate(void)
 
 void UpdatePointers(float *p, float *q)
 {
-    size_t n = field_size(&g);
     float *swap = pp;
     pp = pc;
     pc = swap;
@@ -96,9 +97,9 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    drop(qc);
-    drop(qp);
-    drop(pc);
-    drop(pp);
-#pragma acc exit data delete (medium)
+    drop(qc, n);
+    drop(qp, n);
+    drop(pc, n);
+    drop(pp, n);
+#pragma acc exit data delete (medium [0:MEDIUM * n])
 }

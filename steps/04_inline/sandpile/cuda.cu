@@ -9,37 +9,27 @@
 #include "cuda_device.h"
 #include "host.h"
 
-/* Ors v of all threads of a block that are in the same grid, and that into *bits: one
- * atomic for a block and grid. A barrier is crossed by all threads, those beyond the
- * range too. */
-FN void collect(cell v, cell *room, cell *bits, int wanted)
+/* Sets a bit of *bits if any thread of the block has found what it stands for: one
+ * atomic a block at most. All threads come here, those beyond the range too. */
+FN void collect(int found, cell bit, cell *bits)
 {
-    int items = blockDim.x * blockDim.y;
-    int item = threadIdx.x + blockDim.x * threadIdx.y;
-    cell *mine = room + items * threadIdx.z;
-
-    mine[item] = v;
-    __syncthreads();
-    if (item == 0 && wanted) {
-        for (int n = 1; n < items; n++) v |= mine[n];
-        atomicOr(bits, v);
-    }
+    int any = __syncthreads_or(found);
+    if (any && threadIdx.x == 0 && threadIdx.y == 0) atomicOr(bits, bit);
 }
 
-__global__ void do_step(const cell *in, cell *out, cell *bits, int dim, int batch)
+__global__ void do_step(const cell *__restrict__ in, cell *out, cell *bits, int dim)
 {
-    CUDA_SHARED(cell, room); /* [threads of the block] */
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     int y = blockIdx.y * blockDim.y + threadIdx.y;
-    int g = blockIdx.z * blockDim.z + threadIdx.z;
+    int g = blockIdx.z;
     size_t id = ((size_t)g * dim + y) * dim + x;
 
     cell v = 0;
-    if (y > 0 && y < dim - 1 && x > 0 && x < dim - 1 && g < batch) {
+    if (y > 0 && y < dim - 1 && x > 0 && x < dim - 1) {
         v = after(in + id, dim);
         out[id] = v;
     }
-    collect(v, room, bits + g, g < batch);
+    collect(v > 3, 4, bits + g);
 }
 
 int topple(pile *p, const plan *how, run_times *t)
@@ -67,11 +57,11 @@ int topple(pile *p, const plan *how, run_times *t)
              size3[3] = {(unsigned)dim, (unsigned)dim, (unsigned)batch}, groups[3];
     for (int i = 0; i < 3; i++) {
         if (how->group[i]) local[i] = how->group[i];
+        if (i == 2) local[i] = 1; /* a block collects for one grid */
         groups[i] = (size3[i] + local[i] - 1) / local[i];
     }
     dim3 block = {local[0], local[1], local[2]};
     dim3 blocks = {groups[0], groups[1], groups[2]};
-    size_t shared = local[0] * local[1] * local[2] * sizeof(cell);
 
     double ready = seconds();
     t->kernel = 0;
@@ -88,8 +78,8 @@ int topple(pile *p, const plan *how, run_times *t)
         CUDA_CHECK(cudaMemset(d_bits, 0, found));
         CUDA_CHECK(cudaEventRecord(before, 0));
         for (int s = 0; s < steps; s++) {
-            CUDA_LAUNCH(do_step, blocks, block, shared, d_in, d_out, d_bits + s * batch,
-                        dim, batch);
+            CUDA_LAUNCH(do_step, blocks, block, 0, d_in, d_out, d_bits + s * batch,
+                        dim);
             CUDA_CHECK(cudaGetLastError());
             cell *other = d_in;
             d_in = d_out;

@@ -1,28 +1,25 @@
 /* kernel.cl - the device side: one work-item a cell of a grid of the batch. */
 #include "body.h"
 
-/* Ors v of all work-items of a group that are in the same grid, and that into *bits:
- * one atomic for a group and grid. A barrier is crossed by all work-items, those beyond
- * the range too. */
-FN void collect(cell v, LOCAL cell *room, GLOBAL cell *bits, int wanted)
+/* Sets a bit of *bits if any work-item of the group has found what it stands for: one
+ * atomic a group at most. Whoever has found it writes the same to *any. All work-items
+ * come here, those beyond the range too: they meet at barriers. */
+FN void collect(int found, cell bit, LOCAL int *any, GLOBAL cell *bits)
 {
-    int items = get_local_size(0) * get_local_size(1);
-    int item = get_local_id(0) + get_local_size(0) * get_local_id(1);
-    LOCAL cell *mine = room + items * get_local_id(2);
+    int first = get_local_id(0) == 0 && get_local_id(1) == 0;
 
-    mine[item] = v;
+    if (first) *any = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0 && wanted) {
-        for (int n = 1; n < items; n++) v |= mine[n];
-        atomic_or(bits, v);
-    }
+    if (found) *any = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (first && *any) atomic_or(bits, bit);
 }
 
-/* One step. bits[g] collects all new cells of grid g, or-ed. room holds a cell for each
- * work-item of the group. */
+/* One step. bits[g] is set to 4 if a new cell of grid g is unstable. */
 __kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits,
-                      int slot, int dim, int batch, LOCAL cell *room)
+                      int slot, int dim, int batch)
 {
+    LOCAL int any;
     int x = get_global_id(0);
     int y = get_global_id(1);
     int g = get_global_id(2);
@@ -30,9 +27,9 @@ __kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits
 
     /* The range is rounded up to whole work-groups: what lies beyond only collects. */
     cell v = 0;
-    if (y > 0 && y < dim - 1 && x > 0 && x < dim - 1 && g < batch) {
+    if (y > 0 && y < dim - 1 && x > 0 && x < dim - 1) {
         v = after(in + id, dim);
         out[id] = v;
     }
-    collect(v, room, bits + (size_t)slot * batch + g, g < batch);
+    collect(v > 3, 4, &any, bits + (size_t)slot * batch + g);
 }

@@ -7,7 +7,6 @@
  * and then enqueues: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "ocl.h"
 #include "host.h"
@@ -36,6 +35,7 @@ int topple(pile *p, const plan *how, run_times *t)
     size_t local[3] = {16, 4, 1}, global[3] = {dim, dim, batch};
     for (int i = 0; i < 3; i++) {
         if (how->group[i]) local[i] = how->group[i];
+        if (i == 2) local[i] = 1; /* a group collects for one grid */
         global[i] = (global[i] + local[i] - 1) / local[i] * local[i];
     }
 
@@ -53,8 +53,6 @@ int topple(pile *p, const plan *how, run_times *t)
     OCL_CHECK(clSetKernelArg(kernel, 2, sizeof d_bits, &d_bits));
     OCL_CHECK(clSetKernelArg(kernel, 4, sizeof dim, &dim));
     OCL_CHECK(clSetKernelArg(kernel, 5, sizeof batch, &batch));
-    size_t room = local[0] * local[1] * local[2] * sizeof(cell);
-    OCL_CHECK(clSetKernelArg(kernel, 6, room, NULL));
 
     double ready = seconds();
     t->kernel = 0;
@@ -70,9 +68,9 @@ int topple(pile *p, const plan *how, run_times *t)
     while (all > 3 && n < how->max_iterations) {
         int steps = how->max_iterations - n < LOOK ? how->max_iterations - n : LOOK;
         size_t found = (size_t)steps * batch * sizeof *bits;
-        memset(bits, 0, found);
-        OCL_CHECK(clEnqueueWriteBuffer(queue, d_bits, CL_FALSE, 0, found, bits, 0, NULL,
-                                       NULL));
+        const cell zero = 0;
+        OCL_CHECK(clEnqueueFillBuffer(queue, d_bits, &zero, sizeof zero, 0, found, 0,
+                                      NULL, NULL));
         cl_event done[LOOK];
         for (int s = 0; s < steps; s++) {
             OCL_CHECK(clSetKernelArg(kernel, 0, sizeof d_in, &d_in));

@@ -7,7 +7,6 @@
  * and then enqueues: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "ocl.h"
 #include "host.h"
@@ -37,6 +36,7 @@ int topple(pile *p, const plan *how, run_times *t)
     size_t local[3] = {16, 4, 1}, global[3] = {dim, dim, batch};
     for (int i = 0; i < 3; i++) {
         if (how->group[i]) local[i] = how->group[i];
+        if (i == 2) local[i] = 1; /* a group collects for one grid */
         global[i] = (global[i] + local[i] - 1) / local[i] * local[i];
     }
 
@@ -53,13 +53,11 @@ int topple(pile *p, const plan *how, run_times *t)
     cl_mem d_bits =
         clCreateBuffer(context, CL_MEM_READ_WRITE, slots * sizeof *bits, NULL, &err);
     OCL_CHECK(err);
-    size_t room = local[0] * local[1] * local[2] * sizeof(cell);
     for (int k = 0; k < 2; k++) {
         cl_kernel one = k ? narrow : wide;
         OCL_CHECK(clSetKernelArg(one, 2, sizeof d_bits, &d_bits));
         OCL_CHECK(clSetKernelArg(one, 4, sizeof dim, &dim));
         OCL_CHECK(clSetKernelArg(one, 5, sizeof batch, &batch));
-        OCL_CHECK(clSetKernelArg(one, 6, room, NULL));
     }
 
     double ready = seconds();
@@ -91,9 +89,9 @@ int topple(pile *p, const plan *how, run_times *t)
         }
         int steps = how->max_iterations - n < LOOK ? how->max_iterations - n : LOOK;
         size_t found = (size_t)steps * batch * sizeof *bits;
-        memset(bits, 0, found);
-        OCL_CHECK(clEnqueueWriteBuffer(queue, d_bits, CL_FALSE, 0, found, bits, 0, NULL,
-                                       NULL));
+        const cell zero = 0;
+        OCL_CHECK(clEnqueueFillBuffer(queue, d_bits, &zero, sizeof zero, 0, found, 0,
+                                      NULL, NULL));
         cl_event done[LOOK];
         for (int s = 0; s < steps; s++) {
             OCL_CHECK(clSetKernelArg(kernel, 0, sizeof d_in, &d_in));

@@ -1,9 +1,9 @@
 /* cpu.c - the drivers in C: rows of a plane shared among threads, the points of a row
  * among the lanes of a vector. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "fletcher.h"
+#include "field.h"
 #include "body.h"
 
 static const grid *g;
@@ -11,9 +11,18 @@ static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 static float *px, *pz, *qx, *qz; /* first derivatives of now, along x and z */
 
+/* A field of zeros, its planes dealt out among the threads. None has planes of its own
+ * here, so that on several sockets the field is spread over all of them. */
 static float *floats(size_t n, const char *name)
 {
-    return memset(allocate(n, sizeof(float), name), 0, n * sizeof(float));
+    float *made = field_make(n, name);
+#pragma omp parallel for
+    for (int z = HALO; z < g->sz - HALO; z++) {
+        size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
+        size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
+        memset(made + from, 0, (end - from) * sizeof *made);
+    }
+    return made;
 }
 
 size_t Initialize(const grid *the_grid, const float *the_medium)
@@ -44,7 +53,7 @@ static void derive(int z)
 {
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
+        size_t row = row_of(g, y, z);
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++) {
             first_x(g, pc, qc, px, qx, row + (size_t)x);
@@ -58,7 +67,7 @@ static void update(int z)
 {
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
+        size_t row = row_of(g, y, z);
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++)
             sample(g, medium, pc, qc, pp, qp, px, pz, qx, qz, row + (size_t)x);
@@ -94,12 +103,12 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    free(pp);
-    free(pc);
-    free(qp);
-    free(qc);
-    free(px);
-    free(pz);
-    free(qx);
-    free(qz);
+    field_free(pp);
+    field_free(pc);
+    field_free(qp);
+    field_free(qc);
+    field_free(px);
+    field_free(pz);
+    field_free(qx);
+    field_free(qz);
 }

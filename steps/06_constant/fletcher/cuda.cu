@@ -29,12 +29,13 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 }
 
 /* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
-__global__ void derive_kernel(grid g, int z, const float *pc, const float *qc,
-                              float *px, float *pz, float *qx, float *qz)
+__global__ void derive_kernel(grid g, int z, const float *__restrict__ pc,
+                              const float *__restrict__ qc, float *px, float *pz,
+                              float *qx, float *qz)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
-    size_t i = (size_t)z * g.plane + (size_t)y * g.pitch + x;
+    size_t i = row_of(&g, y, z) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
         first_x(&g, pc, qc, px, qx, i);
@@ -42,16 +43,17 @@ __global__ void derive_kernel(grid g, int z, const float *pc, const float *qc,
     }
 }
 
-__global__ void propagate_kernel(grid g, int z, const float *medium, const float *pc,
-                                 const float *qc, float *pp, float *qp, const float *px,
-                                 const float *pz, const float *qx, const float *qz)
+__global__ void
+propagate_kernel(grid g, int z, const float *__restrict__ medium,
+                 const float *__restrict__ pc, const float *__restrict__ qc, float *pp,
+                 float *qp, const float *__restrict__ px, const float *__restrict__ pz,
+                 const float *__restrict__ qx, const float *__restrict__ qz)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz,
-               (size_t)z * g.plane + (size_t)y * g.pitch + x);
+        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz, row_of(&g, y, z) + x);
 }
 
 static float *floats(size_t n)

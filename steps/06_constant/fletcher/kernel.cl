@@ -17,7 +17,7 @@ __kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t i = (size_t)z * g.plane + (size_t)y * g.pitch + x;
+    size_t i = row_of(&g, y, z) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
         first_x(&g, pc, qc, px, qx, i);
@@ -37,6 +37,5 @@ __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
     int y = HALO + get_global_id(1);
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz,
-               (size_t)z * g.plane + (size_t)y * g.pitch + x);
+        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz, row_of(&g, y, z) + x);
 }

@@ -2,10 +2,10 @@
  * that say which are parallel and what lies on the device. A compiler without a device
  * runs the same loops on the host.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "fletcher.h"
+#include "field.h"
 
 /* What the device's code calls is compiled for it. */
 #pragma acc routine seq
@@ -21,29 +21,30 @@ static inline void sample(const grid *, const float *, const float *, const floa
 #include "body.h"
 
 static grid g;
+static size_t n; /* floats of a field */
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 static float *px, *pz, *qx, *qz; /* first derivatives of now, along x and z */
 
-static float *floats(size_t n, const char *name)
+static float *floats(size_t count, const char *name)
 {
-    float *made = allocate(n, sizeof(float), name);
-    memset(made, 0, n * sizeof(float));
-#pragma acc enter data copyin(made [0:n])
+    float *made = field_make(count, name);
+    memset(made, 0, count * sizeof(float));
+#pragma acc enter data copyin(made [0:count])
     return made;
 }
 
-static void drop(float *f)
+static void drop(float *f, size_t count)
 {
-#pragma acc exit data delete (f)
-    free(f);
+#pragma acc exit data delete (f [0:count])
+    field_free(f);
 }
 
 size_t Initialize(const grid *the_grid, const float *the_medium)
 {
     g = *the_grid;
     medium = the_medium;
-    size_t n = field_size(&g);
+    n = field_size(&g);
 #pragma acc enter data copyin(the_medium [0:MEDIUM * n])
     pp = floats(n, "p of before");
     pc = floats(n, "p of now");
@@ -60,7 +61,7 @@ void InsertSource(float f)
 {
     size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source;
     float *p = pc, *q = qc;
-#pragma acc parallel present(p, q) num_gangs(1)
+#pragma acc parallel present(p [0:n], q [0:n]) num_gangs(1)
     {
         p[i] += f;
         q[i] += f;
@@ -74,9 +75,10 @@ static void derive(int z)
     const float *cp = pc, *cq = qc;
     float *dpx = px, *dpz = pz, *dqx = qx, *dqz = qz;
 
-#pragma acc parallel loop gang present(cp, cq, dpx, dpz, dqx, dqz) copyin(d)
+#pragma acc parallel loop gang copyin(d)                                               \
+    present(cp [0:n], cq [0:n], dpx [0:n], dpz [0:n], dqx [0:n], dqz [0:n])
     for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = (size_t)z * (size_t)d.plane + (size_t)y * (size_t)d.pitch;
+        size_t row = row_of(&d, y, z);
 #pragma acc loop vector
         for (int x = HALO; x < d.sx - HALO; x++) {
             first_x(&d, cp, cq, dpx, dqx, row + (size_t)x);
@@ -93,9 +95,11 @@ static void update(int z)
     const float *m = medium, *dpx = px, *dpz = pz, *dqx = qx, *dqz = qz;
     float *np = pp, *nq = qp;
 
-#pragma acc parallel loop gang present(m, cp, cq, np, nq, dpx, dpz, dqx, dqz) copyin(d)
+#pragma acc parallel loop gang copyin(d)                                               \
+    present(m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], dpx [0:n],       \
+            dpz [0:n], dqx [0:n], dqz [0:n])
     for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = (size_t)z * (size_t)d.plane + (size_t)y * (size_t)d.pitch;
+        size_t row = row_of(&d, y, z);
 #pragma acc loop vector
         for (int x = HALO; x < d.sx - HALO; x++)
             sample(&d, m, cp, cq, np, nq, dpx, dpz, dqx, dqz, row + (size_t)x);
@@ -116,7 +120,6 @@ double Propagate(void)
 
 void UpdatePointers(float *p, float *q)
 {
-    size_t n = field_size(&g);
     float *swap = pp;
     pp = pc;
     pc = swap;
@@ -136,13 +139,13 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    drop(qz);
-    drop(qx);
-    drop(pz);
-    drop(px);
-    drop(qc);
-    drop(qp);
-    drop(pc);
-    drop(pp);
-#pragma acc exit data delete (medium)
+    drop(qz, n);
+    drop(qx, n);
+    drop(pz, n);
+    drop(px, n);
+    drop(qc, n);
+    drop(qp, n);
+    drop(pc, n);
+    drop(pp, n);
+#pragma acc exit data delete (medium [0:MEDIUM * n])
 }

@@ -3,8 +3,6 @@
  * The fields stay on the device from the first step to the last: a step sends nothing
  * but one number, the source's. Two pairs of buffers take turns as before and now.
  */
-#include <stdlib.h>
-
 #include "fletcher.h"
 #include "ocl.h"
 
@@ -29,11 +27,9 @@ static cl_mem buffer(size_t floats)
 static cl_mem floats(size_t n)
 {
     cl_mem made = buffer(n);
-    cl_float *zeros = calloc(n, sizeof *zeros);
-    if (!zeros) fail("no memory for a field of %zu floats", n);
-    OCL_CHECK(clEnqueueWriteBuffer(queue, made, CL_TRUE, 0, n * sizeof *zeros, zeros, 0,
-                                   NULL, NULL));
-    free(zeros);
+    const cl_float zero = 0;
+    OCL_CHECK(clEnqueueFillBuffer(queue, made, &zero, sizeof zero, 0, n * sizeof zero,
+                                  0, NULL, NULL));
     return made;
 }
 
@@ -68,6 +64,7 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     pz = floats(n);
     qx = floats(n);
     qz = floats(n);
+    OCL_CHECK(clFinish(queue));
 
     /* A row of a group takes points of a row, which lie side by side. The global size
      * must be a multiple of the local size: round up. */

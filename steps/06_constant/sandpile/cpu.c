@@ -9,6 +9,20 @@ static inline int smaller(int a, int b)
     return a < b ? a : b;
 }
 
+/* Fills the rows that are toppled with poison, each by the thread that will topple it:
+ * where memory has several places, a page is near the thread that touched it first.
+ * A row is that many bytes. */
+static void spread(const pile *p, const plan *how, void *grids, size_t row)
+{
+    int dim = p->dim;
+    char *first = grids;
+#pragma omp parallel for collapse(2) schedule(runtime)
+    for (int g = 0; g < p->batch; g++)
+        for (int y = 1; y < dim - 1; y += how->tileh)
+            memset(first + ((size_t)g * dim + y) * row, 0xff,
+                   smaller(how->tileh, dim - 1 - y) * row);
+}
+
 /* A step of one tile, w x h cells from (x, y): returns all new values or-ed, which is
  * more than 3 as long as a cell is unstable. */
 static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x, int y,
@@ -132,16 +146,25 @@ int topple(pile *p, const plan *how, run_times *t)
     deal_evenly();
     int dim = p->dim;
     size_t cells = pile_cells(p), all = cells * p->batch;
-    cell *in = allocate(all, sizeof *in, "the grids before a step");
-    cell *out = blank_grids(p);
+    cell *in = untouched(all, sizeof *in, "the grids before a step");
+    cell *out = untouched(all, sizeof *out, "the grids after a step");
+    spread(p, how, in, dim * sizeof *in);
+    spread(p, how, out, dim * sizeof *in);
+    for (int g = 0; g < p->batch; g++) pile_border(out + g * cells, dim);
     cell *bits = allocate(p->batch, sizeof *bits, "the bits of each grid");
     size_t pitch = whole_vectors(dim), rows = (size_t)dim * p->batch;
     size_t bytes = rows * pitch;
-    cell8 *room = allocate(pitch + 2 * bytes + VECTOR, 1, "the bytes");
+    cell8 *room = untouched(pitch + 2 * bytes + VECTOR, 1, "the bytes");
     cell8 *keep = room + VECTOR - (uintptr_t)room % VECTOR; /* all at a whole vector */
     cell8 *in8 = keep + pitch, *out8 = in8 + bytes;
-    memset(keep, 0, pitch + 2 * bytes);
+    memset(keep, 0, pitch);
     memset(keep + 1, 255, dim - 2);
+    spread(p, how, in8, pitch);
+    spread(p, how, out8, pitch);
+    for (size_t y = 0; y < rows; y += dim) {
+        memset(out8 + y * pitch, 0, pitch);
+        memset(out8 + (y + dim - 1) * pitch, 0, pitch);
+    }
 
     double ready = seconds();
 

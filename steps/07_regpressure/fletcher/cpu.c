@@ -1,18 +1,18 @@
 /* cpu.c - the drivers in C: tiles of a few rows, through all planes, shared among
  * threads, the points of a row among the lanes of a vector. */
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fletcher.h"
+#include "field.h"
 #include "body.h"
 
 static const grid *g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 
-/* Rows of a tile: few, so that nine planes of p and of q fit into a core's own cache
- * (L2) and wait there for the tile's next plane; fewer, if threads would get none. */
-enum { TILE = 16 };
+/* Rows of a tile, which are never so few that deriving them costs most. */
+enum { LEAST = 4 };
 static int tile;
 
 /* First derivatives of now, along x and z, in one plane of a tile, and each thread has
@@ -20,9 +20,49 @@ static int tile;
 static float *px, *pz, *qx, *qz;
 #pragma omp threadprivate(px, pz, qx, qz)
 
+/* A field of zeros, its planes dealt out among the threads. None has planes of its own
+ * here, so that on several sockets the field is spread over all of them. */
 static float *floats(size_t n, const char *name)
 {
-    return memset(allocate(n, sizeof(float), name), 0, n * sizeof(float));
+    float *made = field_make(n, name);
+#pragma omp parallel for
+    for (int z = HALO; z < g->sz - HALO; z++) {
+        size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
+        size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
+        memset(made + from, 0, (end - from) * sizeof *made);
+    }
+    return made;
+}
+
+/* So many rows that what a tile needs at one plane fills half of a core's own cache
+ * (L2) and waits there for the tile's next plane: nine planes of p and of q and the
+ * plane of derivatives, which have HALO rows more to either side, and the rest, which
+ * passes. Not so many that a thread gets no tile, or that some get more than others. */
+static int rows_of_tile(int threads)
+{
+    const int wide = 2 * (2 * HALO + 1) + 4, narrow = MEDIUM + 2;
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); /* bytes, or 0: it is not known */
+    if (cache <= 0) cache = 1 << 20;
+    long held = cache / 2 / ((long)sizeof(float) * g->pitch); /* rows */
+    int fit = (int)(held - wide * 2 * HALO) / (wide + narrow);
+    if (fit < LEAST) fit = LEAST;
+
+    int rows = g->sy - 2 * HALO, tiles = (rows + fit - 1) / fit;
+    tiles = (tiles + threads - 1) / threads * threads;
+    return (rows + tiles - 1) / tiles;
+}
+
+/* The calling thread's planes, unless it has them. */
+static size_t own_planes(void)
+{
+    size_t n = (size_t)(tile + 2 * HALO) * (size_t)g->pitch;
+    if (!px) {
+        px = memset(field_make(n, "p along x"), 0, n * sizeof *px);
+        pz = memset(field_make(n, "p along z"), 0, n * sizeof *pz);
+        qx = memset(field_make(n, "q along x"), 0, n * sizeof *qx);
+        qz = memset(field_make(n, "q along z"), 0, n * sizeof *qz);
+    }
+    return 4 * n;
 }
 
 size_t Initialize(const grid *the_grid, const float *the_medium)
@@ -33,21 +73,13 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     int threads = 0;
 #pragma omp parallel reduction(+ : threads)
     threads++;
-    tile = (g->sy - 2 * HALO + threads - 1) / threads;
-    if (tile > TILE) tile = TILE;
+    tile = rows_of_tile(threads);
     pp = floats(n, "p of before");
     pc = floats(n, "p of now");
     qp = floats(n, "q of before");
     qc = floats(n, "q of now");
 #pragma omp parallel reduction(+ : all)
-    {
-        size_t plane = (size_t)(tile + 2 * HALO) * (size_t)g->pitch;
-        px = floats(plane, "p along x");
-        pz = floats(plane, "p along z");
-        qx = floats(plane, "q along x");
-        qz = floats(plane, "q along z");
-        all += 4 * plane;
-    }
+    all += own_planes();
     return all * sizeof(float);
 }
 
@@ -63,8 +95,8 @@ void InsertSource(float f)
 static void derive(int z, int first, int end)
 {
     for (int y = first - HALO; y < end + HALO; y++) {
-        size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
-        size_t in_tile = (size_t)(y - first + HALO) * (size_t)g->pitch;
+        size_t row = row_of(g, y, z);
+        size_t in_tile = row_of(g, y - first + HALO, 0);
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++) {
             first_x(g, pc, qc, px, qx, row + (size_t)x, in_tile + (size_t)x);
@@ -77,8 +109,8 @@ static void derive(int z, int first, int end)
 static void update(int z, int first, int end)
 {
     for (int y = first; y < end; y++) {
-        size_t row = (size_t)z * (size_t)g->plane + (size_t)y * (size_t)g->pitch;
-        size_t in_tile = (size_t)(y - first + HALO) * (size_t)g->pitch;
+        size_t row = row_of(g, y, z);
+        size_t in_tile = row_of(g, y - first + HALO, 0);
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++)
             sample(g, medium, pc, qc, pp, qp, px, pz, qx, qz, row + (size_t)x,
@@ -91,12 +123,16 @@ double Propagate(void)
     double start = seconds();
 
     /* A thread waits for no other: what two tiles need, both derive. */
-#pragma omp parallel for schedule(dynamic)
-    for (int y = HALO; y < g->sy - HALO; y += tile) {
-        int end = y + tile < g->sy - HALO ? y + tile : g->sy - HALO;
-        for (int z = HALO; z < g->sz - HALO; z++) {
-            derive(z, y, end);
-            update(z, y, end);
+#pragma omp parallel
+    {
+        own_planes(); /* threads may come that were not there before */
+#pragma omp for schedule(dynamic)
+        for (int y = HALO; y < g->sy - HALO; y += tile) {
+            int end = y + tile < g->sy - HALO ? y + tile : g->sy - HALO;
+            for (int z = HALO; z < g->sz - HALO; z++) {
+                derive(z, y, end);
+                update(z, y, end);
+            }
         }
     }
 
@@ -117,15 +153,15 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    free(pp);
-    free(pc);
-    free(qp);
-    free(qc);
+    field_free(pp);
+    field_free(pc);
+    field_free(qp);
+    field_free(qc);
 #pragma omp parallel
     {
-        free(px);
-        free(pz);
-        free(qx);
-        free(qz);
+        field_free(px);
+        field_free(pz);
+        field_free(qx);
+        field_free(qz);
     }
 }

@@ -17,7 +17,7 @@ __kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t k = (size_t)y * g.pitch + x, i = (size_t)z * g.plane + k;
+    size_t k = row_of(&g, y, 0) + x, i = (size_t)z * g.plane + k;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
         first_x(&g, pc, qc, px, qx, i, k);
@@ -35,7 +35,7 @@ __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t k = (size_t)y * g.pitch + x, i = (size_t)z * g.plane + k;
+    size_t k = row_of(&g, y, 0) + x, i = (size_t)z * g.plane + k;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
         sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz, i, k);

@@ -16,44 +16,36 @@ __constant__ shape c_shape;
 #define WORDS c_shape.words
 #define LAST  c_shape.last
 
-/* Ors v of all threads of a block that are in the same grid, and that into *bits: one
- * atomic for a block and grid. A barrier is crossed by all threads, those beyond the
- * range too. */
-FN void collect(cell v, cell *room, cell *bits, int wanted)
+/* Sets a bit of *bits if any thread of the block has found what it stands for: one
+ * atomic a block at most. All threads come here, those beyond the range too. */
+FN void collect(int found, cell bit, cell *bits)
 {
-    int items = blockDim.x * blockDim.y;
-    int item = threadIdx.x + blockDim.x * threadIdx.y;
-    cell *mine = room + items * threadIdx.z;
-
-    mine[item] = v;
-    __syncthreads();
-    if (item == 0 && wanted) {
-        for (int n = 1; n < items; n++) v |= mine[n];
-        atomicOr(bits, v);
-    }
+    int any = __syncthreads_or(found);
+    if (any && threadIdx.x == 0 && threadIdx.y == 0) atomicOr(bits, bit);
 }
 
-__global__ void do_step(const cell *in, cell *out, cell *bits, int batch)
+__global__ void do_step(const cell *__restrict__ in, cell *out, cell *bits)
 {
-    CUDA_SHARED(cell, room); /* [threads of the block] */
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     int y = blockIdx.y * blockDim.y + threadIdx.y;
-    int g = blockIdx.z * blockDim.z + threadIdx.z;
+    int g = blockIdx.z;
     size_t id = ((size_t)g * DIM + y) * DIM + x;
 
     cell v = 0;
-    if (y > 0 && y < DIM - 1 && x > 0 && x < DIM - 1 && g < batch) {
+    if (y > 0 && y < DIM - 1 && x > 0 && x < DIM - 1) {
         v = after(in + id, DIM);
         out[id] = v;
     }
-    collect(v, room, bits + g, g < batch);
+    collect(v > 3, 4, bits + g);
+    collect(v > 255, 256, bits + g);
 }
 
 /* Up to STEPS steps of four cells a word, each a byte, without a word to the others:
  * a block's tile is fetched with its halo, stepped where it lies, and stored. */
-__global__ void do_steps4(const cell *in, cell *out, cell *bits, int steps, int batch)
+__global__ void do_steps4(const cell *__restrict__ in, cell *out, cell *bits, int steps,
+                          int batch)
 {
-    CUDA_SHARED(cell, room);         /* [threads of the block], then two tiles */
+    CUDA_SHARED(cell, room);         /* two tiles */
     int x = blockIdx.x * TILE_W - 1; /* the word of column 0 */
     int y = blockIdx.y * TILE_H + 1 - STEPS;
     int g = blockIdx.z;
@@ -61,7 +53,7 @@ __global__ void do_steps4(const cell *in, cell *out, cell *bits, int steps, int 
     int down = blockDim.y;
     int i = threadIdx.x;
     int j = threadIdx.y;
-    cell *tile[2] = {room + across * down, room + across * down + ROWS * (COLUMNS + 2)};
+    cell *tile[2] = {room, room + ROWS * (COLUMNS + 2)};
     size_t grid = (size_t)g * DIM * (WORDS + 2) + 1;
 
     for (int r = j; r < ROWS; r += down)
@@ -88,9 +80,7 @@ __global__ void do_steps4(const cell *in, cell *out, cell *bits, int steps, int 
                                                   : 0xffffffff;
             v |= walk(tile[s % 2], tile[(s + 1) % 2], c, first, last, y, DIM, mask);
         }
-        v |= v >> 16;
-        v = (v | v >> 8) & 255;
-        collect(v, room, bits + (size_t)(s)*batch + g, 1);
+        collect((v & 0xfcfcfcfc) != 0, 4, bits + (size_t)s * batch + g);
     }
     __syncthreads();
 
@@ -127,12 +117,12 @@ int topple(pile *p, const plan *how, run_times *t)
              size3[3] = {(unsigned)dim, (unsigned)dim, (unsigned)batch}, groups[3];
     for (int i = 0; i < 3; i++) {
         if (how->group[i]) local[i] = how->group[i];
-        if (i == 2) local[i] = 1; /* shared memory is for one grid's tile */
+        if (i == 2) local[i] = 1; /* a block collects for one grid */
         groups[i] = (size3[i] + local[i] - 1) / local[i];
     }
     dim3 block = {local[0], local[1], local[2]};
     dim3 blocks = {groups[0], groups[1], groups[2]};
-    size_t shared = local[0] * local[1] * local[2] * sizeof(cell);
+    size_t shared = 2 * ROWS * (COLUMNS + 2) * sizeof(cell);
 
     shape of = shape_of(dim);
     CUDA_CHECK(cudaMemcpyToSymbol(c_shape, &of, sizeof of));
@@ -158,7 +148,6 @@ int topple(pile *p, const plan *how, run_times *t)
             CUDA_CHECK(cudaMemcpy(d_out, blank, size4, cudaMemcpyHostToDevice));
             blocks.x = (of.words + TILE_W - 1) / TILE_W;
             blocks.y = (dim - 2 + TILE_H - 1) / TILE_H;
-            shared += 2 * ROWS * (COLUMNS + 2) * sizeof(cell);
         }
         int steps = how->max_iterations - n < LOOK ? how->max_iterations - n : LOOK;
         size_t found = steps * batch * sizeof *bits;
@@ -170,8 +159,7 @@ int topple(pile *p, const plan *how, run_times *t)
                 CUDA_LAUNCH(do_steps4, blocks, block, shared, d_in, d_out,
                             d_bits + s * batch, made, batch);
             else
-                CUDA_LAUNCH(do_step, blocks, block, shared, d_in, d_out,
-                            d_bits + s * batch, batch);
+                CUDA_LAUNCH(do_step, blocks, block, 0, d_in, d_out, d_bits + s * batch);
             CUDA_CHECK(cudaGetLastError());
             cell *other = d_in;
             d_in = d_out;

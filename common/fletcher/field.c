@@ -1,0 +1,24 @@
+/* field.c - see field.h. */
+#include "field.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "grid.h"
+#include "run.h"
+
+enum { BYTES = LINE * sizeof(float) };
+
+/* The line before a field has, at its end, the address that free() wants. */
+float *field_make(size_t n, const char *what)
+{
+    char *block = untouched(n + 2 * LINE, sizeof(float), what);
+    char *field = block + 2 * BYTES - (uintptr_t)block % BYTES;
+    ((void **)field)[-1] = block;
+    return (float *)field;
+}
+
+void field_free(float *field)
+{
+    if (field) free(((void **)field)[-1]);
+}

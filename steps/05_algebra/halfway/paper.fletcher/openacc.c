@@ -1,0 +1,134 @@
+/* openacc.c - the drivers in C with OpenACC: loops as the CPU has them, and directives
+ * that say which are parallel and what lies on the device. A compiler without a device
+ * runs the same loops on the host.
+ */
+#include <string.h>
+
+#include "fletcher.h"
+#include "field.h"
+
+/* What the device's code calls is compiled for it. */
+#pragma acc routine seq
+static inline void first_x(const grid *, const float *, const float *, float *, float *,
+                           size_t);
+#pragma acc routine seq
+static inline void first_y(const grid *, const float *, const float *, float *, float *,
+                           size_t);
+#pragma acc routine seq
+static inline void sample(const grid *, const float *, const float *, const float *,
+                          float *, float *, const float *, const float *, const float *,
+                          const float *, size_t);
+#include "body.h"
+
+static grid g;
+static size_t n; /* floats of a field */
+static const float *medium;
+static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y */
+
+static float *floats(size_t count, const char *name)
+{
+    float *made = field_make(count, name);
+    memset(made, 0, count * sizeof(float));
+#pragma acc enter data copyin(made [0:count])
+    return made;
+}
+
+static void drop(float *f, size_t count)
+{
+#pragma acc exit data delete (f [0:count])
+    field_free(f);
+}
+
+size_t Initialize(const grid *the_grid, const float *the_medium)
+{
+    g = *the_grid;
+    medium = the_medium;
+    n = field_size(&g);
+#pragma acc enter data copyin(the_medium [0:MEDIUM * n])
+    pp = floats(n, "p of before");
+    pc = floats(n, "p of now");
+    qp = floats(n, "q of before");
+    qc = floats(n, "q of now");
+    px = floats(n, "p along x");
+    py = floats(n, "p along y");
+    qx = floats(n, "q along x");
+    qy = floats(n, "q along y");
+    return (MEDIUM + 8) * n * sizeof(float);
+}
+
+void InsertSource(float f)
+{
+    size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source;
+    float *p = pc, *q = qc;
+#pragma acc parallel present(p [0:n], q [0:n]) num_gangs(1)
+    {
+        p[i] += f;
+        q[i] += f;
+    }
+}
+
+double Propagate(void)
+{
+    double start = seconds();
+    const grid d = g;
+    const float *m = medium, *cp = pc, *cq = qc;
+    float *np = pp, *nq = qp, *dpx = px, *dpy = py, *dqx = qx, *dqy = qy;
+
+#pragma acc parallel loop collapse(2) gang copyin(d)                                   \
+    present(cp [0:n], cq [0:n], dpx [0:n], dpy [0:n], dqx [0:n], dqy [0:n])
+    for (int z = HALO; z < d.sz - HALO; z++)
+        for (int y = HALO; y < d.sy - HALO; y++) {
+            size_t row = row_of(&d, y, z);
+#pragma acc loop vector
+            for (int x = HALO; x < d.sx - HALO; x++) {
+                first_x(&d, cp, cq, dpx, dqx, row + (size_t)x);
+                first_y(&d, cp, cq, dpy, dqy, row + (size_t)x);
+            }
+        }
+
+#pragma acc parallel loop collapse(2) gang copyin(d)                                   \
+    present(m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], dpx [0:n],       \
+            dpy [0:n], dqx [0:n], dqy [0:n])
+    for (int z = HALO; z < d.sz - HALO; z++)
+        for (int y = HALO; y < d.sy - HALO; y++) {
+            size_t row = row_of(&d, y, z);
+#pragma acc loop vector
+            for (int x = HALO; x < d.sx - HALO; x++)
+                sample(&d, m, cp, cq, np, nq, dpx, dpy, dqx, dqy, row + (size_t)x);
+        }
+
+    return seconds() - start;
+}
+
+void UpdatePointers(float *p, float *q)
+{
+    float *swap = pp;
+    pp = pc;
+    pc = swap;
+    swap = qp;
+    qp = qc;
+    qc = swap;
+    float *from_p = pc, *from_q = qc;
+    if (p) {
+#pragma acc update self(from_p [0:n])
+        memcpy(p, from_p, n * sizeof *p);
+    }
+    if (q) {
+#pragma acc update self(from_q [0:n])
+        memcpy(q, from_q, n * sizeof *q);
+    }
+}
+
+void Finalize(void)
+{
+    drop(qy, n);
+    drop(qx, n);
+    drop(py, n);
+    drop(px, n);
+    drop(qc, n);
+    drop(qp, n);
+    drop(pc, n);
+    drop(pp, n);
+#pragma acc exit data delete (medium [0:MEDIUM * n])
+}

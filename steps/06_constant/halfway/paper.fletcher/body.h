@@ -1,0 +1,98 @@
+/* body.h - what one point of the grid costs in one step of time: the paper's sample.h.
+ *
+ * p and q, of which p is the pressure, follow (Fletcher, Du and Fowler 2009)
+ *
+ *     p'' = vpx^2 H2(p) + vpz^2 H1(q) + vsz^2 H1(p - q)
+ *     q'' = vpn^2 H2(p) + vpz^2 H1(q) - vsz^2 H2(p - q)
+ *
+ * where H1 is the second derivative along the axis of symmetry and H2 that across it.
+ * Derivatives are central differences of order 8.
+ */
+#include "portable.h"
+#include "grid.h"
+
+/* Weights of the second derivative: of the point itself, and of those at 1 .. 4. */
+TABLE float c[5] = {-205.0f / 72, 8.0f / 5, -1.0f / 5, 8.0f / 315, -1.0f / 560};
+
+/* Weights of the first derivative, of the points at 1 .. 4; those behind count
+ * negative. */
+TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
+
+#ifdef _OPENACC
+#pragma acc declare copyin(c, d)
+#endif
+
+/* Second derivative of f at i, s floats from point to point; scale is 1 / h^2. */
+#define DER2(f, i, s, scale)                                                           \
+    ((scale) *                                                                         \
+     (c[0] * f[i] + c[1] * (f[i - s] + f[i + s]) +                                     \
+      c[2] * (f[i - 2 * s] + f[i + 2 * s]) + c[3] * (f[i - 3 * s] + f[i + 3 * s]) +    \
+      c[4] * (f[i - 4 * s] + f[i + 4 * s])))
+
+/* First derivative of f at i, s floats from point to point; scale is 1 / h. */
+#define DER1(f, i, s, scale)                                                           \
+    ((scale) *                                                                         \
+     (d[1] * (f[i + s] - f[i - s]) + d[2] * (f[i + 2 * s] - f[i - 2 * s]) +            \
+      d[3] * (f[i + 3 * s] - f[i - 3 * s]) + d[4] * (f[i + 4 * s] - f[i - 4 * s])))
+
+/* First derivatives of p and q along x at point i. They are 0 in the halo, as p and q
+ * are. */
+FN void first_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                GLOBAL float *px, GLOBAL float *qx, size_t i)
+{
+    px[i] = DER1(pc, i, 1, g->dxinv);
+    qx[i] = DER1(qc, i, 1, g->dxinv);
+}
+
+/* The same along y. */
+FN void first_y(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                GLOBAL float *py, GLOBAL float *qy, size_t i)
+{
+    const size_t y = (size_t)g->pitch;
+
+    py[i] = DER1(pc, i, y, g->dyinv);
+    qy[i] = DER1(qc, i, y, g->dyinv);
+}
+
+/* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
+ * those of before, which become those of the next step; px .. qy are first derivatives
+ * of now. */
+FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
+               GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
+               GLOBAL const float *px, GLOBAL const float *py, GLOBAL const float *qx,
+               GLOBAL const float *qy, size_t i)
+{
+    const size_t x = 1, y = (size_t)g->pitch, z = (size_t)g->plane;
+    const size_t n = field_size(g);
+
+    const float pxx = DER2(pc, i, x, g->dxxinv);
+    const float pyy = DER2(pc, i, y, g->dyyinv);
+    const float pzz = DER2(pc, i, z, g->dzzinv);
+    const float pxy = DER1(px, i, y, g->dyinv);
+    const float pyz = DER1(py, i, z, g->dzinv);
+    const float pxz = DER1(px, i, z, g->dzinv);
+
+    const float qxx = DER2(qc, i, x, g->dxxinv);
+    const float qyy = DER2(qc, i, y, g->dyyinv);
+    const float qzz = DER2(qc, i, z, g->dzzinv);
+    const float qxy = DER1(qx, i, y, g->dyinv);
+    const float qyz = DER1(qy, i, z, g->dzinv);
+    const float qxz = DER1(qx, i, z, g->dzinv);
+
+    m += i;
+    const float h1p = m[CH1DXX * n] * pxx + m[CH1DYY * n] * pyy + m[CH1DZZ * n] * pzz +
+                      m[CH1DXY * n] * pxy + m[CH1DYZ * n] * pyz + m[CH1DXZ * n] * pxz;
+    const float h1q = m[CH1DXX * n] * qxx + m[CH1DYY * n] * qyy + m[CH1DZZ * n] * qzz +
+                      m[CH1DXY * n] * qxy + m[CH1DYZ * n] * qyz + m[CH1DXZ * n] * qxz;
+    const float h2p = pxx + pyy + pzz - h1p;
+    const float h2q = qxx + qyy + qzz - h1q;
+
+    const float rhsp =
+        m[V2PX * n] * h2p + m[V2PZ * n] * h1q + m[V2SZ * n] * (h1p - h1q);
+    const float rhsq =
+        m[V2PN * n] * h2p + m[V2PZ * n] * h1q - m[V2SZ * n] * (h2p - h2q);
+
+    const float dt = g->dt;
+    pp[i] = 2 * pc[i] - pp[i] + rhsp * dt * dt;
+    qp[i] = 2 * qc[i] - qp[i] + rhsq * dt * dt;
+}

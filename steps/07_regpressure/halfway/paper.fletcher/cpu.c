@@ -1,0 +1,127 @@
+/* cpu.c - the drivers in C: rows of a plane shared among threads, the points of a row
+ * among the lanes of a vector. */
+#include <string.h>
+
+#include "fletcher.h"
+#include "field.h"
+#include "body.h"
+
+static const grid *g;
+static const float *medium;
+static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y: a ring */
+
+/* A field of zeros, its planes dealt out among the threads. None has planes of its own
+ * here, so that on several sockets the field is spread over all of them. */
+static float *floats(size_t n, const char *name)
+{
+    float *made = field_make(n, name);
+#pragma omp parallel for
+    for (int z = HALO; z < g->sz - HALO; z++) {
+        size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
+        size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
+        memset(made + from, 0, (end - from) * sizeof *made);
+    }
+    return made;
+}
+
+static float *zeros(size_t n, const char *name)
+{
+    return memset(field_make(n, name), 0, n * sizeof(float));
+}
+
+size_t Initialize(const grid *the_grid, const float *the_medium)
+{
+    g = the_grid;
+    medium = the_medium;
+    size_t n = field_size(g), ring = RING * (size_t)g->plane;
+    pp = floats(n, "p of before");
+    pc = floats(n, "p of now");
+    qp = floats(n, "q of before");
+    qc = floats(n, "q of now");
+    px = zeros(ring, "p along x");
+    py = zeros(ring, "p along y");
+    qx = zeros(ring, "q along x");
+    qy = zeros(ring, "q along y");
+    return ((MEDIUM + 4) * n + 4 * ring) * sizeof(float);
+}
+
+void InsertSource(float f)
+{
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    pc[i] += f;
+    qc[i] += f;
+}
+
+/* First derivatives of plane z, rows shared among threads. */
+static void derive(int z)
+{
+#pragma omp for
+    for (int y = HALO; y < g->sy - HALO; y++) {
+        size_t row = row_of(g, y, 0), ring = (size_t)g->plane;
+#pragma omp simd
+        for (int x = HALO; x < g->sx - HALO; x++) {
+            size_t j = row + (size_t)x;
+            first_x(g, pc, qc, px, qx, ring, z, j, j);
+            first_y(g, pc, qc, py, qy, ring, z, j, j);
+        }
+    }
+}
+
+/* One step of plane z, rows shared among threads. */
+static void update(int z)
+{
+#pragma omp for
+    for (int y = HALO; y < g->sy - HALO; y++) {
+        size_t row = row_of(g, y, 0), ring = (size_t)g->plane;
+#pragma omp simd
+        for (int x = HALO; x < g->sx - HALO; x++) {
+            size_t j = row + (size_t)x;
+            sample(g, medium, pc, qc, pp, qp, px, py, qx, qy, ring, z, j, j);
+        }
+    }
+}
+
+double Propagate(void)
+{
+    double start = seconds();
+
+    /* A plane is updated when the derivatives of the HALO planes after it are there,
+     * and while those of the planes around it are still in the cache. Threads wait for
+     * each other at the end of every loop over y. */
+#pragma omp parallel
+    {
+        for (int z = 0; z < 2 * HALO; z++) derive(z);
+
+        for (int z = HALO; z < g->sz - HALO; z++) {
+            derive(z + HALO);
+            update(z);
+        }
+    }
+
+    return seconds() - start;
+}
+
+void UpdatePointers(float *p, float *q)
+{
+    float *swap = pp;
+    pp = pc;
+    pc = swap;
+    swap = qp;
+    qp = qc;
+    qc = swap;
+    if (p) memcpy(p, pc, field_size(g) * sizeof *p);
+    if (q) memcpy(q, qc, field_size(g) * sizeof *q);
+}
+
+void Finalize(void)
+{
+    field_free(pp);
+    field_free(pc);
+    field_free(qp);
+    field_free(qc);
+    field_free(px);
+    field_free(py);
+    field_free(qx);
+    field_free(qy);
+}

@@ -1,0 +1,153 @@
+/* cuda.cu - the drivers in CUDA C, both sides: one thread per point of an xy plane.
+ *
+ * The fields stay on the device from the first step to the last: a step sends nothing
+ * but one number, the source's. Two pairs of fields take turns as before and now.
+ */
+#include "cuda_device.h"
+#include "fletcher.h"
+#include "body.h"
+
+/* A block, unless local= says otherwise: a warp takes points of a row, which lie side
+ * by side. The CPU gives each thread of a block a thread of the system: one is enough.
+ */
+#ifdef __CUDACC__
+enum { LOCAL_X = 32, LOCAL_Y = 4 };
+#else
+enum { LOCAL_X = 1, LOCAL_Y = 1 };
+#endif
+
+static grid g;
+static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y: a ring */
+static cudaEvent_t before, after;
+
+/* Adds f to both fields at point i: a kernel of one thread. */
+__global__ void source_kernel(float *pc, float *qc, size_t i, float f)
+{
+    pc[i] += f;
+    qc[i] += f;
+}
+
+/* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
+__global__ void derive_kernel(grid g, int z, const float *__restrict__ pc,
+                              const float *__restrict__ qc, float *px, float *py,
+                              float *qx, float *qy)
+{
+    int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
+    int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
+    size_t j = row_of(&g, y, 0) + x;
+
+    if (x < g.sx - HALO && y < g.sy - HALO) {
+        first_x(&g, pc, qc, px, qx, g.plane, z, j, j);
+        first_y(&g, pc, qc, py, qy, g.plane, z, j, j);
+    }
+}
+
+__global__ void
+propagate_kernel(grid g, int z, const float *__restrict__ medium,
+                 const float *__restrict__ pc, const float *__restrict__ qc, float *pp,
+                 float *qp, const float *__restrict__ px, const float *__restrict__ py,
+                 const float *__restrict__ qx, const float *__restrict__ qy)
+{
+    int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
+    int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
+    size_t j = row_of(&g, y, 0) + x;
+
+    if (x < g.sx - HALO && y < g.sy - HALO)
+        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, g.plane, z, j, j);
+}
+
+static float *floats(size_t n)
+{
+    float *made;
+    CUDA_CHECK(cudaMalloc((void **)&made, n * sizeof(float)));
+    CUDA_CHECK(cudaMemset(made, 0, n * sizeof(float)));
+    return made;
+}
+
+size_t Initialize(const grid *the_grid, const float *the_medium)
+{
+    g = *the_grid;
+    cuda_device();
+
+    size_t n = field_size(&g), ring = RING * (size_t)g.plane;
+    size_t size = MEDIUM * n * sizeof(float);
+    CUDA_CHECK(cudaMalloc((void **)&medium, size));
+    CUDA_CHECK(cudaMemcpy(medium, the_medium, size, cudaMemcpyHostToDevice));
+    pp = floats(n);
+    pc = floats(n);
+    qp = floats(n);
+    qc = floats(n);
+    px = floats(ring);
+    py = floats(ring);
+    qx = floats(ring);
+    qy = floats(ring);
+    CUDA_CHECK(cudaEventCreate(&before));
+    CUDA_CHECK(cudaEventCreate(&after));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    return ((MEDIUM + 4) * n + 4 * ring) * sizeof(float);
+}
+
+void InsertSource(float f)
+{
+    dim3 one = {1, 1, 1};
+    size_t i = (size_t)g.source_z * g.plane + g.source;
+    CUDA_LAUNCH(source_kernel, one, one, 0, pc, qc, i, f);
+    CUDA_CHECK(cudaGetLastError());
+}
+
+double Propagate(void)
+{
+    unsigned local[2] = {LOCAL_X, LOCAL_Y};
+    const int points[2] = {g.sx - 2 * HALO, g.sy - 2 * HALO};
+    unsigned groups[2];
+    for (int i = 0; i < 2; i++) {
+        if (g.group[i]) local[i] = g.group[i];
+        groups[i] = (points[i] + local[i] - 1) / local[i];
+    }
+    dim3 block = {local[0], local[1], 1};
+    dim3 blocks = {groups[0], groups[1], 1};
+
+    /* A plane is updated when the derivatives of the HALO planes after it are there. A
+     * launch waits for the one before it. */
+    CUDA_CHECK(cudaEventRecord(before, 0));
+    for (int z = 0; z < g.sz; z++) {
+        CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, px, py, qx, qy);
+        CUDA_CHECK(cudaGetLastError());
+        if (z < 2 * HALO) continue;
+        CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, z - HALO, medium, pc, qc, pp,
+                    qp, px, py, qx, qy);
+        CUDA_CHECK(cudaGetLastError());
+    }
+    CUDA_CHECK(cudaEventRecord(after, 0));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    return cuda_seconds(before, after);
+}
+
+void UpdatePointers(float *p, float *q)
+{
+    size_t size = field_size(&g) * sizeof(float);
+    float *swap = pp;
+    pp = pc;
+    pc = swap;
+    swap = qp;
+    qp = qc;
+    qc = swap;
+    if (p) CUDA_CHECK(cudaMemcpy(p, pc, size, cudaMemcpyDeviceToHost));
+    if (q) CUDA_CHECK(cudaMemcpy(q, qc, size, cudaMemcpyDeviceToHost));
+}
+
+void Finalize(void)
+{
+    cudaEventDestroy(after);
+    cudaEventDestroy(before);
+    cudaFree(qy);
+    cudaFree(qx);
+    cudaFree(py);
+    cudaFree(px);
+    cudaFree(qc);
+    cudaFree(qp);
+    cudaFree(pc);
+    cudaFree(pp);
+    cudaFree(medium);
+}

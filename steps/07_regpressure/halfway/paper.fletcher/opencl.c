@@ -1,0 +1,173 @@
+/* opencl.c - the drivers, as the host side of kernel.cl.
+ *
+ * The fields stay on the device from the first step to the last: a step sends nothing
+ * but one number, the source's. Two pairs of buffers take turns as before and now.
+ */
+#include "fletcher.h"
+#include "ocl.h"
+#include "body.h"
+
+static grid g;
+static cl_context context;
+static cl_command_queue queue;
+static cl_program program;
+static cl_kernel source, derive, propagate;
+static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
+static cl_mem px, py, qx, qy; /* first derivatives of now, along x and y: a ring */
+static size_t local[2], global[2];
+
+static cl_mem buffer(size_t floats)
+{
+    cl_int err;
+    cl_mem made = clCreateBuffer(context, CL_MEM_READ_WRITE, floats * sizeof(cl_float),
+                                 NULL, &err);
+    OCL_CHECK(err);
+    return made;
+}
+
+static cl_mem floats(size_t n)
+{
+    cl_mem made = buffer(n);
+    const cl_float zero = 0;
+    OCL_CHECK(clEnqueueFillBuffer(queue, made, &zero, sizeof zero, 0, n * sizeof zero,
+                                  0, NULL, NULL));
+    return made;
+}
+
+size_t Initialize(const grid *the_grid, const float *the_medium)
+{
+    cl_int err;
+    g = *the_grid;
+
+    cl_device_id device = ocl_device();
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
+    OCL_CHECK(err);
+    queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
+    OCL_CHECK(err);
+    program = ocl_build(context, device, "");
+    source = clCreateKernel(program, "source", &err);
+    OCL_CHECK(err);
+    derive = clCreateKernel(program, "derive", &err);
+    OCL_CHECK(err);
+    propagate = clCreateKernel(program, "propagate", &err);
+    OCL_CHECK(err);
+
+    size_t n = field_size(&g), ring = RING * (size_t)g.plane;
+    medium = buffer(MEDIUM * n);
+    OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0,
+                                   MEDIUM * n * sizeof(cl_float), the_medium, 0, NULL,
+                                   NULL));
+    pp = floats(n);
+    pc = floats(n);
+    qp = floats(n);
+    qc = floats(n);
+    px = floats(ring);
+    py = floats(ring);
+    qx = floats(ring);
+    qy = floats(ring);
+    OCL_CHECK(clFinish(queue));
+
+    /* A row of a group takes points of a row, which lie side by side. The global size
+     * must be a multiple of the local size: round up. */
+    const size_t points[2] = {g.sx - 2 * HALO, g.sy - 2 * HALO};
+    const size_t usual[2] = {32, ocl_is_gpu(device) ? 4 : 1};
+    for (int i = 0; i < 2; i++) {
+        local[i] = g.group[i] ? (size_t)g.group[i] : usual[i];
+        global[i] = (points[i] + local[i] - 1) / local[i] * local[i];
+    }
+    return ((MEDIUM + 4) * n + 4 * ring) * sizeof(cl_float);
+}
+
+void InsertSource(float f)
+{
+    cl_ulong i = (size_t)g.source_z * g.plane + g.source;
+    size_t one = 1;
+    OCL_CHECK(clSetKernelArg(source, 0, sizeof pc, &pc));
+    OCL_CHECK(clSetKernelArg(source, 1, sizeof qc, &qc));
+    OCL_CHECK(clSetKernelArg(source, 2, sizeof i, &i));
+    OCL_CHECK(clSetKernelArg(source, 3, sizeof f, &f));
+    OCL_CHECK(
+        clEnqueueNDRangeKernel(queue, source, 1, NULL, &one, &one, 0, NULL, NULL));
+}
+
+/* Enqueues a kernel on plane z; its event goes to *done, if that is wanted. */
+static void launch(cl_kernel kernel, int z, cl_event *done)
+{
+    OCL_CHECK(clSetKernelArg(kernel, 1, sizeof z, &z));
+    OCL_CHECK(
+        clEnqueueNDRangeKernel(queue, kernel, 2, NULL, global, local, 0, NULL, done));
+}
+
+double Propagate(void)
+{
+    OCL_CHECK(clSetKernelArg(derive, 0, sizeof g, &g));
+    OCL_CHECK(clSetKernelArg(derive, 2, sizeof pc, &pc));
+    OCL_CHECK(clSetKernelArg(derive, 3, sizeof qc, &qc));
+    OCL_CHECK(clSetKernelArg(derive, 4, sizeof px, &px));
+    OCL_CHECK(clSetKernelArg(derive, 5, sizeof py, &py));
+    OCL_CHECK(clSetKernelArg(derive, 6, sizeof qx, &qx));
+    OCL_CHECK(clSetKernelArg(derive, 7, sizeof qy, &qy));
+    OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
+    OCL_CHECK(clSetKernelArg(propagate, 2, sizeof medium, &medium));
+    OCL_CHECK(clSetKernelArg(propagate, 3, sizeof pc, &pc));
+    OCL_CHECK(clSetKernelArg(propagate, 4, sizeof qc, &qc));
+    OCL_CHECK(clSetKernelArg(propagate, 5, sizeof pp, &pp));
+    OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
+    OCL_CHECK(clSetKernelArg(propagate, 7, sizeof px, &px));
+    OCL_CHECK(clSetKernelArg(propagate, 8, sizeof py, &py));
+    OCL_CHECK(clSetKernelArg(propagate, 9, sizeof qx, &qx));
+    OCL_CHECK(clSetKernelArg(propagate, 10, sizeof qy, &qy));
+
+    /* A plane is updated when the derivatives of the HALO planes after it are there. A
+     * launch waits for the one before it, since the queue keeps them in order. */
+    cl_event first, last;
+    for (int z = 0; z < g.sz; z++) {
+        launch(derive, z, z == 0 ? &first : NULL);
+        if (z < 2 * HALO) continue;
+        launch(propagate, z - HALO, z == g.sz - 1 ? &last : NULL);
+    }
+    OCL_CHECK(clFinish(queue));
+
+    cl_ulong start, end;
+    OCL_CHECK(clGetEventProfilingInfo(first, CL_PROFILING_COMMAND_START, sizeof start,
+                                      &start, NULL));
+    OCL_CHECK(clGetEventProfilingInfo(last, CL_PROFILING_COMMAND_END, sizeof end, &end,
+                                      NULL));
+    clReleaseEvent(first);
+    clReleaseEvent(last);
+    return (double)(end - start) * 1e-9;
+}
+
+void UpdatePointers(float *p, float *q)
+{
+    size_t size = field_size(&g) * sizeof(cl_float);
+    cl_mem swap = pp;
+    pp = pc;
+    pc = swap;
+    swap = qp;
+    qp = qc;
+    qc = swap;
+    if (p)
+        OCL_CHECK(clEnqueueReadBuffer(queue, pc, CL_TRUE, 0, size, p, 0, NULL, NULL));
+    if (q)
+        OCL_CHECK(clEnqueueReadBuffer(queue, qc, CL_TRUE, 0, size, q, 0, NULL, NULL));
+}
+
+void Finalize(void)
+{
+    clReleaseMemObject(qy);
+    clReleaseMemObject(qx);
+    clReleaseMemObject(py);
+    clReleaseMemObject(px);
+    clReleaseMemObject(qc);
+    clReleaseMemObject(qp);
+    clReleaseMemObject(pc);
+    clReleaseMemObject(pp);
+    clReleaseMemObject(medium);
+    clReleaseKernel(propagate);
+    clReleaseKernel(derive);
+    clReleaseKernel(source);
+    clReleaseProgram(program);
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+}

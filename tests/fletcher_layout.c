@@ -1,0 +1,85 @@
+/* fletcher_layout.c - where a step's cpu.c puts its fields: in a padded grid the first
+ * point inside the halo begins a cache line in every row, and all of a field is 0
+ * before the first step, whatever was in that memory (run with MALLOC_PERTURB_). Where
+ * there are tiles, each thread has one if there are rows enough, and threads that come
+ * later have planes to work with. tests/fletcher_test.py compiles it with the cpu.c of
+ * each step.
+ */
+#include "cpu.c"
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "model.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+static int failed;
+
+static void check(int good, const char *what)
+{
+    if (good) return;
+    puts(what);
+    failed = 1;
+}
+
+static int on_line(const float *field, const grid *of)
+{
+    for (int y = 0; y < of->sy; y++) {
+        uintptr_t at = (uintptr_t)(field + row_of(of, y, y % of->sz) + HALO);
+        if (at % (LINE * sizeof(float))) return 0;
+    }
+    return 1;
+}
+
+static int all_zero(const float *field, size_t n)
+{
+    while (n--)
+        if (field[n] != 0) return 0;
+    return 1;
+}
+
+/* fletcher_layout nx=. ny=. nz=. threads */
+int main(int argc, char **argv)
+{
+    run_name = "fletcher_layout";
+    if (argc != 5) fail("expected nx=. ny=. nz=. threads");
+    int threads = parse_int("threads", argv[4], 1, 1000);
+    model m = model_parse(4, argv, &(arg){0}, "");
+    grid of = grid_of(&m);
+#ifdef _OPENMP
+    omp_set_num_threads(threads);
+#endif
+    size_t n = field_size(&of);
+    float *rock = memset(field_make(MEDIUM * n, "the medium"), 0, MEDIUM * n * 4);
+    Initialize(&of, rock);
+    const float *fields[] = {rock, pp, pc, qp, qc};
+    for (int i = 0; i < 5; i++) {
+        check(on_line(fields[i], &of), "a row does not begin with a line");
+        check(all_zero(fields[i], n), "a field is not 0");
+    }
+    check(on_line(rock + n, &of), "fields of a medium differ in their lines");
+
+#ifdef TILES
+    int rows = of.sy - 2 * HALO;
+    check(tile >= 1 && tile <= (rows + threads - 1) / threads,
+          "a tile is none, or more than a thread's share of the rows");
+    check((uintptr_t)(px + of.lead + HALO) % (LINE * sizeof(float)) == 0,
+          "a plane of a tile does not begin a line");
+    tile = 1; /* for all to have some */
+#endif
+#ifdef _OPENMP
+    omp_set_num_threads(2 * threads);
+#endif
+    InsertSource(1);
+    Propagate();
+    UpdatePointers(NULL, NULL);
+    check(!all_zero(pp, n), "a step changes nothing");
+    Finalize();
+    field_free(rock);
+    model_free(&m);
+    puts(failed ? "wrong" : "right");
+    return failed;
+}
