@@ -5,13 +5,14 @@ another make left in the folder of what is built is read. A program has its own
 declarations, or none: not those of the program read before it.
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from tests.helpers import ROOT, Tally
-from tools.history import copies
+from tools.history import copies, tree
 
 CALLS = 5  # of the compiler at most, for make -n
 COPIED = ("Makefile", "config.mk", "common", "steps", "data", "verify", "tools", "tests")
@@ -67,8 +68,22 @@ def declarations(folder):
           if done.stdout.strip() == wanted else done.stdout + done.stderr)
 
 
+def first_look(folder):
+    """make run builds one program, without nvcc and without what only checks."""
+    done = make(folder, "-n", "run", "NVCC=/no/nvcc", "has_gpu=", "has_opencl=yes")
+    built = set(re.findall(r"-o (build/\d\d_\w+/\S+)", done.stdout))
+    main = {path for path in built if re.search(r"/semblance-(seq|omp|ocl|openacc)$", path)}
+    check("make run", done.stderr if done.returncode else None)
+    check("make run builds the main program", None if len(main) > 3 else done.stdout[-500:])
+    check("make run builds no more", " ".join(built - main))
+    check("make run needs no nvcc", None if "/no/nvcc" not in done.stdout else "no")
+    done = make(folder, "-n", "run", "PROGRAM=all")
+    built = set(re.findall(r"-o build/\d\d_\w+/(\w+)-omp", done.stdout))
+    check("make run PROGRAM=all", " ".join(built ^ {p.name for p in tree.programs()}))
+
+
 def main():
-    for test in (questions, foreign, declarations):
+    for test in (questions, foreign, declarations, first_look):
         with tempfile.TemporaryDirectory() as folder:
             for name in COPIED:
                 copies.put(Path(ROOT, name), Path(folder, name))
