@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 
+from tests.all import suites
 from tests.helpers import ROOT, Tally
 from tools.history import diff, tree
 
@@ -314,6 +315,15 @@ def patches():
                   said[-1] if done.returncode else None)
 
 
+def tested():
+    """Every test is part of make test."""
+    commands = " ".join(" ".join(suite.command) for group in suites(everything=True)
+                        for suite in group.values())
+    for path in sorted((tree.ROOT / "tests").glob("*_test.*")):
+        check(f"tests/{path.name}:1", "no suite of tests/all.py runs it",
+              not re.search(rf"\b{path.stem}\b", commands))
+
+
 def main():
     files = all_files()
     if sys.argv[1:] != ["steps"]:
@@ -335,6 +345,7 @@ def main():
     for program in tree.programs():
         common_enough(program)
     patches()
+    tested()
     return tally.finish()
 
 
