@@ -11,7 +11,7 @@ packages="
 gcc make git patch python3
 ocl-icd-opencl-dev opencl-headers pocl-opencl-icd clinfo
 oclgrind clang-14 libclang-rt-14-dev libomp-14-dev libclc-14 libclc-14-dev
-clang-format-14
+clang-format-14 pyflakes3
 libcmocka-dev python3-segyio python3-numpy python3-matplotlib
 libpng-dev libfftw3-dev pandoc chromium valgrind
 "

@@ -45,9 +45,9 @@ def module(name, *words, **variables):
 
 
 def each(what, name, *words):
-    """A suite of each program, whose PROGRAM= it is told."""
+    """A suite of each program, which is told in PROGRAM=."""
     return {f"{what} {p.name}": module(name, *words, PROGRAM=p.name)
-            for p in tree.programs()}
+            for p in tree.selected(tree.programs(), "PROGRAM")}
 
 
 def suites(everything):
@@ -58,7 +58,7 @@ def suites(everything):
     def san(tool):
         return Suite("bash", "tests/san.sh", *part, tool, FUZZ_SECONDS=seconds)
 
-    alone = {"course, timed": module("tests.course_test", "gains")}
+    alone = {"graded gains": module("tests.course_test", "gains")}
     rest = {
         "sanitizers: OpenCL": san("simulator"),
         "sanitizers: addresses": san("address"),
@@ -69,14 +69,13 @@ def suites(everything):
         **each("mutants", "verify.mutants", *part),
         "course": module("tests.course_test", "untimed"),
         "fuzzing": san("fuzzer"),
-        "fletcher": module("tests.fletcher_test"),
-        "fluid": module("tests.fluid_test"),
-        "gridding": module("tests.gridding_test"),
-        "sandpile": module("tests.sandpile_test"),
+        **{p.name: module(f"tests.{p.name}_test") for p in tree.programs()
+           if os.path.exists(os.path.join(ROOT, "tests", f"{p.name}_test.py"))},
         "report": module("tests.report_test"),
+        "measure": module("tests.measure_test"),
         "lint": module("tests.lint"),
         "bad input": module("tests.bad_input"),
-        "gaps": module("tests.gap_test"),
+        "holes": module("tests.tree_test"),
         "propagate": module("tests.propagate_test"),
         "lessons": module("tools.publish.lessons", "--check"),
         "Makefile": module("tests.makefile_test"),

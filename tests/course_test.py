@@ -1,4 +1,4 @@
-"""course_test.py: what a class uses: make exercise, grade, reveal, export, new-step.
+"""course_test.py: what a class uses: make run, exercise, grade, reveal, export, new-step.
 
 Attempts at step 05, right ones and others, are written into a folder of their own and
 graded, OpenMP only and on the shortest of the sets. A new step is made in a copy of the
@@ -282,6 +282,38 @@ def new_step(folder):
     check("new-step: taken away", None if name not in gone.stderr else all_of(gone))
 
 
+# ---- run ----------------------------------------------------------------------------
+
+
+def first_look(folder):
+    """make run, on a query so small that its words replace those of the set."""
+    program = next(p for p in tree.programs() if p.name == PROGRAM)
+    tiny = program.mk["tiny"].replace("{data}", str(program.data))
+    asked = {"STEP": "00 05", "BACKEND": "seq omp", "ARGS": tiny}
+    done = module("tools.teach.run", **asked)
+    expect("run", done, 0, rf"\A{PROGRAM}: ", r"00_sequential +seq +.*verified",
+           r"05_algebra +omp +.*verified", r"\n2 verified, 0 failed\n", r"Next: make \w+")
+    done = module("tools.teach.run", **asked, PROGRAM=PROGRAM, SET="all")
+    expect("run SET=all", done, 0, rf"\n{2 * len(program.sets)} verified, 0 failed\n")
+    for variables, said in (({"SET": "none"}, "nothing to run"),
+                            ({"BACKEND": "none"}, "nothing to run"),
+                            ({"PROGRAM": "none"}, "no such program"),
+                            ({"STEP": "99"}, "no such step")):
+        done = module("tools.teach.run", **{**asked, **variables})
+        expect(f"run {variables}", done, 1, said)
+        check(f"run {variables}: one line", done.stderr.count("\n") != 1)
+
+    # A binary that does nothing is not verified. The rest is that of the tree.
+    for path in Path(BUILD).iterdir():
+        if path.name not in ("05_algebra", "run"):
+            (folder / path.name).symlink_to(path)
+    (folder / "05_algebra").mkdir()
+    (folder / "05_algebra" / f"{PROGRAM}-omp").symlink_to("/bin/true")
+    done = module("tools.teach.run", **asked, BUILD=str(folder))
+    expect("run finds what is not verified", done, 1, "05_algebra .*FAIL",
+           r"\n1 verified, 1 failed\n")
+
+
 # ---- what the course says -----------------------------------------------------------
 
 
@@ -306,7 +338,8 @@ def commands(_):
                   None if word in targets else "no such target")
 
 
-UNTIMED = [exercise_and_reveal, grades, export, every_export, new_step, commands]
+UNTIMED = [first_look, exercise_and_reveal, grades, export, every_export, new_step,
+           commands]
 TESTS = [gains, *UNTIMED]
 
 

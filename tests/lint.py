@@ -1,5 +1,7 @@
 """lint.py: the rules that the tree sets itself (make lint).
 
+    lint.py [steps]     all rules, or only those of steps/
+
 A step is one lesson: what it changes is looked at as a diff against the step before, file
 by file, and held against what its step.mk declares. The rest are rules of writing. Each
 breach is one line, file:line: rule; the last line counts the checks. Left out: whether a
@@ -11,6 +13,7 @@ import shutil
 import subprocess
 import sys
 
+from tests.all import suites
 from tests.helpers import ROOT, Tally
 from tools.history import diff, tree
 
@@ -301,13 +304,35 @@ def common(files):
     check("common:1", f"{total} lines, more than {COMMON_LIMIT}", total > COMMON_LIMIT)
 
 
+def patches():
+    """Planted bugs and half-way points apply as they are."""
+    for pattern in ("verify/mutants/*/*.patch", "steps/*/halfway/*.patch"):
+        for path in sorted(tree.ROOT.glob(pattern)):
+            done = subprocess.run(["patch", "-p1", "-s", "-F0", "-r-", "--dry-run", "-d",
+                                   ROOT, "-i", path], capture_output=True, text=True)
+            said = (done.stdout + done.stderr).strip().splitlines() or ["fails"]
+            check(f"{diff.shown(path)}:1", "does not apply",
+                  said[-1] if done.returncode else None)
+
+
+def tested():
+    """Every test is part of make test."""
+    commands = " ".join(" ".join(suite.command) for group in suites(everything=True)
+                        for suite in group.values())
+    for path in sorted((tree.ROOT / "tests").glob("*_test.*")):
+        check(f"tests/{path.name}:1", "no suite of tests/all.py runs it",
+              not re.search(rf"\b{path.stem}\b", commands))
+
+
 def main():
     files = all_files()
-    formatting([path for path in files if path.endswith(C_LIKE)])
-    names([path for path in files if path.endswith(".py")])
-    for path in files:
-        if path.endswith(TEXT):
-            writing(path)
+    if sys.argv[1:] != ["steps"]:
+        formatting([path for path in files if path.endswith(C_LIKE)])
+        names([path for path in files if path.endswith(".py")])
+        for path in files:
+            if path.endswith(TEXT):
+                writing(path)
+        common(files)
     for step in tree.steps():
         declared(step, step is tree.steps()[0])
         page(f"steps/{step.name}/README.md", f"{step.number} ", STEP_HEADINGS)
@@ -319,7 +344,8 @@ def main():
                 lesson(before, step, program)
     for program in tree.programs():
         common_enough(program)
-    common(files)
+    patches()
+    tested()
     return tally.finish()
 
 

@@ -117,7 +117,9 @@ class Step:
         return self._of("shown", program) or "body.h"
 
     def has(self, program):
-        return (self.folder / program.name).is_dir()
+        """A lesson alone is no program."""
+        folder = self.folder / program.name
+        return folder.is_dir() and any(p.suffix != ".md" for p in folder.iterdir())
 
     def _of(self, key, program):
         """key.PROGRAM where step.mk has it, else key."""

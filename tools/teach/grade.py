@@ -4,7 +4,7 @@
     BACKEND=                    back-ends to grade; all that run here unless set, but
                                 cuda-cpu, which is for checking, only if asked for
     SET=                        the set that is timed, or else the one that is shown
-    GRADE_ROUNDS=3              interleaved runs of each that is timed
+    GRADE_ROUNDS=7              interleaved runs of each that is timed
     GRADE_TIMEOUT=20            seconds a run may take, at least
 
 The attempt is put into a copy of the tree and built there as its step. It must be right
@@ -137,27 +137,16 @@ class Run:
         return got
 
 
-def ratio(run, other):
-    """(q1, median, q3) of other's time over run's, round by round."""
-    return verdict.quartiles([b / a for a, b in zip(run.seconds, other.seconds)])
-
-
-def told(quartiles):
-    """Whether a ratio can be told from 1."""
-    return not quartiles[0] <= 1 <= quartiles[2]
-
-
-def said(quartiles):
-    low, middle, high = quartiles
-    text = f"{middle:.2f} ({low:.2f} .. {high:.2f})"
-    return text if told(quartiles) else f"{text} not distinguishable"
+def said(gain):
+    text = f"{gain.ratio:.2f} ({gain.low:.2f} .. {gain.high:.2f})"
+    return f"{text} not distinguishable" if gain.word == "none" else text
 
 
 def share_of_gain(mine, book):
     """In words: how much of the book's gain an attempt has."""
-    if not told(book) or book[1] < 1:
+    if book.word != "gain":
         return "the book gains nothing here"
-    reached = (mine[1] - 1) / (book[1] - 1) if told(mine) else 0
+    reached = 0 if mine.word == "none" else (mine.ratio - 1) / (book.ratio - 1)
     return f"{100 * reached:.0f} % of the book's gain"
 
 
@@ -266,7 +255,8 @@ class Grading:
 
         self.say("correct", f"yes, {self.runs} runs, {self.share:.1f} % of the error "
                             f"budget used")
-        gained, possible = ratio(self.mine, self.start), ratio(self.book, self.start)
+        gained, possible = (verdict.compare(run.seconds, self.start.seconds)
+                            for run in (self.mine, self.book))
         part = share_of_gain(gained, possible)
         self.say("faster", f"{said(gained)}, set {self.set}, {self.rounds} rounds")
         self.say("gain", f"{part}; the book: {said(possible)}")
@@ -315,7 +305,7 @@ def main():
     if not task.attempt.is_dir():
         raise SystemExit(f"{diff.shown(task.attempt)}: no attempt: "
                          f"make exercise {task.words()}")
-    rounds = int(os.environ.get("GRADE_ROUNDS") or 3)
+    rounds = int(os.environ.get("GRADE_ROUNDS") or 7)
     limit = int(os.environ.get("GRADE_TIMEOUT") or 20)
     backends, asked = wanted(task)
     attempt = Attempt(task)
