@@ -292,6 +292,27 @@ def sources(tally):
                 tally.check(f"{step.name} {name}", missing if found else None)
 
 
+def quotations(tally):
+    """What a lesson quotes by hand still stands in its step, or stood in the one before."""
+    program = next(p for p in tree.programs() if p.name == "fluid")
+
+    def lines(step):
+        return {line.strip() for path in (step.folder / program.name).glob("*.*")
+                if path.suffix != ".md" for line in path.read_text().splitlines()}
+
+    for step in filter(lambda s: s.has(program), tree.steps()):
+        text = (step.folder / program.name / "README.md").read_text()
+        text = re.sub(r"<!-- generated: .*?<!-- end -->", "", text, flags=re.S)
+        now, earlier = lines(step), tree.before(step, program)
+        before = lines(earlier) if earlier else set()
+        for kind, block in re.findall(r"^```(c|diff)\n(.*?)^```$", text, re.M | re.S):
+            for line in block.splitlines():
+                gone, line = line.startswith("-") and kind == "diff", (
+                    line[1:] if kind == "diff" else line).strip()
+                tally.check(f"{step.name} README.md quotes `{line}`",
+                            None if line in (before if gone else now) else "is not there")
+
+
 def main():
     tally = Tally()
     with tempfile.TemporaryDirectory() as folder:
@@ -316,6 +337,7 @@ def main():
         gauss_seidel(tally, folder)
         same_bytes(tally, folder)
         sources(tally)
+        quotations(tally)
     return tally.finish()
 
 

@@ -14,7 +14,7 @@ title.gridding    = Each visibility onto its footprint
 flops.gridding    = 8 points
 bytes.gridding.l1 = 24 points
 
-title.fluid    = One colour after the other
+title.fluid    = Red and black cells, the long stride innermost
 flops.fluid    = 8 updates + 40 advected
 bytes.fluid.l1 = 28 updates
 

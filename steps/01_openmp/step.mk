@@ -25,7 +25,7 @@ predict.gridding.gpu = none
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = Planes among threads, neighbours of memory in the inner loop
+title.fluid       = The inner loop along memory, rows among threads
 shown.fluid       = cpu.c
 changes.fluid     = cpu.c
 predict.fluid.cpu = 4 on 2 threads: half from two threads, half from neighbours in memory that are neighbours in the loop

@@ -27,9 +27,9 @@ flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
 title.fluid       = A work-item a cell, numbered along one axis
+shown.fluid       = kernel.cl
 kind.fluid        = refactor
 changes.fluid     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.fluid      = the first OpenCL and CUDA programs arrive whole: 4 new files; what changes in the old ones is under 60 lines
 predict.fluid.cpu = 0.5: a buffer more to write and read for the largest move, and the host waits after every sweep
 predict.fluid.gpu = 10: thousands of cells at once, but the host waits after every sweep
 flops.fluid       = 8 updates + 40 advected

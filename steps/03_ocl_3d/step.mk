@@ -28,10 +28,9 @@ predict.gridding.gpu = 20: hundreds of work-items a copy instead of one
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = A work-item a cell of a three-dimensional range
-shown.fluid       = opencl.c
+title.fluid       = A work-item a cell, counted along three axes
+shown.fluid       = kernel.cl
 changes.fluid     = opencl.c kernel.cl cuda.cu
-reason.fluid      = every kernel and every launch changes its index in two languages; nothing else does
 predict.fluid.cpu = 1.1: no division per work-item any more to find its cell
 predict.fluid.gpu = 1.2: the same, and a group's cells share their neighbours
 flops.fluid       = 8 updates + 40 advected

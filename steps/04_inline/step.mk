@@ -26,9 +26,8 @@ predict.gridding.gpu = 1.0: a GPU inlines everything
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = The faces in the sweep's own loop
+title.fluid       = Who writes a cell writes its ghost
 changes.fluid     = body.h cpu.c opencl.c kernel.cl cuda.cu
-reason.fluid      = six branches that write ghosts instead of three kernels; more lines go than come
 predict.fluid.cpu = 1.05: set_bnd was 3 % of the time, and for OpenCL three launches a sweep
 predict.fluid.gpu = 1.5: three launches in seven are gone
 flops.fluid       = 8 updates + 40 advected

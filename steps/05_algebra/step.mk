@@ -27,7 +27,8 @@ predict.gridding.gpu = 3.0: half of the bytes, and these from a cache
 flops.gridding       = 8 points
 bytes.gridding.l1    = 16 points
 
-title.fluid       = A reciprocal, and the colours apart
+title.fluid       = A reciprocal, an integer maximum, and the colours apart
+shown.fluid       = cpu.c
 changes.fluid     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.fluid      = another place for every cell: each function that knows where a cell lies says it anew
 predict.fluid.cpu = 2.5: rows of one colour are vectors, and no division is left

@@ -28,8 +28,8 @@ predict.gridding.gpu = 10: no copies, no barriers, and all of the machine has wo
 flops.gridding       = 8 points
 
 title.fluid       = Both colours in one pass
+shown.fluid       = cpu.c
 changes.fluid     = body.h cpu.c march.h opencl.c kernel.cl cuda.cu
-reason.fluid      = march.h is new: both colours in one pass is another loop
 predict.fluid.cpu = 1.2: the black cells find the red ones in the cache; one barrier a sweep instead of two
 predict.fluid.gpu = 1.3: 12 bytes a cell instead of 16, and half as many launches
 flops.fluid       = 8 updates + 40 advected

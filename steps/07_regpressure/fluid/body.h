@@ -153,8 +153,8 @@ FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float 
 }
 
 /* How much flows out of a cell, as the pressure's equation wants it: scale is -1/2 over
- * the longest side. Its neighbours are in the other
- * half, along x at left and the next. */
+ * the longest side. Its neighbours are in the other half, along x at left and the next.
+ */
 FN float outflow(GLOBAL const float *u, GLOBAL const float *v, GLOBAL const float *w,
                  int here, int left, int row, int plane, float scale)
 {
