@@ -4,6 +4,7 @@ backends = seq omp
 
 title.semblance       = The values of A among threads, a best for each
 changes.semblance     = body.h cpu.c vector.h
+shown.semblance       = cpu.c
 predict.semblance.cpu = 2.0 on 2 threads: the values of A share nothing, and whoever is free takes the next
 predict.semblance.gpu = none
 flops.semblance       = 24 visits + 12 samples

@@ -4,6 +4,7 @@ backends = omp ocl cuda cuda-cpu
 
 title.semblance       = A work-item for each value of A
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+shown.semblance       = kernel.cl
 reason.semblance      = the first OpenCL and CUDA programs arrive whole: 3 new files; what changes in the old ones is under 60 lines
 predict.semblance.cpu = 1.0: the same loops on the same threads, built by another compiler
 predict.semblance.gpu = 0.1 of the CPU: 20 work-items for thousands of lanes

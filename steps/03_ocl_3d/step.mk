@@ -5,6 +5,7 @@ backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 title.semblance       = A work-item for each (A, B, C)
 changes.semblance     = body.h cpu.c opencl.c kernel.cl cuda.cu
+shown.semblance       = kernel.cl
 predict.semblance.cpu = 1.0: 20 parts keep 2 threads busy as well as 8000 do
 predict.semblance.gpu = 100: 8000 work-items instead of 20, and a machine that wants more
 flops.semblance       = 24 visits + 12 samples

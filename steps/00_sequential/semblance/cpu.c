@@ -1,4 +1,4 @@
-/* cpu.c - the search, sequential: five nested loops, the largest semblance wins. */
+/* cpu.c - the search: every point is scored, the largest semblance wins. */
 #include <stdlib.h>
 
 #include "semblance.h"

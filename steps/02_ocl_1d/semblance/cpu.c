@@ -1,4 +1,4 @@
-/* cpu.c - the search, the values of A shared among threads: each keeps its own best. */
+/* cpu.c - the search: every point is scored, the largest semblance wins. */
 #include <stdlib.h>
 
 #include "host.h"
