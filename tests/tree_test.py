@@ -216,14 +216,11 @@ def declarations(copy):
         found(f"step.mk, {name}: lint", copy.module("tests.lint", "steps"),
               f"{where}.*{unread[name]}")
 
-    mk.write_text(re.sub(rf"^title\.{program.name}\b.*\n", "", good, flags=re.M) +
-                  f"shown.{other.name} = seconds.h\n" if f"shown.{other.name}" not in good
-                  else re.sub(rf"^(shown\.{other.name}\s*=).*", r"\1 seconds.h", good,
-                              flags=re.M))
-    done = copy.module("tests.lint", "steps")
-    found("step.mk: lint", done, f"{where}:1: `shown.{other.name}` is seconds.h",
-          *([f"{where}:1: no `title.{program.name}`"]
-            if f"title.{program.name}" not in mk.read_text() else []))
+    mk.write_text(re.sub(rf"^(title\.{program.name}|shown\.{other.name})\b.*\n", "", good,
+                         flags=re.M) + f"shown.{other.name} = seconds.h\n")
+    found("step.mk: lint", copy.module("tests.lint", "steps"),
+          f"{where}:1: `shown.{other.name}` is seconds.h",
+          f"{where}:1: no `title.{program.name}`")
     refused("step.mk, shown: lessons", copy.module("tools.publish.lessons"), where,
             f"shown.{other.name}", "seconds.h")
 
