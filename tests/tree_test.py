@@ -216,14 +216,11 @@ def declarations(copy):
         found(f"step.mk, {name}: lint", copy.module("tests.lint", "steps"),
               f"{where}.*{unread[name]}")
 
-    mk.write_text(re.sub(rf"^title\.{program.name}\b.*\n", "", good, flags=re.M) +
-                  f"shown.{other.name} = seconds.h\n" if f"shown.{other.name}" not in good
-                  else re.sub(rf"^(shown\.{other.name}\s*=).*", r"\1 seconds.h", good,
-                              flags=re.M))
-    done = copy.module("tests.lint", "steps")
-    found("step.mk: lint", done, f"{where}:1: `shown.{other.name}` is seconds.h",
-          *([f"{where}:1: no `title.{program.name}`"]
-            if f"title.{program.name}" not in mk.read_text() else []))
+    mk.write_text(re.sub(rf"^(title\.{program.name}|shown\.{other.name})\b.*\n", "", good,
+                         flags=re.M) + f"shown.{other.name} = seconds.h\n")
+    found("step.mk: lint", copy.module("tests.lint", "steps"),
+          f"{where}:1: `shown.{other.name}` is seconds.h",
+          f"{where}:1: no `title.{program.name}`")
     refused("step.mk, shown: lessons", copy.module("tools.publish.lessons"), where,
             f"shown.{other.name}", "seconds.h")
 
@@ -265,11 +262,16 @@ def tables(copy):
         well(f"results without {name}", copy.module("tools.publish.lessons"))
         well(f"results without {name}, again",
              copy.module("tools.publish.lessons", "--check"), " 0 failed")
-    for column, value in (("backend", "fpga"), ("over_previous_is", "perhaps")):
-        if column in columns:
-            results.write(table, columns, [rows[-1] | {column: value}, *rows[:-1]])
-            refused(f"results: {column} {value}", copy.module("tools.publish.lessons"),
-                    table.name, value)
+    for column, value in (("backend", "fpga"), ("over_previous_is", "perhaps"),
+                          ("program", "mandelbrot")):
+        results.write(table, columns, [*rows[:-1], rows[-1] | {column: value}])
+        refused(f"results: {column} {value}", copy.module("tools.publish.lessons"),
+                table.name, value)
+    column = "over_previous_is"
+    results.write(table, [c for c in columns if c != column],
+                  [{k: v for k, v in r.items() if k != column} for r in rows])
+    refused(f"results without {column}", copy.module("tools.publish.lessons"), table.name,
+            column)
 
 
 # ---- the command line ------------------------------------------------------------------

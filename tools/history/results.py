@@ -4,7 +4,7 @@ import csv
 import os
 from pathlib import Path
 
-from tools.history import tree
+from tools.history import tree, verdict
 
 FOLDER = Path(os.environ.get("RESULTS_DIR") or tree.ROOT / "results")
 
@@ -42,8 +42,24 @@ def measured():
     for path in sorted(FOLDER.glob("*.csv")):
         rows = read(path)
         if rows and "over_previous" in rows[0]:
+            strange(path, rows)
             found[path.stem] = rows
     return found
+
+
+def strange(path, rows):
+    """Ends with a line about the first thing in a table that would not be shown right."""
+    allowed = {"backend": tree.BACKENDS, "program": [p.name for p in tree.programs()],
+               **dict.fromkeys(("over_previous_is", "over_first_is"),
+                               (*verdict.WORDS, ""))}
+    for column, words in allowed.items():
+        if column not in rows[0]:
+            raise SystemExit(f"{path}: no column {column}: it was written by an older "
+                             f"make bench")
+        for row in rows:
+            if row[column] not in words:
+                raise SystemExit(f"{path}: {column} {row[column]!r}: expected one of "
+                                 f"{', '.join(filter(None, words))}")
 
 
 def shown(machine):
