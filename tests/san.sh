@@ -258,7 +258,8 @@ oclgrind_log() {
     rm -f "$log.oclgrind"
     timeout 300 oclgrind --data-races --uninitialized --check-api --max-errors 20 \
         --build-options '-cl-opt-disable -D always_inline=unused' \
-        --log "$log.oclgrind" "$@" >"$log" 2>&1
+        --log "$log.oclgrind" sh -c 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"' \
+        "$san/oclgrind_fill.so" "$@" >"$log" 2>&1
     local status=$?
     cat "$log.oclgrind" >>"$log" 2>/dev/null || echo "Oclgrind left no log" >>"$log"
     return $status
@@ -270,6 +271,7 @@ simulator() {
         return
     fi
     built "$BUILD" STEP="$(steps)" binaries || return 0 # as they are
+    gcc -O1 -shared -fPIC tests/oclgrind_fill.c -o "$san/oclgrind_fill.so"
     local name log last=
     while read -r step program backend path; do
         name="oclgrind $step $program $backend" log=$logs/${step}_$program.log
