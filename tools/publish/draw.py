@@ -175,8 +175,8 @@ def stairs(path, steps, series, width=PHONE, ylabel="times as fast as step 00"):
 
 def shares(path, steps, series):
     """Like stairs, but values are percent of what the machine can do at most."""
-    figure = sheet(PHONE, 232)
-    axes = panel(figure, 38, 32, 56, 198)
+    figure = sheet(PHONE, 266)
+    axes = panel(figure, 38, 32, 56, 232)
     axes.grid(axis="y")
     for place, (backend, points) in enumerate(series.items()):
         wide = 0.8 / len(series)

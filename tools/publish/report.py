@@ -395,17 +395,20 @@ def program_page(program, pictures, figures, folder):
     text += '<div class="pair">' + "".join(
         picture(path, about, escape(about) + f" <code>{escape(words)}</code>" * bool(words))
         for path, about, words in pictures) + "</div>\n\n"
-    text += "## The steps\n\n" + ('<div class="pair">' + "".join(
-        picture(found["stairs"], spoken(program, machine, rows),
-                f"{results.shown(machine)}, set {program.shown}")
-        for machine, (rows, found) in figures.items() if "stairs" in found) + "</div>\n\n"
-        if figures else "Not measured yet: `make bench` does it.\n\n") + gained(program)
-    shares = "".join(picture(found["shares"], f"{program.name} on {results.shown(machine)}: "
-                             "share of the machine's ceiling", results.shown(machine))
-                     for machine, (_, found) in figures.items() if "shares" in found)
-    text += "\n## How far from the ceiling\n\n" + (
-        f'<div class="pair">{shares}</div>\n' if shares else
-        "Not measured: `make ceilings`, then `make bench`.\n")
+    text += "## The steps\n\n"
+    for machine, (rows, found) in figures.items():
+        where = f"{results.shown(machine)}, set {program.shown}"
+        text += '<div class="pair">' + (picture(
+            found["stairs"], spoken(program, machine, rows), where)
+            if "stairs" in found else f"<p>{where}: not measured.</p>") + (picture(
+                found["shares"], f"{program.name}, {where}: share of the ceiling",
+                f"{where}: of what it was measured to do at most") if "shares" in found
+                else "") + "</div>\n\n"
+        if "stairs" in found and "shares" not in found:
+            text += f"How far {where} is from its ceiling is not measured: " \
+                "`make ceilings`, then `make bench`.\n\n"
+    text += ("" if figures else "Not measured yet: `make bench` does it.\n\n") + \
+        gained(program)
     last = [s for s in tree.steps() if s.has(program)][-1]
     text += f"\n## Registers and spills\n\n{lessons.registers(last, program)}\n"
     text += "## Seconds\n\n" if figures else ""
@@ -445,14 +448,14 @@ def card(program, pictures, figures):
         f'<img class="thumb" src="{thumb}" alt="" width="{draw.CARD}" height="132">'
         if thumb else "") + f"<h2>{program.name}</h2></a><p>{escape(program.title)}</p>"
     for machine, (rows, found) in figures.items():
+        html += f"<h3>{results.shown(machine)}</h3>"
         best = lessons.best_of(rows, program)
         if not best or "card" not in found:
-            html += f'<p class="best">{results.shown(machine)}: not measured</p>'
+            html += '<p class="best">not measured</p>'
             continue
         share = f", {100 * float(best['of_ceiling']):.0f} % of {best['ceiling']}" \
             if best["of_ceiling"] else ""
-        html += f'<h3>{results.shown(machine)}</h3><img src="{found["card"]}" ' \
-            f'alt="{escape(spoken(program, machine, rows))}">' \
+        html += f'<img src="{found["card"]}" alt="{escape(spoken(program, machine, rows))}">' \
             f'<p class="best"><b>{draw.number(best["over_first"])} times</b> as fast: ' \
             f'<a href="{best["step"]}/{program.name}.html">{spaced(best["step"])}</a>, ' \
             f'{best["backend"]}{share}</p>'
