@@ -40,3 +40,7 @@ case.large    = config={data}/large.npy max_iterations=11 tilew=70 tileh=9 local
 
 # make san: the smallest that still reaches every line.
 tiny = config={data}/tiny.npy
+
+# make perf, where Valgrind has to count: inside the toppling, 126 x 126 cells, 50 steps.
+entry = topple
+perf = dim=128 max_iterations=50

@@ -18,6 +18,6 @@ title.fluid    = Red and black cells, the long stride innermost
 flops.fluid    = 8 updates + 40 advected
 bytes.fluid.l1 = 28 updates
 
-title.sandpile    = Topple all cells, step by step
+title.sandpile    = All cells topple at once, step after step
 flops.sandpile    = 1 cells
 bytes.sandpile.l1 = 12 cells

@@ -37,6 +37,7 @@ flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
 title.sandpile       = A work-item a cell, numbered along one axis
+shown.sandpile       = kernel.cl
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.sandpile      = the first OpenCL and CUDA programs arrive whole: 4 new files; what changes in the old ones is a few lines
 predict.sandpile.cpu = 0.3: a launch and a grid of flags read back, for every step

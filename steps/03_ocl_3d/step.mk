@@ -37,8 +37,8 @@ predict.fluid.gpu = 1.2: the same, and a group's cells share their neighbours
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = A work-item a word of cells, the grids a third dimension
-shown.sandpile       = cpu.c
+title.sandpile       = Columns, rows and the grids of a batch as three axes
+shown.sandpile       = kernel.cl
 changes.sandpile     = cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.sandpile      = the loop over grids goes inside the step in all three back-ends: 100 lines lose a level of indentation or gain an index
 predict.sandpile.cpu = 1.2: no division for a cell any more

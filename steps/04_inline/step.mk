@@ -33,8 +33,8 @@ predict.fluid.gpu = 1.5: three launches in seven are gone
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = The flag in the toppling itself
-shown.sandpile       = host.h
+title.sandpile       = The search for unstable cells in the toppling itself
+shown.sandpile       = kernel.cl
 changes.sandpile     = host.h opencl.c kernel.cl cuda.cu
 reason.sandpile      = both devices learn to collect and to look every 16 steps: 40 lines each
 predict.sandpile.cpu = 1.0 for omp, which has always looked while it topples; 2.0 for OpenCL: no flags to write, read and look through

@@ -36,7 +36,7 @@ predict.fluid.gpu = 1.5: lanes read next to each other, and half of each line is
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = Four cells in a word of bytes
+title.sandpile       = A byte a cell, and quarters without a shift
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 kind.sandpile        = refactor
 reason.sandpile      = the toppling in bytes stands beside the one in words of 32 bits, which tall piles begin with: a second loop for each of three back-ends

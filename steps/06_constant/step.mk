@@ -36,7 +36,8 @@ predict.fluid.gpu = 2.0: no buffer of moves, and the host looks once in four swe
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = The shape as constants of the build
+title.sandpile       = The shape as constants, a ring of zeros for the border
+shown.sandpile       = kernel.cl
 changes.sandpile     = body.h host.h opencl.c kernel.cl cuda.cu
 kind.sandpile        = refactor
 reason.sandpile      = another layout is packed, emptied and unpacked: the shape has moved from the kernels to the host

@@ -35,7 +35,7 @@ predict.fluid.gpu = 1.3: 12 bytes a cell instead of 16, and half as many launche
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = Several steps in local memory
+title.sandpile       = Four steps a launch, in local memory
 changes.sandpile     = body.h opencl.c kernel.cl cuda.cu
 kind.sandpile        = refactor
 reason.sandpile      = the tile in local memory is a kernel of its own kind: fetch, four steps, store
