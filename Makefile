@@ -278,7 +278,7 @@ perf: all data ## count instructions, cache misses and branches of a step: STEP=
 papers: all data ## the papers' figures, measured here (QUICK=1: small)
 	@$(PYTHON) -m tools.measure.papers
 
-report: tools data ## the whole history as one page, build/report/index.html
+report: tools data ## the whole history as pages, build/report/index.html
 	@$(PYTHON) -m tools.publish.report
 
 exercise: ## a step as a task, in work/: STEP=05 [PROGRAM=semblance]
