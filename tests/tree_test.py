@@ -117,6 +117,7 @@ def take_away(copy, step, program):
 ASK = """
 import sys
 from types import SimpleNamespace
+
 from tools.history import tree
 from tools.teach import exercise, grade
 step, program = exercise.named()

@@ -17,8 +17,8 @@ time.
 import os
 import shutil
 import sys
-from tools.history import runs, tree
 
+from tools.history import runs, tree
 
 THREADS = (1, 3)
 

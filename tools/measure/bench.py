@@ -34,9 +34,9 @@ import statistics
 import subprocess
 import time
 from pathlib import Path
+
 from tools.history import results, runs, tree, verdict
 from tools.measure import ceilings, halfway, machine, same
-
 
 COLUMNS = """machine device compiler flags commit program set step backend threads runs
 per_round times_of init_mean init_sd run_mean run_sd run_median run_q1 run_q3

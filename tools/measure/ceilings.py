@@ -22,9 +22,9 @@ import hashlib
 import os
 import re
 from functools import lru_cache
+
 from tools.history import results, runs, tree
 from tools.measure import machine as here
-
 
 COLUMNS = ["machine", "device", "threads", "ceiling", "value", "unit"]
 ROUNDS = 2

@@ -12,9 +12,9 @@ import random
 import shutil
 import statistics
 import subprocess
+
 from tools.history import results, runs, tree, verdict
 from tools.measure import bench, machine, same
-
 
 # Label: (OPT, ARCH); None is what config.mk has.
 FLAGS = {

@@ -23,8 +23,8 @@ verify. papers.py times them, and make bench HALFWAY=1 does.
 import hashlib
 import re
 import sys
-from tools.history import copies, runs, tree
 
+from tools.history import copies, runs, tree
 
 HEADER = re.compile(r"# backends ([\w -]+): (.+)")
 WORDS = re.compile(r"# words (.+)")

@@ -5,8 +5,8 @@ import os
 import re
 import resource
 from pathlib import Path
-from tools.history import runs, tree
 
+from tools.history import runs, tree
 
 FOREIGN = 0.10  # of the CPU time in use: more than that, and others disturb
 

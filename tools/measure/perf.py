@@ -12,8 +12,8 @@ Left out: time, which neither measures here; devices.
 import os
 import re
 import shutil
-from tools.history import runs, tree
 
+from tools.history import runs, tree
 
 # perf stat -B -e of the paper.
 EVENTS = """cache-references cache-misses cycles instructions branches branch-misses

@@ -20,9 +20,11 @@ import re
 import shutil
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from tools.history import results, runs, tree
 
+from tools.history import results, runs, tree
 
 ARCH = "sm_75"
 WINDOWS = (5, 21)  # for a program whose headers know the word
@@ -86,7 +88,7 @@ def windows(program):
 
 
 def opencl(folder, program, window, tools, scratch):
-    ptx = Path(scratch) / "kernel.ptx"
+    ptx = Path(scratch) / f"{folder.parent.name}-{program.name}-{window}.ptx"
     run(tools["clang"], "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header",
         "-target", "nvptx64--nvidiacl", "-D", f"WINDOW={window}", "-D", f"SLICES={GROUP}",
         *options(folder), *include(folder, "common/portable", f"common/{program.name}"),
@@ -103,6 +105,27 @@ def cuda(folder, program, tools):
                       folder / "cuda.cu"))
 
 
+def jobs():
+    """What is compiled: functions of the tools and a folder for what they leave, each of
+    which gives a row."""
+    def job(step, program, compiler, window, make):
+        def row(tools, scratch):
+            runs.progress(f"{step.name} {program.name} {compiler}, window {window}")
+            return {"program": program.name, "step": step.name, "compiler": compiler,
+                    "window": window, **make(tools, scratch)}
+        return row
+
+    for program in tree.programs():
+        for step in tree.steps():
+            folder = step.folder / program.name
+            for window in windows(program) if (folder / "kernel.cl").exists() else ():
+                yield job(step, program, "clang", window,
+                          partial(opencl, folder, program, window))
+            if (folder / "cuda.cu").exists():
+                yield job(step, program, "nvcc", "any",
+                          lambda tools, _, f=folder, p=program: cuda(f, p, tools))
+
+
 def main():
     tools = {"clang": tool("clang-14", "clang"), "ptxas": tool("ptxas"),
              "nvcc": tool("nvcc"), "libclc": LIBCLC.exists()}
@@ -111,21 +134,9 @@ def main():
         print(f"registers: {' '.join(missing)} not found: results/registers.csv is left "
               "as it is")
         return
-    rows = []
-    with tempfile.TemporaryDirectory() as scratch:
-        for program in tree.programs():
-            for step in tree.steps():
-                folder = step.folder / program.name
-                about = {"program": program.name, "step": step.name}
-                if (folder / "kernel.cl").exists():
-                    for window in windows(program):
-                        runs.progress(f"{step.name} OpenCL, a window of {window}")
-                        rows.append({**about, "compiler": "clang", "window": window,
-                                     **opencl(folder, program, window, tools, scratch)})
-                if (folder / "cuda.cu").exists():
-                    runs.progress(f"{step.name} CUDA")
-                    rows.append({**about, "compiler": "nvcc", "window": "any",
-                                 **cuda(folder, program, tools)})
+    with tempfile.TemporaryDirectory() as scratch, \
+            ThreadPoolExecutor(os.cpu_count()) as pool:
+        rows = list(pool.map(lambda job: job(tools, scratch), jobs()))
     runs.progress("")
     rows.sort(key=lambda r: (r["program"], r["compiler"], str(r["window"]).zfill(3),
                              r["step"]))

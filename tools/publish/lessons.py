@@ -26,9 +26,9 @@ import re
 import sys
 from functools import partial
 from pathlib import Path
+
 from tools.history import diff as diffs
 from tools.history import results, tree, verdict
-
 
 PAPERS = Path(__file__).resolve().parent / "papers"
 NEEDED = ("diff", "predict", "measured")  # in every lesson
