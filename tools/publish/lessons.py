@@ -297,7 +297,8 @@ def flags_table(program):
         rows = [r for r in results.read(path) if r["program"] == program.name]
         text += f"{program.name}, set {rows[0]['set']}, on " \
                 f"{path.stem.removesuffix('-flags').replace('-', ' ')}:\n\n" + table(
-            ["flags", "speed, the tree's = 1", "interval"],
+            ["flags", "speed, the tree's = 1",
+             "95 % interval" if "is" in rows[0] else "quartiles"],
             [[r["flags"], f"{float(r['ratio']):.2f}",
               f"{float(r['low']):.2f} to {float(r['high']):.2f}"] for r in rows]) + "\n" \
             if rows else ""
