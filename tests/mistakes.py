@@ -1,4 +1,4 @@
-"""mistakes.py: the mistakes of the published code, each made a test of its own, and two
+"""mistakes.py: the mistakes of the published code, each made a test of its own, and some
 that could be made here.
 
 Every test makes a small file, asks every step and back-end that is built here, and
@@ -514,6 +514,23 @@ def cuda_keeps_windows_in_memory(bench):
         bench.check(f"{step}, windows", None if windows == expected else f"{windows}")
 
 
+def lessons_quote_what_is_not_there(bench):
+    """C that a lesson quotes is in the step's sources, line after line."""
+    for step in tree.steps():
+        folder = f"{ROOT}/steps/{step.name}/semblance"
+        sources = []
+        for name in os.listdir(folder):
+            with open(f"{folder}/{name}") as file:
+                if name != "README.md":
+                    sources.append("".join(line.strip() + "\n" for line in file))
+        with open(f"{folder}/README.md") as file:
+            quoted = re.findall(r"```c\n(.*?)```", file.read(), re.S)
+        for number, text in enumerate(quoted, 1):
+            text = "".join(line.strip() + "\n" for line in text.splitlines())
+            bench.check(f"{step.name}, quotation {number}", None if
+                        any(text in source for source in sources) else text[:80])
+
+
 TESTS = [negative_scalco_keeps_its_sign, data_ns_is_read_at_the_last_sample,
          late_samples_come_from_the_next_trace, index_is_wrong_unless_all_np_are_equal,
          np_7_is_an_invalid_work_group_size, window_is_fixed_at_5, t0_nan_and_1e9_crash,
@@ -521,7 +538,7 @@ TESTS = [negative_scalco_keeps_its_sign, data_ns_is_read_at_the_last_sample,
          kernel_is_read_from_the_working_directory,
          local_inside_a_function_does_not_build, ns_65535_is_negative,
          x_coordinates_count, ties_go_to_any_index, bounded_base_leaves_parts_out,
-         cuda_keeps_windows_in_memory]
+         cuda_keeps_windows_in_memory, lessons_quote_what_is_not_there]
 
 
 def main():

@@ -10,16 +10,6 @@ static inline int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Fills the rows that are toppled with poison, each by the thread that will topple it:
- * where memory has several places, a page is near the thread that touched it first. */
-static void spread(const plan *how, int dim, cell *grid)
-{
-    size_t row = dim * sizeof *grid;
-#pragma omp parallel for schedule(runtime)
-    for (int y = 1; y < dim - 1; y += how->tileh)
-        memset(grid + (size_t)y * dim, 0xff, smaller(how->tileh, dim - 1 - y) * row);
-}
-
 /* A step of one tile, w x h cells from (x, y): returns all new values or-ed, which is
  * more than 3 as long as a cell is unstable. */
 static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x, int y,
@@ -79,6 +69,16 @@ static cell sweep(const plan *how, int dim, cell *grid, int g, int n)
             }
     }
     return toppled;
+}
+
+/* Fills the rows that are toppled with poison, each by the thread that will topple it:
+ * where memory has several places, a page is near the thread that touched it first. */
+static void spread(const plan *how, int dim, cell *grid)
+{
+    size_t row = dim * sizeof *grid;
+#pragma omp parallel for schedule(runtime)
+    for (int y = 1; y < dim - 1; y += how->tileh)
+        memset(grid + (size_t)y * dim, 0xff, smaller(how->tileh, dim - 1 - y) * row);
 }
 
 int topple(pile *p, const plan *how, run_times *t)

@@ -9,19 +9,6 @@ static inline int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Fills the rows that are toppled with poison, each by the thread that will topple it:
- * where memory has several places, a page is near the thread that touched it first. */
-static void spread(const pile *p, const plan *how, cell *grids)
-{
-    int dim = p->dim;
-    size_t row = dim * sizeof *grids;
-#pragma omp parallel for collapse(2) schedule(runtime)
-    for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += how->tileh)
-            memset(grids + ((size_t)g * dim + y) * dim, 0xff,
-                   smaller(how->tileh, dim - 1 - y) * row);
-}
-
 /* A step of one tile, w x h cells from (x, y): returns all new values or-ed, which is
  * more than 3 as long as a cell is unstable. */
 static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x, int y,
@@ -86,6 +73,19 @@ static cell sweep(const plan *how, int dim, cell *grid, int g, int n)
             }
     }
     return toppled;
+}
+
+/* Fills the rows that are toppled with poison, each by the thread that will topple it:
+ * where memory has several places, a page is near the thread that touched it first. */
+static void spread(const pile *p, const plan *how, cell *grids)
+{
+    int dim = p->dim;
+    size_t row = dim * sizeof *grids;
+#pragma omp parallel for collapse(2) schedule(runtime)
+    for (int g = 0; g < p->batch; g++)
+        for (int y = 1; y < dim - 1; y += how->tileh)
+            memset(grids + ((size_t)g * dim + y) * dim, 0xff,
+                   smaller(how->tileh, dim - 1 - y) * row);
 }
 
 int topple(pile *p, const plan *how, run_times *t)

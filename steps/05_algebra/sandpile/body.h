@@ -1,8 +1,6 @@
 /* body.h - what one cell of the pile costs. c points to it, dim cells are a row.
  *
- * In a step no cell can come to hold more than the largest number that the largest cell
- * fills, (largest | 3): it keeps 3 at most and gets a quarter of that four times. So a
- * pile whose cells fit in a byte never leaves it.
+ * Grains are numbers without a sign: the compiler knows what % and / by four are.
  */
 #include "portable.h"
 #include "cell.h"
@@ -13,9 +11,13 @@ FN cell after(GLOBAL const cell *c, int dim)
     return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-dim] >> 2) + (c[dim] >> 2);
 }
 
-/* The same for a cell that is a byte of a row of pitch bytes. A vector of bytes cannot
- * be shifted, but its mean with another one, rounded up, is one instruction: of
- * multiples of four it is exact, and so is the mean of two such means. */
+/* In a step no cell can come to hold more than the largest number that the largest cell
+ * fills, (largest | 3): it keeps 3 at most and gets a quarter of that four times. So a
+ * pile whose cells fit in a byte never leaves it.
+ *
+ * A vector of bytes cannot be shifted, but its mean with another one, rounded up, is
+ * one instruction: of multiples of four it is exact, and so is the mean of two such
+ * means. A row is pitch bytes. */
 FN cell8 mean(cell8 a, cell8 b)
 {
     return (a + b + 1) >> 1;
