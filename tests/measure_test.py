@@ -310,7 +310,8 @@ def machines():
         folder = Path(folder)
         bench.save(rows, aa, folder / "Invented.csv")
         # The same rows again take their own place, and an older form's columns go.
-        (folder / "Other.csv").write_text("program,set,step,backend,gone\nold,1,00,seq,x\n")
+        (folder / "Other.csv").write_text(
+            "program,set,step,backend,gone\nsemblance,old,00_sequential,seq,x\n")
         bench.save(rows, aa, folder / "Other.csv")
         bench.save(rows, aa, folder / "Other.csv")
         is_("rows after saving twice", len(results.read(folder / "Other.csv")), len(rows) + 1)
