@@ -19,7 +19,7 @@ predict.fletcher.gpu = 0.1 of the CPU: a few hundred work-items, each alone with
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
-title.gridding       = A work-item for each strip of the grid
+title.gridding       = A work-item for each copy of the grid
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding      = the first OpenCL and CUDA programs arrive whole: 3 new files; C's complex numbers become pairs, which no device's C has
 predict.gridding.cpu = 1.0: the same loops on the same threads

@@ -20,7 +20,7 @@ predict.fletcher.gpu = 100: a work-item a point, and neighbours read neighbourin
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
-title.gridding       = A work-item a footprint's cell, a group a strip
+title.gridding       = A group for each copy, a work-item for each strip of a footprint
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding      = four more arguments pass through three functions and three back-ends; the idea is the ten lines of body.h

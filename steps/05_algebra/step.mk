@@ -19,11 +19,11 @@ predict.fletcher.gpu = 2.0: as the paper found, for the same reason
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 128 samples
 
-title.gridding       = Products of two rows of taps, bands of the grid
+title.gridding       = Products of two rows of taps; visibilities in order, bands on a CPU
 changes.gridding     = body.h cpu.c host.h opencl.c cuda.cu
 reason.gridding      = two changes, measured one by one: products, and bands of rows, for which visibilities are sorted
-predict.gridding.cpu = 6.0: the table fits in a cache, and so does a band of the grid
-predict.gridding.gpu = 3.0: half of the bytes, and these from a cache
+predict.gridding.cpu = 6.0: the table fits in a cache, and so does a band of the grid (written after half of it was measured)
+predict.gridding.gpu = 3.0: two thirds of the bytes, and these from a cache
 flops.gridding       = 8 points
 bytes.gridding.l1    = 16 points
 

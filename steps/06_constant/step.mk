@@ -19,7 +19,7 @@ predict.fletcher.gpu = 0.6: as the paper found: two launches a plane, and each w
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 96 samples
 
-title.gridding       = Taps in constant memory, visibilities sorted on devices
+title.gridding       = Plane by plane in w, its taps in constant memory
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding      = constant memory holds one plane, so that visibilities are sorted by plane first and every launch becomes a loop over planes

@@ -20,6 +20,7 @@ flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 64 samples
 
 title.gridding       = Sums of a block of cells in registers
+shown.gridding       = cpu.c
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding      = the loops are turned inside out: cells ask for visibilities, so that bins, blocks and every launch are new
