@@ -212,6 +212,13 @@ def sources(tally):
             tally.check(f"{step.name}: copies are first written by who uses them",
                         None if "untouched(s.copies - 1," in text and loops == 2
                         else "they are not")
+        # What a lesson quotes is there, between lines of dots.
+        folder = step.folder / "gridding"
+        there = [path.read_text() for path in folder.iterdir() if path.suffix != ".md"]
+        for quoted in re.findall(r"```c\n(.*?)```", (folder / "README.md").read_text(), re.S):
+            for piece in quoted.split("...\n"):
+                tally.check(f"{step.name}: a lesson's quotation",
+                            None if any(piece in text for text in there) else piece)
 
 
 def main():
