@@ -11,7 +11,8 @@ predict.semblance.gpu = 0.1 of the CPU: 20 work-items for thousands of lanes
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = A work-item for each plane's column of points
+title.fletcher       = A work-item for each plane
+shown.fletcher       = kernel.cl
 changes.fletcher     = body.h opencl.c kernel.cl cuda.cu
 reason.fletcher      = the first OpenCL and CUDA programs arrive whole: 3 new files; what changes in body.h is 16 lines
 predict.fletcher.cpu = 1.0 for omp, which stays the same; 0.2 for ocl: nobody tells its compiler that the points of a row are independent

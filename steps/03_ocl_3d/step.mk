@@ -12,7 +12,7 @@ flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
 title.fletcher       = A work-item a point, and OpenACC
-shown.fletcher       = opencl.c
+shown.fletcher       = kernel.cl
 changes.fletcher     = opencl.c kernel.cl cuda.cu openacc.c
 reason.fletcher      = OpenACC arrives whole, one file; what changes in the others is under 60 lines
 predict.fletcher.cpu = 1.0 for omp, which stays the same; 3.0 for ocl: work-items side by side become lanes of a vector

@@ -11,6 +11,7 @@ flops.semblance       = 6 visits + 2 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
 title.fletcher       = Weights as constants, derivatives a plane at a time
+shown.fletcher       = cpu.c
 kind.fletcher        = refactor
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
 reason.fletcher      = the loop over z leaves the kernels for the host, in five back-ends: 30 new lines in each

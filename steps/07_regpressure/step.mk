@@ -11,6 +11,7 @@ flops.semblance       = 6 visits + 3 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
 title.fletcher       = A tile's own plane of derivatives
+shown.fletcher       = cpu.c
 kind.fletcher        = refactor
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
 reason.fletcher      = the index of every derivative changes, in body.h and five back-ends: 20 new lines in each; cpu.c goes through tiles
