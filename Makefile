@@ -25,7 +25,7 @@ PROGRAM ?=
 BACKEND ?=
 SET ?=
 ARGS ?=
-export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS FROM REPEAT QUICK
+export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS FROM REPEAT QUICK SEED COUNT NUMBER SECONDS
 
 steps    := $(sort $(notdir $(patsubst %/step.mk,%,$(wildcard steps/*/step.mk))))
 programs := $(sort $(notdir $(patsubst %/program.mk,%,$(wildcard common/*/program.mk))))
@@ -199,7 +199,8 @@ $(BUILD)/ceilings-cuda: tools/measure/ceilings.cu $(BUILD)/common/cuda/cuda_devi
 	@$(say)
 	$(NVCC) $(NVFLAGS) $(include_dirs) -Icommon/cuda $(filter %.cu %.o,$^) -o $@
 $(foreach p,$(programs),$(eval $(BUILD)/$p-check $(BUILD)/$p-data $(BUILD)/$p-count: tool_libs := $(libs_$p)))
-$(foreach p,$(programs),$(eval $(BUILD)/$p-check: verify/compare.c $(filter-out %/main.o,$(front_$p))))
+$(foreach p,$(programs),$(eval $(BUILD)/$p-check: verify/compare.c $(wildcard verify/oracle_$p.c) \
+  $(if $(shell grep -l '"arguments.h"\|"model.h"' verify/check_$p.c),$(filter-out %/main.o,$(front_$p)),$(run_objects))))
 $(foreach p,$(programs),$(eval $(BUILD)/$p-data: $(filter-out %/main.o,$(front_$p))))
 $(foreach p,$(programs),$(eval $(BUILD)/$p-count: $(filter-out %/main.o,$(front_$p))))
 $(BUILD)/tests/%_test: tests/%_test.c verify/compare.c $(run_objects) $(BUILD)/common/su/su.o
@@ -214,7 +215,7 @@ $(foreach p,$(programs),$(eval $(call data_rule,$p)))
 
 # ---- targets -------------------------------------------------------------------------
 
-.PHONY: all binaries step tools data tests run verify mutants halfway lint lessons diff \
+.PHONY: all binaries step tools data tests run verify verify-random coverage mutants halfway lint lessons diff \
         san test test-all devices propagate format clean help bench flags ceilings registers papers \
         perf report exercise grade reveal export new-step
 
@@ -235,6 +236,12 @@ run: $(run_needs) ## run and verify the main program (PROGRAM=all STEP= BACKEND=
 
 verify: all data ## check every step and back-end on small, awkward data
 	@$(PYTHON) -m verify.matrix
+
+verify-random: all ## the same on random queries: SEED= COUNT=2000 SECONDS= NUMBER=
+	@$(PYTHON) -m verify.random_queries
+
+coverage: ## lines of the steps that random queries do not reach: SEED= COUNT=
+	@$(PYTHON) -m verify.coverage
 
 mutants: all data ## plant bugs; verify must catch every one
 	@$(PYTHON) -m verify.mutants
@@ -309,7 +316,7 @@ clean: ## remove build/
 	rm -rf $(BUILD)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 	@echo; sed -n 's/^\([A-Z_]*\) *?= *.*/  \1/p' config.mk | tr '\n' ' '; echo "can be set: see config.mk"
 
 -include $(wildcard $(foreach d,. tests common/* parts/*,$(BUILD)/$d/*.d))

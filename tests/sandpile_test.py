@@ -305,7 +305,8 @@ def meant(folder):
     program = os.path.join(folder, "cuda_any")
     built = subprocess.run(
         ["gcc", "-std=c11", "-O1", "-fopenmp", "-Icommon/run", "-Icommon/cuda",
-         "tests/cuda_any.c", "common/cuda/cuda_cpu.c", "common/run/run.c", "-o", program],
+         "tests/cuda_any.c", "common/cuda/cuda_cpu.c", "common/run/run.c",
+         "common/run/args.c", "-lm", "-o", program],
         cwd=ROOT, capture_output=True, text=True)
     tally.check("cuda_any.c", built.returncode and built.stderr[-300:])
     for _ in range(0 if built.returncode else 5):

@@ -9,21 +9,27 @@
 A mutant is a patch of the tree whose first line says which binary it spoils and how:
 
     # step 07 backend omp: the first trace is dropped
+    # step 07 backend omp random: tau of 101 samples is taken for 100
 
 The tree is copied, the patch applied there, the binary built and run on the cases of
 make verify until one is rejected: by the checker, by the program's own checks, or
-because it crashes or hangs. A mutant that passes all of them is a failure, and so is a
-patch that no longer applies or does not compile. The control are the tree's own
-binaries: they must pass the cases that caught a mutant of theirs.
+because it crashes or hangs. `random` says that no case reaches it: random queries follow,
+always the same ones, %d at most. A mutant that passes all of them is a failure, and so is
+a patch that no longer applies or does not compile. A patch of common/ spoils the checker
+too, if that shares what it touches. The control are the tree's own binaries: they must
+pass what caught a mutant of theirs.
 """
 import re
 import sys
 
 from tools.history import copies, runs, tree
+from verify import queries
 
 CHOSEN = 2  # of a step of a program, with --chosen
 TIMEOUT = 20  # seconds a run: the slowest right one takes under one
-HEADER = re.compile(r"# step (\S+) backend (\S+): (.+)")
+RANDOM = 300  # queries
+HEADER = re.compile(r"# step (\S+) backend (\S+?)( random)?: (.+)")
+__doc__ %= RANDOM
 
 
 class Mutant:
@@ -34,7 +40,7 @@ class Mutant:
         header = HEADER.match(lines[0]) if lines else None
         if not header:
             raise SystemExit(f"{path}:1: expected # step NN backend NAME: the bug")
-        number, self.backend, self.about = header.groups()
+        number, self.backend, self.random, self.about = header.groups()
         named = [s for s in tree.steps() if number in (s.number, s.name)]
         if not named:
             raise SystemExit(f"{path}:1: there is no step {number}")
@@ -58,11 +64,17 @@ def chosen(mutants):
     return [m for m in mutants if m in kept]
 
 
-def rejected(copy, program, step, backend, case, binary=None):
-    """How a case is rejected, a dict; None if it passes."""
-    outcome = runs.run_and_check(step, program, backend, program.cases[case],
-                                 copy.folder / "outputs", case, timeout=TIMEOUT,
-                                 binary=binary)
+def rejected(copy, program, step, backend, case, binary=None, checker=None):
+    """How a case is rejected, a dict; None if it passes. A case is one of the program's,
+    or the number of a random query."""
+    folder, env = copy.folder / "outputs", None
+    if isinstance(case, int):
+        query = queries.drawn(program, "mutants", case, folder / f"data-{case}")
+        words, env, case = query.words, query.env, f"random-{case}"
+    else:
+        words = program.cases[case]
+    outcome = runs.run_and_check(step, program, backend, words, folder, case, env=env,
+                                 timeout=TIMEOUT, binary=binary, checker=checker)
     return None if outcome["ok"] else outcome
 
 
@@ -72,11 +84,14 @@ def try_mutant(copy, program, mutant):
     if problem:
         return None, f"the patch does not apply: {problem}"
     binary = copy.binary(program, *mutant.spoils())
-    problem = copy.make(binary)
+    checker = None
+    if any(name.startswith("common/") for name in mutant.files):
+        checker = copy.folder / "build" / program.checker().name
+    problem = copy.make(binary, *([checker] if checker else []))
     if problem:
         return None, f"does not compile: {problem}"
-    for case in program.cases:
-        outcome = rejected(copy, program, *mutant.spoils(), case, binary)
+    for case in [*program.cases, *(range(RANDOM) if mutant.random else [])]:
+        outcome = rejected(copy, program, *mutant.spoils(), case, binary, checker)
         if outcome:
             by = "" if outcome["caught"] != "check" else "check: "
             return case, f"{case}: {by}{outcome['reason']}"

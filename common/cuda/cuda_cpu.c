@@ -1,80 +1,152 @@
 /* cuda_cpu.c - see cuda_cpu.h. */
+#define _POSIX_C_SOURCE 200809L /* barriers */
 #include "cuda_cpu.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "run.h"
 
 _Thread_local dim3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
-void *cuda_cpu_shared;
 
-static size_t shared_bytes;
+enum { GROUPS = 64 };
 
-/* The answers of three calls of cuda_cpu_any in turn, and which is next. */
-static int found[3];
-static _Thread_local int turn;
+/* The threads that run one block at a time. */
+typedef struct {
+    pthread_barrier_t barrier;
+    void *shared;
+    int found[3]; /* the answers of three calls of cuda_cpu_any in turn */
+} group;
 
-unsigned cuda_cpu_threads(void)
+static group all[GROUPS];
+static unsigned groups, threads; /* threads of a block */
+static size_t blocks, shared_bytes;
+
+static _Thread_local group *mine;
+static _Thread_local int turn_of_any;
+
+/* Of this launch: turn i is block (first + i step) mod blocks, step prime to blocks. */
+static size_t first, step;
+
+static unsigned long from_environment(const char *name, unsigned long otherwise,
+                                      unsigned long most)
 {
-    return blockDim.x * blockDim.y * blockDim.z;
+    const char *text = getenv(name);
+    if (!text || !*text) return otherwise;
+    return (unsigned long)parse_double(name, text, 1, (double)most);
 }
 
-size_t cuda_cpu_begin(dim3 grid, dim3 block, size_t shared)
+/* Marsaglia's xorshift: any sequence will do that does not look like counting. */
+static uint64_t draw(void)
+{
+    static uint64_t state;
+    if (!state)
+        state = from_environment("CUDA_CPU_SEED", 1, UINT32_MAX) << 20 | 88172645;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static size_t divisor(size_t a, size_t b)
+{
+    return b ? divisor(b, a % b) : a;
+}
+
+static void shuffle(void)
+{
+    first = blocks ? draw() % blocks : 0;
+    do step = blocks ? draw() % blocks : 1;
+    while (blocks > 1 && divisor(step, blocks) != 1);
+}
+
+unsigned cuda_cpu_begin(dim3 grid, dim3 block, size_t shared)
 {
     gridDim = grid;
     blockDim = block;
+    blocks = (size_t)grid.x * grid.y * grid.z;
+    threads = block.x * block.y * block.z;
     shared_bytes = shared;
-    if (cuda_cpu_threads() < 1 || cuda_cpu_threads() > 1024 || shared > 48 * 1024)
+    if (threads < 1 || threads > 1024 || shared > 48 * 1024)
         fail("launch of %u threads a block with %zu shared bytes: expected 1 to 1024 "
              "and at most 48 KiB",
-             cuda_cpu_threads(), shared);
-    free(cuda_cpu_shared);
-    cuda_cpu_shared = allocate(shared, 1, "shared memory");
+             threads, shared);
+    groups =
+        (unsigned)from_environment("CUDA_CPU_BLOCKS", threads > 32 ? 1 : 2, GROUPS);
+    if (groups > blocks) groups = blocks ? (unsigned)blocks : 1;
+    for (unsigned g = 0; g < groups; g++) {
+        if (pthread_barrier_init(&all[g].barrier, NULL, threads))
+            fail("a barrier of %u threads: out of memory", threads);
+        all[g].shared = allocate(shared, 1, "shared memory");
+    }
+    shuffle();
     omp_set_dynamic(0);
-    return (size_t)grid.x * grid.y * grid.z;
+    return groups * threads;
 }
 
-void cuda_cpu_enter(size_t block)
+void cuda_cpu_end(void)
+{
+    for (unsigned g = 0; g < groups; g++) {
+        pthread_barrier_destroy(&all[g].barrier);
+        free(all[g].shared);
+    }
+}
+
+int cuda_cpu_enter(size_t turn)
 {
     unsigned thread = (unsigned)omp_get_thread_num();
-    if ((unsigned)omp_get_num_threads() != cuda_cpu_threads())
+    if ((unsigned)omp_get_num_threads() != groups * threads)
         fail("%d threads instead of %u: is OMP_THREAD_LIMIT set?",
-             omp_get_num_threads(), cuda_cpu_threads());
+             omp_get_num_threads(), groups * threads);
+    size_t at = turn * groups + thread / threads;
+    mine = &all[thread / threads];
+    thread %= threads;
+
+    /* All threads have left the block before: its shared memory is free. */
+    cuda_cpu_barrier();
+    if (at >= blocks) return 0;
+    size_t block = (first + at % blocks * step) % blocks;
     threadIdx.x = thread % blockDim.x;
     threadIdx.y = thread / blockDim.x % blockDim.y;
     threadIdx.z = thread / blockDim.x / blockDim.y;
     blockIdx.x = (unsigned)(block % gridDim.x);
     blockIdx.y = (unsigned)(block / gridDim.x % gridDim.y);
     blockIdx.z = (unsigned)(block / gridDim.x / gridDim.y);
-    turn = 0;
-
-    /* A block of one waits for nobody; a barrier would call the system all the same. */
-    if (cuda_cpu_threads() == 1) {
-        memset(cuda_cpu_shared, 0xff, shared_bytes);
-        return;
-    }
-    /* All threads have left the block before: its shared memory is free. */
-#pragma omp barrier
+    turn_of_any = 0;
     if (thread == 0) {
-        memset(cuda_cpu_shared, 0xff, shared_bytes);
-        memset(found, 0, sizeof found);
+        memset(mine->shared, 0xff, shared_bytes);
+        memset(mine->found, 0, sizeof mine->found);
     }
-#pragma omp barrier
+    cuda_cpu_barrier();
+    return 1;
+}
+
+void *cuda_cpu_shared(void)
+{
+    return mine->shared;
+}
+
+/* A block of one waits for nobody. */
+void cuda_cpu_barrier(void)
+{
+    if (threads > 1) pthread_barrier_wait(&mine->barrier);
 }
 
 /* After the barrier all have written this answer; some may have read it and be at the
  * next, but nobody is at the one after that before all have met again. */
 int cuda_cpu_any(int wanted)
 {
-    if (cuda_cpu_threads() == 1) return wanted != 0;
-    int *now = &found[turn], *after_next = &found[(turn + 2) % 3];
-    turn = (turn + 1) % 3;
+    if (threads == 1) return wanted != 0;
+    int *now = &mine->found[turn_of_any],
+        *after_next = &mine->found[(turn_of_any + 2) % 3];
+    turn_of_any = (turn_of_any + 1) % 3;
 
     if (wanted) __atomic_store_n(now, 1, __ATOMIC_RELAXED);
-#pragma omp barrier
-    if (omp_get_thread_num() == 0) __atomic_store_n(after_next, 0, __ATOMIC_RELAXED);
+    cuda_cpu_barrier();
+    if (threadIdx.x + threadIdx.y + threadIdx.z == 0)
+        __atomic_store_n(after_next, 0, __ATOMIC_RELAXED);
     return __atomic_load_n(now, __ATOMIC_RELAXED);
 }
 

@@ -1,9 +1,12 @@
 /* cuda_cpu.h - enough of CUDA to run a kernel on the CPU, for checking where no GPU is.
  *
- * A launch runs the blocks one after another. Inside a block every CUDA thread is an
- * OpenMP thread of its own, so that __syncthreads is a barrier and ThreadSanitizer sees
- * races. Shared memory is poisoned before each block: what a block did not write reads
- * as NaN. Device memory is host memory, poisoned too.
+ * Every CUDA thread is an OpenMP thread of its own, so that __syncthreads is a barrier
+ * and ThreadSanitizer sees races. As on a GPU, blocks run in no order that a kernel
+ * could count on, and several at once: they are dealt out shuffled, in another way at
+ * each launch, to CUDA_CPU_BLOCKS groups of threads (2 unless the environment says
+ * otherwise, 1 to 64); CUDA_CPU_SEED=1 .. shuffles otherwise. Shared memory is poisoned
+ * before each block: what a block did not write reads as NaN. Device memory is host
+ * memory, poisoned too.
  *
  * Left out: speed, streams, warps and their shuffles, textures.
  */
@@ -26,7 +29,7 @@ typedef struct {
 extern _Thread_local dim3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
-#define __syncthreads()          _Pragma("omp barrier")
+#define __syncthreads()          cuda_cpu_barrier()
 #define __syncthreads_or(wanted) cuda_cpu_any(wanted)
 
 static inline unsigned atomicOr(unsigned *p, unsigned bits)
@@ -42,31 +45,32 @@ static inline int atomicMax(int *p, int value)
     return old;
 }
 
+/* A barrier for the threads of a block. */
+void cuda_cpu_barrier(void);
 /* A barrier that gives all threads of the block the same: 1 if any of them came with
  * something else than 0. */
 int cuda_cpu_any(int wanted);
 
-/* Checks and sets gridDim and blockDim; returns the number of blocks. */
-size_t cuda_cpu_begin(dim3 grid, dim3 block, size_t shared);
-/* Sets blockIdx and threadIdx, by every thread of the block: a barrier. */
-void cuda_cpu_enter(size_t block);
-unsigned cuda_cpu_threads(void);
-extern void *cuda_cpu_shared;
+/* Checks and sets gridDim and blockDim; returns how many threads a launch takes: those
+ * of all groups. */
+unsigned cuda_cpu_begin(dim3 grid, dim3 block, size_t shared);
+/* Sets blockIdx and threadIdx to those of the group's next block, by every thread of
+ * the group: a barrier. 0 when there is none; turn counts from 0. */
+int cuda_cpu_enter(size_t turn);
+void cuda_cpu_end(void);
+void *cuda_cpu_shared(void);
 
 #define CUDA_LAUNCH(kernel, grid, block, shared, ...)                                  \
     do {                                                                               \
-        size_t blocks_ = cuda_cpu_begin(grid, block, shared);                          \
-        _Pragma("omp parallel num_threads(cuda_cpu_threads())") for (size_t block_ =   \
-                                                                         0;            \
-                                                                     block_ < blocks_; \
-                                                                     block_++)         \
-        {                                                                              \
-            cuda_cpu_enter(block_);                                                    \
+        unsigned threads_ = cuda_cpu_begin(grid, block, shared);                       \
+        _Pragma("omp parallel num_threads(threads_)") for (size_t turn_ = 0;           \
+                                                           cuda_cpu_enter(turn_);      \
+                                                           turn_++)                    \
             kernel(__VA_ARGS__);                                                       \
-        }                                                                              \
+        cuda_cpu_end();                                                                \
     } while (0)
 
-#define CUDA_SHARED(type, name) type *name = (type *)cuda_cpu_shared
+#define CUDA_SHARED(type, name) type *name = (type *)cuda_cpu_shared()
 
 /* The part of the runtime that the steps call. */
 typedef enum { cudaSuccess, cudaErrorMemoryAllocation } cudaError_t;

@@ -64,29 +64,30 @@ def run(command, timeout, env=None):
 
 def inputs(words):
     """The files that a query names."""
-    paths = (Path(word.partition("=")[2]) for word in words)
+    paths = (Path(word.partition("=")[2] or word) for word in words)
     return [p for p in paths if p.is_file()]
 
 
-def oracle_path(program, name, words):
+def oracle_path(checker, program, name, words):
     """Where the oracle of a query is kept: another query, other data or another checker
     has another name, so that no stale one is ever read."""
     mark = hashlib.sha256()
     for word in words:
-        path = Path(word.partition("=")[2])
+        path = Path(word.partition("=")[2] or word)
         mark.update((word.replace(str(path), path.name) if path.is_file() else word)
                     .encode() + b"\0")
-    for path in inputs(words) + [program.checker()]:
+    for path in inputs(words) + [checker]:
         mark.update(path.read_bytes())
     folder = build() / "oracle" / program.name
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name}-{mark.hexdigest()[:16]}.npy"
 
 
-def check(program, words, files, name, timeout=600):
+def check(program, words, files, name, timeout=600, checker=None):
     """Asks the checker about files, {key of the binary: path}: a dict with ok, share in
     percent (None where it did not get so far) and reason, one line."""
-    command = [program.checker(), *words, f"oracle={oracle_path(program, name, words)}"]
+    checker = checker or program.checker()
+    command = [checker, *words, f"oracle={oracle_path(checker, program, name, words)}"]
     command += [f"{o.check}={files[o.key]}" for o in program.outputs if o.key in files]
     truths = (Path(f"{p}.truth") for p in inputs(words))
     command += [f"truth={p}" for p in truths if p.exists()]
@@ -94,17 +95,17 @@ def check(program, words, files, name, timeout=600):
     said = ended.values()
     verdict = said.get("verdict", "")
     ok = ended.status == 0 and verdict == "ok"
-    silent = f"{program.checker().name} {ended.why() or 'is silent'}"
+    silent = f"{checker.name} {ended.why() or 'is silent'}"
     return {"ok": ok, "share": float(said["share"]) if "share" in said else None,
             "reason": said.get("worst", silent)}
 
 
-def run_and_check(step, program, backend, words, folder, name, env=None, timeout=60,
-                  binary=None, extra=()):
-    """Runs a back-end on a query, its outputs going to folder, and checks them. Returns
-    a dict: ok, share, reason as check() has them; caught, which is None, "check" or how
-    the run ended; times, {init, run, kernel} in seconds; files, {key: path}. name is
-    that of the query, for its oracle; extra are words for the binary alone."""
+def produce(step, program, backend, words, folder, env=None, timeout=60, binary=None,
+            extra=()):
+    """Runs a back-end on a query, its outputs going to folder. Returns a dict: ok, which
+    says that it ended well and printed what its files say; share, None; reason, one line;
+    caught, which is None, "said" or how the run ended; times, {init, run, kernel} in
+    seconds; files, {key: path}. extra are words for the binary alone."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = {o.key: folder / f"{o.key}.npy" for o in program.outputs}
@@ -113,16 +114,30 @@ def run_and_check(step, program, backend, words, folder, name, env=None, timeout
 
     command = [binary or step.binary(program, backend), *words, *extra]
     ended = run(command + [f"{k}={p}" for k, p in files.items()], timeout, env)
+    values = ended.values()
+    outcome = {"share": None, "files": files,
+               "times": {k[5:]: float(v) for k, v in values.items()
+                         if k.startswith("Time_")}}
     why = ended.why()
-    if why:
-        return {"ok": False, "share": None, "reason": why, "caught": why.split(":")[0],
-                "times": {}, "files": files}
-    result = check(program, words, files, name)
-    result["caught"] = None if result["ok"] else "check"
-    result["files"] = files
-    result["times"] = {k[5:]: float(v) for k, v in ended.values().items()
-                       if k.startswith("Time_")}
-    return result
+    caught = why and why.split(":")[0]
+    if not why:
+        # Not at the top: what a program prints is verification's to know.
+        from verify import queries
+        module = queries.of(program)
+        why = module and module.said([*words, *extra], values, files)
+        caught = "said" if why else None
+    return {**outcome, "ok": not why, "reason": why, "caught": caught}
+
+
+def run_and_check(step, program, backend, words, folder, name, env=None, timeout=60,
+                  binary=None, extra=(), checker=None):
+    """produce(), and then check(), whose ok, share and reason the dict then has; caught
+    may be "check" too. name is that of the query, for its oracle."""
+    outcome = produce(step, program, backend, words, folder, env, timeout, binary, extra)
+    if outcome["ok"]:
+        outcome.update(check(program, words, outcome["files"], name, checker=checker))
+        outcome["caught"] = None if outcome["ok"] else "check"
+    return outcome
 
 
 # ---- devices ---------------------------------------------------------------------
