@@ -71,7 +71,7 @@ class Search:
         self.seed = seed
         self.steps = tree.selected(tree.steps(), "STEP")
         self.backends = os.environ.get("BACKEND", "").split()
-        self.folder = tree.build() / "random"
+        self.folder = tree.build() / "random" / seed
         self.passed, self.failed, self.queries = 0, 0, 0
         self.lock = threading.Lock()
         shutil.rmtree(self.folder, ignore_errors=True)
