@@ -27,13 +27,18 @@ int main(int argc, char **argv)
     double start = seconds();
     su_gather g = request_gather(&r);
     query q = query_of(&r, &g);
+    q.pitch = g.ns;
+    int *near = allocate(g.ntraces, sizeof *near, "the numbers of the traces");
+    for (int i = 0; i < q.ntraces; i++) near[i] = i;
     size_t cells = (size_t)q.np[0] * (size_t)q.np[1];
-    best found = {.panel = allocate(cells, sizeof(float), "the (A, B) panel")};
-    found.at.semblance = NAN;
+    best found = {.at.semblance = NAN};
+    if (panel) found.panel = allocate(cells, sizeof(float), "the (A, B) panel");
     double reading = seconds() - start;
 
-    run_times t;
-    if (search(&g, &q, &found, &t)) fail("the search failed");
+    run_times t = {0};
+    search_state *s = search_begin(&g, &q, &t);
+    search(s, &q, near, &found, &t);
+    search_end(s);
 
     /* A mean of squares cannot exceed the square's mean by more than rounding. */
     if (!(found.at.semblance >= 0 && found.at.semblance <= 1.001f))
@@ -52,6 +57,7 @@ int main(int argc, char **argv)
            t.kernel);
     if (fflush(stdout)) fail("standard output: cannot be written");
     free(found.panel);
+    free(near);
     su_free(&g);
     return 0;
 }

@@ -6,15 +6,16 @@
 
 void pick_best(const query *q, const point *part, size_t per_ab, best *found)
 {
-    size_t panel = (size_t)q->np[0] * q->np[1];
+    size_t cells = (size_t)q->np[0] * q->np[1];
     found->at = part[0];
-    for (size_t ab = 0; ab < panel; ab++) {
-        found->panel[ab] = part[ab * per_ab].semblance;
+    for (size_t ab = 0; ab < cells; ab++) {
+        float most = part[ab * per_ab].semblance;
         for (size_t i = ab * per_ab; i < (ab + 1) * per_ab; i++) {
             float s = part[i].semblance;
             if (!isfinite(s)) fail("part %zu of the search was never written", i);
-            if (s > found->panel[ab]) found->panel[ab] = s;
+            if (s > most) most = s;
             if (s > found->at.semblance) found->at = part[i];
         }
+        if (found->panel) found->panel[ab] = most;
     }
 }

@@ -14,7 +14,8 @@ typedef struct {
     float idt;    /* samples a second */
     int tau;      /* half window in samples, 0 .. 100: the window holds 2 tau + 1 */
     int ns;       /* samples a trace */
-    int ntraces;
+    int pitch;    /* samples of a trace begin so many floats after those before it */
+    int ntraces;  /* that the search takes */
     float p0[5], p1[5]; /* A, B in s/m; C, D, E in s^2/m^2 */
     int np[5];
     int group[3]; /* work-items a group; 0 where the back-end is to choose */

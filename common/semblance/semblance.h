@@ -17,18 +17,33 @@ extern "C" {
 
 typedef struct {
     point at;     /* the largest semblance; among equals the first in A .. E order */
-    float *panel; /* [np[0]][np[1]]: the largest semblance of each (A, B) */
+    float *panel; /* [np[0]][np[1]]: the largest semblance of each (A, B), poisoned by
+                     the caller; NULL where it is not wanted */
 } best;
 
+/* Seconds; every call adds its own. */
 typedef struct {
-    double init;   /* seconds: device set-up, kernel build, allocation, preparation */
+    double init;   /* device set-up, kernel build, allocation, preparation */
     double run;    /* transfers and kernel */
     double kernel; /* the kernel alone, by the device's own clock where it has one */
 } run_times;
 
-/* Searches the np[0] x .. x np[4] points of *q on the traces of *g. The caller provides
- * found->panel, poisoned. Returns 0; what cannot go on ends in fail(). */
-int search(const su_gather *g, const query *q, best *found, run_times *t);
+/* What a back-end keeps from one search to the next. */
+typedef struct search_state search_state;
+
+/* Prepares for searches among the traces of *g, which stays where it is until
+ * search_end: all that can be paid once is paid here, and the samples are brought to
+ * where they are needed. *q is the largest of the queries to come: none will have more
+ * traces or more values of a parameter; tau, idt, ns, pitch and group are those of all.
+ * What cannot go on ends in fail(), here and below. */
+search_state *search_begin(const su_gather *g, const query *q, run_times *t);
+
+/* Searches the np[0] x .. x np[4] points of *q in q->ntraces of the traces: those with
+ * the numbers near[0] < near[1] < .. in the gather. */
+void search(search_state *s, const query *q, const int *near, best *found,
+            run_times *t);
+
+void search_end(search_state *s);
 
 /* Reduces the maxima of parts of the search to *found: part[(ia np[1] + ib) per_ab +
  * i], 0 <= i < per_ab. A part that nobody wrote (NaN) ends in fail(). */

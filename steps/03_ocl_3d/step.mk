@@ -4,7 +4,7 @@ backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 title.semblance       = A work-item for each (A, B, C)
-changes.semblance     = body.h cpu.c opencl.c kernel.cl cuda.cu
+changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 shown.semblance       = kernel.cl
 predict.semblance.cpu = 1.0: 20 parts keep 2 threads busy as well as 8000 do
 predict.semblance.gpu = 100: 8000 work-items instead of 20, and a machine that wants more

@@ -4,12 +4,25 @@
 #include "semblance.h"
 #include "body.h"
 
-int search(const su_gather *g, const query *q, best *found, run_times *t)
+struct search_state {
+    const su_gather *g;
+    aperture ap; /* the traces of a search */
+};
+
+search_state *search_begin(const su_gather *g, const query *q, run_times *t)
+{
+    (void)q, (void)t;
+    search_state *s = allocate(1, sizeof *s, "the state of the search");
+    *s = (search_state){.g = g};
+    return s;
+}
+
+void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
 {
     double start = seconds();
 
-    aperture ap = {0};
-    for (size_t i = 0; i < g->ntraces; i++) vector_push(ap, &g->trace[i]);
+    s->ap.len = 0;
+    for (int i = 0; i < q->ntraces; i++) vector_push(s->ap, &s->g->trace[near[i]]);
 
     double ready = seconds();
 
@@ -28,21 +41,26 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
                     for (int ie = 0; ie < q->np[4]; ie++) {
                         float e = value(q, 4, ie);
                         float stack;
-                        float s = semblance_2d(&ap, q, a, b, c, d, e, &stack);
-                        point here = {a, b, c, d, e, stack, s};
-                        if (s > top.semblance) top = here;
+                        float score = semblance_2d(&s->ap, q, a, b, c, d, e, &stack);
+                        point here = {a, b, c, d, e, stack, score};
+                        if (score > top.semblance) top = here;
                     }
                 }
             }
 
-            found->panel[(size_t)ia * q->np[1] + ib] = top.semblance;
+            if (found->panel) found->panel[(size_t)ia * q->np[1] + ib] = top.semblance;
             if (top.semblance > found->at.semblance) found->at = top;
         }
     }
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = t->kernel = end - ready;
-    free(ap.at);
-    return 0;
+    t->init += ready - start;
+    t->run += end - ready;
+    t->kernel += end - ready;
+}
+
+void search_end(search_state *s)
+{
+    free(s->ap.at);
+    free(s);
 }

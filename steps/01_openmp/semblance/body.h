@@ -48,8 +48,8 @@ static float interpol_linear(float x0, float x1, float y0, float y1, float x)
 
 /* Semblance of one point, and its mean amplitude in *stack. A trace whose window does
  * not lie inside its ns samples is skipped; the second such trace makes the point 0. */
-static float semblance_2d(const su_trace *traces, const query *q, float a, float b,
-                          float c, float d, float e, float *stack)
+static float semblance_2d(const su_trace *traces, const int *near, const query *q,
+                          float a, float b, float c, float d, float e, float *stack)
 {
     int tau = q->tau;
     int w = window_of(q);
@@ -61,7 +61,7 @@ static float semblance_2d(const su_trace *traces, const query *q, float a, float
     *stack = 0;
 
     for (int i = 0; i < q->ntraces; i++) {
-        const su_trace *tr = &traces[i];
+        const su_trace *tr = &traces[near[i]];
         float m = midpoint(tr);
         float h = half_offset(tr);
 
@@ -99,7 +99,8 @@ static float semblance_2d(const su_trace *traces, const query *q, float a, float
 
 /* All points of one A: row[np[1]] gets the best of each B. Writes nothing else, so that
  * each A can be searched by another thread. */
-static void search_a(int ia, const su_trace *traces, const query *q, point *row)
+static void search_a(int ia, const su_trace *traces, const int *near, const query *q,
+                     point *row)
 {
     float a = value(q, 0, ia);
     for (int ib = 0; ib < q->np[1]; ib++) {
@@ -113,7 +114,7 @@ static void search_a(int ia, const su_trace *traces, const query *q, point *row)
                 for (int ie = 0; ie < q->np[4]; ie++) {
                     float e = value(q, 4, ie);
                     float stack;
-                    float s = semblance_2d(traces, q, a, b, c, d, e, &stack);
+                    float s = semblance_2d(traces, near, q, a, b, c, d, e, &stack);
                     point here = {a, b, c, d, e, stack, s};
                     if (s > top.semblance) top = here;
                 }

@@ -4,24 +4,41 @@
 #include "semblance.h"
 #include "body.h"
 
-int search(const su_gather *g, const query *q, best *found, run_times *t)
+struct search_state {
+    const su_gather *g;
+    point *part; /* [np[0]][np[1]]: the best of each (A, B) */
+};
+
+search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 {
     double start = seconds();
 
+    search_state *s = allocate(1, sizeof *s, "the state of the search");
     size_t parts = (size_t)q->np[0] * q->np[1];
-    point *part = allocate(parts, sizeof *part, "the best of each (A, B)");
+    s->g = g;
+    s->part = allocate(parts, sizeof *s->part, "the best of each (A, B)");
 
-    double ready = seconds();
+    t->init += seconds() - start;
+    return s;
+}
+
+void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+{
+    double start = seconds();
 
 #pragma omp parallel for schedule(dynamic)
     for (int ia = 0; ia < q->np[0]; ia++)
-        search_a(ia, g->trace, q, &part[(size_t)ia * q->np[1]]);
+        search_a(ia, s->g->trace, near, q, &s->part[(size_t)ia * q->np[1]]);
 
-    pick_best(q, part, 1, found);
+    pick_best(q, s->part, 1, found);
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = t->kernel = end - ready;
-    free(part);
-    return 0;
+    t->run += end - start;
+    t->kernel += end - start;
+}
+
+void search_end(search_state *s)
+{
+    free(s->part);
+    free(s);
 }

@@ -3,26 +3,49 @@
 
 #include "host.h"
 
-int search(const su_gather *g, const query *q, best *found, run_times *t)
+struct search_state {
+    const su_gather *g;
+    trace *traces; /* of a search */
+    point *part;   /* the best of each (A, B) */
+};
+
+search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 {
     double start = seconds();
 
-    trace *traces = prepare(g, q);
-    size_t parts = (size_t)q->np[0] * q->np[1];
-    point *part = allocate(parts, sizeof *part, "the best of each (A, B)");
+    search_state *s = allocate(1, sizeof *s, "the state of the search");
+    s->g = g;
+    s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
+    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B)");
+
+    t->init += seconds() - start;
+    return s;
+}
+
+void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, near, s->traces);
 
     double ready = seconds();
 
 #pragma omp parallel for schedule(dynamic)
     for (int ia = 0; ia < q->np[0]; ia++)
-        search_a(ia, traces, g->samples, q, window_of(q), &part[(size_t)ia * q->np[1]]);
+        search_a(ia, s->traces, s->g->samples, q, window_of(q),
+                 &s->part[(size_t)ia * q->np[1]]);
 
-    pick_best(q, part, 1, found);
+    pick_best(q, s->part, 1, found);
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = t->kernel = end - ready;
-    free(traces);
-    free(part);
-    return 0;
+    t->init += ready - start;
+    t->run += end - ready;
+    t->kernel += end - ready;
+}
+
+void search_end(search_state *s)
+{
+    free(s->part);
+    free(s->traces);
+    free(s);
 }

@@ -8,10 +8,12 @@
 #include "portable.h"
 #include "query.h"
 
-/* What the search needs of a trace: 12 bytes, where an SU header has 240. Samples lie
- * apart, [ntraces][ns], since a device cannot follow a pointer of the host. */
+/* What the search needs of a trace: 16 bytes, where an SU header has 240. Samples lie
+ * apart, a row of pitch floats for each trace of the gather, since a device cannot
+ * follow a pointer of the host. */
 typedef struct {
     int scalco, sy, gy;
+    int row;
 } trace;
 
 /* What scalco multiplies a coordinate by: negative values divide. */
@@ -73,7 +75,7 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
 
     for (int i = 0; i < q->ntraces; i++) {
         GLOBAL const trace *tr = &traces[i];
-        GLOBAL const float *data = samples + (size_t)i * q->ns;
+        GLOBAL const float *data = samples + (size_t)tr->row * q->pitch;
         float m = midpoint(tr);
         float h = half_offset(tr);
 

@@ -3,13 +3,30 @@
 
 #include "host.h"
 
-int search(const su_gather *g, const query *q, best *found, run_times *t)
+struct search_state {
+    const su_gather *g;
+    trace *traces; /* of a search */
+    point *part;   /* the best of each (A, B, C) */
+};
+
+search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 {
     double start = seconds();
 
-    trace *traces = prepare(g, q);
-    size_t parts = (size_t)q->np[0] * q->np[1] * q->np[2];
-    point *part = allocate(parts, sizeof *part, "the best of each (A, B, C)");
+    search_state *s = allocate(1, sizeof *s, "the state of the search");
+    s->g = g;
+    s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
+    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+
+    t->init += seconds() - start;
+    return s;
+}
+
+void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, near, s->traces);
 
     double ready = seconds();
 
@@ -17,15 +34,20 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
     for (int ia = 0; ia < q->np[0]; ia++)
         for (int ib = 0; ib < q->np[1]; ib++)
             for (int ic = 0; ic < q->np[2]; ic++)
-                part[part_of(q, ia, ib, ic)] =
-                    search_abc(ia, ib, ic, traces, g->samples, q, window_of(q));
+                s->part[part_of(q, ia, ib, ic)] =
+                    search_abc(ia, ib, ic, s->traces, s->g->samples, q, window_of(q));
 
-    pick_best(q, part, q->np[2], found);
+    pick_best(q, s->part, q->np[2], found);
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = t->kernel = end - ready;
-    free(traces);
-    free(part);
-    return 0;
+    t->init += ready - start;
+    t->run += end - ready;
+    t->kernel += end - ready;
+}
+
+void search_end(search_state *s)
+{
+    free(s->part);
+    free(s->traces);
+    free(s);
 }

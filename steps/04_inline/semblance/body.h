@@ -8,10 +8,12 @@
 #include "portable.h"
 #include "query.h"
 
-/* What the search needs of a trace: 12 bytes, where an SU header has 240. Samples lie
- * apart, [ntraces][ns], since a device cannot follow a pointer of the host. */
+/* What the search needs of a trace: 16 bytes, where an SU header has 240. Samples lie
+ * apart, a row of pitch floats for each trace of the gather, since a device cannot
+ * follow a pointer of the host. */
 typedef struct {
     int scalco, sy, gy;
+    int row;
 } trace;
 
 /* Value i of parameter k: 0 is A, 4 is E. */
@@ -49,7 +51,7 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
 
             for (int i = 0; i < q->ntraces; i++) {
                 GLOBAL const trace *tr = &traces[i];
-                GLOBAL const float *data = samples + (size_t)i * q->ns;
+                GLOBAL const float *data = samples + (size_t)tr->row * q->pitch;
 
                 /* Negative values of scalco divide. */
                 float scale = tr->scalco == 0  ? 1

@@ -24,30 +24,39 @@ WINDOW_KERNEL(search_kernel, const query *__restrict__ q,
         part[part_of(q, ia, ib, ic)] = search_abc(ia, ib, ic, traces, samples, q, w);
 }
 
-int search(const su_gather *g, const query *q, best *found, run_times *t)
-{
-    double start = seconds();
-
-    trace *traces = prepare(g, q);
-    size_t parts = (size_t)q->np[0] * q->np[1] * q->np[2];
-    point *part = (point *)allocate(parts, sizeof *part, "the best of each (A, B, C)");
-
-    cuda_device();
-
-    size_t traces_size = g->ntraces * sizeof *traces;
-    size_t samples_size = g->ntraces * g->ns * sizeof(float);
-    size_t part_size = parts * sizeof *part;
+struct search_state {
+    const su_gather *g;
+    trace *traces; /* of a search */
+    point *part;   /* the best of each (A, B, C) */
+    dim3 grid, block;
     query *d_query;
     trace *d_traces;
     float *d_samples;
     point *d_part;
-    CUDA_CHECK(cudaMalloc((void **)&d_query, sizeof *q));
-    CUDA_CHECK(cudaMalloc((void **)&d_traces, traces_size));
-    CUDA_CHECK(cudaMalloc((void **)&d_samples, samples_size));
-    CUDA_CHECK(cudaMalloc((void **)&d_part, part_size));
     cudaEvent_t before, after;
-    CUDA_CHECK(cudaEventCreate(&before));
-    CUDA_CHECK(cudaEventCreate(&after));
+};
+
+search_state *search_begin(const su_gather *g, const query *q, run_times *t)
+{
+    double start = seconds();
+
+    search_state *s = (search_state *)allocate(1, sizeof *s, "the state of the search");
+    s->g = g;
+    s->traces = (trace *)allocate(q->ntraces, sizeof *s->traces, "the traces");
+    s->part =
+        (point *)allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+
+    cuda_device();
+
+    size_t traces_size = q->ntraces * sizeof *s->traces;
+    size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
+    size_t part_size = parts_of(q) * sizeof *s->part;
+    CUDA_CHECK(cudaMalloc((void **)&s->d_query, sizeof *q));
+    CUDA_CHECK(cudaMalloc((void **)&s->d_traces, traces_size));
+    CUDA_CHECK(cudaMalloc((void **)&s->d_samples, samples_size));
+    CUDA_CHECK(cudaMalloc((void **)&s->d_part, part_size));
+    CUDA_CHECK(cudaEventCreate(&s->before));
+    CUDA_CHECK(cudaEventCreate(&s->after));
 
     size_t local[3];
     unsigned groups[3];
@@ -56,34 +65,56 @@ int search(const su_gather *g, const query *q, best *found, run_times *t)
         groups[i] = (unsigned)((q->np[i] + local[i] - 1) / local[i]);
     dim3 block = {(unsigned)local[0], (unsigned)local[1], (unsigned)local[2]};
     dim3 grid = {groups[0], groups[1], groups[2]};
+    s->block = block;
+    s->grid = grid;
 
     double ready = seconds();
 
-    CUDA_CHECK(cudaMemcpy(d_query, q, sizeof *q, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(d_traces, traces, traces_size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(d_samples, g->samples, samples_size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemset(d_part, 0xff, part_size)); /* NaN: see opencl.c */
-    CUDA_CHECK(cudaEventRecord(before, 0));
-    WINDOW_LAUNCH(window_of(q), search_kernel, grid, block, 0, d_query, d_traces,
-                  d_samples, d_part);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaEventRecord(after, 0));
-    CUDA_CHECK(cudaMemcpy(part, d_part, part_size, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(
+        cudaMemcpy(s->d_samples, g->samples, samples_size, cudaMemcpyHostToDevice));
 
-    pick_best(q, part, q->np[2], found);
+    t->init += ready - start;
+    t->run += seconds() - ready;
+    return s;
+}
+
+void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, near, s->traces);
+    size_t traces_size = q->ntraces * sizeof *s->traces;
+    size_t part_size = parts_of(q) * sizeof *s->part;
+
+    double ready = seconds();
+
+    CUDA_CHECK(cudaMemcpy(s->d_query, q, sizeof *q, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(s->d_traces, s->traces, traces_size, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN: see opencl.c */
+    CUDA_CHECK(cudaEventRecord(s->before, 0));
+    WINDOW_LAUNCH(window_of(q), search_kernel, s->grid, s->block, 0, s->d_query,
+                  s->d_traces, s->d_samples, s->d_part);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaEventRecord(s->after, 0));
+    CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
+
+    pick_best(q, s->part, q->np[2], found);
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = end - ready;
-    t->kernel = cuda_seconds(before, after);
+    t->init += ready - start;
+    t->run += end - ready;
+    t->kernel += cuda_seconds(s->before, s->after);
+}
 
-    cudaEventDestroy(after);
-    cudaEventDestroy(before);
-    cudaFree(d_part);
-    cudaFree(d_samples);
-    cudaFree(d_traces);
-    cudaFree(d_query);
-    free(part);
-    free(traces);
-    return 0;
+void search_end(search_state *s)
+{
+    cudaEventDestroy(s->after);
+    cudaEventDestroy(s->before);
+    cudaFree(s->d_part);
+    cudaFree(s->d_samples);
+    cudaFree(s->d_traces);
+    cudaFree(s->d_query);
+    free(s->part);
+    free(s->traces);
+    free(s);
 }

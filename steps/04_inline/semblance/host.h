@@ -2,16 +2,20 @@
 #include "semblance.h"
 #include "body.h"
 
-/* The traces as the search sees them; to be freed. */
-static trace *prepare(const su_gather *g, const query *q)
+/* Of how many parts, each with a best point of its own, a search is. */
+static size_t parts_of(const query *q)
 {
-    (void)q;
-    trace *traces = (trace *)allocate(g->ntraces, sizeof *traces, "the traces");
-    for (size_t i = 0; i < g->ntraces; i++) {
-        const su_header *h = &g->trace[i].header;
+    return (size_t)q->np[0] * q->np[1] * q->np[2];
+}
+
+/* The traces of a search as it sees them. */
+static void prepare(const su_gather *g, const query *q, const int *near, trace *traces)
+{
+    for (int i = 0; i < q->ntraces; i++) {
+        const su_header *h = &g->trace[near[i]].header;
         traces[i].scalco = h->scalco;
         traces[i].sy = h->sy;
         traces[i].gy = h->gy;
+        traces[i].row = near[i];
     }
-    return traces;
 }

@@ -10,9 +10,11 @@
 
 /* What the search needs of a trace: how far it lies from the output point, in metres
  * times samples a second, so that the moveout comes out in samples. Samples lie apart,
- * [ntraces][ns], since a device cannot follow a pointer of the host. */
+ * a row of pitch floats for each trace of the gather, since a device cannot follow a
+ * pointer of the host. */
 typedef struct {
     float dm, dh;
+    int row;
 } trace;
 
 /* Value i of parameter k: 0 is A, 4 is E. */
@@ -69,7 +71,8 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                 /* Samples x - tau .. x + tau, and one more to interpolate the last. */
                 if (x >= tau && x < q->ns - tau - 1) {
                     int it = (int)x;
-                    GLOBAL const float *y = samples + (size_t)i * q->ns + it - tau;
+                    GLOBAL const float *y =
+                        samples + (size_t)traces[i].row * q->pitch + it - tau;
                     float v2 = x - it;
                     float v1 = 1 - v2;
 

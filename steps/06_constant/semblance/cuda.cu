@@ -10,7 +10,7 @@
 #include "window.h"
 
 /* Constant memory is 64 KiB in all, and its arrays get their size from the compiler. */
-#define TRACES_MAX 8000
+#define TRACES_MAX 5400
 __constant__ query c_query;
 __constant__ trace c_traces[TRACES_MAX];
 
@@ -39,66 +39,96 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
                     search_abc(ia, ib, ic, c_traces, samples, q, w, base, threads);
 }
 
-int search(const su_gather *g, const query *q, best *found, run_times *t)
+struct search_state {
+    const su_gather *g;
+    trace *traces; /* of a search */
+    point *part;   /* the best of each (A, B, C) */
+    dim3 grid, block;
+    float *d_samples, *d_base;
+    point *d_part;
+    cudaEvent_t before, after;
+};
+
+search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 {
     double start = seconds();
 
-    trace *traces = prepare(g, q);
-    size_t parts = (size_t)q->np[0] * q->np[1] * q->np[2];
-    point *part = (point *)allocate(parts, sizeof *part, "the best of each (A, B, C)");
+    search_state *s = (search_state *)allocate(1, sizeof *s, "the state of the search");
+    s->g = g;
+    s->traces = (trace *)allocate(q->ntraces, sizeof *s->traces, "the traces");
+    s->part =
+        (point *)allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
 
     cuda_device();
 
-    size_t traces_size = g->ntraces * sizeof *traces;
-    if (g->ntraces > TRACES_MAX)
-        fail("%zu traces: constant memory holds %d", g->ntraces, TRACES_MAX);
-    size_t samples_size = g->ntraces * g->ns * sizeof(float);
-    size_t part_size = parts * sizeof *part;
-    float *d_samples, *d_base;
-    point *d_part;
-    CUDA_CHECK(cudaMalloc((void **)&d_samples, samples_size));
-    CUDA_CHECK(cudaMalloc((void **)&d_part, part_size));
-    cudaEvent_t before, after;
-    CUDA_CHECK(cudaEventCreate(&before));
-    CUDA_CHECK(cudaEventCreate(&after));
+    if (q->ntraces > TRACES_MAX)
+        fail("%d traces: constant memory holds %d", q->ntraces, TRACES_MAX);
+    size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
+    size_t part_size = parts_of(q) * sizeof *s->part;
+    CUDA_CHECK(cudaMalloc((void **)&s->d_samples, samples_size));
+    CUDA_CHECK(cudaMalloc((void **)&s->d_part, part_size));
+    CUDA_CHECK(cudaEventCreate(&s->before));
+    CUDA_CHECK(cudaEventCreate(&s->after));
 
     size_t local[3], global[3];
     unsigned groups[3];
     for (int i = 0; i < 3; i++) local[i] = q->group[i] ? q->group[i] : 4;
     for (int i = 0; i < 3; i++)
         global[i] = (q->np[i] + local[i] - 1) / local[i] * local[i];
-    size_t base_size = fit_base(global, local, g->ntraces);
+    size_t base_size = fit_base(global, local, q->ntraces);
     for (int i = 0; i < 3; i++) groups[i] = (unsigned)(global[i] / local[i]);
     dim3 block = {(unsigned)local[0], (unsigned)local[1], (unsigned)local[2]};
     dim3 grid = {groups[0], groups[1], groups[2]};
-    CUDA_CHECK(cudaMalloc((void **)&d_base, base_size));
+    s->block = block;
+    s->grid = grid;
+    CUDA_CHECK(cudaMalloc((void **)&s->d_base, base_size));
+
+    double ready = seconds();
+
+    CUDA_CHECK(
+        cudaMemcpy(s->d_samples, g->samples, samples_size, cudaMemcpyHostToDevice));
+
+    t->init += ready - start;
+    t->run += seconds() - ready;
+    return s;
+}
+
+void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, near, s->traces);
+    size_t traces_size = q->ntraces * sizeof *s->traces;
+    size_t part_size = parts_of(q) * sizeof *s->part;
 
     double ready = seconds();
 
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
-    CUDA_CHECK(cudaMemcpyToSymbol(c_traces, traces, traces_size));
-    CUDA_CHECK(cudaMemcpy(d_samples, g->samples, samples_size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemset(d_part, 0xff, part_size)); /* NaN: see opencl.c */
-    CUDA_CHECK(cudaEventRecord(before, 0));
-    WINDOW_LAUNCH(window_of(q), search_kernel, grid, block, 0, d_samples, d_base,
-                  d_part);
+    CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
+    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN: see opencl.c */
+    CUDA_CHECK(cudaEventRecord(s->before, 0));
+    WINDOW_LAUNCH(window_of(q), search_kernel, s->grid, s->block, 0, s->d_samples,
+                  s->d_base, s->d_part);
     CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaEventRecord(after, 0));
-    CUDA_CHECK(cudaMemcpy(part, d_part, part_size, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaEventRecord(s->after, 0));
+    CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
 
-    pick_best(q, part, q->np[2], found);
+    pick_best(q, s->part, q->np[2], found);
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = end - ready;
-    t->kernel = cuda_seconds(before, after);
+    t->init += ready - start;
+    t->run += end - ready;
+    t->kernel += cuda_seconds(s->before, s->after);
+}
 
-    cudaEventDestroy(after);
-    cudaEventDestroy(before);
-    cudaFree(d_base);
-    cudaFree(d_part);
-    cudaFree(d_samples);
-    free(part);
-    free(traces);
-    return 0;
+void search_end(search_state *s)
+{
+    cudaEventDestroy(s->after);
+    cudaEventDestroy(s->before);
+    cudaFree(s->d_base);
+    cudaFree(s->d_part);
+    cudaFree(s->d_samples);
+    free(s->part);
+    free(s->traces);
+    free(s);
 }

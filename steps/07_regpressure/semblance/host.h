@@ -2,19 +2,24 @@
 #include "semblance.h"
 #include "body.h"
 
-/* The traces as the search sees them, in double until rounded once; to be freed. */
-static trace *prepare(const su_gather *g, const query *q)
+/* Of how many parts, each with a best point of its own, a search is. */
+static size_t parts_of(const query *q)
 {
-    trace *traces = (trace *)allocate(g->ntraces, sizeof *traces, "the traces");
-    for (size_t i = 0; i < g->ntraces; i++) {
-        const su_header *h = &g->trace[i].header;
+    return (size_t)q->np[0] * q->np[1] * q->np[2];
+}
+
+/* The traces of a search as it sees them, in double until rounded once. */
+static void prepare(const su_gather *g, const query *q, const int *near, trace *traces)
+{
+    for (int i = 0; i < q->ntraces; i++) {
+        const su_header *h = &g->trace[near[i]].header;
         double scale = su_scale(h->scalco);
         double midpoint = scale * ((double)h->gy + h->sy) / 2;
         double half_offset = scale * ((double)h->gy - h->sy) / 2;
         traces[i].dm = (float)((midpoint - q->m0) * q->idt);
         traces[i].dh = (float)((half_offset - q->h0) * q->idt);
+        traces[i].row = near[i];
     }
-    return traces;
 }
 
 /* Bytes for rows of base on a device: enough for more work-items than run at a time. */

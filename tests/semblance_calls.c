@@ -1,0 +1,121 @@
+/* semblance_calls.c - many searches with one state give what each gives by itself.
+ *
+ * Takes the place of common/semblance/main.c. One state, on a gather whose rows are
+ * longer than its traces, answers one query after another: other output points, other
+ * traces, fewer of them, fewer values of a parameter, with a panel and without. Each is
+ * asked again of a state of its own, on a gather of these traces alone. All that is
+ * answered must be the same, to the byte.
+ */
+#include "arguments.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The traces near[0] .. of g alone; a row of samples is pitch floats, NaN behind ns. */
+static su_gather gather_of(const su_gather *g, const int *near, int count, int pitch)
+{
+    su_gather some = *g;
+    some.ntraces = (size_t)count;
+    some.trace = allocate((size_t)count, sizeof *some.trace, "traces");
+    some.samples = allocate((size_t)count * (size_t)pitch, sizeof(float), "samples");
+    for (int i = 0; i < count; i++) {
+        some.trace[i] = g->trace[near[i]];
+        some.trace[i].data = some.samples + (size_t)i * (size_t)pitch;
+        memcpy(some.trace[i].data, g->trace[near[i]].data,
+               (size_t)g->ns * sizeof(float));
+    }
+    return some;
+}
+
+/* What changes from call to call: every `every`-th trace from `first` on. */
+typedef struct {
+    const char *about;
+    int first, every;
+    double m0, h0, t0; /* is added */
+    int fewer[5];      /* values of a parameter, is subtracted */
+    bool panel;
+} call;
+
+static const call calls[] = {
+    {"all traces", 0, 1, 0, 0, 0, {0}, true},
+    {"every other trace, another point", 0, 2, 30, -20, 0.01, {0}, true},
+    {"the last three quarters", 3, 1, -30, 0, -0.01, {0, 1, 0, 1, 0}, true},
+    {"no panel", 0, 1, 0, 0, 0, {0}, false},
+    {"fewer values of all", 1, 2, 0, 10, 0, {2, 1, 2, 1, 1}, true},
+    {"fewer, no panel", 1, 3, 0, 10, 0.02, {1, 0, 1, 0, 1}, false},
+    {"all traces again", 0, 1, 0, 0, 0, {0}, true},
+};
+
+int main(int argc, char **argv)
+{
+    run_name = "semblance-calls";
+    arg extra[] = {{0}};
+    request r = request_parse(argc, argv, extra, "many searches with one state");
+    su_gather g = request_gather(&r);
+    query q = query_of(&r, &g);
+    int *near = allocate(g.ntraces, sizeof *near, "numbers");
+    int *row = allocate(g.ntraces, sizeof *row, "numbers");
+    for (int i = 0; i < q.ntraces; i++) near[i] = row[i] = i;
+    size_t cells = (size_t)q.np[0] * (size_t)q.np[1], bytes = cells * sizeof(float);
+    float *panel = allocate(cells, sizeof *panel, "a panel");
+    float *alone = allocate(cells, sizeof *alone, "a panel");
+
+    q.pitch = g.ns + 60;
+    su_gather wide = gather_of(&g, near, q.ntraces, q.pitch);
+    run_times t = {0};
+    search_state *s = search_begin(&wide, &q, &t);
+
+    int failed = 0, count = sizeof calls / sizeof *calls;
+    point first = {.semblance = NAN};
+    for (int c = 0; c < count; c++) {
+        const call *now = &calls[c];
+        query asked = q;
+        asked.m0 += (float)now->m0;
+        asked.h0 += (float)now->h0;
+        asked.t0 += (float)now->t0;
+        for (int k = 0; k < 5; k++)
+            asked.np[k] = q.np[k] > now->fewer[k] ? q.np[k] - now->fewer[k] : 1;
+        asked.ntraces = 0;
+        for (int i = now->first; i < q.ntraces; i += now->every)
+            near[asked.ntraces++] = i;
+
+        memset(panel, 0xff, bytes);
+        memset(alone, 0xff, bytes);
+        best found = {.at.semblance = NAN, .panel = now->panel ? panel : NULL};
+        search(s, &asked, near, &found, &t);
+
+        su_gather few = gather_of(&g, near, asked.ntraces, g.ns);
+        asked.pitch = g.ns;
+        best right = {.at.semblance = NAN, .panel = alone};
+        run_times its = {0};
+        search_state *own = search_begin(&few, &asked, &its);
+        search(own, &asked, row, &right, &its);
+        search_end(own);
+        free(few.trace);
+        free(few.samples);
+
+        bool same = !memcmp(&found.at, &right.at, sizeof found.at) &&
+                    (!now->panel || !memcmp(panel, alone, bytes));
+        if (c == 0) first = found.at;
+        if (c + 1 == count) same = same && !memcmp(&found.at, &first, sizeof first);
+        if (!same)
+            printf("%s: semblance %.9g, alone %.9g\n", now->about, found.at.semblance,
+                   right.at.semblance);
+        failed += !same;
+    }
+    bool timed = t.init >= 0 && t.run > 0 && t.kernel > 0;
+    if (!timed) printf("times: init %g, run %g, kernel %g\n", t.init, t.run, t.kernel);
+    failed += !timed;
+
+    search_end(s);
+    free(wide.trace);
+    free(wide.samples);
+    free(panel);
+    free(alone);
+    free(row);
+    free(near);
+    su_free(&g);
+    printf("%d passed, %d failed\n", count + 1 - failed, failed);
+    return failed != 0;
+}
