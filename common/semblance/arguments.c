@@ -11,9 +11,10 @@
 
 enum { POSITIONAL = 20 };
 
-static const double LARGE = 1e30; /* seconds: any number; the traces say what fits */
-static const double FAR = 1e9;    /* metres */
-static const double STEEP = 1e3;  /* of A .. E; 1 s/m is slower than walking */
+static const double LARGE = 1e30;   /* seconds: any number; the traces say what fits */
+static const double FAR = 1e9;      /* metres */
+static const int MOST = 1000000000; /* output points */
+static const double STEEP = 1e3;    /* of A .. E; 1 s/m is slower than walking */
 
 /* Param1 .. Param3 of the paper: M0 H0 T0 TAU, then P0 P1 N of A .. E. */
 static const char *const paper_set[3][POSITIONAL - 1] = {
@@ -28,29 +29,95 @@ static const char *const paper_set[3][POSITIONAL - 1] = {
      "-2.101e-07", "0.101e-07", "20"},
 };
 
-static void parse_range(request *r, int k, const char *key, const char *const word[3])
+double series_at(const series *s, int i)
 {
-    r->p0[k] = parse_double(key, word[0], -STEEP, STEEP);
-    r->p1[k] = parse_double(key, word[1], -STEEP, STEEP);
-    r->np[k] = parse_int(key, word[2], 1, INT_MAX);
+    return s->first + s->step * i;
+}
+
+static series parse_series(const char *key, const char *text, double low, double high)
+{
+    if (!strchr(text, ',')) return (series){parse_double(key, text, low, high), 0, 1};
+    char room[PARSE_ROOM];
+    const char *word[3];
+    parse_list(key, text, "FIRST,STEP,COUNT", room, word);
+    series s = {.first = parse_double(key, word[0], low, high),
+                .step = parse_double(key, word[1], -high, high),
+                .count = parse_int(key, word[2], 1, MOST)};
+    double last = series_at(&s, s.count - 1);
+    if (!(last >= low && last <= high))
+        fail("%s=%s: ends at %g, expected %g to %g", key, text, last, low, high);
+    return s;
+}
+
+static void parse_range(ranges *row, int k, const char *key, const char *const word[3])
+{
+    row->p0[k] = parse_double(key, word[0], -STEEP, STEEP);
+    row->p1[k] = parse_double(key, word[1], -STEEP, STEEP);
+    row->np[k] = parse_int(key, word[2], 1, INT_MAX);
 }
 
 /* The nineteen words that make a query, in the paper's order. */
 static void parse_words(request *r, const char *const *word)
 {
-    r->m0 = parse_double("m0", word[0], -FAR, FAR);
-    r->h0 = parse_double("h0", word[1], -FAR, FAR);
-    r->t0 = parse_double("t0", word[2], 0, LARGE);
+    r->m0 = (series){parse_double("m0", word[0], -FAR, FAR), 0, 1};
+    r->h0 = (series){parse_double("h0", word[1], -FAR, FAR), 0, 1};
+    r->t0 = (series){parse_double("t0", word[2], 0, LARGE), 0, 1};
     r->tau = parse_double("tau", word[3], 0, LARGE);
     for (int k = 0; k < 5; k++) {
         const char key[2] = {(char)('a' + k), '\0'};
-        parse_range(r, k, key, word + 4 + 3 * k);
+        parse_range(r->row, k, key, word + 4 + 3 * k);
     }
 }
 
-static void parse_keys(request *r, int argc, char **argv, arg *extra, const char *about)
+/* One line of a file of ranges: t0, then P0 P1 N of A to E. 0 where it holds nothing;
+ * where names the file and the line. */
+static int parse_row(const char *where, char *line, ranges *row)
+{
+    enum { COLUMNS = 16 };
+    const char *word[COLUMNS + 1];
+    int words = 0;
+    line[strcspn(line, "#")] = '\0';
+    for (char *w = strtok(line, " \t\r\n"); w && words <= COLUMNS;
+         w = strtok(NULL, " \t\r\n"))
+        word[words++] = w;
+    if (words == 0) return 0;
+    if (words != COLUMNS)
+        fail("%s: %s%d columns, expected %d: t0, then P0 P1 N of A, B, C, D and E",
+             where, words > COLUMNS ? "more than " : "",
+             words > COLUMNS ? COLUMNS : words, COLUMNS);
+    row->t0 = parse_double(where, word[0], 0, LARGE);
+    for (int k = 0; k < 5; k++) parse_range(row, k, where, word + 1 + 3 * k);
+    return 1;
+}
+
+static void read_ranges(request *r, const char *path)
+{
+    enum { LINE = 1024 };
+    char line[LINE], where[4096];
+    FILE *f;
+    const char *problem = input_open(path, &f);
+    if (problem) fail("ranges=%s: %s", path, problem);
+    r->rows = 0;
+    for (int number = 1; fgets(line, LINE, f); number++) {
+        snprintf(where, sizeof where, "ranges=%s, line %d", path, number);
+        if (strlen(line) == LINE - 1) fail("%s: longer than %d bytes", where, LINE - 2);
+        r->row = realloc(r->row, ((size_t)r->rows + 1) * sizeof *r->row);
+        if (!r->row) fail("%s: not enough memory", where);
+        if (!parse_row(where, line, &r->row[r->rows])) continue;
+        if (r->rows && !(r->row[r->rows].t0 > r->row[r->rows - 1].t0))
+            fail("%s: t0 is %g after %g, expected to rise from row to row", where,
+                 r->row[r->rows].t0, r->row[r->rows - 1].t0);
+        r->rows++;
+    }
+    if (ferror(f)) fail("ranges=%s: cannot be read", path);
+    fclose(f);
+    if (r->rows == 0) fail("ranges=%s: empty: not one row", path);
+}
+
+static void parse_keys(request *r, int argc, char **argv, const char *about)
 {
     const char *range[5] = {0}, *order = "auto", *axis = "auto";
+    const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
     int set = 0;
 
     /* The paper's set comes first: keys override it wherever they stand. */
@@ -62,52 +129,99 @@ static void parse_keys(request *r, int argc, char **argv, arg *extra, const char
         {"in", ARG_TEXT, &r->in, 0, 0, "SU file to search", 0},
         {"set", ARG_INT, &set, 1, 3, "the paper's parameter set; other keys override",
          0},
-        {"m0", ARG_DOUBLE, &r->m0, -FAR, FAR, "midpoint of the output point, m", 0},
-        {"h0", ARG_DOUBLE, &r->h0, -FAR, FAR, "half-offset of the point, m", 0},
-        {"t0", ARG_DOUBLE, &r->t0, 0, LARGE, "time of the output point, s", 0},
+        {"m0", ARG_TEXT, &m0, 0, 0,
+         "midpoint of the output, m: one, or FIRST,STEP,COUNT", 0},
+        {"h0", ARG_TEXT, &h0, 0, 0, "half-offset of the output, m: the same", 0},
+        {"t0", ARG_TEXT, &t0, 0, 0, "time of the output, s: the same; of traces: all",
+         0},
         {"tau", ARG_DOUBLE, &r->tau, 0, LARGE, "half window, s; up to 100 samples", 0},
         {"a", ARG_TEXT, &range[0], 0, 0, "P0,P1,N: N values of A from P0, s/m", 0},
         {"b", ARG_TEXT, &range[1], 0, 0, "P0,P1,N: the same of B, s/m", 0},
         {"c", ARG_TEXT, &range[2], 0, 0, "P0,P1,N: the same of C, s^2/m^2", 0},
         {"d", ARG_TEXT, &range[3], 0, 0, "P0,P1,N: the same of D, s^2/m^2", 0},
         {"e", ARG_TEXT, &range[4], 0, 0, "P0,P1,N: the same of E, s^2/m^2", 0},
+        {"ranges", ARG_TEXT, &file, 0, 0,
+         "file, instead of a= .. e=: rows of t0 and P0 P1 N of A to E", 0},
+        {"aperture", ARG_TEXT, &aperture, 0, 0,
+         "DM,DH: traces that near in midpoint and half-offset, m", 0},
         {ARG_LOCAL(r->group)},
         {"order", ARG_TEXT, &order, 0, 0, "byte order of the file: auto, little, big",
          0},
         {"axis", ARG_TEXT, &axis, 0, 0,
          "coordinate along the line: auto (the one that varies), x, y", 0},
-        {.value = extra},
+        {"out", ARG_TEXT, &r->out, 0, 0,
+         "of a point: .npy of A, B, C, D, E, stack, semblance", 0},
+        {"panel", ARG_TEXT, &r->panel, 0, 0,
+         "of a point: .npy of the largest semblance of (A, B)", 0},
+        {"stack", ARG_TEXT, &r->stack, 0, 0, "of traces: SU file of the filled traces",
+         0},
+        {"coherence", ARG_TEXT, &r->coherence, 0, 0,
+         "of traces: SU file of their semblance", 0},
+        {"parameters", ARG_TEXT, &r->parameters, 0, 0,
+         "of traces: .npy of A to E, [traces][samples][5]", 0},
+        {0},
     };
     args_parse(argc, argv, table, about);
+
+    if (m0) r->m0 = parse_series("m0", m0, -FAR, FAR);
+    if (h0) r->h0 = parse_series("h0", h0, -FAR, FAR);
+    if (t0) r->t0 = parse_series("t0", t0, 0, LARGE);
 
     char room[PARSE_ROOM];
     const char *word[3];
     for (int k = 0; k < 5; k++) {
         if (!range[k]) continue;
         const char key[2] = {(char)('a' + k), '\0'};
+        if (file) fail("%s= and ranges=: expected one of the two", key);
         parse_list(key, range[k], "P0,P1,N", room, word);
-        parse_range(r, k, key, word);
+        parse_range(r->row, k, key, word);
+    }
+    if (file) read_ranges(r, file);
+    if (aperture) {
+        parse_list("aperture", aperture, "DM,DH", room, word);
+        for (int i = 0; i < 2; i++)
+            r->aperture[i] = parse_double("aperture", word[i], 0, FAR);
     }
     r->order = (su_order)parse_choice("order", order, "auto, little or big");
     r->axis = (su_axis)parse_choice("axis", axis, "auto, x or y");
-
-    const char *missing = !r->in          ? "in"
-                          : isnan(r->m0)  ? "m0"
-                          : isnan(r->h0)  ? "h0"
-                          : isnan(r->t0)  ? "t0"
-                          : isnan(r->tau) ? "tau"
-                          : !r->np[0]     ? "a"
-                          : !r->np[1]     ? "b"
-                          : !r->np[2]     ? "c"
-                          : !r->np[3]     ? "d"
-                          : !r->np[4]     ? "e"
-                                          : NULL;
-    if (missing) fail("%s= is missing (help lists the keys)", missing);
 }
 
-request request_parse(int argc, char **argv, arg *extra, const char *about)
+/* What all the words together must be. */
+static void check_words(const request *r)
 {
-    request r = {.m0 = NAN, .h0 = NAN, .t0 = NAN, .tau = NAN, .order = SU_DETECT};
+    const char *missing = !r->in                           ? "in"
+                          : !r->m0.count                   ? "m0"
+                          : !r->h0.count                   ? "h0"
+                          : !r->t0.count && !is_section(r) ? "t0"
+                          : isnan(r->tau)                  ? "tau"
+                          : !r->row[0].np[0]               ? "a"
+                          : !r->row[0].np[1]               ? "b"
+                          : !r->row[0].np[2]               ? "c"
+                          : !r->row[0].np[3]               ? "d"
+                          : !r->row[0].np[4]               ? "e"
+                                                           : NULL;
+    if (missing) fail("%s= is missing (help lists the keys)", missing);
+    double points = (double)r->m0.count * r->h0.count * (r->t0.count ? r->t0.count : 1);
+    if (points > MOST)
+        fail("m0, h0, t0: %g output points, expected at most %d", points, MOST);
+    if (is_section(r)) {
+        if (r->out || r->panel)
+            fail("%s= is of one point; traces go to stack= and coherence=",
+                 r->out ? "out" : "panel");
+        return;
+    }
+    if (points > 1) fail("m0, h0, t0: %g output points: where to? stack=FILE", points);
+    if (r->parameters) fail("parameters= is of traces: it goes with stack=");
+}
+
+request request_parse(int argc, char **argv, const char *about)
+{
+    request r = {.tau = NAN,
+                 .order = SU_DETECT,
+                 .rows = 1,
+                 .row = allocate(1, sizeof *r.row, "the ranges"),
+                 .aperture = {INFINITY, INFINITY}};
+    memset(r.row, 0, sizeof *r.row);
     bool words = argc > 1 && !strchr(argv[1], '=') && strcmp(argv[1], "help") &&
                  strcmp(argv[1], "-h") && strcmp(argv[1], "--help");
     if (words) {
@@ -119,15 +233,16 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
         r.in = argv[POSITIONAL];
         argc -= POSITIONAL;
         argv += POSITIONAL;
-        if (argc == 1) return r;
     }
-    parse_keys(&r, argc, argv, extra, about);
+    if (!words || argc > 1) parse_keys(&r, argc, argv, about);
+    check_words(&r);
     return r;
 }
 
 origin origin_of(const request *r)
 {
-    return (origin){round(r->m0 - r->h0), round(r->m0 + r->h0)};
+    double m0 = r->m0.first, h0 = r->h0.first;
+    return (origin){round(m0 - h0), round(m0 + h0)};
 }
 
 su_gather request_gather(const request *r)
@@ -141,7 +256,7 @@ su_gather request_gather(const request *r)
         fail("%s: %s", r->in, why);
     if (dead)
         fprintf(stderr, "%s: %s: %zu of %zu traces are dead (trid 2), not used\n",
-                run_name, r->in, dead, dead + g.ntraces);
+                run_name, r->in, dead, g.ntraces);
     if (g.ntraces > INT_MAX) fail("%s: %zu traces, at most 2^31 - 1", r->in, g.ntraces);
     return g;
 }
@@ -155,19 +270,49 @@ int tau_samples(const request *r, const su_gather *g)
  * back-end may keep. */
 static void fits_memory(const int np[5])
 {
-    double panel = (double)np[0] * np[1];
-    double bytes = panel * sizeof(float) + panel * np[2] * sizeof(point);
+    double panel = (double)np[0] * np[1], points = panel * np[2];
+    double bytes = panel * sizeof(float) + points * sizeof(point);
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (bytes > memory)
-        fail("np: %.3g (A, B, C) may need %.3g GB, this machine has %.3g GB",
-             panel * np[2], bytes / 1e9, memory / 1e9);
+        fail("np: %.3g (A, B, C) may need %.3g GB, this machine has %.3g GB", points,
+             bytes / 1e9, memory / 1e9);
+    if (points * np[3] * np[4] > 9e15)
+        fail("np: a search of %g points, expected at most 9e15",
+             points * np[3] * np[4]);
 }
 
-query query_of(const request *r, const su_gather *g)
+/* The ranges at t0: of the two rows around it, in proportion. */
+static ranges ranges_at(const request *r, double t0)
 {
-    double begin = g->first * (g->dt * 1e-6), end = (g->ns - 1) * (g->dt * 1e-6);
-    if (!(r->t0 >= begin && r->t0 <= end))
-        fail("t0=%g: expected %g to %g s, what the traces recorded", r->t0, begin, end);
+    if (r->rows == 1) return r->row[0];
+    int i = 1;
+    while (i < r->rows - 1 && r->row[i].t0 < t0) i++;
+    const ranges *low = &r->row[i - 1], *high = &r->row[i];
+    double part = (t0 - low->t0) / (high->t0 - low->t0);
+    ranges at = {.t0 = t0};
+    for (int k = 0; k < 5; k++) {
+        at.p0[k] = low->p0[k] + part * (high->p0[k] - low->p0[k]);
+        at.p1[k] = low->p1[k] + part * (high->p1[k] - low->p1[k]);
+        at.np[k] = low->np[k] + part * (high->np[k] - low->np[k]);
+    }
+    return at;
+}
+
+void request_fit(request *r, const su_gather *g)
+{
+    double dt = g->dt * 1e-6, begin = g->first * dt, end = (g->ns - 1) * dt;
+    if (!r->t0.count) r->t0 = (series){begin, dt, g->ns - g->first};
+    if (!((double)r->t0.count * r->m0.count * r->h0.count <= MOST))
+        fail("m0, h0: %g output points, expected at most %d",
+             (double)r->t0.count * r->m0.count * r->h0.count, MOST);
+    double t0 = r->t0.first, last = series_at(&r->t0, r->t0.count - 1);
+    if (!(t0 >= begin && t0 <= end)) last = t0;
+    if (!(last >= begin && last <= end + 1e-3 * dt))
+        fail("t0=%g: expected %g to %g s, what the traces recorded", last, begin, end);
+    const ranges *first = &r->row[0], *final = &r->row[r->rows - 1];
+    if (r->rows > 1 && (t0 < first->t0 || last > final->t0))
+        fail("ranges: rows are for %g to %g s, expected for t0 from %g to %g",
+             first->t0, final->t0, t0, last);
     int tau = tau_samples(r, g);
     if (tau > 100)
         fail("tau=%g: %g samples, expected at most 100 of %d us", r->tau,
@@ -175,25 +320,36 @@ query query_of(const request *r, const su_gather *g)
     if (2 * tau + 2 > g->ns - g->first)
         fail("tau=%g: a window of %d samples does not fit traces of %d", r->tau,
              2 * tau + 1, g->ns - g->first);
-    double points = 1;
-    for (int k = 0; k < 5; k++) points *= r->np[k];
-    if (points > 9e15) fail("np: a search of %g points, expected at most 9e15", points);
+    query largest = query_largest(r, g);
+    fits_memory(largest.np);
+}
 
-    fits_memory(r->np);
-
+query query_at(const request *r, const su_gather *g, double m0, double h0, double t0)
+{
     origin from = origin_of(r);
-    query q = {.m0 = (float)(r->m0 - (from.receiver + from.source) / 2),
-               .h0 = (float)(r->h0 - (from.receiver - from.source) / 2),
-               .t0 = (float)r->t0,
+    ranges at = ranges_at(r, t0);
+    query q = {.m0 = (float)(m0 - (from.receiver + from.source) / 2),
+               .h0 = (float)(h0 - (from.receiver - from.source) / 2),
+               .t0 = (float)t0,
                .idt = 1e6f / (float)g->dt,
-               .tau = tau,
+               .tau = tau_samples(r, g),
                .ns = g->ns,
-               .ntraces = (int)g->ntraces};
+               .pitch = g->pitch};
     for (int k = 0; k < 5; k++) {
-        q.p0[k] = (float)r->p0[k];
-        q.p1[k] = (float)r->p1[k];
-        q.np[k] = r->np[k];
+        q.p0[k] = (float)at.p0[k];
+        q.p1[k] = (float)at.p1[k];
+        q.np[k] = (int)lround(at.np[k]);
     }
     memcpy(q.group, r->group, sizeof q.group);
+    return q;
+}
+
+query query_largest(const request *r, const su_gather *g)
+{
+    query q = query_at(r, g, r->m0.first, r->h0.first, r->t0.first);
+    for (int i = 0; i < r->rows; i++)
+        for (int k = 0; k < 5; k++)
+            if (r->row[i].np[k] > q.np[k]) q.np[k] = (int)r->row[i].np[k];
+    q.ntraces = (int)g->ntraces;
     return q;
 }

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEAD = 2 }; /* trid */
-
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -41,7 +39,7 @@ static int varying(const su_gather *g)
     const su_header *one = NULL;
     for (size_t i = 0; i < g->ntraces; i++) {
         const su_header *h = &g->trace[i].header;
-        if (h->trid == DEAD) continue;
+        if (h->trid == SU_DEAD) continue;
         if (!one) one = h;
         double x = metres(one->sx, one->scalco), y = metres(one->sy, one->scalco);
         if (metres(h->sx, h->scalco) != x || metres(h->gx, h->scalco) != x) found |= 1;
@@ -66,7 +64,7 @@ static int place(su_gather *g, int along_x, double source, double receiver,
 {
     for (size_t i = 0; i < g->ntraces; i++) {
         su_header *h = &g->trace[i].header;
-        if (h->trid == DEAD) continue;
+        if (h->trid == SU_DEAD) continue;
         int32_t s = along_x ? h->sx : h->sy, r = along_x ? h->gx : h->gy;
         if (localize(s, h->scalco, source, &h->sy) != 0)
             return refuse(why,
@@ -84,21 +82,6 @@ static int place(su_gather *g, int along_x, double source, double receiver,
     return 0;
 }
 
-/* Takes the dead traces out of a gather; fails nowhere. */
-static size_t remove_dead(su_gather *g)
-{
-    size_t kept = 0, row = (size_t)g->ns;
-    for (size_t i = 0; i < g->ntraces; i++) {
-        if (g->trace[i].header.trid == DEAD) continue;
-        g->trace[kept].header = g->trace[i].header;
-        memmove(g->trace[kept].data, g->trace[i].data, row * sizeof(float));
-        kept++;
-    }
-    size_t dead = g->ntraces - kept;
-    g->ntraces = kept;
-    return dead;
-}
-
 /* The samples that lie before sample 0 in time, in *delay; negative where sample 0 lies
  * before time 0. */
 static int delay_of(const su_gather *g, long *delay, char why[SU_WHY])
@@ -106,7 +89,7 @@ static int delay_of(const su_gather *g, long *delay, char why[SU_WHY])
     const su_header *one = NULL;
     for (size_t i = 0; i < g->ntraces; i++) {
         const su_header *h = &g->trace[i].header;
-        if (h->trid == DEAD) continue;
+        if (h->trid == SU_DEAD) continue;
         if (!one) one = h;
         if (h->delrt != one->delrt)
             return refuse(why, "trace %zu: delrt is %d ms, other traces have %d", i + 1,
@@ -125,24 +108,32 @@ static int delay_of(const su_gather *g, long *delay, char why[SU_WHY])
     return 0;
 }
 
-/* Moves sample 0 to time 0; of a gather without dead traces. */
+/* Moves sample 0 to time 0. Samples before it are passed over where they lie. */
 static int from_time_0(su_gather *g, long delay, char why[SU_WHY])
 {
-    if (delay == 0) return 0;
+    if (delay <= 0) {
+        g->ns += (int)delay;
+        g->samples -= delay;
+        for (size_t i = 0; i < g->ntraces; i++) {
+            g->trace[i].data -= delay;
+            g->trace[i].header.ns = (uint16_t)g->ns;
+            g->trace[i].header.delrt = 0;
+        }
+        return 0;
+    }
     su_gather moved = su_alloc(g->ntraces, g->ns + (int)delay, g->dt);
     if (!moved.trace)
         return refuse(why, "not enough memory for %zu traces of %ld samples",
                       g->ntraces, g->ns + delay);
-    size_t before = delay > 0 ? (size_t)delay : 0, cut = delay < 0 ? (size_t)-delay : 0;
     for (size_t i = 0; i < g->ntraces; i++) {
         moved.trace[i].header = g->trace[i].header;
         moved.trace[i].header.ns = (uint16_t)moved.ns;
         moved.trace[i].header.delrt = 0;
-        memcpy(moved.trace[i].data + before, g->trace[i].data + cut,
-               ((size_t)g->ns - cut) * sizeof(float));
+        memcpy(moved.trace[i].data + delay, g->trace[i].data,
+               (size_t)g->ns * sizeof(float));
     }
     moved.big_endian = g->big_endian;
-    moved.first = (int)before;
+    moved.first = (int)delay;
     su_free(g);
     *g = moved;
     return 0;
@@ -152,7 +143,7 @@ int su_line(su_gather *g, su_axis axis, double source, double receiver, size_t *
             char why[SU_WHY])
 {
     size_t alive = 0;
-    for (size_t i = 0; i < g->ntraces; i++) alive += g->trace[i].header.trid != DEAD;
+    for (size_t i = 0; i < g->ntraces; i++) alive += g->trace[i].header.trid != SU_DEAD;
     if (alive == 0)
         return refuse(why, "all of its %zu traces are dead (trid 2)", g->ntraces);
 
@@ -169,6 +160,6 @@ int su_line(su_gather *g, su_axis axis, double source, double receiver, size_t *
     if (delay_of(g, &delay, why) != 0 ||
         place(g, axis == SU_AXIS_X, source, receiver, why) != 0)
         return -1;
-    *dead = remove_dead(g);
+    *dead = g->ntraces - alive;
     return from_time_0(g, delay, why);
 }

@@ -1,8 +1,8 @@
 /* su.c - reads, checks and writes SU traces; su.h is the contract.
  *
- * The whole file is taken into memory and every byte of it is accounted for before a
- * sample is believed. Whatever the machine, ns and dt are put together from single
- * bytes; fields are reversed in place only where file and machine differ in order.
+ * Every byte of a file is accounted for before a sample is believed. Whatever the
+ * machine, ns and dt are put together from single bytes; fields are reversed in place
+ * only where file and machine differ in order.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -11,11 +11,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static_assert(sizeof(su_header) == SU_HEADER_BYTES, "the header is 240 bytes");
 static_assert(offsetof(su_header, offset) == 36, "SEG-Y byte 37");
@@ -139,15 +142,16 @@ static int first_not_finite(const float *data, int ns)
 static size_t strange_samples(const su_gather *g, int swapped)
 {
     size_t strange = 0;
-    for (size_t i = 0; i < g->ntraces * (size_t)g->ns; i++) {
-        uint32_t bits;
-        memcpy(&bits, &g->samples[i], sizeof bits);
-        if (swapped)
-            bits =
-                bits >> 24 | (bits >> 8 & 0xff00) | (bits & 0xff00) << 8 | bits << 24;
-        bits &= 0x7fffffffu;
-        strange += bits && (bits < 0x0da24260u || bits > 0x7149f2cau);
-    }
+    for (size_t i = 0; i < g->ntraces; i++)
+        for (int j = 0; j < g->ns; j++) {
+            uint32_t bits;
+            memcpy(&bits, &g->trace[i].data[j], sizeof bits);
+            if (swapped)
+                bits = bits >> 24 | (bits >> 8 & 0xff00) | (bits & 0xff00) << 8 |
+                       bits << 24;
+            bits &= 0x7fffffffu;
+            strange += bits && (bits < 0x0da24260u || bits > 0x7149f2cau);
+        }
     return strange;
 }
 
@@ -249,26 +253,58 @@ static int check_layout(const unsigned char *bytes, size_t size, int big,
     return 0;
 }
 
-int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather *g,
-             char why[SU_WHY])
+/* A gather without its samples. */
+static su_gather headers_alloc(size_t ntraces, int ns, int dt)
+{
+    su_gather g = {0};
+    if (ntraces == 0 || ns < 1 || ns > 65535 || dt < 1 || dt > 65535) return g;
+    if (ntraces > SIZE_MAX / (size_t)ns) return g;
+
+    g.trace = calloc(ntraces, sizeof(su_trace));
+    if (g.trace == NULL) return g;
+    g.ntraces = ntraces;
+    g.ns = g.pitch = ns;
+    g.dt = dt;
+    g.big_endian = machine_is_big();
+    for (size_t i = 0; i < ntraces; i++) {
+        g.trace[i].header.ns = (uint16_t)ns;
+        g.trace[i].header.dt = (uint16_t)dt;
+    }
+    return g;
+}
+
+/* Bytes that are all the file's traces become *g, which is emptied if not. Those that
+ * may be kept are: g->block is then bytes. */
+static int take(unsigned char *bytes, size_t size, su_order order, int keep,
+                su_gather *g, char why[SU_WHY])
 {
     *g = (su_gather){0};
     int big = order == SU_DETECT ? detect(bytes, size) : order == SU_BIG;
     if (check_layout(bytes, size, big, why) != 0) return -1;
 
     int ns = field_ns(bytes, big), dt = field_dt(bytes, big);
+    int swap = big != machine_is_big();
     size_t row = trace_bytes(ns), ntraces = size / row;
-    su_gather read = su_alloc(ntraces, ns, dt);
+    su_gather read =
+        keep && !swap ? headers_alloc(ntraces, ns, dt) : su_alloc(ntraces, ns, dt);
     if (read.trace == NULL)
         return refuse(why, "not enough memory for %zu traces of %d samples", ntraces,
                       ns);
     read.big_endian = big;
+    if (!read.samples) {
+        read.samples = (float *)(void *)(bytes + SU_HEADER_BYTES);
+        read.pitch = ns + SU_HEADER_BYTES / (int)sizeof(float);
+        read.block = bytes;
+        read.mapped = size;
+    }
 
     for (size_t i = 0; i < ntraces; i++) {
         su_trace *t = &read.trace[i];
         memcpy(&t->header, bytes + i * row, SU_HEADER_BYTES);
-        memcpy(t->data, bytes + i * row + SU_HEADER_BYTES, row - SU_HEADER_BYTES);
-        if (big != machine_is_big()) {
+        t->data = read.samples + i * (size_t)read.pitch;
+        if (!read.mapped)
+            memcpy(t->data, bytes + i * row + SU_HEADER_BYTES, row - SU_HEADER_BYTES);
+        if (swap) {
             reverse_header(&t->header);
             reverse_fields((unsigned char *)t->data, sizeof(float), (size_t)ns);
         }
@@ -280,11 +316,20 @@ int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather 
                         order_name(big), order_name(!big));
     for (size_t i = 0; i < ntraces && status == 0; i++)
         status = check_trace(&read.trace[i], i + 1, ns, dt, why);
-    if (status == 0)
+    if (status == 0) {
         *g = read;
-    else
-        su_free(&read);
-    return status;
+        return 0;
+    }
+    if (read.mapped) read.block = NULL; /* the caller's still */
+    read.mapped = 0;
+    su_free(&read);
+    return -1;
+}
+
+int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather *g,
+             char why[SU_WHY])
+{
+    return take((unsigned char *)(uintptr_t)bytes, size, order, 0, g, why);
 }
 
 /* Only a regular file has a size to check the traces against; opening a FIFO would wait
@@ -301,18 +346,15 @@ int su_read(const char *path, su_order order, su_gather *g, char why[SU_WHY])
     if ((uintmax_t)about.st_size > SIZE_MAX) return refuse(why, "too large to hold");
 
     size_t size = (size_t)about.st_size;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) return refuse(why, "cannot be read: %s", strerror(errno));
-    unsigned char *bytes = malloc(size);
-    int status;
-    if (bytes == NULL)
-        status = refuse(why, "not enough memory for its %zu bytes", size);
-    else if (fread(bytes, 1, size, file) != size || getc(file) != EOF || ferror(file))
-        status = refuse(why, "cannot be read: its %zu bytes changed or failed", size);
-    else
-        status = su_parse(bytes, size, order, g, why);
-    free(bytes);
-    fclose(file);
+    int file = open(path, O_RDONLY);
+    if (file < 0) return refuse(why, "cannot be read: %s", strerror(errno));
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    int problem = errno;
+    close(file);
+    if (bytes == MAP_FAILED)
+        return refuse(why, "cannot be read: %s", strerror(problem));
+    int status = take(bytes, size, order, 1, g, why);
+    if (!g->mapped) munmap(bytes, size);
     return status;
 }
 
@@ -359,31 +401,23 @@ int su_write(const char *path, su_order order, const su_gather *g, char why[SU_W
 
 su_gather su_alloc(size_t ntraces, int ns, int dt)
 {
-    su_gather g = {0};
-    if (ntraces == 0 || ns < 1 || ns > 65535 || dt < 1 || dt > 65535) return g;
-    if (ntraces > SIZE_MAX / (size_t)ns) return g;
-
-    g.trace = calloc(ntraces, sizeof(su_trace));
-    g.samples = calloc(ntraces * (size_t)ns, sizeof(float));
-    if (g.trace == NULL || g.samples == NULL) {
+    su_gather g = headers_alloc(ntraces, ns, dt);
+    if (g.trace == NULL) return g;
+    g.block = g.samples = calloc(ntraces * (size_t)ns, sizeof(float));
+    if (g.samples == NULL) {
         su_free(&g);
         return g;
     }
-    g.ntraces = ntraces;
-    g.ns = ns;
-    g.dt = dt;
-    g.big_endian = machine_is_big();
-    for (size_t i = 0; i < ntraces; i++) {
-        g.trace[i].data = g.samples + i * (size_t)ns;
-        g.trace[i].header.ns = (uint16_t)ns;
-        g.trace[i].header.dt = (uint16_t)dt;
-    }
+    for (size_t i = 0; i < ntraces; i++) g.trace[i].data = g.samples + i * (size_t)ns;
     return g;
 }
 
 void su_free(su_gather *g)
 {
     free(g->trace);
-    free(g->samples);
+    if (g->mapped)
+        munmap(g->block, g->mapped);
+    else
+        free(g->block);
     *g = (su_gather){0};
 }

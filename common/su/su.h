@@ -49,12 +49,15 @@ typedef struct {
 
 typedef struct {
     su_trace *trace; /* [ntraces] */
-    float *samples;  /* [ntraces][ns], row by row, no padding */
+    float *samples;  /* [ntraces][pitch], of which each trace has the first ns */
     size_t ntraces;
+    int pitch;      /* ns, or 60 more: traces lie in the file, each after its header */
     int ns;         /* samples a trace, 1 .. 65535 */
     int dt;         /* microseconds, 1 .. 65535 */
     int first;      /* su_line(): what lies before it was not recorded, and is 0 */
     int big_endian; /* how the file was written */
+    void *block;    /* where the samples are: su_free()'s */
+    size_t mapped;  /* bytes of block if it is the file itself, else 0 */
 } su_gather;
 
 /* SU_DETECT: the order in which ns and dt are non-zero and the traces, taken one ns
@@ -66,11 +69,13 @@ typedef enum { SU_DETECT, SU_LITTLE, SU_BIG } su_order;
 enum { SU_HEADER_BYTES = 240, SU_WHY = 256 };
 
 /* Reads all traces of a file (su_read) or of a copy of one in memory (su_parse) into
- * *g. Returns 0, or -1 with *g empty and one line in why[SU_WHY] saying what is wrong,
- * where (trace and sample are counted from 1) and what was expected; the line does not
- * repeat the path. Refused: what is not a regular file, cannot be read, is empty, stops
- * inside a trace, has a reel header; ns or dt of 0 or changing between traces; headers
- * or samples of another byte order; NaN and infinite samples; too little memory. */
+ * *g. A file in the machine's order is not copied: its pages are mapped, and what is
+ * changed stays in memory; it must not shrink meanwhile. Returns 0, or -1 with *g empty
+ * and one line in why[SU_WHY] saying what is wrong, where (trace and sample are counted
+ * from 1) and what was expected; the line does not repeat the path. Refused: what is
+ * not a regular file, cannot be read, is empty, stops inside a trace, has a reel
+ * header; ns or dt of 0 or changing between traces; headers or samples of another byte
+ * order; NaN and infinite samples; too little memory. */
 int su_read(const char *path, su_order order, su_gather *g, char why[SU_WHY]);
 int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather *g,
              char why[SU_WHY]);
@@ -87,10 +92,12 @@ void su_free(su_gather *g);
 
 typedef enum { SU_AXIS_AUTO, SU_AXIS_X, SU_AXIS_Y } su_axis;
 
+enum { SU_LIVE = 1, SU_DEAD = 2 }; /* trid */
+
 /* What every search along a line needs of a gather that was read (line.c). Returns 0
- * and in *dead how many traces were removed, or -1 with a line in why; then *g is only
+ * and in *dead how many traces are dead, or -1 with a line in why; then *g is only
  * to be freed.
- * - Dead traces (trid 2) are removed.
+ * - Dead traces (trid 2) stay as they are, for the caller to pass over.
  * - The axis is the coordinate that varies among sources and receivers; SU_AXIS_AUTO is
  *   refused where both do, or neither.
  * - Sources are counted from `source`, receivers from `receiver`, whole numbers of
