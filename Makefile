@@ -200,9 +200,9 @@ $(BUILD)/ceilings-cuda: tools/measure/ceilings.cu $(BUILD)/common/cuda/cuda_devi
 	$(NVCC) $(NVFLAGS) $(include_dirs) -Icommon/cuda $(filter %.cu %.o,$^) -o $@
 $(foreach p,$(programs),$(eval $(BUILD)/$p-check $(BUILD)/$p-data $(BUILD)/$p-count: tool_libs := $(libs_$p)))
 $(foreach p,$(programs),$(eval $(BUILD)/$p-check: verify/compare.c $(wildcard verify/oracle_$p.c) \
-  $(if $(shell grep -l '"arguments.h"\|"model.h"' verify/check_$p.c),$(filter-out %/main.o,$(front_$p)),$(run_objects))))
-$(foreach p,$(programs),$(eval $(BUILD)/$p-data: $(filter-out %/main.o,$(front_$p))))
-$(foreach p,$(programs),$(eval $(BUILD)/$p-count: $(filter-out %/main.o,$(front_$p))))
+  $(if $(shell grep -l '"arguments.h"\|"model.h"' verify/check_$p.c),$(filter-out %/main.o %/section.o,$(front_$p)),$(run_objects))))
+$(foreach p,$(programs),$(eval $(BUILD)/$p-data: $(filter-out %/main.o %/section.o,$(front_$p))))
+$(foreach p,$(programs),$(eval $(BUILD)/$p-count: $(filter-out %/main.o %/section.o,$(front_$p))))
 $(BUILD)/tests/%_test: tests/%_test.c verify/compare.c $(run_objects) $(BUILD)/common/su/su.o $(BUILD)/common/su/line.o
 	$(call link,-Iverify,-lcmocka)
 

@@ -57,9 +57,7 @@ size_t npy_count(const npy *a)
 
 /* ---- writing ------------------------------------------------------------------- */
 
-/* Magic, version and header in bytes[512]; returns their length, a multiple of ALIGN.
- */
-static size_t header_format(const npy *a, char bytes[512])
+size_t npy_header(const npy *a, char bytes[NPY_HEADER])
 {
     const size_t before = MAGIC + 4;
     char shape[256] = "";
@@ -67,7 +65,7 @@ static size_t header_format(const npy *a, char bytes[512])
     for (int i = 0; i < a->dims; i++)
         n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%zu", i ? ", " : "",
                               a->shape[i]);
-    int used = snprintf(bytes + before, 512 - before,
+    int used = snprintf(bytes + before, NPY_HEADER - before,
                         "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }",
                         types[a->type].descr, shape, a->dims == 1 ? "," : "");
     size_t end = before + (size_t)used + 1; /* with the closing line feed */
@@ -90,8 +88,8 @@ void npy_write(const char *path, const npy *a)
     FILE *f = result_open(path);
     if (!f) fail("%s: cannot be written: %s", path, strerror(errno));
 
-    char bytes[512];
-    size_t header = header_format(a, bytes), count = npy_count(a);
+    char bytes[NPY_HEADER];
+    size_t header = npy_header(a, bytes), count = npy_count(a);
     errno = 0;
     bool done = fwrite(bytes, 1, header, f) == header &&
                 (!count || fwrite(a->data, npy_size(a->type), count, f) == count);

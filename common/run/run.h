@@ -113,12 +113,15 @@ typedef struct {
     void *data;      /* product of shape elements */
 } npy;
 
-enum { NPY_WHY = 256 };
+enum { NPY_WHY = 256, NPY_HEADER = 512 };
 
 /* fail() if path cannot be written. npy_writable tries it before long work begins and
  * leaves no file behind: fail("key=path: cannot be written: ..."). */
 void npy_write(const char *path, const npy *a);
 void npy_writable(const char *key, const char *path);
+
+/* What comes before the elements, for who writes them himself: its length. */
+size_t npy_header(const npy *a, char bytes[NPY_HEADER]);
 
 /* 0 and a->data from malloc, or -1, an empty *a and one line in why[NPY_WHY], which
  * does not repeat the path: no such file, not .npy, a type or order not in npy_type, a

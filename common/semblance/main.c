@@ -1,38 +1,35 @@
-/* main.c - the front end of every step and back-end: arguments, traces, one search, the
- * answer.
+/* main.c - the front end of every step and back-end: arguments, and one search or a
+ * section of them.
  */
-#include "arguments.h"
+#include "section.h"
+#include "survey.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 static const char about[] =
-    "search the moveout (A, B, C, D, E) that a reflection follows around (m0, h0, t0)\n"
+    "search the moveout (A, B, C, D, E) that a reflection follows around (m0, h0, "
+    "t0);\n"
+    "with stack= or coherence=, fill whole traces by such searches.\n"
     "Called with the paper's 20 words (M0 H0 T0 TAU, P0 P1 N of A to E, FILE), after "
     "which key=value may follow, or with key=value alone.";
 
-int main(int argc, char **argv)
+static void one_point(request *r)
 {
-    run_name = "semblance";
-    const char *out = NULL, *panel = NULL;
-    arg extra[] = {
-        {"out", ARG_TEXT, &out, 0, 0, ".npy of A, B, C, D, E, stack, semblance", 0},
-        {"panel", ARG_TEXT, &panel, 0, 0, ".npy of the largest semblance of (A, B)", 0},
-        {0},
-    };
-    request r = request_parse(argc, argv, extra, about);
-    if (out) npy_writable("out", out);
-    if (panel) npy_writable("panel", panel);
+    if (r->out) npy_writable("out", r->out);
+    if (r->panel) npy_writable("panel", r->panel);
 
     double start = seconds();
-    su_gather g = request_gather(&r);
-    query q = query_of(&r, &g);
-    q.pitch = g.ns;
+    survey line = survey_read(r);
+    su_gather g = line.g;
+    double m0 = r->m0.first, h0 = r->h0.first;
+    query q = query_at(r, &g, m0, h0, r->t0.first);
     int *near = allocate(g.ntraces, sizeof *near, "the numbers of the traces");
-    for (int i = 0; i < q.ntraces; i++) near[i] = i;
+    q.ntraces = survey_near(&line, r, m0, h0, near);
+    if (!q.ntraces) fail("aperture: no trace is that near to m0=%g h0=%g", m0, h0);
     size_t cells = (size_t)q.np[0] * (size_t)q.np[1];
     best found = {.at.semblance = NAN};
-    if (panel) found.panel = allocate(cells, sizeof(float), "the (A, B) panel");
+    if (r->panel) found.panel = allocate(cells, sizeof(float), "the (A, B) panel");
     double reading = seconds() - start;
 
     run_times t = {0};
@@ -45,9 +42,9 @@ int main(int argc, char **argv)
         fail("semblance %g: expected 0 to 1 (are the samples too large for float?)",
              found.at.semblance);
 
-    if (out) npy_write(out, &(npy){NPY_F4, 1, {7}, &found.at});
-    if (panel)
-        npy_write(panel,
+    if (r->out) npy_write(r->out, &(npy){NPY_F4, 1, {7}, &found.at});
+    if (r->panel)
+        npy_write(r->panel,
                   &(npy){NPY_F4, 2, {(size_t)q.np[0], (size_t)q.np[1]}, found.panel});
 
     printf("A=%.9g\nB=%.9g\nC=%.9g\nD=%.9g\nE=%.9g\n", found.at.a, found.at.b,
@@ -58,6 +55,17 @@ int main(int argc, char **argv)
     if (fflush(stdout)) fail("standard output: cannot be written");
     free(found.panel);
     free(near);
-    su_free(&g);
+    survey_free(&line);
+}
+
+int main(int argc, char **argv)
+{
+    run_name = "semblance";
+    request r = request_parse(argc, argv, about);
+    if (is_section(&r))
+        section(&r);
+    else
+        one_point(&r);
+    free(r.row);
     return 0;
 }

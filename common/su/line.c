@@ -132,6 +132,7 @@ static int from_time_0(su_gather *g, long delay, char why[SU_WHY])
         memcpy(moved.trace[i].data + delay, g->trace[i].data,
                (size_t)g->ns * sizeof(float));
     }
+    moved.axis = g->axis;
     moved.big_endian = g->big_endian;
     moved.first = (int)delay;
     su_free(g);
@@ -161,5 +162,6 @@ int su_line(su_gather *g, su_axis axis, double source, double receiver, size_t *
         place(g, axis == SU_AXIS_X, source, receiver, why) != 0)
         return -1;
     *dead = g->ntraces - alive;
+    g->axis = axis;
     return from_time_0(g, delay, why);
 }

@@ -42,6 +42,11 @@ typedef struct {
     int16_t mark, shortpad, unass[14];     /* 209 */
 } su_header;
 
+enum { SU_LIVE = 1, SU_DEAD = 2 }; /* trid */
+
+/* The coordinate that varies along a line. */
+typedef enum { SU_AXIS_AUTO, SU_AXIS_X, SU_AXIS_Y } su_axis;
+
 typedef struct {
     su_header header;
     float *data; /* [header.ns], points into su_gather.samples */
@@ -55,6 +60,7 @@ typedef struct {
     int ns;         /* samples a trace, 1 .. 65535 */
     int dt;         /* microseconds, 1 .. 65535 */
     int first;      /* su_line(): what lies before it was not recorded, and is 0 */
+    su_axis axis;   /* su_line() */
     int big_endian; /* how the file was written */
     void *block;    /* where the samples are: su_free()'s */
     size_t mapped;  /* bytes of block if it is the file itself, else 0 */
@@ -89,10 +95,6 @@ int su_write(const char *path, su_order order, const su_gather *g, char why[SU_W
  * empty one (trace == NULL) where memory is short or a number out of range. */
 su_gather su_alloc(size_t ntraces, int ns, int dt);
 void su_free(su_gather *g);
-
-typedef enum { SU_AXIS_AUTO, SU_AXIS_X, SU_AXIS_Y } su_axis;
-
-enum { SU_LIVE = 1, SU_DEAD = 2 }; /* trid */
 
 /* What every search along a line needs of a gather that was read (line.c). Returns 0
  * and in *dead how many traces are dead, or -1 with a line in why; then *g is only

@@ -16,16 +16,17 @@
 /* Value i of parameter k. */
 static double value(const request *r, int k, int i)
 {
-    return r->p0[k] + (double)i / r->np[k] * (r->p1[k] - r->p0[k]);
+    const ranges *at = &r->row[0];
+    return at->p0[k] + i / at->np[k] * (at->p1[k] - at->p0[k]);
 }
 
 int main(int argc, char **argv)
 {
     run_name = "semblance-count";
-    arg extra[] = {{0}};
-    request r = request_parse(argc, argv, extra, "counts the work of a search");
+    request r = request_parse(argc, argv, "counts the work of a search");
     su_gather g = request_gather(&r);
-    query q = query_of(&r, &g); /* fail()s where the search would */
+    request_fit(&r, &g); /* fail()s where the search would */
+    query q = query_at(&r, &g, r.m0.first, r.h0.first, r.t0.first);
     double idt = 1e6 / g.dt;
     int n = (int)g.ntraces, tau = q.tau;
 
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
                         double e = value(&r, 4, ie);
                         int skipped = 0;
                         for (int i = 0; i < n && skipped < 2; i++) {
-                            double t = r.t0 + a * dm[i] + b * dh[i];
+                            double t = r.t0.first + a * dm[i] + b * dh[i];
                             double t2 = t * t + c * dh[i] * dh[i] + d * dm[i] * dm[i] +
                                         e * dh[i] * dm[i];
                             double x = t2 < 0 ? -1 : sqrt(t2) * idt;

@@ -1,0 +1,190 @@
+/* journal.c - see journal.h. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "journal.h"
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char magic[4] = {'S', 'e', 'm', 'b'};
+enum { MARK = 228, TRID = 28 }; /* bytes into a header */
+enum { UNKNOWN = 255 };         /* as allocate() leaves a state */
+
+/* FNV-1a over words of 8 bytes, then over the rest. */
+uint64_t journal_hash(uint64_t hash, const void *bytes, size_t size)
+{
+    const unsigned char *p = bytes;
+    if (!hash) hash = 0xcbf29ce484222325u;
+    for (; size >= 8; size -= 8, p += 8) {
+        uint64_t word;
+        memcpy(&word, p, 8);
+        hash = (hash ^ word) * 0x100000001b3u;
+        hash ^= hash >> 29;
+    }
+    for (; size > 0; size--) hash = (hash ^ *p++) * 0x100000001b3u;
+    return hash;
+}
+
+static size_t row_bytes(const journal *j)
+{
+    return SU_HEADER_BYTES + (size_t)j->ns * sizeof(float);
+}
+
+static size_t file_bytes(const journal *j, int f)
+{
+    if (f < JOURNAL_SU) return j->traces * row_bytes(j);
+    return j->npy_header +
+           j->traces * (size_t)j->ns * (size_t)j->parameters * sizeof(float);
+}
+
+static void cannot(const journal *j, int f, const char *what)
+{
+    fail("%s=%s: cannot be %s: %s", j->file[f].key, j->file[f].path, what,
+         strerror(errno));
+}
+
+static void write_at(const journal *j, int f, const void *bytes, size_t size, size_t at)
+{
+    const char *p = bytes;
+    while (size > 0) {
+        ssize_t done = pwrite(j->file[f].fd, p, size, (off_t)at);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) cannot(j, f, "written");
+        p += done;
+        size -= (size_t)done;
+        at += (size_t)done;
+    }
+}
+
+/* The whole file under a name that is not yet its own. */
+static FILE *make(const journal *j, int f, const su_header *header)
+{
+    FILE *file = result_open(j->file[f].path);
+    if (!file) cannot(j, f, "written");
+    journal made = *j;
+    made.file[f].fd = fileno(file);
+    /* The room is taken now: a disk that is too small says so before the work. */
+    errno = posix_fallocate(made.file[f].fd, 0, (off_t)file_bytes(j, f));
+    if (errno) cannot(j, f, "written");
+    if (f < JOURNAL_SU) {
+        for (size_t i = 0; i < j->traces; i++)
+            write_at(&made, f, &header[i], sizeof *header, i * row_bytes(j));
+    } else {
+        char bytes[NPY_HEADER];
+        npy like = {NPY_F4, 3, {j->traces, (size_t)j->ns, (size_t)j->parameters}, NULL};
+        write_at(&made, f, bytes, npy_header(&like, bytes), 0);
+    }
+    if (fsync(made.file[f].fd) != 0) cannot(j, f, "written");
+    return file;
+}
+
+/* The states of an SU file's traces, the lower of theirs and those known; fail() unless
+ * all headers are those of the job. */
+static void read_states(journal *j, int f, const su_header *header)
+{
+    for (size_t i = 0; i < j->traces; i++) {
+        su_header h, want = header[i];
+        ssize_t got = pread(j->file[f].fd, &h, sizeof h, (off_t)(i * row_bytes(j)));
+        if (got < 0) cannot(j, f, "read");
+        want.trid = h.trid;
+        if (got != sizeof h || h.trid < 0 || h.trid > SU_DEAD ||
+            memcmp(&h, &want, sizeof h) != 0)
+            fail("%s=%s: belongs to another job (trace %zu: other words, other traces "
+                 "or no section): remove it, or write to another file",
+                 j->file[f].key, j->file[f].path, i + 1);
+        if (j->state[i] == UNKNOWN || h.trid == 0) j->state[i] = (unsigned char)h.trid;
+    }
+}
+
+/* Opens a file of the right size; false if there is none. */
+static bool open_file(journal *j, int f)
+{
+    const char *key = j->file[f].key, *path = j->file[f].path;
+    struct stat about;
+    if (stat(path, &about) != 0) {
+        if (errno != ENOENT) cannot(j, f, "written");
+        return false;
+    }
+    if (!S_ISREG(about.st_mode) || (uintmax_t)about.st_size != file_bytes(j, f))
+        fail("%s=%s: is there, and not what this job writes: remove it, or write to "
+             "another file",
+             key, path);
+    j->file[f].fd = open(path, O_RDWR);
+    if (j->file[f].fd < 0) cannot(j, f, "written");
+    return true;
+}
+
+void journal_open(journal *j, const su_header *header, uint64_t job)
+{
+    npy like = {NPY_F4, 3, {j->traces, (size_t)j->ns, (size_t)j->parameters}, NULL};
+    char bytes[NPY_HEADER];
+    j->npy_header = npy_header(&like, bytes);
+    j->state = allocate(j->traces, 1, "the states of the traces");
+    su_header *marked = allocate(j->traces, sizeof *marked, "the headers");
+    memcpy(marked, header, j->traces * sizeof *marked);
+    for (size_t i = 0; i < j->traces; i++) {
+        unsigned char *mark = (unsigned char *)&marked[i] + MARK;
+        memcpy(mark, magic, sizeof magic);
+        memcpy(mark + sizeof magic, &job, sizeof job);
+        marked[i].trid = 0;
+    }
+
+    bool exists[JOURNAL_FILES] = {0};
+    int known = -1, missing = -1;
+    for (int f = 0; f < JOURNAL_FILES; f++) {
+        if (!j->file[f].path) continue;
+        exists[f] = open_file(j, f);
+        if (exists[f] && f < JOURNAL_SU) read_states(j, f, marked);
+        *(exists[f] ? &known : &missing) = f;
+    }
+    for (size_t i = 0; i < j->traces; i++) {
+        if (j->state[i] == UNKNOWN) j->state[i] = 0;
+        if (j->state[i] && missing >= 0)
+            fail(
+                "%s=%s: is not there, but traces that %s=%s has are done: put it back, "
+                "or remove both",
+                j->file[missing].key, j->file[missing].path, j->file[known].key,
+                j->file[known].path);
+    }
+    FILE *made[JOURNAL_FILES] = {0};
+    for (int f = 0; f < JOURNAL_FILES; f++)
+        if (j->file[f].path && !exists[f]) made[f] = make(j, f, marked);
+    for (int f = 0; f < JOURNAL_FILES; f++)
+        if (made[f] && (result_close(made[f]) != 0 || !open_file(j, f)))
+            cannot(j, f, "written");
+    for (size_t i = 0; i < j->traces; i++) j->there += j->state[i] != 0;
+    free(marked);
+}
+
+void journal_write(journal *j, size_t i, int state, const float *const row[])
+{
+    for (int f = 0; f < JOURNAL_FILES; f++) {
+        if (!j->file[f].path) continue;
+        size_t floats = (size_t)j->ns * (size_t)(f < JOURNAL_SU ? 1 : j->parameters);
+        size_t size = floats * sizeof(float);
+        size_t at = f < JOURNAL_SU ? i * row_bytes(j) + SU_HEADER_BYTES
+                                   : j->npy_header + i * size;
+        write_at(j, f, row[f], size, at);
+        if (fdatasync(j->file[f].fd) != 0) cannot(j, f, "written");
+    }
+    int16_t trid = (int16_t)state;
+    for (int f = 0; f < JOURNAL_SU; f++)
+        if (j->file[f].path)
+            write_at(j, f, &trid, sizeof trid, i * row_bytes(j) + TRID);
+    j->state[i] = (unsigned char)state;
+}
+
+void journal_close(journal *j)
+{
+    for (int f = 0; f < JOURNAL_FILES; f++) {
+        if (!j->file[f].path) continue;
+        if (fsync(j->file[f].fd) != 0 || close(j->file[f].fd) != 0)
+            cannot(j, f, "written");
+    }
+    free(j->state);
+}

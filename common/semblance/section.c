@@ -1,0 +1,267 @@
+/* section.c - a search at every sample of every output trace.
+ *
+ * Output traces are the midpoints m0= times the half-offsets h0=, half-offsets fastest.
+ * Each is searched for among the traces of its aperture, those that lie within
+ * aperture= of it in midpoint and in half-offset; the ranges of A .. E may change with
+ * time. What was found goes to the files of journal.h, trace by trace.
+ *
+ * Left out: a search that takes the neighbouring sample's answer into account.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "section.h"
+#include "journal.h"
+#include "survey.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    const request *r;
+    survey line;
+    int traces;    /* of output */
+    int most;      /* traces in an aperture */
+    int low, high; /* the gather's first and last trace in any */
+} job;
+
+static double output_m(const job *s, int i)
+{
+    return series_at(&s->r->m0, i / s->r->h0.count);
+}
+
+static double output_h(const job *s, int i)
+{
+    return series_at(&s->r->h0, i % s->r->h0.count);
+}
+
+/* What the apertures hold: the most of one, and how far apart in the file. Says which
+ * hold too little. */
+static void look_at_apertures(job *s)
+{
+    int *near = allocate(s->line.g.ntraces, sizeof *near, "an aperture"), few = 0;
+    s->low = INT_MAX;
+    for (int i = 0; i < s->traces; i++) {
+        int n = survey_near(&s->line, s->r, output_m(s, i), output_h(s, i), near);
+        if (n < 2) {
+            few++;
+            continue;
+        }
+        if (n > s->most) s->most = n;
+        if (near[0] < s->low) s->low = near[0];
+        if (near[n - 1] > s->high) s->high = near[n - 1];
+    }
+    if (few)
+        fprintf(stderr,
+                "%s: %d of %d output traces have less than 2 traces in their aperture: "
+                "dead (trid 2), all zero\n",
+                run_name, few, s->traces);
+    free(near);
+}
+
+/* ---- headers ----------------------------------------------------------------------
+ */
+
+/* The coarsest of scalco's parts of a metre in which all output coordinates are whole
+ * numbers, 1 to 1/10000; the finest that holds them where none is. */
+static int16_t scalco_of(const job *s)
+{
+    static const int16_t parts[] = {1, 10, 100, 1000, 10000};
+    double largest = 0;
+    int found = 0;
+    for (; found < 4; found++) {
+        double worst = 0;
+        for (int i = 0; i < s->traces; i++) {
+            double m = output_m(s, i), h = output_h(s, i);
+            for (int sign = -1; sign <= 1; sign += 2) {
+                double x = (m + sign * h) * parts[found];
+                worst = fmax(worst, fabs(x - nearbyint(x)));
+                largest = fmax(largest, fabs(m + sign * h));
+            }
+        }
+        if (worst < 1e-3) break;
+    }
+    while (found > 0 && largest * parts[found] > INT32_MAX) found--;
+    return (int16_t)(found ? -parts[found] : 1);
+}
+
+static su_header *headers_of(const job *s)
+{
+    const request *r = s->r;
+    double dt = r->t0.count > 1 ? r->t0.step * 1e6 : s->line.g.dt;
+    double delay = r->t0.first * 1e3;
+    if (fabs(dt - nearbyint(dt)) > 1e-6 || dt < 1 || dt > 65535)
+        fail("t0: steps of %g s, expected a whole number of microseconds, 1 to 65535",
+             r->t0.step);
+    if (fabs(delay - nearbyint(delay)) > 1e-6 || delay > INT16_MAX)
+        fail("t0: begins at %g s, expected a whole number of milliseconds, to %d (a "
+             "trace's delrt)",
+             r->t0.first, INT16_MAX);
+    if (r->t0.count > 65535)
+        fail("t0: %d samples, expected at most 65535 a trace", r->t0.count);
+
+    int16_t scalco = scalco_of(s);
+    double parts = scalco < 0 ? -scalco : 1;
+    su_header *header = allocate((size_t)s->traces, sizeof *header, "the headers");
+    memset(header, 0, (size_t)s->traces * sizeof *header);
+    for (int i = 0; i < s->traces; i++) {
+        double m = output_m(s, i), h = output_h(s, i);
+        su_header *t = &header[i];
+        t->tracl = t->tracr = i + 1;
+        t->cdp = survey_nearest(&s->line, m, h)->cdp;
+        t->offset = (int32_t)lround(2 * h);
+        t->scalco = scalco;
+        int32_t source = (int32_t)lround((m - h) * parts);
+        int32_t receiver = (int32_t)lround((m + h) * parts);
+        *(s->line.g.axis == SU_AXIS_X ? &t->sx : &t->sy) = source;
+        *(s->line.g.axis == SU_AXIS_X ? &t->gx : &t->gy) = receiver;
+        t->counit = 1; /* metres */
+        t->delrt = (int16_t)lround(delay);
+        t->ns = (uint16_t)r->t0.count;
+        t->dt = (uint16_t)lround(dt);
+    }
+    return header;
+}
+
+/* A number for all that the answer depends on: words, and the traces in reach. */
+static uint64_t number_of(const job *s, const su_header *header)
+{
+    const request *r = s->r;
+    double words[] = {r->m0.first,
+                      r->m0.step,
+                      r->h0.first,
+                      r->h0.step,
+                      r->t0.first,
+                      r->t0.step,
+                      r->tau,
+                      r->aperture[0],
+                      r->aperture[1],
+                      (double)r->m0.count,
+                      (double)r->h0.count,
+                      (double)r->t0.count};
+    uint64_t number = journal_hash(0, words, sizeof words);
+    number = journal_hash(number, r->row, (size_t)r->rows * sizeof *r->row);
+    number = journal_hash(number, header, (size_t)s->traces * sizeof *header);
+    for (int i = s->low; i <= s->high; i++) {
+        const su_trace *t = &s->line.g.trace[i];
+        if (t->header.trid == SU_DEAD) continue;
+        number = journal_hash(number, &t->header, sizeof t->header);
+        number = journal_hash(number, t->data, (size_t)s->line.g.ns * sizeof(float));
+    }
+    return number;
+}
+
+/* ---- the searches ------------------------------------------------------------------
+ */
+
+/* How far the work is, on a terminal: over the line before. */
+static void say(const journal *j, int done, double points, double took)
+{
+    static double last = -1;
+    if (!isatty(STDERR_FILENO) || (done < (int)j->traces && took - last < 0.5)) return;
+    last = took;
+    double rate = took > 0 ? points / took : 0;
+    double left = ((double)(j->traces - j->there) * j->ns - points) / (rate + 1e-9);
+    fprintf(stderr, "\r%s: %d of %zu traces, %.3g points/s, %.0f s left \033[K%s",
+            run_name, done, j->traces, rate, left, done == (int)j->traces ? "\n" : "");
+}
+
+/* What one output trace gets. */
+typedef struct {
+    float *stack, *coherence; /* [ns] */
+    float *parameters;        /* [ns][5] */
+} filled;
+
+static void check(const point *p, double m, double h, double t)
+{
+    if (!(p->semblance >= 0 && p->semblance <= 1.001f))
+        fail("m0=%g h0=%g t0=%g: semblance %g, expected 0 to 1 (are the samples too "
+             "large for float?)",
+             m, h, t, p->semblance);
+}
+
+void section(request *r)
+{
+    double start = seconds();
+    job s = {.r = r, .line = survey_read(r)};
+    s.traces = r->m0.count * r->h0.count;
+    su_header *header = headers_of(&s);
+    look_at_apertures(&s);
+
+    journal j = {.file = {{"stack", r->stack, -1},
+                          {"coherence", r->coherence, -1},
+                          {"parameters", r->parameters, -1}},
+                 .traces = (size_t)s.traces,
+                 .ns = r->t0.count,
+                 .parameters = 5};
+    journal_open(&j, header, number_of(&s, header));
+    if (j.there)
+        fprintf(stderr, "%s: %zu of %d traces are there already\n", run_name, j.there,
+                s.traces);
+
+    filled row = {.stack = allocate((size_t)j.ns, sizeof(float), "a trace"),
+                  .coherence = allocate((size_t)j.ns, sizeof(float), "a trace"),
+                  .parameters = allocate((size_t)j.ns, 5 * sizeof(float), "a trace")};
+    const float *rows[JOURNAL_FILES] = {row.stack, row.coherence, row.parameters};
+    int *near = allocate(s.line.g.ntraces, sizeof *near, "an aperture");
+
+    /* Back-ends see the part of the file that is in reach. */
+    su_gather part = s.line.g;
+    search_state *state = NULL;
+    run_times t = {.init = seconds() - start};
+    if (s.most && j.there < j.traces) {
+        part.trace += s.low;
+        part.samples += (size_t)s.low * (size_t)part.pitch;
+        part.ntraces = (size_t)(s.high - s.low + 1);
+        query largest = query_largest(r, &part);
+        largest.ntraces = s.most;
+        state = search_begin(&part, &largest, &t);
+    }
+
+    double begin = seconds(), points = 0;
+    int done = (int)j.there, dead = 0;
+    for (int i = 0; i < s.traces; i++) {
+        if (j.state[i]) {
+            dead += j.state[i] == SU_DEAD;
+            continue;
+        }
+        double m = output_m(&s, i), h = output_h(&s, i);
+        int n = survey_near(&s.line, r, m, h, near);
+        for (int k = 0; k < n; k++) near[k] -= s.low;
+        memset(row.stack, 0, (size_t)j.ns * sizeof(float));
+        memset(row.coherence, 0, (size_t)j.ns * sizeof(float));
+        memset(row.parameters, 0, (size_t)j.ns * 5 * sizeof(float));
+        for (int k = 0; k < j.ns && n >= 2; k++) {
+            double time = series_at(&r->t0, k);
+            query q = query_at(r, &part, m, h, time);
+            q.ntraces = n;
+            best found = {.at.semblance = NAN};
+            search(state, &q, near, &found, &t);
+            check(&found.at, m, h, time);
+            row.stack[k] = found.at.stack;
+            row.coherence[k] = found.at.semblance;
+            memcpy(row.parameters + 5 * k, &found.at.a, 5 * sizeof(float));
+            say(&j, done, ++points, seconds() - begin);
+        }
+        journal_write(&j, (size_t)i, n < 2 ? SU_DEAD : SU_LIVE, rows);
+        dead += n < 2;
+        done++;
+    }
+    say(&j, done, points, seconds() - begin);
+    if (state) search_end(state);
+    journal_close(&j);
+
+    printf("Traces=%d\nThere=%zu\nDead=%d\nPoints=%.0f\n", s.traces, j.there, dead,
+           points);
+    printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", t.init, t.run,
+           t.kernel);
+    if (fflush(stdout)) fail("standard output: cannot be written");
+    free(near);
+    free(row.parameters);
+    free(row.coherence);
+    free(row.stack);
+    free(header);
+    survey_free(&s.line);
+}

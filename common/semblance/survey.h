@@ -1,0 +1,30 @@
+/* survey.h - the traces of a gather where they lie on the line, and which are near. */
+#ifndef SURVEY_H
+#define SURVEY_H
+
+#include "arguments.h"
+
+typedef struct {
+    double m, h; /* midpoint and half-offset, metres */
+    int number;  /* in the gather, from 0 */
+    int cdp;     /* as its header has it */
+} place;
+
+typedef struct {
+    su_gather g;
+    place *at; /* [live], by midpoint: the traces that are not dead */
+    int live;
+} survey;
+
+/* Reads the traces that r names, and completes r by request_fit(). */
+survey survey_read(request *r);
+void survey_free(survey *s);
+
+/* The gather's traces in r's aperture around (m, h): how many. Their numbers, rising,
+ * go to near, which has room for all. */
+int survey_near(const survey *s, const request *r, double m, double h, int *near);
+
+/* The trace nearest to (m, h). */
+const place *survey_nearest(const survey *s, double m, double h);
+
+#endif
