@@ -5,6 +5,7 @@
  * at the traveltime that the search itself assumes, so what the search should find is
  * known; it is printed, one event a line: t0 A B C D E amplitude. The noise is a hash
  * of trace and sample, the same on every machine and in whatever order it is made.
+ * A recipe with a gap lacks traces; those of the gap go to OUT.missing, without noise.
  * Left out: amplitude decay, wavelet stretch, anything a real survey would add.
  */
 #include "run.h"
@@ -34,6 +35,7 @@ typedef struct {
     double m0, h0, spacing; /* m */
     int i[2], j[2];         /* the grid from .. to, ends included */
     double far;             /* m: moves the midpoint of the last trace */
+    double gap;             /* m: traces less far from m0 are missing; 0: none */
     double frequency;       /* Hz, where the wavelet's spectrum peaks */
     double noise;           /* noise is uniform in -noise .. noise */
     event events[3];        /* amplitude 0 ends the list */
@@ -91,6 +93,15 @@ static const recipe recipes[] = {
      .m0 = 4120, .h0 = -480, .spacing = 50, .i = {-3, 3}, .j = {-3, 3},
      .noise = 1},
 
+    /* A piece of a line with a hole in it. */
+    {.name = "line", .ntraces = 306, .ns = 376, .dt = 4000,
+     .order = SU_LITTLE, .scalco = 1,
+     .m0 = 4120, .h0 = -480, .spacing = 25, .i = {-20, 20}, .j = {-8, 8}, .gap = 51,
+     .frequency = 20, .noise = 0.1,
+     .events = {{0.44, 0.0001, -0.0003, 9e-7, 3e-7, 0, 0.6},
+                {0.8, -0.0001, -0.0002, 7e-7, 2e-7, 0, 1},
+                {1.1, 0.00015, -0.0001, 6e-7, 1e-7, 5e-8, 0.8}}},
+
     /* For tools that make a program a thousand times slower. */
     {.name = "small", .ntraces = 12, .ns = 301, .dt = 4000,
      .order = SU_LITTLE, .scalco = 1,
@@ -138,7 +149,7 @@ static double noise(size_t trace, int sample)
 }
 
 static void fill_trace(const recipe *r, size_t number, double dm, double dh,
-                       su_trace *t)
+                       double loudness, su_trace *t)
 {
     double unit = r->scalco < 0 ? -1.0 / r->scalco : r->scalco > 0 ? r->scalco : 1;
     double m = r->m0 + dm, h = r->h0 + dh;
@@ -152,7 +163,7 @@ static void fill_trace(const recipe *r, size_t number, double dm, double dh,
     header->offset = (int32_t)lround(2 * h);
 
     for (int j = 0; j < r->ns; j++) {
-        double value = r->noise * noise(number, j);
+        double value = loudness * noise(number, j);
         for (int v = 0; v < EVENTS && r->events[v].amplitude != 0; v++) {
             double after = 1e-6 * r->dt * j - traveltime(&r->events[v], dm, dh);
             if (!isnan(after))
@@ -162,17 +173,47 @@ static void fill_trace(const recipe *r, size_t number, double dm, double dh,
     }
 }
 
+static int is_missing(const recipe *r, int i)
+{
+    return fabs(i * r->spacing) < r->gap;
+}
+
 static void fill_gather(const recipe *r, su_gather *g)
 {
     size_t n = 0;
     for (int i = r->i[0]; i <= r->i[1]; i++)
         for (int j = r->j[1]; j >= r->j[0] && n < g->ntraces; j--)
-            if ((i + j) % 2 == 0) {
+            if ((i + j) % 2 == 0 && !is_missing(r, i)) {
                 double far = n + 1 == g->ntraces ? r->far : 0;
-                fill_trace(r, n, i * r->spacing + far, j * r->spacing, &g->trace[n]);
+                fill_trace(r, n, i * r->spacing + far, j * r->spacing, r->noise,
+                           &g->trace[n]);
                 n++;
             }
     if (n < g->ntraces) fail("recipe=%s: its grid has only %zu points", r->name, n);
+}
+
+static void write_gather(const char *path, const recipe *r, su_gather *g)
+{
+    char why[SU_WHY];
+    if (su_write(path, r->order, g, why) != 0) fail("%s: %s", path, why);
+    su_free(g);
+}
+
+/* What is missing at the half-offset of the output point, without noise. */
+static void write_missing(const recipe *r, const char *path)
+{
+    size_t n = 0;
+    for (int i = r->i[0]; i <= r->i[1]; i++) n += i % 2 == 0 && is_missing(r, i);
+    if (n == 0) return;
+    su_gather g = su_alloc(n, r->ns, r->dt);
+    if (g.trace == NULL) fail("not enough memory");
+    n = 0;
+    for (int i = r->i[0]; i <= r->i[1]; i++)
+        if (i % 2 == 0 && is_missing(r, i)) {
+            fill_trace(r, n, i * r->spacing, 0, 0, &g.trace[n]);
+            n++;
+        }
+    write_gather(path, r, &g);
 }
 
 int main(int argc, char **argv)
@@ -180,7 +221,7 @@ int main(int argc, char **argv)
     run_name = "semblance-data";
     const char *name = NULL, *out = NULL;
     arg table[] = {{"recipe", ARG_TEXT, &name, 0, 0,
-                    "paper, awkward, scaled, big, edges, outside, empty or small",
+                    "paper, awkward, scaled, big, edges, outside, empty, line or small",
                     false},
                    {"out", ARG_TEXT, &out, 0, 0, "SU file to write", false},
                    {0}};
@@ -192,12 +233,13 @@ int main(int argc, char **argv)
     if (out == NULL) fail("out= is missing");
 
     const recipe *r = find_recipe(name);
-    char why[SU_WHY];
     su_gather g = su_alloc((size_t)r->ntraces, r->ns, r->dt);
     if (g.trace == NULL) fail("not enough memory");
     fill_gather(r, &g);
-    if (su_write(out, r->order, &g, why) != 0) fail("out=%s: %s", out, why);
-    su_free(&g);
+    write_gather(out, r, &g);
+    char path[4096];
+    snprintf(path, sizeof path, "%s.missing", out);
+    write_missing(r, path);
 
     for (int v = 0; v < EVENTS && r->events[v].amplitude != 0; v++) {
         const event *e = &r->events[v];

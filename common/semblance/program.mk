@@ -4,7 +4,7 @@ title   = seismic data regularization by semblance search
 order   = 1
 sources = main.c arguments.c survey.c section.c journal.c pick.c
 shared  = su/su.c su/line.c
-recipes = paper awkward scaled big edges outside empty small
+recipes = paper awkward scaled big edges outside empty line small
 suffix  = su
 
 # make run: the paper's three parameter sets on data of the paper's shape.
@@ -13,6 +13,10 @@ set.2 = in={data}/paper.su set=2
 set.3 = in={data}/paper.su set=3
 show  = 2
 quick = 1
+
+# make run's last line, make section: what is missing in a line, filled; the truth is in
+# {data}/line.su.missing.
+section = in={data}/line.su m0=4070,50,3 h0=-480 tau=0.004 aperture=160,110 a=-0.0003,0.00033,9 b=-0.0005,0.0001,9 c=3e-7,1.2e-6,6 d=0,4.5e-7,6 e=-1e-7,2e-7,3
 
 # make verify: small and awkward: np all different, ns prime, every kind of window.
 case.awkward = in={data}/awkward.su m0=4120 h0=-480 t0=1.5 tau=0.008 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=0,4e-7,4 e=0,3e-7,3

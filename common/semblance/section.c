@@ -196,6 +196,12 @@ void section(request *r)
                  .traces = (size_t)s.traces,
                  .ns = r->t0.count,
                  .parameters = 5};
+    for (int f = 0; f < JOURNAL_FILES; f++)
+        for (int other = 0; other < f; other++)
+            if (j.file[f].path && j.file[other].path &&
+                !strcmp(j.file[f].path, j.file[other].path))
+                fail("%s= and %s=: the same file, %s", j.file[other].key,
+                     j.file[f].key, j.file[f].path);
     journal_open(&j, header, number_of(&s, header));
     if (j.there)
         fprintf(stderr, "%s: %zu of %d traces are there already\n", run_name, j.there,
