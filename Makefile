@@ -215,7 +215,7 @@ $(foreach p,$(programs),$(eval $(call data_rule,$p)))
 
 # ---- targets -------------------------------------------------------------------------
 
-.PHONY: all binaries step tools data tests run verify verify-random coverage mutants halfway lint lessons diff \
+.PHONY: all binaries step tools data tests run verify verify-random coverage mutants section halfway lint lessons diff \
         san test test-all devices propagate format clean help bench flags ceilings registers papers \
         perf report exercise grade reveal export new-step
 
@@ -248,6 +248,9 @@ mutants: all data ## plant bugs; verify must catch every one
 
 halfway: all data ## build and verify what the papers measured between two steps
 	@$(PYTHON) -m tools.measure.halfway
+
+section: tools data $(call binaries_of,$(steps),semblance,$(or $(BACKEND),omp)) ## fill a gap in a line of traces, and draw it
+	@$(PYTHON) -m tools.publish.section
 
 lint: ## the tree's own rules
 	@$(PYTHON) -m tests.lint

@@ -140,6 +140,12 @@ def run_and_check(step, program, backend, words, folder, name, env=None, timeout
     return outcome
 
 
+def replaced(words, args):
+    """The words of a set, those of args in place of the ones with the same key."""
+    keys = {a.partition("=")[0] for a in args}
+    return [w for w in words if w.partition("=")[0] not in keys] + args
+
+
 # ---- devices ---------------------------------------------------------------------
 
 

@@ -216,6 +216,25 @@ def gather(path, traces, t0, dt, arrivals, bare=False):
     save(figure, path)
 
 
+def section(path, sheets, dt):
+    """Panels side by side, (title, midpoints, samples [trace][sample]), in the same greys."""
+    figure = sheet(PAGE, 320)
+    most = np.abs(sheets[-1][2]).max()
+    wide = (PAGE - 60 - 8 - 2 * 16) / len(sheets)
+    for i, (title, m, samples) in enumerate(sheets):
+        left = 60 + i * (wide + 16)
+        axes = panel(figure, left, 24, PAGE - left - wide, 278)
+        half = (m[1] - m[0]) / 2
+        extent = m[0] - half, m[-1] + half, (samples.shape[1] - 0.5) * dt, -0.5 * dt
+        axes.imshow(samples.T, cmap="Greys", vmin=-most, vmax=most, aspect="auto",
+                    extent=extent)
+        axes.set_title(title)
+        axes.set(xlabel="midpoint, m", ylabel="" if i else "time, s")
+        if i:
+            axes.set_yticklabels([])
+    save(figure, path)
+
+
 def search_panel(path, values, a, b, found):
     """The largest semblance of each (A, B); a and b are (from, to) in s/m, found the best
     pair."""

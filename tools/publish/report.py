@@ -21,7 +21,7 @@ from html import escape
 from pathlib import Path
 
 from tools.history import copies, diff, results, runs, tree, verdict
-from tools.publish import draw, lessons, papers_form
+from tools.publish import draw, lessons, papers_form, section
 from tools.publish.draw import np
 
 HERE = Path(__file__).resolve().parent
@@ -195,20 +195,6 @@ def named_pictures(program, folder):
     return found
 
 
-def su_traces(path):
-    """An SU file as records, in the byte order that makes them end where it ends."""
-    raw = path.read_bytes()
-    for order in "<>":
-        ns = int(np.frombuffer(raw, order + "u2", 1, 114)[0])
-        record = np.dtype({"names": ["scalco", "sy", "gy", "dt", "samples"],
-                           "formats": [order + "i2", order + "i4", order + "i4",
-                                       order + "u2", (order + "f4", ns)],
-                           "offsets": [70, 76, 84, 116, 240], "itemsize": 240 + 4 * ns})
-        if len(raw) % record.itemsize == 0:
-            return np.frombuffer(raw, record)
-    raise SystemExit(f"report: {path}: not an SU file")
-
-
 def search_pictures(program, folder):
     """What SEARCH finds: the traces with its moveout over them, and its (A, B) panel."""
     best = made(program, f"{program.name}-best.npy", SEARCH)
@@ -217,14 +203,12 @@ def search_pictures(program, folder):
         return []
     a, b, c, d, e, _, semblance = np.load(best).astype(float)
     m0, h0, t0 = (float(query[k]) for k in ("m0", "h0", "t0"))
-    traces = su_traces(Path(query["in"]))
-    scale = traces["scalco"].astype(float)
-    scale = np.where(scale < 0, -1 / np.minimum(scale, -1), np.maximum(scale, 1))
-    sy, gy = traces["sy"] * scale, traces["gy"] * scale
-    dm, dh = (gy + sy) / 2 - m0, (gy - sy) / 2 - h0
+    traces = section.traces(query["in"])
+    m, h = section.places(traces)
+    dm, dh = m - m0, h - h0
     arrivals = np.sqrt((t0 + a * dm + b * dh) ** 2 + c * dh ** 2 + d * dm ** 2 + e * dh * dm)
     dt = float(traces["dt"][0]) * 1e-6
-    lines = [[(i + 1, arrivals[i]) for i in np.flatnonzero(dm == m)] for m in np.unique(dm)]
+    lines = [[(i + 1, arrivals[i]) for i in np.flatnonzero(dm == x)] for x in np.unique(dm)]
     names = [f"pictures/{program.name}-{n}.svg" for n in ("card", "gather", "panel")]
     for name, bare in zip(names, (True, False)):
         draw.gather(folder / name, traces["samples"], t0, dt, lines, bare)
@@ -235,7 +219,15 @@ def search_pictures(program, folder):
              "search found, over them", ""),
             (names[2], f"The largest semblance of each of {query['a'].split(',')[2]} values "
              f"of A and as many of B; ringed, the pair found, of semblance {semblance:.4f}",
-             "")]
+             ""), section_picture(program, folder)]
+
+
+def section_picture(program, folder):
+    """What is missing in a line, filled."""
+    found, name = section.fill(program, "omp"), f"pictures/{program.name}-section.svg"
+    draw.section(folder / name, section.panels(found),
+                 float(found["truth"]["dt"][0]) * 1e-6)
+    return name, section.said(found, "omp"), ""
 
 
 # ---- pages -------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import shutil
 import sys
 
 from tools.history import runs, tree
+from tools.publish import section
 
 TIMEOUT = 600  # seconds a run or a check may take
 DOUBLING, STAIR = 3, 28  # signs of a bar: for each doubling, and at most
@@ -36,12 +37,6 @@ def sets(program):
     if wanted == ["all"] or not wanted and os.environ.get("PROGRAM") == "all":
         return list(program.sets)
     return [name for name in wanted or [program.shown] if name in program.sets]
-
-
-def replaced(words, args):
-    """The words of a set, those of args in place of the ones with the same key."""
-    keys = {a.partition("=")[0] for a in args}
-    return [w for w in words if w.partition("=")[0] not in keys] + args
 
 
 def todo(program):
@@ -77,7 +72,7 @@ def run_program(program, args):
     for n, (name, step, backend) in enumerate(found, 1):
         runs.progress(f"[{n}/{len(found)}] set {name}, {step.name} {backend} ...")
         got = runs.run_and_check(step, program, backend,
-                                 replaced(program.sets[name], args),
+                                 runs.replaced(program.sets[name], args),
                                  folder / f"{name}-{step.name}-{backend}",
                                  f"set{name}", timeout=TIMEOUT)
         outcomes[name, step, backend] = got
@@ -106,11 +101,22 @@ def best(outcomes):
            f"as the first step (set {name}, one run; make bench measures)\n"
 
 
+def filled(program):
+    """What a program of sections is for, in a line: a gap filled by the last OpenMP step
+    that is built; "" where that is none."""
+    if "section" not in program.mk:
+        return ""
+    try:
+        return section.said(section.fill(program, "omp"), "omp") + "\n"
+    except section.NotBuilt:
+        return ""
+
+
 def main():
     args, ran, failed = shlex.split(os.environ.get("ARGS", "")), 0, 0
     for program in programs():
         outcomes = run_program(program, args)
-        print(best(outcomes), end="")
+        print(best(outcomes) + filled(program), end="")
         ran += len(outcomes)
         failed += sum(not got["ok"] for got in outcomes.values())
     if not ran:
