@@ -3,16 +3,21 @@
 Each case of the tables below must end with exit status 1 and exactly one line on stderr
 that says what is wrong; nothing on stdout, no output file, no temporary. The cases run on
 the first sequential and the last OpenCL binary, of which the other steps share all code
-that judges input.
+that judges input. The other programs have such tables in tests of their own; what all
+share is here: an input that is a pipe, a disk that is full, a signal.
 """
+import fnmatch
 import os
 import random
 import re
+import resource
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 from tests.helpers import BUILD, ROOT, Tally, binaries, run, trace
 
@@ -149,12 +154,58 @@ DEVICES = [
     ("device 99", {"DEVICE": "0:99"}, "", r"DEVICE=0:99: no device 99"),
     ("device negative", {"DEVICE": "0:-1"}, "", r"DEVICE=0:-1: no device -1"),
     ("device a word", {"DEVICE": "banana"}, "", r"DEVICE=banana: expected platform:dev"),
+    ("platform beyond int", {"DEVICE": "99999999999:0"}, "",
+     r"DEVICE=99999999999:0: no platform 99999999999, there (is|are)"),
+    ("device beyond long", {"DEVICE": "0:99999999999999999999"}, "",
+     r"DEVICE=0:9+: no device 99999999999999999999, platform 0 has"),
     ("device and more", {"DEVICE": "0:0x"}, "", r"DEVICE=0:0x: expected platform:dev"),
     ("no platform", {"OCL_ICD_VENDORS": "/nonexistent"}, "",
      r"no OpenCL platform: .*pocl-opencl-icd"),
     ("group over the device", {}, "local=1024,1024,64",
      r"opencl\.c:\d+: clEnqueueNDRange.*CL_(INVALID|OUT)\w+|work-group"),
+    ("taken for a word", {"DEVICE_AS": "fpga"}, "",
+     r"DEVICE_AS=fpga: expected gpu or cpu"),
 ]
+
+# Where PoCL cannot write: name, environment (DEVICE=cpu besides), what the line must say.
+CACHES = [
+    ("cache under a device", {"POCL_CACHE_DIR": "/dev/null/x"},
+     r"POCL_CACHE_DIR=/dev/null/x: cannot be written: Not a directory"),
+    ("cache a file", {"POCL_CACHE_DIR": "../good.su"},
+     r"POCL_CACHE_DIR=\.\./good\.su: cannot be written: Not a directory"),
+    ("cache nobody's", {"POCL_CACHE_DIR": "/proc/x"},
+     r"POCL_CACHE_DIR=/proc/x: cannot be written: "),
+    ("cache at home", {"HOME": "/dev/null"},
+     r"/dev/null/\.cache/pocl/kcache: cannot be written: .*POCL_CACHE_DIR"),
+    ("cache of XDG", {"XDG_CACHE_HOME": "/dev/null"},
+     r"/dev/null/pocl/kcache: cannot be written: .*POCL_CACHE_DIR"),
+]
+
+# program: words for a short run; what to give a pipe to, and how the line names it; the
+# keys of its outputs, and how long they are where they are folders' first files.
+EVERY = {
+    "semblance": (" ".join(f"{k}={v}" for k, v in QUERY.items()
+                           if k not in ("out", "panel")),
+                  {"in=../pipe": r"\.\./pipe: is not a regular file"},
+                  {"out": "out", "panel": "panel"}),
+    "fletcher": ("form=ISO nx=3 ny=4 nz=5 absorb=1 tmax=0.02",
+                 {"vpz=../pipe": r"vpz=\.\./pipe: not a regular file"},
+                 {"out": "out", "q": "q", "picture": "picture",
+                  "snapshots": "p-0001.npy"}),
+    "gridding": ("uv=random visibilities=50 grid=33 support=2 oversampling=2 planes=2 "
+                 "cell=520 strips=1,1",
+                 {"in=../pipe": r"\.\./pipe: not a regular file",
+                  "task=degrid model=../pipe": r"model=\.\./pipe: not a regular file"},
+                 {"out": "out", "image": "image"}),
+    "fluid": ("events=../events.txt n=5 steps=1 sweeps=2",
+              {"events=../pipe": r"events=\.\./pipe: cannot be read: not a regular file"},
+              {"out": "out", "velocity": "velocity", "totals": "totals",
+               "picture": "picture", "movie": "000000.png"}),
+    "sandpile": ("dim=9",
+                 {"config=../pipe.npy": r"\.\./pipe\.npy: not a regular file"},
+                 {"out": "out", "counts": "counts", "picture": "picture",
+                  "trace": "trace"}),
+}
 
 
 def command(changes):
@@ -177,7 +228,7 @@ def command(changes):
     return [f"{k}={v}" for k, v in query.items()] + words
 
 
-def problem_of(result, expected, folder, log=False):
+def problem_of(result, expected, folder, log=False, program="semblance"):
     """What is wrong with how a run ended, or nothing. With log, the line is the last."""
     left = os.listdir(folder)
     for name in left:
@@ -191,7 +242,7 @@ def problem_of(result, expected, folder, log=False):
         return f"left behind: {left}"
     if lines[-1] or len(lines) < 2 or len(lines) > 2 and not log:
         return f"{len(lines) - 1} lines on stderr: {result.stderr[:300]!r}"
-    if not lines[-2].startswith("semblance: "):
+    if not lines[-2].startswith(program + ": "):
         return f"the line does not begin with the program's name: {lines[-2]!r}"
     if not expected.search(lines[-2]):
         return f"{lines[-2]!r} does not say {expected.pattern!r}"
@@ -296,6 +347,83 @@ def every_binary(tally, where, binary, folder):
             os.remove(os.path.join(work, name))
 
 
+def replaced(text, words):
+    """The words key=value of text, with those of words in their place or at the end."""
+    keys = {word.split("=")[0] for word in words}
+    return [w for w in text.split() if w.split("=")[0] not in keys] + words
+
+
+def no_more_than(size):
+    """For a child, a disk with room for files of size bytes."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def every_program(tally, program, where, binary, folder):
+    """Pipes to read from, which nobody writes to; files that find no room."""
+    text, pipes, outputs = EVERY[program]
+    work = os.path.join(folder, "work")
+    for words, expected in pipes.items():
+        name = f"{where}, {words}"
+        try:
+            result = run([binary, *replaced(text, words.split())], work, timeout=20)
+        except subprocess.TimeoutExpired:
+            tally.check(name, "waits for ever")
+            continue
+        tally.check(name, problem_of(result, re.compile(expected), work, False, program))
+
+    for key, path in outputs.items():
+        words = replaced(text, [f"{key}={'.' if '.' in path else path}"])
+        result = run([binary, *words], work)
+        sizes = {name: os.path.getsize(os.path.join(work, name))
+                 for name in os.listdir(work)}
+        tally.check(f"{where}, {key}= with room", None if path in sizes and
+                    result.returncode == 0 else f"{sizes} {result}")
+        for name in sizes:
+            os.remove(os.path.join(work, name))
+        size = sizes.get(path, 0)
+        expected = re.compile(rf"[=/ ]{re.escape(path)}: cannot be written: File too large")
+        for room in sorted({0, size // 2, size - 1}):
+            result = run([binary, *words], work, preexec_fn=no_more_than(room))
+            tally.check(f"{where}, {key}= with room for {room} of {size} bytes",
+                        problem_of(result, expected, work, False, program))
+
+
+def signals(tally, where, binary, folder):
+    """A movie that would take hours is ended while its pictures are written."""
+    work = os.path.join(folder, "work")
+    rng = random.Random(3)
+    words = replaced(EVERY["fluid"][0], ["n=3", "steps=1000000", "movie=."])
+    for number in (signal.SIGINT, signal.SIGTERM) * 10:
+        child = subprocess.Popen([binary, *words], cwd=work, stderr=subprocess.PIPE)
+        while child.poll() is None and "000001.png" not in os.listdir(work):
+            time.sleep(0.001)
+        time.sleep(0.01 * rng.random())
+        child.send_signal(number)
+        said = child.communicate(timeout=60)[1]
+        left = os.listdir(work)
+        for name in left:
+            os.remove(os.path.join(work, name))
+        parts = [name for name in left if not fnmatch.fnmatch(name, "??????.png")]
+        tally.check(f"{where}, {number.name}", None
+                    if child.returncode == -number and not parts and not said
+                    else f"ended with {child.returncode}, left {parts}, said {said}")
+
+
+def caches(tally, where, binary, folder):
+    """PoCL's folder cannot be written, or the disk is full where it is."""
+    work = os.path.join(folder, "work")
+    bare = {k: v for k, v in os.environ.items()
+            if k not in ("POCL_CACHE_DIR", "XDG_CACHE_HOME")}
+    full = ("cache on a full disk", {"POCL_CACHE_DIR": os.path.join(folder, "cache")},
+            r"POCL_CACHE_DIR=\S+/cache: cannot be written: File too large")
+    for name, environment, expected in CACHES + [full]:
+        room = resource.RLIM_INFINITY if name != full[0] else 0
+        result = subprocess.run(
+            [binary, *command("")], cwd=work, capture_output=True, text=True,
+            env={**bare, "DEVICE": "cpu", **environment}, preexec_fn=no_more_than(room))
+        tally.check(f"{where}, {name}", problem_of(result, re.compile(expected), work))
+
+
 def main():
     tally = Tally()
     chosen = binaries("semblance", ("seq",))[:1]
@@ -308,6 +436,16 @@ def main():
         for name, raw in su_files().items():
             with open(os.path.join(folder, name + ".su"), "wb") as file:
                 file.write(raw)
+        os.mkfifo(os.path.join(folder, "pipe"))
+        os.mkfifo(os.path.join(folder, "pipe.npy"))
+        with open(os.path.join(folder, "events.txt"), "w", encoding="ascii") as file:
+            file.write("source 60 0\nforce 9 -5 3 0\n")
+        for program in EVERY:
+            for step, backend, binary in binaries(program, ("omp",))[:1]:
+                every_program(tally, program, f"{step} {program}-{backend}", binary,
+                              folder)
+                if program == "fluid":
+                    signals(tally, f"{step} {program}-{backend}", binary, folder)
         for step, backend, binary in chosen + opencl:
             every_binary(tally, f"{step} {backend}", binary, folder)
         for step, _, binary in opencl:
@@ -315,6 +453,11 @@ def main():
                 result = run([binary, *command(changes)], work, environment)
                 tally.check(f"{step} ocl, {name}",
                             problem_of(result, re.compile(expected), work))
+            devices = run([os.path.join(BUILD, "devices")], work).stdout
+            if "PoCL" in devices:
+                caches(tally, f"{step} ocl", binary, folder)
+            else:
+                print("no PoCL: the cases of its cache are left out")
             broken_kernel(tally, folder, step)
         if not opencl:
             print("no ocl binary is built: OpenCL's cases are left out")

@@ -46,11 +46,10 @@ def binaries(program, wanted=None):
 
 def run(command, folder, environment=None, **more):
     """Runs command in folder; the result has returncode, stdout and stderr (text)."""
-    if "stdout" not in more:
-        more["stdout"] = subprocess.PIPE
+    more = {"stdout": subprocess.PIPE, "timeout": 300, **more}
     return subprocess.run(command, cwd=folder, env={**os.environ, **(environment or {})},
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                          errors="replace", timeout=300, **more)
+                          errors="replace", **more)
 
 
 def trace(samples, ns=None, dt=4000, sy=0, gy=0, sx=0, gx=0, scalco=1, order="<"):

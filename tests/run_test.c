@@ -16,9 +16,13 @@
 #undef fail /* cmocka has one too */
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -148,6 +152,104 @@ static void fail_removes_what_is_open(void **state)
     assert_fails(fails_while_writing, NULL, "t: stop\n");
     assert_int_equal(files_here(), 0);
 }
+
+/* ---- signals --------------------------------------------------------------------- */
+
+/* A child that runs body(tell), of which it has to write a byte to tell when it is
+ * ready; then number is sent to it, after some nanoseconds. Returns how it ended. */
+static int ended_by(int number, void (*body)(int tell), long nanoseconds)
+{
+    int ready[2], status;
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        body(ready[1]);
+        _exit(97);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    nanosleep(&(struct timespec){.tv_nsec = nanoseconds}, NULL);
+    assert_int_equal(kill(child, number), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(ready[0]);
+    close(ready[1]);
+    return status;
+}
+
+static void waits_with_files_open(int tell)
+{
+    FILE *f = result_open("one"), *g = result_open("two");
+    if (!f || !g || fputs("half", f) < 0 || fflush(f)) _exit(98);
+    if (write(tell, "", 1) == 1) pause();
+}
+
+static void *waits(void *unused)
+{
+    for (;;) pause();
+    return unused;
+}
+
+/* Nearly always inside result_open, result_close or result_drop, and another thread can
+ * take the signal. */
+static void opens_for_ever(int tell)
+{
+    pthread_t other;
+    if (pthread_create(&other, NULL, waits, NULL) || write(tell, "", 1) != 1) _exit(98);
+    for (;;) {
+        FILE *f = result_open("one"), *g = result_open("two");
+        if (!f || !g || result_close(f)) _exit(96);
+        result_drop(g);
+    }
+}
+
+static void ignores_hangups(int tell)
+{
+    signal(SIGHUP, SIG_IGN);
+    waits_with_files_open(tell);
+}
+
+static void signals_remove_what_is_open(void **state)
+{
+    (void)state;
+    static const int number[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++) {
+        int status = ended_by(number[i], waits_with_files_open, 0);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), number[i]);
+        assert_int_equal(files_here(), 0);
+    }
+    for (int i = 0; i < 100; i++) {
+        int status = ended_by(number[i % 2], opens_for_ever, 20011L * i);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), number[i % 2]);
+        unlink("one");
+        assert_int_equal(files_here(), 0);
+    }
+}
+
+static void ignored_signals_stay_ignored(void **state)
+{
+    (void)state;
+    int ready[2], status;
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) ignores_hangups(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    kill(child, SIGHUP);
+    kill(child, SIGTERM);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WTERMSIG(status), SIGTERM);
+    assert_int_equal(files_here(), 0);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* ---- the clock ---------------------------------------------------------------------
+ */
 
 static void shows_progress(const void *unused)
 {
@@ -530,9 +632,71 @@ static void writes_9_dims(const void *path)
     npy_write(path, &(npy){.type = NPY_U1, .dims = 9, .data = "x"});
 }
 
+/* As on a disk with room for 1000 bytes. */
+static void writes_beyond_the_limit(const void *path)
+{
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, 1000});
+    writes_much(path);
+}
+
+/* The write that fails is not the last: what fails there is said at the end. */
+static void prints_beyond_the_limit(const void *path)
+{
+    FILE *f = result_open(path);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, 1000});
+    for (int i = 0; i < 100000; i++) fprintf(f, "%d\n", i);
+    errno = 0;
+    if (result_close(f)) fail("%s", strerror(errno));
+}
+
+static void reads_a_pipe(const void *path)
+{
+    alarm(20); /* instead of for ever */
+    npy a;
+    char why[NPY_WHY];
+    if (npy_read(path, &a, why)) fail("%s", why);
+}
+
+static void pipes(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo("pipe", 0666), 0);
+    assert_fails(reads_a_pipe, "pipe", "t: not a regular file\n");
+    assert_fails(reads_a_pipe, ".", "t: not a regular file\n");
+    assert_fails(reads_a_pipe, "/dev/zero", "t: not a regular file\n");
+
+    /* Who reads a result from a pipe gets it all, though it is tried before. */
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        npy_writable("out", "pipe");
+        writes("pipe");
+        _exit(0);
+    }
+    char bytes[512];
+    size_t size = 0;
+    FILE *f = fopen("pipe", "rb");
+    assert_non_null(f);
+    size = fread(bytes, 1, sizeof bytes, f);
+    assert_int_equal(size, 129);
+    fclose(f);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    unlink("pipe");
+}
+
 static void unwritable(void **state)
 {
     (void)state;
+    const char *large = "t: a.npy: cannot be written: File too large\n";
+    outcome o = in_child(writes_beyond_the_limit, "a.npy");
+    assert_string_equal(o.err, large);
+    assert_int_equal(o.status, 1);
+    assert_string_equal(in_child(prints_beyond_the_limit, "a.npy").err,
+                        "t: File too large\n");
+    assert_int_equal(files_here(), 0);
     assert_fails(tries, "no/a.npy",
                  "t: out=no/a.npy: cannot be written: No such file or directory\n");
     assert_fails(tries, "", "t: out=: cannot be written: No such file or directory\n");
@@ -772,6 +936,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fail_is_one_line),
         cmocka_unit_test(fail_removes_what_is_open),
+        cmocka_unit_test(signals_remove_what_is_open),
+        cmocka_unit_test(ignored_signals_stay_ignored),
         cmocka_unit_test(clock_and_progress),
         cmocka_unit_test(numbers),
         cmocka_unit_test(arguments_are_stored),
@@ -783,6 +949,7 @@ int main(void)
         cmocka_unit_test(npy_round_trip),
         cmocka_unit_test(result_names),
         cmocka_unit_test(unwritable),
+        cmocka_unit_test(pipes),
         cmocka_unit_test(npy_every_length),
         cmocka_unit_test(npy_every_byte),
         cmocka_unit_test(npy_headers),

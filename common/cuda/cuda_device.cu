@@ -16,7 +16,7 @@ void cuda_check(cudaError_t err, const char *call, const char *file, int line)
 
 void cuda_device(void)
 {
-    int devices = 0, device = 0;
+    int devices = 0;
     cudaError_t err = cudaGetDeviceCount(&devices);
     if (err != cudaSuccess || devices == 0)
         fail("no CUDA device: %s", cudaGetErrorString(err));
@@ -25,12 +25,13 @@ void cuda_device(void)
     const char *wanted = getenv("DEVICE");
     bool number = wanted && *wanted && strcmp(wanted, "gpu") && strcmp(wanted, "cpu") &&
                   !strchr(wanted, ':');
-    int end = 0;
-    if (number && (sscanf(wanted, "%d%n", &device, &end) != 1 || wanted[end]))
+    char *end = NULL;
+    long device = number ? strtol(wanted, &end, 10) : 0; /* too large: the largest */
+    if (number && (end == wanted || *end))
         fail("DEVICE=%s: expected the number of a CUDA device, or gpu", wanted);
     if (device < 0 || device >= devices)
         fail("DEVICE=%s: no such CUDA device, there are %d", wanted, devices);
-    CUDA_CHECK(cudaSetDevice(device));
+    CUDA_CHECK(cudaSetDevice((int)device));
     CUDA_CHECK(cudaFree(NULL));
 }
 

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { LINE_MAX_ = 256, WORDS = 6, STEPS_MAX = 1000000 };
 
@@ -25,11 +24,10 @@ static int split(char *line, char *word[WORDS])
 static float to_float(const char *path, int number, const char *text, bool negative)
 {
     char *end;
-    double x = strtod(text, &end);
-    if (end == text || *end || !isfinite(x) || fabs(x) > FLT_MAX ||
-        (!negative && x < 0))
-        fail("%s:%d: %.40s: expected a number%s", path, number, text,
-             negative ? "" : ", 0 or more");
+    double x = strtod(text, &end), low = negative ? -FLT_MAX : 0;
+    if (end == text || *end || !(x >= low && x <= FLT_MAX))
+        fail("%s:%d: %.40s: expected a number from %s to 3.4e38", path, number, text,
+             negative ? "-3.4e38" : "0");
     return (float)x;
 }
 
@@ -87,11 +85,9 @@ static void read_line(event_list *list, const char *path, int number, char *line
 
 event_list events_read(const char *path)
 {
-    struct stat is;
-    FILE *f = fopen(path, "r");
-    if (!f) fail("events=%s: cannot be read: %s", path, strerror(errno));
-    if (fstat(fileno(f), &is) || !S_ISREG(is.st_mode))
-        fail("events=%s: not a regular file", path);
+    FILE *f;
+    const char *problem = input_open(path, &f);
+    if (problem) fail("events=%s: cannot be read: %s", path, problem);
 
     event_list list = {.steps = -1};
     char line[LINE_MAX_];

@@ -1,10 +1,8 @@
 /* image.c - see image.h. */
 #include "image.h"
 
-#include <errno.h>
 #include <fftw3.h>
 #include <math.h>
-#include <png.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,13 +97,6 @@ double direct_sum(const visibility *d, int n, double norm, double l, double m)
     return sum / norm;
 }
 
-/* libpng's way to say no. */
-static void refused(png_structp png, png_const_charp why)
-{
-    (void)png;
-    fail("the picture: %s", why);
-}
-
 void image_write(const char *path, const double *image, int size)
 {
     size_t n = (size_t)size;
@@ -113,27 +104,13 @@ void image_write(const char *path, const double *image, int size)
     for (size_t i = 0; i < n * n; i++) peak = fmax(peak, image[i]);
     double black = -0.05 * peak, white = 0.5 * peak;
 
-    FILE *file = result_open(path);
-    if (!file) fail("%s: cannot be written: %s", path, strerror(errno));
-    png_structp png =
-        png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, refused, NULL);
-    png_infop info = png ? png_create_info_struct(png) : NULL;
-    if (!info) fail("libpng does not start");
-    png_init_io(png, file);
-    png_set_IHDR(png, info, (png_uint_32)size, (png_uint_32)size, 8,
-                 PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-                 PNG_FILTER_TYPE_DEFAULT);
-    png_write_info(png, info);
-    png_bytep row = allocate(n, 1, "a row of the picture");
-    for (int y = size - 1; y >= 0; y--) { /* north is up */
+    unsigned char *grey = allocate(n, n, "the picture");
+    unsigned char *to = grey;
+    for (int y = size - 1; y >= 0; y--) /* north is up */
         for (int x = 0; x < size; x++) {
-            double grey = (image[(size_t)y * n + (size_t)x] - black) / (white - black);
-            row[x] = (png_byte)(255 * fmin(fmax(grey, 0), 1));
+            double shade = (image[(size_t)y * n + (size_t)x] - black) / (white - black);
+            *to++ = (unsigned char)(255 * fmin(fmax(shade, 0), 1));
         }
-        png_write_row(png, row);
-    }
-    png_write_end(png, NULL);
-    png_destroy_write_struct(&png, &info);
-    free(row);
-    if (result_close(file)) fail("%s: cannot be written: %s", path, strerror(errno));
+    png_write(path, size, size, 1, grey);
+    free(grey);
 }

@@ -3,6 +3,7 @@
 title   = W-projection gridding of visibilities
 order   = 3
 sources = main.c arguments.c sky.c taps.c image.c
+shared  = run/png.c
 libs    = -lfftw3 -lpng
 recipes = file
 suffix  = npy

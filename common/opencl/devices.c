@@ -16,8 +16,14 @@ int main(void)
     for (cl_uint p = 0; p < platforms && p < MAX; p++) {
         cl_device_id device[MAX];
         cl_uint devices = 0;
-        if (clGetDeviceIDs(platform[p], CL_DEVICE_TYPE_ALL, MAX, device, &devices))
+        if (clGetDeviceIDs(platform[p], CL_DEVICE_TYPE_ALL, MAX, device, &devices)) {
+            char name[NAME] = "?";
+            clGetPlatformInfo(platform[p], CL_PLATFORM_NAME, NAME, name, NULL);
+            printf(
+                "platform %u, %s, has no device (PoCL: is POCL_CACHE_DIR writable?)\n",
+                p, name);
             continue;
+        }
         for (cl_uint d = 0; d < devices && d < MAX; d++) {
             char name[NAME] = "?", version[NAME] = "?";
             cl_device_type type = 0;

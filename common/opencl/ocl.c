@@ -1,9 +1,14 @@
 /* ocl.c - see ocl.h. */
+#define _POSIX_C_SOURCE 200809L
+
 #include "ocl.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "run.h"
 
@@ -71,6 +76,62 @@ static cl_uint devices_of(cl_platform_id platform, cl_device_type type,
     return n < DEVICES_MAX ? n : DEVICES_MAX;
 }
 
+/* Makes the folder and those above it, as PoCL would; false with errno set. */
+static bool make_folders(char *path)
+{
+    for (char *c = path + 1; *c; c++) {
+        if (*c != '/') continue;
+        *c = '\0';
+        bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
+        *c = '/';
+        if (!made) return false;
+    }
+    return mkdir(path, 0777) == 0 || errno == EEXIST;
+}
+
+/* Tries to write something there; false with errno set. */
+static bool can_write_in(const char *folder)
+{
+    static const char some[1 << 16];
+    char path[4200];
+    snprintf(path, sizeof path, "%s/XXXXXX", folder);
+    int fd = mkstemp(path);
+    if (fd < 0) return false;
+    errno = ENOSPC; /* what it means that a part was written */
+    bool written = write(fd, some, sizeof some) == (ssize_t)sizeof some;
+    int why = errno;
+    close(fd);
+    unlink(path);
+    errno = why;
+    return written;
+}
+
+/* PoCL keeps what it compiles in a folder. Where that cannot be written it has no
+ * device, or its compiler fails, and it does not say why: fail() if that is so. */
+static void must_have_cache(cl_platform_id platform)
+{
+    char name[256] = "", folder[4096];
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
+    if (strcmp(name, "Portable Computing Language")) return;
+
+    const char *set = getenv("POCL_CACHE_DIR"), *cache = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    const char *top = set ? set : cache ? cache : home ? home : "/tmp";
+    const char *rest = set              ? ""
+                       : !cache && home ? "/.cache/pocl/kcache"
+                                        : "/pocl/kcache";
+    if (snprintf(folder, sizeof folder, "%s%s", top, rest) >= (int)sizeof folder)
+        fail("POCL_CACHE_DIR=%.100s...: too long a name", top);
+    if (make_folders(folder) && can_write_in(folder)) return;
+    const char *why = strerror(errno);
+    if (set)
+        fail("POCL_CACHE_DIR=%s: cannot be written: %s (PoCL compiles there)", set,
+             why);
+    fail(
+        "%s: cannot be written: %s (PoCL compiles there, or where POCL_CACHE_DIR says)",
+        folder, why);
+}
+
 cl_device_id ocl_device(void)
 {
     static const char none[] =
@@ -86,13 +147,18 @@ cl_device_id ocl_device(void)
 
     const char *wanted = getenv("DEVICE");
     if (!wanted) wanted = "";
-    int p = -1, d = -1, end = 0;
-    if (sscanf(wanted, "%d:%d%n", &p, &d, &end) == 2 && !wanted[end]) {
-        if (p < 0 || p >= (int)platforms)
-            fail("DEVICE=%s: no platform %d, there are %u", wanted, p, platforms);
+    char *colon, *end = NULL;
+    long p = strtol(wanted, &colon, 10), d = -1; /* a number too large: the largest */
+    if (colon != wanted && *colon == ':') d = strtol(colon + 1, &end, 10);
+    if (end && end != colon + 1 && !*end) {
+        if (p < 0 || p >= (long)platforms)
+            fail("DEVICE=%s: no platform %.*s, there are %u", wanted,
+                 (int)(colon - wanted), wanted, platforms);
         cl_uint n = devices_of(platform[p], CL_DEVICE_TYPE_ALL, device);
-        if (d < 0 || d >= (int)n)
-            fail("DEVICE=%s: no device %d, platform %d has %u", wanted, d, p, n);
+        if (!n) must_have_cache(platform[p]);
+        if (d < 0 || d >= (long)n)
+            fail("DEVICE=%s: no device %s, platform %ld has %u", wanted, colon + 1, p,
+                 n);
         return device[d];
     }
 
@@ -110,12 +176,26 @@ cl_device_id ocl_device(void)
         for (cl_uint i = 0; i < platforms; i++)
             if (devices_of(platform[i], choice[c].type, device)) return device[0];
     }
+    for (cl_uint i = 0; i < platforms; i++)
+        if (!devices_of(platform[i], CL_DEVICE_TYPE_ALL, device))
+            must_have_cache(platform[i]);
     if (known) fail("DEVICE=%s: no such device (make devices lists them)", wanted);
     fail("DEVICE=%s: expected platform:device as in 0:1, gpu or cpu", wanted);
 }
 
+/* What DEVICE_AS says: 1 for a GPU, 0 for a CPU, -1 for what the device is. */
+static int device_as(void)
+{
+    const char *as = getenv("DEVICE_AS");
+    if (!as || !*as) return -1;
+    if (strcmp(as, "gpu") && strcmp(as, "cpu"))
+        fail("DEVICE_AS=%s: expected gpu or cpu", as);
+    return *as == 'g';
+}
+
 int ocl_is_gpu(cl_device_id device)
 {
+    if (device_as() >= 0) return device_as();
     cl_device_type type;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL));
     return (type & CL_DEVICE_TYPE_GPU) != 0;
@@ -129,7 +209,8 @@ size_t ocl_local_memory(cl_device_id device)
         clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_TYPE, sizeof type, &type, NULL));
     OCL_CHECK(
         clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL));
-    return type == CL_LOCAL ? (size_t)bytes : 0;
+    bool own = device_as() < 0 ? type == CL_LOCAL : device_as();
+    return own ? (size_t)bytes : 0;
 }
 
 void ocl_fit_constant(cl_device_id device, size_t bytes)
@@ -150,6 +231,11 @@ cl_program ocl_build(cl_context context, cl_device_id device, const char *option
     OCL_CHECK(err);
     err = clBuildProgram(program, 1, &device, options, NULL, NULL);
     if (err == CL_BUILD_PROGRAM_FAILURE) {
+        cl_platform_id platform;
+        OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform,
+                                  &platform, NULL));
+        must_have_cache(platform);
+
         size_t size = 0;
         OCL_CHECK(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL,
                                         &size));

@@ -16,10 +16,12 @@ void ocl_check(cl_int err, const char *call, const char *file, int line);
  * number them, or gpu, or cpu. Without DEVICE the first GPU of any platform, else the
  * first device. fail() if there is none. */
 cl_device_id ocl_device(void);
-int ocl_is_gpu(cl_device_id device);
 
-/* Bytes of local memory, or 0 if the device has none of its own but sets a piece of
- * global memory aside. */
+/* Is it a GPU, and how many bytes of local memory has it: 0 if none of its own, but a
+ * piece of global memory set aside. DEVICE_AS=gpu or cpu has a device taken for one
+ * with or without, so that what is written for GPUs is run and checked on any device.
+ */
+int ocl_is_gpu(cl_device_id device);
 size_t ocl_local_memory(cl_device_id device);
 
 /* fail() unless bytes fit in the device's constant memory. */

@@ -6,18 +6,30 @@
 
 #include <errno.h>
 #include <png.h>
-#include <setjmp.h>
 #include <string.h>
+
+/* libpng's way to say no, after a write that failed and after others. */
+static void refused(png_structp png, png_const_charp why)
+{
+    FILE *f = png_get_io_ptr(png);
+    fail("%s: cannot be written: %s", (const char *)png_get_error_ptr(png),
+         f && ferror(f) ? strerror(errno) : why);
+}
+
+static void warned(png_structp png, png_const_charp why)
+{
+    (void)png, (void)why;
+}
 
 void png_write(const char *path, int width, int height, int channels,
                const unsigned char *pixels)
 {
     FILE *f = result_open(path);
     if (!f) fail("%s: cannot be written: %s", path, strerror(errno));
-    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_structp png =
+        png_create_write_struct(PNG_LIBPNG_VER_STRING, (void *)path, refused, warned);
     png_infop info = png ? png_create_info_struct(png) : NULL;
     if (!info) fail("%s: no memory for a picture", path);
-    if (setjmp(png_jmpbuf(png))) fail("%s: libpng cannot write it", path);
 
     png_init_io(png, f);
     png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, 8,

@@ -3,17 +3,21 @@
  *
  * A result is written to path.XXXXXX and renamed, so whoever reads path sees the old
  * file or the whole new one. The few that are open at a time are kept in a table, which
- * is how fail() knows what to remove.
+ * is how fail(), and the signals that end a program, know what to remove.
  *
- * Left out: threads (call these from one), signals (a run killed while it writes leaves
- * path.XXXXXX behind, never half of path) and fsync (a power cut).
+ * Left out: threads (call these from one), kill -9 (which leaves path.XXXXXX behind,
+ * never half of path) and fsync (a power cut).
  */
 #define _DEFAULT_SOURCE /* POSIX 2008, realpath and madvise */
 
 #include "run.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,6 +44,85 @@ static struct result *result_find(const FILE *stream)
     return NULL;
 }
 
+/* ---- who may touch the table --------------------------------------------------------
+ *
+ * A signal can come while the table changes, to this thread or to another. So the
+ * thread that changes it takes no such signal meanwhile, and a handler in another
+ * thread waits until it has done. What the handler has taken it keeps: the program
+ * ends. */
+static atomic_flag taken = ATOMIC_FLAG_INIT;
+static atomic_bool end_is_near; /* nobody takes the table any more but a handler */
+static const int ending[] = {SIGHUP, SIGINT, SIGTERM};
+enum { ENDING = sizeof ending / sizeof ending[0] };
+
+static sigset_t ending_set(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < ENDING; i++) sigaddset(&set, ending[i]);
+    return set;
+}
+
+static void take(void)
+{
+    while (atomic_flag_test_and_set(&taken)) poll(NULL, 0, 1);
+}
+
+/* Both keep errno. */
+static sigset_t table_take(void)
+{
+    int saved = errno;
+    sigset_t set = ending_set(), before;
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    while (end_is_near) poll(NULL, 0, 1);
+    take();
+    errno = saved;
+    return before;
+}
+
+static void table_give(sigset_t before)
+{
+    int saved = errno;
+    atomic_flag_clear(&taken);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+}
+
+static void remove_temporaries(void)
+{
+    for (int i = 0; i < RESULTS; i++)
+        if (results[i].stream && results[i].path) unlink(results[i].temporary);
+}
+
+/* Calls nothing that a handler may not. The signal is held back until it returns. */
+static void end_by(int number)
+{
+    end_is_near = true;
+    take();
+    remove_temporaries();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* Once: a signal that would end the program removes the temporaries first, if nobody
+ * ignores it (nohup) or handles it; a file beyond ulimit -f is an error as a full disk
+ * is, not the end. */
+static void watch_signals(void)
+{
+    static bool done;
+    if (done) return;
+    done = true;
+    struct sigaction act = {.sa_handler = end_by}, before;
+    act.sa_mask = ending_set();
+    for (int i = 0; i < ENDING; i++)
+        if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(ending[i], &act, NULL);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* ---- error lines, memory, the clock -------------------------------------------------
+ */
+
 void fail(const char *format, ...)
 {
     char line[4096];
@@ -56,8 +139,9 @@ void fail(const char *format, ...)
     for (unsigned char *c = (unsigned char *)line; *c; c++)
         if (*c < ' ' || *c == 127) *c = '?';
 
-    for (int i = 0; i < RESULTS; i++)
-        if (results[i].stream && results[i].path) unlink(results[i].temporary);
+    sigset_t before = table_take();
+    remove_temporaries();
+    table_give(before);
     fflush(stdout);
     fprintf(stderr, "%s%s\n", line_open ? "\n" : "", line);
     exit(1);
@@ -119,6 +203,22 @@ void progress(const char *what, double done, double total)
     line_open = !end;
 }
 
+/* ---- files --------------------------------------------------------------------------
+ */
+
+const char *input_open(const char *path, FILE **file)
+{
+    *file = NULL;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) return strerror(errno);
+    struct stat about;
+    bool regular = fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+    *file = regular ? fdopen(fd, "rb") : NULL;
+    if (*file) return NULL;
+    close(fd);
+    return regular ? strerror(errno) : "not a regular file";
+}
+
 /* Frees the place and keeps errno. */
 static void result_forget(struct result *r)
 {
@@ -174,41 +274,45 @@ FILE *result_open(const char *path)
     if (size) r->temporary = malloc(size);
     if (r->temporary) {
         snprintf(r->temporary, size, "%s.XXXXXX", r->path);
+        watch_signals();
+        sigset_t before = table_take();
         r->stream = temporary_open(r->temporary);
+        table_give(before);
     }
     FILE *stream = r->stream;
     if (!stream) result_forget(r);
     return stream;
 }
 
+/* Why a write failed whose reason is long forgotten: what stopped it stops one more
+ * byte. */
+static int reason_again(FILE *stream)
+{
+    return write(fileno(stream), "", 1) < 0 ? errno : EIO;
+}
+
 int result_close(FILE *stream)
 {
     struct result *r = result_find(stream);
-    bool written = !ferror(stream);
-    if (!written) errno = EIO; /* the write that failed is long past */
-    if (written) written = fflush(stream) == 0;
-    int saved = errno;
-    if (fclose(stream) != 0 && written) {
-        written = false;
-        saved = errno;
-    }
-    errno = saved;
+    int why = ferror(stream) ? reason_again(stream) : fflush(stream) ? errno : 0;
+    sigset_t before = table_take();
+    if (fclose(stream) != 0 && !why) why = errno;
     if (r->path) {
-        if (written) written = rename(r->temporary, r->path) == 0;
-        if (!written) {
-            saved = errno;
-            unlink(r->temporary);
-            errno = saved;
-        }
+        if (!why && rename(r->temporary, r->path) != 0) why = errno;
+        if (why) unlink(r->temporary);
     }
     result_forget(r);
-    return written ? 0 : -1;
+    table_give(before);
+    errno = why;
+    return why ? -1 : 0;
 }
 
 void result_drop(FILE *stream)
 {
     struct result *r = result_find(stream);
+    sigset_t before = table_take();
     fclose(stream);
     if (r->path) unlink(r->temporary);
     result_forget(r);
+    table_give(before);
 }

@@ -84,13 +84,21 @@ void parse_list(const char *key, const char *text, const char *names,
  * little or big"), if that is how the choices are named. */
 int parse_choice(const char *key, const char *text, const char *choices);
 
+/* ---- files -------------------------------------------------------------------------
+ *
+ * Input is a regular file. input_open gives NULL and the stream *file, or else why
+ * there is none, in a few words that do not repeat the path. Nothing is waited for, as
+ * opening a FIFO would for somebody to write. */
+const char *input_open(const char *path, FILE **file);
+
 /* ---- result files ------------------------------------------------------------------
  *
  * A result is written to a temporary name beside path and renamed when it is complete.
  * result_open gives the stream, or NULL with errno set; result_close flushes and
  * renames, and result_drop removes: both end the stream. result_close returns 0, or -1
- * with errno set and the temporary removed. fail() removes what is still open. A path
- * that is a device or a pipe (/dev/null, /dev/stdout) is written in place. */
+ * with errno set and the temporary removed. fail() removes what is still open, and so
+ * do SIGHUP, SIGINT and SIGTERM, of which the program then dies. A path that is a
+ * device or a pipe (/dev/null, /dev/stdout) is written in place. */
 FILE *result_open(const char *path);
 int result_close(FILE *stream);
 void result_drop(FILE *stream);
