@@ -39,18 +39,19 @@ typedef struct {
 typedef double loop(const job *);
 
 #define LANES 4
+#define TARGET
 #include "ceilings_loops.h"
 #ifdef __x86_64__
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#define LANES 8
+#define LANES  8
+#define TARGET __attribute__((target("avx2,fma")))
 #include "ceilings_loops.h"
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx512f,prefer-vector-width=512")
 #define LANES 16
+#ifdef __clang__
+#define TARGET __attribute__((target("avx512f"), min_vector_width(512)))
+#else
+#define TARGET __attribute__((target("avx512f,prefer-vector-width=512")))
+#endif
 #include "ceilings_loops.h"
-#pragma GCC pop_options
 #endif
 
 /* The loops of one vector width. */

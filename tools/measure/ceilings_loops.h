@@ -1,6 +1,7 @@
 /* ceilings_loops.h - the loops of ceilings.c for vectors of LANES floats, which are
- * plain C: the compiler turns operators on vector types into instructions. Included
- * once for each width, and under a name of its own each time.
+ * plain C: the compiler turns operators on vector types into instructions, those that
+ * TARGET allows it. Included once for each width, and under a name of its own each
+ * time.
  *
  * The empty asm statements make no code. They say that memory, or a register, may have
  * changed, so that no pass over the data can be left out or merged with the next.
@@ -15,7 +16,7 @@ typedef uint32_t INTS __attribute__((vector_size(4 * LANES)));
 
 /* CHAINS sums that do not wait for each other, each counting to passes with x = x a +
  * b, a = b = 1. Returns the sum over chains and lanes: passes CHAINS LANES. */
-static double JOIN(count_by_fma, LANES)(const job *j)
+static TARGET double JOIN(count_by_fma, LANES)(const job *j)
 {
     FLOATS a = (FLOATS){0} + (float)j->one, b = a, x[CHAINS];
     for (int c = 0; c < CHAINS; c++) x[c] = (FLOATS){0};
@@ -30,7 +31,7 @@ static double JOIN(count_by_fma, LANES)(const job *j)
 }
 
 /* Reads words [0, count) passes times; returns their sum, modulo 2^32, over all. */
-static double JOIN(read_all, LANES)(const job *j)
+static TARGET double JOIN(read_all, LANES)(const job *j)
 {
     const INTS *v = (const INTS *)j->words;
     long vectors = (long)(j->count / LANES);
@@ -50,7 +51,7 @@ static double JOIN(read_all, LANES)(const job *j)
 
 /* Loads words[index[i]], i in [0, indices), passes times; returns the sum, modulo 2^32.
  * Where the processor has a gather instruction the compiler may take it. */
-static double JOIN(gather, LANES)(const job *j)
+static TARGET double JOIN(gather, LANES)(const job *j)
 {
     const uint32_t *words = j->words, *index = j->index;
     uint32_t total = 0;
@@ -64,7 +65,7 @@ static double JOIN(gather, LANES)(const job *j)
 }
 
 /* Square roots of ROOTS squares, passes times; returns the sum of the last ones. */
-static double JOIN(square_roots, LANES)(const job *j)
+static TARGET double JOIN(square_roots, LANES)(const job *j)
 {
     float *restrict root = j->root;
     const float *restrict square = j->square;
@@ -82,3 +83,4 @@ static double JOIN(square_roots, LANES)(const job *j)
 #undef JOIN
 #undef JOIN_
 #undef LANES
+#undef TARGET
