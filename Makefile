@@ -194,7 +194,7 @@ $(BUILD)/%-data: data/%.c
 $(BUILD)/%-count: tools/measure/count_%.c
 	$(call link,-fopenmp -Icommon/$*)
 $(BUILD)/ceilings: tools/measure/ceilings.c $(run_objects)
-	$(call link,-fopenmp)
+	$(call link,-fopenmp -ffp-contract=fast)
 $(BUILD)/ceilings-cuda: tools/measure/ceilings.cu $(BUILD)/common/cuda/cuda_device.o $(run_objects)
 	@$(say)
 	$(NVCC) $(NVFLAGS) $(include_dirs) -Icommon/cuda $(filter %.cu %.o,$^) -o $@
