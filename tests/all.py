@@ -69,6 +69,7 @@ def suites(everything):
         "fresh queries": module("verify.random_queries", COUNT="1000000",
                                 SECONDS="3600" if everything else "30"),
         "course": module("tests.course_test", "untimed"),
+        "grade": module("tests.grade_test"),
         **each("verify", "verify.matrix", *(["--sets"] if everything else [])),
         "coverage": module("verify.coverage"),
         "published mistakes": module("tests.mistakes"),

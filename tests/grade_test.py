@@ -144,7 +144,7 @@ def folders(folder):
 # ---- what an attempt tries ------------------------------------------------------------
 
 TRUSTED = [BOOK / "body.h", Path(ROOT, "Makefile"), tree.build() / f"{PROGRAM}-check",
-           tree.build() / "oracle" / PROGRAM, tree.build() / "data" / PROGRAM / "small.su"]
+           tree.build() / "oracle" / PROGRAM, tree.build() / "data" / PROGRAM / "paper.su.truth"]
 DAEMON = """
 static void stay(const char *name)
 {
@@ -162,6 +162,7 @@ def reaches(folder):
     """All the other way round: right only while nothing can be reached, kept, or left."""
     name, cannot = f"left{os.getpid()}", "    int seen = 0;\n"
     cannot += "".join(f'    seen += access("{path}", F_OK) == 0;\n' for path in TRUSTED)
+    cannot += '    seen += access("/usr/bin/env", W_OK) == 0;\n'
     state = f"""
     if (q->ntraces == {TRACES}) {{
         char cache[4096];
@@ -194,6 +195,38 @@ def tampers(folder):
                "grade: .*wrong: .*planted.* was changed")
     finally:
         planted.unlink(missing_ok=True)
+
+
+COURT = """
+import os, sys
+from pathlib import Path
+from tools.history import tree
+program = tree.programs()[0]
+program.sets["1"] = program.words("in={data}/small.su set=1 t0=0.6 d=0,0,1")
+from tools.teach import exercise, grade
+task, built = exercise.chosen(), tree.build()
+print(grade.make_book(task, "omp"))
+court = grade.Court(task, ["omp"], "1", Path(sys.argv[1]))
+print("to be written:", [p for p in court.folders[0].rglob("*") if p.stat().st_mode & 0o222])
+print("not the tree's:", tree.build() != built, court.tampered())
+for path in sorted(court.before):
+    print("sealed", path)
+fresh = next(p for p in court.before if p.suffix == ".su" and "fresh" in str(p))
+os.chmod(fresh, 0o600)
+fresh.write_bytes(fresh.read_bytes()[:-1] + b"?")
+print("touched", court.tampered())
+"""
+
+
+def court(folder):
+    """What judges is a read-only copy, and a byte of it that changes is found."""
+    done = subprocess.run([sys.executable, "-c", COURT, folder], cwd=ROOT, env={
+        **os.environ, "STEP": STEP[:2], "PROGRAM": PROGRAM}, capture_output=True, text=True)
+    expect("court", done, 0, r"to be written: \[\]", "not the tree's: True None",
+           rf"sealed {folder}/{PROGRAM}-check", rf"sealed {folder}/oracle/.*small-.*npy",
+           rf"sealed {folder}/oracle/.*fresh-.*npy", rf"sealed {BOOK}/body.h",
+           rf"sealed {folder}/{STEP}/{PROGRAM}-omp", r"sealed .*/paper\.su\n",
+           rf"touched {folder}/fresh/fresh.su")
 
 
 def remembers(folder):
@@ -288,7 +321,7 @@ def drawn(folder):
                   f"{words}: {new}")
 
 
-TESTS = [includes, folders, reaches, tampers, remembers, says, swaps, drawn]
+TESTS = [includes, folders, reaches, tampers, court, remembers, says, swaps, drawn]
 ALONE = [lies, busy]
 
 

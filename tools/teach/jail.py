@@ -163,10 +163,20 @@ def leaves(folder):
     return None
 
 
+def escaped(text):
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode()
+                   for c in text)
+
+
 def plain(text):
     """A text of an attempt's in one line, without what a terminal would obey."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode()
-                   for c in text)[:400]
+    return escaped(text)[:400]
+
+
+def shown(text):
+    """Many lines of an attempt's, in the same way; colours stay."""
+    parts = re.split(r"(\033\[[\d;]*[mK]|[\n\t])", text)
+    return "".join(p if n % 2 else escaped(p) for n, p in enumerate(parts))
 
 
 def hashes(folders):
