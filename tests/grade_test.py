@@ -56,7 +56,8 @@ def attempt(folder, line="", before="", replace=("", "")):
 def grade(folder, **variables):
     clean = {k: v for k, v in os.environ.items() if k != "FORCE"}
     asked = {"STEP": STEP[:2], "PROGRAM": PROGRAM, "BACKEND": "omp", "SET": "1",
-             "GRADE_ROUNDS": "3", "WORK": str(folder / "work"), **variables}
+             "GRADE_ROUNDS": "3", "GRADE_TIMEOUT": "100",
+             "WORK": str(folder / "work"), **variables}
     return subprocess.run([sys.executable, "-c", GRADE], cwd=ROOT, env={**clean, **asked},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=300)

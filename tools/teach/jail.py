@@ -52,7 +52,8 @@ def bubble(reads=(), writes=()):
              "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
              "--setenv", "HOME", "/tmp", "--setenv", "TMPDIR", "/tmp"]
     for path in (*SYSTEM, *os.environ.get("GRADE_READS", "").split()):
-        words += ["--ro-bind-try", path, path]
+        words += (["--symlink", os.readlink(path), path] if os.path.islink(path) else
+                  ["--ro-bind-try", path, path])
     for path in sum(map(glob.glob, DEVICES), []):
         words += ["--dev-bind", path, path]
     words += ["--tmpfs", tree.ROOT]  # it may lie below one of them
