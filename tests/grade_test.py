@@ -145,7 +145,8 @@ def folders(folder):
 # ---- what an attempt tries ------------------------------------------------------------
 
 TRUSTED = [BOOK / "body.h", Path(ROOT, "Makefile"), tree.build() / f"{PROGRAM}-check",
-           tree.build() / "oracle" / PROGRAM, tree.build() / "data" / PROGRAM / "paper.su.truth"]
+           tree.build() / "oracle" / PROGRAM,
+           tree.build() / "data" / PROGRAM / "paper.su.truth"]
 DAEMON = """
 static void stay(const char *name)
 {
