@@ -94,7 +94,7 @@ def inside(q, *coordinates):
 
 def near_tie(x):
     """Whether any of x lies in the middle between two whole numbers, or nearly."""
-    return bool(numpy.any(numpy.abs(x - numpy.floor(x) - 0.5) < 1e-6))
+    return bool(numpy.any(numpy.abs(x - numpy.floor(x) - 0.5) < 1e-9))
 
 
 # ---- drawing -------------------------------------------------------------------------
@@ -112,12 +112,13 @@ def shape(rng):
     support = rng.choice((0, 0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 10, 16))
     over = rng.choice((1, 1, 2, 2, 3, 4, 5, 7, 8))
     planes = rng.choice((1, 1, 2, 2, 3, 4, 5, 9, 33))
-    n = rng.choice((1, 1, 2, 3, rng.randint(4, 40), rng.randint(40, 400)))
+    n = rng.choice((1, 2, 3, rng.randint(4, 40), rng.randint(4, 100), rng.randint(40, 400)))
     strips = (rng.choice((1, 1, 2, 3, 5, rng.randint(1, 21))),
               rng.choice((1, 1, 2, 3, 5, rng.randint(1, 21))))
     slack = rng.choice((0, 0, 1, 2, 3, rng.randint(0, 60)))
     if kind == "many":
-        support, n, strips = rng.choice((0, 0, 1, 2)), rng.choice((5000, 33000, 66000)), (1, 1)
+        support, strips = rng.choice((0, 0, 1, 2)), (1, 1)
+        n = rng.choice((5000, 34000, 70000))
         slack = rng.choice((0, 1, 5, 60, 200))
     elif kind == "broad":
         support, n, over, planes = rng.choice((32, 33, 64, 130)), rng.randint(1, 4), 1, 2
@@ -242,14 +243,15 @@ def write_rows(rng, q, path):
 def extent_of(rng, q, uv):
     """baseline= and frequency= of made visibilities: some inside, none at a tie."""
     extent = q.grid * q.cell * rng.choice((0.2, 0.7, 0.95, 1.0, 1.3, 3.0))
-    frequency = rng.choice((1.4e9, 1e8, float(LIGHT), 2.5e12))
+    frequency = rng.choice((1.4e9, 1e8, float(LIGHT), 2.5e12 if extent > 1e4 else 3e7))
     while True:
         extent *= rng.uniform(0.8, 0.99)
-        baseline = float(f"{min(max(extent * LIGHT / frequency, 1e-3), 1e9):.7g}")
+        baseline = float(f"{min(extent * LIGHT / frequency, 1e9):.7g}")
         u, v, w = made(q.n, uv, baseline * frequency / LIGHT)
-        fine = numpy.concatenate((u, v)) / q.cell * q.oversampling
-        planes = numpy.abs(w) / numpy.abs(w).max() * (q.planes - 1)
-        if numpy.any(inside(q, u, v)) and not near_tie(fine) and not near_tie(planes):
+        if near_tie(numpy.abs(w) / numpy.abs(w).max() * (q.planes - 1)):
+            q.planes -= 1
+        elif numpy.any(inside(q, u, v)) and \
+                not near_tie(numpy.concatenate((u, v)) / q.cell * q.oversampling):
             return baseline, frequency
 
 
