@@ -213,7 +213,7 @@ static void pixel_of(const question *q, const scene *s, int i, long *x, long *y)
 static double direct_sum(const question *q, const scene *s, long x, long y)
 {
     double side = q->grid * q->cell, l = (double)x / side, m = (double)y / side,
-           n1 = sqrt(1 - l * l - m * m) - 1, sum = 0;
+           half = sin(asin(hypot(l, m)) / 2), n1 = -2 * half * half, sum = 0;
     for (int k = 0; k < s->n; k++) {
         const sight *at = &s->at[k];
         double angle = 2 * acos(-1) * (at->u * l + at->v * m + at->w * n1);

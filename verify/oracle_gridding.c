@@ -116,11 +116,13 @@ static void light_up(const question *q, light sky[SOURCES_MADE])
                          round(of_side[i].y * q->grid) / side, of_side[i].flux};
 }
 
-/* The turns of a wave from (l, m) between the origin and (u, v, w). */
+/* The turns of a wave from (l, m) between the origin and (u, v, w). What the third
+ * cosine lacks of 1 is that of the angle from the middle, without cancellation. */
 static long double turns(const light *at, double u, double v, double w)
 {
     long double l = at->l, m = at->m;
-    return u * l + v * m + w * (sqrtl(1 - l * l - m * m) - 1);
+    long double half = sinl(asinl(hypotl(l, m)) / 2);
+    return u * l + v * m - w * 2 * half * half;
 }
 
 static double complex wave(long double turn)
