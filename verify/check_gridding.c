@@ -285,12 +285,15 @@ static void check_numbers(report *rep, const question *q, const double complex *
         worst = i;
     }
     printf("L1=%.4g\noff=%.4g\n", size > 0 ? distance / size : distance, most);
-    size_t row = q->degrid ? 0 : worst / (size_t)q->grid;
-    size_t column = q->degrid ? worst : worst % (size_t)q->grid;
-    judge(rep, most, 1, "%s %zu%s%.0zu: (%.9g, %.9g), right are (%.9g, %.9g) +- %.2g",
-          q->degrid ? "visibility" : "row, column", q->degrid ? column : row,
-          q->degrid ? "" : ", ", q->degrid ? 0 : column, creal(found[worst]),
-          cimag(found[worst]), creal(right[worst]), cimag(right[worst]), off[worst]);
+    char where[64];
+    if (q->degrid)
+        snprintf(where, sizeof where, "visibility %zu", worst);
+    else
+        snprintf(where, sizeof where, "row %zu, column %zu", worst / (size_t)q->grid,
+                 worst % (size_t)q->grid);
+    judge(rep, most, 1, "%s: (%.9g, %.9g), right are (%.9g, %.9g) +- %.2g", where,
+          creal(found[worst]), cimag(found[worst]), creal(right[worst]),
+          cimag(right[worst]), off[worst]);
 }
 
 static double total(const double *a, size_t count)

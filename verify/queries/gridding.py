@@ -320,7 +320,7 @@ def draw(rng, folder):
         words["kernel"] = q.kernel
     if rng.random() < 0.6:
         words["precision"] = rng.choice(("single", "double"))
-    if rng.random() < 0.4:
+    if rng.random() < 0.6:
         words["task"] = rng.choice(("degrid", "degrid", "grid"))
     if words.get("task") == "degrid" and rng.random() < 0.8:
         words["model"] = rng.choice(("sources", "noise", folder / "model.npy"))
