@@ -237,7 +237,7 @@ run: $(run_needs) ## run and verify the main program (PROGRAM=all STEP= BACKEND=
 verify: all data ## check every step and back-end on small, awkward data
 	@$(PYTHON) -m verify.matrix
 
-verify-random: all ## the same on random queries: SEED= COUNT=2000 SECONDS= NUMBER=
+verify-random: $(call binaries_of,$(some_steps),$(some_programs),$(BACKEND)) $(some_programs:%=$(BUILD)/%-check) $(if $(has_opencl),$(BUILD)/devices) ## the same on random queries: SEED= COUNT=2000 SECONDS= NUMBER=
 	@$(PYTHON) -m verify.random_queries
 
 coverage: ## lines of the steps that random queries do not reach: SEED= COUNT=
