@@ -1,20 +1,21 @@
 """fletcher.py - random queries of the wave modelling, and what it says of its waves.
 
-Drawn: grids of one point, of a few, with one side long, or with rows so long that few of
-them fill a cache; bands of 0 points and more, padding or none; one step, two, three, or
-so many that waves meet every face; spacings that agree, differ or differ by orders of
-magnitude; steps up to the limit of stability and far below it; all forms, and each
-property left out, a number, or a file that is the same everywhere, but for one point, in
-layers or random; work-groups that divide nothing; 1 to 64 threads; pictures and
-snapshots.
+Drawn: grids of one point, of a few, with one side long, with rows so long that few of
+them fill a cache, with planes of more points than 16 bits count; bands of 0 points and
+more, padding or none; one step, two, three, or so many that waves meet every face;
+spacings that agree, differ or differ by orders of magnitude; steps up to the limit of
+stability and far below it; all forms, and each property left out, a number, or a file
+that is the same everywhere, but for one point, in layers, a slope or random; work-
+groups that divide nothing; 1 to 64 threads; pictures and snapshots.
 
 Rock in which the equations themselves have waves that grow without bound, which only
 those of delta above epsilon do, gets few steps.
 
-said() knows the waves only from the files: the energy is theirs, the picture shows p, and
-memory is that of as many fields as a step may have. Left out: times, but for the rate
-being that of the points and of Time_run.
+said() knows the waves only from the files: the energy is theirs, the picture shows p,
+and memory is that of as many fields as a step may have. Left out: times, but for the
+rate being that of the points and of Time_run.
 """
+import hashlib
 import math
 import os
 import struct
@@ -42,7 +43,7 @@ def draw_sides(rng):
     absorb = rng.choice((0, 0, 1, 1, 2, 3, 4, 5, 7))
     if kind == "tiny":
         n = [rng.choice((1, 1, 2, 3)) for _ in range(3)]
-        absorb = rng.choice((0, 0, 1, 2))
+        absorb = rng.choice((0, 0, 1, 2) if rng.random() < 0.9 else (0, 16))
     elif kind == "few":
         n = [rng.randint(1, 14) for _ in range(3)]
     elif kind == "long":
@@ -51,11 +52,14 @@ def draw_sides(rng):
         n[axis] = rng.randint(15, (150, 150, 40)[axis])
         absorb = rng.choice((0, 0, 1, 2))
     elif rng.random() < 0.3:  # longer than a cache has room for
-        n, absorb = [rng.randint(850, 1500), rng.choice((1, 2, 6)), rng.choice((1, 9))], 0
+        n = [rng.randint(850, 1500), rng.choice((1, 2, 6)), rng.choice((1, 9))]
+        absorb = 0
     elif rng.random() < 0.1:  # a plane of more points than 16 bits count
-        n, absorb = [rng.randint(240, 260), rng.randint(260, 280), 1], rng.choice((0, 1))
+        n = [rng.randint(240, 260), rng.randint(260, 280), 1]
+        absorb = rng.choice((0, 1))
     else:
-        n, absorb = [rng.randint(150, 400), rng.choice((1, 2, 9)), rng.choice((1, 2))], 0
+        n = [rng.randint(150, 400), rng.choice((1, 2, 9)), rng.choice((1, 2))]
+        absorb = 0
     return n, absorb
 
 
@@ -71,7 +75,7 @@ def draw_number(rng, key):
 def spelled(rng, value):
     """A number as somebody may type it."""
     if value == int(value):
-        return rng.choice((f"{value:.0f}", f"{value:.1f}", f"{value:+.0f}", f"{value:.6e}"))
+        return rng.choice([format(value, how) for how in (".0f", ".1f", "+.0f", ".6e")])
     text = repr(value)
     if text.startswith("0.") and rng.random() < 0.3:
         text = text[1:]
@@ -195,12 +199,14 @@ def draw_local(rng, n, absorb, steps):
 
 def draw(rng, folder):
     n, absorb = draw_sides(rng)
-    words = [f"n{axis}={k}" for axis, k in zip("xyz", n)] + [f"absorb={absorb}"]
+    words = [f"n{axis}={k}" for axis, k in zip("xyz", n)]
+    if absorb != 16 or rng.random() < 0.5:
+        words.append(f"absorb={absorb}")
     properties, rock, sigma = draw_rock(rng, folder, n)
     spacings, d = draw_spacings(rng)
     limit = longest_step(rock, sigma, d)
     while not 2e-9 < limit:  # what is fast is then also large
-        d = [v * 1000 for v in d]
+        d = [min(v * 1000, 1e6) for v in d]
         spacings = [f"d{axis}={v!r}" for axis, v in zip("xyz", d)]
         limit = longest_step(rock, sigma, d)
     words += properties + (spacings or [])
@@ -219,7 +225,10 @@ def draw(rng, folder):
                         rng.randint(1, most)))
     part = rng.choice((0, 1e-3, 0.5, 0.999, rng.random()))
     tmax = 1e-9 if steps == 1 and rng.random() < 0.5 else (steps - part) * dt
-    words.append(f"tmax={max(tmax, 1e-9)!r}")
+    if 0.1 / most < dt < 0.1 and rng.random() < 0.2:
+        steps = math.ceil(0.1 / dt)
+    else:
+        words.append(f"tmax={max(tmax, 1e-9)!r}")
 
     threads = rng.choice((1, 2, 3, 4, 7, 16, 64, rng.randint(1, 64)))
     if threads > 8 and steps * (n[2] + 2 * absorb) > 200:
@@ -274,9 +283,9 @@ def odd_lines(floats):
 
 
 def memory_is_wrong(asked, memory):
-    """As a step may have them: the rock, p and q twice, and derivatives of the two along
-    two axes, which are not kept, or everywhere, or in one plane, or for each thread in as
-    many rows of a plane as a tile has and a halo."""
+    """As a step may have them: the rock, p and q twice, and derivatives of the two
+    along two axes, which are not kept, or everywhere, or in one plane, or for each
+    thread in as many rows of a plane as a tile has and a halo."""
     sx, sy, sz = asked.sides
     pitch = odd_lines(LINE - HALO + sx) if asked.padded else sx
     plane = odd_lines(pitch * sy) if asked.padded else pitch * sy
@@ -288,7 +297,8 @@ def memory_is_wrong(asked, memory):
     for threads in range(1, 4097):
         if rows % threads == 0 and 1 <= rows / threads - 2 * HALO <= sy - 2 * HALO:
             return None
-    return f"Memory={memory}: a field has {field} floats, a plane {plane}, a row {pitch}"
+    return (f"Memory={memory:.0f}: a field has {field} floats, a plane {plane}, "
+            f"a row {pitch}")
 
 
 def halo_is_wrong(name, field):
@@ -300,8 +310,13 @@ def halo_is_wrong(name, field):
     return None
 
 
-def snapshots_are_wrong(asked, p):
-    """They are the checker's to judge; here they are marked as seen, by a time long past,
+# Of each query the snapshots of a run, by what it wrote at its end.
+_seen = {}
+
+
+def snapshots_are_wrong(asked, p, end):
+    """They are the checker's to judge, which is asked once about runs that end alike:
+    then their snapshots must be alike, too. What was looked at gets a time long past,
     since what one run left proves nothing of the next."""
     folder = Path(asked.snapshots)
     steps = asked.snapshot_steps()
@@ -321,6 +336,9 @@ def snapshots_are_wrong(asked, p):
             return halo_is_wrong(name, field)
     if steps and steps[-1] == asked.steps and field.tobytes() != p.tobytes():
         return f"{names[-1]} is not p at the end"
+    mark = hashlib.sha256(b"".join((folder / n).read_bytes() for n in names)).digest()
+    if _seen.setdefault(end, mark) != mark:
+        return "snapshots are not those of another run that ended alike"
     return None
 
 
@@ -377,8 +395,10 @@ def said(words, values, files):
         return f"Energy={values['Energy']}, that of the files is {energy:.9g}"
     rate = asked.updated * asked.steps / 1e6
     if not math.isclose(number["MSamples/s"] * number["Time_run"], rate, rel_tol=1e-6):
-        return f"MSamples/s={values['MSamples/s']} in {values['Time_run']} s, not {rate}"
+        return (f"MSamples/s={values['MSamples/s']} in {values['Time_run']} s: "
+                f"there are {rate:.9g} million")
+    end = hashlib.sha256(" ".join(words).encode() + p.tobytes() + q.tobytes()).digest()
     return (memory_is_wrong(asked, number["Memory"])
-            or asked.snapshots and snapshots_are_wrong(asked, p)
+            or asked.snapshots and snapshots_are_wrong(asked, p, end)
             or asked.picture and picture_is_wrong(asked, p)
             or None)
