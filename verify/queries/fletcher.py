@@ -53,9 +53,9 @@ def draw_sides(rng):
     elif rng.random() < 0.3:  # longer than a cache has room for
         n = [rng.randint(850, 1500), rng.choice((1, 2, 6)), rng.choice((1, 9))]
         absorb = 0
-    elif rng.random() < 0.1:  # a plane of more points than 16 bits count
-        n = [rng.randint(240, 260), rng.randint(260, 280), 1]
-        absorb = rng.choice((0, 1))
+    elif rng.random() < 0.15:  # a plane of more points than 16 bits count, so narrow
+        n = [rng.randint(1000, 1400), 1, 1]  # that waves come to its last rows
+        n[1], absorb = 65536 // (n[0] + 2 * HALO) - HALO + rng.randint(0, 4), 0
     else:
         n = [rng.randint(150, 400), rng.choice((1, 2, 9)), rng.choice((1, 2))]
         absorb = 0
@@ -217,7 +217,9 @@ def draw(rng, folder):
     else:
         words.append(f"dt={dt!r}")
     inner = math.prod(k + 2 * absorb for k in n)
-    most = min(300, max(2, 40000 // inner), max(2, 1500 // (n[2] + 2 * absorb)))
+    most = min(300, max(2, 40000 // inner), max(2, 500 // (n[2] + 2 * absorb)))
+    if inner > 40000:
+        most = 12
     if grows(rock, sigma):
         most = min(most, 12)
     steps = rng.choice((1, 2, 3, rng.randint(1, min(most, 20)), most,
@@ -239,7 +241,7 @@ def draw(rng, folder):
     words += draw_local(rng, n, absorb, steps)
     if rng.random() < 0.3:
         words.append(f"snapshots={folder}/snapshots")
-    if rng.random() < 0.2:
+    if rng.random() < (0.2 if max(n) < 800 else 0.6):
         words.append(f"picture={folder}/picture.png")
     rng.shuffle(words)
     return Query(words=words, env={"OMP_NUM_THREADS": str(threads)})
