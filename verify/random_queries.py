@@ -22,6 +22,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from tools.history import runs, tree
 from verify import queries
@@ -29,10 +30,14 @@ from verify import queries
 TIMEOUT = 30  # seconds a run; nearly all take some hundredths
 
 
-def digest(files):
-    """A name for what was written: equal if the bytes of all files are."""
+def digest(files, words):
+    """A name for what was written: equal if the bytes of all files are, those in folders
+    that the words name included."""
     mark = hashlib.sha256()
-    for key, path in sorted(files.items()):
+    folders = (Path(word.partition("=")[2]) for word in words if "=" in word)
+    more = {str(path): path for folder in folders if folder.is_dir()
+            for path in folder.iterdir() if path.is_file()}
+    for key, path in sorted({**files, **more}.items()):
         mark.update(f"{key} {path.stat().st_size}\n".encode() + path.read_bytes()
                     if path.exists() else b"none\n")
     return mark.hexdigest()
@@ -52,7 +57,7 @@ def failures(program, query, folder, name, steps, backends=()):
             if not outcome["ok"]:
                 yield step, backend, outcome["reason"]
                 continue
-            mark = digest(outcome["files"])
+            mark = digest(outcome["files"], query.words)
             written[step, backend] = mark
             if mark not in judged:
                 judged[mark] = runs.check(program, query.words, outcome["files"], name)
