@@ -70,6 +70,8 @@ def rejected(copy, program, step, backend, case, binary=None, checker=None):
     folder, env = copy.folder / "outputs", None
     if isinstance(case, int):
         query = queries.drawn(program, "mutants", case, folder / f"data-{case}")
+        if not query.has(backend):
+            return None
         words, env, case = query.words, query.env, f"random-{case}"
     else:
         words = program.cases[case]

@@ -44,7 +44,7 @@ def failures(program, query, folder, name, steps, backends=()):
     judged, written = {}, {}
     for step in steps:
         for backend in step.available(program):
-            if backends and backend not in backends:
+            if not query.has(backend) or backends and backend not in backends:
                 continue
             outcome = runs.produce(step, program, backend, query.words,
                                    folder / f"{step.number}-{backend}", query.env,
