@@ -8,7 +8,7 @@
  * words, and its own piles. It topples in 64 bits and in another form, each step
  * subtracting the Laplacian of what topples, which says how many steps it takes. Where
  * the pile comes to rest, a second oracle topples one cell after the other, from a
- * stack, in an order of its own: the stable grid is unique, so both must agree. A
+ * queue, in an order of its own: the stable grid is unique, so both must agree. A
  * synchronous result must equal the oracle cell by cell and step by step. An
  * asynchronous one may take its sweeps in any order: what is left of it must come to
  * the same rest, and how often each cell has toppled until then, which no order
@@ -200,21 +200,23 @@ static int step_to_rest(int dim, int64_t *grid, int64_t *quarter, int most,
     }
 }
 
-/* One cell after the other, whichever was touched last; times as above. */
+/* One cell after the other, the one that has waited longest; times as above. */
 static void settle(int dim, int64_t *grid, int64_t *times)
 {
-    int64_t n = dim, waiting = 0;
-    int64_t *stack = allocate((size_t)(n * n), sizeof *stack, "the stack");
-    bool *listed = allocate((size_t)(n * n), sizeof *listed, "what is stacked");
-    memset(listed, 0, (size_t)(n * n) * sizeof *listed);
+    int64_t n = dim, room = n * n, first = 0, waiting = 0;
+    int64_t *queue = allocate((size_t)room, sizeof *queue, "the queue");
+    bool *listed = allocate((size_t)room, sizeof *listed, "what is in the queue");
+    memset(listed, 0, (size_t)room * sizeof *listed);
     for (int64_t y = 1; y < n - 1; y++)
         for (int64_t x = 1; x < n - 1; x++)
             if (grid[y * n + x] > 3) {
-                stack[waiting++] = y * n + x;
+                queue[waiting++] = y * n + x;
                 listed[y * n + x] = true;
             }
     while (waiting) {
-        int64_t i = stack[--waiting], quarter = grid[i] / 4;
+        int64_t i = queue[first], quarter = grid[i] / 4;
+        first = first + 1 < room ? first + 1 : 0;
+        waiting--;
         listed[i] = false;
         grid[i] -= 4 * quarter;
         if (times) times[i] += quarter;
@@ -224,12 +226,13 @@ static void settle(int dim, int64_t *grid, int64_t *times)
             if (y == 0 || x == 0 || y == n - 1 || x == n - 1) continue;
             grid[j] += quarter;
             if (grid[j] > 3 && !listed[j]) {
-                stack[waiting++] = j;
+                int64_t last = first + waiting++;
+                queue[last < room ? last : last - room] = j;
                 listed[j] = true;
             }
         }
     }
-    free(stack);
+    free(queue);
     free(listed);
 }
 
