@@ -191,6 +191,16 @@ def asynchronous(folder):
                         tuple(read_int32(os.path.join(folder, "n.npy"))))
         tally.check(f"{step} {backend}: sweeps depend on threads",
                     any(len(n) > 1 for n in sweeps.values()) and str(sweeps))
+    # Between sweeps a cell holds more than twice the most that a file may say, and what
+    # is written has 31 bits.
+    with open(os.path.join(folder, "most.npy"), "wb") as file:
+        file.write(grid([[10 ** 9] * 64] * 64))
+    ended = run([path, "config=most.npy", "rule=async", "tilew=2", "tileh=2",
+                 "max_iterations=12", "out=most_12.npy"], folder)
+    cells = read_int32(os.path.join(folder, "most_12.npy"))
+    tally.check("in place, the most a cell holds",
+                (ended.returncode or min(cells) < 0 or max(cells) <= 2 * 10 ** 9) and
+                f"{min(cells)} to {max(cells)} {ended.stderr[-80:]}")
 
 
 def mistakes(folder):
