@@ -24,12 +24,14 @@ MOST_SIDE = 32768
 GROUP = 1024  # work-items
 
 # Words of four cells, vectors of 64, groups of 32 x 4, tiles of 120 x 24: before, at
-# and after their ends. Few, since a device builds its kernel for each.
+# and after their ends. Few, since a device builds its kernel for each. LARGE, of which
+# the second numbers are grids, have more cells than 16 bits count.
 SIDES = (3, 4, 5, 6, 7, 8, 9, 10, 13, 17, 18, 26, 27, 33, 34, 35, 50, 64, 65, 66, 67,
          121, 122, 123, 129, 130)
+LARGE = ((257, 1), (258, 1), (300, 1), (370, 1), (130, 4), (93, 8), (65, 17))
 GRAINS = (1, 3, 4, 5, 7, 8, 15, 16, 63, 64, 251, 252, 253, 254, 255, 256, 257, 259, 260,
-          511, 1000, 1023, 1024, 1025, 4096, 65535, 65536, 65537, 10**6, 2**24 + 1,
-          MOST_GRAINS - 1, MOST_GRAINS)
+          511, 1000, 1023, 1024, 1025, 4096, 65535, 65537, 10**6, 2**24 + 1,
+          MOST_GRAINS - 1, MOST_GRAINS, *(2**n for n in range(16, 30, 2)))
 TYPES = ("<f4", "<f8", "<i4", "|u1")
 HOLDS = {"<f4": MOST_GRAINS, "<f8": MOST_GRAINS, "<i4": MOST_GRAINS, "|u1": 255}
 KEYS = ("iterations", "grains", "sunk", "stable", "Gcells/s", "Time_init", "Time_run",
@@ -103,8 +105,10 @@ def cells(rng, inner, most):
     elif kind == "same":
         grid[:] = rng.choice(few)
     elif kind == "some":
+        value = rng.choice(few)
         for _ in range(rng.choice((1, 1, 2, 5))):
-            grid[place(rng, inner), place(rng, inner)] = rng.choice(few)
+            grid[place(rng, inner), place(rng, inner)] = value
+            value = rng.choice((value, rng.choice(few)))
     elif kind == "mixed":
         grid[:] = fresh.integers(0, rng.choice((4, 5, 7, 9, 63, 255)) + 1, grid.shape)
     elif kind == "line":
@@ -217,15 +221,12 @@ def draw_tile(rng, dim, least):
 
 def draw_shape(rng, in_place):
     """(dim, batch)"""
-    chance = rng.random()
-    if chance < 0.82 or in_place:
+    if rng.random() < 0.82 or in_place:
         dim = rng.choice(SIDES if rng.random() < 0.5 else SIDES[:14])
-    elif chance < 0.97:
-        dim = rng.randint(3, 140)
     else:
-        dim = rng.choice((257, 258, 300, 370))  # more cells than 16 bits count
+        dim = rng.randint(3, 140)
     chance = rng.random()
-    if chance < 0.45 or dim > 140:
+    if chance < 0.45:
         return dim, 1
     if chance < 0.9 or dim > 9:
         return dim, rng.choice((1, 2, 3, 4, 5, 7, 8))
@@ -249,7 +250,7 @@ def draw_file(rng, path, shape, in_place):
     """[batch][dim][dim] grains, which path then has."""
     grids = np.zeros(shape, np.int64)
     inner = grids[:, 1:-1, 1:-1]
-    most = rng.choice((3, 255, 255, 4000, MOST_GRAINS))
+    most = rng.choice((3, 255, 255, 4000, MOST_GRAINS, MOST_GRAINS))
     if in_place:  # the checker has to topple it to its end
         most = min(most, 7 if shape[1] > 52 else 4000 if shape[1] > 36 else most)
     for grid in inner:
@@ -264,6 +265,9 @@ def draw_file(rng, path, shape, in_place):
 
 def draw_size(rng, in_place):
     """(dim, batch, group, threads, steps that can be paid for)"""
+    if rng.random() < 0.05 and not in_place:
+        return (*rng.choice(LARGE), rng.choice(((1, 1, 1), (64, 1, 1), (128, 8, 1))),
+                rng.choice((1, 2, 7)), rng.choice((1, 2, 4)))
     paid = rng.choice([6e4] * 17 + [2e5] * 2 + [8e5])
     wanted = rng.choice((1, 3, 10, 20, 40, 150, 600))
     for _ in range(50):
@@ -314,7 +318,9 @@ def draw(rng, folder):
     if group:
         words.append("local=" + ",".join(number(rng, n) for n in group))
     rng.shuffle(words)
-    return Query(words, env, ("seq", "omp") if in_place else ())
+    if in_place:  # tile by tile or row by row
+        return Query(words, env, ("seq", "omp"), free=True)
+    return Query(words, env)
 
 
 # ---- what is printed -----------------------------------------------------------------
