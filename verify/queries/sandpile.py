@@ -93,6 +93,15 @@ def place(rng, inner):
     return rng.choice((0, inner - 1, inner // 2, rng.randrange(inner)))
 
 
+def lone(rng, inner):
+    """[inner][inner] grains: a cell beside the end of a tile, which alone topples."""
+    grid = np.zeros((inner, inner), np.int64)
+    ends = [n + rng.randint(-4, 3) for n in (0, 24, 48, 64, 72, 96, inner, *[120] * 3)]
+    y, x = rng.choice(ends), rng.choice(ends)
+    grid[min(max(y, 0), inner - 1), min(max(x, 0), inner - 1)] = rng.randint(4, 99)
+    return grid
+
+
 def cells(rng, inner, most):
     """[inner][inner] grains, none above most."""
     grid = np.zeros((inner, inner), np.int64)
@@ -253,8 +262,10 @@ def draw_file(rng, path, shape, in_place):
     most = rng.choice((3, 255, 255, 4000, MOST_GRAINS, MOST_GRAINS))
     if in_place:  # the checker has to topple it to its end
         most = min(most, 7 if shape[1] > 52 else 4000 if shape[1] > 36 else most)
+    alone = 0.5 if shape[1] > 118 else 0.05
     for grid in inner:
-        grid[:] = cells(rng, len(grid), most)
+        few = rng.random() < alone
+        grid[:] = lone(rng, len(grid)) if few else cells(rng, len(grid), most)
     if in_place and shape[1] < 36 and rng.random() < 0.1:
         inner[:] = MOST_GRAINS  # the more, the more a cell comes to hold
     if len(grids) > 8 and not in_place:  # 02 takes them one by one
@@ -268,6 +279,9 @@ def draw_size(rng, in_place):
     if rng.random() < 0.05 and not in_place:
         return (*rng.choice(LARGE), (1, 1, rng.choice((1, 2, 5))),
                 rng.choice((1, 2, 7)), rng.choice((1, 2, 4)))
+    if rng.random() < 0.1 and not in_place:  # of some words more than a tile has
+        return (rng.choice(SIDES[-5:]), rng.choice((1, 1, 2)), (1, 1, 1),
+                rng.choice((1, 2, 3)), rng.choice((2, 5, 17, 20)))
     paid = rng.choice([6e4] * 17 + [2e5] * 2 + [8e5])
     wanted = rng.choice((1, 3, 10, 20, 40, 150, 600))
     for _ in range(50):
@@ -289,7 +303,8 @@ def draw(rng, folder):
         env["OMP_SCHEDULE"] = rng.choice(("static", "static,1", "static,7", "dynamic",
                                           "dynamic,4", "guided", "auto"))
 
-    config = rng.choice((None, "4partout", "dim", "alea", "big", *["file"] * 6))
+    names = (None, "4partout", "dim", "alea", "big")
+    config = rng.choice((*names, *["file"] * (20 if dim > 118 else 6)))
     seed = rng.choice((0, 1, 2, MOST_INT, rng.randint(0, MOST_INT)))
     if config == "file":
         path = folder / rng.choice(("pile.npy", "p.npy", "a b=c.npy", ".npy.npy"))
