@@ -184,10 +184,11 @@ def microseconds(dim, batch, group, threads, in_place):
     cells = 0.01 * batch * dim * dim
     if in_place:
         return 4 * 12 * threads * batch + cells
-    across, down = group[:2] if group else (32, 4)
-    blocks = math.ceil(dim / across) * math.ceil(dim / down) * waiting(across * down)
-    flat = math.ceil(dim * dim / across) * waiting(across)
-    return batch * max(blocks, flat, 60, 12 * threads) + cells
+    across, down, deep = group or (32, 4, 1)  # deep counts in 03 alone
+    blocks = math.ceil(dim / across) * math.ceil(dim / down) * batch
+    flat = math.ceil(dim * dim / across) * batch
+    return max(blocks * waiting(across * down * deep), flat * waiting(across),
+               batch * 60, batch * 12 * threads) + cells
 
 
 def waiting(threads):
@@ -210,7 +211,7 @@ def draw_group(rng):
     if chance < 0.15:
         return None
     if chance < 0.5:
-        return (1, 1, rng.choice((1, 1, 5)))
+        return (1, 1, rng.choice((1, 1, 1, 1, 5)))
     if chance < 0.97:
         across = rng.choice((1, 2, 3, 5, 6, 8, 13, 16, 30, 32, 33, 64))
         down = rng.choice([n for n in (1, 2, 3, 4, 7, 8, 16, 24, 31, 64)
@@ -277,8 +278,8 @@ def draw_file(rng, path, shape, in_place):
 def draw_size(rng, in_place):
     """(dim, batch, group, threads, steps that can be paid for)"""
     if rng.random() < 0.05 and not in_place:
-        return (*rng.choice(LARGE), (1, 1, rng.choice((1, 2, 5))),
-                rng.choice((1, 2, 7)), rng.choice((1, 2, 4)))
+        return (*rng.choice(LARGE), (1, 1, 1), rng.choice((1, 2, 7)),
+                rng.choice((1, 2, 4)))
     if rng.random() < 0.1 and not in_place:  # of some words more than a tile has
         return (rng.choice(SIDES[-5:]), rng.choice((1, 1, 2)), (1, 1, 1),
                 rng.choice((1, 2, 3)), rng.choice((2, 5, 17, 20)))
