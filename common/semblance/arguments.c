@@ -1,15 +1,19 @@
 /* arguments.c - see arguments.h. */
+#define _DEFAULT_SOURCE /* sysconf's pages */
+
 #include "arguments.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { POSITIONAL = 20 };
 
-static const double LARGE =
-    1e30; /* a float holds its square nowhere near, itself well */
+static const double LARGE = 1e30; /* seconds: any number; the traces say what fits */
+static const double FAR = 1e9;    /* metres */
+static const double STEEP = 1e3;  /* of A .. E; 1 s/m is slower than walking */
 
 /* Param1 .. Param3 of the paper: M0 H0 T0 TAU, then P0 P1 N of A .. E. */
 static const char *const paper_set[3][POSITIONAL - 1] = {
@@ -26,16 +30,16 @@ static const char *const paper_set[3][POSITIONAL - 1] = {
 
 static void parse_range(request *r, int k, const char *key, const char *const word[3])
 {
-    r->p0[k] = parse_double(key, word[0], -LARGE, LARGE);
-    r->p1[k] = parse_double(key, word[1], -LARGE, LARGE);
+    r->p0[k] = parse_double(key, word[0], -STEEP, STEEP);
+    r->p1[k] = parse_double(key, word[1], -STEEP, STEEP);
     r->np[k] = parse_int(key, word[2], 1, INT_MAX);
 }
 
 /* The nineteen words that make a query, in the paper's order. */
 static void parse_words(request *r, const char *const *word)
 {
-    r->m0 = parse_double("m0", word[0], -LARGE, LARGE);
-    r->h0 = parse_double("h0", word[1], -LARGE, LARGE);
+    r->m0 = parse_double("m0", word[0], -FAR, FAR);
+    r->h0 = parse_double("h0", word[1], -FAR, FAR);
     r->t0 = parse_double("t0", word[2], 0, LARGE);
     r->tau = parse_double("tau", word[3], 0, LARGE);
     for (int k = 0; k < 5; k++) {
@@ -46,7 +50,7 @@ static void parse_words(request *r, const char *const *word)
 
 static void parse_keys(request *r, int argc, char **argv, arg *extra, const char *about)
 {
-    const char *range[5] = {0}, *order = "auto";
+    const char *range[5] = {0}, *order = "auto", *axis = "auto";
     int set = 0;
 
     /* The paper's set comes first: keys override it wherever they stand. */
@@ -58,8 +62,8 @@ static void parse_keys(request *r, int argc, char **argv, arg *extra, const char
         {"in", ARG_TEXT, &r->in, 0, 0, "SU file to search", 0},
         {"set", ARG_INT, &set, 1, 3, "the paper's parameter set; other keys override",
          0},
-        {"m0", ARG_DOUBLE, &r->m0, -LARGE, LARGE, "midpoint of the output point, m", 0},
-        {"h0", ARG_DOUBLE, &r->h0, -LARGE, LARGE, "half-offset of the point, m", 0},
+        {"m0", ARG_DOUBLE, &r->m0, -FAR, FAR, "midpoint of the output point, m", 0},
+        {"h0", ARG_DOUBLE, &r->h0, -FAR, FAR, "half-offset of the point, m", 0},
         {"t0", ARG_DOUBLE, &r->t0, 0, LARGE, "time of the output point, s", 0},
         {"tau", ARG_DOUBLE, &r->tau, 0, LARGE, "half window, s; up to 100 samples", 0},
         {"a", ARG_TEXT, &range[0], 0, 0, "P0,P1,N: N values of A from P0, s/m", 0},
@@ -70,6 +74,8 @@ static void parse_keys(request *r, int argc, char **argv, arg *extra, const char
         {ARG_LOCAL(r->group)},
         {"order", ARG_TEXT, &order, 0, 0, "byte order of the file: auto, little, big",
          0},
+        {"axis", ARG_TEXT, &axis, 0, 0,
+         "coordinate along the line: auto (the one that varies), x, y", 0},
         {.value = extra},
     };
     args_parse(argc, argv, table, about);
@@ -83,6 +89,7 @@ static void parse_keys(request *r, int argc, char **argv, arg *extra, const char
         parse_range(r, k, key, word);
     }
     r->order = (su_order)parse_choice("order", order, "auto, little or big");
+    r->axis = (su_axis)parse_choice("axis", axis, "auto, x or y");
 
     const char *missing = !r->in          ? "in"
                           : isnan(r->m0)  ? "m0"
@@ -118,11 +125,23 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     return r;
 }
 
+origin origin_of(const request *r)
+{
+    return (origin){round(r->m0 - r->h0), round(r->m0 + r->h0)};
+}
+
 su_gather request_gather(const request *r)
 {
     su_gather g;
     char why[SU_WHY];
+    size_t dead;
+    origin from = origin_of(r);
     if (su_read(r->in, r->order, &g, why)) fail("%s: %s", r->in, why);
+    if (su_line(&g, r->axis, from.source, from.receiver, &dead, why))
+        fail("%s: %s", r->in, why);
+    if (dead)
+        fprintf(stderr, "%s: %s: %zu of %zu traces are dead (trid 2), not used\n",
+                run_name, r->in, dead, dead + g.ntraces);
     if (g.ntraces > INT_MAX) fail("%s: %zu traces, at most 2^31 - 1", r->in, g.ntraces);
     return g;
 }
@@ -132,24 +151,39 @@ int tau_samples(const request *r, const su_gather *g)
     return (int)(fmin(r->tau * 1e6 / g->dt, 1e6) + 1e-3);
 }
 
+/* Before anything of them is touched: the panel, and the best of each (A, B, C) that a
+ * back-end may keep. */
+static void fits_memory(const int np[5])
+{
+    double panel = (double)np[0] * np[1];
+    double bytes = panel * sizeof(float) + panel * np[2] * sizeof(point);
+    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (bytes > memory)
+        fail("np: %.3g (A, B, C) may need %.3g GB, this machine has %.3g GB",
+             panel * np[2], bytes / 1e9, memory / 1e9);
+}
+
 query query_of(const request *r, const su_gather *g)
 {
-    double last = (g->ns - 1) * (g->dt * 1e-6);
-    if (!(r->t0 <= last))
-        fail("t0=%g: expected 0 to %g s, the length of the traces", r->t0, last);
+    double begin = g->first * (g->dt * 1e-6), end = (g->ns - 1) * (g->dt * 1e-6);
+    if (!(r->t0 >= begin && r->t0 <= end))
+        fail("t0=%g: expected %g to %g s, what the traces recorded", r->t0, begin, end);
     int tau = tau_samples(r, g);
     if (tau > 100)
         fail("tau=%g: %g samples, expected at most 100 of %d us", r->tau,
              r->tau * 1e6 / g->dt, g->dt);
-    if (2 * tau + 2 > g->ns)
+    if (2 * tau + 2 > g->ns - g->first)
         fail("tau=%g: a window of %d samples does not fit traces of %d", r->tau,
-             2 * tau + 1, g->ns);
+             2 * tau + 1, g->ns - g->first);
     double points = 1;
     for (int k = 0; k < 5; k++) points *= r->np[k];
     if (points > 9e15) fail("np: a search of %g points, expected at most 9e15", points);
 
-    query q = {.m0 = (float)r->m0,
-               .h0 = (float)r->h0,
+    fits_memory(r->np);
+
+    origin from = origin_of(r);
+    query q = {.m0 = (float)(r->m0 - (from.receiver + from.source) / 2),
+               .h0 = (float)(r->h0 - (from.receiver - from.source) / 2),
                .t0 = (float)r->t0,
                .idt = 1e6f / (float)g->dt,
                .tau = tau,

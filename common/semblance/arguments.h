@@ -14,6 +14,7 @@ typedef struct {
     int group[3];
     const char *in; /* SU file */
     su_order order;
+    su_axis axis;
 } request;
 
 /* Parses either the paper's 20 words (M0 H0 T0 TAU, five times P0 P1 N, FILE), after
@@ -21,11 +22,22 @@ typedef struct {
  * ending in {0}. Errors, help and a bare call end the program. */
 request request_parse(int argc, char **argv, arg *extra, const char *about);
 
-/* Reads the traces; fail() with what is wrong with them. */
+/* Where sources and receivers are counted from in a gather for r: whole metres next to
+ * those of the output point, so that coordinates of 6e6 m with centimetres lose nothing
+ * as floats. */
+typedef struct {
+    double source, receiver;
+} origin;
+
+origin origin_of(const request *r);
+
+/* Reads the traces as su_line() makes them, from r's origin; says on stderr how many
+ * were dead. fail() with what is wrong with them. */
 su_gather request_gather(const request *r);
 
-/* The query of r on the traces of g: fail() where t0 or tau do not fit the traces or
- * the product of np overflows. */
+/* The query of r on the traces of g, which request_gather() read: m0 and h0 are counted
+ * from r's origin too. fail() where t0 or tau do not fit the traces, or the search
+ * overflows a number or the memory. */
 query query_of(const request *r, const su_gather *g);
 
 /* The window's half width in samples. The thousandth of a sample makes up for 0.005 not

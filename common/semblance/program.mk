@@ -3,7 +3,7 @@
 title   = seismic data regularization by semblance search
 order   = 1
 sources = main.c arguments.c pick.c
-shared  = su/su.c
+shared  = su/su.c su/line.c
 recipes = paper awkward scaled big edges outside empty small
 suffix  = su
 

@@ -134,6 +134,32 @@ static int first_not_finite(const float *data, int ns)
     return ns;
 }
 
+/* How many samples no instrument or program writes: neither 0 nor within 1e-30 ..
+ * 1e30 (0x0da24260, 0x7149f2ca). */
+static size_t strange_samples(const su_gather *g, int swapped)
+{
+    size_t strange = 0;
+    for (size_t i = 0; i < g->ntraces * (size_t)g->ns; i++) {
+        uint32_t bits;
+        memcpy(&bits, &g->samples[i], sizeof bits);
+        if (swapped)
+            bits =
+                bits >> 24 | (bits >> 8 & 0xff00) | (bits & 0xff00) << 8 | bits << 24;
+        bits &= 0x7fffffffu;
+        strange += bits && (bits < 0x0da24260u || bits > 0x7149f2cau);
+    }
+    return strange;
+}
+
+/* Samples of one byte order behind headers of the other: where many are strange as they
+ * are, and next to none the other way round. */
+static int samples_swapped(const su_gather *g)
+{
+    size_t strange = strange_samples(g, 0);
+    return strange > g->ntraces * (size_t)g->ns / 8 &&
+           strange_samples(g, 1) < strange / 50 + 1;
+}
+
 /* What a trace must be, when it was read and before it is written. */
 static int check_trace(const su_trace *t, size_t number, int ns, int dt,
                        char why[SU_WHY])
@@ -146,8 +172,26 @@ static int check_trace(const su_trace *t, size_t number, int ns, int dt,
                       t->header.dt, dt);
     int bad = first_not_finite(t->data, ns);
     if (bad < ns)
-        return refuse(why, "trace %zu: sample %d of %d is not a finite number", number,
-                      bad + 1, ns);
+        return refuse(why,
+                      "trace %zu: sample %d of %d is not a finite number: damaged, or "
+                      "not IEEE floats",
+                      number, bad + 1, ns);
+    return 0;
+}
+
+/* SEG-Y has 3200 bytes of text and 400 of binary numbers before its first trace: the
+ * samples a trace (byte 3221) are again in that trace's header, and the format code
+ * (byte 3225) is one of sixteen. */
+static int has_reel_header(const unsigned char *bytes, size_t size)
+{
+    enum { TEXT = 3200, REEL = 3600 };
+    if (size < REEL + SU_HEADER_BYTES) return 0;
+    for (int big = 0; big <= 1; big++) {
+        int ns = field16(bytes + TEXT + 20, big),
+            code = field16(bytes + TEXT + 24, big);
+        if (ns > 0 && ns == field_ns(bytes + REEL, big) && code >= 1 && code <= 16)
+            return 1;
+    }
     return 0;
 }
 
@@ -163,6 +207,14 @@ static int check_layout(const unsigned char *bytes, size_t size, int big,
                       "is truncated",
                       size, SU_HEADER_BYTES);
 
+    if (has_reel_header(bytes, size) && agreeing(bytes, size, big) != SIZE_MAX)
+        return refuse(why, "is SEG-Y with its reel header (3600 bytes), expected SU: "
+                           "trace 1 should begin at the first byte");
+    if (agreeing(bytes, size, big) != SIZE_MAX &&
+        agreeing(bytes, size, !big) == SIZE_MAX)
+        return refuse(why, "is byte-swapped: %s, not %s", order_name(!big),
+                      order_name(big));
+
     int ns = field_ns(bytes, big), dt = field_dt(bytes, big);
     if (ns == 0)
         return refuse(why, "trace 1: ns is 0 (%s), it should be 1 .. 65535",
@@ -177,11 +229,13 @@ static int check_layout(const unsigned char *bytes, size_t size, int big,
             int ns_here = field_ns(bytes, big), dt_here = field_dt(bytes, big);
             if (ns_here != ns)
                 return refuse(why,
-                              "trace %zu: ns is %d, it should be %d as in trace 1 (%s)",
+                              "trace %zu: ns is %d, it should be %d as in trace 1: the "
+                              "file is damaged, or of traces that differ (%s)",
                               number, ns_here, ns, order_name(big));
             if (dt_here != dt)
                 return refuse(why,
-                              "trace %zu: dt is %d, it should be %d as in trace 1 (%s)",
+                              "trace %zu: dt is %d, it should be %d as in trace 1: the "
+                              "file is damaged, or of traces that differ (%s)",
                               number, dt_here, dt, order_name(big));
         }
         if (size < row)
@@ -218,13 +272,24 @@ int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather 
             reverse_header(&t->header);
             reverse_fields((unsigned char *)t->data, sizeof(float), (size_t)ns);
         }
-        if (check_trace(t, i + 1, ns, dt, why) != 0) {
-            su_free(&read);
-            return -1;
-        }
     }
-    *g = read;
-    return 0;
+
+    int status = 0;
+    bool swapped = samples_swapped(&read);
+    if (swapped && order == SU_DETECT && agreeing(bytes, size, !big) == SIZE_MAX) {
+        su_free(&read); /* headers are the same either way, samples are not */
+        return su_parse(bytes, size, big ? SU_LITTLE : SU_BIG, g, why);
+    }
+    if (swapped)
+        status = refuse(why, "its samples are byte-swapped: headers are %s, samples %s",
+                        order_name(big), order_name(!big));
+    for (size_t i = 0; i < ntraces && status == 0; i++)
+        status = check_trace(&read.trace[i], i + 1, ns, dt, why);
+    if (status == 0)
+        *g = read;
+    else
+        su_free(&read);
+    return status;
 }
 
 /* Only a regular file has a size to check the traces against; opening a FIFO would wait

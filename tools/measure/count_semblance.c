@@ -34,8 +34,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++) {
         const su_header *h = &g.trace[i].header;
         double s = h->scalco == 0 ? 1 : h->scalco > 0 ? h->scalco : -1.0 / h->scalco;
-        dm[i] = s * ((double)h->gy + h->sy) / 2 - r.m0;
-        dh[i] = s * ((double)h->gy - h->sy) / 2 - r.h0;
+        dm[i] = s * ((double)h->gy + h->sy) / 2 - q.m0;
+        dh[i] = s * ((double)h->gy - h->sy) / 2 - q.h0;
     }
 
     long visits = 0, used = 0;

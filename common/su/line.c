@@ -1,0 +1,174 @@
+/* line.c - from the headers of a survey to the line that a search sees: su_line() of
+ * su.h.
+ *
+ * Coordinates stay whole numbers, so nothing is rounded: the origin is subtracted in 64
+ * bits, in the trace's own unit. Left out: lines that run across x and y (they are to
+ * be rotated before), counit (coordinates are lengths), delays that change.
+ */
+#include "su.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEAD = 2 }; /* trid */
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static int
+refuse(char why[SU_WHY], const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(why, SU_WHY, format, list);
+    va_end(list);
+    return -1;
+}
+
+/* A coordinate of a header in metres: the double nearest to it. */
+static double metres(int32_t coordinate, int16_t scalco)
+{
+    if (scalco < 0) return coordinate / -(double)scalco;
+    return scalco ? (double)coordinate * scalco : coordinate;
+}
+
+/* 1: x varies among sources and receivers, 2: y, 3: both, 0: neither. */
+static int varying(const su_gather *g)
+{
+    int found = 0;
+    const su_header *one = NULL;
+    for (size_t i = 0; i < g->ntraces; i++) {
+        const su_header *h = &g->trace[i].header;
+        if (h->trid == DEAD) continue;
+        if (!one) one = h;
+        double x = metres(one->sx, one->scalco), y = metres(one->sy, one->scalco);
+        if (metres(h->sx, h->scalco) != x || metres(h->gx, h->scalco) != x) found |= 1;
+        if (metres(h->sy, h->scalco) != y || metres(h->gy, h->scalco) != y) found |= 2;
+    }
+    return found;
+}
+
+/* The coordinate, counted from origin in parts of a metre if scalco divides, else in
+ * metres, in *local: 0, or -1 where it is too far for 32 bits. */
+static int localize(int32_t coordinate, int16_t scalco, double origin, int32_t *local)
+{
+    int64_t times = scalco > 0 ? scalco : 1, parts = scalco < 0 ? -scalco : 1;
+    int64_t from = coordinate * times - (int64_t)origin * parts;
+    if (from < INT32_MIN || from > INT32_MAX) return -1;
+    *local = (int32_t)from;
+    return 0;
+}
+
+static int place(su_gather *g, int along_x, double source, double receiver,
+                 char why[SU_WHY])
+{
+    for (size_t i = 0; i < g->ntraces; i++) {
+        su_header *h = &g->trace[i].header;
+        if (h->trid == DEAD) continue;
+        int32_t s = along_x ? h->sx : h->sy, r = along_x ? h->gx : h->gy;
+        if (localize(s, h->scalco, source, &h->sy) != 0)
+            return refuse(why,
+                          "trace %zu: its source is at %g m, too far from the output "
+                          "point's %g (scalco is %d)",
+                          i + 1, metres(s, h->scalco), source, h->scalco);
+        if (localize(r, h->scalco, receiver, &h->gy) != 0)
+            return refuse(why,
+                          "trace %zu: its receiver is at %g m, too far from the output "
+                          "point's %g (scalco is %d)",
+                          i + 1, metres(r, h->scalco), receiver, h->scalco);
+        h->sx = h->gx = 0;
+        if (h->scalco > 0) h->scalco = 1;
+    }
+    return 0;
+}
+
+/* Takes the dead traces out of a gather; fails nowhere. */
+static size_t remove_dead(su_gather *g)
+{
+    size_t kept = 0, row = (size_t)g->ns;
+    for (size_t i = 0; i < g->ntraces; i++) {
+        if (g->trace[i].header.trid == DEAD) continue;
+        g->trace[kept].header = g->trace[i].header;
+        memmove(g->trace[kept].data, g->trace[i].data, row * sizeof(float));
+        kept++;
+    }
+    size_t dead = g->ntraces - kept;
+    g->ntraces = kept;
+    return dead;
+}
+
+/* The samples that lie before sample 0 in time, in *delay; negative where sample 0 lies
+ * before time 0. */
+static int delay_of(const su_gather *g, long *delay, char why[SU_WHY])
+{
+    const su_header *one = NULL;
+    for (size_t i = 0; i < g->ntraces; i++) {
+        const su_header *h = &g->trace[i].header;
+        if (h->trid == DEAD) continue;
+        if (!one) one = h;
+        if (h->delrt != one->delrt)
+            return refuse(why, "trace %zu: delrt is %d ms, other traces have %d", i + 1,
+                          h->delrt, one->delrt);
+    }
+    long microseconds = 1000L * one->delrt;
+    if (microseconds % g->dt)
+        return refuse(why, "delrt is %d ms, not a whole number of samples of %d us",
+                      one->delrt, g->dt);
+    *delay = microseconds / g->dt;
+    if (*delay <= -(long)g->ns)
+        return refuse(why, "delrt is %d ms: the traces end before time 0", one->delrt);
+    if (*delay + g->ns > 65535)
+        return refuse(why, "delrt is %d ms: %ld samples from time 0, at most 65535",
+                      one->delrt, *delay + g->ns);
+    return 0;
+}
+
+/* Moves sample 0 to time 0; of a gather without dead traces. */
+static int from_time_0(su_gather *g, long delay, char why[SU_WHY])
+{
+    if (delay == 0) return 0;
+    su_gather moved = su_alloc(g->ntraces, g->ns + (int)delay, g->dt);
+    if (!moved.trace)
+        return refuse(why, "not enough memory for %zu traces of %ld samples",
+                      g->ntraces, g->ns + delay);
+    size_t before = delay > 0 ? (size_t)delay : 0, cut = delay < 0 ? (size_t)-delay : 0;
+    for (size_t i = 0; i < g->ntraces; i++) {
+        moved.trace[i].header = g->trace[i].header;
+        moved.trace[i].header.ns = (uint16_t)moved.ns;
+        moved.trace[i].header.delrt = 0;
+        memcpy(moved.trace[i].data + before, g->trace[i].data + cut,
+               ((size_t)g->ns - cut) * sizeof(float));
+    }
+    moved.big_endian = g->big_endian;
+    moved.first = (int)before;
+    su_free(g);
+    *g = moved;
+    return 0;
+}
+
+int su_line(su_gather *g, su_axis axis, double source, double receiver, size_t *dead,
+            char why[SU_WHY])
+{
+    size_t alive = 0;
+    for (size_t i = 0; i < g->ntraces; i++) alive += g->trace[i].header.trid != DEAD;
+    if (alive == 0)
+        return refuse(why, "all of its %zu traces are dead (trid 2)", g->ntraces);
+
+    if (axis == SU_AXIS_AUTO) {
+        int varies = varying(g);
+        if (varies == 0 || varies == 3)
+            return refuse(why,
+                          "%s of its coordinates x and y varies: axis=x or axis=y must "
+                          "say along which the line runs",
+                          varies ? "each" : "neither");
+        axis = varies == 1 ? SU_AXIS_X : SU_AXIS_Y;
+    }
+    long delay = 0;
+    if (delay_of(g, &delay, why) != 0 ||
+        place(g, axis == SU_AXIS_X, source, receiver, why) != 0)
+        return -1;
+    *dead = remove_dead(g);
+    return from_time_0(g, delay, why);
+}
