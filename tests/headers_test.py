@@ -1,9 +1,11 @@
 """headers_test.py: what the headers of real surveys say, and every search must heed.
 
 A small gather is written in ways that mean the same, along x or along y, in any unit, far
-from the origin, with dead traces, with a delay; every step and back-end must give the same
-answer, to the byte where nothing needs rounding. Left out: what is refused, which is in
-bad_input.py, and su_line() by itself, which is in su_test.c.
+from the origin, with dead traces, with a delay; a search must give the same answer, to
+the byte where nothing needs rounding. Asked are the first search, which sees headers, and
+the last on the host and on a device, which see metres. Left out: what is refused, which
+is in bad_input.py, su_line() by itself, which is in su_test.c, and all other steps, which
+random queries ask.
 """
 import math
 import os
