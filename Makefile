@@ -203,7 +203,7 @@ $(foreach p,$(programs),$(eval $(BUILD)/$p-check: verify/compare.c $(wildcard ve
   $(if $(shell grep -l '"arguments.h"\|"model.h"' verify/check_$p.c),$(filter-out %/main.o,$(front_$p)),$(run_objects))))
 $(foreach p,$(programs),$(eval $(BUILD)/$p-data: $(filter-out %/main.o,$(front_$p))))
 $(foreach p,$(programs),$(eval $(BUILD)/$p-count: $(filter-out %/main.o,$(front_$p))))
-$(BUILD)/tests/%_test: tests/%_test.c verify/compare.c $(run_objects) $(BUILD)/common/su/su.o $(BUILD)/common/su/line.o
+$(BUILD)/tests/%_test: tests/%_test.c verify/compare.c $(run_objects) $(BUILD)/common/su/su.o $(BUILD)/common/semblance/line.o
 	$(call link,-Iverify,-lcmocka)
 
 define data_rule

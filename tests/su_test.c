@@ -1,4 +1,5 @@
-/* su_test.c - what su.h promises, tried on bytes that are put together here.
+/* su_test.c - what su.h and semblance's line.h promise, tried on bytes that are put
+ * together here.
  *
  * su_test              runs the tests
  * su_test write DIR    writes DIR/little.su and DIR/big.su with su_write
@@ -8,6 +9,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include "../common/semblance/line.h"
 #include "su.h"
 
 #include <setjmp.h>

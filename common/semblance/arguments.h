@@ -4,6 +4,7 @@
 #ifndef ARGUMENTS_H
 #define ARGUMENTS_H
 
+#include "line.h"
 #include "semblance.h"
 
 /* A query in double, as typed; query_of makes the float one. */

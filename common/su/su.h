@@ -53,7 +53,7 @@ typedef struct {
     size_t ntraces;
     int ns;         /* samples a trace, 1 .. 65535 */
     int dt;         /* microseconds, 1 .. 65535 */
-    int first;      /* su_line(): what lies before it was not recorded, and is 0 */
+    int first;      /* what lies before it was not recorded, and is 0 */
     int big_endian; /* how the file was written */
 } su_gather;
 
@@ -84,24 +84,6 @@ int su_write(const char *path, su_order order, const su_gather *g, char why[SU_W
  * empty one (trace == NULL) where memory is short or a number out of range. */
 su_gather su_alloc(size_t ntraces, int ns, int dt);
 void su_free(su_gather *g);
-
-typedef enum { SU_AXIS_AUTO, SU_AXIS_X, SU_AXIS_Y } su_axis;
-
-/* What every search along a line needs of a gather that was read (line.c). Returns 0
- * and in *dead how many traces were removed, or -1 with a line in why; then *g is only
- * to be freed.
- * - Dead traces (trid 2) are removed.
- * - The axis is the coordinate that varies among sources and receivers; SU_AXIS_AUTO is
- *   refused where both do, or neither.
- * - Sources are counted from `source`, receivers from `receiver`, whole numbers of
- *   metres: sy and gy become small numbers that a float holds, exactly, in units of
- *   scalco (of 1 m, where scalco multiplies); sx and gx become 0.
- * - Sample 0 is at time 0: samples before it (delrt < 0) are removed; where recording
- *   began later, there are g->first zeros. delrt must be the same in all traces and a
- *   whole number of samples.
- * All else of the headers, as cdp and offset, stays. */
-int su_line(su_gather *g, su_axis axis, double source, double receiver, size_t *dead,
-            char why[SU_WHY]);
 
 /* What scalco multiplies a coordinate by: 0 is 1, s > 0 is s, s < 0 is 1 / -s (SEG-Y
  * rev. 1, bytes 71-72). */

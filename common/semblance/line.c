@@ -1,11 +1,5 @@
-/* line.c - from the headers of a survey to the line that a search sees: su_line() of
- * su.h.
- *
- * Coordinates stay whole numbers, so nothing is rounded: the origin is subtracted in 64
- * bits, in the trace's own unit. Left out: lines that run across x and y (they are to
- * be rotated before), counit (coordinates are lengths), delays that change.
- */
-#include "su.h"
+/* line.c - see line.h. */
+#include "line.h"
 
 #include <stdarg.h>
 #include <stdio.h>
