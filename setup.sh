@@ -8,7 +8,7 @@
 set -eu
 
 packages="
-gcc make git patch python3
+gcc make git patch python3 bubblewrap
 ocl-icd-opencl-dev opencl-headers pocl-opencl-icd clinfo
 oclgrind clang-14 libclang-rt-14-dev libomp-14-dev libclc-14 libclc-14-dev
 clang-format-14 pyflakes3

@@ -34,7 +34,7 @@ EVENTS = {  # name: the file, what the line must say
     "nan": ("source nan 0\n", r"bad\.txt:1: nan: expected a number"),
     "inf": ("force 0 inf 0 0\n", r"bad\.txt:1: inf: expected a number"),
     "beyond float": ("force 0 0 1e39 0\n", r"bad\.txt:1: 1e39: expected a number"),
-    "negative density": ("source -3 0\n", r"bad\.txt:1: -3: expected a number from 0 to 3"),
+    "negative density": ("source -3 0\n", r"bad\.txt:1: -3: expected a number from 0"),
     "density beyond float": ("source 1e39 0\n",
                              r"bad\.txt:1: 1e39: expected a number from 0 to 3\.4e38"),
     "step negative": ("source 3 -1\n", r"bad\.txt:1: -1: expected a step"),

@@ -56,7 +56,7 @@ def files():
     return {
         "good": grid([[4, 1], [0, 7]]), "negative": grid([[4, -1], [0, 0]]),
         "broken": grid([[4, 0], [0.5, 0]], "<f4"), "nan": grid([[nan]], "<f8"),
-        "huge": grid([[2 ** 30 + 1, 0], [0, 0]]), "border": bare,
+        "huge": grid([[10 ** 9 + 1, 0], [0, 0]]), "border": bare,
         "flat": npy("<i4", (9,), bytes(36)), "oblong": npy("<i4", (3, 4), bytes(48)),
         "four": npy("<i4", (1, 1, 3, 3), bytes(36)), "none": npy("<i4", (0, 3, 3), b""),
         "two_cells": npy("<i4", (2, 2), bytes(16)), "cut": grid([[4]])[:-3],
@@ -93,7 +93,7 @@ BAD = [
     ("config=../negative.npy", r"-1 grains at grid 0, row 1, column 2: expected a whole"),
     ("config=../broken.npy", r"0\.5 grains at grid 0, row 2, column 1"),
     ("config=../nan.npy", r"nan grains at grid 0, row 1, column 1"),
-    ("config=../huge.npy", r"grains at grid 0, row 1, column 1: .*to 1073741824"),
+    ("config=../huge.npy", r"grains at grid 0, row 1, column 1: .*to 1000000000"),
     ("config=../border.npy", r"1 grains at grid 0, row 0, column 1: expected 0 on the"),
     ("config=../flat.npy", r"expected a shape"), ("config=../oblong.npy", r"a shape"),
     ("config=../four.npy", r"expected a shape"), ("config=../none.npy", r"a shape"),
@@ -191,6 +191,16 @@ def asynchronous(folder):
                         tuple(read_int32(os.path.join(folder, "n.npy"))))
         tally.check(f"{step} {backend}: sweeps depend on threads",
                     any(len(n) > 1 for n in sweeps.values()) and str(sweeps))
+    # Between sweeps a cell holds more than twice the most that a file may say, and what
+    # is written has 31 bits.
+    with open(os.path.join(folder, "most.npy"), "wb") as file:
+        file.write(grid([[10 ** 9] * 64] * 64))
+    ended = run([path, "config=most.npy", "rule=async", "tilew=2", "tileh=2",
+                 "max_iterations=12", "out=most_12.npy"], folder)
+    cells = read_int32(os.path.join(folder, "most_12.npy"))
+    tally.check("in place, the most a cell holds",
+                (ended.returncode or min(cells) < 0 or max(cells) <= 2 * 10 ** 9) and
+                f"{min(cells)} to {max(cells)} {ended.stderr[-80:]}")
 
 
 def mistakes(folder):

@@ -1,4 +1,5 @@
-/* su_test.c - what su.h promises, tried on bytes that are put together here.
+/* su_test.c - what su.h and semblance's line.h promise, tried on bytes that are put
+ * together here.
  *
  * su_test              runs the tests
  * su_test write DIR    writes DIR/little.su and DIR/big.su with su_write
@@ -8,6 +9,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include "../common/semblance/line.h"
 #include "su.h"
 
 #include <setjmp.h>
@@ -189,19 +191,265 @@ static void order_is_detected_or_forced(void **state)
         unsigned char *bytes = pack(3, 17, 2000, big);
         accepted(bytes, 3, 17, 2000, SU_DETECT, big);
         accepted(bytes, 3, 17, 2000, big ? SU_BIG : SU_LITTLE, big);
-        refused(bytes, 3 * row_bytes(17), big ? SU_LITTLE : SU_BIG, "trace 1");
+        refused(bytes, 3 * row_bytes(17), big ? SU_LITTLE : SU_BIG,
+                big ? "is byte-swapped: big-endian, not little-endian"
+                    : "is byte-swapped: little-endian, not big-endian");
         free(bytes);
     }
 }
 
-/* ns = 0x0101 and dt = 0x0202 read the same in both orders. */
-static void ambiguous_order_is_the_machines(void **state)
+/* ns = 0x0101 and dt = 0x0202 read the same in both orders: samples tell, or nothing.
+ */
+static void ambiguous_order(void **state)
 {
     (void)state;
-    int big = machine_is_big();
-    unsigned char *bytes = pack(2, 257, 514, big);
-    accepted(bytes, 2, 257, 514, SU_DETECT, big);
-    free(bytes);
+    for (int big = 0; big <= 1; big++) {
+        unsigned char *bytes = pack(2, 257, 514, big);
+        accepted(bytes, 2, 257, 514, SU_DETECT, big);
+        refused(
+            bytes, 2 * row_bytes(257), big ? SU_LITTLE : SU_BIG,
+            big ? "samples are byte-swapped: headers are little-endian, samples big"
+                : "samples are byte-swapped: headers are big-endian, samples little");
+        for (size_t i = 0; i < 2; i++)
+            memset(bytes + i * row_bytes(257) + 240, 0, 4 * 257);
+        su_gather g;
+        char why[SU_WHY];
+        assert_int_equal(parse(bytes, 2 * row_bytes(257), SU_DETECT, &g, why), 0);
+        assert_int_equal(g.big_endian, machine_is_big());
+        su_free(&g);
+        free(bytes);
+    }
+}
+
+/* Whichever way the samples lie behind the headers, it is seen and said. */
+static void samples_of_the_other_order(void **state)
+{
+    (void)state;
+    for (int big = 0; big <= 1; big++) {
+        unsigned char *bytes = pack(3, 17, 2000, big);
+        for (size_t i = 0; i < 3; i++)
+            for (int j = 0; j < 17; j++)
+                put_float(bytes + i * row_bytes(17) + 240 + 4 * j, !big, sample(i, j));
+        refused(bytes, 3 * row_bytes(17), SU_DETECT, "its samples are byte-swapped");
+        free(bytes);
+    }
+}
+
+/* A reel header is named in either order; without one of its marks it is damage. */
+static void reel_header(void **state)
+{
+    (void)state;
+    for (int big = 0; big <= 1; big++) {
+        size_t size = 3600 + 3 * row_bytes(17);
+        unsigned char *bytes = malloc(size), *traces = pack(3, 17, 2000, big);
+        assert_non_null(bytes);
+        memset(bytes, big ? 0x40 : ' ', 3200); /* EBCDIC and ASCII */
+        memset(bytes + 3200, 0, 400);
+        put16(bytes + 3216, big, 2000);
+        put16(bytes + 3220, big, 17);
+        put16(bytes + 3224, big, 5);
+        memcpy(bytes + 3600, traces, size - 3600);
+        for (int o = 0; o < 3; o++)
+            refused(bytes, size, (su_order)o, "is SEG-Y with its reel header");
+        put16(bytes + 3224, big, 17);
+        refused(bytes, size, SU_DETECT, "trace ");
+        free(traces);
+        free(bytes);
+    }
+}
+
+/* ---- su_line() ---------------------------------------------------------------------
+ */
+
+/* Traces of ns 20 at 4 ms: sources at 10 i, receivers at 10 i + 100, in units of
+ * scalco; y is 7. */
+static su_gather survey(size_t ntraces, int16_t scalco)
+{
+    su_gather g = su_alloc(ntraces, 20, 4000);
+    assert_non_null(g.trace);
+    for (size_t i = 0; i < ntraces; i++) {
+        su_header *h = &g.trace[i].header;
+        h->tracl = (int)i + 1;
+        h->cdp = 500 + (int)i;
+        h->offset = -100;
+        h->trid = 1;
+        h->scalco = scalco;
+        h->sx = 10 * (int)i;
+        h->gx = 10 * (int)i + 100;
+        h->sy = h->gy = 7;
+        for (int j = 0; j < 20; j++) g.trace[i].data[j] = sample(i, j + 1);
+    }
+    return g;
+}
+
+static void line_refused(su_gather g, su_axis axis, double source, double receiver,
+                         const char *says)
+{
+    size_t dead;
+    char why[SU_WHY];
+    assert_int_equal(su_line(&g, axis, source, receiver, &dead, why), -1);
+    if (strstr(why, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", why, says);
+    su_free(&g);
+}
+
+/* Origins are subtracted in whole units, and the rest of a header stays. */
+static void line_and_its_origin(void **state)
+{
+    (void)state;
+    static const struct {
+        int16_t scalco, becomes;
+        int times, per; /* units of what it becomes: a metre of the origin, a unit */
+    } units[] = {{0, 0, 1, 1},      {1, 1, 1, 1},
+                 {-1, -1, 1, 1},    {10, 1, 1, 10},
+                 {-10, -10, 10, 1}, {-100, -100, 100, 1},
+                 {7, 1, 1, 7},      {-32768, -32768, 32768, 1}};
+    for (size_t u = 0; u < sizeof units / sizeof units[0]; u++)
+        for (int axis = SU_AXIS_AUTO; axis <= SU_AXIS_X; axis++) {
+            su_gather g = survey(3, units[u].scalco);
+            size_t dead = 9;
+            char why[SU_WHY];
+            assert_int_equal(su_line(&g, (su_axis)axis, 30, -50, &dead, why), 0);
+            assert_int_equal(dead, 0);
+            for (int i = 0; i < 3; i++) {
+                const su_header *h = &g.trace[i].header;
+                assert_int_equal(h->scalco, units[u].becomes);
+                assert_int_equal(h->sy, units[u].per * 10 * i - 30 * units[u].times);
+                assert_int_equal(h->gy,
+                                 units[u].per * (10 * i + 100) + 50 * units[u].times);
+                assert_int_equal(h->sx, 0);
+                assert_int_equal(h->gx, 0);
+                assert_int_equal(h->cdp, 500 + i);
+                assert_int_equal(h->offset, -100);
+                assert_int_equal(h->tracl, i + 1);
+            }
+            su_free(&g);
+        }
+}
+
+static void line_and_its_axis(void **state)
+{
+    (void)state;
+    size_t dead;
+    char why[SU_WHY];
+    su_gather g = survey(2, 1);
+    assert_int_equal(su_line(&g, SU_AXIS_Y, 0, 0, &dead, why), 0);
+    assert_int_equal(g.trace[1].header.sy, 7);
+    su_free(&g);
+
+    g = survey(2, 1); /* one receiver is enough to vary */
+    g.trace[0].header.sx = g.trace[0].header.gx = g.trace[1].header.sx = 5;
+    g.trace[1].header.gx = 6;
+    assert_int_equal(su_line(&g, SU_AXIS_AUTO, 0, 0, &dead, why), 0);
+    assert_int_equal(g.trace[1].header.gy, 6);
+    su_free(&g);
+
+    g = survey(2, 1); /* 70 and 7 tens are the same place */
+    g.trace[1].header = g.trace[0].header;
+    g.trace[1].header.scalco = 10;
+    g.trace[0].header.sx = 50, g.trace[1].header.sx = 5;
+    g.trace[0].header.gx = 60, g.trace[1].header.gx = 6;
+    g.trace[0].header.sy = g.trace[0].header.gy = 70;
+    assert_int_equal(su_line(&g, SU_AXIS_AUTO, 0, 0, &dead, why), 0);
+    assert_int_equal(g.trace[1].header.sy, 50);
+    su_free(&g);
+
+    g = survey(2, 1);
+    g.trace[1].header.sy = 8;
+    line_refused(g, SU_AXIS_AUTO, 0, 0, "each of its coordinates x and y varies");
+    g = survey(2, 1);
+    g.trace[0].header.gx = g.trace[1].header.sx = g.trace[1].header.gx = 0;
+    line_refused(g, SU_AXIS_AUTO, 0, 0, "neither of its coordinates x and y varies");
+}
+
+static void line_too_far(void **state)
+{
+    (void)state;
+    su_gather g = survey(2, 1);
+    g.trace[1].header.sx = INT32_MIN;
+    g.trace[1].header.gx = INT32_MAX;
+    size_t dead;
+    char why[SU_WHY];
+    assert_int_equal(su_line(&g, SU_AXIS_X, 0, 0, &dead, why), 0);
+    assert_int_equal(g.trace[1].header.sy, INT32_MIN);
+    assert_int_equal(g.trace[1].header.gy, INT32_MAX);
+    su_free(&g);
+
+    g = survey(2, 1);
+    g.trace[1].header.sx = INT32_MIN;
+    line_refused(g, SU_AXIS_X, 1, 0, "trace 2: its source is at -2.1");
+    g = survey(2, 1);
+    g.trace[1].header.gx = INT32_MAX;
+    line_refused(g, SU_AXIS_X, 0, -1, "trace 2: its receiver is at 2.1");
+    line_refused(survey(1, -10000), SU_AXIS_X, 1e6, 0, "trace 1: its source is at 0 m");
+}
+
+/* Dead traces go, and what they say of axis, delay and place with them. */
+static void line_without_the_dead(void **state)
+{
+    (void)state;
+    su_gather g = survey(5, 1);
+    for (size_t i = 0; i < 5; i += 2) {
+        g.trace[i].header.trid = 2;
+        g.trace[i].header.sy = INT32_MAX - (int)i;
+        g.trace[i].header.sx = INT32_MIN;
+        g.trace[i].header.delrt = (int16_t)(7 * i + 3);
+    }
+    size_t dead;
+    char why[SU_WHY];
+    assert_int_equal(su_line(&g, SU_AXIS_AUTO, 1000, 1000, &dead, why), 0);
+    assert_int_equal(dead, 3);
+    assert_int_equal(g.ntraces, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(g.trace[i].header.cdp, 501 + 2 * (int)i);
+        assert_ptr_equal(g.trace[i].data, g.samples + 20 * i);
+        for (int j = 0; j < 20; j++)
+            assert_true(g.samples[20 * i + (size_t)j] == sample(2 * i + 1, j + 1));
+    }
+    su_free(&g);
+
+    g = survey(2, 1);
+    g.trace[0].header.trid = g.trace[1].header.trid = 2;
+    line_refused(g, SU_AXIS_X, 0, 0, "all of its 2 traces are dead (trid 2)");
+}
+
+static void line_from_time_0(void **state)
+{
+    (void)state;
+    for (int delay = -19; delay <= 30; delay += 7) {
+        su_gather g = survey(2, 1);
+        g.trace[0].header.delrt = g.trace[1].header.delrt = (int16_t)(4 * delay);
+        size_t dead;
+        char why[SU_WHY];
+        assert_int_equal(su_line(&g, SU_AXIS_X, 0, 0, &dead, why), 0);
+        assert_int_equal(g.ns, 20 + delay);
+        assert_int_equal(g.dt, 4000);
+        assert_int_equal(g.first, delay > 0 ? delay : 0);
+        for (size_t i = 0; i < 2; i++) {
+            assert_int_equal(g.trace[i].header.ns, g.ns);
+            assert_int_equal(g.trace[i].header.delrt, 0);
+            assert_int_equal(g.trace[i].header.cdp, 500 + (int)i);
+            assert_ptr_equal(g.trace[i].data, g.samples + i * (size_t)g.ns);
+            for (int k = 0; k < g.ns; k++)
+                assert_true(g.trace[i].data[k] ==
+                            (k < delay ? 0 : sample(i, k - delay + 1)));
+        }
+        su_free(&g);
+    }
+    static const struct {
+        int16_t delrt[2];
+        int dt;
+        const char *says;
+    } bad[] = {{{8, 12}, 4000, "trace 2: delrt is 12 ms, other traces have 8"},
+               {{6, 6}, 4000, "delrt is 6 ms, not a whole number of samples of 4000"},
+               {{-80, -80}, 4000, "delrt is -80 ms: the traces end before time 0"},
+               {{-32768, -32768}, 4000, "the traces end before time 0"},
+               {{32767, 32767}, 1, "delrt is 32767 ms: 32767020 samples from time 0"}};
+    for (size_t b = 0; b < sizeof bad / sizeof bad[0]; b++) {
+        su_gather g = survey(2, 1);
+        g.dt = bad[b].dt;
+        for (int i = 0; i < 2; i++) g.trace[i].header.delrt = bad[b].delrt[i];
+        line_refused(g, SU_AXIS_X, 0, 0, bad[b].says);
+    }
 }
 
 /* ns = 256 is 1 the other way round, and a first trace of that length fits as well. */
@@ -554,7 +802,14 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_is_detected_or_forced),
-        cmocka_unit_test(ambiguous_order_is_the_machines),
+        cmocka_unit_test(ambiguous_order),
+        cmocka_unit_test(samples_of_the_other_order),
+        cmocka_unit_test(reel_header),
+        cmocka_unit_test(line_and_its_origin),
+        cmocka_unit_test(line_and_its_axis),
+        cmocka_unit_test(line_too_far),
+        cmocka_unit_test(line_without_the_dead),
+        cmocka_unit_test(line_from_time_0),
         cmocka_unit_test(plausible_other_order_loses),
         cmocka_unit_test(longest_trace),
         cmocka_unit_test(every_truncation),

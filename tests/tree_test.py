@@ -116,7 +116,7 @@ def take_away(copy, step, program):
 
 ASK = """
 import sys
-from types import SimpleNamespace
+from pathlib import Path
 
 from tools.history import tree
 from tools.teach import exercise, grade
@@ -125,7 +125,7 @@ print("before", tree.before(step, program).name)
 for backend in step.backends(program):
     print(backend, *(s if isinstance(s, str) else s.name for s in
                      tree.compared(step, program, backend)))
-    attempt = SimpleNamespace(task=exercise.Task(step, program), fenced=lambda b: b)
+    attempt = grade.Attempt(exercise.Task(step, program), Path("attempt"))
     print("start", grade.Grading(attempt, backend, 1, 1).start.step.name)
 """
 

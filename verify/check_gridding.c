@@ -2,27 +2,29 @@
  *
  *     gridding-check QUERY oracle=FILE [result=out.npy] [truth=FILE]
  *
- * The oracle is the same sum in double precision, cell by cell, with nothing taken from
- * steps/. It is kept: a FILE that exists is read, and refused if it belongs to another
- * query or other visibilities. The query is what the program was called with; its
- * visibilities and taps come from the front end, where they fall is worked out anew.
- * What is asked of a result:
+ * The oracle is the same sum in double precision, cell by cell, of what the query asks
+ * for as oracle_gridding.c reads it: nothing is taken from steps/ or common/gridding.
+ * It is kept: a FILE that exists is read, and refused if it belongs to another query or
+ * other visibilities. What is asked of a result:
  *
- *   - relative L1, sum |a - b| / sum |b| over re and im, and max |a - b| / max |b|,
- *     within 2e-6 in float and 1e-14 in double; exactly the same where everything is an
- *     integer;
+ *   - each cell, or degridded visibility, lies as near to the oracle's as rounding can
+ *     explain: the products that make up a term are off by 8 units in the last place of
+ *     its size at most, and m roundings of sums that are no larger than S, the sum of
+ *     the sizes of the terms, by 3 sqrt(m) units of S (six of their standard
+ *     deviations); exactly the same where everything is an integer and small enough;
  *   - sum(grid) = sum(d sum C), and of a degridded grid x: <G v, x> = <v, result>;
- *   - the sky, where visibilities lie on tracks and w is projected: the image has a
- * peak on each source, within 3 % of the direct Fourier sum there, and the rms of the
- *     difference from that sum on 300 other pixels is below 1e-3 of the peak.
- * Degridding a model of the sources gives back their visibilities.
+ *   - the sky, where visibilities lie on tracks that fill the grid, and support, planes
+ *     and fractions are enough for their w: the image has a peak on each source, within
+ *     3 % of the direct Fourier sum there, and the rms of the difference from that sum
+ *     on 300 other pixels is below 1e-3 of the peak. Degridding a model of the sources
+ *     gives back their visibilities.
  *
  * Prints key=value lines, the last one verdict=ok or verdict=FAIL and the reason; exits
  * with 0 only if ok. Left out: judging times.
  */
-#include "arguments.h"
+#include "oracle_gridding.h"
+
 #include "compare.h"
-#include "image.h"
 #include "verdict.h"
 
 static const char about[] =
@@ -30,188 +32,214 @@ static const char about[] =
     "  gridding-check QUERY oracle=FILE [result=FILE] [truth=FILE]\n\n"
     "QUERY is what the program was called with. Exit status 0: verdict=ok.";
 
-static const double BUDGET_SINGLE = 2e-6, BUDGET_DOUBLE = 1e-14;
+/* Units in the last place: of a term, and of a sum for the root of its terms. */
+static const double TERM = 8, ROOT = 3;
 static const double FLUX = 0.03, RMS = 1e-3, PREDICTED = 0.03;
 
-/* An image worth the name takes so many visibilities, and fractions that are so fine: a
- * place on the grid that is half a fraction off turns the phase of a source. */
-enum { PIXELS = 300, ENOUGH = 1000, FINE = 8 };
+/* An image worth the name: so many visibilities on a grid of so many cells, fractions
+ * that are so fine (a place on the grid that is half a fraction off turns the phase of
+ * a source), and taps for the taper besides those for w. */
+enum { PIXELS = 300, ENOUGH = 1000, WIDE = 200, FINE = 8, TAPER = 6 };
 
-typedef struct {
-    double re, im;
-} pair;
+/* A unit in the last place of a number of size 1; the oracle itself is off by another
+ * of a double's. */
+static double unit_of(const question *q)
+{
+    return q->wide ? 0x1p-52 : 0x1p-24;
+}
+
+/* Beyond it, sums of integers are rounded. */
+static double exact_up_to(const question *q)
+{
+    return q->wide ? 0x1p52 : 0x1p23;
+}
+
+/* How far a sum of m terms, whose sizes add up to `size`, may be from the right one. */
+static double allowed(const question *q, const scene *s, double size, double m)
+{
+    if (m == 0 || (s->whole && size <= exact_up_to(q))) return 0;
+    return unit_of(q) * (TERM + ROOT * sqrt(m)) * size + m * 0x1p-126;
+}
+
+/* The size of a factor: with what the doubles that it was made of are off by, which is
+ * `doubt` of their last places. */
+static double size_of(const question *q, double complex x, double doubt)
+{
+    return cabs(x) + doubt * 0x1p-52 / unit_of(q);
+}
 
 /* ---- the sums in double ---------------------------------------------------------- */
 
-/* The first cell of the footprint of a coordinate (cells from the middle of the grid),
- * and the row of taps: the point on the fine grid that is nearest, seen from the cell
- * nearest to it. */
-static void footprint(const request *r, double x, long *first, long *fraction)
+/* The sizes of all taps, in their order. */
+static double *sizes_of(const question *q, const scene *s)
 {
-    long over = r->oversampling, half = over / 2;
-    long fine = (long)floor(x * (double)over + 0.5) + (r->grid / 2) * over + half;
-    *first = fine / over - r->support;
-    *fraction = fine % over;
+    double *size = allocate(s->taps_count, sizeof *size, "sizes of taps");
+    for (size_t i = 0; i < s->taps_count; i++)
+        size[i] = size_of(q, s->taps[i], q->integer ? 0 : s->doubt);
+    return size;
 }
 
-typedef struct {
-    long u, v;
-    const pair *cu, *cv; /* [width] */
-    double sign;         /* of the taps' imaginary parts */
-    pair d;
-} footing;
-
-static footing *footings_of(const request *r, const observation *o, const problem *p)
+/* All footprints on grid [size][size], row by row: nobody else writes a row. And how
+ * far off each cell may be. */
+static void oracle_grid(const question *q, const scene *s, double complex *grid,
+                        double *off)
 {
-    footing *all = allocate((size_t)o->n, sizeof *all, "the footprints");
-    for (int k = 0; k < o->n; k++) {
-        const visibility *d = &o->d[k];
-        footing *f = &all[k];
-        long fu, fv,
-            plane = r->planes > 1 ? (long)floor(fabs(d->w) / o->wstep + 0.5) : 0;
-        footprint(r, d->u / r->cell, &f->u, &fu);
-        footprint(r, d->v / r->cell, &f->v, &fv);
-        if (f->u < 0 || f->v < 0 || f->u + p->is.width > r->grid ||
-            f->v + p->is.width > r->grid || plane >= r->planes)
-            fail("visibility %d is outside the grid, and the front end lets it pass",
-                 k);
-        const pair *taps = (const pair *)p->taps;
-        f->cu = taps + (plane * r->oversampling + fu) * p->is.width;
-        f->cv = taps + (plane * r->oversampling + fv) * p->is.width;
-        f->sign = d->w < 0 ? -1 : 1;
-        f->d = (pair){d->weight * d->re, d->weight * d->im};
-    }
-    return all;
-}
-
-/* d times c, the conjugate of c where sign is -1. */
-static pair times(pair d, pair c, double sign)
-{
-    return (pair){d.re * c.re - sign * d.im * c.im, sign * d.re * c.im + d.im * c.re};
-}
-
-/* All footprints on grid [size][size], row by row: nobody else writes a row. */
-static void oracle_grid(const problem *p, const footing *all, pair *grid)
-{
-    long size = p->is.size, width = p->is.width;
-    memset(grid, 0, (size_t)(size * size) * sizeof *grid);
+    long size = q->grid, width = 2L * q->support + 1;
+    double *sizes = sizes_of(q, s);
 #pragma omp parallel for schedule(dynamic, 4)
-    for (long v = 0; v < size; v++)
-        for (int k = 0; k < p->is.samples; k++) {
-            const footing *f = &all[k];
-            long j = v - f->v;
+    for (long v = 0; v < size; v++) {
+        double(*row)[2] = (double(*)[2])(grid + v * size), *most = off + v * size;
+        double *terms = allocate((size_t)size + 1, sizeof *terms, "a row");
+        for (long u = 0; u <= size; u++) terms[u] = 0;
+        for (long u = 0; u < size; u++) row[u][0] = row[u][1] = most[u] = 0;
+        for (int k = 0; k < s->n; k++) {
+            const sight *at = &s->at[k];
+            long j = v - at->row;
             if (j < 0 || j >= width) continue;
-            pair t = times(f->d, f->cv[j], f->sign);
-            double re = t.re, im = t.im, sre = f->sign * re, sim = f->sign * im;
-            pair *row = grid + v * size + f->u;
+            const double complex t = at->d * at->down[j];
+            const double re = creal(t), im = cimag(t);
+            const double large =
+                size_of(q, at->d, at->doubt) * sizes[at->down - s->taps + j];
+            const double(*c)[2] = (const double(*)[2])at->across;
+            const double *size_c = sizes + (at->across - s->taps);
             for (long i = 0; i < width; i++) {
-                row[i].re += re * f->cu[i].re - sim * f->cu[i].im;
-                row[i].im += im * f->cu[i].re + sre * f->cu[i].im;
+                row[at->column + i][0] += re * c[i][0] - im * c[i][1];
+                row[at->column + i][1] += im * c[i][0] + re * c[i][1];
+                most[at->column + i] += large * size_c[i];
             }
+            terms[at->column]++;
+            terms[at->column + width]--;
         }
+        double m = 0;
+        for (long u = 0; u < size; u++) {
+            m += terms[u];
+            most[u] = allowed(q, s, most[u], m);
+        }
+        free(terms);
+    }
+    free(sizes);
 }
 
-static void oracle_degrid(const problem *p, const footing *all, const double *model,
-                          pair *value)
+static void oracle_degrid(const question *q, const scene *s, double complex *value,
+                          double *off)
 {
+    long width = 2L * q->support + 1;
+    double *sizes = sizes_of(q, s);
 #pragma omp parallel for
-    for (int k = 0; k < p->is.samples; k++) {
-        const footing *f = &all[k];
-        pair sum = {0, 0};
-        for (long j = 0; j < p->is.width; j++) {
-            const pair *row = (const pair *)model + (f->v + j) * p->is.pitch + f->u;
-            pair along = {0, 0};
-            for (long i = 0; i < p->is.width; i++) {
-                pair x = times(row[i], f->cu[i], -f->sign);
-                along.re += x.re;
-                along.im += x.im;
+    for (int k = 0; k < s->n; k++) {
+        const sight *at = &s->at[k];
+        const double *size_u = sizes + (at->across - s->taps),
+                     *size_v = sizes + (at->down - s->taps);
+        double complex sum = 0;
+        double large = 0;
+        for (long j = 0; j < width; j++) {
+            const double complex *row = s->model + (at->row + j) * q->grid + at->column;
+            double complex along = 0;
+            double most = 0;
+            for (long i = 0; i < width; i++) {
+                along += row[i] * conj(at->across[i]);
+                most += size_of(q, row[i], s->model_doubt) * size_u[i];
             }
-            pair x = times(along, f->cv[j], -f->sign);
-            sum.re += x.re;
-            sum.im += x.im;
+            sum += along * conj(at->down[j]);
+            large += most * size_v[j];
         }
         value[k] = sum;
+        off[k] = allowed(q, s, large, (double)(width * width));
     }
+    free(sizes);
 }
 
 /* ---- the oracle ------------------------------------------------------------------ */
 
-typedef struct {
-    double l, m;
-} direction;
-
 /* Of which query it is: numbers, and sums over what was made of them. */
 typedef struct {
-    double samples, size, width, oversampling, planes, cell, degrid, sky;
+    double samples, size, support, oversampling, planes, cell, wide, integer, degrid,
+        sky;
     double places, values, taps, model;
 } identity;
 
-/* One file of float64: an identity, the direct sums at up to SOURCES and PIXELS
- * directions, then the grid [size][size][2] or the visibilities [n][2]. */
+/* One file of float64: an identity, the direct sums at up to SOURCES_MADE and PIXELS
+ * directions, then the grid [size][size][2] or the visibilities [n][2], then how far
+ * off each may be. */
 enum {
     IDENTITY = sizeof(identity) / sizeof(double),
-    DIRECT = SOURCES + PIXELS,
+    DIRECT = SOURCES_MADE + PIXELS,
 };
 
-static double sum_of(const double *a, size_t count)
+static double sum_of(const double complex *a, size_t count)
 {
     double sum = 0;
-    for (size_t i = 0; a && i < count; i++) sum += (double)(i % 97 + 1) * a[i];
+    for (size_t i = 0; a && i < count; i++)
+        sum += (double)(i % 97 + 1) * (creal(a[i]) + 3 * cimag(a[i]));
     return sum;
 }
 
-static identity identity_of(const request *r, const observation *o, const problem *p,
-                            const double *model, bool sky)
+static identity identity_of(const question *q, const scene *s, bool sky)
 {
-    const shape *is = &p->is;
-    size_t functions = (size_t)is->planes * (size_t)is->oversampling;
-    identity id = {.samples = is->samples,
-                   .size = is->size,
-                   .width = is->width,
-                   .oversampling = is->oversampling,
-                   .planes = is->planes,
-                   .cell = r->cell,
-                   .degrid = r->degrid,
+    identity id = {.samples = s->n,
+                   .size = q->grid,
+                   .support = q->support,
+                   .oversampling = q->oversampling,
+                   .planes = q->planes,
+                   .cell = q->cell,
+                   .wide = q->wide,
+                   .integer = q->integer,
+                   .degrid = q->degrid,
                    .sky = sky,
-                   .values = sum_of(p->value, 2 * (size_t)is->samples),
-                   .taps = sum_of(p->taps, 2 * functions * (size_t)is->width),
-                   .model = sum_of(model, 2 * (size_t)is->size * (size_t)is->pitch)};
-    for (int k = 0; k < o->n; k++)
-        id.places += (k % 97 + 1) * (o->d[k].u + 3 * o->d[k].v + 5 * o->d[k].w);
+                   .taps = sum_of(s->taps, s->taps_count),
+                   .model = sum_of(s->model, (size_t)q->grid * (size_t)q->grid)};
+    for (int k = 0; k < s->n; k++) {
+        const sight *at = &s->at[k];
+        id.places += (k % 97 + 1) * (at->u + 3 * at->v + 5 * at->w + 7 * at->weight);
+        id.values += (k % 97 + 1) * (creal(at->d) + 3 * cimag(at->d));
+    }
     return id;
 }
 
-static direction direction_of(const request *r, const source *s, int n, int i)
+/* Pixels from the middle of the image: those of the lights, then any. */
+static void pixel_of(const question *q, const scene *s, int i, long *x, long *y)
 {
-    if (i < n) return (direction){s[i].l, s[i].m};
-    double pixel = 1 / (r->grid * r->cell);
-    int x = (int)(r->grid * 0.4 * (sky_hash((unsigned long)i, 11) - 0.5));
-    int y = (int)(r->grid * 0.4 * (sky_hash((unsigned long)i, 12) - 0.5));
-    return (direction){x * pixel, y * pixel};
+    double side = q->grid * q->cell;
+    if (i < s->lights) {
+        *x = lround(s->sky[i].l * side);
+        *y = lround(s->sky[i].m * side);
+        return;
+    }
+    *x = (long)(q->grid * 0.4 * (drawn((uint64_t)i, 11) - 0.5));
+    *y = (long)(q->grid * 0.4 * (drawn((uint64_t)i, 12) - 0.5));
+}
+
+/* The visibilities' own sum in the direction of a pixel. */
+static double direct_sum(const question *q, const scene *s, long x, long y)
+{
+    double side = q->grid * q->cell, l = (double)x / side, m = (double)y / side,
+           half = sin(asin(hypot(l, m)) / 2), n1 = -2 * half * half, sum = 0;
+    for (int k = 0; k < s->n; k++) {
+        const sight *at = &s->at[k];
+        double angle = 2 * acos(-1) * (at->u * l + at->v * m + at->w * n1);
+        sum += creal(at->d) * cos(angle) - cimag(at->d) * sin(angle);
+    }
+    return sum / s->norm;
 }
 
 /* What path holds behind its identity; it is made if it does not exist. */
-static double *oracle(const request *r, const observation *o, const problem *p,
-                      const footing *all, const double *model, bool sky,
-                      const char *path)
+static double *oracle(const question *q, const scene *s, bool sky, const char *path)
 {
-    size_t cells = r->degrid ? (size_t)o->n : (size_t)r->grid * (size_t)r->grid;
-    npy held = {.type = NPY_F8, .dims = 1, .shape = {IDENTITY + DIRECT + 2 * cells}};
-    identity id = identity_of(r, o, p, model, sky);
+    size_t cells = q->degrid ? (size_t)s->n : (size_t)q->grid * (size_t)q->grid;
+    npy held = {.type = NPY_F8, .dims = 1, .shape = {IDENTITY + DIRECT + 3 * cells}};
+    identity id = identity_of(q, s, sky);
     bool kept = oracle_kept(path, &held, &id, sizeof id);
     double *sums = (double *)held.data + IDENTITY;
     if (kept) return sums;
 
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < DIRECT; i++) {
-        direction at = direction_of(r, o->sources, o->known, i);
-        bool wanted = sky && !r->degrid;
-        sums[i] = wanted ? direct_sum(o->d, o->n, o->norm, at.l, at.m) : 0;
+        long x, y;
+        pixel_of(q, s, i, &x, &y);
+        sums[i] = sky && !q->degrid ? direct_sum(q, s, x, y) : 0;
     }
-    if (r->degrid)
-        oracle_degrid(p, all, model, (pair *)(sums + DIRECT));
-    else
-        oracle_grid(p, all, (pair *)(sums + DIRECT));
+    (q->degrid ? oracle_degrid : oracle_grid)(q, s, (double complex *)(sums + DIRECT),
+                                              sums + DIRECT + 2 * cells);
     npy_write(path, &held);
     return sums;
 }
@@ -226,141 +254,200 @@ static void ask(report *rep, const char *what, double found, double budget)
 }
 
 /* The result as doubles, to be freed; NULL where the report says why. */
-static double *result_of(report *rep, const request *r, const observation *o,
-                         const char *path)
+static double complex *result_of(report *rep, const question *q, const scene *s,
+                                 const char *path)
 {
-    size_t size = (size_t)r->grid, n = (size_t)o->n;
-    npy like = r->degrid ? (npy){.dims = 2, .shape = {n, 2}}
+    size_t size = (size_t)q->grid, n = (size_t)s->n;
+    npy like = q->degrid ? (npy){.dims = 2, .shape = {n, 2}}
                          : (npy){.dims = 3, .shape = {size, size, 2}};
-    like.type = r->double_precision ? NPY_F8 : NPY_F4;
+    like.type = q->wide ? NPY_F8 : NPY_F4;
     npy a = read_result(rep, "result", path, like);
-    if (!a.data || a.type == NPY_F8) return a.data;
+    if (!a.data || q->wide) return a.data;
     size_t count = npy_count(&a);
     double *wide = allocate(count, sizeof *wide, "the result");
     for (size_t i = 0; i < count; i++) wide[i] = element(&a, i);
     free(a.data);
-    return wide;
+    return (double complex *)wide;
 }
 
-static void check_numbers(report *rep, double *found, double *right, size_t count,
-                          double budget)
+/* The worst of all cells, or visibilities: in parts of how far off it may be. */
+static void check_numbers(report *rep, const question *q, const double complex *found,
+                          const double complex *right, const double *off, size_t count)
 {
-    npy a = {NPY_F8, 1, {count}, found}, b = {NPY_F8, 1, {count}, right};
-    comparison l1 = compare(&b, &a, NORM_L1), max = compare(&b, &a, NORM_MAX);
-    ask(rep, "L1", l1.refnorm > 0 ? l1.d / l1.refnorm : l1.d, budget);
-    ask(rep, "max", max.refnorm > 0 ? max.d / max.refnorm : max.d, budget);
+    size_t worst = 0;
+    double most = -1, distance = 0, size = 0;
+    for (size_t i = 0; i < count && !isnan(most); i++) {
+        double d = cabs(found[i] - right[i]), share = d <= 0 ? 0 : d / off[i];
+        distance += d;
+        size += cabs(right[i]);
+        if (share <= most) continue; /* false for NaN */
+        most = share;
+        worst = i;
+    }
+    printf("L1=%.4g\noff=%.4g\n", size > 0 ? distance / size : distance, most);
+    char where[64];
+    if (q->degrid)
+        snprintf(where, sizeof where, "visibility %zu", worst);
+    else
+        snprintf(where, sizeof where, "row %zu, column %zu", worst / (size_t)q->grid,
+                 worst % (size_t)q->grid);
+    judge(rep, most, 1, "%s: (%.9g, %.9g), right are (%.9g, %.9g) +- %.2g", where,
+          creal(found[worst]), cimag(found[worst]), creal(right[worst]),
+          cimag(right[worst]), off[worst]);
+}
+
+static double total(const double *a, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += a[i];
+    return sum;
+}
+
+/* d is at most so much, which is 0 where everything is exact: in parts of it. */
+static void ask_part(report *rep, const char *what, double d, double most)
+{
+    ask(rep, what, d == 0 ? 0 : d / most, 1);
 }
 
 /* sum(grid) = sum(d sum C): no visibility is lost, none counts twice. */
-static void check_sum(report *rep, const problem *p, const footing *all,
-                      const double *grid, double budget)
+static void check_sum(report *rep, const question *q, const scene *s,
+                      const double complex *grid, const double *off)
 {
-    pair wanted = {0, 0}, found = {0, 0};
-    double scale = 0;
-    for (int k = 0; k < p->is.samples; k++) {
-        pair u = {0, 0}, v = {0, 0};
-        for (int i = 0; i < p->is.width; i++) {
-            u.re += all[k].cu[i].re;
-            u.im += all[k].cu[i].im;
-            v.re += all[k].cv[i].re;
-            v.im += all[k].cv[i].im;
+    size_t cells = (size_t)q->grid * (size_t)q->grid;
+    long double complex sum = 0;
+    for (size_t i = 0; i < cells; i++) sum += grid[i];
+    for (int k = 0; k < s->n; k++) {
+        double complex u = 0, v = 0;
+        for (int i = 0; i <= 2 * q->support; i++) {
+            u += s->at[k].across[i];
+            v += s->at[k].down[i];
         }
-        pair x = times(times(all[k].d, u, all[k].sign), v, all[k].sign);
-        wanted.re += x.re;
-        wanted.im += x.im;
-        scale +=
-            hypot(all[k].d.re, all[k].d.im) * hypot(u.re, u.im) * hypot(v.re, v.im);
+        sum -= s->at[k].d * u * v;
     }
-    size_t cells = (size_t)p->is.size * (size_t)p->is.size;
-    for (size_t i = 0; i < cells; i++) {
-        found.re += grid[2 * i];
-        found.im += grid[2 * i + 1];
-    }
-    ask(rep, "sum", hypot(found.re - wanted.re, found.im - wanted.im) / scale, budget);
+    ask_part(rep, "sum", (double)cabsl(sum), total(off, cells));
 }
 
 /* <G v, x> = <v, result>, with G v from the oracle's own gridding. */
-static void check_adjoint(report *rep, const problem *p, const footing *all,
-                          const double *model, const double *result, double budget)
+static void check_adjoint(report *rep, const question *q, const scene *s,
+                          const double complex *result, const double *off)
 {
-    size_t size = (size_t)p->is.size, pitch = (size_t)p->is.pitch;
-    pair *grid = allocate(size * size, sizeof *grid, "the adjoint's grid");
-    oracle_grid(p, all, grid);
-    pair left = {0, 0}, right = {0, 0};
-    double scale = 0;
-    for (size_t v = 0; v < size; v++)
-        for (size_t u = 0; u < size; u++) {
-            pair g = grid[v * size + u];
-            pair x = ((const pair *)model)[v * pitch + u];
-            left.re += g.re * x.re + g.im * x.im;
-            left.im += g.im * x.re - g.re * x.im;
-            scale += hypot(g.re, g.im) * hypot(x.re, x.im);
-        }
-    for (int k = 0; k < p->is.samples; k++) {
-        pair d = all[k].d, x = ((const pair *)result)[k];
-        right.re += d.re * x.re + d.im * x.im;
-        right.im += d.im * x.re - d.re * x.im;
+    size_t cells = (size_t)q->grid * (size_t)q->grid;
+    double complex *grid = allocate(cells, sizeof *grid, "the adjoint's grid");
+    double *unused = allocate(cells, sizeof *unused, "the adjoint's bounds");
+    oracle_grid(q, s, grid, unused);
+    long double complex sum = 0;
+    double most = 0;
+    for (size_t i = 0; i < cells; i++) {
+        sum += grid[i] * conj(s->model[i]);
+        if (!s->whole) most += 1e-14 * cabs(grid[i]) * cabs(s->model[i]);
     }
-    ask(rep, "adjoint", hypot(left.re - right.re, left.im - right.im) / scale, budget);
+    for (int k = 0; k < s->n; k++) {
+        sum -= s->at[k].d * conj(result[k]);
+        most += cabs(s->at[k].d) * (off[k] + (s->whole ? 0 : 1e-14 * cabs(result[k])));
+    }
+    ask_part(rep, "adjoint", (double)cabsl(sum), most);
+    free(unused);
     free(grid);
 }
 
-/* The image has its peaks where the sources are, as high as the direct sums are. */
-static void check_image(report *rep, const request *r, const observation *o,
-                        const double *grid, const double *direct)
+/* Columns x - reach .. x + reach of the image at row y, times the taper: the part of
+ * the transform that a pixel is, along u and then along v. */
+static void image_at(const question *q, const scene *s, const double complex *grid,
+                     long x, long y, int reach, double image[5][5])
 {
-    double *image = dirty_image(grid, r->grid, o->norm);
-    double side = r->grid * r->cell, flux = 0, square = 0, peak = 0;
-    int peaks = 0, size = r->grid, middle = size / 2;
+    long size = q->grid, middle = size / 2;
+    double complex *turned = allocate((size_t)size, sizeof *turned, "a turn");
+    for (long i = 0; i < size; i++)
+        turned[i] = cexp(2 * I * acos(-1) * (double)i / (double)size);
+#define TURN(a, b) turned[((a) * (b) % size + size) % size]
+    for (int a = -reach; a <= reach; a++) {
+        double complex sum[5] = {0};
+        for (long v = 0; v < size; v++) {
+            double complex along = 0;
+            for (long u = 0; u < size; u++)
+                along += grid[v * size + u] * TURN(u - middle, x + a);
+            for (int b = -reach; b <= reach; b++)
+                sum[b + reach] += along * TURN(v - middle, y + b);
+        }
+        for (int b = -reach; b <= reach; b++)
+            image[b + reach][a + reach] =
+                creal(sum[b + reach]) / taper_at((double)(x + a) / (double)size) /
+                taper_at((double)(y + b) / (double)size) / s->norm;
+    }
+#undef TURN
+    free(turned);
+}
+
+/* The image has its peaks where the sources are, as high as the direct sums are. */
+static void check_image(report *rep, const question *q, const scene *s,
+                        const double complex *grid, const double *direct)
+{
+    double flux = 0, square = 0, peak = 0;
+    int peaks = 0;
+#pragma omp parallel for schedule(dynamic) reduction(+ : peaks, square)                \
+    reduction(max : flux, peak)
     for (int i = 0; i < DIRECT; i++) {
-        direction at = direction_of(r, o->sources, o->known, i);
-        int x = (int)lround(at.l * side) + middle,
-            y = (int)lround(at.m * side) + middle;
-        double here = image[y * size + x];
-        if (i >= o->known) {
+        double image[5][5];
+        long x, y;
+        int reach = i < s->lights ? 2 : 0;
+        pixel_of(q, s, i, &x, &y);
+        image_at(q, s, grid, x, y, reach, image);
+        double here = image[reach][reach];
+        if (i >= s->lights) {
             square += (here - direct[i]) * (here - direct[i]);
             continue;
         }
         bool highest = true;
-        for (int b = -2; b <= 2; b++)
-            for (int a = -2; a <= 2; a++)
-                highest &= here >= image[(y + b) * size + x + a];
+        for (int b = 0; b < 5; b++)
+            for (int a = 0; a < 5; a++) highest &= here >= image[b][a];
         peaks += highest;
         flux = fmax(flux, fabs(here / direct[i] - 1));
         peak = fmax(peak, direct[i]);
     }
-    printf("peaks=%d of %d\n", peaks, o->known);
-    ask(rep, "peaks_missed", o->known - peaks, 0);
+    printf("peaks=%d of %d\n", peaks, s->lights);
+    ask(rep, "peaks_missed", s->lights - peaks, 0);
     ask(rep, "flux", flux, FLUX);
-    ask(rep, "image_rms", sqrt(square / (DIRECT - o->known)) / peak, RMS);
-    free(image);
+    ask(rep, "image_rms", sqrt(square / (DIRECT - s->lights)) / peak, RMS);
 }
 
 /* What a model of the sources predicts is what the sources look like. */
-static void check_prediction(report *rep, const observation *o, const double *result)
+static void check_prediction(report *rep, const scene *s, const double complex *result)
 {
     double square = 0, power = 0;
-    for (int k = 0; k < o->n; k++) {
-        visibility d = o->d[k];
-        sky_visibility(&d, o->sources, o->known);
-        square += pow(result[2 * k] - d.re, 2) + pow(result[2 * k + 1] - d.im, 2);
-        power += d.re * d.re + d.im * d.im;
+    for (int k = 0; k < s->n; k++) {
+        const sight *at = &s->at[k];
+        double complex seen = seen_at(s->sky, s->lights, at->u, at->v, at->w);
+        square += pow(cabs(result[k] - seen), 2);
+        power += pow(cabs(seen), 2);
     }
     ask(rep, "predicted", sqrt(square / power), PREDICTED);
 }
 
 /* The sources of a file, as its generator wrote them down. */
-static void read_truth(const char *path, observation *o)
+static void read_truth(const char *path, scene *s)
 {
     FILE *file = fopen(path, "r");
     if (!file) fail("truth=%s: cannot be read", path);
-    source *s = o->sources;
-    o->known = 0;
-    while (o->known < SOURCES && fscanf(file, "%lf %lf %lf", &s[o->known].l,
-                                        &s[o->known].m, &s[o->known].flux) == 3)
-        o->known++;
+    s->lights = 0;
+    light *to = s->sky;
+    while (s->lights < SOURCES_MADE &&
+           fscanf(file, "%lf %lf %lf", &to->l, &to->m, &to->flux) == 3) {
+        s->lights++;
+        to++;
+    }
     fclose(file);
-    if (!o->known) fail("truth=%s: expected lines of l, m, flux", path);
+    if (!s->lights) fail("truth=%s: expected lines of l, m, flux", path);
+}
+
+/* Whether there is a sky to be seen. The planes' functions become wider with w, and
+ * from one to the next the phase at the edge may turn by a quarter. */
+static bool sky_of(const question *q, const scene *s)
+{
+    bool filled = q->in || (q->extent > 0.5 * q->grid * q->cell &&
+                            q->extent < 1.2 * q->grid * q->cell);
+    return !q->integer && !q->random && q->planes > 1 && s->lights && filled &&
+           s->n >= ENOUGH && q->grid >= WIDE && q->oversampling >= FINE &&
+           q->support >= TAPER + s->steepest && q->planes - 1 >= s->steepest;
 }
 
 int main(int argc, char **argv)
@@ -375,36 +462,30 @@ int main(int argc, char **argv)
          0},
         {0},
     };
-    request r = request_parse(argc, argv, extra, about);
+    question q = question_parse(argc, argv, extra, about);
     if (!path) fail("oracle= is missing");
-    observation o = observe(&r);
-    if (truth) read_truth(truth, &o);
-    problem p = problem_of(&r, &o);
-    footing *all = footings_of(&r, &o, &p);
-    double *model = r.degrid ? degridding_model(&r, &p) : NULL;
+    scene s = scene_of(&q);
+    if (truth) read_truth(truth, &s);
 
-    bool sky = !r.integer && !r.random && r.planes > 1 && o.known && o.n >= ENOUGH &&
-               r.oversampling >= FINE;
-    double *sums = oracle(&r, &o, &p, all, model, sky, path);
+    bool sky = sky_of(&q, &s);
+    double *sums = oracle(&q, &s, sky, path);
     report rep = NOTHING_DIFFERS;
-    double *result = found ? result_of(&rep, &r, &o, found) : NULL;
-    double budget = r.integer ? 0 : r.double_precision ? BUDGET_DOUBLE : BUDGET_SINGLE;
-    size_t cells = r.degrid ? (size_t)o.n : (size_t)r.grid * (size_t)r.grid;
-    if (result) check_numbers(&rep, result, sums + DIRECT, 2 * cells, budget);
-    if (result && r.degrid)
-        check_adjoint(&rep, &p, all, model, result, budget);
+    double complex *result = found ? result_of(&rep, &q, &s, found) : NULL;
+    size_t cells = q.degrid ? (size_t)s.n : (size_t)q.grid * (size_t)q.grid;
+    const double complex *right = (const double complex *)(sums + DIRECT);
+    const double *off = sums + DIRECT + 2 * cells;
+    if (result) check_numbers(&rep, &q, result, right, off, cells);
+    if (result && q.degrid)
+        check_adjoint(&rep, &q, &s, result, off);
     else if (result)
-        check_sum(&rep, &p, all, result, budget);
-    if (result && sky && !r.degrid) check_image(&rep, &r, &o, result, sums);
-    if (result && sky && r.degrid && !strcmp(r.model, "sources"))
-        check_prediction(&rep, &o, result);
+        check_sum(&rep, &q, &s, result, off);
+    if (result && sky && !q.degrid) check_image(&rep, &q, &s, result, sums);
+    if (result && sky && q.degrid && !strcmp(q.model, "sources"))
+        check_prediction(&rep, &s, result);
     int status = verdict(&rep, found);
 
     free(result);
     free(sums - IDENTITY);
-    free(model);
-    free(all);
-    problem_free(&p);
-    observation_free(&o);
+    scene_free(&s);
     return status;
 }

@@ -36,10 +36,10 @@ static const char about[] =
     "\n"
     "QUERY is what the search was called with. Exit status 0: verdict=ok.";
 
-static const double BUDGET = 1e-5;  /* of semblance, and of stack per loudest sample */
+static const double BUDGET = 2e-6;  /* of semblance, and of stack per loudest sample */
 static const double ON_GRID = 1e-3; /* grid steps */
 static const double HALF_ULP = 0x1p-24; /* of a float, relative */
-static const double ROUNDINGS = 8;      /* that many in each term of an arrival */
+static const double ROUNDINGS = 3;      /* that many in each term of an arrival */
 
 /* ---- the search in double ------------------------------------------------------- */
 
@@ -226,7 +226,7 @@ static void extremes(const problem *p, const double v[PARAMETERS], workspace *w,
     for (int i = 0; i < n; i++) {
         const score *s = &w->score[i];
         *low = fmin(*low, fmax(s->semblance - s->semblance_by, 0));
-        *high = fmax(*high, fmin(s->semblance + s->semblance_by, 1));
+        *high = fmax(*high, s->semblance + s->semblance_by);
     }
 }
 

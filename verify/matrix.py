@@ -8,7 +8,8 @@ A run passes if
     and finding the events that the data are known to hold;
   - they are within the budget of the first step's outputs, where the program has one;
   - in a step that only refactors, they are the bytes of the step before.
-One case runs again with other work-groups on devices, and on other numbers of threads.
+One case runs again with other work-groups on devices, on other numbers of threads, and
+with OpenCL's device taken for a GPU (DEVICE_AS), whatever it is.
 
 Prints the largest share of its budget that each back-end used, `=` beside it where
 bytes were compared, and exits with 0 only if everything passed. Runs one thing at a
@@ -90,9 +91,10 @@ def variants(program, backend):
     """(name, words, environment) of what one case is run with besides."""
     if backend == "omp":
         return [(f"{n}-threads", (), {"OMP_NUM_THREADS": str(n)}) for n in THREADS]
-    if backend in ("ocl", "cuda", "cuda-cpu"):
-        return [(word, (word,), None) for word in program.groups]
-    return []
+    if backend not in ("ocl", "cuda", "cuda-cpu"):
+        return []
+    groups = [(word, (word,), None) for word in program.groups]
+    return groups + [("as-gpu", (), {"DEVICE_AS": "gpu"})] * (backend == "ocl")
 
 
 def todo(matrix, step, backend, queries):

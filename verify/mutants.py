@@ -70,6 +70,8 @@ def rejected(copy, program, step, backend, case, binary=None, checker=None):
     folder, env = copy.folder / "outputs", None
     if isinstance(case, int):
         query = queries.drawn(program, "mutants", case, folder / f"data-{case}")
+        if not query.has(backend):
+            return None
         words, env, case = query.words, query.env, f"random-{case}"
     else:
         words = program.cases[case]
@@ -119,8 +121,9 @@ def try_program(program, mutants):
         runs.progress(f"{mutant.name}: {mutant.about}")
         try:
             case, what = try_mutant(copy, program, mutant)
-            say(case is not None, place, what if case else f"{what} ({mutant.about})")
-            if case:
+            say(case is not None, place, what if case is not None
+                else f"{what} ({mutant.about})")
+            if case is not None:
                 caught_by.setdefault(mutant.spoils(), set()).add(case)
         finally:
             copy.restore(mutant)

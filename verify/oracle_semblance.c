@@ -101,13 +101,28 @@ static bool fits(file *f)
     return true;
 }
 
+/* How many samples are of a size that somebody would write, or 0. */
+static size_t ordinary(const file *f)
+{
+    size_t found = 0, row = HEADER + 4 * (size_t)f->ns;
+    for (size_t trace = 0; trace < f->size; trace += row)
+        for (size_t at = HEADER + 1; at <= row; at += 4) {
+            int exponent = (int)(bits(f, trace, at, 4) >> 23 & 255);
+            found += exponent == 0 || abs(exponent - 127) < 40;
+        }
+    return found;
+}
+
 static void find_order(file *f, const char *path, const char *order)
 {
+    size_t found[2] = {0};
     for (int big = 0; big <= 1; big++) {
         f->big = big;
-        if (strcmp(order, big ? "little" : "big") && fits(f)) return;
+        if (strcmp(order, big ? "little" : "big") && fits(f))
+            found[big] = 1 + ordinary(f);
     }
-    fail("%s: not traces of one length", path);
+    f->big = found[1] > found[0];
+    if (!fits(f)) fail("%s: not traces of one length", path);
 }
 
 /* A coordinate in metres. */

@@ -10,7 +10,8 @@ thought of.
 A query passes on a back-end if
   - the checker, which has the double-precision oracle, accepts its files;
   - what it prints on stdout is what its files and words say (verify/queries);
-  - in a step that only refactors, its files are the bytes of the step before.
+  - in a step that only refactors, its files are the bytes of the step before, unless
+    the query has several right answers.
 What several back-ends write alike is checked once. Queries kept from earlier failures run
 first. A query that fails is printed as the command that repeats it, and kept in
 verify/kept/PROGRAM. Several queries run at a time.
@@ -22,6 +23,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from tools.history import runs, tree
 from verify import queries
@@ -29,10 +31,14 @@ from verify import queries
 TIMEOUT = 30  # seconds a run; nearly all take some hundredths
 
 
-def digest(files):
-    """A name for what was written: equal if the bytes of all files are."""
+def digest(files, words):
+    """A name for what was written: equal if the bytes of all files are, those in folders
+    that the words name included."""
     mark = hashlib.sha256()
-    for key, path in sorted(files.items()):
+    folders = (Path(word.partition("=")[2]) for word in words if "=" in word)
+    more = {str(path): path for folder in folders if folder.is_dir()
+            for path in folder.iterdir() if path.is_file()}
+    for key, path in sorted({**files, **more}.items()):
         mark.update(f"{key} {path.stat().st_size}\n".encode() + path.read_bytes()
                     if path.exists() else b"none\n")
     return mark.hexdigest()
@@ -44,7 +50,7 @@ def failures(program, query, folder, name, steps, backends=()):
     judged, written = {}, {}
     for step in steps:
         for backend in step.available(program):
-            if backends and backend not in backends:
+            if not query.has(backend) or backends and backend not in backends:
                 continue
             outcome = runs.produce(step, program, backend, query.words,
                                    folder / f"{step.number}-{backend}", query.env,
@@ -52,12 +58,12 @@ def failures(program, query, folder, name, steps, backends=()):
             if not outcome["ok"]:
                 yield step, backend, outcome["reason"]
                 continue
-            mark = digest(outcome["files"])
+            mark = digest(outcome["files"], query.words)
             written[step, backend] = mark
             if mark not in judged:
                 judged[mark] = runs.check(program, query.words, outcome["files"], name)
             reason = None if judged[mark]["ok"] else judged[mark]["reason"]
-            if not reason and step.kind(program) == "refactor":
+            if not reason and step.kind(program) == "refactor" and not query.free:
                 earlier = tree.ported(step, program, backend)
                 if written.get(earlier, mark) != mark:
                     reason = f"not the bytes of {earlier[0].name} {earlier[1]}"

@@ -245,14 +245,14 @@ origin origin_of(const request *r)
     return (origin){round(m0 - h0), round(m0 + h0)};
 }
 
-su_gather request_gather(const request *r)
+su_gather request_gather(request *r)
 {
     su_gather g;
     char why[SU_WHY];
     size_t dead;
     origin from = origin_of(r);
     if (su_read(r->in, r->order, &g, why)) fail("%s: %s", r->in, why);
-    if (su_line(&g, r->axis, from.source, from.receiver, &dead, why))
+    if (su_line(&g, &r->axis, from.source, from.receiver, &dead, why))
         fail("%s: %s", r->in, why);
     if (dead)
         fprintf(stderr, "%s: %s: %zu of %zu traces are dead (trid 2), not used\n",

@@ -2,6 +2,7 @@
 #ifndef ARGUMENTS_H
 #define ARGUMENTS_H
 
+#include "line.h"
 #include "semblance.h"
 
 /* first, first + step, ..: count values */
@@ -21,10 +22,10 @@ typedef struct {
 
 /* What is asked, in double, as typed. */
 typedef struct {
-    series m0, h0,
-        t0;      /* metres, metres, seconds; t0.count is 0 where t0= is not given */
-    double tau;  /* seconds */
-    ranges *row; /* [rows], t0 rising; one row is for all times */
+    series m0, h0; /* metres */
+    series t0;     /* seconds; count is 0 where t0= is not given */
+    double tau;    /* seconds */
+    ranges *row;   /* [rows], t0 rising; one row is for all times */
     int rows;
     double aperture[2]; /* metres: traces that far from the point, in m and in h */
     int group[3];
@@ -55,9 +56,9 @@ typedef struct {
 
 origin origin_of(const request *r);
 
-/* Reads the traces as su_line() makes them, from r's origin; says on stderr how many
- * were dead. fail() with what is wrong with them. */
-su_gather request_gather(const request *r);
+/* Reads the traces as su_line() makes them, from r's origin; r->axis becomes what it
+ * found. Says on stderr how many were dead. fail() with what is wrong with them. */
+su_gather request_gather(request *r);
 
 /* Completes r with what the traces of g, which request_gather() read, say: t0= of a
  * section is all that they recorded unless given. fail() where t0 or tau do not fit the

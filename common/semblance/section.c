@@ -115,8 +115,8 @@ static su_header *headers_of(const job *s)
         t->scalco = scalco;
         int32_t source = (int32_t)lround((m - h) * parts);
         int32_t receiver = (int32_t)lround((m + h) * parts);
-        *(s->line.g.axis == SU_AXIS_X ? &t->sx : &t->sy) = source;
-        *(s->line.g.axis == SU_AXIS_X ? &t->gx : &t->gy) = receiver;
+        *(s->r->axis == SU_AXIS_X ? &t->sx : &t->sy) = source;
+        *(s->r->axis == SU_AXIS_X ? &t->gx : &t->gy) = receiver;
         t->counit = 1; /* metres */
         t->delrt = (int16_t)lround(delay);
         t->ns = (uint16_t)r->t0.count;
@@ -200,8 +200,8 @@ void section(request *r)
         for (int other = 0; other < f; other++)
             if (j.file[f].path && j.file[other].path &&
                 !strcmp(j.file[f].path, j.file[other].path))
-                fail("%s= and %s=: the same file, %s", j.file[other].key,
-                     j.file[f].key, j.file[f].path);
+                fail("%s= and %s=: the same file, %s", j.file[other].key, j.file[f].key,
+                     j.file[f].path);
     journal_open(&j, header, number_of(&s, header));
     if (j.there)
         fprintf(stderr, "%s: %zu of %d traces are there already\n", run_name, j.there,

@@ -160,7 +160,7 @@ static size_t strange_samples(const su_gather *g, int swapped)
 static int samples_swapped(const su_gather *g)
 {
     size_t strange = strange_samples(g, 0);
-    return strange > g->ntraces * (size_t)g->ns / 4 &&
+    return strange > g->ntraces * (size_t)g->ns / 8 &&
            strange_samples(g, 1) < strange / 50 + 1;
 }
 
@@ -273,6 +273,14 @@ static su_gather headers_alloc(size_t ntraces, int ns, int dt)
     return g;
 }
 
+/* Frees a gather, but bytes of the file stay the caller's. */
+static void give_back(su_gather *g)
+{
+    if (g->mapped) g->block = NULL;
+    g->mapped = 0;
+    su_free(g);
+}
+
 /* Bytes that are all the file's traces become *g, which is emptied if not. Those that
  * may be kept are: g->block is then bytes. */
 static int take(unsigned char *bytes, size_t size, su_order order, int keep,
@@ -311,7 +319,12 @@ static int take(unsigned char *bytes, size_t size, su_order order, int keep,
     }
 
     int status = 0;
-    if (samples_swapped(&read))
+    bool swapped = samples_swapped(&read);
+    if (swapped && order == SU_DETECT && agreeing(bytes, size, !big) == SIZE_MAX) {
+        give_back(&read); /* headers are the same either way, samples are not */
+        return take(bytes, size, big ? SU_LITTLE : SU_BIG, keep, g, why);
+    }
+    if (swapped)
         status = refuse(why, "its samples are byte-swapped: headers are %s, samples %s",
                         order_name(big), order_name(!big));
     for (size_t i = 0; i < ntraces && status == 0; i++)
@@ -320,9 +333,7 @@ static int take(unsigned char *bytes, size_t size, su_order order, int keep,
         *g = read;
         return 0;
     }
-    if (read.mapped) read.block = NULL; /* the caller's still */
-    read.mapped = 0;
-    su_free(&read);
+    give_back(&read);
     return -1;
 }
 

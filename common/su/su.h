@@ -44,9 +44,6 @@ typedef struct {
 
 enum { SU_LIVE = 1, SU_DEAD = 2 }; /* trid */
 
-/* The coordinate that varies along a line. */
-typedef enum { SU_AXIS_AUTO, SU_AXIS_X, SU_AXIS_Y } su_axis;
-
 typedef struct {
     su_header header;
     float *data; /* [header.ns], points into su_gather.samples */
@@ -59,8 +56,7 @@ typedef struct {
     int pitch;      /* ns, or 60 more: traces lie in the file, each after its header */
     int ns;         /* samples a trace, 1 .. 65535 */
     int dt;         /* microseconds, 1 .. 65535 */
-    int first;      /* su_line(): what lies before it was not recorded, and is 0 */
-    su_axis axis;   /* su_line() */
+    int first;      /* what lies before it was not recorded, and is 0 */
     int big_endian; /* how the file was written */
     void *block;    /* where the samples are: su_free()'s */
     size_t mapped;  /* bytes of block if it is the file itself, else 0 */
@@ -95,22 +91,6 @@ int su_write(const char *path, su_order order, const su_gather *g, char why[SU_W
  * empty one (trace == NULL) where memory is short or a number out of range. */
 su_gather su_alloc(size_t ntraces, int ns, int dt);
 void su_free(su_gather *g);
-
-/* What every search along a line needs of a gather that was read (line.c). Returns 0
- * and in *dead how many traces are dead, or -1 with a line in why; then *g is only
- * to be freed.
- * - Dead traces (trid 2) stay as they are, for the caller to pass over.
- * - The axis is the coordinate that varies among sources and receivers; SU_AXIS_AUTO is
- *   refused where both do, or neither.
- * - Sources are counted from `source`, receivers from `receiver`, whole numbers of
- *   metres: sy and gy become small numbers that a float holds, exactly, in units of
- *   scalco (of 1 m, where scalco multiplies); sx and gx become 0.
- * - Sample 0 is at time 0: samples before it (delrt < 0) are removed; where recording
- *   began later, there are g->first zeros. delrt must be the same in all traces and a
- *   whole number of samples.
- * All else of the headers, as cdp and offset, stays. */
-int su_line(su_gather *g, su_axis axis, double source, double receiver, size_t *dead,
-            char why[SU_WHY]);
 
 /* What scalco multiplies a coordinate by: 0 is 1, s > 0 is s, s < 0 is 1 / -s (SEG-Y
  * rev. 1, bytes 71-72). */

@@ -5,12 +5,15 @@ says Time_init=, Time_run= and Time_kernel=, and BUILD/PROGRAM-check takes the s
 words and says share=, worst= and verdict=.
 """
 import hashlib
+import math
 import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,13 +28,15 @@ class Ended:
     status: int
     out: str
     err: str
+    seconds: float = 0  # from its start to its end, by the clock of this process
 
     def why(self):
         """One line on what went wrong; None where nothing did."""
         if self.status is None:
             return "hangs: " + self.err
-        if self.status < 0:
-            return "crashes: " + signal.Signals(-self.status).name
+        number = -self.status if self.status < 0 else self.status - 128  # a shell's
+        if number in set(signal.Signals):
+            return "crashes: " + signal.Signals(number).name
         if self.status:
             lines = self.err.strip().splitlines()
             return "refuses: " + (lines[-1] if lines else f"exit status {self.status}")
@@ -52,9 +57,10 @@ def run(command, timeout, env=None):
                           stderr=subprocess.PIPE, text=True, errors="replace",
                           env={**os.environ, **(env or {})},
                           start_new_session=True) as p:
+        began = time.monotonic()
         try:
             out, err = p.communicate(timeout=timeout)
-            return Ended(p.returncode, out, err)
+            return Ended(p.returncode, out, err, time.monotonic() - began)
         except subprocess.TimeoutExpired:
             return Ended(None, "", f"stopped after {timeout} s")
         finally:
@@ -100,25 +106,42 @@ def check(program, words, files, name, timeout=600, checker=None):
             "reason": said.get("worst", silent)}
 
 
+def odd(path):
+    """What is wrong with a file that a program has made; None for a plain one."""
+    what = os.lstat(path)
+    if not stat.S_ISREG(what.st_mode) or what.st_nlink != 1:
+        return f"{path.name}: expected a plain file without links"
+    return None
+
+
+def number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def produce(step, program, backend, words, folder, env=None, timeout=60, binary=None,
-            extra=()):
+            extra=(), within=()):
     """Runs a back-end on a query, its outputs going to folder. Returns a dict: ok, which
     says that it ended well and printed what its files say; share, None; reason, one line;
     caught, which is None, "said" or how the run ended; times, {init, run, kernel} in
-    seconds; files, {key: path}. extra are words for the binary alone."""
+    seconds; files, {key: path}; ended, an Ended. extra are words for the binary alone,
+    within those that come before it."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = {o.key: folder / f"{o.key}.npy" for o in program.outputs}
     for path in files.values():
         path.unlink(missing_ok=True)  # what an earlier run left proves nothing
 
-    command = [binary or step.binary(program, backend), *words, *extra]
+    command = [*within, binary or step.binary(program, backend), *words, *extra]
     ended = run(command + [f"{k}={p}" for k, p in files.items()], timeout, env)
     values = ended.values()
-    outcome = {"share": None, "files": files,
-               "times": {k[5:]: float(v) for k, v in values.items()
+    outcome = {"share": None, "files": files, "ended": ended,
+               "times": {k[5:]: number(v) for k, v in values.items()
                          if k.startswith("Time_")}}
-    why = ended.why()
+    why = ended.why() or next(filter(None, map(odd, filter(os.path.lexists,
+                                                           files.values()))), None)
     caught = why and why.split(":")[0]
     if not why:
         # Not at the top: what a program prints is verification's to know.

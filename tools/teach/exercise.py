@@ -17,6 +17,7 @@ import shutil
 import sys
 
 from tools.history import diff, tree
+from tools.teach import jail
 
 SECTIONS = ("What changes", "The idea")  # of the lesson, by how their headings begin
 PROMISES = {
@@ -87,7 +88,8 @@ def task_text(task):
     said = {device: step.prediction(program, device) for device in ("cpu", "gpu")}
     parts += ["\n".join(f"- {k.upper()}: {v or 'none'}" for k, v in said.items())]
     files = "\n".join(f"- `{name}`" for name in step.changes(program))
-    parts += ["## What may change", f"{files}\n\n{PROMISES[step.kind(program)]}"]
+    parts += ["## What may change", f"{files}\n\n{PROMISES[step.kind(program)]} An "
+              f"#include names what is in this folder, in `common/` or the compiler's."]
     parts += ["## Grading", "From the root of the tree:",
               f"    make grade {task.words()} BACKEND=omp    one back-end\n"
               f"    make grade {task.words()}                all that run here",
@@ -128,7 +130,7 @@ def reveal(task):
     found = diff.folders(old, task.book, labels, colour=sys.stdout.isatty())
     if not task.attempt.is_dir():
         print(f"{diff.shown(task.attempt)}: no attempt; what the book changes:")
-    print("".join(found.values()) or f"{whose} and the book's {task.step.name} are the "
+    print(jail.shown("".join(found.values())) or f"{whose} and the book's {task.step.name} are the "
           f"same\n", end="")
 
 

@@ -23,6 +23,11 @@ KEPT = tree.ROOT / "verify" / "kept"
 class Query:
     words: list
     env: dict = field(default_factory=dict)  # more of the environment
+    backends: tuple = ()  # of those that take it, where not all do
+    free: bool = False  # several answers are right: a refactoring may give another
+
+    def has(self, backend):
+        return not self.backends or backend in self.backends
 
 
 def of(program):
@@ -50,9 +55,12 @@ def kept(program):
     for path in sorted((KEPT / program.name).glob("*/query")):
         lines = path.read_text().splitlines()
         env = dict(line[4:].split("=", 1) for line in lines if line.startswith("env "))
-        words = [word for line in lines if not line.startswith("env ")
+        backends = [word for line in lines if line.startswith("backends ")
+                    for word in line.split()[1:]]
+        words = [word for line in lines
+                 if line != "free" and not line.startswith(("env ", "backends "))
                  for word in shlex.split(line.replace("{here}", str(path.parent)))]
-        found[path.parent.name] = Query(words, env)
+        found[path.parent.name] = Query(words, env, tuple(backends), "free" in lines)
     return found
 
 
@@ -64,6 +72,8 @@ def keep(program, name, query, folder):
         if path.is_file():
             (target / path.name).write_bytes(path.read_bytes())
     lines = [f"env {key}={value}" for key, value in query.env.items()]
+    lines += [" ".join(("backends", *query.backends))] * bool(query.backends)
+    lines += ["free"] * query.free
     lines += [shlex.quote(word.replace(str(folder), "{here}")) for word in query.words]
     Path(target / "query").write_text("\n".join(lines) + "\n")
     return target

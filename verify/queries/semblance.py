@@ -71,13 +71,14 @@ class Gather:
 
     def write(self, path):
         rng = self.rng
-        order = rng.choice("<<>")
+        order = self.order = rng.choice("<<>")
         mixed, scalco = rng.random() < 0.25, self.scalco()
         waves = [(rng.uniform(0.2, 1), rng.choice((4.3, 7, 12, 30, 100)),
                   rng.uniform(0, 6.3)) for _ in range(3)]
         event = rng.uniform(0, self.end)
         kind = rng.choice(("waves", "waves", "event", "event", "noise", "ones", "zeros",
                            "muted"))
+        self.dull = kind in ("zeros", "ones", "muted")
         loud = rng.choice((1, 1, 1, 1e-6, 1e5))
         noise = numpy.random.default_rng(rng.getrandbits(32))
         k = numpy.arange(self.ns) + self.delay
@@ -142,9 +143,10 @@ class Gather:
 
 def window(rng, g):
     """tau in seconds, and the samples that it is."""
-    most = min(100, g.ns // 2 - 1)
-    half = rng.choice((0, 0, 1, 2, 2, 2, 3, 5, 7, 8, 20, 50, 99, 100,
-                       rng.randint(0, 100)))
+    most = min(100, (g.end - g.first) // 2 - 1)
+    half = rng.choice((0, 2, 2, 5))  # each new one is a kernel to build
+    if rng.random() < 0.25:
+        half = rng.choice((1, 3, 6, 7, 8, 20, 50, 99, 100, 100, rng.randint(0, 100)))
     half = min(half, most)
     tau = half * g.dt * 1e-6
     if rng.random() < 0.3:
@@ -170,6 +172,11 @@ def time_zero(rng, g, half):
 
 def counts(rng, g, half):
     """Values of A .. E: few mostly, one of them many sometimes."""
+    if g.alive * (2 * half + 4) < 50 and rng.random() < 0.1:
+        # More than 16 bits can count.
+        np = rng.choice(([300, 250, 1, 1, 1], [1, 1, 70000, 1, 1], [70000, 1, 1, 1, 1],
+                         [1, 270, 1, 1, 260]))
+        return np
     room = max(1, POINTS / g.alive / (2 * half + 4))
     room = min(room, rng.choice((3, 20, 60, 200, 1000, 5000)))
     np = [1] * 5
@@ -211,8 +218,10 @@ def draw(rng, folder):
     of = ranges(rng, g, half)
     point = [f"{g.m0:.12g}", f"{g.h0:.12g}", t0, tau]
     more = g.axis()
-    if rng.random() < 0.3:
-        more.append("order=" + byte_order(path, g))
+    if rng.random() < 0.3 or g.dull and turned(g.ns) == g.ns:
+        more.append("order=" + {"<": "little", ">": "big"}[g.order])
+    elif rng.random() < 0.1:
+        more.append("order=auto")
     if rng.random() < 0.4:
         more.append("local=" + ",".join(map(str, group(rng))))
     if rng.random() < 0.2:
@@ -228,18 +237,18 @@ def draw(rng, folder):
                      [f"{k}={v}" for k, v in zip(("m0", "h0"), PAPER[chosen])]]
         words += more
         rng.shuffle(words)
-    return Query(words, {"OMP_NUM_THREADS": str(rng.choice((1, 2, 3, 8, 17, 64)))})
+    return Query(words, {"OMP_NUM_THREADS": str(rng.choice((1, 2, 2, 3, 3, 8, 17, 64)))})
 
 
-def byte_order(path, g):
-    """What order= may say of a file: its own order, or auto."""
-    raw = path.read_bytes()
-    big = struct.unpack_from(">HH", raw, 114) == (g.ns, g.dt)
-    little = struct.unpack_from("<HH", raw, 114) == (g.ns, g.dt)
-    return "auto" if big == little else "big" if big else "little"
+def turned(number):
+    """Two bytes in the other order. Where ns is the same either way, it is left to the
+    samples to tell the order of a file, and dull ones cannot."""
+    return number % 256 * 256 + number // 256
 
 
 def group(rng):
+    if rng.random() < 0.7:
+        return rng.choice(((1, 1, 1), (3, 5, 2), (2, 1, 4), (64, 1, 1)))
     while True:
         local = [rng.choice((1, 1, 1, 2, 3, 4, 5, 7, 8, 16)) for _ in range(3)]
         if math.prod(local) <= 64:

@@ -1,11 +1,5 @@
-/* line.c - from the headers of a survey to the line that a search sees: su_line() of
- * su.h.
- *
- * Coordinates stay whole numbers, so nothing is rounded: the origin is subtracted in 64
- * bits, in the trace's own unit. Left out: lines that run across x and y (they are to
- * be rotated before), counit (coordinates are lengths), delays that change.
- */
-#include "su.h"
+/* line.c - see line.h. */
+#include "line.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -132,7 +126,6 @@ static int from_time_0(su_gather *g, long delay, char why[SU_WHY])
         memcpy(moved.trace[i].data + delay, g->trace[i].data,
                (size_t)g->ns * sizeof(float));
     }
-    moved.axis = g->axis;
     moved.big_endian = g->big_endian;
     moved.first = (int)delay;
     su_free(g);
@@ -140,7 +133,7 @@ static int from_time_0(su_gather *g, long delay, char why[SU_WHY])
     return 0;
 }
 
-int su_line(su_gather *g, su_axis axis, double source, double receiver, size_t *dead,
+int su_line(su_gather *g, su_axis *axis, double source, double receiver, size_t *dead,
             char why[SU_WHY])
 {
     size_t alive = 0;
@@ -148,20 +141,19 @@ int su_line(su_gather *g, su_axis axis, double source, double receiver, size_t *
     if (alive == 0)
         return refuse(why, "all of its %zu traces are dead (trid 2)", g->ntraces);
 
-    if (axis == SU_AXIS_AUTO) {
+    if (*axis == SU_AXIS_AUTO) {
         int varies = varying(g);
         if (varies == 0 || varies == 3)
             return refuse(why,
                           "%s of its coordinates x and y varies: axis=x or axis=y must "
                           "say along which the line runs",
                           varies ? "each" : "neither");
-        axis = varies == 1 ? SU_AXIS_X : SU_AXIS_Y;
+        *axis = varies == 1 ? SU_AXIS_X : SU_AXIS_Y;
     }
     long delay = 0;
     if (delay_of(g, &delay, why) != 0 ||
-        place(g, axis == SU_AXIS_X, source, receiver, why) != 0)
+        place(g, *axis == SU_AXIS_X, source, receiver, why) != 0)
         return -1;
     *dead = g->ntraces - alive;
-    g->axis = axis;
     return from_time_0(g, delay, why);
 }

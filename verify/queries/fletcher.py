@@ -1,0 +1,396 @@
+"""fletcher.py - random queries of the wave modelling, and what it says of its waves.
+
+Drawn: grids of one point, of a few, with one side long, with rows so long that few of
+them fill a cache, with planes of more points than 16 bits count; bands of 0 points and
+more, padding or none; one step, two, three, or so many that waves meet every face;
+spacings that agree, differ or differ by orders of magnitude; steps up to the limit of
+stability and far below it; all forms, and each property left out, a number, or a file
+that is the same everywhere, but for one point, in layers, a slope or random; work-
+groups that divide nothing; 1 to 64 threads; pictures and snapshots.
+
+Rock in which the equations themselves have waves that grow without bound, which only
+those of delta above epsilon do, gets few steps.
+
+said() knows the waves only from the files: the energy is theirs, the picture shows p,
+and memory is that of as many fields as a step may have. Left out: times, but for the
+rate being that of the points and of Time_run.
+"""
+import math
+import os
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from verify.queries import Query
+
+HALO = 4
+LINE = 16  # floats of a cache line
+MEDIUM = 10  # fields of the rock
+PROPERTIES = ("vpz", "epsilon", "delta", "theta", "phi")
+FORMS = {"ISO": (3000, 0, 0, 0, 0), "VTI": (3000, 0.24, 0.1, 0, 0),
+         "TTI": (3000, 0.24, 0.1, math.pi / 4, 1)}
+SNAPSHOT = 0.01  # seconds from one to the next
+
+# ---- drawing ----------------------------------------------------------------------
+
+
+def draw_sides(rng):
+    """Points inside along x, y, z, and of the band."""
+    kind = rng.choice(("tiny", "tiny", "few", "few", "long", "long", "row"))
+    absorb = rng.choice((0, 0, 1, 1, 2, 3, 4, 5, 7))
+    if kind == "tiny":
+        n = [rng.choice((1, 1, 2, 3)) for _ in range(3)]
+        absorb = rng.choice((0, 0, 1, 2) if rng.random() < 0.9 else (0, 16))
+    elif kind == "few":
+        n = [rng.randint(1, 14) for _ in range(3)]
+    elif kind == "long":
+        n = [rng.choice((1, 1, 2, 3)) for _ in range(3)]
+        axis = rng.randrange(3)
+        n[axis] = rng.randint(15, (150, 150, 40)[axis])
+        absorb = rng.choice((0, 0, 1, 2))
+    elif rng.random() < 0.3:  # longer than a cache has room for
+        n = [rng.randint(850, 1500), rng.choice((1, 2, 6)), rng.choice((1, 9))]
+        absorb = 0
+    elif rng.random() < 0.15:  # a plane of more points than 16 bits count, so narrow
+        n = [rng.randint(1000, 1400), 1, 1]  # that waves come to its last rows
+        n[1], absorb = 65536 // (n[0] + 2 * HALO) - HALO + rng.randint(0, 4), 0
+    else:
+        n = [rng.randint(150, 400), rng.choice((1, 2, 9)), rng.choice((1, 2))]
+        absorb = 0
+    return n, absorb
+
+
+def draw_number(rng, key):
+    if key == "vpz":
+        return rng.choice((1500, 3000, 4481.5, rng.uniform(300, 7000)))
+    if key in ("epsilon", "delta"):
+        return rng.choice((0, 0.1, 0.24, -0.1, rng.uniform(-0.3, 0.6)))
+    return rng.choice((0, math.pi / 4, -0.6, 1, -1, 3, -99.5, 100,
+                       rng.uniform(-100, 100), rng.uniform(-1.6, 1.6)))
+
+
+def spelled(rng, value):
+    """A number as somebody may type it."""
+    if value == int(value):
+        return rng.choice([format(value, how) for how in (".0f", ".1f", "+.0f", ".6e")])
+    text = repr(value)
+    if text.startswith("0.") and rng.random() < 0.3:
+        text = text[1:]
+    return text
+
+
+def draw_values(rng, key, n):
+    """An array of a property, [nz][ny][nx]."""
+    shape = n[::-1]
+    values = np.full(shape, draw_number(rng, key))
+    how = rng.choice(("same", "but one", "layers", "slope", "random", "random"))
+    if how == "but one":
+        at = rng.choice((0, values.size - 1, rng.randrange(values.size)))
+        values.flat[at] = draw_number(rng, key)
+    elif how == "layers":
+        for z in range(shape[0]):
+            values[z] = draw_number(rng, key)
+    elif how == "slope":
+        axis = rng.randrange(3)
+        ends = np.linspace(draw_number(rng, key), draw_number(rng, key), shape[axis])
+        values = np.broadcast_to(np.moveaxis(ends.reshape(-1, 1, 1), 0, axis),
+                                 shape).copy()
+    elif how == "random":
+        for i in range(values.size):
+            values.flat[i] = draw_number(rng, key)
+    return values.astype(rng.choice(("<f4", "<f8")))
+
+
+def draw_rock(rng, folder, n):
+    """Words, and each property as it then is, a number or an array."""
+    form = rng.choice(("ISO", "VTI", "TTI", "TTI", None))
+    words = [f"form={form}"] if form else []
+    rock = dict(zip(PROPERTIES, FORMS[form or "TTI"]))
+    how = rng.choice(("form", "numbers", "mixed", "mixed", "files"))
+    for key in PROPERTIES:
+        kind = {"form": "no", "numbers": "number", "files": "file",
+                "mixed": rng.choice(("no", "number", "file"))}[how]
+        if kind == "number":
+            rock[key] = draw_number(rng, key)
+            words.append(f"{key}={spelled(rng, rock[key])}")
+        elif kind == "file":
+            values = draw_values(rng, key, n)
+            np.save(folder / f"{key}.npy", values)
+            rock[key] = values.astype(np.float32).astype(np.float64)
+            words.append(f"{key}={folder / key}.npy")
+    extreme = rng.random()
+    if extreme < 0.03:
+        rock["vpz"] = rng.choice((1e-3, 0.5, 1e6, 1e9))
+        words = [w for w in words if not w.startswith("vpz=")]
+        words.append(f"vpz={rock['vpz']:g}")
+    elif extreme < 0.06:
+        key = rng.choice(("epsilon", "delta"))
+        rock[key] = rng.choice((-0.49999, -0.45, 3.0, 100.0))
+        words = [w for w in words if not w.startswith(key)]
+        words.append(f"{key}={rock[key]!r}")
+    if rng.random() < 0.4:  # nothing but the two can be the same
+        rock["delta"] = rock["epsilon"]
+        words = [w for w in words if not w.startswith("delta=")]
+        words += [w.replace("epsilon=", "delta=") for w in words
+                  if w.startswith("epsilon=")] or [f"delta={rock['epsilon']}"]
+    sigma = 0.75
+    if rng.random() < 0.3:
+        sigma = rng.choice((0.75, 0.1, 1e-3, 5, 10, 10.001, 1e9, rng.uniform(0.3, 2)))
+        words.append(f"sigma={sigma!r}")
+    return words, rock, sigma
+
+
+def draw_spacings(rng):
+    """Metres along x, y, z."""
+    kind = rng.choice(("usual", "same", "differ", "differ", "differ", "far"))
+    if kind == "usual":
+        return None, [12.5] * 3
+    d = [rng.choice((12.5, 10, 11, 13, rng.uniform(5, 20))) for _ in range(3)]
+    if kind == "same":
+        d = [d[0]] * 3
+    elif kind == "far":
+        d[rng.randrange(3)] *= rng.choice((0.1, 10, 1000))
+    if rng.random() < 0.05:
+        scale = rng.choice((1e-3 / min(d), 1e6 / max(d)))
+        d = [min(max(v * scale, 1e-3), 1e6) for v in d]
+    return [f"d{axis}={v!r}" for axis, v in zip("xyz", d)], d
+
+
+def longest_step(rock, sigma, d):
+    """Seconds that are still stable."""
+    vpz, epsilon, delta = (np.asarray(rock[k], float) for k in PROPERTIES[:3])
+    shear = 0 if sigma > 10 else np.max(vpz * np.sqrt(abs(epsilon - delta) / sigma))
+    fastest = np.max(vpz) * math.sqrt(1 + 2 * max(np.max(epsilon), 0))
+    return 0.45 * min(d) / max(fastest, shear)
+
+
+def grows(rock, sigma):
+    """Some waves grow, or may."""
+    return np.any(np.asarray(rock["delta"]) > np.asarray(rock["epsilon"]))
+
+
+def draw_local(rng, n, absorb, steps):
+    """local=X,Y,Z, or nothing; a thread of a block may be one of the system, so that
+    blocks of many must be few."""
+    kind = rng.choice(("no", "no", "one", "few", "few", "flat", "many"))
+    sides = (1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 32, 64)
+    group = [1, 1, 1]
+    if kind == "no":
+        return []
+    if kind == "few":
+        group = [rng.choice((1, 2, 3, 4, 5)) for _ in range(3)]
+    elif kind == "flat":
+        group[rng.randrange(3)] = rng.choice(sides)
+    elif kind == "many":
+        group = [rng.choice(sides) for _ in range(3)]
+    points = [k + 2 * absorb for k in n]
+    blocks = 1
+    for p, g in zip(points[:2], group):
+        blocks *= -(-p // g)
+    threads = math.prod(group)
+    if threads > 1 and (threads > 64 or
+                        threads * blocks * points[2] * steps > 4000):
+        return []
+    return ["local=" + ",".join(map(str, group))]
+
+
+def draw(rng, folder):
+    n, absorb = draw_sides(rng)
+    words = [f"n{axis}={k}" for axis, k in zip("xyz", n)]
+    if absorb != 16 or rng.random() < 0.5:
+        words.append(f"absorb={absorb}")
+    properties, rock, sigma = draw_rock(rng, folder, n)
+    spacings, d = draw_spacings(rng)
+    limit = longest_step(rock, sigma, d)
+    while not 2e-9 < limit:  # what is fast is then also large
+        d = [min(v * 1000, 1e6) for v in d]
+        spacings = [f"d{axis}={v!r}" for axis, v in zip("xyz", d)]
+        limit = longest_step(rock, sigma, d)
+    words += properties + (spacings or [])
+
+    dt = limit * rng.choice((1 - 1e-9, 0.99, 0.9, 0.5, rng.uniform(0.3, 1), 0.1, 1e-3))
+    dt = min(max(dt, 1e-9), 1e3)
+    if 0.001 <= limit and rng.random() < 0.1:
+        dt = 0.001
+    else:
+        words.append(f"dt={dt!r}")
+    inner = math.prod(k + 2 * absorb for k in n)
+    most = min(300, max(2, 40000 // inner), max(2, 500 // (n[2] + 2 * absorb)))
+    if inner > 40000:
+        most = 12
+    if grows(rock, sigma):
+        most = min(most, 12)
+    steps = rng.choice((1, 2, 3, rng.randint(1, min(most, 20)), most,
+                        rng.randint(1, most)))
+    part = rng.choice((0, 1e-3, 0.5, 0.999, rng.random()))
+    tmax = 1e-9 if steps == 1 and rng.random() < 0.5 else (steps - part) * dt
+    if 0.1 / most < dt < 0.1 and rng.random() < 0.2:
+        steps = math.ceil(0.1 / dt)
+    else:
+        words.append(f"tmax={max(tmax, 1e-9)!r}")
+
+    threads = rng.choice((1, 2, 3, 4, 7, 16, 64, rng.randint(1, 64)))
+    if threads > 8 and steps * (n[2] + 2 * absorb) > 200:
+        threads = rng.randint(1, 4)
+    if rng.random() < 0.35:
+        words.append("pad=0")
+    elif rng.random() < 0.1:
+        words.append("pad=1")
+    words += draw_local(rng, n, absorb, steps)
+    if rng.random() < 0.3:
+        words.append(f"snapshots={folder}/snapshots")
+    if rng.random() < (0.2 if max(n) < 800 else 0.6):
+        words.append(f"picture={folder}/picture.png")
+    rng.shuffle(words)
+    return Query(words=words, env={"OMP_NUM_THREADS": str(threads)})
+
+
+# ---- what is printed --------------------------------------------------------------
+
+PRINTED = {"MSamples/s", "Steps", "Energy", "Memory", "Time_init", "Time_run",
+           "Time_kernel"}
+
+
+class Asked:
+    """What the words mean, for all that is not the rock."""
+
+    def __init__(self, words):
+        given = dict(word.split("=", 1) for word in words)
+        self.n = [int(given.get(f"n{axis}", 216)) for axis in "xyz"]
+        absorb = int(given.get("absorb", 16))
+        self.updated = math.prod(k + 2 * absorb for k in self.n)
+        self.sides = [k + 2 * (absorb + HALO) for k in self.n]
+        self.dt = float(given.get("dt", 0.001))
+        tmax = float(given.get("tmax", 0.1))
+        self.steps = max(1, math.ceil(tmax / self.dt - 1e-6))
+        self.padded = given.get("pad", "1") == "1"
+        self.snapshots = given.get("snapshots")
+        self.picture = given.get("picture")
+
+    def snapshot_steps(self):
+        """The steps after which one is written: never two after the same."""
+        found = []
+        for it in range(1, self.steps + 1):
+            if it * self.dt + 1e-9 >= (len(found) + 1) * SNAPSHOT:
+                found.append(it)
+        return found
+
+
+def odd_lines(floats):
+    lines = -(-floats // LINE)
+    return (lines + 1 - lines % 2) * LINE
+
+
+def memory_is_wrong(asked, memory):
+    """As a step may have them: the rock, p and q twice, and derivatives of the two
+    along two axes, which are not kept, or everywhere, or in one plane, or for each
+    thread in as many rows of a plane as a tile has and a halo."""
+    sx, sy, sz = asked.sides
+    pitch = odd_lines(LINE - HALO + sx) if asked.padded else sx
+    plane = odd_lines(pitch * sy) if asked.padded else pitch * sy
+    field = plane * sz + 208
+    derivatives = memory / 4 - (MEDIUM + 4) * field
+    if derivatives in (0, 4 * field, 4 * plane):
+        return None
+    rows = derivatives / (4 * pitch)
+    for threads in range(1, 4097):
+        if rows % threads == 0 and 1 <= rows / threads - 2 * HALO <= sy - 2 * HALO:
+            return None
+    return (f"Memory={memory:.0f}: a field has {field} floats, a plane {plane}, "
+            f"a row {pitch}")
+
+
+def halo_is_wrong(name, field):
+    inner = field[(slice(HALO, -HALO),) * 3]
+    if not np.all(np.isfinite(field)):
+        return f"{name} is not finite"
+    if np.count_nonzero(field) != np.count_nonzero(inner):
+        return f"the halo of {name} is not 0"
+    return None
+
+
+def snapshots_are_wrong(asked, p):
+    """They are the checker's to judge. What was looked at gets a time long past, since
+    what one run left proves nothing of the next."""
+    folder = Path(asked.snapshots)
+    steps = asked.snapshot_steps()
+    names = [f"p-{i:04}.npy" for i in range(1, len(steps) + 1)]
+    there = sorted(path.name for path in folder.iterdir())
+    if there != names:
+        return f"snapshots: {there}, expected {names}"
+    for name in names:
+        seen = (folder / name).stat().st_mtime == 0
+        os.utime(folder / name, (0, 0))
+        if seen:
+            return f"{name} was not written"
+        field = np.load(folder / name)
+        if field.shape != p.shape or field.dtype != np.float32:
+            return f"{name}: {field.dtype} of {field.shape}"
+        if halo_is_wrong(name, field):
+            return halo_is_wrong(name, field)
+    if steps and steps[-1] == asked.steps and field.tobytes() != p.tobytes():
+        return f"{names[-1]} is not p at the end"
+    return None
+
+
+def pixels_of(path):
+    """[height][width][3] of a PNG of eight bits without filters."""
+    raw = path.read_bytes()
+    at, packed, width, height = 8, b"", 0, 0
+    while at < len(raw):
+        size, kind = struct.unpack_from(">I4s", raw, at)
+        data = raw[at + 8:at + 8 + size]
+        if kind == b"IHDR":
+            width, height = struct.unpack_from(">II", data)
+        packed += data if kind == b"IDAT" else b""
+        at += size + 12
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, -1)
+    return rows[:, 1:].reshape(height, width, 3).astype(int)
+
+
+def picture_is_wrong(asked, p):
+    """Red where p is positive, blue where it is negative, white where there is none."""
+    path = Path(asked.picture)
+    pixels = pixels_of(path)
+    path.unlink()
+    values = p[:, p.shape[1] // 2, :]
+    if pixels.shape[:2] != values.shape:
+        return f"the picture is {pixels.shape[1]} x {pixels.shape[0]}"
+    most = np.max(np.abs(values))
+    strength = np.sqrt(np.abs(values) / most if most > 0 else values)
+    fade, full = 255 * (1 - strength), 255 - 60 * strength
+    for colour, expected in enumerate((np.where(values > 0, full, fade), fade,
+                                       np.where(values > 0, fade, full))):
+        if np.max(np.abs(pixels[:, :, colour] + 0.5 - expected)) > 0.51:
+            return f"the picture's colour {colour} is not that of p"
+    return None
+
+
+def said(words, values, files):
+    asked = Asked(words)
+    if set(values) != PRINTED:
+        return f"printed {sorted(values)}, expected {sorted(PRINTED)}"
+    number = {key: float(text) for key, text in values.items()}
+    if not all(0 <= v < math.inf for v in number.values()):
+        return f"not all printed numbers are finite and above 0: {values}"
+    p, q = np.load(files["out"]), np.load(files["q"])
+    for name, field in (("p", p), ("q", q)):
+        if field.shape != tuple(asked.sides[::-1]) or field.dtype != np.float32:
+            return f"{name} is {field.dtype} of {field.shape}"
+        if halo_is_wrong(name, field):
+            return halo_is_wrong(name, field)
+    if values["Steps"] != str(asked.steps):
+        return f"Steps={values['Steps']}, expected {asked.steps}"
+    energy = sum(float(np.sum(f.astype(float) ** 2)) for f in (p, q))
+    if not math.isclose(number["Energy"], energy, rel_tol=1e-8):
+        return f"Energy={values['Energy']}, that of the files is {energy:.9g}"
+    rate = asked.updated * asked.steps / 1e6
+    if not math.isclose(number["MSamples/s"] * number["Time_run"], rate, rel_tol=1e-6):
+        return (f"MSamples/s={values['MSamples/s']} in {values['Time_run']} s: "
+                f"there are {rate:.9g} million")
+    return (memory_is_wrong(asked, number["Memory"])
+            or asked.snapshots and snapshots_are_wrong(asked, p)
+            or asked.picture and picture_is_wrong(asked, p)
+            or None)
