@@ -1,0 +1,135 @@
+/* cpu.c - the search, the values of (A, B, C) shared among threads. */
+#include <stdlib.h>
+
+#include "host.h"
+
+/* One search for each small window: loops of a known length are unrolled, and num stays
+ * in registers. OpenCL and CUDA have built their kernels so from the beginning. */
+#define WINDOW(w, length)                                                              \
+    __attribute__((flatten)) static point search_##w(                                  \
+        int ia, int ib, int ic, const trace *traces, const float *samples,             \
+        const query *q, workspace ws)                                                  \
+    {                                                                                  \
+        return search_abc(ia, ib, ic, traces, samples, q, length, ws);                 \
+    }                                                                                  \
+    __attribute__((flatten)) static float bound_##w(                                   \
+        int ia, int ib, int ic, int cs, const trace *traces, const float *samples,     \
+        const query *q)                                                                \
+    {                                                                                  \
+        return bound(ia, ib, ic, cs, traces, samples, q, length);                      \
+    }
+WINDOW(1, 1)
+WINDOW(3, 3)
+WINDOW(5, 5)
+WINDOW(7, 7)
+WINDOW(9, 9)
+WINDOW(11, 11)
+WINDOW(13, 13)
+WINDOW(15, 15)
+WINDOW(any, window_of(q))
+
+typedef struct {
+    point (*search)(int, int, int, const trace *, const float *, const query *,
+                    workspace);
+    float (*bound)(int, int, int, int, const trace *, const float *, const query *);
+} window;
+#define OF(w)                                                                          \
+    {                                                                                  \
+        search_##w, bound_##w                                                          \
+    }
+static const window of_window[] = {OF(1),  OF(3),  OF(5),  OF(7),  OF(9),
+                                   OF(11), OF(13), OF(15), OF(any)};
+
+struct search_state {
+    const su_gather *g;
+    trace *traces; /* of a search */
+    point *part;   /* the best of each (A, B, C) */
+    ranked *order; /* [np[0] np[1]]: all (A, B), the most promising first */
+};
+
+search_state *search_begin(const su_gather *g, const query *q, run_times *t)
+{
+    double start = seconds();
+
+    search_state *s = allocate(1, sizeof *s, "the state of the search");
+    s->g = g;
+    s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
+    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+    size_t cells = (size_t)q->np[0] * q->np[1];
+    s->order = allocate(cells, sizeof *s->order, "the order of the search");
+
+    t->init += seconds() - start;
+    return s;
+}
+
+void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, near, s->traces);
+
+    double ready = seconds();
+
+    window of = of_window[q->tau < 8 ? q->tau : 8];
+    const float *samples = s->g->samples;
+    int prune = !found->panel, cells = q->np[0] * q->np[1], next = 0;
+    float best = 0;
+
+#pragma omp parallel
+    {
+        int w = window_of(q);
+        float *room =
+            untouched(room_of(q->ntraces, w), sizeof *room, "a thread's hinges");
+        workspace ws = workspace_of(room, q->ntraces, w);
+
+#pragma omp for schedule(dynamic)
+        for (int n = 0; n < cells; n++) {
+            ranked r = {2, n};
+            if (prune)
+                r.bound = of.bound(n / q->np[1], n % q->np[1], 0, q->np[2], s->traces,
+                                   samples, q);
+            s->order[n] = r;
+        }
+#pragma omp single
+        if (prune) qsort(s->order, cells, sizeof *s->order, higher);
+
+        for (;;) {
+            int n;
+#pragma omp atomic capture
+            n = next++;
+            if (n >= cells * q->np[2]) break;
+            ranked r = s->order[n / q->np[2]];
+            int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
+            float least;
+#pragma omp atomic read
+            least = best;
+            point p = {0, 0, 0, 0, 0, 0, 0};
+            if (!prune || (r.bound >= least &&
+                           of.bound(ia, ib, ic, 1, s->traces, samples, q) >= least))
+                p = of.search(ia, ib, ic, s->traces, samples, q, ws);
+            s->part[part_of(q, ia, ib, ic)] = p;
+            if (p.semblance > least)
+#pragma omp critical
+                if (p.semblance > best) {
+#pragma omp atomic write
+                    best = p.semblance;
+                }
+        }
+        free(room);
+    }
+
+    pick_best(q, s->part, q->np[2], found);
+
+    double end = seconds();
+    t->init += ready - start;
+    t->run += end - ready;
+    t->kernel += end - ready;
+}
+
+void search_end(search_state *s)
+{
+    free(s->order);
+    free(s->part);
+    free(s->traces);
+    free(s);
+}
