@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cuda_device.h"
+#define LANES 1 /* the lanes of a GPU are its threads */
 #include "host.h"
 #include "window.h"
 
@@ -31,16 +32,12 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
     size_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     base += block * threads * q->ntraces + thread;
 
-    /* A num for each thread of the block, w floats, an odd number: see kernel.cl. */
-    CUDA_SHARED(float, num);
-
     /* Where the grid is shorter than np, a thread takes more than one part. */
     for (int ia = ia0; ia < q->np[0]; ia += gridDim.x * blockDim.x)
         for (int ib = ib0; ib < q->np[1]; ib += gridDim.y * blockDim.y)
             for (int ic = ic0; ic < q->np[2]; ic += gridDim.z * blockDim.z)
                 part[part_of(q, ia, ib, ic)] =
-                    search_abc(ia, ib, ic, c_traces, samples, q, w, base, threads,
-                               num + thread * w);
+                    search_abc(ia, ib, ic, c_traces, samples, q, w, base, threads);
 }
 
 struct search_state {
@@ -48,7 +45,6 @@ struct search_state {
     trace *traces; /* of a search */
     point *part;   /* the best of each (A, B, C) */
     dim3 grid, block;
-    size_t shared;
     float *d_samples, *d_base;
     point *d_part;
     cudaEvent_t before, after;
@@ -75,10 +71,9 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     CUDA_CHECK(cudaEventCreate(&s->before));
     CUDA_CHECK(cudaEventCreate(&s->after));
 
-    size_t local[3], global[3], row = window_of(q) * sizeof(float);
+    size_t local[3], global[3];
     unsigned groups[3];
     for (int i = 0; i < 3; i++) local[i] = q->group[i] ? q->group[i] : 4;
-    fit_group(local, CUDA_SHARED_BYTES / row);
     for (int i = 0; i < 3; i++)
         global[i] = (q->np[i] + local[i] - 1) / local[i] * local[i];
     size_t base_size = fit_base(global, local, q->ntraces);
@@ -87,7 +82,6 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     dim3 grid = {groups[0], groups[1], groups[2]};
     s->block = block;
     s->grid = grid;
-    s->shared = local[0] * local[1] * local[2] * row;
     CUDA_CHECK(cudaMalloc((void **)&s->d_base, base_size));
 
     double ready = seconds();
@@ -114,8 +108,8 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
     CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN: see opencl.c */
     CUDA_CHECK(cudaEventRecord(s->before, 0));
-    WINDOW_LAUNCH(window_of(q), search_kernel, s->grid, s->block, s->shared,
-                  s->d_samples, s->d_base, s->d_part);
+    WINDOW_LAUNCH(window_of(q), search_kernel, s->grid, s->block, 0, s->d_samples,
+                  s->d_base, s->d_part);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(s->after, 0));
     CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));

@@ -39,15 +39,3 @@ static inline size_t fit_base(size_t global[3], const size_t local[3], size_t nt
     }
     return global[0] * global[1] * global[2] * ntraces * sizeof(float);
 }
-
-/* Halves the longest side of a work-group until it has at most items work-items. */
-static inline void fit_group(size_t local[3], size_t items)
-{
-    while (local[0] * local[1] * local[2] > items) {
-        size_t *longest = local;
-        for (int i = 1; i < 3; i++)
-            if (local[i] > *longest) longest = &local[i];
-        if (*longest == 1) fail("local memory does not hold one window");
-        *longest = (*longest + 1) / 2;
-    }
-}

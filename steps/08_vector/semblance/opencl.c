@@ -43,19 +43,22 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     /* The global size must be a multiple of the local size: round up. */
     for (int i = 0; i < 3; i++)
         s->local[i] = q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
-    size_t room = ocl_local_memory(device);
-    if (room) fit_group(s->local, room / (window_of(q) * sizeof(float)));
     for (int i = 0; i < 3; i++)
         s->global[i] = (q->np[i] + s->local[i] - 1) / s->local[i] * s->local[i];
     size_t base_size = fit_base(s->global, s->local, q->ntraces);
 
-    /* The source is compiled here, at run time, when the window is known. A device
-     * whose local memory is a piece of global memory, as a CPU's, keeps num private. */
+    /* The source is compiled here, at run time, when the window is known, and how many
+     * lanes a vector of this device has: 1 on a GPU. */
+    cl_uint width;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
+                              &width, NULL));
     char options[128];
     snprintf(options, sizeof options,
-             "-D WINDOW=%d -cl-unsafe-math-optimizations -D SLICES=%zu %s",
-             window_of(q), room ? s->local[0] * s->local[1] * s->local[2] : 1,
-             room ? "" : "-D LOCAL=__private");
+             "-D WINDOW=%d -D LANES=%u -cl-unsafe-math-optimizations", window_of(q),
+             width >= 16  ? 16
+             : width >= 8 ? 8
+             : width >= 4 ? 4
+                          : 1);
     s->program = ocl_build(s->context, device, options);
     s->kernel = clCreateKernel(s->program, "search", &err);
     OCL_CHECK(err);

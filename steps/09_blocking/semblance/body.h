@@ -19,7 +19,7 @@ typedef struct {
 } trace;
 
 /* Value i of parameter k: 0 is A, 4 is E. */
-FN float value(CONSTANT const query *q, int k, int i)
+BOTH_FN float value(CONSTANT const query *q, int k, int i)
 {
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }

@@ -6,18 +6,19 @@
 #include <stdlib.h>
 
 #include "cuda_device.h"
+#define LANES 1 /* the lanes of a GPU are its threads */
 #include "host.h"
 #include "window.h"
 
 /* Constant memory is 64 KiB in all, and its arrays get their size from the compiler. */
-#define TRACES_MAX 5400
+#define TRACES_MAX 3200
 __constant__ query c_query;
 __constant__ trace c_traces[TRACES_MAX];
 
 /* const and __restrict__ together promise that nobody writes there while the kernel
  * runs: loads may then go through the cache for what is only read. */
 WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
-              float *__restrict__ base, point *__restrict__ part)
+              float *__restrict__ room, point *__restrict__ part)
 {
     const query *q = &c_query;
     int w = W ? W : window_of(q);
@@ -25,22 +26,18 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
     int ib0 = blockIdx.y * blockDim.y + threadIdx.y;
     int ic0 = blockIdx.z * blockDim.z + threadIdx.z;
 
-    /* Rows of a block lie side by side: its threads read neighbours. */
     int threads = blockDim.x * blockDim.y * blockDim.z;
     int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     size_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-    base += block * threads * q->ntraces + thread;
-
-    /* A num for each thread of the block, w floats, an odd number: see kernel.cl. */
-    CUDA_SHARED(float, num);
+    room += (block * threads + thread) * room_of(q->ntraces, w);
+    workspace ws = workspace_of(room, q->ntraces, w);
 
     /* Where the grid is shorter than np, a thread takes more than one part. */
     for (int ia = ia0; ia < q->np[0]; ia += gridDim.x * blockDim.x)
         for (int ib = ib0; ib < q->np[1]; ib += gridDim.y * blockDim.y)
             for (int ic = ic0; ic < q->np[2]; ic += gridDim.z * blockDim.z)
                 part[part_of(q, ia, ib, ic)] =
-                    search_abc(ia, ib, ic, c_traces, samples, q, w, base, threads,
-                               num + thread * w);
+                    search_abc(ia, ib, ic, c_traces, samples, q, w, ws);
 }
 
 struct search_state {
@@ -48,8 +45,7 @@ struct search_state {
     trace *traces; /* of a search */
     point *part;   /* the best of each (A, B, C) */
     dim3 grid, block;
-    size_t shared;
-    float *d_samples, *d_base;
+    float *d_samples, *d_room;
     point *d_part;
     cudaEvent_t before, after;
 };
@@ -75,20 +71,18 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     CUDA_CHECK(cudaEventCreate(&s->before));
     CUDA_CHECK(cudaEventCreate(&s->after));
 
-    size_t local[3], global[3], row = window_of(q) * sizeof(float);
+    size_t local[3], global[3];
     unsigned groups[3];
     for (int i = 0; i < 3; i++) local[i] = q->group[i] ? q->group[i] : 4;
-    fit_group(local, CUDA_SHARED_BYTES / row);
     for (int i = 0; i < 3; i++)
         global[i] = (q->np[i] + local[i] - 1) / local[i] * local[i];
-    size_t base_size = fit_base(global, local, q->ntraces);
+    size_t room_size = fit_rooms(global, local, room_of(q->ntraces, window_of(q)));
     for (int i = 0; i < 3; i++) groups[i] = (unsigned)(global[i] / local[i]);
     dim3 block = {(unsigned)local[0], (unsigned)local[1], (unsigned)local[2]};
     dim3 grid = {groups[0], groups[1], groups[2]};
     s->block = block;
     s->grid = grid;
-    s->shared = local[0] * local[1] * local[2] * row;
-    CUDA_CHECK(cudaMalloc((void **)&s->d_base, base_size));
+    CUDA_CHECK(cudaMalloc((void **)&s->d_room, room_size));
 
     double ready = seconds();
 
@@ -114,8 +108,8 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
     CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN: see opencl.c */
     CUDA_CHECK(cudaEventRecord(s->before, 0));
-    WINDOW_LAUNCH(window_of(q), search_kernel, s->grid, s->block, s->shared,
-                  s->d_samples, s->d_base, s->d_part);
+    WINDOW_LAUNCH(window_of(q), search_kernel, s->grid, s->block, 0, s->d_samples,
+                  s->d_room, s->d_part);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(s->after, 0));
     CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
@@ -132,7 +126,7 @@ void search_end(search_state *s)
 {
     cudaEventDestroy(s->after);
     cudaEventDestroy(s->before);
-    cudaFree(s->d_base);
+    cudaFree(s->d_room);
     cudaFree(s->d_part);
     cudaFree(s->d_samples);
     free(s->part);

@@ -3,29 +3,21 @@
 
 /* The range is rounded up to whole work-groups: what lies beyond np does nothing. */
 __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
-                     GLOBAL const float *samples, GLOBAL float *base,
+                     GLOBAL const float *samples, GLOBAL float *room,
                      GLOBAL point *part)
 {
     int w = window_of(q);
 
-    /* Rows of a group lie side by side: its work-items read neighbours. */
-    int items = get_local_size(0) * get_local_size(1) * get_local_size(2);
-    int item =
-        get_local_id(0) +
-        get_local_size(0) * (get_local_id(1) + get_local_size(1) * get_local_id(2));
-    size_t group =
-        get_group_id(0) +
-        get_num_groups(0) * (get_group_id(1) + get_num_groups(1) * get_group_id(2));
-    base += group * items * q->ntraces + item;
-
-    /* A num for each work-item of the group. Slices have 2 tau + 1 floats, an odd
-     * number: work-items that run together meet different banks. */
-    LOCAL float num[SLICES][WINDOW];
+    size_t item =
+        get_global_id(0) +
+        get_global_size(0) * (get_global_id(1) + get_global_size(1) * get_global_id(2));
+    room += item * room_of(q->ntraces, w);
+    workspace ws = workspace_of(room, q->ntraces, w);
 
     /* Where the range is shorter than np, a work-item takes more than one part. */
     for (int ia = get_global_id(0); ia < q->np[0]; ia += get_global_size(0))
         for (int ib = get_global_id(1); ib < q->np[1]; ib += get_global_size(1))
             for (int ic = get_global_id(2); ic < q->np[2]; ic += get_global_size(2))
-                part[part_of(q, ia, ib, ic)] = search_abc(
-                    ia, ib, ic, traces, samples, q, w, base, items, num[item % SLICES]);
+                part[part_of(q, ia, ib, ic)] =
+                    search_abc(ia, ib, ic, traces, samples, q, w, ws);
 }

@@ -20,7 +20,7 @@ struct search_state {
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel;
-    cl_mem d_query, d_traces, d_samples, d_base, d_part;
+    cl_mem d_query, d_traces, d_samples, d_room, d_part;
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -43,19 +43,23 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     /* The global size must be a multiple of the local size: round up. */
     for (int i = 0; i < 3; i++)
         s->local[i] = q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
-    size_t room = ocl_local_memory(device);
-    if (room) fit_group(s->local, room / (window_of(q) * sizeof(float)));
     for (int i = 0; i < 3; i++)
         s->global[i] = (q->np[i] + s->local[i] - 1) / s->local[i] * s->local[i];
-    size_t base_size = fit_base(s->global, s->local, q->ntraces);
+    size_t room_size =
+        fit_rooms(s->global, s->local, room_of(q->ntraces, window_of(q)));
 
-    /* The source is compiled here, at run time, when the window is known. A device
-     * whose local memory is a piece of global memory, as a CPU's, keeps num private. */
+    /* The source is compiled here, at run time, when the window is known, and how many
+     * lanes a vector of this device has: 1 on a GPU. */
+    cl_uint width;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
+                              &width, NULL));
     char options[128];
     snprintf(options, sizeof options,
-             "-D WINDOW=%d -cl-unsafe-math-optimizations -D SLICES=%zu %s",
-             window_of(q), room ? s->local[0] * s->local[1] * s->local[2] : 1,
-             room ? "" : "-D LOCAL=__private");
+             "-D WINDOW=%d -D LANES=%u -cl-unsafe-math-optimizations", window_of(q),
+             width >= 16  ? 16
+             : width >= 8 ? 8
+             : width >= 4 ? 4
+                          : 1);
     s->program = ocl_build(s->context, device, options);
     s->kernel = clCreateKernel(s->program, "search", &err);
     OCL_CHECK(err);
@@ -71,7 +75,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->d_samples =
         clCreateBuffer(s->context, CL_MEM_READ_ONLY, samples_size, NULL, &err);
     OCL_CHECK(err);
-    s->d_base = clCreateBuffer(s->context, CL_MEM_READ_WRITE, base_size, NULL, &err);
+    s->d_room = clCreateBuffer(s->context, CL_MEM_READ_WRITE, room_size, NULL, &err);
     OCL_CHECK(err);
     s->d_part = clCreateBuffer(s->context, CL_MEM_READ_WRITE, part_size, NULL, &err);
     OCL_CHECK(err);
@@ -79,7 +83,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->kernel, 0, sizeof s->d_query, &s->d_query));
     OCL_CHECK(clSetKernelArg(s->kernel, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->kernel, 2, sizeof s->d_samples, &s->d_samples));
-    OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_base, &s->d_base));
+    OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_room, &s->d_room));
     OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof s->d_part, &s->d_part));
 
     double ready = seconds();
@@ -127,7 +131,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 void search_end(search_state *s)
 {
     clReleaseMemObject(s->d_part);
-    clReleaseMemObject(s->d_base);
+    clReleaseMemObject(s->d_room);
     clReleaseMemObject(s->d_samples);
     clReleaseMemObject(s->d_traces);
     clReleaseMemObject(s->d_query);

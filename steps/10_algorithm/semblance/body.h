@@ -19,7 +19,7 @@ typedef struct {
 } trace;
 
 /* Value i of parameter k: 0 is A, 4 is E. */
-FN float value(CONSTANT const query *q, int k, int i)
+BOTH_FN float value(CONSTANT const query *q, int k, int i)
 {
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
@@ -155,6 +155,19 @@ FN void add_hinge(GLOBAL const hinge *h, GLOBAL const float *bend, int w, float 
     r = pick(r > 0, r, each(0));
     for (int j = 0; j < w; j++) num[j] += bend[j] * r;
     *den += (h->b1 + h->b2 * r) * r;
+}
+
+/* A cell of the panel, and what no point of it exceeds. */
+typedef struct {
+    float bound;
+    int cell; /* ia np[1] + ib */
+} ranked;
+
+/* A semblance as an int, which threads can compare and swap at once: rounded down. */
+#define COUNTS 1e9f
+FN int counts_of(float semblance)
+{
+    return semblance < 2 ? (int)(semblance * COUNTS) : 0;
 }
 
 /* Samples from y on, of which there are `left`, LANES of them. */

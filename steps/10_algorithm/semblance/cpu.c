@@ -55,8 +55,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
-    size_t cells = (size_t)q->np[0] * q->np[1];
-    s->order = allocate(cells, sizeof *s->order, "the order of the search");
+    s->order = allocate(cells_of(q), sizeof *s->order, "the order of the search");
 
     t->init += seconds() - start;
     return s;
@@ -72,7 +71,9 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 
     window of = of_window[q->tau < 8 ? q->tau : 8];
     const float *samples = s->g->samples;
-    int prune = !found->panel, cells = q->np[0] * q->np[1], next = 0;
+    const trace *traces = s->traces;
+    size_t cells = cells_of(q), next = 0;
+    int prune = !found->panel; /* the panel asks for all */
     float best = 0;
 
 #pragma omp parallel
@@ -83,38 +84,39 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
         workspace ws = workspace_of(room, q->ntraces, w);
 
 #pragma omp for schedule(dynamic)
-        for (int n = 0; n < cells; n++) {
-            ranked r = {2, n};
-            if (prune)
-                r.bound = of.bound(n / q->np[1], n % q->np[1], 0, q->np[2], s->traces,
-                                   samples, q);
-            s->order[n] = r;
+        for (size_t n = 0; n < cells; n++) {
+            int ia = n / q->np[1], ib = n % q->np[1];
+            s->order[n].cell = (int)n;
+            s->order[n].bound =
+                prune ? of.bound(ia, ib, 0, q->np[2], traces, samples, q) : 2;
         }
 #pragma omp single
         if (prune) qsort(s->order, cells, sizeof *s->order, higher);
 
+        /* Whoever is free takes the next. */
         for (;;) {
-            int n;
+            size_t n;
 #pragma omp atomic capture
             n = next++;
-            if (n >= cells * q->np[2]) break;
+            if (n >= parts_of(q)) break;
             ranked r = s->order[n / q->np[2]];
             int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
+            point p = {0, 0, 0, 0, 0, 0, 0};
             float least;
 #pragma omp atomic read
             least = best;
-            point p = {0, 0, 0, 0, 0, 0, 0};
             if (!prune || (r.bound >= least &&
-                           of.bound(ia, ib, ic, 1, s->traces, samples, q) >= least))
-                p = of.search(ia, ib, ic, s->traces, samples, q, ws);
-            s->part[part_of(q, ia, ib, ic)] = p;
+                           of.bound(ia, ib, ic, 1, traces, samples, q) >= least))
+                p = of.search(ia, ib, ic, traces, samples, q, ws);
             if (p.semblance > least)
 #pragma omp critical
                 if (p.semblance > best) {
 #pragma omp atomic write
                     best = p.semblance;
                 }
+            s->part[part_of(q, ia, ib, ic)] = p;
         }
+
         free(room);
     }
 

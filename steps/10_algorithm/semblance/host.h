@@ -8,6 +8,12 @@ static size_t parts_of(const query *q)
     return (size_t)q->np[0] * q->np[1] * q->np[2];
 }
 
+/* Cells of the panel. */
+static size_t cells_of(const query *q)
+{
+    return (size_t)q->np[0] * q->np[1];
+}
+
 /* The traces of a search as it sees them, in double until rounded once. */
 static void prepare(const su_gather *g, const query *q, const int *near, trace *traces)
 {
@@ -29,46 +35,26 @@ static void prepare(const su_gather *g, const query *q, const int *near, trace *
     }
 }
 
-/* A cell of the panel, and what none of its points exceeds. */
-typedef struct {
-    float bound;
-    int cell; /* ia np[1] + ib */
-} ranked;
-
-/* The higher bound first: whatever is found there rules out the more of the rest. */
-static inline int higher(const void *a, const void *b)
+/* The higher bound first: the more is found there, the less is left to search. */
+static int higher(const void *a, const void *b)
 {
     const ranked *x = (const ranked *)a, *y = (const ranked *)b;
     if (x->bound != y->bound) return x->bound < y->bound ? 1 : -1;
     return x->cell - y->cell;
 }
 
-/* Bytes for rows of base on a device: enough for more work-items than run at a time. */
-#ifndef BASE_BYTES
-#define BASE_BYTES (256 << 20)
+/* Bytes for the rooms of work-items: enough for more than run at a time. */
+#ifndef ROOM_BYTES
+#define ROOM_BYTES (256 << 20)
 #endif
 
-/* Shortens a range of work-items, by whole groups, until their rows of base fit into
- * BASE_BYTES (but for a single group); returns the bytes that they take. */
-static inline size_t fit_base(size_t global[3], const size_t local[3], size_t ntraces)
+/* Shortens a range of work-items, by whole groups, until their rooms, of so many
+ * floats, fit into ROOM_BYTES (but for a single group); returns the bytes that they
+ * take. */
+static inline size_t fit_rooms(size_t *global, size_t local, size_t floats)
 {
-    for (int i = 0; i < 3; i++) {
-        size_t layer = global[0] * global[1] * global[2] / global[i] * local[i];
-        size_t layers = BASE_BYTES / sizeof(float) / ntraces / layer;
-        if (layers == 0) layers = 1;
-        if (layers * local[i] < global[i]) global[i] = layers * local[i];
-    }
-    return global[0] * global[1] * global[2] * ntraces * sizeof(float);
-}
-
-/* Halves the longest side of a work-group until it has at most items work-items. */
-static inline void fit_group(size_t local[3], size_t items)
-{
-    while (local[0] * local[1] * local[2] > items) {
-        size_t *longest = local;
-        for (int i = 1; i < 3; i++)
-            if (local[i] > *longest) longest = &local[i];
-        if (*longest == 1) fail("local memory does not hold one window");
-        *longest = (*longest + 1) / 2;
-    }
+    size_t groups = ROOM_BYTES / sizeof(float) / floats / local;
+    if (groups == 0) groups = 1;
+    if (groups * local < *global) *global = groups * local;
+    return *global * floats * sizeof(float);
 }

@@ -1,31 +1,41 @@
-/* kernel.cl - the device side: one work-item per (A, B, C). */
+/* kernel.cl - the device side: one work-item per (A, B) for the bounds, one per (A, B,
+ * C) for the search. */
 #include "body.h"
 
-/* The range is rounded up to whole work-groups: what lies beyond np does nothing. */
+__kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
+                     GLOBAL const float *samples, GLOBAL ranked *order)
+{
+    int n = get_global_id(0);
+    if (n < q->np[0] * q->np[1]) {
+        int ia = n / q->np[1], ib = n % q->np[1];
+        ranked r = {bound(ia, ib, 0, q->np[2], traces, samples, q, window_of(q)), n};
+        order[n] = r;
+    }
+}
+
+/* The parts first .. end - 1, in order; *best is the largest semblance so far, in units
+ * that an int can count. prune: what cannot exceed it is left out. */
 __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
-                     GLOBAL const float *samples, GLOBAL float *base,
-                     GLOBAL point *part)
+                     GLOBAL const float *samples, GLOBAL const ranked *order, int first,
+                     int end, int prune, GLOBAL float *room, GLOBAL point *part,
+                     volatile GLOBAL int *best)
 {
     int w = window_of(q);
+    room += get_global_id(0) * room_of(q->ntraces, w);
+    workspace ws = workspace_of(room, q->ntraces, w);
 
-    /* Rows of a group lie side by side: its work-items read neighbours. */
-    int items = get_local_size(0) * get_local_size(1) * get_local_size(2);
-    int item =
-        get_local_id(0) +
-        get_local_size(0) * (get_local_id(1) + get_local_size(1) * get_local_id(2));
-    size_t group =
-        get_group_id(0) +
-        get_num_groups(0) * (get_group_id(1) + get_num_groups(1) * get_group_id(2));
-    base += group * items * q->ntraces + item;
-
-    /* A num for each work-item of the group. Slices have 2 tau + 1 floats, an odd
-     * number: work-items that run together meet different banks. */
-    LOCAL float num[SLICES][WINDOW];
-
-    /* Where the range is shorter than np, a work-item takes more than one part. */
-    for (int ia = get_global_id(0); ia < q->np[0]; ia += get_global_size(0))
-        for (int ib = get_global_id(1); ib < q->np[1]; ib += get_global_size(1))
-            for (int ic = get_global_id(2); ic < q->np[2]; ic += get_global_size(2))
-                part[part_of(q, ia, ib, ic)] = search_abc(
-                    ia, ib, ic, traces, samples, q, w, base, items, num[item % SLICES]);
+    /* The range is rounded up to whole work-groups: what lies beyond the end does
+     * nothing. Where it is shorter, a work-item takes more than one part. */
+    for (int n = first + get_global_id(0); n < end; n += get_global_size(0)) {
+        ranked r = order[n / q->np[2]];
+        int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
+        point p = {0, 0, 0, 0, 0, 0, 0};
+        float least = *best / COUNTS;
+        if (!prune || (r.bound >= least &&
+                       bound(ia, ib, ic, 1, traces, samples, q, w) >= least)) {
+            p = search_abc(ia, ib, ic, traces, samples, q, w, ws);
+            if (p.semblance > least) atomic_max(best, counts_of(p.semblance));
+        }
+        part[part_of(q, ia, ib, ic)] = p;
+    }
 }

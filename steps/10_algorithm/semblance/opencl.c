@@ -6,6 +6,7 @@
  *   kernel   one entry point of a program  buffer   memory of the device
  * and then enqueues: write buffers, run the kernel over a range, read buffers.
  */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "ocl.h"
@@ -15,12 +16,13 @@ struct search_state {
     const su_gather *g;
     trace *traces; /* of a search */
     point *part;   /* the best of each (A, B, C) */
-    size_t local[3], global[3];
+    ranked *order; /* all (A, B), the most promising first */
+    size_t local, global;
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    cl_kernel kernel;
-    cl_mem d_query, d_traces, d_samples, d_base, d_part;
+    cl_kernel bounds, kernel;
+    cl_mem d_query, d_traces, d_samples, d_order, d_room, d_part, d_best;
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -29,9 +31,12 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     cl_int err;
 
     search_state *s = allocate(1, sizeof *s, "the state of the search");
+    if (parts_of(q) > INT_MAX)
+        fail("np: %zu (A, B, C), expected at most 2^31 - 1", parts_of(q));
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->order = allocate(cells_of(q), sizeof *s->order, "the order of the search");
 
     cl_device_id device = ocl_device();
     s->context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
@@ -40,29 +45,37 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         clCreateCommandQueue(s->context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* The global size must be a multiple of the local size: round up. */
+    /* One dimension, since parts are searched in an order that is not that of A and B.
+     */
+    s->local = 1;
     for (int i = 0; i < 3; i++)
-        s->local[i] = q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
-    size_t room = ocl_local_memory(device);
-    if (room) fit_group(s->local, room / (window_of(q) * sizeof(float)));
-    for (int i = 0; i < 3; i++)
-        s->global[i] = (q->np[i] + s->local[i] - 1) / s->local[i] * s->local[i];
-    size_t base_size = fit_base(s->global, s->local, q->ntraces);
+        s->local *= q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
+    s->global = (parts_of(q) + s->local - 1) / s->local * s->local;
+    size_t room_size =
+        fit_rooms(&s->global, s->local, room_of(q->ntraces, window_of(q)));
 
-    /* The source is compiled here, at run time, when the window is known. A device
-     * whose local memory is a piece of global memory, as a CPU's, keeps num private. */
+    /* The source is compiled here, at run time, when the window is known, and how many
+     * lanes a vector of this device has: 1 on a GPU. */
+    cl_uint width;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
+                              &width, NULL));
     char options[128];
     snprintf(options, sizeof options,
-             "-D WINDOW=%d -cl-unsafe-math-optimizations -D SLICES=%zu %s",
-             window_of(q), room ? s->local[0] * s->local[1] * s->local[2] : 1,
-             room ? "" : "-D LOCAL=__private");
+             "-D WINDOW=%d -D LANES=%u -cl-unsafe-math-optimizations", window_of(q),
+             width >= 16  ? 16
+             : width >= 8 ? 8
+             : width >= 4 ? 4
+                          : 1);
     s->program = ocl_build(s->context, device, options);
+    s->bounds = clCreateKernel(s->program, "bounds", &err);
+    OCL_CHECK(err);
     s->kernel = clCreateKernel(s->program, "search", &err);
     OCL_CHECK(err);
 
     size_t traces_size = q->ntraces * sizeof *s->traces;
     ocl_fit_constant(device, sizeof *q + traces_size);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
+    size_t order_size = cells_of(q) * sizeof *s->order;
     size_t part_size = parts_of(q) * sizeof *s->part;
     s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, sizeof *q, NULL, &err);
     OCL_CHECK(err);
@@ -71,7 +84,11 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->d_samples =
         clCreateBuffer(s->context, CL_MEM_READ_ONLY, samples_size, NULL, &err);
     OCL_CHECK(err);
-    s->d_base = clCreateBuffer(s->context, CL_MEM_READ_WRITE, base_size, NULL, &err);
+    s->d_order = clCreateBuffer(s->context, CL_MEM_READ_WRITE, order_size, NULL, &err);
+    OCL_CHECK(err);
+    s->d_best = clCreateBuffer(s->context, CL_MEM_READ_WRITE, sizeof(int), NULL, &err);
+    OCL_CHECK(err);
+    s->d_room = clCreateBuffer(s->context, CL_MEM_READ_WRITE, room_size, NULL, &err);
     OCL_CHECK(err);
     s->d_part = clCreateBuffer(s->context, CL_MEM_READ_WRITE, part_size, NULL, &err);
     OCL_CHECK(err);
@@ -79,8 +96,14 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->kernel, 0, sizeof s->d_query, &s->d_query));
     OCL_CHECK(clSetKernelArg(s->kernel, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->kernel, 2, sizeof s->d_samples, &s->d_samples));
-    OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_base, &s->d_base));
-    OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof s->d_part, &s->d_part));
+    OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_order, &s->d_order));
+    OCL_CHECK(clSetKernelArg(s->kernel, 7, sizeof s->d_room, &s->d_room));
+    OCL_CHECK(clSetKernelArg(s->kernel, 8, sizeof s->d_part, &s->d_part));
+    OCL_CHECK(clSetKernelArg(s->kernel, 9, sizeof s->d_best, &s->d_best));
+    OCL_CHECK(clSetKernelArg(s->bounds, 0, sizeof s->d_query, &s->d_query));
+    OCL_CHECK(clSetKernelArg(s->bounds, 1, sizeof s->d_traces, &s->d_traces));
+    OCL_CHECK(clSetKernelArg(s->bounds, 2, sizeof s->d_samples, &s->d_samples));
+    OCL_CHECK(clSetKernelArg(s->bounds, 3, sizeof s->d_order, &s->d_order));
 
     double ready = seconds();
 
@@ -92,12 +115,34 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
+/* Runs a kernel for n work-items, rounded up to whole groups, or for fewer that take
+ * more than one part each. */
+static cl_event launch(const search_state *s, cl_kernel kernel, size_t n)
+{
+    cl_event done;
+    size_t global = (n + s->local - 1) / s->local * s->local;
+    if (kernel == s->kernel && global > s->global) global = s->global;
+    OCL_CHECK(clEnqueueNDRangeKernel(s->queue, kernel, 1, NULL, &global, &s->local, 0,
+                                     NULL, &done));
+    return done;
+}
+
+/* Searches the parts first .. end - 1, in order. */
+static cl_event search_parts(const search_state *s, int first, int end, int prune)
+{
+    OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof first, &first));
+    OCL_CHECK(clSetKernelArg(s->kernel, 5, sizeof end, &end));
+    OCL_CHECK(clSetKernelArg(s->kernel, 6, sizeof prune, &prune));
+    return launch(s, s->kernel, end - first);
+}
+
 void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
 {
     double start = seconds();
 
     prepare(s->g, q, near, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
+    size_t order_size = cells_of(q) * sizeof *s->order;
     size_t part_size = parts_of(q) * sizeof *s->part;
 
     double ready = seconds();
@@ -109,9 +154,29 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
     const cl_uint poison = ~0u; /* NaN: a part that no work-item writes is found out */
     OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &poison, sizeof poison, 0,
                                   part_size, 0, NULL, NULL));
-    cl_event done;
-    OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->kernel, 3, NULL, s->global, s->local,
-                                     0, NULL, &done));
+    const cl_int none = 0;
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_best, &none, sizeof none, 0,
+                                  sizeof none, 0, NULL, NULL));
+
+    /* The panel asks for all. */
+    int prune = !found->panel;
+    cl_event done[3];
+    int steps = 0;
+    size_t cells = cells_of(q);
+    if (prune) {
+        done[steps++] = launch(s, s->bounds, cells);
+        OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_order, CL_TRUE, 0, order_size,
+                                      s->order, 0, NULL, NULL));
+        qsort(s->order, cells, sizeof *s->order, higher);
+    } else {
+        for (size_t n = 0; n < cells; n++) s->order[n] = (ranked){2, (int)n};
+    }
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_order, CL_FALSE, 0, order_size,
+                                   s->order, 0, NULL, NULL));
+
+    /* The most promising (A, B) before all others, which are compared with it. */
+    done[steps++] = search_parts(s, 0, q->np[2], prune);
+    if (cells > 1) done[steps++] = search_parts(s, q->np[2], (int)parts_of(q), prune);
     OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
                                   0, NULL, NULL));
 
@@ -120,21 +185,27 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
     double end = seconds();
     t->init += ready - start;
     t->run += end - ready;
-    t->kernel += ocl_seconds(done);
-    clReleaseEvent(done);
+    while (steps > 0) {
+        t->kernel += ocl_seconds(done[--steps]);
+        clReleaseEvent(done[steps]);
+    }
 }
 
 void search_end(search_state *s)
 {
     clReleaseMemObject(s->d_part);
-    clReleaseMemObject(s->d_base);
+    clReleaseMemObject(s->d_room);
+    clReleaseMemObject(s->d_best);
+    clReleaseMemObject(s->d_order);
     clReleaseMemObject(s->d_samples);
     clReleaseMemObject(s->d_traces);
     clReleaseMemObject(s->d_query);
     clReleaseKernel(s->kernel);
+    clReleaseKernel(s->bounds);
     clReleaseProgram(s->program);
     clReleaseCommandQueue(s->queue);
     clReleaseContext(s->context);
+    free(s->order);
     free(s->part);
     free(s->traces);
     free(s);
