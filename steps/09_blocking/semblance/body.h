@@ -214,6 +214,11 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
     }
     loud += base_den;
 
+    /* den is a difference of such terms: where it is much less than they are, or about
+     * to underflow, it is not to be trusted. */
+    float enough = 0.1f * loud;
+    if (loud > 0 && enough < 1e-30f) enough = 1e-30f;
+
     points top = {each(0), each(0), each(0), each(outside < 2 ? -1 : 0)};
     for (int ie = 0; ie < q->np[4] && outside < 2; ie += LANES) {
         /* Lanes beyond the last E have it once more. */
@@ -233,7 +238,7 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
 
             /* Where den is a small difference of large numbers, all traces are visited
              * one by one, else only those that have no hinges. */
-            int visits = others, one_by_one = !all(den >= 0.1f * loud);
+            int visits = others, one_by_one = !all(den >= enough);
             if (one_by_one) {
                 den = skipped = each(0);
                 for (int j = 0; j < w; j++) num[j] = each(0);

@@ -236,16 +236,16 @@ FN float bound(int ia, int ib, int ic, int cs, CONSTANT const trace *traces,
             den[j] += near * near;
         }
     }
-    float num = 0, sum = 0;
+    float largest = 0, num = 0, sum = 0;
     for (int j = 0; j < w; j++) {
-        float l = lane(low[j / LANES * LANES], j % LANES);
-        float h = lane(high[j / LANES * LANES], j % LANES);
-        float more = fabsf(l) > fabsf(h) ? l : h;
+        int chunk = j / LANES * LANES, l = j % LANES;
+        float more = fmaxf(-lane(low[chunk], l), lane(high[chunk], l));
+        largest = fmaxf(largest, more);
         num += more * more;
-        sum += lane(den[j / LANES * LANES], j % LANES);
+        sum += lane(den[chunk], l);
     }
-    num = num / (float)(q->ntraces - (outside + partly > 0));
-    return num < sum ? 1.001f * num / sum : 2;
+    num *= 1.001f / (float)(q->ntraces - (outside + partly > 0));
+    return largest <= 0 ? 0 : num < sum && sum > 1e-30f ? num / sum : 2;
 }
 
 /* What does not bend within the block is smooth in (D, E): it is evaluated at NODES
@@ -259,6 +259,19 @@ FN void cubic(lanes s, lanes weight[4])
     weight[1] = s * (s - 2) * (s - 3) * 0.5f;
     weight[2] = s * (s - 1) * (3 - s) * 0.5f;
     weight[3] = s * (s - 1) * (s - 2) * (1 / 6.0f);
+}
+
+/* The first point of (A, B, C), which counts where all semblances are 0. */
+FN point first_of(CONSTANT const query *q, int ia, int ib, int ic)
+{
+    point p = {value(q, 0, ia),
+               value(q, 1, ib),
+               value(q, 2, ic),
+               value(q, 3, 0),
+               value(q, 4, 0),
+               0,
+               0};
+    return p;
 }
 
 /* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples,
@@ -275,7 +288,7 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
     float d0 = value(q, 3, 0), d1 = value(q, 3, q->np[3] - 1);
     float e0 = value(q, 4, 0), e1 = value(q, 4, q->np[4] - 1);
 
-    float base[WINDOW_ROOM], base_den = 0, loud = 0;
+    float base[WINDOW_ROOM], base_den = 0, loud = 0, most = 0;
     int hinges = 0, others = 0, outside = 0;
     for (int j = 0; j < w; j++) base[j] = 0;
 
@@ -342,11 +355,13 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
         }
     }
     loud += base_den;
-    float most = 0;
     for (int m = 0; m < NODES / LANES; m++)
-        for (int l = 0; l < LANES; l++)
-            if (lane(node_den[m], l) > most) most = lane(node_den[m], l);
-    loud += most;
+        for (int l = 0; l < LANES; l++) most = fmaxf(most, lane(node_den[m], l));
+
+    /* den is a difference of such terms: where it is much less than they are, or about
+     * to underflow, it is not to be trusted. */
+    float enough = 0.25f * most + 0.1f * loud;
+    if (most + loud > 0 && enough < 1e-30f) enough = 1e-30f;
 
     points top = {each(0), each(0), each(0), each(outside < 2 ? -1 : 0)};
     for (int ie = 0; ie < q->np[4] && outside < 2; ie += LANES) {
@@ -387,7 +402,7 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
 
             /* Where den is a small difference of large numbers, all traces are visited
              * one by one, else only those that have no hinges. */
-            int visits = others, one_by_one = !all(den >= 0.1f * loud);
+            int visits = others, one_by_one = !all(den >= enough);
             if (one_by_one) {
                 den = skipped = each(0);
                 for (int j = 0; j < w; j++) num[j] = each(0);

@@ -101,12 +101,14 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
             if (n >= parts_of(q)) break;
             ranked r = s->order[n / q->np[2]];
             int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
-            point p = {0, 0, 0, 0, 0, 0, 0};
+            point p = first_of(q, ia, ib, ic);
             float least;
 #pragma omp atomic read
             least = best;
-            if (!prune || (r.bound >= least &&
-                           of.bound(ia, ib, ic, 1, traces, samples, q) >= least))
+            float most = r.bound;
+            if (prune && most > 0 && most >= least)
+                most = of.bound(ia, ib, ic, 1, traces, samples, q);
+            if (most > 0 && most >= least)
                 p = of.search(ia, ib, ic, traces, samples, q, ws);
             if (p.semblance > least)
 #pragma omp critical

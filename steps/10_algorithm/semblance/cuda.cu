@@ -46,10 +46,11 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
     for (int n = first + thread; n < end; n += gridDim.x * blockDim.x) {
         ranked r = order[n / q->np[2]];
         int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
-        point p = {0, 0, 0, 0, 0, 0, 0};
-        float least = atomicMax(best, 0) / COUNTS;
-        if (!prune || (r.bound >= least &&
-                       bound(ia, ib, ic, 1, c_traces, samples, q, w) >= least)) {
+        point p = first_of(q, ia, ib, ic);
+        float least = atomicMax(best, 0) / COUNTS, most = r.bound;
+        if (prune && most > 0 && most >= least)
+            most = bound(ia, ib, ic, 1, c_traces, samples, q, w);
+        if (most > 0 && most >= least) {
             p = search_abc(ia, ib, ic, c_traces, samples, q, w, ws);
             if (p.semblance > least) atomicMax(best, counts_of(p.semblance));
         }

@@ -29,10 +29,11 @@ __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
     for (int n = first + get_global_id(0); n < end; n += get_global_size(0)) {
         ranked r = order[n / q->np[2]];
         int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
-        point p = {0, 0, 0, 0, 0, 0, 0};
-        float least = *best / COUNTS;
-        if (!prune || (r.bound >= least &&
-                       bound(ia, ib, ic, 1, traces, samples, q, w) >= least)) {
+        point p = first_of(q, ia, ib, ic);
+        float least = *best / COUNTS, most = r.bound;
+        if (prune && most > 0 && most >= least)
+            most = bound(ia, ib, ic, 1, traces, samples, q, w);
+        if (most > 0 && most >= least) {
             p = search_abc(ia, ib, ic, traces, samples, q, w, ws);
             if (p.semblance > least) atomic_max(best, counts_of(p.semblance));
         }
