@@ -60,10 +60,15 @@ def chosen(mutants):
 
 def rejected(copy, program, step, backend, case, binary=None):
     """How a case is rejected, a dict; None if it passes."""
-    outcome = runs.run_and_check(step, program, backend, program.cases[case],
-                                 copy.folder / "outputs", case, timeout=TIMEOUT,
-                                 binary=binary)
-    return None if outcome["ok"] else outcome
+    for outputs in (program.outputs, program.timed):
+        outcome = runs.run_and_check(step, program, backend, program.cases[case],
+                                     copy.folder / "outputs", case, timeout=TIMEOUT,
+                                     binary=binary, outputs=outputs)
+        if not outcome["ok"]:
+            return outcome
+        if program.timed == program.outputs:
+            break
+    return None
 
 
 def try_mutant(copy, program, mutant):

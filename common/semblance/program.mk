@@ -6,6 +6,7 @@ sources = main.c arguments.c pick.c
 shared  = su/su.c
 recipes = paper awkward scaled big edges outside empty small
 suffix  = su
+timed   = out
 
 # make run: the paper's three parameter sets on data of the paper's shape.
 set.1 = in={data}/paper.su set=1
