@@ -101,11 +101,13 @@ static const recipe recipes[] = {
      .m0 = 4120, .h0 = -480, .spacing = 100, .i = {-2, 2}, .j = {-2, 2},
      .noise = 2e-17},
 
-    /* No noise: where the wavelet crosses 0, it does so in all traces. */
-    {.name = "clear", .ntraces = 12, .ns = 301, .dt = 4000,
+    /* An event, and a thousand times as loud one a few samples before it. */
+    {.name = "loud", .ntraces = 12, .ns = 301, .dt = 4000,
      .order = SU_LITTLE, .scalco = 1,
      .m0 = 4120, .h0 = -480, .spacing = 100, .i = {-2, 2}, .j = {-2, 2},
-     .frequency = 20, .events = {{0.6, 0.0001, -0.0002, 6e-7, 3e-7, 1e-7, 1}}},
+     .frequency = 60,
+     .events = {{0.6, 0.0001, -0.0002, 6e-7, 3e-7, 1e-7, 1},
+                {0.568, 0.0001, -0.0002, 6e-7, 3e-7, 1e-7, 1000}}},
 
     /* For tools that make a program a thousand times slower. */
     {.name = "small", .ntraces = 12, .ns = 301, .dt = 4000,
@@ -198,7 +200,7 @@ int main(int argc, char **argv)
     arg table[] = {
         {"recipe", ARG_TEXT, &name, 0, 0,
          "paper, awkward, scaled, big, edges, outside, empty, small, silent, faint "
-         "or clear",
+         "or loud",
          false},
         {"out", ARG_TEXT, &out, 0, 0, "SU file to write", false},
         {0}};

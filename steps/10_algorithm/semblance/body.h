@@ -199,14 +199,14 @@ FN float bound(int ia, int ib, int ic, int cs, CONSTANT const trace *traces,
         float u0 = c0 * dh * dh, u1 = c1 * dh * dh;
         float lo = sqrtf(t * t + (u0 < u1 ? u0 : u1) + traces[i].least);
         float hi = sqrtf(t * t + (u0 < u1 ? u1 : u0) + traces[i].most);
+        lo -= 1e-6f * hi; /* more than rounding */
+        hi += 1e-6f * hi;
 
         if (!(hi >= tau) || lo >= last + 1) {
             if (++outside == 2) return 0;
             continue;
         }
-        /* Within rounding; where it may lie outside, some points skip it. */
-        lo -= 1e-6f * hi;
-        hi += 1e-6f * hi;
+        /* Where the window may lie outside, some points skip the trace. */
         int inside = lo >= tau && hi < last + 1;
         partly += !inside;
         if (!(lo >= tau)) lo = tau;
