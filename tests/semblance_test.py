@@ -1,7 +1,7 @@
 """semblance_test.py - what a back-end of the search promises beyond one answer: that many
 searches with one state give what each gives by itself (semblance_calls.c); and that the
 cases of make verify go through all of body.h, the fast way and the slow one, so that what
-they prove is proven of both.
+they prove is proven of both; and that nodes err no more than they say (semblance_nodes.c).
 
 Run from the root; the objects are those of BUILD. Left out: what CUDA does on a GPU.
 """
@@ -111,12 +111,28 @@ def paths(tally, program, folder):
         tally.check(f"{name}: paths", "; ".join(found) if reached else "gcov says nothing")
 
 
+def nodes(tally, folder):
+    for step in tree.steps():
+        body = step.folder / "semblance" / "body.h"
+        if not body.exists() or "#define NODES" not in body.read_text():
+            continue
+        binary = os.path.join(folder, "nodes")
+        made = subprocess.run(
+            ["gcc", "-std=c11", "-O1", *INCLUDE, f"-I{body.parent}",
+             "tests/semblance_nodes.c", "-lm", "-o", binary], cwd=ROOT,
+            capture_output=True, text=True)
+        ended = made if made.returncode else run([binary], ROOT)
+        good = ended.returncode == 0 and "3 passed, 0 failed" in ended.stdout
+        tally.check(f"{step.name}: nodes", None if good else ended.stdout + ended.stderr)
+
+
 def main():
     tally = Tally()
     program = next(p for p in tree.programs() if p.name == "semblance")
     with tempfile.TemporaryDirectory() as folder:
         calls(tally, program, folder)
         paths(tally, program, folder)
+        nodes(tally, folder)
     return tally.finish()
 
 
