@@ -102,6 +102,24 @@ static const recipe recipes[] = {
                 {0.8, -0.0001, -0.0002, 7e-7, 2e-7, 0, 1},
                 {1.1, 0.00015, -0.0001, 6e-7, 1e-7, 5e-8, 0.8}}},
 
+    /* Nothing but zeros, and noise whose squares a float can hardly hold. */
+    {.name = "silent", .ntraces = 12, .ns = 151, .dt = 4000,
+     .order = SU_LITTLE, .scalco = 1,
+     .m0 = 4120, .h0 = -480, .spacing = 100, .i = {-2, 2}, .j = {-2, 2}},
+
+    {.name = "faint", .ntraces = 12, .ns = 301, .dt = 4000,
+     .order = SU_LITTLE, .scalco = 1,
+     .m0 = 4120, .h0 = -480, .spacing = 100, .i = {-2, 2}, .j = {-2, 2},
+     .noise = 2e-17},
+
+    /* An event, and a thousand times as loud one a few samples before it. */
+    {.name = "loud", .ntraces = 12, .ns = 301, .dt = 4000,
+     .order = SU_LITTLE, .scalco = 1,
+     .m0 = 4120, .h0 = -480, .spacing = 100, .i = {-2, 2}, .j = {-2, 2},
+     .frequency = 60,
+     .events = {{0.6, 0.0001, -0.0002, 6e-7, 3e-7, 1e-7, 1},
+                {0.568, 0.0001, -0.0002, 6e-7, 3e-7, 1e-7, 1000}}},
+
     /* For tools that make a program a thousand times slower. */
     {.name = "small", .ntraces = 12, .ns = 301, .dt = 4000,
      .order = SU_LITTLE, .scalco = 1,
@@ -220,11 +238,13 @@ int main(int argc, char **argv)
 {
     run_name = "semblance-data";
     const char *name = NULL, *out = NULL;
-    arg table[] = {{"recipe", ARG_TEXT, &name, 0, 0,
-                    "paper, awkward, scaled, big, edges, outside, empty, line or small",
-                    false},
-                   {"out", ARG_TEXT, &out, 0, 0, "SU file to write", false},
-                   {0}};
+    arg table[] = {
+        {"recipe", ARG_TEXT, &name, 0, 0,
+         "paper, awkward, scaled, big, edges, outside, empty, line, small, silent, "
+         "faint or loud",
+         false},
+        {"out", ARG_TEXT, &out, 0, 0, "SU file to write", false},
+        {0}};
     args_parse(
         argc, argv, table,
         "makes an SU file with known events for the semblance search and prints\n"

@@ -1,9 +1,12 @@
 """semblance_test.py - what a back-end of the search promises beyond one answer: that many
-searches with one state give what each gives by itself (semblance_calls.c).
+searches with one state give what each gives by itself (semblance_calls.c); and that the
+cases of make verify go through all of body.h, the fast way and the slow one, so that what
+they prove is proven of both; and that nodes err no more than they say (semblance_nodes.c).
 
 Run from the root; the objects are those of BUILD. Left out: what CUDA does on a GPU.
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -56,11 +59,80 @@ def calls(tally, program, folder):
                             f"{ended.stderr[-300:]}")
 
 
+# Branches that no case takes: ties of lanes of which the later has the earlier point.
+NOT_TAKEN = re.compile(r"later < 0")
+
+
+def untaken(said):
+    """What gcov -b -t says of body.h: its lines that were not reached, and the conditions
+    of an if that were always or never true."""
+    source, line, found = "", "", []
+    for text in said.splitlines():
+        if ":Source:" in text:
+            source = text.rpartition("/")[2]
+        place = re.match(r" *[-\d#*=]+: *(\d+):(.*)", text)
+        if place:
+            line = f"body.h:{place[1]}: {place[2].strip()}"
+        if source != "body.h" or NOT_TAKEN.search(line):
+            continue
+        if re.match(r" *#####:", text):
+            found.append(f"not reached: {line}")
+        condition = re.search(r": (\} else )?if \(", line)
+        if condition and re.match(r"branch .*(taken 0%|never executed)", text):
+            found.append(f"always or never true: {line}")
+    return found
+
+
+def paths(tally, program, folder):
+    for step in tree.steps():
+        if not step.has(program):
+            continue
+        backend = step.backends(program)[0]
+        name, place = f"{step.name} {backend}", os.path.join(folder, step.name)
+        os.mkdir(place)
+        binary = os.path.join(place, "covered")
+        made = subprocess.run(
+            ["gcc", "-std=c11", "-O0", "-fno-math-errno", "--coverage", "-dumpdir",
+             place + "/", *INCLUDE, *sources(step, backend),
+             "common/semblance/main.c", *FRONT, "-lm", "-o", binary], cwd=ROOT,
+            capture_output=True, text=True)
+        if made.returncode:
+            tally.check(f"{name}: coverage", made.stderr[-300:])
+            continue
+        for words in program.cases.values():
+            for panel in ([], ["panel=/dev/null"]):
+                run([binary, *words, *panel], ROOT)
+        notes = [os.path.join(place, f) for f in os.listdir(place) if f.endswith(".gcda")]
+        said = run(["gcov", "-b", "-t", *notes], ROOT).stdout
+        found = untaken(said)
+        if step.number < "08":  # a line is enough there: nothing has two ways
+            found = [f for f in found if f.startswith("not reached")]
+        reached = "body.h" in said
+        tally.check(f"{name}: paths", "; ".join(found) if reached else "gcov says nothing")
+
+
+def nodes(tally, folder):
+    for step in tree.steps():
+        body = step.folder / "semblance" / "body.h"
+        if not body.exists() or "#define NODES" not in body.read_text():
+            continue
+        binary = os.path.join(folder, "nodes")
+        made = subprocess.run(
+            ["gcc", "-std=c11", "-O1", *INCLUDE, f"-I{body.parent}",
+             "tests/semblance_nodes.c", "-lm", "-o", binary], cwd=ROOT,
+            capture_output=True, text=True)
+        ended = made if made.returncode else run([binary], ROOT)
+        good = ended.returncode == 0 and "3 passed, 0 failed" in ended.stdout
+        tally.check(f"{step.name}: nodes", None if good else ended.stdout + ended.stderr)
+
+
 def main():
     tally = Tally()
     program = next(p for p in tree.programs() if p.name == "semblance")
     with tempfile.TemporaryDirectory() as folder:
         calls(tally, program, folder)
+        paths(tally, program, folder)
+        nodes(tally, folder)
     return tally.finish()
 
 

@@ -75,9 +75,15 @@ def rejected(copy, program, step, backend, case, binary=None, checker=None):
         words, env, case = query.words, query.env, f"random-{case}"
     else:
         words = program.cases[case]
-    outcome = runs.run_and_check(step, program, backend, words, folder, case, env=env,
-                                 timeout=TIMEOUT, binary=binary, checker=checker)
-    return None if outcome["ok"] else outcome
+    for outputs in (program.outputs, program.timed):
+        outcome = runs.run_and_check(step, program, backend, words, folder, case, env=env,
+                                     timeout=TIMEOUT, binary=binary, checker=checker,
+                                     outputs=outputs)
+        if not outcome["ok"]:
+            return outcome
+        if program.timed == program.outputs:
+            break
+    return None
 
 
 def try_mutant(copy, program, mutant):

@@ -22,6 +22,7 @@
 #endif
 #define sqrtf sqrt
 #define fabsf fabs
+#define fmaxf fmax
 
 #else
 #include <math.h>

@@ -4,8 +4,9 @@ title   = seismic data regularization by semblance search
 order   = 1
 sources = main.c arguments.c line.c survey.c section.c journal.c pick.c
 shared  = su/su.c
-recipes = paper awkward scaled big edges outside empty line small
+recipes = paper awkward scaled big edges outside empty line small silent faint loud
 suffix  = su
+timed   = out
 
 # make run: the paper's three parameter sets on data of the paper's shape.
 set.1 = in={data}/paper.su set=1
@@ -29,6 +30,13 @@ case.outside = in={data}/outside.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.00002,
 case.empty   = in={data}/empty.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.0003,0.0004,7 b=-0.0003,0.0003,6 c=3e-7,8e-7,5 d=0,4e-7,4 e=-1e-7,2e-7,3
 case.small   = in={data}/small.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=1e-7,5e-7,4 e=0,3e-7,3
 case.wide    = in={data}/small.su m0=4120 h0=-480 t0=0.6 tau=0.04 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=1e-7,5e-7,4 e=0,3e-7,3
+case.lanes   = in={data}/awkward.su m0=4120 h0=-480 t0=1.496 tau=0.012 a=0.00008,0.00014,2 b=-0.00026,-0.0001,3 c=5e-7,7e-7,2 d=-3e-7,5e-7,9 e=3e-7,-2e-7,17
+case.bends   = in={data}/awkward.su m0=4120 h0=-480 t0=1.2 tau=0.028 a=-0.004,0.004,3 b=-0.00032,0.00008,2 c=-2e-5,2e-5,3 d=-9e-6,9e-6,5 e=-8e-6,8e-6,11
+case.flat    = in={data}/small.su m0=4120 h0=-480 t0=0.6 tau=0.004 a=0.0001,0.0001,2 b=-0.0003,0.0001,3 c=6e-7,6e-7,1 d=3e-7,3e-7,2 e=1e-7,1e-7,10
+case.bounds  = in={data}/awkward.su m0=4120 h0=-480 t0=1.5 tau=0.008 a=0.00007,0.00013,6 b=-0.00023,-0.00017,6 c=-3e-6,6e-6,15 d=2e-7,2.2e-7,2 e=1e-7,1.2e-7,2
+case.loud    = in={data}/loud.su m0=4120 h0=-480 t0=0.601 tau=0.004 a=0.0001,0.00012,2 b=-0.0002,-0.00018,2 c=6e-7,7e-7,1 d=-5e-7,5e-7,40 e=1e-7,1.2e-7,2
+case.silent  = in={data}/silent.su m0=4120 h0=-480 t0=0.3 tau=0.008 a=-0.0003,0.0004,2 b=-0.0003,0.0003,3 c=4e-7,9e-7,2 d=0,4e-7,2 e=-1e-7,2e-7,9
+case.faint   = in={data}/faint.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.0003,0.0004,2 b=-0.0003,0.0003,3 c=4e-7,9e-7,2 d=0,4e-7,2 e=-1e-7,2e-7,9
 
 # make san: the smallest that still reaches every line.
 tiny = in={data}/small.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.00002,0.00026,3 b=-0.00032,-0.00008,2 c=4e-7,9e-7,2 d=1e-7,5e-7,2 e=0,3e-7,2

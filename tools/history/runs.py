@@ -122,15 +122,16 @@ def number(text):
 
 
 def produce(step, program, backend, words, folder, env=None, timeout=60, binary=None,
-            extra=(), within=()):
+            extra=(), within=(), outputs=None):
     """Runs a back-end on a query, its outputs going to folder. Returns a dict: ok, which
     says that it ended well and printed what its files say; share, None; reason, one line;
     caught, which is None, "said" or how the run ended; times, {init, run, kernel} in
     seconds; files, {key: path}; ended, an Ended. extra are words for the binary alone,
-    within those that come before it."""
+    within those that come before it; outputs are those that are asked for, all unless
+    given."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    files = {o.key: folder / f"{o.key}.npy" for o in program.outputs}
+    files = {o.key: folder / f"{o.key}.npy" for o in outputs or program.outputs}
     for path in files.values():
         path.unlink(missing_ok=True)  # what an earlier run left proves nothing
 
@@ -153,10 +154,11 @@ def produce(step, program, backend, words, folder, env=None, timeout=60, binary=
 
 
 def run_and_check(step, program, backend, words, folder, name, env=None, timeout=60,
-                  binary=None, extra=(), checker=None):
+                  binary=None, extra=(), checker=None, outputs=None):
     """produce(), and then check(), whose ok, share and reason the dict then has; caught
     may be "check" too. name is that of the query, for its oracle."""
-    outcome = produce(step, program, backend, words, folder, env, timeout, binary, extra)
+    outcome = produce(step, program, backend, words, folder, env, timeout, binary, extra,
+                      outputs=outputs)
     if outcome["ok"]:
         outcome.update(check(program, words, outcome["files"], name, checker=checker))
         outcome["caught"] = None if outcome["ok"] else "check"

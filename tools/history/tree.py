@@ -27,6 +27,10 @@ KEYS_OF_PROGRAM = {"predict": ("cpu", "gpu"), "bytes": ("l1", "l2", "l3", "dram"
 # key of the binary : key of the checker : how far from the first step's file it may be,
 # absolute (left out: the checker alone judges).
 OUTPUTS = "out:result panel:panel:1e-5"
+# Those of them that are asked for when time is taken, by key, as in
+#     timed = out
+# (left out: all): what costs time and is no part of the answer. It is verified with all
+# of them and with these alone.
 # Words with which a device back-end runs one case again: work-groups that do not divide
 # the work, that differ from side to side, that hold a single item.
 GROUPS = "local=1,1,1 local=3,5,2 local=8,1,1"
@@ -75,6 +79,8 @@ class Program:
         for text in self.mk.get("outputs", OUTPUTS).split():
             key, check, budget = (text.split(":") + [None])[:3]
             self.outputs.append(Output(key, check, budget and float(budget)))
+        timed = self.mk.get("timed", "").split()
+        self.timed = [o for o in self.outputs if not timed or o.key in timed]
 
     def _queries(self, prefix):
         return {key[len(prefix):]: self.words(value)

@@ -128,7 +128,7 @@ class Item:
         """Runs the binary; its outputs, {key: path}."""
         folder = tree.build() / "bench"
         folder.mkdir(parents=True, exist_ok=True)
-        files = {o.key: folder / f"{o.key}.npy" for o in self.program.outputs}
+        files = {o.key: folder / f"{o.key}.npy" for o in self.program.timed}
         for path in files.values():
             path.unlink(missing_ok=True)
         binary = self.alias or self.step.binary(self.program, self.backend)

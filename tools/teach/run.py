@@ -74,7 +74,8 @@ def run_program(program, args):
         got = runs.run_and_check(step, program, backend,
                                  runs.replaced(program.sets[name], args),
                                  folder / f"{name}-{step.name}-{backend}",
-                                 f"set{name}", timeout=TIMEOUT)
+                                 f"set{name}", timeout=TIMEOUT,
+                                 outputs=program.timed)
         outcomes[name, step, backend] = got
         times = got["times"]
         if times and not tree.before(step, program):

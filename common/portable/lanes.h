@@ -1,0 +1,79 @@
+/* lanes.h - LANES floats that are added, multiplied and compared like one.
+ *
+ * In C and in OpenCL C they are a vector, in C of GCC's and clang's kind. Where LANES
+ * is 1 they are a float, as on a GPU, whose lanes are threads: the same code is CUDA C.
+ *
+ *   lanes          the floats
+ *   mask           what comparing them gives, or an int for each
+ *   each(x)        x in every lane
+ *   lane(v, l)     lane l of v, of a variable; it can be assigned to
+ *   root(v)        square roots
+ *   pick(m, a, b)  a where the comparison m holds, else b
+ *   all(m)         is the comparison m true in every lane?
+ *   load(p)        p[0] .. p[LANES - 1]
+ */
+#ifndef LANES_H
+#define LANES_H
+
+#include "portable.h"
+
+#ifndef LANES /* OpenCL's and CUDA's host says it */
+#if defined(__AVX512F__)
+#define LANES 16
+#elif defined(__AVX__)
+#define LANES 8
+#else
+#define LANES 4
+#endif
+#endif
+
+#if LANES == 1
+typedef float lanes;
+typedef int mask;
+#define each(x)       ((float)(x))
+#define lane(v, l)    (*(&(v) + (l)))
+#define root(v)       sqrtf(v)
+#define pick(m, a, b) ((m) ? (a) : (b))
+#define all(m)        (m)
+#define load(p)       (*(p))
+
+#elif defined(__OPENCL_C_VERSION__)
+#define LANES_PASTE(a, n) a##n
+#define LANES_OF(a, n)    LANES_PASTE(a, n)
+typedef LANES_OF(float, LANES) lanes;
+typedef LANES_OF(int, LANES) mask;
+#define each(x)           ((lanes)(x))
+#define lane(v, l)        (((float *)&(v))[l])
+#define root(v)           sqrt(v)
+#define pick(m, a, b)     select(b, a, m)
+#define load(p)           LANES_OF(vload, LANES)(0, p)
+
+#else
+typedef float lanes __attribute__((vector_size(4 * LANES)));
+typedef int mask __attribute__((vector_size(4 * LANES)));
+typedef float lanes_anywhere __attribute__((vector_size(4 * LANES), aligned(4)));
+#define each(x)    ((float)(x) - (lanes){0})
+#define lane(v, l) ((v)[l])
+#define load(p)    ((lanes) * (const lanes_anywhere *)(p))
+FN lanes pick(mask m, lanes a, lanes b)
+{
+    return (lanes)((m & (mask)a) | (~m & (mask)b));
+}
+#if defined(__AVX__) && LANES == 8
+#define all(m) (__builtin_ia32_movmskps256((lanes)(m)) == 255)
+#else
+FN int all(mask m)
+{
+    int both = -1;
+    for (int l = 0; l < LANES; l++) both &= m[l];
+    return both;
+}
+#endif
+FN lanes root(lanes v)
+{
+    for (int l = 0; l < LANES; l++) v[l] = sqrtf(v[l]);
+    return v;
+}
+#endif
+
+#endif

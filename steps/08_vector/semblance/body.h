@@ -1,0 +1,177 @@
+/* body.h - what one point of the search costs.
+ *
+ * For one (A, B, C, D, E) every trace is visited: the moveout says when the reflection
+ * should arrive in it, and a window of 2 tau + 1 samples is taken around that time.
+ * Where the windows agree from trace to trace the semblance is near 1, where they do
+ * not, near 0.
+ */
+#include "lanes.h"
+#include "query.h"
+
+/* What the search needs of a trace: how far it lies from the output point, in metres
+ * times samples a second, so that the moveout comes out in samples. Samples lie apart,
+ * a row of pitch floats for each trace of the gather, since a device cannot follow a
+ * pointer of the host. */
+typedef struct {
+    float dm, dh;
+    int row;
+} trace;
+
+/* Value i of parameter k: 0 is A, 4 is E. */
+FN float value(CONSTANT const query *q, int k, int i)
+{
+    return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
+}
+
+/* Where the part (ia, ib, ic) of the search lies in part[np[0]][np[1]][np[2]]. */
+FN size_t part_of(CONSTANT const query *q, int ia, int ib, int ic)
+{
+    return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
+}
+
+/* What LANES neighbours in E have scored: of each lane the best, and where it is. */
+typedef struct {
+    lanes id, ie, stack, semblance;
+} points;
+
+/* Adds windows that begin at the same sample y in all lanes, and lie v2 of a sample
+ * past it. */
+FN void visit_same(GLOBAL const float *y, int w, lanes v2, lanes *num, lanes *den)
+{
+    lanes v1 = 1 - v2, squares = each(0);
+    for (int j = 0; j < w; j++) {
+        lanes v = y[j + 1] * v2 + y[j] * v1;
+        num[j] += v;
+        squares += v * v;
+    }
+    *den += squares;
+}
+
+/* Adds a trace of ns samples at y: of each lane the w samples around its x. A lane
+ * whose window does not lie inside skips it. Returns 1 where all lanes found the same
+ * samples, 0 where each had to look for its own. */
+FN int visit(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *den,
+             lanes *skipped)
+{
+    int tau = w / 2;
+
+    /* Samples x - tau .. x + tau, and one more to interpolate the last. x rises or
+     * falls from lane to lane: what the first and the last share, all share. */
+    float x0 = lane(x, 0), xl = lane(x, LANES - 1);
+    int in = x0 >= tau && x0 < ns - tau - 1;
+    int it = in ? (int)x0 : tau;
+    if (in && xl >= it && xl < it + 1) {
+        visit_same(y + it - tau, w, x - (float)it, num, den);
+        return 1;
+    }
+
+    int first[LANES];
+    lanes v2 = each(0), v1 = each(0), y0 = each(0), y1 = each(0);
+    lanes squares = each(0);
+    for (int l = 0; l < LANES; l++) {
+        float xl = lane(x, l);
+        int in = xl >= tau && xl < ns - tau - 1;
+        int it = in ? (int)xl : tau;
+        first[l] = it - tau;
+        lane(v2, l) = in ? xl - it : 0;
+        lane(v1, l) = in ? 1 - lane(v2, l) : 0;
+        lane(y0, l) = y[first[l]];
+        lane(*skipped, l) += !in;
+    }
+    for (int j = 0; j < w; j++) {
+        for (int l = 0; l < LANES; l++) lane(y1, l) = y[first[l] + j + 1];
+        lanes v = y1 * v2 + y0 * v1;
+        num[j] += v;
+        squares += v * v;
+        y0 = y1;
+    }
+    *den += squares;
+    return 0;
+}
+
+/* The best of all lanes; among equals the first in D and E. */
+FN point best_lane(CONSTANT const query *q, float a, float b, float c, points *top)
+{
+    int best = 0;
+    for (int l = 1; l < LANES; l++) {
+        float more = lane(top->semblance, l) - lane(top->semblance, best);
+        float later = lane(top->id, l) - lane(top->id, best);
+        if (later == 0) later = lane(top->ie, l) - lane(top->ie, best);
+        if (more > 0 || (more == 0 && later < 0)) best = l;
+    }
+    point found = {a,
+                   b,
+                   c,
+                   value(q, 3, lane(top->id, best)),
+                   value(q, 4, lane(top->ie, best)),
+                   lane(top->stack, best),
+                   lane(top->semblance, best)};
+    return found;
+}
+
+/* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples,
+ * LANES values of E at a time. base has room for a float a trace, each stride after the
+ * one before. */
+FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
+                    GLOBAL const float *samples, CONSTANT const query *q, int w,
+                    GLOBAL float *base, int stride)
+{
+    lanes num[WINDOW_ROOM];
+
+    float t0 = q->t0 * q->idt;
+    float a = value(q, 0, ia);
+    float b = value(q, 1, ib);
+    float c = value(q, 2, ic);
+    points top = {each(0), each(0), each(0), each(-1)};
+
+    /* All of t^2 that D and E do not change, once instead of for each (D, E). */
+    for (int i = 0; i < q->ntraces; i++) {
+        float dm = traces[i].dm;
+        float dh = traces[i].dh;
+        float t = t0 + a * dm + b * dh;
+        base[(size_t)i * stride] = t * t + c * dh * dh;
+    }
+
+    for (int id = 0; id < q->np[3]; id++) {
+        float d = value(q, 3, id);
+        for (int ie = 0; ie < q->np[4]; ie += LANES) {
+            /* Lanes beyond the last E have it once more. */
+            lanes e = each(0), at = each(0);
+            for (int l = 0; l < LANES; l++) {
+                lane(at, l) = ie + l < q->np[4] ? ie + l : q->np[4] - 1;
+                lane(e, l) = value(q, 4, lane(at, l));
+            }
+
+            for (int j = 0; j < w; j++) num[j] = each(0);
+            lanes den = each(0), skipped = each(0);
+
+            for (int i = 0; i < q->ntraces; i++) {
+                float dm = traces[i].dm;
+                float dh = traces[i].dh;
+                GLOBAL const float *y = samples + (size_t)traces[i].row * q->pitch;
+
+                /* Arrival in samples, NaN where the moveout has none. */
+                lanes x = root(base[(size_t)i * stride] + dm * (d * dm + e * dh));
+                int same = visit(y, q->ns, w, x, num, &den, &skipped);
+                if (!same && all(skipped >= 2)) break;
+            }
+
+            lanes sum = each(0), sum_num = each(0);
+            for (int j = 0; j < w; j++) {
+                sum += num[j];
+                sum_num += num[j] * num[j];
+            }
+            lanes used = (float)q->ntraces - skipped;
+            mask scored = (skipped < 2) & (den > 0);
+            lanes s = pick(scored, sum_num / den / used, each(0));
+
+            mask more = s > top.semblance;
+            top.semblance = pick(more, s, top.semblance);
+            top.stack =
+                pick(more, pick(scored, sum / (used * (float)w), each(0)), top.stack);
+            top.id = pick(more, each(id), top.id);
+            top.ie = pick(more, at, top.ie);
+        }
+    }
+    return best_lane(q, a, b, c, &top);
+}
