@@ -230,8 +230,8 @@ def draw(rng, folder):
         words.append(f"sweeps={sweeps}")
     if keep or rng.random() < 0.1:
         words.append("compat=minho" if keep else "compat=none")
-    if rng.random() < 0.15:
-        words.append("solver=rb")
+    if rng.random() < 0.2:
+        words.append(rng.choice(["solver=rb", "solver=gs"]))
     if rng.random() < 0.05:
         words.append(f"profile={rng.randint(0, 1)}")
     if local:
@@ -267,6 +267,13 @@ def query_of(words):
             found = re.search(r"^\s*time\s+(\d+)", f.read(), re.M)
         steps = int(found[1]) if found else 100
     return sides, steps, int(said.get("sweeps", 0)), said.get("compat") == "minho"
+
+
+def refusal(words, step, backend):
+    """Only the sequential program takes the cells in the order of their index."""
+    if "solver=gs" in words and (step.number, backend) != ("00", "seq"):
+        return "solver=gs"
+    return None
 
 
 PRINTED = {"total_density", "sweeps", "Mcells/s", "Time_init", "Time_run",
