@@ -237,8 +237,10 @@ def draw(rng, folder):
     if local:
         words.append("local=" + ",".join(map(str, local)))
     rng.shuffle(words)
+    # Memory is full of what nobody wrote: glibc writes that there.
     threads = rng.choice([1, 1, 2, 2, 3, 4, 5, 7, 8, 16, 17, rng.randint(1, 64), 64])
-    return Query(words=words, env={"OMP_NUM_THREADS": str(threads)})
+    return Query(words=words, env={"OMP_NUM_THREADS": str(threads),
+                                   "MALLOC_PERTURB_": str(rng.randint(1, 255))})
 
 
 def group(rng, sides):
