@@ -39,7 +39,7 @@ FAR = 1e4
 
 def box(rng, sweeps):
     kind = rng.random()
-    if kind < 0.006:
+    if kind < 0.02:
         return rng.choice(LARGE)
     if sweeps > 8 and kind < 0.7:
         return rng.choice(BOXES[:SMALL])
@@ -186,6 +186,8 @@ def draw(rng, folder):
     local = min((group(rng, sides) for _ in range(2)),
                 key=lambda local: seconds(sides, local, steps, expected))
     limit = rng.choice([0.1, 0.15, 0.15, 0.15, 0.3])
+    if sides in LARGE:
+        sweeps, steps, limit = rng.choice([1, 2]), 1, math.inf
     while seconds(sides, local, steps, expected) > limit:
         if steps > 1:
             steps -= 1
@@ -241,15 +243,17 @@ def draw(rng, folder):
     # Memory is full of what nobody wrote: glibc writes that there.
     threads = rng.choice([1, 1, 2, 2, 3, 4, 5, 8, 17, 33, rng.randint(1, 64),
                           rng.randint(32, 64), 64])
-    return Query(words=words, env={"OMP_NUM_THREADS": str(threads),
-                                   "MALLOC_PERTURB_": str(rng.randint(1, 255))})
+    env = {"OMP_NUM_THREADS": str(threads), "MALLOC_PERTURB_": str(rng.randint(1, 255))}
+    # Threads of the system are too slow for as many cells.
+    backends = ("seq", "omp", "ocl", "cuda") if sides in LARGE else ()
+    return Query(words, env, backends)
 
 
 def group(rng, sides):
     """Work-items a group along x, y, z; None where the back-end is to choose."""
     kind = rng.random()
     if sides in LARGE:
-        return CHEAP
+        return rng.choice([None, (64, 1, 1), (16, 4, 1)])
     if kind < 0.3:
         return None
     if kind < 0.8:
