@@ -58,6 +58,9 @@ def failures(program, query, folder, name, steps, backends=()):
             if not outcome["ok"]:
                 yield step, backend, outcome["reason"]
                 continue
+            if outcome.get("refused"):
+                yield step, backend, None
+                continue
             mark = digest(outcome["files"], query.words)
             written[step, backend] = mark
             if mark not in judged:

@@ -3,6 +3,8 @@
     draw(rng, folder)           a valid Query; the files that it reads are written to folder
     said(words, values, files)  what is wrong with the printed values, {key: text}, beside
                                 the files written, {key: path}; None if nothing
+    refusal(words, step, backend)   if a valid query is not for this back-end, what it
+                                must say as it refuses; or else None. Not all have it
 
 A query is known by its seed and number: the same two give the same words and data on any
 machine. Kept queries are folders of verify/kept/PROGRAM: the file `query` with the words,
@@ -38,6 +40,11 @@ def of(program):
         if missing.name == f"verify.queries.{program.name}":
             return None
         raise
+
+
+def refusal(program, words, step, backend):
+    asked = getattr(of(program), "refusal", None)
+    return asked and asked(words, step, backend)
 
 
 def drawn(program, seed, number, folder):
