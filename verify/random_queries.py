@@ -112,8 +112,8 @@ class Search:
 
     def kept(self, program):
         for name, query in queries.kept(program).items():
-            folder = self.folder / f"{program.name}-{name}"
-            folder.mkdir(parents=True)
+            folder = self.folder / f"{program.name}-kept-{name}"
+            folder.mkdir(parents=True, exist_ok=True)
             self.run(program, name, query, folder,
                      f"make verify-random COUNT=0 PROGRAM={program.name}")
 
