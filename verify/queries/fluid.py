@@ -84,13 +84,16 @@ def written(rng, x):
 
 def seconds(sides, group, steps, sweeps):
     """About what cuda-cpu takes in the last step and in those before it, where every
-    thread of a block is one of the system, and meets all others at each barrier."""
+    thread of a block is one of the system, which each launch wakes, and meets all others
+    at each barrier."""
     def of(room, block, ring, barriers):
-        block = [min(*pair) for pair in zip(room, block)]
+        if ring:
+            block = [min(*pair) for pair in zip(room, block)]
         threads = (block[0] + ring) * (block[1] + ring) * (1 if ring else block[2])
         blocks = math.prod(-(-side // b) for side, b in zip(room, block))
         waits = barriers(block[2]) if threads > 1 else 0
-        return blocks * threads * (0.3e-6 + 3e-6 * waits)
+        woken = threads * (2 if threads <= 32 else 1)
+        return woken * 20e-6 + blocks * threads * (0.3e-6 + 3e-6 * waits)
 
     march = of([(sides[0] + 3) // 2, *sides[1:]], group or (30, 6, 16), 2,
                lambda planes: planes + 5)
