@@ -34,7 +34,7 @@ static const double BUDGET_L2 = 2e-6, BUDGET_MAX = 1e-5;
 
 /* Times what rounding changed in the oracle: a step of the real ones rounds more often.
  */
-static const double ROUNDINGS = 16;
+static const double ROUNDINGS = 48;
 
 static double growth(int steps)
 {

@@ -11,7 +11,9 @@
  *     explain: the products that make up a term are off by 8 units in the last place of
  *     its size at most, and m roundings of sums that are no larger than S, the sum of
  *     the sizes of the terms, by 3 sqrt(m) units of S (six of their standard
- *     deviations); exactly the same where everything is an integer and small enough;
+ *     deviations); where terms are alike their roundings are too, and twice what a sum
+ *     in float loses is allowed besides; exactly the same where everything is an
+ *     integer and small enough;
  *   - sum(grid) = sum(d sum C), and of a degridded grid x: <G v, x> = <v, result>;
  *   - the sky, where visibilities lie on tracks that fill the grid, and support, planes
  *     and fractions are enough for their w: the image has a peak on each source, within
@@ -90,7 +92,9 @@ static void oracle_grid(const question *q, const scene *s, double complex *grid,
     for (long v = 0; v < size; v++) {
         double(*row)[2] = (double(*)[2])(grid + v * size), *most = off + v * size;
         double *terms = allocate((size_t)size + 1, sizeof *terms, "a row");
+        float(*rough)[2] = allocate((size_t)size, sizeof *rough, "a row in float");
         for (long u = 0; u <= size; u++) terms[u] = 0;
+        memset(rough, 0, (size_t)size * sizeof *rough);
         for (long u = 0; u < size; u++) row[u][0] = row[u][1] = most[u] = 0;
         for (int k = 0; k < s->n; k++) {
             const sight *at = &s->at[k];
@@ -103,8 +107,12 @@ static void oracle_grid(const question *q, const scene *s, double complex *grid,
             const double(*c)[2] = (const double(*)[2])at->across;
             const double *size_c = sizes + (at->across - s->taps);
             for (long i = 0; i < width; i++) {
-                row[at->column + i][0] += re * c[i][0] - im * c[i][1];
-                row[at->column + i][1] += im * c[i][0] + re * c[i][1];
+                const double x = re * c[i][0] - im * c[i][1];
+                const double y = im * c[i][0] + re * c[i][1];
+                row[at->column + i][0] += x;
+                row[at->column + i][1] += y;
+                rough[at->column + i][0] += (float)x;
+                rough[at->column + i][1] += (float)y;
                 most[at->column + i] += large * size_c[i];
             }
             terms[at->column]++;
@@ -113,8 +121,11 @@ static void oracle_grid(const question *q, const scene *s, double complex *grid,
         double m = 0;
         for (long u = 0; u < size; u++) {
             m += terms[u];
+            const double lost = hypot(rough[u][0] - row[u][0], rough[u][1] - row[u][1]);
             most[u] = allowed(q, s, most[u], m);
+            if (!q->wide && most[u] > 0 && isfinite(lost)) most[u] += 2 * lost;
         }
+        free(rough);
         free(terms);
     }
     free(sizes);

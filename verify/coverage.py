@@ -34,7 +34,8 @@ def run_all(program, steps, seed, number, folder):
     query = queries.drawn(program, seed, number, folder)
     for step, backend, path in binaries(program, steps):
         outcome = runs.produce(step, program, backend, query.words,
-                               folder / f"{step.number}-{backend}", query.env)
+                               folder / f"{step.number}-{backend}", query.env,
+                               outputs=program.timed if query.timed else None)
         if not outcome["ok"]:
             print(f"{program.name} {seed} {number} {step.name} {backend}: "
                   f"{outcome['reason']}", flush=True)

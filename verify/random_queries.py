@@ -54,9 +54,13 @@ def failures(program, query, folder, name, steps, backends=()):
                 continue
             outcome = runs.produce(step, program, backend, query.words,
                                    folder / f"{step.number}-{backend}", query.env,
-                                   TIMEOUT)
+                                   TIMEOUT,
+                                   outputs=program.timed if query.timed else None)
             if not outcome["ok"]:
                 yield step, backend, outcome["reason"]
+                continue
+            if outcome.get("refused"):
+                yield step, backend, None
                 continue
             mark = digest(outcome["files"], query.words)
             written[step, backend] = mark
@@ -109,8 +113,8 @@ class Search:
 
     def kept(self, program):
         for name, query in queries.kept(program).items():
-            folder = self.folder / f"{program.name}-{name}"
-            folder.mkdir(parents=True)
+            folder = self.folder / f"{program.name}-kept-{name}"
+            folder.mkdir(parents=True, exist_ok=True)
             self.run(program, name, query, folder,
                      f"make verify-random COUNT=0 PROGRAM={program.name}")
 

@@ -16,7 +16,7 @@ enum { GROUPS = 64 };
 /* The threads that run one block at a time. */
 typedef struct {
     pthread_barrier_t barrier;
-    void *shared;
+    void *shared[2]; /* of its blocks in turn */
     int found[3]; /* the answers of three calls of cuda_cpu_any in turn */
 } group;
 
@@ -25,6 +25,7 @@ static unsigned groups, threads; /* threads of a block */
 static size_t blocks, shared_bytes;
 
 static _Thread_local group *mine;
+static _Thread_local void *here; /* the block's shared memory */
 static _Thread_local int turn_of_any;
 
 /* Of this launch: turn i is block (first + i step) mod blocks, step prime to blocks. */
@@ -75,11 +76,12 @@ unsigned cuda_cpu_begin(dim3 grid, dim3 block, size_t shared)
              threads, shared);
     groups =
         (unsigned)from_environment("CUDA_CPU_BLOCKS", threads > 32 ? 1 : 2, GROUPS);
-    if (groups > blocks) groups = blocks ? (unsigned)blocks : 1;
     for (unsigned g = 0; g < groups; g++) {
         if (pthread_barrier_init(&all[g].barrier, NULL, threads))
             fail("a barrier of %u threads: out of memory", threads);
-        all[g].shared = allocate(shared, 1, "shared memory");
+        for (int i = 0; i < 2; i++)
+            all[g].shared[i] = allocate(shared, 1, "shared memory");
+        memset(all[g].found, 0, sizeof all[g].found);
     }
     shuffle();
     omp_set_dynamic(0);
@@ -90,7 +92,7 @@ void cuda_cpu_end(void)
 {
     for (unsigned g = 0; g < groups; g++) {
         pthread_barrier_destroy(&all[g].barrier);
-        free(all[g].shared);
+        for (int i = 0; i < 2; i++) free(all[g].shared[i]);
     }
 }
 
@@ -103,9 +105,7 @@ int cuda_cpu_enter(size_t turn)
     size_t at = turn * groups + thread / threads;
     mine = &all[thread / threads];
     thread %= threads;
-
-    /* All threads have left the block before: its shared memory is free. */
-    cuda_cpu_barrier();
+    if (turn == 0) turn_of_any = 0;
     if (at >= blocks) return 0;
     size_t block = (first + at % blocks * step) % blocks;
     threadIdx.x = thread % blockDim.x;
@@ -114,18 +114,20 @@ int cuda_cpu_enter(size_t turn)
     blockIdx.x = (unsigned)(block % gridDim.x);
     blockIdx.y = (unsigned)(block / gridDim.x % gridDim.y);
     blockIdx.z = (unsigned)(block / gridDim.x / gridDim.y);
-    turn_of_any = 0;
-    if (thread == 0) {
-        memset(mine->shared, 0xff, shared_bytes);
-        memset(mine->found, 0, sizeof mine->found);
+
+    /* When all threads have left the block before, its shared memory becomes that of
+     * the block after this one. */
+    if (shared_bytes) {
+        cuda_cpu_barrier();
+        if (thread == 0) memset(mine->shared[(turn + 1) % 2], 0xff, shared_bytes);
     }
-    cuda_cpu_barrier();
+    here = mine->shared[turn % 2];
     return 1;
 }
 
 void *cuda_cpu_shared(void)
 {
-    return mine->shared;
+    return here;
 }
 
 /* A block of one waits for nobody. */

@@ -126,9 +126,9 @@ def produce(step, program, backend, words, folder, env=None, timeout=60, binary=
     """Runs a back-end on a query, its outputs going to folder. Returns a dict: ok, which
     says that it ended well and printed what its files say; share, None; reason, one line;
     caught, which is None, "said" or how the run ended; times, {init, run, kernel} in
-    seconds; files, {key: path}; ended, an Ended. extra are words for the binary alone,
-    within those that come before it; outputs are those that are asked for, all unless
-    given."""
+    seconds; files, {key: path}; ended, an Ended; and refused, if it refused what it must
+    refuse and wrote nothing. extra are words for the binary alone, within those that
+    come before it; outputs are those that are asked for, all unless given."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = {o.key: folder / f"{o.key}.npy" for o in outputs or program.outputs}
@@ -141,14 +141,18 @@ def produce(step, program, backend, words, folder, env=None, timeout=60, binary=
     outcome = {"share": None, "files": files, "ended": ended,
                "times": {k[5:]: number(v) for k, v in values.items()
                          if k.startswith("Time_")}}
+    # Not at the top: what a program prints is verification's to know.
+    from verify import queries
+    module, refusal = queries.of(program), queries.refusal(program, words, step, backend)
     why = ended.why() or next(filter(None, map(odd, filter(os.path.lexists,
                                                            files.values()))), None)
     caught = why and why.split(":")[0]
+    if refusal and caught == "refuses" and refusal in why and \
+            not any(map(os.path.lexists, files.values())):
+        return {**outcome, "ok": True, "reason": None, "caught": None, "refused": True}
     if not why:
-        # Not at the top: what a program prints is verification's to know.
-        from verify import queries
-        module = queries.of(program)
-        why = module and module.said([*words, *extra], values, files)
+        why = (f"takes {refusal}" if refusal else
+               module and module.said([*words, *extra], values, files))
         caught = "said" if why else None
     return {**outcome, "ok": not why, "reason": why, "caught": caught}
 
@@ -159,7 +163,7 @@ def run_and_check(step, program, backend, words, folder, name, env=None, timeout
     may be "check" too. name is that of the query, for its oracle."""
     outcome = produce(step, program, backend, words, folder, env, timeout, binary, extra,
                       outputs=outputs)
-    if outcome["ok"]:
+    if outcome["ok"] and not outcome.get("refused"):
         outcome.update(check(program, words, outcome["files"], name, checker=checker))
         outcome["caught"] = None if outcome["ok"] else "check"
     return outcome

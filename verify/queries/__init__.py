@@ -3,6 +3,8 @@
     draw(rng, folder)           a valid Query; the files that it reads are written to folder
     said(words, values, files)  what is wrong with the printed values, {key: text}, beside
                                 the files written, {key: path}; None if nothing
+    refusal(words, step, backend)   if a valid query is not for this back-end, what it
+                                must say as it refuses; or else None. Not all have it
 
 A query is known by its seed and number: the same two give the same words and data on any
 machine. Kept queries are folders of verify/kept/PROGRAM: the file `query` with the words,
@@ -25,6 +27,7 @@ class Query:
     env: dict = field(default_factory=dict)  # more of the environment
     backends: tuple = ()  # of those that take it, where not all do
     free: bool = False  # several answers are right: a refactoring may give another
+    timed: bool = False  # only the outputs that are asked for when time is taken
 
     def has(self, backend):
         return not self.backends or backend in self.backends
@@ -40,12 +43,18 @@ def of(program):
         raise
 
 
+def refusal(program, words, step, backend):
+    asked = getattr(of(program), "refusal", None)
+    return asked and asked(words, step, backend)
+
+
 def drawn(program, seed, number, folder):
     """Query number of a seed, its files in folder."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = random.Random(f"{program.name} {seed} {number}")
     query = of(program).draw(rng, folder)
     query.env.setdefault("CUDA_CPU_SEED", str(rng.randint(1, 10**6)))  # shuffles blocks
+    query.timed = rng.random() < 0.5
     return query
 
 
@@ -58,9 +67,10 @@ def kept(program):
         backends = [word for line in lines if line.startswith("backends ")
                     for word in line.split()[1:]]
         words = [word for line in lines
-                 if line != "free" and not line.startswith(("env ", "backends "))
+                 if line not in ("free", "timed") and not line.startswith(("env ", "backends "))
                  for word in shlex.split(line.replace("{here}", str(path.parent)))]
-        found[path.parent.name] = Query(words, env, tuple(backends), "free" in lines)
+        found[path.parent.name] = Query(words, env, tuple(backends), "free" in lines,
+                                         "timed" in lines)
     return found
 
 
@@ -73,7 +83,7 @@ def keep(program, name, query, folder):
             (target / path.name).write_bytes(path.read_bytes())
     lines = [f"env {key}={value}" for key, value in query.env.items()]
     lines += [" ".join(("backends", *query.backends))] * bool(query.backends)
-    lines += ["free"] * query.free
+    lines += ["free"] * query.free + ["timed"] * query.timed
     lines += [shlex.quote(word.replace(str(folder), "{here}")) for word in query.words]
     Path(target / "query").write_text("\n".join(lines) + "\n")
     return target

@@ -222,7 +222,11 @@ def draw(rng, folder):
         more.append("order=" + {"<": "little", ">": "big"}[g.order])
     elif rng.random() < 0.1:
         more.append("order=auto")
-    if rng.random() < 0.4:
+    # A group of CUDA on the CPU meets at a barrier, which is slow where there are many.
+    many = math.prod(int(r[2]) for r in of[:3]) > 400
+    if many and rng.random() < 0.95:
+        more.append("local=" + rng.choice(("1,1,1", "2,1,1", "1,2,2")))
+    elif rng.random() < 0.4:
         more.append("local=" + ",".join(map(str, group(rng))))
     if rng.random() < 0.2:
         words = [*point, *(w for words in of for w in words), str(path), *more]

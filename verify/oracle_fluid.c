@@ -1,0 +1,470 @@
+/* oracle_fluid.c - see oracle_fluid.h.
+ *
+ * How far may a float be? That depends on the query: what a large force has blown into
+ * a corner is known to fewer digits than what lies still. So the fluid is simulated in
+ * several lanes at once. Lane 0 is the oracle: double, no more. In each other lane all
+ * that a float would round is moved at random by a few of its roundings; how far these
+ * lanes end from lane 0, times SAFETY, is the budget of a cell, taken over the cells
+ * around it too, since a lane may be close by chance.
+ *
+ * Which numbers of sweeps are right? A solve ends where no cell moves more than the
+ * tolerance, and a move of a float is known to some roundings of the largest number in
+ * the field and to what the lanes differ by. It may end from the first sweep in which
+ * moves that much smaller would be within the tolerance, and must where moves that much
+ * larger are. Half of the lanes go on from the former, half from the latter, so that
+ * budgets hold what either leads to. Where numbers are small against the tolerance both
+ * are one.
+ *
+ * Left out: lanes for large boxes, which would take minutes.
+ */
+#include "oracle_fluid.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LANES = 7,
+    FIELDS = 8,
+    DENSITY = 3,
+    BEFORE = 4
+}; /* field + BEFORE: its source */
+
+static const double ROUNDING = 0x1p-24; /* of a float: half of its last bit */
+static const double SMALLEST = 1e-36;   /* what a float may lose to underflow */
+static const double SAFETY = 8;
+static const double RATED_WORK = 3e7; /* relaxations */
+
+/* ---- the query ----------------------------------------------------------------------
+ */
+
+static int whole(double x, const char *path, int line)
+{
+    if (!(x >= 0 && x <= 1e6 && x == floor(x)))
+        fail("events=%s: line %d: a step is a whole number to a million", path, line);
+    return (int)x;
+}
+
+/* Each line is one of four forms. Returns the steps of `time`, or -1. */
+static int read_events(query *q, const char *path)
+{
+    FILE *f = fopen(path, "r");
+    if (!f) fail("events=%s: cannot be read", path);
+    char line[300], word[8], rest;
+    int steps = -1, number = 0;
+    size_t room = 0;
+    while (fgets(line, sizeof line, f)) {
+        double v[4];
+        int found =
+            sscanf(line, "%7s%lf%lf%lf%lf %c", word, v, v + 1, v + 2, v + 3, &rest);
+        number++;
+        if (found < 1 || word[0] == '#') continue;
+        bool force = found == 5 && !strcmp(word, "force");
+        if (found == 2 && !strcmp(word, "time") && !q->events) {
+            steps = whole(v[0], path, number);
+            continue;
+        }
+        if (!force && (found != 3 || strcmp(word, "source")))
+            fail("events=%s: line %d is no event", path, number);
+        if (q->events == room) {
+            room = 2 * room + 8;
+            q->event = realloc(q->event, room * sizeof *q->event);
+            if (!q->event) fail("no memory for %zu events", room);
+        }
+        happening h = {.step = whole(v[force ? 3 : 1], path, number), .force = force};
+        memcpy(h.value, v, (force ? 3 : 1) * sizeof *v);
+        q->event[q->events++] = h;
+    }
+    fclose(f);
+    if (!q->events) fail("events=%s: nothing happens", path);
+    return steps;
+}
+
+query query_read(int argc, char **argv, arg *extra, const char *about)
+{
+    query q = {.dt = 0.1, .diff = 1e-4, .visc = 1e-4};
+    const char *path = NULL, *solver = "rb", *compat = "none";
+    int cube = 42, steps = -1, sweeps = 0, ignored[4] = {0};
+    arg table[] = {
+        {"events", ARG_TEXT, &path, 0, 0, "file of sources and forces", 0},
+        {"n", ARG_INT, &cube, 1, 1280, "cells along each side", 0},
+        {"nx", ARG_INT, &q.n[X], 0, 1280, "cells along x; 0: n", 0},
+        {"ny", ARG_INT, &q.n[Y], 0, 1280, "cells along y; 0: n", 0},
+        {"nz", ARG_INT, &q.n[Z], 0, 1280, "cells along z; 0: n", 0},
+        {"steps", ARG_INT, &steps, -1, 1e6, "time steps; -1: the file's, or 100", 0},
+        {"dt", ARG_DOUBLE, &q.dt, 0, 1e30, "time step", 0},
+        {"diff", ARG_DOUBLE, &q.diff, 0, 1e30, "how fast density spreads", 0},
+        {"visc", ARG_DOUBLE, &q.visc, 0, 1e30, "how fast velocity spreads", 0},
+        {"sweeps", ARG_INT, &sweeps, 0, 1e4, "a solve; 0: to the tolerance", 0},
+        {"solver", ARG_TEXT, &solver, 0, 0, "rb or gs", 0},
+        {"compat", ARG_TEXT, &compat, 0, 0, "none or minho", 0},
+        {"local", ARG_INTS, ignored, 1, 1024, "X,Y,Z: ignored", 0},
+        {"profile", ARG_INT, ignored + 3, 0, 1, "ignored", 0},
+        {.value = extra},
+    };
+    args_parse(argc, argv, table, about);
+    if (!path) fail("events= is missing");
+    int from_file = read_events(&q, path);
+    q.steps = steps != -1 ? steps : from_file != -1 ? from_file : 100;
+    for (int d = X; d <= Z; d++)
+        if (!q.n[d]) q.n[d] = cube;
+    q.by_index = !strcmp(solver, "gs");
+    q.keep = !strcmp(compat, "minho");
+    q.most = sweeps ? sweeps : 20;
+    q.tolerance = sweeps ? -1 : 1e-7;
+    for (size_t e = 0; e < q.events; e++)
+        if (!q.event[e].force && q.event[e].step < q.steps)
+            q.densest = fmax(q.densest, q.event[e].value[0]);
+    return q;
+}
+
+/* ---- the fluid ----------------------------------------------------------------------
+ */
+
+typedef struct {
+    const query *q;
+    size_t stride[3]; /* to the next cell along x, y, z */
+    size_t cells;     /* with ghosts */
+    int longest, lanes;
+    double *field[LANES][FIELDS];
+    double dt[LANES];
+    uint64_t seed;
+    long sweeps, fewest, most;
+} world;
+
+static size_t cell(const world *w, int i, int j, int k)
+{
+    return (size_t)i * w->stride[X] + (size_t)j * w->stride[Y] +
+           (size_t)k * w->stride[Z];
+}
+
+/* Every inner cell, as it lies in memory. */
+#define EACH_CELL(w, i, j, k)                                                          \
+    for (int k = 1; k <= (w)->q->n[Z]; k++)                                            \
+        for (int j = 1; j <= (w)->q->n[Y]; j++)                                        \
+            for (int i = 1; i <= (w)->q->n[X]; i++)
+
+static world world_of(const query *q)
+{
+    world w = {.q = q, .lanes = is_rated(q) ? LANES : 1, .cells = 1, .seed = 88172645};
+    for (int d = X; d <= Z; d++) {
+        if (q->n[d] > w.longest) w.longest = q->n[d];
+        w.stride[d] = w.cells;
+        w.cells *= (size_t)q->n[d] + 2;
+    }
+    for (int lane = 0; lane < w.lanes; lane++)
+        for (int f = 0; f < FIELDS; f++) {
+            w.field[lane][f] = allocate(w.cells, sizeof(double), "the oracle");
+            for (size_t c = 0; c < w.cells; c++) w.field[lane][f][c] = 0;
+        }
+    return w;
+}
+
+/* From -1 to 1 (xorshift). */
+static double chance(world *w)
+{
+    w->seed ^= w->seed << 13;
+    w->seed ^= w->seed >> 7;
+    w->seed ^= w->seed << 17;
+    return (double)(w->seed >> 11) * 0x1p-52 - 1;
+}
+
+/* What roundings of numbers of this size amount to, in a lane that rounds. */
+static double rough(world *w, int lane, double size)
+{
+    return lane ? 3 * ROUNDING * size * chance(w) : 0;
+}
+
+/* What is rounded once and used again and again: off by as much as it can be. */
+static double off(world *w, int lane, double x)
+{
+    double by = chance(w);
+    return lane ? x * (1 + 2 * ROUNDING * (by < 0 ? by - 1 : by + 1) / 2) : x;
+}
+
+void close_walls(const query *q, double *x, int turned)
+{
+    size_t stride[3] = {1, (size_t)q->n[X] + 2,
+                        ((size_t)q->n[X] + 2) * ((size_t)q->n[Y] + 2)};
+    for (int d = X; d <= Z; d++) {
+        int e = (d + 1) % 3, f = (d + 2) % 3;
+        double sign = d == turned ? -1 : 1;
+        for (int a = 1; a <= q->n[e]; a++)
+            for (int b = 1; b <= q->n[f]; b++) {
+                double *low = x + (size_t)a * stride[e] + (size_t)b * stride[f];
+                double *high = low + (size_t)(q->n[d] + 1) * stride[d];
+                low[0] = sign * *(low + stride[d]);
+                high[0] = sign * *(high - stride[d]);
+            }
+    }
+}
+
+/* One relaxation of the cells whose i + j + k is odd (1) or even (0), or of all, each
+ * by index (2); the largest change. NaN is an infinite change. */
+static double relax(world *w, int lane, double *x, const double *b, double a, double c,
+                    int which)
+{
+    const query *q = w->q;
+    double largest = 0;
+#pragma omp parallel for reduction(max : largest) if (which < 2 && w->lanes == 1)
+    for (int k = 1; k <= q->n[Z]; k++)
+        for (int j = 1; j <= q->n[Y]; j++)
+            for (int i = 1; i <= q->n[X]; i++) {
+                if (which < 2 && (i + j + k) % 2 != which) continue;
+                size_t at = cell(w, i, j, k);
+                double around = 0, size = fabs(b[at]);
+                for (int d = X; d <= Z; d++) {
+                    double low = x[at - w->stride[d]], high = x[at + w->stride[d]];
+                    around += low + high;
+                    size += a * (fabs(low) + fabs(high));
+                }
+                double now = (b[at] + a * around) / c + rough(w, lane, size / c);
+                double change = fabs(now - x[at]);
+                x[at] = now;
+                if (!(change <= largest)) largest = isnan(change) ? INFINITY : change;
+            }
+    return largest;
+}
+
+static double sweep(world *w, int lane, int x, int b, double a, double c, int turned)
+{
+    double *to = w->field[lane][x], *from = w->field[lane][b];
+    double change = relax(w, lane, to, from, a, c, w->q->by_index ? 2 : 1);
+    if (!w->q->by_index) change = fmax(change, relax(w, lane, to, from, a, c, 0));
+    close_walls(w->q, to, turned);
+    return change;
+}
+
+static double largest_of(const world *w, int field)
+{
+    double most = 0;
+    for (size_t c = 0; c < w->cells; c++)
+        most = fmax(most, fabs(w->field[0][field][c]));
+    return most;
+}
+
+/* Lane 0 goes on until it is within the tolerance; odd lanes until a right program may
+ * be, the others until it must. */
+static void solve(world *w, int x, int b, double a, double c, int turned)
+{
+    double as[LANES], cs[LANES], tolerance = w->q->tolerance;
+    bool done[LANES] = {false};
+    int fewest = w->q->most, most = w->q->most, sweeps = w->q->most;
+    for (int lane = 0; lane < w->lanes; lane++) {
+        as[lane] = off(w, lane, a);
+        cs[lane] = off(w, lane, c);
+    }
+    for (int n = 1; n <= w->q->most && most == w->q->most; n++) {
+        double move[LANES], low = INFINITY, high = 0;
+        for (int lane = 0; lane < w->lanes; lane++) {
+            if (done[lane]) continue;
+            move[lane] = sweep(w, lane, x, b, as[lane], cs[lane], turned);
+            low = fmin(low, move[lane]);
+            high = fmax(high, move[lane]);
+        }
+        if (tolerance < 0) continue;
+        double slack = w->lanes > 1 ? 16 * ROUNDING * largest_of(w, x) + high - low : 0;
+        if (fewest == w->q->most && low - slack <= tolerance) {
+            fewest = n;
+            for (int lane = 1; lane < w->lanes; lane += 2) done[lane] = true;
+        }
+        if (!done[0] && move[0] <= tolerance) {
+            sweeps = n;
+            done[0] = true;
+        }
+        if (high + slack <= tolerance) most = n;
+    }
+    w->fewest += fewest;
+    w->sweeps += sweeps;
+    w->most += most;
+}
+
+static void spread(world *w, int x, int b, double rate, int turned)
+{
+    double a = w->q->dt * rate * w->longest * w->longest;
+    solve(w, x, b, a, 1 + 6 * a, turned);
+}
+
+/* Takes what flows out of the cells from velocity, fields u, u + 1, u + 2; p and div
+ * are fields for the work. */
+static void project(world *w, int u, int p, int div)
+{
+    for (int lane = 0; lane < w->lanes; lane++) {
+        double **f = w->field[lane];
+        EACH_CELL(w, i, j, k)
+        {
+            size_t at = cell(w, i, j, k);
+            double out = 0, size = 0;
+            for (int d = X; d <= Z; d++) {
+                double low = f[u + d][at - w->stride[d]];
+                double high = f[u + d][at + w->stride[d]];
+                out += high - low;
+                size += fabs(high) + fabs(low);
+            }
+            f[div][at] = -(out + rough(w, lane, size)) / 2 / w->longest;
+            f[p][at] = 0;
+        }
+        close_walls(w->q, f[div], -1);
+        close_walls(w->q, f[p], -1);
+    }
+    solve(w, p, div, 1, 6, -1);
+    for (int lane = 0; lane < w->lanes; lane++)
+        for (int d = X; d <= Z; d++) {
+            double *v = w->field[lane][u + d];
+            const double *pressure = w->field[lane][p];
+            EACH_CELL(w, i, j, k)
+            {
+                size_t at = cell(w, i, j, k);
+                double low = pressure[at - w->stride[d]];
+                double high = pressure[at + w->stride[d]];
+                double size = fabs(v[at]) + fabs(low) + fabs(high);
+                v[at] -= (high - low) / 2 - rough(w, lane, size);
+            }
+            close_walls(w->q, v, d);
+        }
+}
+
+/* to(p) = from(where the flow (u, u + 1, u + 2) came from), linear between the eight
+ * cells around. */
+static void carry(world *w, int to, int from, int u, int turned)
+{
+    for (int lane = 0; lane < w->lanes; lane++) {
+        double **f = w->field[lane];
+        EACH_CELL(w, i, j, k)
+        {
+            size_t at = cell(w, i, j, k), corner = 0;
+            int here[3] = {i, j, k};
+            double after[3];
+            for (int d = X; d <= Z; d++) {
+                double move = w->dt[lane] * w->q->n[d] * f[u + d][at];
+                double x = here[d] - move + rough(w, lane, here[d] + fabs(move));
+                x = fmin(fmax(x, 0.5), w->q->n[d] + 0.5);
+                corner += (size_t)x * w->stride[d];
+                after[d] = x - floor(x);
+            }
+            double value = 0, size = 0;
+            for (int n = 0; n < 8; n++) {
+                double weight = 1;
+                size_t place = corner;
+                for (int d = X; d <= Z; d++) {
+                    int next = n >> d & 1;
+                    weight *= next ? after[d] : 1 - after[d];
+                    place += next ? w->stride[d] : 0;
+                }
+                value += weight * f[from][place];
+                size += weight * fabs(f[from][place]);
+            }
+            f[to][at] = value + rough(w, lane, size);
+        }
+        close_walls(w->q, f[to], turned);
+    }
+}
+
+static void step(world *w)
+{
+    const query *q = w->q;
+    for (int lane = 0; lane < w->lanes; lane++)
+        for (int n = 0; n < BEFORE; n++)
+            for (size_t c = 0; c < w->cells; c++) {
+                double *x = w->field[lane][n] + c;
+                double more = w->dt[lane] * w->field[lane][n + BEFORE][c];
+                if (more != 0) *x += more + rough(w, lane, fabs(*x) + fabs(more));
+            }
+
+    for (int d = X; d <= Z; d++) spread(w, BEFORE + d, d, q->visc, d);
+    project(w, BEFORE, X, Y);
+    for (int d = X; d <= Z; d++) carry(w, d, BEFORE + d, BEFORE, d);
+    project(w, 0, BEFORE + X, BEFORE + Y);
+
+    spread(w, BEFORE + DENSITY, DENSITY, q->diff, -1);
+    carry(w, DENSITY, BEFORE + DENSITY, 0, -1);
+
+    for (int lane = 0; lane < w->lanes && !q->keep; lane++)
+        for (int n = BEFORE; n < FIELDS; n++)
+            memset(w->field[lane][n], 0, w->cells * sizeof(double));
+}
+
+static void run(world *w)
+{
+    const query *q = w->q;
+    size_t middle = 0;
+    for (int d = X; d <= Z; d++)
+        middle += (size_t)(q->n[d] > 1 ? q->n[d] / 2 : 1) * w->stride[d];
+    for (int lane = 0; lane < w->lanes; lane++) w->dt[lane] = off(w, lane, q->dt);
+    for (int t = 0; t < q->steps; t++) {
+        for (size_t e = 0; e < q->events; e++) {
+            const happening *h = &q->event[e];
+            if (h->step != t) continue;
+            for (int lane = 0; lane < w->lanes; lane++)
+                for (int n = 0; n < (h->force ? 3 : 1); n++)
+                    w->field[lane][h->force ? n : DENSITY][middle] =
+                        off(w, lane, h->value[n]);
+        }
+        step(w);
+    }
+}
+
+/* ---- what came out ------------------------------------------------------------------
+ */
+
+bool is_rated(const query *q)
+{
+    return (double)inner_cells(q) * (q->steps + 1.0) * 6 * q->most <= RATED_WORK;
+}
+
+/* How far the lanes ended from lane 0, in a cell or one beside it. */
+static double apart(const world *w, int field, int i, int j, int k)
+{
+    const int *n = w->q->n;
+    double far = 0;
+    for (int c = k > 1 ? k - 1 : 1; c <= k + 1 && c <= n[Z]; c++)
+        for (int b = j > 1 ? j - 1 : 1; b <= j + 1 && b <= n[Y]; b++)
+            for (int a = i > 1 ? i - 1 : 1; a <= i + 1 && a <= n[X]; a++) {
+                size_t at = cell(w, a, b, c);
+                for (int lane = 1; lane < w->lanes; lane++)
+                    far = fmax(
+                        far, fabs(w->field[lane][field][at] - w->field[0][field][at]));
+            }
+    return far;
+}
+
+static double total_of(const world *w, int lane)
+{
+    const double *x = w->field[lane][DENSITY];
+    double sum = 0;
+    if (w->q->keep)
+        for (size_t c = 0; c < w->cells; c++) sum += x[c];
+    else
+        EACH_CELL(w, i, j, k) sum += x[cell(w, i, j, k)];
+    return sum;
+}
+
+void solve_query(const query *q, double *to)
+{
+    world w = world_of(q);
+    run(&w);
+    heading h = {.rated = w.lanes > 1,
+                 .sweeps = (double)w.sweeps,
+                 .fewest = (double)w.fewest,
+                 .most = (double)w.most,
+                 .total = total_of(&w, 0)};
+    for (int lane = 1; lane < w.lanes; lane++) {
+        double far =
+            fabs(total_of(&w, lane) - h.total) + ROUNDING * fabs(h.total) + SMALLEST;
+        h.total_budget = fmax(h.total_budget, SAFETY * far);
+    }
+
+    size_t inner = inner_cells(q), c = 0;
+    double *value = to + HEADING, *budget = value + OUTCOMES * inner;
+    for (int f = 0; f < OUTCOMES; f++) EACH_CELL(&w, i, j, k)
+        {
+            value[c] = w.field[0][f][cell(&w, i, j, k)];
+            if (w.lanes > 1)
+                budget[c] = SAFETY * (apart(&w, f, i, j, k) +
+                                      ROUNDING * fabs(value[c]) + SMALLEST);
+            c++;
+        }
+    memcpy(to, &h, sizeof h);
+    for (int lane = 0; lane < w.lanes; lane++)
+        for (int f = 0; f < FIELDS; f++) free(w.field[lane][f]);
+}

@@ -1,0 +1,327 @@
+"""queries/fluid.py - boxes of fluid, and what happens to them.
+
+Drawn: boxes of all shapes: of one cell, of two, flat, tall, rows of up to 1280, now and
+then one whose cells need more than 16 bits; all words, each also with the value that it
+has anyway; steps, sweeps and rates from 0 to where float ends; events of all sizes,
+many of a step or none, and files as people write them. Most boxes are always the same
+ones, since OpenCL builds some kernels anew for each.
+
+Left out: picture= and movie=, which tests/fluid_test.py looks at; boxes, sweeps and
+steps that take more than some tenths of a second; forces that move something so far
+that a float cannot say where it ends.
+"""
+import math
+import re
+
+import numpy as np
+
+from verify.queries import Query
+
+BOXES = [(1, 1, 1), (2, 2, 2), (1, 1, 2), (1, 2, 1), (2, 1, 1), (2, 2, 1), (2, 1, 2),
+         (1, 2, 2), (3, 3, 3), (3, 1, 2), (1, 3, 2), (2, 3, 1), (4, 4, 4), (5, 1, 1),
+         (1, 6, 1), (1, 1, 7), (9, 9, 1), (8, 1, 7), (1, 7, 9), (7, 5, 3), (3, 5, 7),
+         (5, 7, 3), (6, 4, 5), (16, 3, 2), (17, 2, 3), (15, 4, 5), (31, 2, 2),
+         (33, 3, 1), (2, 19, 3), (3, 2, 21), (63, 1, 2), (64, 7, 1), (10, 9, 8),
+         (12, 12, 12), (13, 11, 9), (129, 1, 1), (1, 300, 1), (1, 1, 257), (70, 8, 6),
+         (1280, 1, 1)]
+LARGE = [(62, 66, 68), (1280, 16, 15), (18, 1280, 12), (11, 17, 1280)]
+GROUPS = [(1, 1, 1), (1, 1, 8), (1, 8, 1), (8, 1, 1), (64, 1, 1), (1, 64, 1),
+          (1, 1, 64), (4, 4, 4), (3, 5, 2), (2, 3, 5), (5, 2, 3), (7, 1, 9), (2, 32, 1),
+          (1, 2, 3)]
+CHEAP = (14, 14, 1)
+SMALL = 20  # the boxes before have a few cells
+SPREAD = 1e-4  # dt, diff and visc where no word says them
+STEP = 0.1
+SWEEPS = 20
+FLOAT = 1e35
+FAR = 1e4
+
+
+def box(rng, sweeps):
+    kind = rng.random()
+    if kind < 0.02:
+        return rng.choice(LARGE)
+    if sweeps > 8 and kind < 0.7:
+        return rng.choice(BOXES[:SMALL])
+    if kind < 0.75:
+        return rng.choice(BOXES)
+    if kind < 0.85:
+        return tuple(rng.randint(1, 3) for _ in range(3))
+    if kind < 0.93:  # one axis long
+        sides = [rng.randint(1, 4) for _ in range(3)]
+        sides[rng.randrange(3)] = rng.randint(20, 400)
+        return tuple(sides)
+    return tuple(rng.randint(1, 14) for _ in range(3))
+
+
+def rate(rng, usual):
+    """A time step, or how fast something spreads."""
+    kind = rng.random()
+    if kind < 0.4:
+        return usual
+    if kind < 0.55:
+        return 0.0
+    if kind < 0.85:
+        return 10 ** rng.uniform(-6, 0)
+    if kind < 0.95:
+        return 10 ** rng.uniform(0, 3)
+    return rng.choice([1e-45, 1e-38, 1e-30, 1e-12, 1e6, 1e12, 1e25, 1e29, 1e30])
+
+
+def written(rng, x):
+    """A number as somebody may write it."""
+    form = rng.random()
+    if form < 0.6:
+        return f"{x:.9g}"
+    if form < 0.75:
+        return repr(float(x))
+    if form < 0.85:
+        return f"{x:e}"
+    if form < 0.95:
+        return f"{x:+.7G}"
+    return float(x).hex()
+
+
+def seconds(sides, group, steps, sweeps):
+    """About what cuda-cpu takes in the last step and in those before it, where every
+    thread of a block is one of the system, which each launch wakes, and meets all others
+    at each barrier."""
+    def of(room, block, ring, barriers):
+        if ring:
+            block = [min(*pair) for pair in zip(room, block)]
+        threads = (block[0] + ring) * (block[1] + ring) * (1 if ring else block[2])
+        blocks = math.prod(-(-side // b) for side, b in zip(room, block))
+        waits = barriers(block[2]) if threads > 1 else 0
+        woken = threads * (2 if threads <= 32 else 1)
+        return woken * 20e-6 + blocks * threads * (0.3e-6 + 3e-6 * waits)
+
+    march = of([(sides[0] + 3) // 2, *sides[1:]], group or (30, 6, 16), 2,
+               lambda planes: planes + 5)
+    plain = of(sides, group or (8, 8, 8), 0, lambda planes: 3)
+    return steps * (6 * sweeps * (march + 2 * plain) + 14 * plain)
+
+
+def growth(words, steps, sweeps):
+    """By how much velocities may grow in all steps, at most."""
+    a_step = (1 + sweeps) ** 2
+    if words["keep"]:
+        a_step *= 1 + words["dt"] * (1 + sweeps)
+    return a_step ** min(steps, 400)
+
+
+def limits(words, steps, sweeps):
+    """How large sources and forces may be. A float has room for what is added up on the
+    way; and where a force moves something by more than FAR cells, nobody knows in which
+    it ends."""
+    longest, dt = words["longest"], words["dt"]
+    spread = 1 + 6 * dt * max(words["visc"], words["diff"]) * longest ** 2
+    most = FLOAT / spread / growth(words, steps, sweeps)
+    far = FAR / max(dt * longest, 1e-30)
+    if words["keep"]:
+        far /= min(10 * (1 + dt) ** (2 * steps), growth(words, steps, sweeps))
+    return most, min(most, far)
+
+
+def size(rng, most):
+    """How large a force or a source is."""
+    kind = rng.random()
+    if kind < 0.35:
+        x = rng.uniform(0, 12)
+    elif kind < 0.6:  # moves that are large against a rounding at the tolerance
+        x = 10 ** rng.uniform(-7, 0)
+    elif kind < 0.7:
+        x = rng.choice([0.0, 1.0, 1e-7, 2e-7, 1e-30, 1e-44])
+    elif kind < 0.95:
+        x = rng.uniform(0, 400)
+    else:
+        x = 10 ** rng.uniform(3, 30)
+    return min(x, most)
+
+
+def events(rng, steps, calm, most, fastest, path):
+    """Writes them; what the line time says, or None."""
+    lines = []
+    said = rng.choice([None, None, steps, rng.randint(0, 4)])
+    separator = rng.choice([" ", " ", "\t", "  \t "])
+    scale = rng.choice([1, 1, 1, 1e-3])
+    end = max(steps, 1) - 1
+    times = sorted(rng.choice([0, 0, rng.randint(0, end), end, end + rng.randint(1, 9)])
+                   for _ in range(rng.choice([1, 1, 2, 3, 5, 12])))
+    if rng.random() < 0.8:
+        times[0] = 0
+    for t in times:
+        if calm or rng.random() < 0.45:
+            words = ["source", written(rng, scale * size(rng, most))]
+        else:
+            axes = rng.choice([(1, 1, 1), (1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
+            words = ["force"] + [written(rng, rng.choice([-1, 1]) * axis * scale *
+                                         size(rng, fastest)) for axis in axes]
+        words.append(rng.choice([str(t), f"{t:03d}", f"+{t}"]))
+        lines.append(separator.join(words))
+    if said is not None:
+        lines.insert(0, f"time{separator}{said}")
+    for _ in range(rng.choice([0, 0, 1, 3])):
+        lines.insert(rng.randint(0, len(lines)), rng.choice(
+            ["", "   ", "# a comment", "#", "#time 3", " # source 1 0", "\t#é",
+             "#" + "x" * 253]))
+    ending = rng.choice(["\n", "\n", "\n", "\r\n" if all(len(l) < 250 for l in lines)
+                         else "\n"])
+    path.write_text(ending.join(lines) + ending * (rng.random() < 0.8), newline="")
+    return said
+
+
+def draw(rng, folder):
+    sweeps = rng.choice([0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 7, 8, 19, 20, 21, 40,
+                         rng.randint(1, 60), 200])
+    steps = rng.choice([0, 1, 1, 1, 2, 2, 3, 3, 4, 6, 9, 25])
+    calm = rng.random() < 0.2  # no force: what is still is solved in a sweep
+    expected = 4 if calm and not sweeps else sweeps or SWEEPS
+    sides = box(rng, expected)
+    dt, diff, visc = (rate(rng, STEP), rate(rng, SPREAD), rate(rng, SPREAD))
+    longest = max(sides)
+    if not dt * longest * max(1, diff * longest, visc * longest) < 9e29:
+        dt, diff, visc = rng.choice([(dt, 0.0, 0.0), (0.0, diff, visc),
+                                     (STEP, SPREAD, visc)])
+        if not dt * longest * max(1, visc * longest) < 9e29:
+            dt = STEP
+            visc = min(visc, 1e20)
+    keep = rng.random() < 0.2
+    local = min((group(rng, sides) for _ in range(2)),
+                key=lambda local: seconds(sides, local, steps, expected))
+    limit = rng.choice([0.1, 0.15, 0.15, 0.15, 0.3])
+    if sides in LARGE:
+        sweeps, steps, limit = rng.choice([1, 2]), 1, math.inf
+    while seconds(sides, local, steps, expected) > limit:
+        if steps > 1:
+            steps -= 1
+        elif sweeps != 1:
+            sweeps = expected = (sweeps or 10) // 2
+        elif local != CHEAP:
+            local = CHEAP
+        else:
+            break
+    most = sweeps or SWEEPS
+
+    facts = {"longest": longest, "dt": dt, "diff": diff, "visc": visc, "keep": keep}
+    while limits(facts, steps, most)[1] < 1e-3 / max(1, dt):
+        if keep and dt > STEP:
+            dt = facts["dt"] = STEP
+        elif steps > 1:
+            steps -= 1
+        elif max(diff, visc) > SPREAD:
+            diff, visc = min(diff, SPREAD), min(visc, SPREAD)
+            facts.update(diff=diff, visc=visc)
+        else:
+            break
+    said = events(rng, steps, calm, *limits(facts, steps, most), folder / "events.txt")
+
+    words = [f"events={folder / 'events.txt'}"]
+    n = rng.choice(sides)
+    if n != 42 or rng.random() < 0.9:
+        words.append(f"n={n}")
+    for name, side in zip(("nx", "ny", "nz"), sides):
+        if side != n or rng.random() < 0.3:
+            words.append(f"{name}={side}")
+        elif rng.random() < 0.1:
+            words.append(f"{name}=0")
+    if said != steps:
+        words.append(f"steps={steps}")
+    elif rng.random() < 0.3:
+        words.append(rng.choice([f"steps={steps}", "steps=-1"]))
+    for name, value, usual in (("dt", dt, STEP), ("diff", diff, SPREAD),
+                               ("visc", visc, SPREAD)):
+        if value != usual or rng.random() < 0.3:
+            words.append(f"{name}={written(rng, value)}")
+    if sweeps or rng.random() < 0.3:
+        words.append(f"sweeps={sweeps}")
+    if keep or rng.random() < 0.1:
+        words.append("compat=minho" if keep else "compat=none")
+    if rng.random() < 0.2:
+        words.append(rng.choice(["solver=rb", "solver=gs"]))
+    if rng.random() < 0.05:
+        words.append(f"profile={rng.randint(0, 1)}")
+    if local:
+        words.append("local=" + ",".join(map(str, local)))
+    rng.shuffle(words)
+    # Memory is full of what nobody wrote: glibc writes that there.
+    threads = rng.choice([1, 1, 2, 2, 3, 4, 5, 8, 17, 33, rng.randint(1, 64),
+                          rng.randint(32, 64), 64])
+    env = {"OMP_NUM_THREADS": str(threads), "MALLOC_PERTURB_": str(rng.randint(1, 255))}
+    # Threads of the system are too slow for as many cells.
+    backends = ("seq", "omp", "ocl", "cuda") if sides in LARGE else ()
+    return Query(words, env, backends)
+
+
+def group(rng, sides):
+    """Work-items a group along x, y, z; None where the back-end is to choose."""
+    kind = rng.random()
+    if sides in LARGE:
+        return rng.choice([None, (64, 1, 1), (16, 4, 1)])
+    if kind < 0.3:
+        return None
+    if kind < 0.8:
+        return rng.choice(GROUPS)
+    while True:
+        sizes = tuple(rng.randint(1, rng.choice([2, 8, 64])) for _ in range(3))
+        if math.prod(sizes) <= rng.choice([32, 64, 64, 128]):
+            return sizes
+
+
+def query_of(words):
+    """(nx, ny, nz), steps, sweeps a solve or 0, keep: read anew from words and file."""
+    said = dict(word.split("=", 1) for word in words)
+    n = int(said.get("n", 42))
+    sides = [int(said.get(name, 0)) or n for name in ("nx", "ny", "nz")]
+    steps = int(said.get("steps", -1))
+    if steps < 0:
+        with open(said["events"], encoding="utf-8") as f:
+            found = re.search(r"^\s*time\s+(\d+)", f.read(), re.M)
+        steps = int(found[1]) if found else 100
+    return sides, steps, int(said.get("sweeps", 0)), said.get("compat") == "minho"
+
+
+def refusal(words, step, backend):
+    """Only the sequential program takes the cells in the order of their index."""
+    if "solver=gs" in words and (step.number, backend) != ("00", "seq"):
+        return "solver=gs"
+    return None
+
+
+PRINTED = {"total_density", "sweeps", "Mcells/s", "Time_init", "Time_run",
+           "Time_kernel"}
+
+
+def said(words, values, files):
+    if set(values) != PRINTED:
+        return f"stdout has {sorted(values)}, expected {sorted(PRINTED)}"
+    number = {key: float(text) for key, text in values.items()}
+    (nx, ny, nz), steps, sweeps, keep = query_of(words)
+    density = np.load(files["out"]).astype(float)
+    total, done = np.load(files["totals"])
+    if density.shape != (nz, ny, nx):
+        return f"out has the shape {density.shape}"
+
+    # Ghosts at the six faces are as large as the cells inside.
+    right = density.sum()
+    if keep:
+        right += sum(density.take(side, axis).sum() for axis in range(3)
+                     for side in (0, -1))
+    if not abs(number["total_density"] - right) <= 2e-8 * abs(right):
+        return f"total_density={values['total_density']}, out sums up to {right:.9g}"
+    if not abs(number["total_density"] - total) <= 1e-8 * abs(total):
+        return f"total_density={values['total_density']}, totals has {total:.9g}"
+    if not values["sweeps"].isdigit() or number["sweeps"] != done:
+        return f"sweeps={values['sweeps']}, totals has {done:.9g}"
+    if not 6 * steps <= done <= 6 * steps * (sweeps or SWEEPS) or \
+            sweeps and done != 6 * steps * sweeps:
+        return f"sweeps={values['sweeps']} of {steps} steps, sweeps={sweeps} a solve"
+
+    if not all(0 <= x < math.inf for x in number.values()):
+        return f"a time or rate that is none: {values}"
+    updates = number["Mcells/s"] * number["Time_run"] * 1e6
+    if not abs(updates - done * nx * ny * nz) <= 1e-7 * done * nx * ny * nz:
+        return f"Mcells/s={values['Mcells/s']} in Time_run={values['Time_run']}: " \
+               f"{updates:.9g} cells, not {done * nx * ny * nz:.9g}"
+    if "profile=1" not in words and values["Time_kernel"] != values["Time_run"]:
+        return f"Time_kernel={values['Time_kernel']} is not Time_run without profile=1"
+    return None
