@@ -1,6 +1,7 @@
 /* kernel.cl - the device side: one work-item per (A, B) for the bounds, one per (A, B,
  * C) for the search. */
 #include "body.h"
+#include "bound.h"
 
 __kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
                      GLOBAL const float *samples, GLOBAL ranked *order)
