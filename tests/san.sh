@@ -290,7 +290,7 @@ simulator() {
     mkdir -p "$copy/steps"
     cp -r Makefile config.mk common "$copy"
     cp -r "steps/$last" "$copy/steps"
-    sed -i 's/ia < q->np\[0\]/ia <= q->np[0]/' "$copy/steps/$last/semblance/kernel.cl"
+    sed -i 's/\<\(ia\|n\) < q->np\[0\]/\1 <= q->np[0]/' "$copy/steps/$last/semblance/kernel.cl"
     log=$logs/planted.log
     if (cd "$copy" && STEP='' PROGRAM='' built "$copy/build" \
             "$copy/build/$last/semblance-ocl")

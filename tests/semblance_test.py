@@ -1,6 +1,6 @@
 """semblance_test.py - what a back-end of the search promises beyond one answer: that many
 searches with one state give what each gives by itself (semblance_calls.c); and that the
-cases of make verify go through all of body.h, the fast way and the slow one, so that what
+cases of make verify go through all of body.h and bound.h, the fast way and the slow one, so that what
 they prove is proven of both; and that nodes err no more than they say (semblance_nodes.c).
 
 Run from the root; the objects are those of BUILD. Left out: what CUDA does on a GPU.
@@ -64,16 +64,16 @@ NOT_TAKEN = re.compile(r"later < 0")
 
 
 def untaken(said):
-    """What gcov -b -t says of body.h: its lines that were not reached, and the conditions
-    of an if that were always or never true."""
+    """What gcov -b -t says of body.h and bound.h: lines that were not reached, and the
+    conditions of an if that were always or never true."""
     source, line, found = "", "", []
     for text in said.splitlines():
         if ":Source:" in text:
             source = text.rpartition("/")[2]
         place = re.match(r" *[-\d#*=]+: *(\d+):(.*)", text)
         if place:
-            line = f"body.h:{place[1]}: {place[2].strip()}"
-        if source != "body.h" or NOT_TAKEN.search(line):
+            line = f"{source}:{place[1]}: {place[2].strip()}"
+        if source not in ("body.h", "bound.h") or NOT_TAKEN.search(line):
             continue
         if re.match(r" *#####:", text):
             found.append(f"not reached: {line}")

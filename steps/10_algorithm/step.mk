@@ -3,7 +3,7 @@ kind     = algebra
 backends = omp ocl cuda cuda-cpu
 
 title.semblance       = 16 nodes instead of 400 points, and bounds that rule out the rest
-changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+changes.semblance     = body.h bound.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.semblance      = two algorithms: cubics through nodes, and a bound with an order of search, which both devices' hosts must keep
 predict.semblance.cpu = 20: 16 visits instead of 400 for a trace that does not bend; what the bounds give depends on the data, from 1 to 100 (the first was written after a prototype had 5, the second before anything was measured)
 predict.semblance.gpu = 5: the same, but a thread has 16 nodes to keep, and all its neighbours start before there is anything to compare with

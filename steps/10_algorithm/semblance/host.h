@@ -1,6 +1,7 @@
 /* host.h - what the host prepares, whatever the back-end. */
 #include "semblance.h"
 #include "body.h"
+#include "bound.h"
 
 /* Of how many parts, each with a best point of its own, a search is. */
 static size_t parts_of(const query *q)

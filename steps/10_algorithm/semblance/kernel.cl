@@ -1,6 +1,7 @@
 /* kernel.cl - the device side: one work-item per (A, B) for the bounds, one per (A, B,
  * C) for the search. */
 #include "body.h"
+#include "bound.h"
 
 __kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
                      GLOBAL const float *samples, GLOBAL ranked *order)
@@ -30,7 +31,7 @@ __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
         ranked r = order[n / q->np[2]];
         int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
         point p = first_of(q, ia, ib, ic);
-        float least = *best / COUNTS, most = r.bound;
+        float least = atomic_max(best, 0) / COUNTS, most = r.bound;
         if (prune && most > 0 && most >= least)
             most = bound(ia, ib, ic, 1, traces, samples, q, w);
         if (most > 0 && most >= least) {
