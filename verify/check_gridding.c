@@ -11,8 +11,8 @@
  *     explain: the products that make up a term are off by 8 units in the last place of
  *     its size at most, and m roundings of sums that are no larger than S, the sum of
  *     the sizes of the terms, by 3 sqrt(m) units of S (six of their standard
- *     deviations); where terms are alike their roundings are too, and twice what a sum
- *     in float loses is allowed besides; exactly the same where everything is an
+ *     deviations); where terms are alike their roundings are too, and four times what a
+ * sum in float loses is allowed besides; exactly the same where everything is an
  *     integer and small enough;
  *   - sum(grid) = sum(d sum C), and of a degridded grid x: <G v, x> = <v, result>;
  *   - the sky, where visibilities lie on tracks that fill the grid, and support, planes
@@ -123,7 +123,7 @@ static void oracle_grid(const question *q, const scene *s, double complex *grid,
             m += terms[u];
             const double lost = hypot(rough[u][0] - row[u][0], rough[u][1] - row[u][1]);
             most[u] = allowed(q, s, most[u], m);
-            if (!q->wide && most[u] > 0 && isfinite(lost)) most[u] += 2 * lost;
+            if (!q->wide && most[u] > 0 && isfinite(lost)) most[u] += 4 * lost;
         }
         free(rough);
         free(terms);

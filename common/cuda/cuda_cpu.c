@@ -17,7 +17,7 @@ enum { GROUPS = 64 };
 typedef struct {
     pthread_barrier_t barrier;
     void *shared[2]; /* of its blocks in turn */
-    int found[3]; /* the answers of three calls of cuda_cpu_any in turn */
+    int found[3];    /* the answers of three calls of cuda_cpu_any in turn */
 } group;
 
 static group all[GROUPS];
