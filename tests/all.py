@@ -82,6 +82,7 @@ def suites(everything):
         "fuzzing": san("fuzzer"),
         "lint": module("tests.lint"),
         "bad input": module("tests.bad_input"),
+        "sections": module("tests.section_test"),
         "headers": module("tests.headers_test"),
         "propagate": module("tests.propagate_test"),
         "lessons": module("tools.publish.lessons", "--check"),

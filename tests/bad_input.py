@@ -165,7 +165,7 @@ VALUES = [
     ("t0 1e9", "t0=1e9", r"t0=1e\+09: expected 0 to 0\.16 s"),
     ("t0 a word", "t0=soon", r"t0=soon: expected a number"),
     ("t0 with a unit", "t0=1s", r"t0=1s: expected a number"),
-    ("t0 nothing", "t0=", r"t0=: expected a number"),
+    ("t0 nothing", "t0=", r"t0=: expected a text"),
     ("t0 with a space", ["t0= 1"], r"t0= 1: expected a number"),
     ("tau nan", "tau=nan", r"tau=nan: expected a number"),
     ("tau negative", "tau=-0.01", r"tau=-0\.01: expected a number from 0"),
@@ -228,7 +228,7 @@ DEVICES = [
     ("no platform", {"OCL_ICD_VENDORS": "/nonexistent"}, "",
      r"no OpenCL platform: .*pocl-opencl-icd"),
     ("group over the device", {}, "local=1024,1024,64",
-     r"opencl\.c:\d+: clEnqueueNDRange.*CL_(INVALID|OUT)\w+|work-group"),
+     r"opencl\.c:\d+: .*CL_(INVALID|OUT)\w+|work-group"),
     ("taken for a word", {"DEVICE_AS": "fpga"}, "",
      r"DEVICE_AS=fpga: expected gpu or cpu"),
 ]

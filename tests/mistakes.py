@@ -431,7 +431,8 @@ def x_coordinates_count(bench):
 
 def ties_go_to_any_index(bench):
     """All traces at the output point: no parameter moves them, every point scores the
-    same. And zeros: every point scores 0."""
+    same, to the last bit unless it lies between nodes (step 10). And zeros: every point
+    scores 0."""
     rng = random.Random(15)
     for what, data in (("no displacement", gather(rng, 5, 41, spread=0)),
                        ("zeros", Traces(4000, [{"samples": [0.0] * 41, "sy": 9 * i}
@@ -444,9 +445,10 @@ def ties_go_to_any_index(bench):
             if not problem:
                 problem = right.problem(best, panel)
             first = [float32(p0) for p0, _, _ in ranges]
-            if not problem and best[:5] != first:
+            rounded = step >= "10" and what != "zeros"
+            if not problem and not rounded and best[:5] != first:
                 problem = f"{best[:5]} is not the first point, {first}"
-            if not problem and len(set(panel)) != 1:
+            if not problem and max(panel) - min(panel) > 1e-6 * rounded:
                 problem = f"the panel is not constant: {sorted(set(panel))}"
             bench.check(f"{what}, {step} {backend}", problem)
 
@@ -502,6 +504,8 @@ def cuda_keeps_windows_in_memory(bench):
         for kernel in kernels:
             w = int(re.match(r"\w*?ILi(\d+)E", kernel)[1])
             windows.add(w)
+            if step >= "09":  # a thread has a list of hinges, which takes memory
+                continue
             if w:
                 bench.check(f"{step}, window of {w}", "an array in local memory"
                             if ".local" in kernel else None)

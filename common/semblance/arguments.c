@@ -266,19 +266,19 @@ int tau_samples(const request *r, const su_gather *g)
     return (int)(fmin(r->tau * 1e6 / g->dt, 1e6) + 1e-3);
 }
 
-/* Before anything of them is touched: the panel, and the best of each (A, B, C) that a
- * back-end may keep. */
-static void fits_memory(const int np[5])
+/* Before anything of them is touched: the points, the panel, and the best of each (A,
+ * B, C) that a back-end may keep. */
+static void fits(const int np[5])
 {
     double panel = (double)np[0] * np[1], points = panel * np[2];
+    if (points * np[3] * np[4] > 9e15)
+        fail("np: a search of %g points, expected at most 9e15",
+             points * np[3] * np[4]);
     double bytes = panel * sizeof(float) + points * sizeof(point);
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (bytes > memory)
         fail("np: %.3g (A, B, C) may need %.3g GB, this machine has %.3g GB", points,
              bytes / 1e9, memory / 1e9);
-    if (points * np[3] * np[4] > 9e15)
-        fail("np: a search of %g points, expected at most 9e15",
-             points * np[3] * np[4]);
 }
 
 /* The ranges at t0: of the two rows around it, in proportion. */
@@ -321,7 +321,7 @@ void request_fit(request *r, const su_gather *g)
         fail("tau=%g: a window of %d samples does not fit traces of %d", r->tau,
              2 * tau + 1, g->ns - g->first);
     query largest = query_largest(r, g);
-    fits_memory(largest.np);
+    fits(largest.np);
 }
 
 query query_at(const request *r, const su_gather *g, double m0, double h0, double t0)

@@ -266,7 +266,6 @@ def said(words, values, files):
     """A .. E, stack and semblance are the numbers of out=, printed with the digits that
     tell floats apart, and no cell of the panel has more than the best."""
     found = numpy.load(files["out"])
-    panel = numpy.load(files["panel"])
     names = ("A", "B", "C", "D", "E", "Stack", "Semblance")
     times = ("Time_init", "Time_run", "Time_kernel")
     if sorted(values) != sorted(names + times):
@@ -281,6 +280,8 @@ def said(words, values, files):
             return f"{name}={values[name]}"
     if float(values["Time_kernel"]) > float(values["Time_run"]) * 1.5 + 1e-3:
         return f"Time_kernel={values['Time_kernel']}, Time_run={values['Time_run']}"
-    if panel.max() != found[6]:
-        return f"Semblance={values['Semblance']}, the panel has {panel.max():.9g}"
+    if "panel" in files:
+        most = numpy.load(files["panel"]).max()
+        if most != found[6]:
+            return f"Semblance={values['Semblance']}, the panel has {most:.9g}"
     return None
