@@ -12,7 +12,10 @@ void pick_best(const query *q, const point *part, size_t per_ab, best *found)
         float most = part[ab * per_ab].semblance;
         for (size_t i = ab * per_ab; i < (ab + 1) * per_ab; i++) {
             float s = part[i].semblance;
-            if (!isfinite(s)) fail("part %zu of the search was never written", i);
+            if (!isfinite(s))
+                fail("part %zu of the search is %g: never written, or the samples are "
+                     "too large for float",
+                     i, s);
             if (s > most) most = s;
             if (s > found->at.semblance) found->at = part[i];
         }
