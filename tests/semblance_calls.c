@@ -17,6 +17,7 @@ static su_gather gather_of(const su_gather *g, const int *near, int count, int p
 {
     su_gather some = *g;
     some.ntraces = (size_t)count;
+    some.pitch = pitch;
     some.trace = allocate((size_t)count, sizeof *some.trace, "traces");
     some.samples = allocate((size_t)count * (size_t)pitch, sizeof(float), "samples");
     for (int i = 0; i < count; i++) {
@@ -50,10 +51,10 @@ static const call calls[] = {
 int main(int argc, char **argv)
 {
     run_name = "semblance-calls";
-    arg extra[] = {{0}};
-    request r = request_parse(argc, argv, extra, "many searches with one state");
+    request r = request_parse(argc, argv, "many searches with one state");
     su_gather g = request_gather(&r);
-    query q = query_of(&r, &g);
+    request_fit(&r, &g);
+    query q = query_largest(&r, &g);
     int *near = allocate(g.ntraces, sizeof *near, "numbers");
     int *row = allocate(g.ntraces, sizeof *row, "numbers");
     for (int i = 0; i < q.ntraces; i++) near[i] = row[i] = i;
@@ -116,6 +117,7 @@ int main(int argc, char **argv)
     free(row);
     free(near);
     su_free(&g);
+    free(r.row);
     printf("%d passed, %d failed\n", count + 1 - failed, failed);
     return failed != 0;
 }

@@ -17,8 +17,9 @@ from tools.history import tree
 INCLUDE = [f"-Icommon/{name}" for name in
            ("run", "su", "portable", "semblance", "opencl", "cuda")]
 FRONT = [f"{BUILD}/common/{name}.o" for name in
-         ("semblance/arguments", "semblance/pick", "su/su", "run/run", "run/args",
-          "run/npy")]
+         ("semblance/arguments", "semblance/line", "semblance/pick", "su/su", "run/run",
+          "run/args", "run/npy")]
+MAIN = [f"common/semblance/{name}.c" for name in ("main", "survey", "section", "journal")]
 CASES = ("small", "outside", "wide")
 
 
@@ -94,7 +95,7 @@ def paths(tally, program, folder):
         made = subprocess.run(
             ["gcc", "-std=c11", "-O0", "-fno-math-errno", "--coverage", "-dumpdir",
              place + "/", *INCLUDE, *sources(step, backend),
-             "common/semblance/main.c", *FRONT, "-lm", "-o", binary], cwd=ROOT,
+             *MAIN, *FRONT, "-lm", "-o", binary], cwd=ROOT,
             capture_output=True, text=True)
         if made.returncode:
             tally.check(f"{name}: coverage", made.stderr[-300:])
