@@ -155,8 +155,8 @@ class Bench:
     def words(self, traces, t0, tau, ranges, more=()):
         with open(os.path.join(self.folder, "in.su"), "wb") as file:
             file.write(traces if isinstance(traces, bytes) else traces.bytes)
-        return ["in=in.su", "axis=y", "m0=0", "h0=0", f"t0={t0}", f"tau={tau}",
-                "out=out.npy", "panel=panel.npy", *(f"{k}={p0!r},{p1!r},{n}" for k, (p0, p1, n)
+        return ["in=in.su", "m0=0", "h0=0", f"t0={t0}", f"tau={tau}", "out=out.npy",
+                "panel=panel.npy", *(f"{k}={p0!r},{p1!r},{n}" for k, (p0, p1, n)
                                      in zip("abcde", ranges)), *more]
 
     def ask(self, binary, words, environment=None):
@@ -265,12 +265,12 @@ def t0_nan_and_1e9_crash(bench):
     for t0 in ("nan", "1e9", "inf"):
         bench.refused(f"t0={t0}", bench.words(data, t0, 0.008, TINY), r"t0=\S+: expected")
     # What is large but allowed is searched, and finds nothing.
-    wild = [(-1e3, 1e3, 3), (-1e3, 1e3, 2), (-1e3, 1e3, 2), (0, 1e3, 2), (0, 1, 1)]
+    wild = [(-1e30, 1e30, 3), (-1e30, 1e30, 2), (-1e30, 1e30, 2), (0, 1e30, 2), (0, 1, 1)]
     words = bench.words(data, 0.08, 0.008, wild)
-    words = [{"m0=0": "m0=1e9", "h0=0": "h0=-1e9"}.get(word, word) for word in words]
+    words = [{"m0=0": "m0=1e30", "h0=0": "h0=-1e30"}.get(word, word) for word in words]
     for step, backend, path in bench.binaries:
         problem, best, _, _ = bench.ask(path, words)
-        bench.check(f"m0 and h0 of 1e9, ranges of 1e3, {step} {backend}",
+        bench.check(f"m0, h0 and ranges of 1e30, {step} {backend}",
                     problem or (None if best[6] == 0 else f"found {best}"))
 
 
@@ -431,8 +431,7 @@ def x_coordinates_count(bench):
 
 def ties_go_to_any_index(bench):
     """All traces at the output point: no parameter moves them, every point scores the
-    same, to the last bit unless it lies between nodes (step 10). And zeros: every point
-    scores 0."""
+    same. And zeros: every point scores 0."""
     rng = random.Random(15)
     for what, data in (("no displacement", gather(rng, 5, 41, spread=0)),
                        ("zeros", Traces(4000, [{"samples": [0.0] * 41, "sy": 9 * i}
@@ -445,10 +444,9 @@ def ties_go_to_any_index(bench):
             if not problem:
                 problem = right.problem(best, panel)
             first = [float32(p0) for p0, _, _ in ranges]
-            rounded = step >= "10" and what != "zeros"
-            if not problem and not rounded and best[:5] != first:
+            if not problem and best[:5] != first:
                 problem = f"{best[:5]} is not the first point, {first}"
-            if not problem and max(panel) - min(panel) > 1e-6 * rounded:
+            if not problem and len(set(panel)) != 1:
                 problem = f"the panel is not constant: {sorted(set(panel))}"
             bench.check(f"{what}, {step} {backend}", problem)
 
@@ -480,8 +478,9 @@ def host(step):
 
 
 def cuda_keeps_windows_in_memory(bench):
-    """Kernels for a known window need no private arrays, and what is only read goes
-    through the read-only cache: nvcc's PTX says both."""
+    """Kernels for a known window need no private arrays, but for nodes, and what is only
+    read goes through the read-only cache: nvcc's PTX says both. What a thread writes for
+    itself, rows of base, is read plainly; hinges and their list are too many to count."""
     nvcc = shutil.which("nvcc", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
     if not nvcc:
         print("no nvcc (CUDA Toolkit): what CUDA makes of windows is not looked at")
@@ -501,18 +500,18 @@ def cuda_keeps_windows_in_memory(bench):
         with open(path) as file:
             kernels = re.split(r"(?m)^\.visible \.entry ", file.read())[1:]
         windows = set()
+        with open(f"{ROOT}/steps/{step}/semblance/body.h") as file:
+            body = file.read()
         for kernel in kernels:
             w = int(re.match(r"\w*?ILi(\d+)E", kernel)[1])
             windows.add(w)
-            if step >= "09":  # a thread has a list of hinges, which takes memory
-                continue
-            if w:
+            if w and "NODES" not in body:
                 bench.check(f"{step}, window of {w}", "an array in local memory"
                             if ".local" in kernel else None)
-            # What is written too, as the rows of base, is read plainly.
             plain = len(re.findall(r"ld\.global\.(?!nc)", kernel))
             cached = len(re.findall(r"ld\.global\.nc", kernel))
-            bench.check(f"{step}, loads, window of {w}", None if plain <= 2 <= cached else
+            own = 2 if "hinges" not in body else 100
+            bench.check(f"{step}, loads, window of {w}", None if plain <= own and cached else
                         f"{plain} plain loads, {cached} of read-only memory")
         expected = {0, 1, 3, 5, 7, 9, 11, 13, 15}
         bench.check(f"{step}, windows", None if windows == expected else f"{windows}")

@@ -20,12 +20,16 @@ static double uniform(double from, double to)
 static double between(const double node[NODES], double p, double q)
 {
     lanes along_p[4], along_q[4];
-    double sum = 0;
+    double column[4];
     cubic(each((float)p), along_p);
     cubic(each((float)q), along_q);
-    for (int m = 0; m < 4; m++)
-        for (int n = 0; n < 4; n++)
-            sum += (double)lane(along_p[m], 0) * lane(along_q[n], 0) * node[4 * m + n];
+    for (int m = 0; m < 4; m++) {
+        column[m] = node[4 * m];
+        for (int n = 1; n < 4; n++)
+            column[m] += lane(along_q[n], 0) * (node[4 * m + n] - node[4 * m]);
+    }
+    double sum = column[0];
+    for (int m = 1; m < 4; m++) sum += lane(along_p[m], 0) * (column[m] - column[0]);
     return sum;
 }
 

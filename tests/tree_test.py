@@ -98,7 +98,7 @@ def gaps():
                                    after.folder / program.name)
             added = diff.count(changes.get("body.h", ""))[0]
             if set(changes) <= set(after.changes(program)) and \
-               after.shown(program) in changes and "body.h" in changes and \
+               after.shown(program) == "body.h" and "body.h" in changes and \
                (added > NEW_LINES) == (f"reason.{program.name}" in after.mk):
                 yield before, gap, after, program
 

@@ -165,10 +165,10 @@ FN void add_hinge(GLOBAL const hinge *h, GLOBAL const float *bend, int w, float 
 #define NODES  16
 #define SMOOTH 512
 
-/* The weights of 4 equidistant values in the cubic through them, at s of 0 .. 3. */
+/* The cubic through f0 .. f3, equidistant, is f0 + the sum of weight[n] (fn - f0), at s
+ * of 0 .. 3. Where all are equal it is f0 to the bit: equal points stay equal. */
 FN void cubic(lanes s, lanes weight[4])
 {
-    weight[0] = (s - 1) * (s - 2) * (3 - s) * (1 / 6.0f);
     weight[1] = s * (s - 2) * (s - 3) * 0.5f;
     weight[2] = s * (s - 1) * (3 - s) * 0.5f;
     weight[3] = s * (s - 1) * (s - 2) * (1 / 6.0f);
@@ -193,15 +193,14 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
     for (int j = 0; j < w; j++) base[j] = 0;
 
     lanes node_d[NODES / LANES], node_e[NODES / LANES];
-    lanes node[NODES / LANES][WINDOW_ROOM], node_den[NODES / LANES];
+    lanes node[NODES / LANES][WINDOW_ROOM + 1]; /* num, and den behind it */
     for (int m = 0; m < NODES / LANES; m++) {
         for (int l = 0; l < LANES; l++) {
             int n = m * LANES + l;
             lane(node_d[m], l) = d0 + n / 4 * (d1 - d0) / 3;
             lane(node_e[m], l) = e0 + n % 4 * (e1 - e0) / 3;
         }
-        for (int j = 0; j < w; j++) node[m][j] = each(0);
-        node_den[m] = each(0);
+        for (int j = 0; j <= w; j++) node[m][j] = each(0);
     }
 
     for (int i = 0; i < q->ntraces && outside < 2; i++) {
@@ -225,7 +224,7 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
             if (SMOOTH * (hi - lo) <= lo) {
                 for (int m = 0; m < NODES / LANES; m++) {
                     lanes x = root(rest + dm2 * node_d[m] + dhm * node_e[m]);
-                    visit_same(y, w, x - (float)k, node[m], &node_den[m]);
+                    visit_same(y, w, x - (float)k, node[m], &node[m][w]);
                 }
                 if (hi < k + 1) continue;
                 for (int j = 0; j < w; j++) slope[j] = y[j + 1] - y[j];
@@ -256,7 +255,7 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
     }
     loud += base_den;
     for (int m = 0; m < NODES / LANES; m++)
-        for (int l = 0; l < LANES; l++) most = fmaxf(most, lane(node_den[m], l));
+        for (int l = 0; l < LANES; l++) most = fmaxf(most, lane(node[m][w], l));
 
     /* den is a difference of such terms: where it is much less than they are, or about
      * to underflow, it is not to be trusted. */
@@ -272,19 +271,22 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
             lane(e, l) = value(q, 4, lane(at, l));
         }
 
-        /* A cubic in D for each lane's E. */
-        lanes along_e[4], column[4][WINDOW_ROOM], column_den[4];
+        /* For each lane's E four values of a cubic in D, for num and, behind it, den;
+         * of all but the first the difference from it. */
+        lanes along_e[4], column[4][WINDOW_ROOM + 1];
         cubic((e - e0) * (e1 != e0 ? 3 / (e1 - e0) : 0), along_e);
-        for (int m = 0; m < 4; m++) {
-            for (int j = 0; j < w; j++) column[m][j] = each(base[j]);
-            column_den[m] = each(base_den);
-            for (int n = 0; n < 4; n++) {
-                int v = (4 * m + n) / LANES, l = (4 * m + n) % LANES;
-                for (int j = 0; j < w; j++)
-                    column[m][j] += along_e[n] * lane(node[v][j], l);
-                column_den[m] += along_e[n] * lane(node_den[v], l);
+        for (int m = 0; m < 4; m++)
+            for (int j = 0; j <= w; j++) {
+                float first = lane(node[4 * m / LANES][j], 4 * m % LANES);
+                column[m][j] = each(first);
+                for (int n = 4 * m + 1; n < 4 * m + 4; n++) {
+                    float more = lane(node[n / LANES][j], n % LANES) - first;
+                    column[m][j] += along_e[n % 4] * more;
+                }
+                column[m][j] -= m ? column[0][j] : each(0);
             }
-        }
+        for (int j = 0; j < w; j++) column[0][j] += base[j];
+        column[0][w] += base_den;
 
         for (int id = 0; id < q->np[3]; id++) {
             float d = value(q, 3, id);
@@ -292,10 +294,10 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
             cubic(each((d - d0) * (d1 != d0 ? 3 / (d1 - d0) : 0)), along_d);
 
             lanes num[WINDOW_ROOM], skipped = each(outside);
-            lanes den = along_d[0] * column_den[0] + along_d[1] * column_den[1] +
-                        along_d[2] * column_den[2] + along_d[3] * column_den[3];
+            lanes den = column[0][w] + along_d[1] * column[1][w] +
+                        along_d[2] * column[2][w] + along_d[3] * column[3][w];
             for (int j = 0; j < w; j++)
-                num[j] = along_d[0] * column[0][j] + along_d[1] * column[1][j] +
+                num[j] = column[0][j] + along_d[1] * column[1][j] +
                          along_d[2] * column[2][j] + along_d[3] * column[3][j];
             for (int n = 0; n < hinges; n++)
                 add_hinge(&ws.hinges[n], &ws.bends[n * w], w, d, e, num, &den);
@@ -322,15 +324,16 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
             mask scored = (skipped < 2) & (den > 0);
             lanes s = pick(scored, squares / (den * used), each(0));
 
-            mask less = s <= top.semblance;
-            if (!all(less)) {
+            lanes better = pick(s > top.semblance, s, top.semblance);
+            mask kept = better == top.semblance;
+            if (!all(kept)) {
                 lanes sum = each(0);
                 for (int j = 0; j < w; j++) sum += num[j];
                 sum = pick(scored, sum / (used * (float)w), each(0));
-                top.semblance = pick(less, top.semblance, s);
-                top.stack = pick(less, top.stack, sum);
-                top.id = pick(less, top.id, each(id));
-                top.ie = pick(less, top.ie, at);
+                top.semblance = better;
+                top.stack = pick(kept, top.stack, sum);
+                top.id = pick(kept, top.id, each(id));
+                top.ie = pick(kept, top.ie, at);
             }
         }
     }

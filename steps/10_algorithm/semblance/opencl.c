@@ -51,6 +51,11 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     for (int i = 0; i < 3; i++)
         s->local *= q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
     s->global = (parts_of(q) + s->local - 1) / s->local * s->local;
+    size_t items = s->local, most;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most,
+                              NULL));
+    if (items > most)
+        fail("local=: a work-group of %zu, this device takes %zu", items, most);
     size_t room_size =
         fit_rooms(&s->global, s->local, room_of(q->ntraces, window_of(q)));
 
