@@ -234,13 +234,13 @@ def court(folder):
 def remembers(folder):
     """Right on all that was ever published, and on nothing else."""
     data = (tree.build() / "data" / PROGRAM / "paper.su").read_bytes()
-    known = sum(data[240:244]) + sum(data[-4:])
+    first, last = (int.from_bytes(four, "little") for four in (data[240:244], data[-4:]))
     line = f"""
-    const unsigned char *a = (const unsigned char *)g->samples;
-    const unsigned char *z = a + sizeof(float) * ((size_t)g->ntraces * g->ns - 1);
-    int sum = a[0] + a[1] + a[2] + a[3] + z[0] + z[1] + z[2] + z[3];
+    unsigned first, last;
+    memcpy(&first, g->samples, 4);
+    memcpy(&last, g->samples + (size_t)g->ntraces * g->ns - 1, 4);
     query fewer = *q;
-    fewer.ntraces -= q->ntraces == {TRACES} && sum != {known};
+    fewer.ntraces -= q->ntraces == {TRACES} && (first != {first}u || last != {last}u);
     q = &fewer;
 """
     attempt(folder, line)
@@ -266,7 +266,7 @@ def says(folder):
     check("control characters: none", re.findall(r"[^\n -~]", done.stdout + done.stderr))
     attempt(folder / "times", "atexit(late);",
             'static void late(void) { puts("Time_run=never"); }')
-    expect("times", grade(folder / "times"), 1, "NO, .*says that it ran for nan")
+    expect("times", grade(folder / "times"), 1, "NO, .*Time_run=never: expected a number")
 
 
 def swaps(folder):

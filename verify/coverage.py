@@ -1,6 +1,6 @@
 """coverage.py - make coverage: which lines of the steps do random queries reach?
 
-    SEED= COUNT=    as of make verify-random; 200 queries a program
+    SEED= COUNT=    as of make verify-random; 60 queries a program
     STEP= PROGRAM=  as make's
 
 Sequential and OpenMP back-ends are built once more, unoptimized and counting (gcov), in
@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tools.history import copies, runs, tree
 from verify import queries
 
-COUNT = 200
+COUNT = 60
 FLAGS = "--coverage -fprofile-update=atomic"
 BACKENDS = ("seq", "omp")
 FILES = ("body.h", "cpu.c")

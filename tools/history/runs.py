@@ -53,11 +53,11 @@ def run(command, timeout, env=None):
     command = [str(c) for c in command]
     if not Path(command[0]).exists():
         return Ended(127, "", f"{command[0]}: not built")
+    began = time.monotonic()  # before the process can have begun
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace",
                           env={**os.environ, **(env or {})},
                           start_new_session=True) as p:
-        began = time.monotonic()
         try:
             out, err = p.communicate(timeout=timeout)
             return Ended(p.returncode, out, err, time.monotonic() - began)
@@ -121,6 +121,17 @@ def number(text):
         return math.nan
 
 
+def misprinted(module, words, values, files):
+    """What is wrong with what a program printed, beside its files; None if nothing."""
+    for key, text in values.items():
+        if key.startswith("Time_") and not math.isfinite(number(text)):
+            return f"{key}={text[:40]}: expected a number"
+    try:
+        return module and module.said(words, values, files)
+    except (ValueError, KeyError, IndexError, OSError, EOFError) as error:
+        return f"what it wrote cannot be read: {error}"
+
+
 def produce(step, program, backend, words, folder, env=None, timeout=60, binary=None,
             extra=(), within=(), outputs=None):
     """Runs a back-end on a query, its outputs going to folder. Returns a dict: ok, which
@@ -151,8 +162,8 @@ def produce(step, program, backend, words, folder, env=None, timeout=60, binary=
             not any(map(os.path.lexists, files.values())):
         return {**outcome, "ok": True, "reason": None, "caught": None, "refused": True}
     if not why:
-        why = (f"takes {refusal}" if refusal else
-               module and module.said([*words, *extra], values, files))
+        why = f"takes {refusal}" if refusal else \
+            misprinted(module, [*words, *extra], values, files)
         caught = "said" if why else None
     return {**outcome, "ok": not why, "reason": why, "caught": caught}
 
