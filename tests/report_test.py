@@ -77,12 +77,15 @@ def invent_results(copy):
 
 
 def invent_tree(copy, steps):
-    """A copy of what the report reads, with steps added."""
+    """A copy of what the report reads, with steps added, in the place of those that have
+    their names."""
     leave = shutil.ignore_patterns("__pycache__")
     for name in ("tools", "common", "steps"):
         shutil.copytree(Path(ROOT) / name, copy / name, ignore=leave)
     shutil.copy(Path(ROOT) / "README.md", copy)
     (copy / "results").mkdir()
+    for name in steps:
+        shutil.rmtree(copy / "steps" / name, ignore_errors=True)
     model = max((copy / "steps").glob("*/step.mk")).parent
     for name in steps:
         made = copy / "steps" / name

@@ -1,15 +1,14 @@
 /* lanes.h - LANES floats that are added, multiplied and compared like one.
  *
- * In C and in OpenCL C they are a vector, in C of GCC's and clang's kind. Where LANES
- * is 1 they are a float, as on a GPU, whose lanes are threads: the same code is CUDA C.
+ * In C they are a vector of GCC's and clang's kind, in OpenCL C one of OpenCL's. Where
+ * LANES is 1 they are a float, as on a GPU, whose lanes are threads: CUDA C.
  *
- *   lanes          the floats
- *   mask           what comparing them gives, or an int for each
+ *   lanes, mask    the floats, and what comparing them gives
  *   each(x)        x in every lane
- *   lane(v, l)     lane l of v, of a variable; it can be assigned to
+ *   lane(v, l)     lane l of the variable v; it can be assigned to
  *   root(v)        square roots
  *   pick(m, a, b)  a where the comparison m holds, else b
- *   all(m)         is the comparison m true in every lane?
+ *   all(m)         does it hold in every lane?
  *   load(p)        p[0] .. p[LANES - 1]
  */
 #ifndef LANES_H
@@ -17,10 +16,11 @@
 
 #include "portable.h"
 
-#ifndef LANES /* OpenCL's and CUDA's host says it */
-#if defined(__AVX512F__)
+#if !defined(LANES) && defined(__AVX512F__) /* else OpenCL's and CUDA's host says it   \
+                                             */
 #define LANES 16
-#elif defined(__AVX__)
+#elif !defined(LANES)
+#ifdef __AVX__
 #define LANES 8
 #else
 #define LANES 4
@@ -52,23 +52,20 @@ typedef LANES_OF(int, LANES) mask;
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef int mask __attribute__((vector_size(4 * LANES)));
 typedef float lanes_anywhere __attribute__((vector_size(4 * LANES), aligned(4)));
-#define each(x)    ((float)(x) - (lanes){0})
-#define lane(v, l) ((v)[l])
-#define load(p)    ((lanes) * (const lanes_anywhere *)(p))
-FN lanes pick(mask m, lanes a, lanes b)
-{
-    return (lanes)((m & (mask)a) | (~m & (mask)b));
-}
-#if defined(__AVX__) && LANES == 8
-#define all(m) (__builtin_ia32_movmskps256((lanes)(m)) == 255)
-#else
+#define each(x)       ((float)(x) - (lanes){0})
+#define lane(v, l)    ((v)[l])
+#define pick(m, a, b) ((lanes)(((m) & (mask)(a)) | (~(m) & (mask)(b))))
+#define load(p)       ((lanes) * (const lanes_anywhere *)(p))
 FN int all(mask m)
 {
+#if defined(__AVX__) && LANES == 8
+    return __builtin_ia32_movmskps256((lanes)m) == 255;
+#else
     int both = -1;
     for (int l = 0; l < LANES; l++) both &= m[l];
     return both;
-}
 #endif
+}
 FN lanes root(lanes v)
 {
     for (int l = 0; l < LANES; l++) v[l] = sqrtf(v[l]);
