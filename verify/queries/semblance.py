@@ -144,9 +144,9 @@ class Gather:
 def window(rng, g):
     """tau in seconds, and the samples that it is."""
     most = min(100, (g.end - g.first) // 2 - 1)
-    half = rng.choice((0, 2, 2, 5))  # each new one is a kernel to build
-    if rng.random() < 0.25:
-        half = rng.choice((1, 3, 6, 7, 8, 20, 50, 99, 100, 100, rng.randint(0, 100)))
+    half = rng.choice((0, 2, 2, 3, 4, 5))  # each new one is a kernel to build
+    if rng.random() < 0.3:
+        half = rng.choice((1, 3, 4, 6, 7, 8, 20, 50, 99, 100, 100, rng.randint(0, 100)))
     half = min(half, most)
     tau = half * g.dt * 1e-6
     if rng.random() < 0.3:
