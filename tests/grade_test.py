@@ -23,7 +23,7 @@ from tools.teach import fresh, jail
 STEP, PROGRAM = "05_algebra", "semblance"
 BOOK = Path(ROOT, "steps", STEP, PROGRAM)
 BEGIN = "double start = seconds();\n"
-FIRST = "int search("
+FIRST = "void search("
 TRACES = 116  # of the set that is timed; the cases have fewer
 WRONG = "query fewer = *q; fewer.ntraces--; q = &fewer;"
 # make grade, with a set that takes little.
@@ -45,7 +45,8 @@ def attempt(folder, line="", before="", replace=("", "")):
     shutil.copytree(BOOK, place)
     code = (place / "cpu.c").read_text()
     assert BEGIN in code and FIRST in code and replace[0] in code
-    code = code.replace(*replace).replace(BEGIN, f"{BEGIN}    {line}\n")
+    above, begin, below = code.replace(*replace).rpartition(BEGIN)
+    code = f"{above}{begin}    {line}\n{below}"
     headers = "".join(f"#include <{name}.h>\n" for name in
                       ("fcntl", "signal", "stdio", "string", "sys/prctl", "unistd"))
     (place / "cpu.c").write_text("#define _GNU_SOURCE\n" + headers +
@@ -236,6 +237,7 @@ def remembers(folder):
     data = (tree.build() / "data" / PROGRAM / "paper.su").read_bytes()
     first, last = (int.from_bytes(four, "little") for four in (data[240:244], data[-4:]))
     line = f"""
+    const su_gather *g = s->g;
     unsigned first, last;
     memcpy(&first, g->samples, 4);
     memcpy(&last, g->samples + (size_t)g->ntraces * g->ns - 1, 4);
@@ -249,8 +251,7 @@ def remembers(folder):
 
 def lies(folder):
     """Says that it ran for a hundredth of the time."""
-    attempt(folder, replace=("t->run = t->kernel = end - ready;",
-                             "t->run = t->kernel = (end - ready) / 100;"))
+    attempt(folder, replace=("end - ready;", "(end - ready) / 100;"))
     done = grade(folder, GRADE_ROUNDS="5")
     expect("lies", done, 0, r"beside +its process takes \d", "grade: .* omp: right")
     gain = re.search(r"faster +([\d.]+)", done.stdout)

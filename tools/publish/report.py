@@ -219,15 +219,19 @@ def search_pictures(program, folder):
              "search found, over them", ""),
             (names[2], f"The largest semblance of each of {query['a'].split(',')[2]} values "
              f"of A and as many of B; ringed, the pair found, of semblance {semblance:.4f}",
-             ""), section_picture(program, folder)]
+             ""), *section_picture(program, folder)]
 
 
 def section_picture(program, folder):
-    """What is missing in a line, filled."""
-    found, name = section.fill(program, "omp"), f"pictures/{program.name}-section.svg"
+    """What is missing in a line, filled; nothing where no step is built."""
+    try:
+        found = section.fill(program, "omp")
+    except section.NotBuilt:
+        return []
+    name = f"pictures/{program.name}-section.svg"
     draw.section(folder / name, section.panels(found),
                  float(found["truth"]["dt"][0]) * 1e-6)
-    return name, section.said(found, "omp"), ""
+    return [(name, section.said(found, "omp"), "")]
 
 
 # ---- pages -------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from tools.history import diff, tree
 from tools.teach import exercise
 
 WHOLE = ("Makefile", "config.mk", "setup.sh", "LICENSE", "tools/__init__.py",
-         "tools/history", "tools/teach/run.py", "verify/matrix.py", "verify/verify.c",
-         "verify/compare.c", "verify/compare.h", "verify/verdict.h",
-         "verify/queries/__init__.py")
+         "tools/history", "tools/teach/run.py", "tools/publish/section.py",
+         "verify/matrix.py", "verify/verify.c", "verify/compare.c", "verify/compare.h",
+         "verify/verdict.h", "verify/queries/__init__.py")
 
 README = """\
 # {title}

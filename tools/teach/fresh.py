@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy
 
-from tools.teach.run import replaced
+from tools.history.runs import replaced
 
 
 def value(words, key):
