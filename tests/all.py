@@ -1,5 +1,6 @@
 """all.py - make test: every suite, as many at a time as there are cores, and the sum of what
-they found. What measures time runs first, and alone; then the longest.
+they found. What measures time, or tampers with what others look at, runs first, and
+alone; then the longest.
 
     all.py [--all] [NAME ...]   all suites, or those named
 
@@ -59,7 +60,8 @@ def suites(everything):
     def san(tool):
         return Suite("bash", "tests/san.sh", *part, tool, FUZZ_SECONDS=seconds)
 
-    alone = {"graded gains": module("tests.course_test", "gains")}
+    alone = {"graded gains": module("tests.course_test", "gains"),
+             "grade": module("tests.grade_test")}
     rest = {
         "sanitizers: OpenCL": san("simulator"),
         "sanitizers: addresses": san("address"),
@@ -69,7 +71,6 @@ def suites(everything):
         "fresh queries": module("verify.random_queries", COUNT="1000000",
                                 SECONDS="3600" if everything else "30"),
         "course": module("tests.course_test", "untimed"),
-        "grade": module("tests.grade_test"),
         **each("verify", "verify.matrix", *(["--sets"] if everything else [])),
         "coverage": module("verify.coverage"),
         "published mistakes": module("tests.mistakes"),

@@ -324,8 +324,8 @@ def drawn(folder):
                   f"{words}: {new}")
 
 
-TESTS = [includes, folders, reaches, tampers, court, remembers, says, swaps, drawn]
-ALONE = [lies, busy]
+TESTS = [includes, folders, reaches, court, remembers, says, swaps, drawn]
+ALONE = [lies, busy, tampers]  # tampers: with what other grades look at
 
 
 def main():
