@@ -214,6 +214,8 @@ def sources(tally):
                         else "they are not")
         # What a lesson quotes is there, between lines of dots.
         folder = step.folder / "gridding"
+        if not folder.is_dir():
+            continue
         there = [path.read_text() for path in folder.iterdir() if path.suffix != ".md"]
         for quoted in re.findall(r"```c\n(.*?)```", (folder / "README.md").read_text(), re.S):
             for piece in quoted.split("...\n"):
