@@ -67,7 +67,7 @@ def suites(everything):
         "sanitizers: addresses": san("address"),
         **({"half way": module("tools.measure.halfway")} if everything else {}),
         **each("mutants", "verify.mutants", *part),
-        "random queries": module("verify.random_queries", SEED="1", COUNT="60"),
+        "random queries": module("verify.random_queries", SEED="1", COUNT="50"),
         "fresh queries": module("verify.random_queries", COUNT="1000000",
                                 SECONDS="3600" if everything else "30"),
         "course": module("tests.course_test", "untimed"),
