@@ -17,7 +17,6 @@
 #include "run.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -112,19 +111,6 @@ void npy_writable(const char *key, const char *path)
 }
 
 /* ---- reading ------------------------------------------------------------------- */
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static int
-refuse(char why[NPY_WHY], const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    vsnprintf(why, NPY_WHY, format, values);
-    va_end(values);
-    return -1;
-}
 
 /* The header is read from left to right; each function below takes what it expects from
  * *at, after spaces, and says whether it was there. */

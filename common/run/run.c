@@ -123,6 +123,15 @@ static void watch_signals(void)
 /* ---- error lines, memory, the clock -------------------------------------------------
  */
 
+int refuse(char why[WHY], const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(why, WHY, format, list);
+    va_end(list);
+    return -1;
+}
+
 void fail(const char *format, ...)
 {
     char line[4096];

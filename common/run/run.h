@@ -23,6 +23,13 @@ __attribute__((noreturn, format(printf, 1, 2)))
 #endif
 void fail(const char *format, ...);
 
+/* How a reader refuses: one line in why, and -1 for it to return. */
+enum { WHY = 256 };
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+int refuse(char why[WHY], const char *format, ...);
+
 /* count * size bytes for what (which the message names). fail() if the product
  * overflows or exceeds the machine's memory. Give them back with free().
  *
@@ -113,7 +120,7 @@ typedef struct {
     void *data;      /* product of shape elements */
 } npy;
 
-enum { NPY_WHY = 256, NPY_HEADER = 512 };
+enum { NPY_WHY = WHY, NPY_HEADER = 512 };
 
 /* fail() if path cannot be written. npy_writable tries it before long work begins and
  * leaves no file behind: fail("key=path: cannot be written: ..."). */

@@ -1,23 +1,10 @@
 /* line.c - see line.h. */
 #include "line.h"
+#include "run.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static int
-refuse(char why[SU_WHY], const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(why, SU_WHY, format, list);
-    va_end(list);
-    return -1;
-}
 
 /* A coordinate of a header in metres: the double nearest to it. */
 static double metres(int32_t coordinate, int16_t scalco)

@@ -12,7 +12,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,19 +45,6 @@ static int machine_is_big(void)
     unsigned char first;
     memcpy(&first, &one, 1);
     return first == 0;
-}
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static int
-refuse(char why[SU_WHY], const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(why, SU_WHY, format, list);
-    va_end(list);
-    return -1;
 }
 
 static void reverse_fields(unsigned char *p, int width, size_t count)
