@@ -273,7 +273,7 @@ test-all: all data tests ## everything that a CPU can check: before a release
 bench: all data ## time them, interleaved and verified (the same, REPEAT= QUICK=1)
 	@$(PYTHON) -m tools.measure.bench
 
-flags: all data ## time 00_sequential under other compiler flags
+flags: all data ## time 00_sequential, or STEP=08, under other compiler flags
 	@$(PYTHON) -m tools.measure.flags
 
 ceilings: tools ## what this machine can do at most: arithmetic, caches, memory

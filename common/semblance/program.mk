@@ -17,7 +17,7 @@ quick = 1
 
 # make run's last line, make section: what is missing in a line, filled; the truth is in
 # {data}/line.su.missing.
-section = in={data}/line.su m0=4070,50,3 h0=-480 tau=0.004 aperture=160,110 a=-0.0003,0.00033,9 b=-0.0005,0.0001,9 c=3e-7,1.2e-6,6 d=0,4.5e-7,6 e=-1e-7,2e-7,3
+section = in={data}/line.su m0=4070,50,3 h0=-480 tau=0.004 aperture=160,110 a=-0.0002,0.00025,9 b=-0.0004,0,9 c=5e-7,1e-6,6 d=5e-8,3.5e-7,4 e=-5e-8,1e-7,2
 
 # make verify: small and awkward: np all different, ns prime, every kind of window.
 case.awkward = in={data}/awkward.su m0=4120 h0=-480 t0=1.5 tau=0.008 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=0,4e-7,4 e=0,3e-7,3

@@ -14,12 +14,13 @@ KIND is, in a program's lesson, one of
   predict    what step.mk expected before anything was measured
   measured   results/*.csv, all machines, then tools/publish/papers/PROGRAM.csv
   registers  results/registers.csv, of all steps
+  flags      results/MACHINE-flags.csv: the step under other compiler flags
 in a step's page
   programs   what each program does in it, and what that gained
 in README.md
   programs   where each program started, and its best step
   matrix     which step pays where
-  flags NAME results/MACHINE-flags.csv of a program
+  flags NAME the first step of a program under other compiler flags
 Left out: measuring. Where there is nothing to show, the part says so.
 """
 import re
@@ -291,17 +292,19 @@ def matrix():
     return text or "Not measured yet.\n"
 
 
-def flags_table(program):
+def flags_table(step, program):
     text = ""
     for path in sorted(results.FOLDER.glob("*-flags.csv")):
-        rows = [r for r in results.read(path) if r["program"] == program.name]
-        text += f"{program.name}, set {rows[0]['set']}, on " \
-                f"{path.stem.removesuffix('-flags').replace('-', ' ')}:\n\n" + table(
-            ["flags", "speed, the tree's = 1",
-             "95 % interval" if "is" in rows[0] else "quartiles"],
-            [[r["flags"], f"{float(r['ratio']):.2f}",
-              f"{float(r['low']):.2f} to {float(r['high']):.2f}"] for r in rows]) + "\n" \
-            if rows else ""
+        rows = [r for r in results.read(path)
+                if (r["program"], r["step"]) == (program.name, step.number)]
+        if rows:
+            machine = path.stem.removesuffix("-flags").replace("-", " ")
+            text += f"{program.name}, step {step.number}, set {rows[0]['set']}, on " \
+                f"{machine}:\n\n" + table(
+                    ["flags", "speed, the tree's = 1", "95 % interval"],
+                    [[r["flags"], f"{float(r['ratio']):.2f}" if r["is"] != "same code"
+                      else "same code", f"{float(r['low']):.2f} to {float(r['high']):.2f}"]
+                     for r in rows]) + "\n"
     return text or "Not measured yet.\n"
 
 
@@ -312,7 +315,8 @@ def pages():
     """(path, what each KIND says there, the KINDs that must be there) of every README."""
     yield tree.ROOT / "README.md", {
         "programs": programs_at_best, "matrix": matrix,
-        **{f"flags {p.name}": partial(flags_table, p) for p in tree.programs()}}, \
+        **{f"flags {p.name}": partial(flags_table, tree.steps()[0], p)
+           for p in tree.programs()}}, \
         ("programs", "matrix")
     for step in tree.steps():
         yield step.folder / "README.md", {"programs": partial(programs_of_step, step)}, \
@@ -321,7 +325,7 @@ def pages():
             yield step.folder / program.name / "README.md", {
                 kind: partial(make, step, program) for kind, make in
                 (("diff", diff), ("predict", predict), ("measured", measured),
-                 ("registers", registers))}, NEEDED
+                 ("registers", registers), ("flags", flags_table))}, NEEDED
 
 
 def parts(path, kinds):

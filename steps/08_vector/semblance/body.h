@@ -156,21 +156,23 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                 if (!same && all(skipped >= 2)) break;
             }
 
-            lanes sum = each(0), sum_num = each(0);
-            for (int j = 0; j < w; j++) {
-                sum += num[j];
-                sum_num += num[j] * num[j];
-            }
+            lanes squares = each(0);
+            for (int j = 0; j < w; j++) squares += num[j] * num[j];
             lanes used = (float)q->ntraces - skipped;
             mask scored = (skipped < 2) & (den > 0);
-            lanes s = pick(scored, sum_num / den / used, each(0));
+            lanes s = pick(scored, squares / (den * used), each(0));
 
-            mask more = s > top.semblance;
-            top.semblance = pick(more, s, top.semblance);
-            top.stack =
-                pick(more, pick(scored, sum / (used * (float)w), each(0)), top.stack);
-            top.id = pick(more, each(id), top.id);
-            top.ie = pick(more, at, top.ie);
+            lanes better = pick(s > top.semblance, s, top.semblance);
+            mask kept = better == top.semblance;
+            if (!all(kept)) { /* rare: most points are not the best so far */
+                lanes sum = each(0);
+                for (int j = 0; j < w; j++) sum += num[j];
+                sum = pick(scored, sum / (used * (float)w), each(0));
+                top.semblance = better;
+                top.stack = pick(kept, top.stack, sum);
+                top.id = pick(kept, top.id, each(id));
+                top.ie = pick(kept, top.ie, at);
+            }
         }
     }
     return best_lane(q, a, b, c, &top);

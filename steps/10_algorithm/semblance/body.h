@@ -326,7 +326,7 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
 
             lanes better = pick(s > top.semblance, s, top.semblance);
             mask kept = better == top.semblance;
-            if (!all(kept)) {
+            if (!all(kept)) { /* rare: most points are not the best so far */
                 lanes sum = each(0);
                 for (int j = 0; j < w; j++) sum += num[j];
                 sum = pick(scored, sum / (used * (float)w), each(0));
