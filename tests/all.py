@@ -5,11 +5,11 @@ alone; then the longest.
     all.py [--all] [NAME ...]   all suites, or those named
 
 Everything is verified: each step, program and back-end. What takes long besides is done
-for a chosen part, always the same: sanitizers on the last step of each program, two
-planted bugs of each step of a program, a few seconds of fuzzing; and for half a minute,
-random queries that nobody has tried. --all or TEST_ALL=1, as make test-all has it, does
-the rest too: all planted bugs, sanitizers on every step, a minute of fuzzing, an hour of
-random queries, the sets of make run, the points half way between two steps.
+for a chosen part, always the same: sanitizers on the last step of each program, a planted
+bug of each step of a program, two minutes of random queries, half a minute of others that
+nobody has tried, a few seconds of fuzzing. --all or TEST_ALL=1, as make test-all has it,
+does the rest too: all planted bugs, sanitizers on every step, a minute of fuzzing, an hour
+of random queries, the sets of make run, the points half way between two steps.
 
 A suite is a command that exits with 0 if all went well. What it says of itself, a last
 line "N passed, N failed" or cmocka's tallies, is added up; a suite without either, or
@@ -67,7 +67,8 @@ def suites(everything):
         "sanitizers: addresses": san("address"),
         **({"half way": module("tools.measure.halfway")} if everything else {}),
         **each("mutants", "verify.mutants", *part),
-        "random queries": module("verify.random_queries", SEED="1", COUNT="50"),
+        "random queries": module("verify.random_queries", SEED="1", COUNT="50",
+                                 SECONDS="" if everything else "120"),
         "fresh queries": module("verify.random_queries", COUNT="1000000",
                                 SECONDS="3600" if everything else "30"),
         "course": module("tests.course_test", "untimed"),

@@ -3,8 +3,7 @@
     mutants.py [--chosen] [NAME ...]
 
     all of verify/mutants/PROGRAM/*.patch, or those named; PROGRAM= as make's
-    --chosen    of each step of a program two at most, of different back-ends where it can
-                be: always the same ones, the first by name
+    --chosen    of each step of a program one, of all back-ends in turn: always the same
 
 A mutant is a patch of the tree whose first line says which binary it spoils and how:
 
@@ -21,11 +20,11 @@ pass what caught a mutant of theirs.
 """
 import re
 import sys
+from collections import Counter
 
 from tools.history import copies, runs, tree
 from verify import queries
 
-CHOSEN = 2  # of a step of a program, with --chosen
 TIMEOUT = 20  # seconds a run: the slowest right one takes under one
 RANDOM = 300  # queries
 HEADER = re.compile(r"# step (\S+) backend (\S+?)( random)?: (.+)")
@@ -53,15 +52,15 @@ class Mutant:
 
 
 def chosen(mutants):
-    """The first few of each step: those that are the first of their back-end before
-    those that are the second."""
-    places = {}
+    """One of each step: of the back-end that was chosen least before, the first."""
+    steps, often = {}, Counter()
     for m in mutants:
-        others = places.setdefault(m.step, [])
-        others.append((sum(o.backend == m.backend for _, o in others), m))
-    kept = [m for found in places.values()
-            for _, m in sorted(found, key=lambda place: place[0])[:CHOSEN]]
-    return [m for m in mutants if m in kept]
+        steps.setdefault(m.step, []).append(m)
+    kept = []
+    for found in steps.values():
+        kept.append(min(found, key=lambda m: often[m.backend]))
+        often[kept[-1].backend] += 1
+    return kept
 
 
 def rejected(copy, program, step, backend, case, binary=None, checker=None):
