@@ -25,6 +25,7 @@
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)
+#define PARTS                 2 /* of a function: STRIDE_OF taps each */
 #define BINS_OF(size, n)      (((size) + (n)-1) / (n))
 
 /* A device's C has no complex numbers. */
@@ -99,9 +100,9 @@ FN cplx degrid_one(const shape *s, GLOBAL const real *taps, GLOBAL const place *
     const place here = *at;
     const real sign = here.minus ? 1 : -1;
     GLOBAL const real *plane =
-        taps + (size_t)here.plane * s->oversampling * 2 * STRIDE_OF(s) + PAD;
-    GLOBAL const real *cv = plane + here.fv * 2 * STRIDE_OF(s);
-    GLOBAL const real *cu = plane + here.fu * 2 * STRIDE_OF(s);
+        taps + (size_t)here.plane * s->oversampling * PARTS * STRIDE_OF(s) + PAD;
+    GLOBAL const real *cv = plane + here.fv * PARTS * STRIDE_OF(s);
+    GLOBAL const real *cu = plane + here.fu * PARTS * STRIDE_OF(s);
 
     cplx d = {0, 0};
     for (int j = 0; j < s->width; j++) {
