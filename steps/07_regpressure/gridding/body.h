@@ -73,11 +73,12 @@ FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *fi
                     tre[i] = here.d.re * cre - here.d.im * cim;
                     tim[i] = here.d.re * cim + here.d.im * cre;
                 }
+                UNROLL
                 for (int j = 0; j < ROWS; j++) {
                     const real vre = cv[j], vim = cv[STRIDE_OF(s) + j];
                     for (int i = 0; i < OWN; i++) {
-                        re[j][i] += vre * tre[i] - vim * tim[i];
-                        im[j][i] += vre * tim[i] + vim * tre[i];
+                        re[j][i] = re[j][i] + vre * tre[i] - vim * tim[i];
+                        im[j][i] = im[j][i] + vre * tim[i] + vim * tre[i];
                     }
                 }
             }

@@ -72,10 +72,11 @@ FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *fi
                 const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
                 const lanes tre = here.d.re * cre - here.d.im * cim;
                 const lanes tim = here.d.re * cim + here.d.im * cre;
+                UNROLL
                 for (int j = 0; j < ROWS; j++) {
                     const real vre = cv[j], vim = cv[STRIDE_OF(s) + j];
-                    re[j] += vre * tre - vim * tim;
-                    im[j] += vre * tim + vim * tre;
+                    re[j] = re[j] + vre * tre - vim * tim;
+                    im[j] = im[j] + vre * tim + vim * tre;
                 }
             }
         }

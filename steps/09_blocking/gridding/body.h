@@ -76,6 +76,7 @@ FN void add_parts(const part *parts, int n, GLOBAL const real *taps, int band,
                   lanes *sums)
 {
     lanes re[ROWS], both[ROWS], im[ROWS];
+    UNROLL
     for (int j = 0; j < ROWS; j++) {
         re[j] = sums[3 * j];
         both[j] = sums[3 * j + 1];
@@ -85,12 +86,14 @@ FN void add_parts(const part *parts, int n, GLOBAL const real *taps, int band,
         const lanes tre = parts[k].re, tboth = parts[k].both, tim = parts[k].im;
         GLOBAL const real *c = taps + parts[k].v + 3 * ROWS * band;
         int more = 2 * parts[k].minus, less = 2 - more;
+        UNROLL
         for (int j = 0; j < ROWS; j++) {
             re[j] += c[3 * j + more] * tre;
             both[j] += c[3 * j + 1] * tboth;
             im[j] += c[3 * j + less] * tim;
         }
     }
+    UNROLL
     for (int j = 0; j < ROWS; j++) {
         sums[3 * j] = re[j];
         sums[3 * j + 1] = both[j];
