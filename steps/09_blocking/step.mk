@@ -10,6 +10,7 @@ predict.semblance.gpu = 0.7: a thread's hinges lie in device memory, and are rea
 
 title.gridding       = What a visibility brings to a column, once for all its rows
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.gridding      = the loops over blocks and over visibilities change places, and a product of three real ones has taps and sums of its own
 predict.gridding.cpu = 1.3: three products a cell instead of four and an eighth, from the nearest cache (written after a prototype had 1.3)
 predict.gridding.gpu = 1.2: three products instead of four; a thread has one block, and shares nothing
-flops.gridding       = 8 points
+flops.gridding       = 6 points
