@@ -22,9 +22,9 @@ cflags = $(shell $(CC) -Werror $(gcc_words) -E -x c /dev/null >/dev/null 2>&1 &&
 again = -DREAL=double -DREAL_BYTES=8 -Dgridding=gridding_double -Ddegridding=degridding_double
 
 # make run: the imaging case, and the paper's benchmark at a twentieth of its visibilities.
-# Taps under a thousandth of the largest may be left out; who does not know how takes all.
-set.default = preset=default accuracy=0.001
-set.askap   = preset=askap accuracy=0.001
+# Taps under a hundredth of the largest may be left out; who does not know how takes all.
+set.default = preset=default accuracy=0.01
+set.askap   = preset=askap accuracy=0.01
 show  = askap
 quick = default
 

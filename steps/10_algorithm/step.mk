@@ -10,5 +10,5 @@ predict.semblance.gpu = 5: the same, but a thread has 16 nodes to keep, and all 
 
 title.gridding       = Footprints as wide as their plane of w needs
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-predict.gridding.cpu = 1.6 for askap, whose w is spread evenly, 6 for default, whose w is mostly small: as the blocks that are left (counted before anything was written)
+predict.gridding.cpu = 1.8 for askap, whose w is spread evenly, 6.5 for default, whose w is mostly small: as the blocks that are left (counted before it was written)
 predict.gridding.gpu = the same

@@ -46,7 +46,9 @@ typedef struct {
     real re, im;
 } cplx;
 
+#ifndef CLASSES
 #define CLASSES 8
+#endif
 typedef struct {
     int count;
     int support[CLASSES]; /* of the footprints of a class, ascending */
