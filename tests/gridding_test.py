@@ -33,6 +33,8 @@ BAD = [
     ("uv", "uv=spiral", r"uv=spiral: expected tracks or random"),
     ("kernel", "kernel=box", r"kernel=box: expected w or integer"),
     ("precision", "precision=half", r"precision=half: expected single or double"),
+    ("accuracy 1", "accuracy=1", r"accuracy=1: expected a number"),
+    ("accuracy negative", "accuracy=-1", r"accuracy=-1: expected a number"),
     ("task", "task=clean", r"task=clean: expected grid or degrid"),
     ("strips of one", "strips=4", r"strips=4: expected ROWS,COLUMNS"),
     ("strips of three", "strips=4,4,4", r"strips=4,4,4: expected ROWS,COLUMNS"),

@@ -13,7 +13,8 @@
  *     the sizes of the terms, by 3 sqrt(m) units of S (six of their standard
  *     deviations); where terms are alike their roundings are too, and four times what a
  * sum in float loses is allowed besides; exactly the same where everything is an
- *     integer and small enough;
+ *     integer and small enough. With accuracy= it may be off besides by what the taps
+ *     amount to that may be left out;
  *   - sum(grid) = sum(d sum C), and of a degridded grid x: <G v, x> = <v, result>;
  *   - the sky, where visibilities lie on tracks that fill the grid, and support, planes
  *     and fractions are enough for their w: the image has a peak on each source, within
@@ -81,6 +82,27 @@ static double *sizes_of(const question *q, const scene *s)
     return size;
 }
 
+/* How far from the middle of a footprint its plane's taps must be taken, for each plane
+ * and sign of w: those beyond are all smaller than `accuracy` times the largest. */
+static long *reaches_of(const question *q, const scene *s)
+{
+    long width = 2L * q->support + 1, row = width * q->oversampling;
+    size_t planes = s->taps_count / (size_t)row;
+    long *reaches = allocate(planes, sizeof *reaches, "reaches of planes");
+    for (size_t p = 0; p < planes; p++) {
+        const double complex *taps = s->taps + (long)p * row;
+        double largest = 0;
+        for (long i = 0; i < row; i++) largest = fmax(largest, cabs(taps[i]));
+        reaches[p] = 0;
+        for (long i = 0; i < row; i++) {
+            long far = labs(i % width - q->support);
+            if (cabs(taps[i]) >= q->accuracy * largest * (1 + 1e-9) && far > reaches[p])
+                reaches[p] = far;
+        }
+    }
+    return reaches;
+}
+
 /* All footprints on grid [size][size], row by row: nobody else writes a row. And how
  * far off each cell may be. */
 static void oracle_grid(const question *q, const scene *s, double complex *grid,
@@ -88,14 +110,16 @@ static void oracle_grid(const question *q, const scene *s, double complex *grid,
 {
     long size = q->grid, width = 2L * q->support + 1;
     double *sizes = sizes_of(q, s);
+    long *reaches = reaches_of(q, s);
 #pragma omp parallel for schedule(dynamic, 4)
     for (long v = 0; v < size; v++) {
         double(*row)[2] = (double(*)[2])(grid + v * size), *most = off + v * size;
+        double *spare = allocate((size_t)size, sizeof *spare, "what may be left out");
         double *terms = allocate((size_t)size + 1, sizeof *terms, "a row");
         float(*rough)[2] = allocate((size_t)size, sizeof *rough, "a row in float");
         for (long u = 0; u <= size; u++) terms[u] = 0;
         memset(rough, 0, (size_t)size * sizeof *rough);
-        for (long u = 0; u < size; u++) row[u][0] = row[u][1] = most[u] = 0;
+        for (long u = 0; u < size; u++) row[u][0] = row[u][1] = most[u] = spare[u] = 0;
         for (int k = 0; k < s->n; k++) {
             const sight *at = &s->at[k];
             long j = v - at->row;
@@ -106,6 +130,9 @@ static void oracle_grid(const question *q, const scene *s, double complex *grid,
                 size_of(q, at->d, at->doubt) * sizes[at->down - s->taps + j];
             const double(*c)[2] = (const double(*)[2])at->across;
             const double *size_c = sizes + (at->across - s->taps);
+            const long reach =
+                reaches[(at->across - s->taps) / (q->oversampling * width)];
+            const bool far = labs(j - q->support) > reach;
             for (long i = 0; i < width; i++) {
                 const double x = re * c[i][0] - im * c[i][1];
                 const double y = im * c[i][0] + re * c[i][1];
@@ -114,6 +141,8 @@ static void oracle_grid(const question *q, const scene *s, double complex *grid,
                 rough[at->column + i][0] += (float)x;
                 rough[at->column + i][1] += (float)y;
                 most[at->column + i] += large * size_c[i];
+                if (far || labs(i - q->support) > reach)
+                    spare[at->column + i] += large * size_c[i];
             }
             terms[at->column]++;
             terms[at->column + width]--;
@@ -124,10 +153,13 @@ static void oracle_grid(const question *q, const scene *s, double complex *grid,
             const double lost = hypot(rough[u][0] - row[u][0], rough[u][1] - row[u][1]);
             most[u] = allowed(q, s, most[u], m);
             if (!q->wide && most[u] > 0 && isfinite(lost)) most[u] += 4 * lost;
+            most[u] += spare[u];
         }
         free(rough);
+        free(spare);
         free(terms);
     }
+    free(reaches);
     free(sizes);
 }
 
@@ -164,8 +196,8 @@ static void oracle_degrid(const question *q, const scene *s, double complex *val
 
 /* Of which query it is: numbers, and sums over what was made of them. */
 typedef struct {
-    double samples, size, support, oversampling, planes, cell, wide, integer, degrid,
-        sky;
+    double samples, size, support, oversampling, planes, cell, accuracy, wide, integer,
+        degrid, sky;
     double places, values, taps, model;
 } identity;
 
@@ -193,6 +225,7 @@ static identity identity_of(const question *q, const scene *s, bool sky)
                    .oversampling = q->oversampling,
                    .planes = q->planes,
                    .cell = q->cell,
+                   .accuracy = q->accuracy,
                    .wide = q->wide,
                    .integer = q->integer,
                    .degrid = q->degrid,

@@ -64,6 +64,7 @@ question question_parse(int argc, char **argv, arg *extra, const char *about)
         {"oversampling", ARG_INT, &q.oversampling, 1, MOST, "", 0},
         {"planes", ARG_INT, &q.planes, 1, MOST, "", 0},
         {"kernel", ARG_TEXT, &kernel, 0, 0, "", 0},
+        {"accuracy", ARG_DOUBLE, &q.accuracy, 0, 1, "", 0},
         {"precision", ARG_TEXT, &precision, 0, 0, "", 0},
         {"task", ARG_TEXT, &task, 0, 0, "", 0},
         {"model", ARG_TEXT, &q.model, 0, 0, "", 0},

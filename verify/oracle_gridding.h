@@ -13,7 +13,8 @@ typedef struct {
     const char *in, *model;
     int made, grid, support, oversampling, planes; /* made: visibilities, without in= */
     double cell, extent;                           /* wavelengths */
-    bool random, integer, wide, degrid;            /* wide: precision=double */
+    double accuracy; /* taps under this part of the largest may be 0 */
+    bool random, integer, wide, degrid; /* wide: precision=double */
 } question;
 
 enum { SOURCES_MADE = 6 };

@@ -91,6 +91,8 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
         {"oversampling", ARG_INT, &r.oversampling, 1, 64, "fractions of a cell", 0},
         {"planes", ARG_INT, &r.planes, 1, 1024, "in w; 1 leaves the w term out", 0},
         {"kernel", ARG_TEXT, &kernel, 0, 0, "w, or integer: exact in every order", 0},
+        {"accuracy", ARG_DOUBLE, &r.accuracy, 0, 0.1,
+         "taps under this part of the largest may be left out", 0},
         {"precision", ARG_TEXT, &precision, 0, 0, "single or double", 0},
         {"task", ARG_TEXT, &task, 0, 0, "grid or degrid", 0},
         {"model", ARG_TEXT, &r.model, 0, 0,
@@ -251,6 +253,7 @@ problem problem_of(const request *r, const observation *o)
         .taps = r->integer ? integer_taps(r->planes, r->oversampling, width)
                            : w_taps(r->planes, r->oversampling, width,
                                     o->wstep / (r->cell * r->cell)),
+        .accuracy = r->accuracy,
         .copies = r->copies,
         .strips = {r->strips[0], r->strips[1]}};
 }

@@ -13,6 +13,7 @@ typedef struct {
     int visibilities, grid, support; /* numbers, cells a side, cells */
     int oversampling, planes;
     double cell;                /* wavelengths */
+    double accuracy;            /* see gridding.h */
     double baseline, frequency; /* extent of the uv plane in metres; Hz */
     bool random;                /* points anywhere, not on tracks */
     bool integer;               /* small integers for taps, visibilities and grid */

@@ -10,6 +10,11 @@
  * with 0 <= i, j < width. C is separable: C[j][i] = c(fv, j) c(fu, i), with c(f, i) the
  * taps of the visibility's plane, or their conjugates where its w is negative.
  *
+ * A plane's taps fall off with their distance from the middle of the footprint. Those
+ * so far out that they and all beyond are smaller than `accuracy` times the plane's
+ * largest may be taken for 0, if a back-end knows how to make use of that; with 0, none
+ * may.
+ *
  * The front end owns arguments, input, output and images. A back-end owns everything
  * that costs time: memory, devices, transfers, loops.
  */
@@ -30,6 +35,7 @@ typedef struct {
     const place *at;     /* [samples]; every footprint lies inside the grid */
     const double *value; /* [samples][2]: visibilities, times their weights */
     const double *taps;  /* [planes][oversampling][width][2] */
+    double accuracy;     /* 0 .. 0.1: see above */
     int copies;          /* wanted of the grid, 0: as many as there are workers */
     int strips[2];       /* wanted of a footprint, 0: the back-end chooses */
 } problem;

@@ -4,19 +4,22 @@
  * for float, and once more with the words of `again` in program.mk, which make real a
  * double and give the two functions of the contract their other names. main.c calls the
  * one that precision= asks for. A kernel of OpenCL is built when its program runs, with
- * -D REAL=double where that is wanted.
+ * -D REAL=double -D REAL_BYTES=8 where that is wanted.
  */
 #ifndef REAL_H
 #define REAL_H
 
 #ifndef REAL
-#define REAL float
+#define REAL       float
+#define REAL_BYTES 4
 #endif
 typedef REAL real;
 
 #define REAL_TEXT_OF(word) #word
 #define REAL_TEXT(word)    REAL_TEXT_OF(word)
-#define REAL_OPTION        "-D REAL=" REAL_TEXT(REAL) " " /* for clBuildProgram */
+#define REAL_OPTION                                                                    \
+    "-D REAL=" REAL_TEXT(REAL) " -D REAL_BYTES=" REAL_TEXT(REAL_BYTES) " " /* for      \
+                                                                    clBuildProgram */
 
 /* Both compilations of a CUDA kernel are linked into one program. */
 #ifdef __CUDACC__

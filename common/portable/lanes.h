@@ -1,4 +1,5 @@
-/* lanes.h - LANES floats that are added, multiplied and compared like one.
+/* lanes.h - LANES floats that are added, multiplied and compared like one. (Or doubles,
+ * where LANE says so and LANE_BYTES is 8; these are not compared.)
  *
  * In C they are a vector of GCC's and clang's kind, in OpenCL C one of OpenCL's. Where
  * LANES is 1 they are a float, as on a GPU, whose lanes are threads: CUDA C.
@@ -10,52 +11,64 @@
  *   pick(m, a, b)  a where the comparison m holds, else b
  *   all(m)         does it hold in every lane?
  *   load(p)        p[0] .. p[LANES - 1]
+ *   store(p, v)    writes them
  */
 #ifndef LANES_H
 #define LANES_H
 
 #include "portable.h"
 
-#if !defined(LANES) && defined(__AVX512F__) /* else OpenCL's and CUDA's host says it   \
-                                             */
-#define LANES 16
+#ifndef LANE
+#define LANE       float
+#define LANE_BYTES 4
+#endif
+
+/* Else OpenCL's and CUDA's host says it. */
+#if !defined(LANES) && defined(__AVX512F__)
+#define LANES (64 / LANE_BYTES)
 #elif !defined(LANES)
 #ifdef __AVX__
-#define LANES 8
+#define LANES (32 / LANE_BYTES)
 #else
-#define LANES 4
+#define LANES (16 / LANE_BYTES)
 #endif
 #endif
 
 #if LANES == 1
-typedef float lanes;
+typedef LANE lanes;
 typedef int mask;
-#define each(x)       ((float)(x))
+#define each(x)       ((LANE)(x))
 #define lane(v, l)    (*(&(v) + (l)))
 #define root(v)       sqrtf(v)
 #define pick(m, a, b) ((m) ? (a) : (b))
 #define all(m)        (m)
 #define load(p)       (*(p))
+#define store(p, v)   (void)(*(p) = (v))
 
 #elif defined(__OPENCL_C_VERSION__)
 #define LANES_PASTE(a, n) a##n
 #define LANES_OF(a, n)    LANES_PASTE(a, n)
-typedef LANES_OF(float, LANES) lanes;
+#define LANES_OF_LANE(a)  LANES_OF(a, LANES)
+typedef LANES_OF_LANE(LANE) lanes;
 typedef LANES_OF(int, LANES) mask;
 #define each(x)           ((lanes)(x))
-#define lane(v, l)        (((float *)&(v))[l])
+#define lane(v, l)        (((LANE *)&(v))[l])
 #define root(v)           sqrt(v)
 #define pick(m, a, b)     select(b, a, m)
 #define load(p)           LANES_OF(vload, LANES)(0, p)
+#define store(p, v)       LANES_OF(vstore, LANES)(v, 0, p)
 
 #else
-typedef float lanes __attribute__((vector_size(4 * LANES)));
-typedef int mask __attribute__((vector_size(4 * LANES)));
-typedef float lanes_anywhere __attribute__((vector_size(4 * LANES), aligned(4)));
-#define each(x)       ((float)(x) - (lanes){0})
+typedef LANE lanes __attribute__((vector_size(LANE_BYTES * LANES)));
+typedef LANE lanes_anywhere
+    __attribute__((vector_size(LANE_BYTES * LANES), aligned(LANE_BYTES)));
+#define each(x)       ((LANE)(x) - (lanes){0})
 #define lane(v, l)    ((v)[l])
 #define pick(m, a, b) ((lanes)(((m) & (mask)(a)) | (~(m) & (mask)(b))))
 #define load(p)       ((lanes) * (const lanes_anywhere *)(p))
+#define store(p, v)   (void)(*(lanes_anywhere *)(p) = (v))
+#if LANE_BYTES == 4
+typedef int mask __attribute__((vector_size(4 * LANES)));
 FN int all(mask m)
 {
 #if defined(__AVX__) && LANES == 8
@@ -71,6 +84,7 @@ FN lanes root(lanes v)
     for (int l = 0; l < LANES; l++) v[l] = sqrtf(v[l]);
     return v;
 }
+#endif
 #endif
 
 #endif

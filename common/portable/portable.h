@@ -7,9 +7,17 @@
  *   CONSTANT  the same, cached for reading one address by many
  *   LOCAL     memory of a work-group (CUDA: shared memory of a block)
  *   TABLE     an array of constants at file scope, in constant memory
+ *   UNROLL    before a loop of a known number of rounds: all of them written out, as an
+ *             array needs whose elements are to be registers (gcc does so unasked)
  */
 #ifndef PORTABLE_H
 #define PORTABLE_H
+
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL /* */
+#endif
 
 #if defined(__OPENCL_C_VERSION__)
 #define FN       static inline __attribute__((always_inline))

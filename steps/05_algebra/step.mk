@@ -19,11 +19,10 @@ predict.fletcher.gpu = 2.0: as the paper found, for the same reason
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 128 samples
 
-title.gridding       = Products of two rows of taps; visibilities in order, bands on a CPU
-changes.gridding     = body.h cpu.c host.h opencl.c cuda.cu
-reason.gridding      = two changes, measured one by one: products, and bands of rows, for which visibilities are sorted
-predict.gridding.cpu = 6.0: the table fits in a cache, and so does a band of the grid (written after half of it was measured)
-predict.gridding.gpu = 3.0: two thirds of the bytes, and these from a cache
+title.gridding       = A function is the product of two rows of taps
+changes.gridding     = body.h host.h
+predict.gridding.cpu = 1.2: the table fits in a cache, but two thirds of the bytes are the grid's, and these still come from memory (written after a prototype had 1.2)
+predict.gridding.gpu = 1.4: 16 bytes of memory a cell instead of 24
 flops.gridding       = 8 points
 bytes.gridding.l1    = 16 points
 

@@ -20,14 +20,10 @@ predict.fletcher.gpu = 0.6: as the paper found: two launches a plane, and each w
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 96 samples
 
-title.gridding       = Plane by plane in w, its taps in constant memory
-kind.gridding        = algebra
-changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.gridding      = constant memory holds one plane, so that visibilities are sorted by plane first and every launch becomes a loop over planes
-predict.gridding.cpu = 0.9: a CPU has no constant memory, and pays for sorting
-predict.gridding.gpu = 1.2: the taps of a row are read by many at once
-flops.gridding       = 8 points
-bytes.gridding.l1    = 16 points
+# gridding: absent. What all lanes read at one address are the taps of a visibility's row
+# and the visibility. The taps of all planes are 0.27 MB, constant memory is 64 KiB; those of
+# one plane would fit, if visibilities came plane by plane, which is another change. And a
+# visibility is read once.
 
 title.fluid       = The box as constants, a flag instead of a maximum
 shown.fluid       = kernel.cl

@@ -8,3 +8,9 @@ reason.semblance      = what all lanes share and what each does for itself are t
 predict.semblance.cpu = 4.0: eight lanes instead of one, of which 20 values of E fill 20 of 24, and a window's samples are loaded once for all (written after a prototype had 4)
 predict.semblance.gpu = 1.2: a GPU's lanes are its threads already; what it gains is num in registers again
 flops.semblance       = 6 visits + 3 used + 6 samples
+
+title.gridding       = A row of a block is a vector
+changes.gridding     = body.h cpu.c opencl.c kernel.cl cuda.cu
+predict.gridding.cpu = 4.0: a row of sums is one register, and the compiler has no choice left
+predict.gridding.gpu = 1.0: a GPU's lanes are its threads already
+flops.gridding       = 8 points

@@ -7,3 +7,10 @@ changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.semblance      = the loops over traces and over (D, E) change places, and between them lies a list of hinges, with a way around it for traces that cannot have any
 predict.semblance.cpu = 2.5: two operations a sample instead of six, and no loads of samples (written after a prototype had 2.5)
 predict.semblance.gpu = 0.7: a thread's hinges lie in device memory, and are read again for each (D, E)
+
+title.gridding       = What a visibility brings to a column, once for all its rows
+changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.gridding      = the loops over blocks and over visibilities change places, and a product of three real ones has taps and sums of its own
+predict.gridding.cpu = 1.3: three products a cell instead of four and an eighth, from the nearest cache (written after a prototype had 1.3)
+predict.gridding.gpu = 1.2: three products instead of four; a thread has one block, and shares nothing
+flops.gridding       = 6 points

@@ -326,6 +326,8 @@ def draw(rng, folder):
         words["model"] = rng.choice(("sources", "noise", folder / "model.npy"))
         if words["model"] == folder / "model.npy":
             write_model(rng, q, folder / "model.npy")
+    if rng.random() < 0.3:
+        words["accuracy"] = rng.choice((0, 1e-12, 1e-5, 1e-3, 0.01, 0.1))
     width = 2 * q.support + 1
     if q.n * min(width, 5) * width <= 1000 and rng.random() < 0.7:
         del words["strips"]

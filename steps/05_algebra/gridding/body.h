@@ -25,11 +25,11 @@ FN int share_of(int n, int shares, int c)
     return (int)((long)n * c / shares);
 }
 
-/* Adds visibility d to rows top .. bottom - 1 and columns left .. right - 1 of its
- * footprint. Its function is a product, of the tap of the cell's row and the tap of its
+/* Adds visibility d to the grid, in strip y of the footprint's rows and strip x of its
+ * columns. Its function is a product, of the tap of the cell's row and the tap of its
  * column: the table is [planes][oversampling][width]. */
 FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
-                 cplx d, int top, int bottom, int left, int right, GLOBAL cplx *grid)
+                 cplx d, int y, int x, GLOBAL cplx *grid)
 {
     const place here = *at;
     const real sign = here.minus ? -1 : 1;
@@ -37,13 +37,16 @@ FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *a
     GLOBAL const cplx *cv = plane + here.fv * s->width;
     GLOBAL const cplx *cu = plane + here.fu * s->width;
 
-    for (int j = top; j < bottom; j++) {
-        GLOBAL cplx *row = grid + (size_t)(here.v + j) * s->pitch + here.u;
+    int rows = share_of(s->width, s->strips[0], y + 1);
+    int left = share_of(s->width, s->strips[1], x);
+    int right = share_of(s->width, s->strips[1], x + 1);
+    for (int j = share_of(s->width, s->strips[0], y); j < rows; j++) {
         /* t is d times the row's tap; `it`, i t or for the conjugate -i t, is what the
          * imaginary parts of the columns' taps multiply. */
-        real cre = cv[j].re, cim = sign * cv[j].im;
+        const real cre = cv[j].re, cim = sign * cv[j].im;
         const cplx t = {d.re * cre - d.im * cim, d.re * cim + d.im * cre};
         const cplx it = {-sign * t.im, sign * t.re};
+        GLOBAL cplx *row = grid + (size_t)(here.v + j) * s->pitch + here.u;
         for (int i = left; i < right; i++) {
             real re = row[i].re + t.re * cu[i].re + it.re * cu[i].im;
             real im = row[i].im + t.im * cu[i].re + it.im * cu[i].im;
@@ -57,20 +60,15 @@ FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *a
 #define SYNC() (void)0
 #endif
 
-/* Adds the visibilities of share c, in strip y of their rows and strip x of their
- * columns, to a copy of the grid that no other group writes. The strips of one
- * footprint do not overlap, those of two footprints do: nobody goes on to the next
- * before all have done theirs. */
+/* Adds the visibilities of share c to a copy of the grid that no other group writes.
+ * The strips of one footprint do not overlap, those of two footprints do: nobody goes
+ * on to the next before all have done theirs. */
 FN void grid_share(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
                    GLOBAL const cplx *value, int c, int y, int x, GLOBAL cplx *copy)
 {
-    int top = share_of(s->width, s->strips[0], y);
-    int bottom = share_of(s->width, s->strips[0], y + 1);
-    int left = share_of(s->width, s->strips[1], x);
-    int right = share_of(s->width, s->strips[1], x + 1);
     int last = share_of(s->samples, s->copies, c + 1);
     for (int k = share_of(s->samples, s->copies, c); k < last; k++) {
-        grid_one(s, table, &at[k], value[k], top, bottom, left, right, copy);
+        grid_one(s, table, &at[k], value[k], y, x, copy);
         SYNC();
     }
 }

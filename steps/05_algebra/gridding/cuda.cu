@@ -56,6 +56,7 @@ int gridding(const problem *p, void *result, run_times *t)
     double start = seconds();
 
     cplx *table = table_of(p);
+    cplx *value = values_of(p);
     cuda_device();
     int device, units;
     size_t room, all;
@@ -75,10 +76,9 @@ int gridding(const problem *p, void *result, run_times *t)
 
     double ready = seconds();
 
-    sorted o = sort(p);
     cplx *d_table = (cplx *)device_copy(table_size, table);
-    place *d_at = (place *)device_copy(s.samples * sizeof *o.at, o.at);
-    cplx *d_value = (cplx *)device_copy(s.samples * sizeof *o.value, o.value);
+    place *d_at = (place *)device_copy(s.samples * sizeof *p->at, p->at);
+    cplx *d_value = (cplx *)device_copy(s.samples * sizeof *value, value);
     CUDA_CHECK(cudaMemset(d_grid, 0, s.copies * grid_size));
     dim3 copies = {(unsigned)s.copies, 1, 1};
     dim3 strips = {(unsigned)s.strips[1], (unsigned)s.strips[0], 1};
@@ -93,7 +93,6 @@ int gridding(const problem *p, void *result, run_times *t)
 
     double end = seconds();
     t->init = ready - start;
-    t->sort = o.seconds;
     t->run = end - ready;
     t->kernel = cuda_seconds(before, after);
 
@@ -103,7 +102,7 @@ int gridding(const problem *p, void *result, run_times *t)
     cudaFree(d_at);
     cudaFree(d_table);
     cudaFree(d_grid);
-    sorted_free(&o);
+    free(value);
     free(table);
     return 0;
 }
@@ -124,9 +123,8 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
     size_t value_size = s.samples * sizeof(cplx);
-    sorted o = sort(p);
     cplx *d_table = (cplx *)device_copy(table_count(p) * sizeof *table, table);
-    place *d_at = (place *)device_copy(s.samples * sizeof *o.at, o.at);
+    place *d_at = (place *)device_copy(s.samples * sizeof *p->at, p->at);
     cplx *d_grid = (cplx *)device_copy(grid_size, model);
     cplx *d_value = (cplx *)device_copy(value_size, result); /* the poison */
     dim3 blocks = {(unsigned)((s.samples + THREADS - 1) / THREADS), 1, 1};
@@ -135,12 +133,10 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     CUDA_LAUNCH(degrid, blocks, threads, 0, s, d_table, d_at, d_grid, d_value);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(after, 0));
-    CUDA_CHECK(cudaMemcpy(o.value, d_value, value_size, cudaMemcpyDeviceToHost));
-    unsort(&o, s.samples, o.value, (cplx *)result);
+    CUDA_CHECK(cudaMemcpy(result, d_value, value_size, cudaMemcpyDeviceToHost));
 
     double end = seconds();
     t->init = ready - start;
-    t->sort = o.seconds;
     t->run = end - ready;
     t->kernel = cuda_seconds(before, after);
 
@@ -150,7 +146,6 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     cudaFree(d_grid);
     cudaFree(d_at);
     cudaFree(d_table);
-    sorted_free(&o);
     free(table);
     return 0;
 }

@@ -1,7 +1,4 @@
 /* host.h - what is made ready before the first visibility. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "gridding.h"
 #include "body.h"
 
@@ -23,50 +20,15 @@ static cplx *table_of(const problem *p)
     return table;
 }
 
-/* The visibilities by the first row of their footprints, those of a row in their old
- * order. */
-typedef struct {
-    int *first;  /* [size + 1]: where those of a row begin */
-    int *from;   /* [samples]: which visibility of the problem it is */
-    place *at;   /* [samples] */
-    cplx *value; /* [samples], weighted */
-    double seconds;
-} sorted;
-
-static sorted sort(const problem *p)
+/* The weighted visibilities; to be freed. */
+static inline cplx *values_of(const problem *p)
 {
-    double start = seconds();
-    int n = p->is.samples, rows = p->is.size;
-    sorted o = {(int *)allocate(rows + 2, sizeof(int), "the rows"),
-                (int *)allocate(n, sizeof(int), "the order"),
-                (place *)allocate(n, sizeof(place), "the places"),
-                (cplx *)allocate(n, sizeof(cplx), "the visibilities"), 0};
-    memset(o.first, 0, (rows + 2) * sizeof *o.first);
-    for (int k = 0; k < n; k++) o.first[p->at[k].v + 2]++;
-    for (int i = 0; i < rows; i++) o.first[i + 2] += o.first[i + 1];
-    for (int k = 0; k < n; k++) {
-        int to = o.first[p->at[k].v + 1]++; /* where the row goes on */
-        o.from[to] = k;
-        o.at[to] = p->at[k];
-        o.value[to].re = (real)p->value[2 * k];
-        o.value[to].im = (real)p->value[2 * k + 1];
+    cplx *value = (cplx *)allocate(p->is.samples, sizeof *value, "the visibilities");
+    for (int k = 0; k < p->is.samples; k++) {
+        value[k].re = (real)p->value[2 * k];
+        value[k].im = (real)p->value[2 * k + 1];
     }
-    o.seconds = seconds() - start;
-    return o;
-}
-
-static void sorted_free(sorted *o)
-{
-    free(o->first);
-    free(o->from);
-    free(o->at);
-    free(o->value);
-}
-
-/* Degridded visibilities, from this order into the problem's. */
-static inline void unsort(const sorted *o, int n, const cplx *value, cplx *result)
-{
-    for (int k = 0; k < n; k++) result[o->from[k]] = value[k];
+    return value;
 }
 
 /* The problem's shape, with as many copies of the grid as there are workers and as

@@ -78,6 +78,7 @@ int gridding(const problem *p, void *result, run_times *t)
     double start = seconds();
 
     cplx *table = table_of(p);
+    cplx *value = values_of(p);
     machine m = machine_start();
     cl_kernel clear = kernel_of(&m, "clear");
     cl_kernel grid = kernel_of(&m, "grid_copies");
@@ -100,7 +101,7 @@ int gridding(const problem *p, void *result, run_times *t)
         cut(&s, p, 4, 1, room);
 
     size_t at_size = s.samples * sizeof *p->at;
-    size_t value_size = s.samples * sizeof(cplx);
+    size_t value_size = s.samples * sizeof *value;
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
     cl_mem d_table = buffer_of(&m, table_size);
     cl_mem d_at = buffer_of(&m, at_size);
@@ -118,10 +119,9 @@ int gridding(const problem *p, void *result, run_times *t)
 
     double ready = seconds();
 
-    sorted o = sort(p);
     write_to(&m, d_table, table_size, table);
-    write_to(&m, d_at, at_size, o.at);
-    write_to(&m, d_value, value_size, o.value);
+    write_to(&m, d_at, at_size, p->at);
+    write_to(&m, d_value, value_size, value);
     size_t all_cells = s.copies * ((size_t)s.size * s.pitch);
     OCL_CHECK(clEnqueueNDRangeKernel(m.queue, clear, 1, NULL, &all_cells, NULL, 0, NULL,
                                      NULL));
@@ -138,7 +138,6 @@ int gridding(const problem *p, void *result, run_times *t)
 
     double end = seconds();
     t->init = ready - start;
-    t->sort = o.seconds;
     t->run = end - ready;
     t->kernel = ocl_seconds(gridded) + ocl_seconds(added);
 
@@ -152,7 +151,7 @@ int gridding(const problem *p, void *result, run_times *t)
     clReleaseKernel(grid);
     clReleaseKernel(clear);
     machine_stop(&m);
-    sorted_free(&o);
+    free(value);
     free(table);
     return 0;
 }
@@ -184,22 +183,19 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 
     double ready = seconds();
 
-    sorted o = sort(p);
     write_to(&m, d_table, table_size, table);
-    write_to(&m, d_at, at_size, o.at);
+    write_to(&m, d_at, at_size, p->at);
     write_to(&m, d_grid, grid_size, model);
     write_to(&m, d_value, value_size, result); /* the poison */
     cl_event done;
     size_t samples = s.samples;
     OCL_CHECK(clEnqueueNDRangeKernel(m.queue, degrid, 1, NULL, &samples, NULL, 0, NULL,
                                      &done));
-    OCL_CHECK(clEnqueueReadBuffer(m.queue, d_value, CL_TRUE, 0, value_size, o.value, 0,
+    OCL_CHECK(clEnqueueReadBuffer(m.queue, d_value, CL_TRUE, 0, value_size, result, 0,
                                   NULL, NULL));
-    unsort(&o, s.samples, o.value, result);
 
     double end = seconds();
     t->init = ready - start;
-    t->sort = o.seconds;
     t->run = end - ready;
     t->kernel = ocl_seconds(done);
 
@@ -210,7 +206,6 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     clReleaseMemObject(d_table);
     clReleaseKernel(degrid);
     machine_stop(&m);
-    sorted_free(&o);
     free(table);
     return 0;
 }

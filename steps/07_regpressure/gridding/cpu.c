@@ -18,7 +18,7 @@ int gridding(const problem *p, void *result, run_times *t)
 
 #pragma omp parallel for schedule(dynamic)
     for (int band = 0; band < o.bands; band++)
-        for (int column = 0; column < s->size; column += LANES)
+        for (int column = 0; column < s->size; column += OWN)
             grid_block(s, table, o.first, o.samples, band, column, grid);
 
     double end = seconds();

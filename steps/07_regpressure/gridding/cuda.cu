@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "cuda_device.h"
+#define COLUMNS 32 /* of a block, each of them with a thread of its own */
+#define OWN     1
 #include "host.h"
 
 #define THREADS 32 /* a block, where threads have nothing to do with each other */

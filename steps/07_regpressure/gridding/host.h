@@ -9,7 +9,7 @@
 static inline size_t table_count(const problem *p, int rows, int columns)
 {
     size_t stride = p->is.width + 2 * PAD_OF(rows, columns);
-    return p->is.planes * p->is.oversampling * 2 * stride;
+    return p->is.planes * p->is.oversampling * PARTS * stride;
 }
 
 /* The taps, rounded, real and imaginary parts apart, zeros around; to be freed. */
@@ -23,7 +23,7 @@ static real *table_of(const problem *p, int rows, int columns)
     for (int f = 0; f < functions; f++)
         for (int i = 0; i < width; i++)
             for (int part = 0; part < 2; part++)
-                table[(2 * f + part) * (size_t)stride + pad + i] =
+                table[(PARTS * f + part) * (size_t)stride + pad + i] =
                     (real)p->taps[2 * ((size_t)f * width + i) + part];
     return table;
 }
@@ -64,8 +64,8 @@ static inline sorted sort(const problem *p, int rows, int columns)
         sample *to = &o.samples[i];
         o.from[i] = k;
         int plane = at->plane * p->is.oversampling, pad = PAD_OF(rows, columns);
-        to->u = (plane + at->fu) * 2 * stride + pad - at->u;
-        to->v = (plane + at->fv) * 2 * stride + pad - at->v;
+        to->u = (plane + at->fu) * PARTS * stride + pad - at->u;
+        to->v = (plane + at->fv) * PARTS * stride + pad - at->v;
         to->d.re = (real)p->value[2 * k];
         to->d.im = (real)(at->minus ? -p->value[2 * k + 1] : p->value[2 * k + 1]);
     }

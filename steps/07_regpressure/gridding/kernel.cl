@@ -1,10 +1,10 @@
-/* kernel.cl - the device side: a work-item per block of cells. */
+/* kernel.cl - the device side: a work-item per block of cells, or per column of one. */
 #include "body.h"
 
 __kernel void grid_blocks(shape s, GLOBAL const real *taps, GLOBAL const int *first,
                           GLOBAL const sample *samples, GLOBAL cplx *grid)
 {
-    grid_block(&s, taps, first, samples, get_global_id(1), get_global_id(0) * LANES,
+    grid_block(&s, taps, first, samples, get_global_id(1), get_global_id(0) * OWN,
                grid);
 }
 

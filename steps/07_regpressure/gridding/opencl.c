@@ -16,7 +16,7 @@ typedef struct {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    int lanes, rows, columns; /* of a block: columns are of all that run together */
+    int columns, own; /* of a block, of a work-item */
 } machine;
 
 static machine machine_start(void)
@@ -29,21 +29,14 @@ static machine machine_start(void)
         clCreateCommandQueue(m.context, m.device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* A CPU's work-item takes a vector register, a GPU's one of the lanes of 32. */
-    cl_uint native;
-    OCL_CHECK(clGetDeviceInfo(m.device,
-                              sizeof(real) == sizeof(double)
-                                  ? CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE
-                                  : CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT,
-                              sizeof native, &native, NULL));
+    /* A CPU's work-item has a whole block, a GPU's a column of one as wide as 32 that
+     * run together. */
     bool gpu = ocl_is_gpu(m.device);
-    m.lanes = gpu ? 1 : (int)native;
-    m.rows = m.lanes * sizeof(real) == 64 ? 8 : 6; /* AVX-512 has twice the registers */
-    m.columns = gpu ? 32 : m.lanes;
+    m.columns = gpu ? 32 : COLUMNS;
+    m.own = gpu ? 1 : m.columns;
     char options[128];
-    snprintf(options, sizeof options,
-             REAL_OPTION "-D LANES=%d -D ROWS=%d -D COLUMNS=%d", m.lanes, m.rows,
-             m.columns);
+    snprintf(options, sizeof options, REAL_OPTION "-D COLUMNS=%d -D OWN=%d", m.columns,
+             m.own);
     m.program = ocl_build(m.context, m.device, options);
     return m;
 }
@@ -83,11 +76,11 @@ int gridding(const problem *p, void *result, run_times *t)
     const shape s = p->is;
 
     machine m = machine_start();
-    real *table = table_of(p, m.rows, m.columns);
+    real *table = table_of(p, ROWS, m.columns);
     cl_kernel grid = kernel_of(&m, "grid_blocks");
     t->copies = 1;
 
-    size_t table_size = table_count(p, m.rows, m.columns) * sizeof *table;
+    size_t table_size = table_count(p, ROWS, m.columns) * sizeof *table;
     size_t samples_size = s.samples * sizeof(sample);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
     cl_mem d_table = buffer_of(&m, table_size);
@@ -98,7 +91,7 @@ int gridding(const problem *p, void *result, run_times *t)
 
     double ready = seconds();
 
-    sorted o = sort(p, m.rows, m.columns);
+    sorted o = sort(p, ROWS, m.columns);
     size_t first_size = (o.bins + 1) * sizeof *o.first;
     cl_mem d_first = buffer_of(&m, first_size);
     write_to(&m, d_table, table_size, table);
@@ -111,7 +104,7 @@ int gridding(const problem *p, void *result, run_times *t)
     OCL_CHECK(clSetKernelArg(grid, 4, sizeof d_grid, &d_grid));
     cl_event done;
     size_t groups = BINS_OF(s.size, m.columns);
-    size_t local[2] = {m.columns / m.lanes, 1};
+    size_t local[2] = {m.columns / m.own, 1};
     size_t global[2] = {groups * local[0], o.bands};
     OCL_CHECK(
         clEnqueueNDRangeKernel(m.queue, grid, 2, NULL, global, local, 0, NULL, &done));
@@ -141,12 +134,12 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     double start = seconds();
 
     machine m = machine_start();
-    real *table = table_of(p, m.rows, m.columns);
+    real *table = table_of(p, ROWS, m.columns);
     cl_kernel degrid = kernel_of(&m, "degrid");
     const shape s = p->is;
     t->copies = 1;
 
-    size_t table_size = table_count(p, m.rows, m.columns) * sizeof *table;
+    size_t table_size = table_count(p, ROWS, m.columns) * sizeof *table;
     size_t at_size = s.samples * sizeof *p->at;
     size_t value_size = s.samples * sizeof(cplx);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
@@ -165,7 +158,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 
     double ready = seconds();
 
-    sorted o = sort(p, m.rows, m.columns);
+    sorted o = sort(p, ROWS, m.columns);
     write_to(&m, d_table, table_size, table);
     write_to(&m, d_from, s.samples * sizeof *o.from, o.from);
     write_to(&m, d_at, at_size, p->at);

@@ -1,0 +1,130 @@
+/* body.h - what one block of cells costs, and one visibility on the way back.
+ *
+ * The grid is cut in blocks of ROWS x COLUMNS cells. The sums of a block stay in
+ * registers while all visibilities pass whose footprints touch it; they are written
+ * once and read never. Each cell gets the visibility times the tap of its row and the
+ * tap of its column; taps have zeros around them, so that a block half outside a
+ * footprint needs no test. They lie apart, real parts and imaginary parts:
+ * [planes][oversampling][2][pad + width + pad].
+ */
+#include "portable.h"
+#include "real.h"
+#include "shape.h"
+
+#define LANE       REAL
+#define LANE_BYTES REAL_BYTES
+#include "lanes.h"
+
+/* A work-item has LANES columns: all of its block, or one of them where COLUMNS
+ * work-items that run together have the others. */
+#ifndef COLUMNS
+#define COLUMNS LANES
+#endif
+#if !defined(ROWS) && defined(__AVX512F__) /* 32 registers instead of 16 */
+#define ROWS 8
+#elif !defined(ROWS)
+#define ROWS 6
+#endif
+#define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
+#define PAD                   PAD_OF(ROWS, COLUMNS)
+#define STRIDE_OF(s)          ((s)->width + 2 * PAD)
+#define PARTS                 2 /* of a function: STRIDE_OF taps each */
+#define BINS_OF(size, n)      (((size) + (n)-1) / (n))
+
+/* A device's C has no complex numbers. */
+typedef struct {
+    real re, im;
+} cplx;
+
+/* A visibility as blocks want it. */
+typedef struct {
+    int u, v; /* where in the table the taps of column 0 and of row 0 would be */
+    cplx d;   /* its conjugate where w < 0 */
+} sample;
+
+/* The block whose first column is `column`, in a band of ROWS rows. Visibilities lie in
+ * bins of ROWS x COLUMNS first cells, those with w < 0 apart: bin [band][minus][b]
+ * begins at first[(2 band + minus) bins + b], and those along a band follow each other.
+ * Some of the bins above and left of the block have footprints that reach it.
+ *
+ * Where w < 0 the function is a conjugate. Since d conj(C) is the conjugate of conj(d)
+ * C, those are summed first, as if C were not conjugated, and their sum is. */
+FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *first,
+                   GLOBAL const sample *samples, int band, int column,
+                   GLOBAL cplx *grid)
+{
+    lanes re[ROWS], im[ROWS];
+    for (int j = 0; j < ROWS; j++) re[j] = im[j] = each(0);
+    int bins = BINS_OF(s->size, COLUMNS), right = column / COLUMNS;
+    int left = right - (s->width + COLUMNS - 2) / COLUMNS;
+    int top = band - (s->width + ROWS - 2) / ROWS;
+    if (left < 0) left = 0;
+    if (top < 0) top = 0;
+
+    for (int minus = 1; minus >= 0; minus--) {
+        for (int b = top; b <= band; b++) {
+            GLOBAL const int *along = first + (size_t)(2 * b + minus) * bins;
+            int last = along[right + 1];
+            for (int k = along[left]; k < last; k++) {
+                const sample here = samples[k];
+                GLOBAL const real *cu = taps + here.u + column;
+                GLOBAL const real *cv = taps + here.v + band * ROWS;
+                const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
+                const lanes tre = here.d.re * cre - here.d.im * cim;
+                const lanes tim = here.d.re * cim + here.d.im * cre;
+                UNROLL
+                for (int j = 0; j < ROWS; j++) {
+                    const real vre = cv[j], vim = cv[STRIDE_OF(s) + j];
+                    re[j] = re[j] + vre * tre - vim * tim;
+                    im[j] = im[j] + vre * tim + vim * tre;
+                }
+            }
+        }
+        if (minus)
+            for (int j = 0; j < ROWS; j++) im[j] = -im[j];
+    }
+
+    for (int j = 0; j < ROWS && band * ROWS + j < s->size; j++) {
+        GLOBAL cplx *row = grid + (size_t)(band * ROWS + j) * s->pitch + column;
+        for (int i = 0; i < LANES; i++) row[i] = (cplx){lane(re[j], i), lane(im[j], i)};
+    }
+}
+
+/* The visibility that the grid predicts at a place. Here LANES columns stay in
+ * registers while the rows pass, times the real and times the imaginary part of each
+ * row's tap; the columns' taps come last. */
+FN cplx degrid_one(const shape *s, GLOBAL const real *taps, GLOBAL const place *at,
+                   GLOBAL const cplx *grid)
+{
+    const place here = *at;
+    const real sign = here.minus ? 1 : -1;
+    GLOBAL const real *plane =
+        taps + (size_t)here.plane * s->oversampling * PARTS * STRIDE_OF(s) + PAD;
+    GLOBAL const real *cv = plane + here.fv * PARTS * STRIDE_OF(s);
+    GLOBAL const real *cu = plane + here.fu * PARTS * STRIDE_OF(s);
+
+    cplx d = {0, 0};
+    for (int column = 0; column < s->width; column += LANES) {
+        GLOBAL const real *cells =
+            (GLOBAL const real *)(grid + (size_t)here.v * s->pitch + here.u + column);
+        lanes re[2] = {each(0), each(0)}, im[2] = {each(0), each(0)};
+        for (int j = 0; j < s->width; j++) {
+            const lanes g0 = load(cells), g1 = load(cells + LANES);
+            const real vre = cv[j], vim = sign * cv[STRIDE_OF(s) + j];
+            re[0] += vre * g0;
+            re[1] += vre * g1;
+            im[0] += vim * g0;
+            im[1] += vim * g1;
+            cells += 2 * s->pitch;
+        }
+        for (int i = 0; i < LANES; i++) { /* the lanes are re, im, re, im .. */
+            int l = 2 * i % LANES, h = 2 * i / LANES, next = (2 * i + 1) / LANES;
+            const real a = lane(re[h], l) - lane(im[next], (2 * i + 1) % LANES);
+            const real b = lane(re[next], (2 * i + 1) % LANES) + lane(im[h], l);
+            const real ure = cu[column + i], uim = sign * cu[STRIDE_OF(s) + column + i];
+            d.re += a * ure - b * uim;
+            d.im += a * uim + b * ure;
+        }
+    }
+    return d;
+}

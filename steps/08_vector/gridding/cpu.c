@@ -1,0 +1,60 @@
+/* cpu.c - gridding and degridding. Threads take bands of the grid: nobody else writes
+ * there, and no copy is needed.
+ */
+#include "host.h"
+
+int gridding(const problem *p, void *result, run_times *t)
+{
+    double start = seconds();
+    const shape *s = &p->is;
+    cplx *grid = result;
+
+    real *table = table_of(p, ROWS, COLUMNS);
+    t->copies = 1;
+
+    double ready = seconds();
+
+    sorted o = sort(p, ROWS, COLUMNS);
+
+#pragma omp parallel for schedule(dynamic)
+    for (int band = 0; band < o.bands; band++)
+        for (int column = 0; column < s->size; column += LANES)
+            grid_block(s, table, o.first, o.samples, band, column, grid);
+
+    double end = seconds();
+    t->init = ready - start;
+    t->sort = o.seconds;
+    t->run = end - ready;
+    t->kernel = t->run - t->sort;
+    sorted_free(&o);
+    free(table);
+    return 0;
+}
+
+int degridding(const problem *p, const void *model, void *result, run_times *t)
+{
+    double start = seconds();
+    const shape *s = &p->is;
+    const cplx *grid = model;
+    cplx *value = result;
+
+    real *table = table_of(p, ROWS, COLUMNS);
+    t->copies = 1;
+
+    double ready = seconds();
+
+    sorted o = sort(p, ROWS, COLUMNS);
+
+#pragma omp parallel for
+    for (int k = 0; k < s->samples; k++)
+        value[o.from[k]] = degrid_one(s, table, &p->at[o.from[k]], grid);
+
+    double end = seconds();
+    t->init = ready - start;
+    t->sort = o.seconds;
+    t->run = end - ready;
+    t->kernel = t->run - t->sort;
+    sorted_free(&o);
+    free(table);
+    return 0;
+}
