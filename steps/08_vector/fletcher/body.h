@@ -31,16 +31,20 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
 #define MAD(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* Writes those of the lanes of v that belong to the row: `count`, if these are fewer.
- */
+/* Lanes in memory, where they need not begin at a multiple of their size; vload and
+ * vstore of PoCL go by pairs. Those of the lanes of v are written that belong to the
+ * row: `count`, if these are fewer. */
 #if LANES == 1
 #define STORE(to, v, count) ((void)(count), *(to) = (v))
 #else
+typedef lanes anywhere __attribute__((aligned(4)));
+#undef load
+#define load(p) (*(GLOBAL const anywhere *)(p))
 #define STORE(to, v, count)                                                            \
     do {                                                                               \
         lanes kept = v;                                                                \
         if ((count) >= LANES)                                                          \
-            LANES_OF(vstore, LANES)(kept, 0, to);                                      \
+            *(GLOBAL anywhere *)(to) = kept;                                           \
         else                                                                           \
             for (int l = 0; l < (count); l++) (to)[l] = lane(kept, l);                 \
     } while (0)
