@@ -53,8 +53,8 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
-    const int lanes = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
     const int gpu = ocl_is_gpu(device);
+    const int lanes = gpu ? 1 : width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
     char options[64];
     snprintf(options, sizeof options, "-D LANES=%d%s", lanes,
              gpu ? "" : " -D LOCAL=__global");
@@ -81,7 +81,12 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
         t = (tiling){.width = 32, .rows = 8, .deep = 32, .side = HALO, .lead = HALO};
         t.pitch = t.width + 2 * HALO;
     } else {
-        t = (tiling){.width = inner[0], .rows = 16, .deep = inner[2]};
+        cl_uint units; /* none of which is to go without a tile */
+        OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
+                                  &units, NULL));
+        int share = (inner[1] + (int)units - 1) / (int)units;
+        t = (tiling){.width = inner[0], .rows = share < 16 ? share : 16};
+        t.deep = inner[2];
         t.pitch = g.pitch;
         t.lead = g.lead + HALO;
     }
