@@ -106,13 +106,15 @@ void InsertSource(float f)
 
 double Propagate(void)
 {
-    tiling t = {0};
+    tiling t;
     t.width = 32;
     t.rows = 8;
     t.deep = 32;
-    t.side = t.lead = HALO;
+    t.side = HALO;
+    t.lead = HALO;
     t.pitch = t.width + 2 * HALO;
     t.plane = (t.rows + 2 * HALO) * t.pitch;
+    t.own = 0;
     const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
     dim3 block = {LOCAL_X, LOCAL_Y, 1};
     if (g.group[0]) block.x = g.group[0];
