@@ -8,7 +8,7 @@
  * where H1 is the second derivative along the axis of symmetry and H2 that across it.
  * Derivatives are central differences of order 8.
  */
-#include "lanes.h"
+#include "rows.h"
 #include "grid.h"
 
 /* Weights of the second derivative: of the point itself, and of those at 1 .. 4. */
@@ -20,34 +20,6 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
 
 #ifdef _OPENACC
 #pragma acc declare copyin(c, d)
-#endif
-
-/* a b + c, rounded once where the processor does both in one operation. */
-#if defined(__OPENCL_C_VERSION__)
-#define MAD(a, b, c) fma((lanes)(a), b, c)
-#elif defined(__CUDACC__) || defined(__FMA__) || defined(__FP_FAST_FMAF)
-#define MAD(a, b, c) fmaf(a, b, c)
-#else
-#define MAD(a, b, c) ((a) * (b) + (c))
-#endif
-
-/* Lanes in memory, where they need not begin at a multiple of their size; vload and
- * vstore of PoCL go by pairs. Those of the lanes of v are written that belong to the
- * row: `count`, if these are fewer. */
-#if LANES == 1
-#define STORE(to, v, count) ((void)(count), *(to) = (v))
-#else
-typedef lanes anywhere __attribute__((aligned(4)));
-#undef load
-#define load(p) (*(GLOBAL const anywhere *)(p))
-#define STORE(to, v, count)                                                            \
-    do {                                                                               \
-        lanes kept = v;                                                                \
-        if ((count) >= LANES)                                                          \
-            *(GLOBAL anywhere *)(to) = kept;                                           \
-        else                                                                           \
-            for (int l = 0; l < (count); l++) (to)[l] = lane(kept, l);                 \
-    } while (0)
 #endif
 
 /* Second derivative of f at i, s floats from point to point; scale is 1 / h^2. */

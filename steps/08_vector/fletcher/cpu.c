@@ -5,14 +5,17 @@
 #include "fletcher.h"
 #include "field.h"
 #define LANES 1 /* the compiler makes lanes of a loop */
+#include "portable.h"
+#undef FN /* what a row calls has vectors as wide as the row's */
+#define FN static inline __attribute__((always_inline))
 #include "body.h"
 
 /* The tree's flags stop at vectors of 8, for step 00's sake. A row is compiled twice,
  * and the processor chooses when the program starts. */
 #if defined(__x86_64__) && !defined(NARROW)
-#define WIDE __attribute__((target_clones("avx512f", "default"), flatten))
+#define WIDE __attribute__((target_clones("avx512f", "default")))
 #else
-#define WIDE __attribute__((flatten))
+#define WIDE
 #endif
 
 static const grid *g;
@@ -68,8 +71,8 @@ WIDE void derive_row(const grid *of, const float *f, float *to, size_t i, size_t
 
 /* One step of them. */
 WIDE void update_row(const grid *of, const float *m, const float *p, const float *q,
-                     float *next_p, float *next_q, const float *planes, size_t i,
-                     size_t k, int count)
+                     float *restrict next_p, float *restrict next_q,
+                     const float *planes, size_t i, size_t k, int count)
 {
     const grid here = *of;
 #pragma omp simd
