@@ -34,4 +34,12 @@ typedef lanes anywhere
     } while (0)
 #endif
 
+/* Which version of a function this processor takes is asked before ThreadSanitizer is
+ * ready: under it there is one. */
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer) && !defined(NARROW)
+#define NARROW
+#endif
+#endif
+
 #endif

@@ -29,6 +29,7 @@ HALO = 4
 LINE = 16  # floats of a cache line
 ROCKS = (10, 7)  # fields of the rock that a step takes
 DERIVED = 6  # planes of derivatives
+RING = 9  # of each derivative, as the paper has them
 PROPERTIES = ("vpz", "epsilon", "delta", "theta", "phi")
 FORMS = {"ISO": (3000, 0, 0, 0, 0), "VTI": (3000, 0.24, 0.1, 0, 0),
          "TTI": (3000, 0.24, 0.1, math.pi / 4, 1)}
@@ -287,14 +288,15 @@ def odd_lines(floats):
 def memory_is_wrong(asked, memory):
     """As a step may have them: the rock, p and q twice, and derivatives of the two
     along two axes, which are not kept, or everywhere; or these and second ones in one
-    plane, or for each thread or tile in as many rows as a tile has and a halo."""
+    plane, or for each thread or tile in as many rows as a tile has and a halo; or, as the
+    paper has them, in nine planes."""
     sx, sy, sz = asked.sides
     pitch = odd_lines(LINE - HALO + sx) if asked.padded else sx
     plane = odd_lines(pitch * sy) if asked.padded else pitch * sy
     field = plane * sz + 208
     for rock in ROCKS:
         derivatives = memory / 4 - (rock + 4) * field
-        if derivatives in (0, 4 * field, DERIVED * plane):
+        if derivatives in (0, 4 * field, DERIVED * plane, 4 * RING * plane):
             return None
         rows = derivatives / (DERIVED * pitch)
         for threads in range(1, 4097):
