@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     omp_set_num_threads(threads);
 #endif
     size_t n = field_size(&of);
-    float *rock = memset(field_make(MEDIUM * n, "the medium"), 0, MEDIUM * n * 4);
+    float *rock = memset(field_make(FIELDS * n, "the medium"), 0, FIELDS * n * 4);
     Initialize(&of, rock);
     const float *fields[] = {rock, pp, pc, qp, qc};
     for (int i = 0; i < 5; i++) {
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     int rows = of.sy - 2 * HALO;
     check(tile >= 1 && tile <= (rows + threads - 1) / threads,
           "a tile is none, or more than a thread's share of the rows");
-    check((uintptr_t)(px + of.lead + HALO) % (LINE * sizeof(float)) == 0,
+    check((uintptr_t)(derived + of.lead + HALO) % (LINE * sizeof(float)) == 0,
           "a plane of a tile does not begin a line");
     tile = 1; /* for all to have some */
 #endif

@@ -251,7 +251,7 @@ def polynomials(tally, folder):
         program = os.path.join(folder, "weights")
         made = subprocess.run(
             ["gcc", "-std=c11", "-O1", "-Wno-unknown-pragmas", "-Icommon/portable",
-             "-Icommon/fletcher", f"-Isteps/{step.name}/fletcher",
+             "-Icommon/fletcher", f"-Isteps/{step.name}/fletcher", "-DLANES=1",
              "tests/fletcher_weights.c", "-o", program], cwd=ROOT, capture_output=True,
             text=True)
         if made.returncode:

@@ -15,9 +15,10 @@
 extern "C" {
 #endif
 
-/* Makes the wave fields p and q of now and before, all 0. medium holds MEDIUM fields,
+/* Makes the wave fields p and q of now and before, all 0. medium holds FIELDS fields,
  * each field_size(g) after the one before it; it stays where it is until Finalize.
- * Returns the bytes of all fields, medium included. */
+ * Returns the bytes of all fields that a step takes, those of the
+ * medium included. */
 size_t Initialize(const grid *g, const float *medium);
 
 /* Adds f to p and q of now at the source. */

@@ -40,7 +40,9 @@ typedef struct {
 /* The fields that make a medium, one after the other: what multiplies a derivative.
  * With n the unit vector of the axis of symmetry, CH1DXX is nx nx .. CH1DXY is 2 nx ny;
  * the others are squares of velocities, m^2/s^2: along the symmetry plane, along the
- * axis, normal moveout, and of the shear waves that keep p and q together. */
+ * axis, normal moveout, and of the shear waves that keep p and q together. n itself
+ * follows, for steps that make the first six of it. */
 enum { CH1DXX, CH1DYY, CH1DZZ, CH1DXY, CH1DYZ, CH1DXZ, V2PX, V2PZ, V2PN, V2SZ, MEDIUM };
+enum { NX = MEDIUM, NY, NZ, FIELDS };
 
 #endif

@@ -25,8 +25,8 @@ static const double BETWEEN = 0.01; /* seconds from a snapshot to the next */
 static float *medium_of(const model *m, const grid *g)
 {
     size_t n = field_size(g);
-    float *medium = field_make(MEDIUM * n, "the medium");
-    memset(medium, 0xff, MEDIUM * n * sizeof *medium); /* NaN, where it is not read */
+    float *medium = field_make(FIELDS * n, "the medium");
+    memset(medium, 0xff, FIELDS * n * sizeof *medium); /* NaN, where it is not read */
     for (int z = 0; z < g->sz; z++)
         for (int y = 0; y < g->sy; y++)
             for (int x = 0; x < g->sx; x++) {
@@ -35,7 +35,7 @@ static float *medium_of(const model *m, const grid *g)
                 double ny = sin(r.theta) * sin(r.phi);
                 double nz = cos(r.theta);
                 double v2pz = r.vpz * r.vpz;
-                double c[MEDIUM] = {[CH1DXX] = nx * nx,
+                double c[FIELDS] = {[CH1DXX] = nx * nx,
                                     [CH1DYY] = ny * ny,
                                     [CH1DZZ] = nz * nz,
                                     [CH1DXY] = 2 * nx * ny,
@@ -44,9 +44,12 @@ static float *medium_of(const model *m, const grid *g)
                                     [V2PX] = v2pz * (1 + 2 * r.epsilon),
                                     [V2PZ] = v2pz,
                                     [V2PN] = v2pz * (1 + 2 * r.delta),
-                                    [V2SZ] = r.vsz * r.vsz};
+                                    [V2SZ] = r.vsz * r.vsz,
+                                    [NX] = nx,
+                                    [NY] = ny,
+                                    [NZ] = nz};
                 size_t i = row_of(g, y, z) + (size_t)x;
-                for (int k = 0; k < MEDIUM; k++)
+                for (int k = 0; k < FIELDS; k++)
                     medium[(size_t)k * n + i] = (float)c[k];
             }
     return medium;

@@ -10,15 +10,13 @@ predict.semblance.gpu = 1.1: all lanes read the same trace at once, one broadcas
 flops.semblance       = 6 visits + 2 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = Weights as constants, derivatives a plane at a time
-shown.fletcher       = cpu.c
+title.fletcher       = The weights as constants
 kind.fletcher        = refactor
-changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = the loop over z leaves the kernels for the host, in five back-ends: 30 new lines in each
-predict.fletcher.cpu = 1.2: a plane of derivatives is read again while it is in the cache; constants gain nothing
-predict.fletcher.gpu = 0.6: as the paper found: two launches a plane, and each waits for the one before
+changes.fletcher     = body.h
+predict.fletcher.cpu = 1.0: a compiler reads the tables as well as the numbers, and makes the same code of both
+predict.fletcher.gpu = 1.0: an operand in an instruction or in constant memory, which all lanes read at one address
 flops.fletcher       = 254 samples
-bytes.fletcher.dram  = 96 samples
+bytes.fletcher.dram  = 128 samples
 
 # gridding: absent. What all lanes read at one address are the taps of a visibility's row
 # and the visibility. The taps of all planes are 0.27 MB, constant memory is 64 KiB; those of

@@ -10,13 +10,13 @@ predict.semblance.gpu = 2.0: two arrays leave private memory, one for good and o
 flops.semblance       = 6 visits + 3 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = A tile's own plane of derivatives
-shown.fletcher       = cpu.c
+title.fletcher       = The column along z is read once; one plane of derivatives
+shown.fletcher       = body.h
 kind.fletcher        = refactor
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = the index of every derivative changes, in body.h and five back-ends: 20 new lines in each; cpu.c goes through tiles
-predict.fletcher.cpu = 1.4: a tile stays in a core's own cache, nine planes of it, and no thread waits
-predict.fletcher.gpu = 0.9: as the paper found: nothing is gained but memory
+reason.fletcher      = the loop over z leaves the kernels for the host, and six planes take the place of four fields, in five back-ends: 40 new lines in each
+predict.fletcher.cpu = 1.3: 64 bytes a point instead of 128 to and from memory, and nine planes of p and q are gone through once instead of twice
+predict.fletcher.gpu = 0.7: as the paper found of its planes: two launches for each, and each waits for the one before
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 64 samples
 

@@ -1,6 +1,7 @@
 title    = Lanes
 kind     = algebra
 backends = omp ocl cuda cuda-cpu
+backends.fletcher = omp openacc ocl cuda cuda-cpu
 
 title.semblance       = Eight values of E side by side
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
@@ -8,6 +9,14 @@ reason.semblance      = what all lanes share and what each does for itself are t
 predict.semblance.cpu = 4.0: eight lanes instead of one, of which 20 values of E fill 20 of 24, and a window's samples are loaded once for all (written after a prototype had 4)
 predict.semblance.gpu = 1.2: a GPU's lanes are its threads already; what it gains is num in registers again
 flops.semblance       = 6 visits + 3 used + 6 samples
+
+title.fletcher       = The widest vectors, fused multiplications, and three cosines instead of six products
+changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
+reason.fletcher      = every load and store of body.h is one of LANES points, and the medium is another
+predict.fletcher.cpu = 1.4: two thirds of the instructions, and seven fields of the medium instead of ten
+predict.fletcher.gpu = 1.2: 52 bytes a point instead of 64; its lanes are threads, and its compiler fuses already
+flops.fletcher       = 260 samples
+bytes.fletcher.dram  = 52 samples
 
 title.gridding       = A row of a block is a vector
 changes.gridding     = body.h cpu.c opencl.c kernel.cl cuda.cu

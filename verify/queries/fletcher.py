@@ -27,7 +27,9 @@ from verify.queries import Query
 
 HALO = 4
 LINE = 16  # floats of a cache line
-MEDIUM = 10  # fields of the rock
+ROCKS = (10, 7)  # fields of the rock that a step takes
+DERIVED = 6  # planes of derivatives
+RING = 9  # of each derivative, as the paper has them
 PROPERTIES = ("vpz", "epsilon", "delta", "theta", "phi")
 FORMS = {"ISO": (3000, 0, 0, 0, 0), "VTI": (3000, 0.24, 0.1, 0, 0),
          "TTI": (3000, 0.24, 0.1, math.pi / 4, 1)}
@@ -285,19 +287,22 @@ def odd_lines(floats):
 
 def memory_is_wrong(asked, memory):
     """As a step may have them: the rock, p and q twice, and derivatives of the two
-    along two axes, which are not kept, or everywhere, or in one plane, or for each
-    thread in as many rows of a plane as a tile has and a halo."""
+    along two axes, which are not kept, or everywhere; or these and second ones in one
+    plane, or for each thread or tile in as many rows as a tile has and a halo; or, as the
+    paper has them, in nine planes."""
     sx, sy, sz = asked.sides
     pitch = odd_lines(LINE - HALO + sx) if asked.padded else sx
     plane = odd_lines(pitch * sy) if asked.padded else pitch * sy
     field = plane * sz + 208
-    derivatives = memory / 4 - (MEDIUM + 4) * field
-    if derivatives in (0, 4 * field, 4 * plane):
-        return None
-    rows = derivatives / (4 * pitch)
-    for threads in range(1, 4097):
-        if rows % threads == 0 and 1 <= rows / threads - 2 * HALO <= sy - 2 * HALO:
+    for rock in ROCKS:
+        derivatives = memory / 4 - (rock + 4) * field
+        if derivatives in (0, 4 * field, DERIVED * plane, 4 * RING * plane):
             return None
+        rows = derivatives / (DERIVED * pitch)
+        for threads in range(1, 4097):
+            if (rows % threads == 0
+                    and 1 <= rows / threads - 2 * HALO <= max(16, sy - 2 * HALO)):
+                return None
     return (f"Memory={memory:.0f}: a field has {field} floats, a plane {plane}, "
             f"a row {pitch}")
 

@@ -1,5 +1,5 @@
-/* cpu.c - the drivers in C: rows of a plane shared among threads, the points of a row
- * among the lanes of a vector. */
+/* cpu.c - the drivers in C: planes shared among threads, the points of a row among the
+ * lanes of a vector. */
 #include <string.h>
 
 #include "fletcher.h"
@@ -11,8 +11,9 @@ static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 static float *px, *pz, *qx, *qz; /* first derivatives of now, along x and z */
 
-/* A field of zeros, its planes dealt out among the threads. None has planes of its own
- * here, so that on several sockets the field is spread over all of them. */
+/* A field of zeros, each plane cleared by the thread that will compute it: where a
+ * machine has several sockets, memory is in that of the thread that wrote to it first.
+ */
 static float *floats(size_t n, const char *name)
 {
     float *made = field_make(n, name);
@@ -48,43 +49,29 @@ void InsertSource(float f)
     qc[i] += f;
 }
 
-/* First derivatives of plane z, rows shared among threads. */
-static void derive(int z)
-{
-#pragma omp for
-    for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t row = row_of(g, y, z);
-#pragma omp simd
-        for (int x = HALO; x < g->sx - HALO; x++) {
-            first_x(g, pc, qc, px, qx, row + (size_t)x);
-            first_z(g, pc, qc, pz, qz, row + (size_t)x);
-        }
-    }
-}
-
-/* One step of plane z, rows shared among threads. */
-static void update(int z)
-{
-#pragma omp for
-    for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t row = row_of(g, y, z);
-#pragma omp simd
-        for (int x = HALO; x < g->sx - HALO; x++)
-            sample(g, medium, pc, qc, pp, qp, px, pz, qx, qz, row + (size_t)x);
-    }
-}
-
 double Propagate(void)
 {
     double start = seconds();
 
-    /* A plane is updated while its derivatives are still in the cache. Threads wait for
-     * each other at the end of every loop over y. */
-#pragma omp parallel
-    for (int z = HALO; z < g->sz - HALO; z++) {
-        derive(z);
-        update(z);
-    }
+#pragma omp parallel for
+    for (int z = HALO; z < g->sz - HALO; z++)
+        for (int y = HALO; y < g->sy - HALO; y++) {
+            size_t row = row_of(g, y, z);
+#pragma omp simd
+            for (int x = HALO; x < g->sx - HALO; x++) {
+                first_x(g, pc, qc, px, qx, row + (size_t)x);
+                first_z(g, pc, qc, pz, qz, row + (size_t)x);
+            }
+        }
+
+#pragma omp parallel for
+    for (int z = HALO; z < g->sz - HALO; z++)
+        for (int y = HALO; y < g->sy - HALO; y++) {
+            size_t row = row_of(g, y, z);
+#pragma omp simd
+            for (int x = HALO; x < g->sx - HALO; x++)
+                sample(g, medium, pc, qc, pp, qp, px, pz, qx, qz, row + (size_t)x);
+        }
 
     return seconds() - start;
 }

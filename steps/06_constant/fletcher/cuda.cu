@@ -1,4 +1,4 @@
-/* cuda.cu - the drivers in CUDA C, both sides: one thread per point of an xy plane.
+/* cuda.cu - the drivers in CUDA C, both sides: one thread per point of the grid.
  *
  * The fields stay on the device from the first step to the last: a step sends nothing
  * but one number, the source's. Two pairs of fields take turns as before and now.
@@ -29,30 +29,32 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 }
 
 /* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
-__global__ void derive_kernel(grid g, int z, const float *__restrict__ pc,
+__global__ void derive_kernel(grid g, const float *__restrict__ pc,
                               const float *__restrict__ qc, float *px, float *pz,
                               float *qx, float *qz)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
+    int z = HALO + blockIdx.z * blockDim.z + threadIdx.z;
     size_t i = row_of(&g, y, z) + x;
 
-    if (x < g.sx - HALO && y < g.sy - HALO) {
+    if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO) {
         first_x(&g, pc, qc, px, qx, i);
         first_z(&g, pc, qc, pz, qz, i);
     }
 }
 
 __global__ void
-propagate_kernel(grid g, int z, const float *__restrict__ medium,
-                 const float *__restrict__ pc, const float *__restrict__ qc, float *pp,
-                 float *qp, const float *__restrict__ px, const float *__restrict__ pz,
+propagate_kernel(grid g, const float *__restrict__ medium, const float *__restrict__ pc,
+                 const float *__restrict__ qc, float *pp, float *qp,
+                 const float *__restrict__ px, const float *__restrict__ pz,
                  const float *__restrict__ qx, const float *__restrict__ qz)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
+    int z = HALO + blockIdx.z * blockDim.z + threadIdx.z;
 
-    if (x < g.sx - HALO && y < g.sy - HALO)
+    if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
         sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz, row_of(&g, y, z) + x);
 }
 
@@ -97,25 +99,22 @@ void InsertSource(float f)
 
 double Propagate(void)
 {
-    unsigned local[2] = {LOCAL_X, LOCAL_Y};
-    const int points[2] = {g.sx - 2 * HALO, g.sy - 2 * HALO};
-    unsigned groups[2];
-    for (int i = 0; i < 2; i++) {
+    unsigned local[3] = {LOCAL_X, LOCAL_Y, 1};
+    const int points[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
+    unsigned groups[3];
+    for (int i = 0; i < 3; i++) {
         if (g.group[i]) local[i] = g.group[i];
         groups[i] = (points[i] + local[i] - 1) / local[i];
     }
-    dim3 block = {local[0], local[1], 1};
-    dim3 blocks = {groups[0], groups[1], 1};
+    dim3 block = {local[0], local[1], local[2]};
+    dim3 blocks = {groups[0], groups[1], groups[2]};
 
-    /* A launch waits for the one before it. */
     CUDA_CHECK(cudaEventRecord(before, 0));
-    for (int z = HALO; z < g.sz - HALO; z++) {
-        CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, px, pz, qx, qz);
-        CUDA_CHECK(cudaGetLastError());
-        CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, z, medium, pc, qc, pp, qp,
-                    px, pz, qx, qz);
-        CUDA_CHECK(cudaGetLastError());
-    }
+    CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, pc, qc, px, pz, qx, qz);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, medium, pc, qc, pp, qp, px, pz,
+                qx, qz);
+    CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(after, 0));
     CUDA_CHECK(cudaDeviceSynchronize());
     return cuda_seconds(before, after);

@@ -1,4 +1,4 @@
-/* kernel.cl - the device side: one work-item per point of an xy plane. */
+/* kernel.cl - the device side: one work-item per point of the grid. */
 #include "body.h"
 
 /* Adds f to both fields at point i: a kernel of one work-item. */
@@ -10,22 +10,23 @@ __kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
 
 /* The range is rounded up to whole work-groups: what lies beyond the grid does nothing.
  */
-__kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
+__kernel void derive(grid g, GLOBAL const float *restrict pc,
                      GLOBAL const float *restrict qc, GLOBAL float *restrict px,
                      GLOBAL float *restrict pz, GLOBAL float *restrict qx,
                      GLOBAL float *restrict qz)
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
+    int z = HALO + get_global_id(2);
     size_t i = row_of(&g, y, z) + x;
 
-    if (x < g.sx - HALO && y < g.sy - HALO) {
+    if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO) {
         first_x(&g, pc, qc, px, qx, i);
         first_z(&g, pc, qc, pz, qz, i);
     }
 }
 
-__kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
+__kernel void propagate(grid g, GLOBAL const float *restrict medium,
                         GLOBAL const float *restrict pc,
                         GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
                         GLOBAL float *restrict qp, GLOBAL const float *restrict px,
@@ -35,7 +36,8 @@ __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
+    int z = HALO + get_global_id(2);
 
-    if (x < g.sx - HALO && y < g.sy - HALO)
+    if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
         sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz, row_of(&g, y, z) + x);
 }

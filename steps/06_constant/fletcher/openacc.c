@@ -68,52 +68,35 @@ void InsertSource(float f)
     }
 }
 
-/* First derivatives of plane z. */
-static void derive(int z)
-{
-    const grid d = g;
-    const float *cp = pc, *cq = qc;
-    float *dpx = px, *dpz = pz, *dqx = qx, *dqz = qz;
-
-#pragma acc parallel loop gang copyin(d)                                               \
-    present(cp [0:n], cq [0:n], dpx [0:n], dpz [0:n], dqx [0:n], dqz [0:n])
-    for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = row_of(&d, y, z);
-#pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++) {
-            first_x(&d, cp, cq, dpx, dqx, row + (size_t)x);
-            first_z(&d, cp, cq, dpz, dqz, row + (size_t)x);
-        }
-    }
-}
-
-/* One step of plane z. */
-static void update(int z)
-{
-    const grid d = g;
-    const float *cp = pc, *cq = qc;
-    const float *m = medium, *dpx = px, *dpz = pz, *dqx = qx, *dqz = qz;
-    float *np = pp, *nq = qp;
-
-#pragma acc parallel loop gang copyin(d)                                               \
-    present(m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], dpx [0:n],       \
-            dpz [0:n], dqx [0:n], dqz [0:n])
-    for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = row_of(&d, y, z);
-#pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++)
-            sample(&d, m, cp, cq, np, nq, dpx, dpz, dqx, dqz, row + (size_t)x);
-    }
-}
-
 double Propagate(void)
 {
     double start = seconds();
+    const grid d = g;
+    const float *m = medium, *cp = pc, *cq = qc;
+    float *np = pp, *nq = qp, *dpx = px, *dpz = pz, *dqx = qx, *dqz = qz;
 
-    for (int z = HALO; z < g.sz - HALO; z++) {
-        derive(z);
-        update(z);
-    }
+#pragma acc parallel loop collapse(2) gang copyin(d)                                   \
+    present(cp [0:n], cq [0:n], dpx [0:n], dpz [0:n], dqx [0:n], dqz [0:n])
+    for (int z = HALO; z < d.sz - HALO; z++)
+        for (int y = HALO; y < d.sy - HALO; y++) {
+            size_t row = row_of(&d, y, z);
+#pragma acc loop vector
+            for (int x = HALO; x < d.sx - HALO; x++) {
+                first_x(&d, cp, cq, dpx, dqx, row + (size_t)x);
+                first_z(&d, cp, cq, dpz, dqz, row + (size_t)x);
+            }
+        }
+
+#pragma acc parallel loop collapse(2) gang copyin(d)                                   \
+    present(m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], dpx [0:n],       \
+            dpz [0:n], dqx [0:n], dqz [0:n])
+    for (int z = HALO; z < d.sz - HALO; z++)
+        for (int y = HALO; y < d.sy - HALO; y++) {
+            size_t row = row_of(&d, y, z);
+#pragma acc loop vector
+            for (int x = HALO; x < d.sx - HALO; x++)
+                sample(&d, m, cp, cq, np, nq, dpx, dpz, dqx, dqz, row + (size_t)x);
+        }
 
     return seconds() - start;
 }

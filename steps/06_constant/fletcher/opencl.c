@@ -13,7 +13,7 @@ static cl_program program;
 static cl_kernel source, derive, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
 static cl_mem px, pz, qx, qz;         /* first derivatives of now, along x and z */
-static size_t local[2], global[2];
+static size_t local[3], global[3];
 
 static cl_mem buffer(size_t floats)
 {
@@ -68,9 +68,9 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
 
     /* A row of a group takes points of a row, which lie side by side. The global size
      * must be a multiple of the local size: round up. */
-    const size_t points[2] = {g.sx - 2 * HALO, g.sy - 2 * HALO};
-    const size_t usual[2] = {32, ocl_is_gpu(device) ? 4 : 1};
-    for (int i = 0; i < 2; i++) {
+    const size_t points[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
+    const size_t usual[3] = {32, ocl_is_gpu(device) ? 4 : 1, 1};
+    for (int i = 0; i < 3; i++) {
         local[i] = g.group[i] ? (size_t)g.group[i] : usual[i];
         global[i] = (points[i] + local[i] - 1) / local[i] * local[i];
     }
@@ -89,50 +89,36 @@ void InsertSource(float f)
         clEnqueueNDRangeKernel(queue, source, 1, NULL, &one, &one, 0, NULL, NULL));
 }
 
-/* Enqueues a kernel on plane z; its event goes to *done, if that is wanted. */
-static void launch(cl_kernel kernel, int z, cl_event *done)
-{
-    OCL_CHECK(clSetKernelArg(kernel, 1, sizeof z, &z));
-    OCL_CHECK(
-        clEnqueueNDRangeKernel(queue, kernel, 2, NULL, global, local, 0, NULL, done));
-}
-
 double Propagate(void)
 {
     OCL_CHECK(clSetKernelArg(derive, 0, sizeof g, &g));
-    OCL_CHECK(clSetKernelArg(derive, 2, sizeof pc, &pc));
-    OCL_CHECK(clSetKernelArg(derive, 3, sizeof qc, &qc));
-    OCL_CHECK(clSetKernelArg(derive, 4, sizeof px, &px));
-    OCL_CHECK(clSetKernelArg(derive, 5, sizeof pz, &pz));
-    OCL_CHECK(clSetKernelArg(derive, 6, sizeof qx, &qx));
-    OCL_CHECK(clSetKernelArg(derive, 7, sizeof qz, &qz));
+    OCL_CHECK(clSetKernelArg(derive, 1, sizeof pc, &pc));
+    OCL_CHECK(clSetKernelArg(derive, 2, sizeof qc, &qc));
+    OCL_CHECK(clSetKernelArg(derive, 3, sizeof px, &px));
+    OCL_CHECK(clSetKernelArg(derive, 4, sizeof pz, &pz));
+    OCL_CHECK(clSetKernelArg(derive, 5, sizeof qx, &qx));
+    OCL_CHECK(clSetKernelArg(derive, 6, sizeof qz, &qz));
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
-    OCL_CHECK(clSetKernelArg(propagate, 2, sizeof medium, &medium));
-    OCL_CHECK(clSetKernelArg(propagate, 3, sizeof pc, &pc));
-    OCL_CHECK(clSetKernelArg(propagate, 4, sizeof qc, &qc));
-    OCL_CHECK(clSetKernelArg(propagate, 5, sizeof pp, &pp));
-    OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
-    OCL_CHECK(clSetKernelArg(propagate, 7, sizeof px, &px));
-    OCL_CHECK(clSetKernelArg(propagate, 8, sizeof pz, &pz));
-    OCL_CHECK(clSetKernelArg(propagate, 9, sizeof qx, &qx));
-    OCL_CHECK(clSetKernelArg(propagate, 10, sizeof qz, &qz));
+    OCL_CHECK(clSetKernelArg(propagate, 1, sizeof medium, &medium));
+    OCL_CHECK(clSetKernelArg(propagate, 2, sizeof pc, &pc));
+    OCL_CHECK(clSetKernelArg(propagate, 3, sizeof qc, &qc));
+    OCL_CHECK(clSetKernelArg(propagate, 4, sizeof pp, &pp));
+    OCL_CHECK(clSetKernelArg(propagate, 5, sizeof qp, &qp));
+    OCL_CHECK(clSetKernelArg(propagate, 6, sizeof px, &px));
+    OCL_CHECK(clSetKernelArg(propagate, 7, sizeof pz, &pz));
+    OCL_CHECK(clSetKernelArg(propagate, 8, sizeof qx, &qx));
+    OCL_CHECK(clSetKernelArg(propagate, 9, sizeof qz, &qz));
 
-    /* A launch waits for the one before it, since the queue keeps them in order. */
-    cl_event first, last;
-    for (int z = HALO; z < g.sz - HALO; z++) {
-        launch(derive, z, z == HALO ? &first : NULL);
-        launch(propagate, z, z == g.sz - HALO - 1 ? &last : NULL);
-    }
+    cl_event derived, done;
+    OCL_CHECK(clEnqueueNDRangeKernel(queue, derive, 3, NULL, global, local, 0, NULL,
+                                     &derived));
+    OCL_CHECK(clEnqueueNDRangeKernel(queue, propagate, 3, NULL, global, local, 0, NULL,
+                                     &done));
     OCL_CHECK(clFinish(queue));
-
-    cl_ulong start, end;
-    OCL_CHECK(clGetEventProfilingInfo(first, CL_PROFILING_COMMAND_START, sizeof start,
-                                      &start, NULL));
-    OCL_CHECK(clGetEventProfilingInfo(last, CL_PROFILING_COMMAND_END, sizeof end, &end,
-                                      NULL));
-    clReleaseEvent(first);
-    clReleaseEvent(last);
-    return (double)(end - start) * 1e-9;
+    double kernel = ocl_seconds(derived) + ocl_seconds(done);
+    clReleaseEvent(derived);
+    clReleaseEvent(done);
+    return kernel;
 }
 
 void UpdatePointers(float *p, float *q)

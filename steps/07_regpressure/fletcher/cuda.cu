@@ -18,8 +18,7 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 
 static grid g;
 static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *pz, *qx,
-    *qz; /* first derivatives of now, along x and z: one plane */
+static float *derived;                    /* what was derived of one plane of now */
 static cudaEvent_t before, after;
 
 /* Adds f to both fields at point i: a kernel of one thread. */
@@ -31,31 +30,29 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 
 /* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
 __global__ void derive_kernel(grid g, int z, const float *__restrict__ pc,
-                              const float *__restrict__ qc, float *px, float *pz,
-                              float *qx, float *qz)
+                              const float *__restrict__ qc, float *derived)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
     size_t k = row_of(&g, y, 0) + x, i = (size_t)z * g.plane + k;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
-        first_x(&g, pc, qc, px, qx, i, k);
-        first_z(&g, pc, qc, pz, qz, i, k);
+        derive_point(&g, pc, derived, g.plane, i, k);
+        derive_point(&g, qc, derived + QX * (size_t)g.plane, g.plane, i, k);
     }
 }
 
-__global__ void
-propagate_kernel(grid g, int z, const float *__restrict__ medium,
-                 const float *__restrict__ pc, const float *__restrict__ qc, float *pp,
-                 float *qp, const float *__restrict__ px, const float *__restrict__ pz,
-                 const float *__restrict__ qx, const float *__restrict__ qz)
+__global__ void propagate_kernel(grid g, int z, const float *__restrict__ medium,
+                                 const float *__restrict__ pc,
+                                 const float *__restrict__ qc, float *pp, float *qp,
+                                 const float *__restrict__ derived)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
     size_t k = row_of(&g, y, 0) + x, i = (size_t)z * g.plane + k;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz, i, k);
+        sample(&g, medium, pc, qc, pp, qp, derived, g.plane, i, k);
 }
 
 static float *floats(size_t n)
@@ -79,14 +76,11 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     pc = floats(n);
     qp = floats(n);
     qc = floats(n);
-    px = floats(plane);
-    pz = floats(plane);
-    qx = floats(plane);
-    qz = floats(plane);
+    derived = floats(DERIVED * plane);
     CUDA_CHECK(cudaEventCreate(&before));
     CUDA_CHECK(cudaEventCreate(&after));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return ((MEDIUM + 4) * n + 4 * plane) * sizeof(float);
+    return ((MEDIUM + 4) * n + DERIVED * plane) * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -112,10 +106,10 @@ double Propagate(void)
     /* A launch waits for the one before it. */
     CUDA_CHECK(cudaEventRecord(before, 0));
     for (int z = HALO; z < g.sz - HALO; z++) {
-        CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, px, pz, qx, qz);
+        CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, derived);
         CUDA_CHECK(cudaGetLastError());
         CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, z, medium, pc, qc, pp, qp,
-                    px, pz, qx, qz);
+                    derived);
         CUDA_CHECK(cudaGetLastError());
     }
     CUDA_CHECK(cudaEventRecord(after, 0));
@@ -140,10 +134,7 @@ void Finalize(void)
 {
     cudaEventDestroy(after);
     cudaEventDestroy(before);
-    cudaFree(qz);
-    cudaFree(qx);
-    cudaFree(pz);
-    cudaFree(px);
+    cudaFree(derived);
     cudaFree(qc);
     cudaFree(qp);
     cudaFree(pc);

@@ -9,23 +9,18 @@
 
 /* What the device's code calls is compiled for it. */
 #pragma acc routine seq
-static inline void first_x(const grid *, const float *, const float *, float *, float *,
-                           size_t, size_t);
-#pragma acc routine seq
-static inline void first_z(const grid *, const float *, const float *, float *, float *,
-                           size_t, size_t);
+static inline void derive_point(const grid *, const float *, float *, size_t, size_t,
+                                size_t);
 #pragma acc routine seq
 static inline void sample(const grid *, const float *, const float *, const float *,
-                          float *, float *, const float *, const float *, const float *,
-                          const float *, size_t, size_t);
+                          float *, float *, const float *, size_t, size_t, size_t);
 #include "body.h"
 
 static grid g;
 static size_t n, plane; /* floats of a field, and of a plane */
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *pz, *qx,
-    *qz; /* first derivatives of now, along x and z: one plane */
+static float *derived;           /* what was derived of one plane of now */
 
 static float *floats(size_t count, const char *name)
 {
@@ -52,11 +47,8 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     pc = floats(n, "p of now");
     qp = floats(n, "q of before");
     qc = floats(n, "q of now");
-    px = floats(plane, "p along x");
-    pz = floats(plane, "p along z");
-    qx = floats(plane, "q along x");
-    qz = floats(plane, "q along z");
-    return ((MEDIUM + 4) * n + 4 * plane) * sizeof(float);
+    derived = floats(DERIVED * plane, "a plane's derivatives");
+    return ((MEDIUM + 4) * n + DERIVED * plane) * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -70,22 +62,23 @@ void InsertSource(float f)
     }
 }
 
-/* First derivatives of plane z. */
+/* Derivatives of plane z. */
 static void derive(int z)
 {
     const grid d = g;
     const float *cp = pc, *cq = qc;
-    float *dpx = px, *dpz = pz, *dqx = qx, *dqz = qz;
+    float *to = derived;
 
-#pragma acc parallel loop gang copyin(d) present(                                      \
-    cp [0:n], cq [0:n], dpx [0:plane], dpz [0:plane], dqx [0:plane], dqz [0:plane])
+#pragma acc parallel loop gang copyin(d)                                               \
+    present(cp [0:n], cq [0:n], to [0:DERIVED * plane])
     for (int y = HALO; y < d.sy - HALO; y++) {
         size_t in_plane = row_of(&d, y, 0);
         size_t row = (size_t)z * (size_t)d.plane + in_plane;
 #pragma acc loop vector
         for (int x = HALO; x < d.sx - HALO; x++) {
-            first_x(&d, cp, cq, dpx, dqx, row + (size_t)x, in_plane + (size_t)x);
-            first_z(&d, cp, cq, dpz, dqz, row + (size_t)x, in_plane + (size_t)x);
+            derive_point(&d, cp, to, plane, row + (size_t)x, in_plane + (size_t)x);
+            derive_point(&d, cq, to + QX * plane, plane, row + (size_t)x,
+                         in_plane + (size_t)x);
         }
     }
 }
@@ -95,18 +88,17 @@ static void update(int z)
 {
     const grid d = g;
     const float *cp = pc, *cq = qc;
-    const float *m = medium, *dpx = px, *dpz = pz, *dqx = qx, *dqz = qz;
+    const float *m = medium, *of = derived;
     float *np = pp, *nq = qp;
 
-#pragma acc parallel loop gang copyin(d)                                               \
-    present(m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], dpx [0:plane],   \
-            dpz [0:plane], dqx [0:plane], dqz [0:plane])
+#pragma acc parallel loop gang copyin(d) present(                                      \
+    m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], of [0:DERIVED * plane])
     for (int y = HALO; y < d.sy - HALO; y++) {
         size_t in_plane = row_of(&d, y, 0);
         size_t row = (size_t)z * (size_t)d.plane + in_plane;
 #pragma acc loop vector
         for (int x = HALO; x < d.sx - HALO; x++)
-            sample(&d, m, cp, cq, np, nq, dpx, dpz, dqx, dqz, row + (size_t)x,
+            sample(&d, m, cp, cq, np, nq, of, plane, row + (size_t)x,
                    in_plane + (size_t)x);
     }
 }
@@ -144,10 +136,7 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    drop(qz, plane);
-    drop(qx, plane);
-    drop(pz, plane);
-    drop(px, plane);
+    drop(derived, DERIVED * plane);
     drop(qc, n);
     drop(qp, n);
     drop(pc, n);

@@ -5,6 +5,7 @@
  */
 #include "fletcher.h"
 #include "ocl.h"
+#include "body.h"
 
 static grid g;
 static cl_context context;
@@ -12,7 +13,7 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, derive, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
-static cl_mem px, pz, qx, qz; /* first derivatives of now, along x and z: one plane */
+static cl_mem derived;                /* what was derived of one plane of now */
 static size_t local[2], global[2];
 
 static cl_mem buffer(size_t floats)
@@ -60,10 +61,7 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     pc = floats(n);
     qp = floats(n);
     qc = floats(n);
-    px = floats(plane);
-    pz = floats(plane);
-    qx = floats(plane);
-    qz = floats(plane);
+    derived = floats(DERIVED * plane);
     OCL_CHECK(clFinish(queue));
 
     /* A row of a group takes points of a row, which lie side by side. The global size
@@ -74,7 +72,7 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
         local[i] = g.group[i] ? (size_t)g.group[i] : usual[i];
         global[i] = (points[i] + local[i] - 1) / local[i] * local[i];
     }
-    return ((MEDIUM + 4) * n + 4 * plane) * sizeof(cl_float);
+    return ((MEDIUM + 4) * n + DERIVED * plane) * sizeof(cl_float);
 }
 
 void InsertSource(float f)
@@ -102,20 +100,14 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(derive, 0, sizeof g, &g));
     OCL_CHECK(clSetKernelArg(derive, 2, sizeof pc, &pc));
     OCL_CHECK(clSetKernelArg(derive, 3, sizeof qc, &qc));
-    OCL_CHECK(clSetKernelArg(derive, 4, sizeof px, &px));
-    OCL_CHECK(clSetKernelArg(derive, 5, sizeof pz, &pz));
-    OCL_CHECK(clSetKernelArg(derive, 6, sizeof qx, &qx));
-    OCL_CHECK(clSetKernelArg(derive, 7, sizeof qz, &qz));
+    OCL_CHECK(clSetKernelArg(derive, 4, sizeof derived, &derived));
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
     OCL_CHECK(clSetKernelArg(propagate, 2, sizeof medium, &medium));
     OCL_CHECK(clSetKernelArg(propagate, 3, sizeof pc, &pc));
     OCL_CHECK(clSetKernelArg(propagate, 4, sizeof qc, &qc));
     OCL_CHECK(clSetKernelArg(propagate, 5, sizeof pp, &pp));
     OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
-    OCL_CHECK(clSetKernelArg(propagate, 7, sizeof px, &px));
-    OCL_CHECK(clSetKernelArg(propagate, 8, sizeof pz, &pz));
-    OCL_CHECK(clSetKernelArg(propagate, 9, sizeof qx, &qx));
-    OCL_CHECK(clSetKernelArg(propagate, 10, sizeof qz, &qz));
+    OCL_CHECK(clSetKernelArg(propagate, 7, sizeof derived, &derived));
 
     /* A launch waits for the one before it, since the queue keeps them in order. */
     cl_event first, last;
@@ -152,10 +144,7 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    clReleaseMemObject(qz);
-    clReleaseMemObject(qx);
-    clReleaseMemObject(pz);
-    clReleaseMemObject(px);
+    clReleaseMemObject(derived);
     clReleaseMemObject(qc);
     clReleaseMemObject(qp);
     clReleaseMemObject(pc);

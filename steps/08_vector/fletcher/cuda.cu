@@ -1,10 +1,11 @@
-/* cuda.cu - the drivers in CUDA C, both sides: one thread per point of the grid.
+/* cuda.cu - the drivers in CUDA C, both sides: one thread per point of an xy plane.
  *
  * The fields stay on the device from the first step to the last: a step sends nothing
  * but one number, the source's. Two pairs of fields take turns as before and now.
  */
 #include "cuda_device.h"
 #include "fletcher.h"
+#define LANES 1 /* the lanes of a GPU are its threads */
 #include "body.h"
 
 /* A block, unless local= says otherwise: a warp takes points of a row, which lie side
@@ -18,7 +19,7 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 
 static grid g;
 static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *pz, *qx, *qz;          /* first derivatives of now, along x and z */
+static float *derived;                    /* what was derived of one plane of now */
 static cudaEvent_t before, after;
 
 /* Adds f to both fields at point i: a kernel of one thread. */
@@ -29,33 +30,30 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 }
 
 /* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
-__global__ void derive_kernel(grid g, const float *__restrict__ pc,
-                              const float *__restrict__ qc, float *px, float *pz,
-                              float *qx, float *qz)
+__global__ void derive_kernel(grid g, int z, const float *__restrict__ pc,
+                              const float *__restrict__ qc, float *derived)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
-    int z = HALO + blockIdx.z * blockDim.z + threadIdx.z;
-    size_t i = row_of(&g, y, z) + x;
+    size_t k = row_of(&g, y, 0) + x, i = (size_t)z * g.plane + k;
 
-    if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO) {
-        first_x(&g, pc, qc, px, qx, i);
-        first_z(&g, pc, qc, pz, qz, i);
+    if (x < g.sx - HALO && y < g.sy - HALO) {
+        derive_point(&g, pc, derived, g.plane, i, k, 1);
+        derive_point(&g, qc, derived + QX * (size_t)g.plane, g.plane, i, k, 1);
     }
 }
 
-__global__ void
-propagate_kernel(grid g, const float *__restrict__ medium, const float *__restrict__ pc,
-                 const float *__restrict__ qc, float *pp, float *qp,
-                 const float *__restrict__ px, const float *__restrict__ pz,
-                 const float *__restrict__ qx, const float *__restrict__ qz)
+__global__ void propagate_kernel(grid g, int z, const float *__restrict__ medium,
+                                 const float *__restrict__ pc,
+                                 const float *__restrict__ qc, float *pp, float *qp,
+                                 const float *__restrict__ derived)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
-    int z = HALO + blockIdx.z * blockDim.z + threadIdx.z;
+    size_t k = row_of(&g, y, 0) + x, i = (size_t)z * g.plane + k;
 
-    if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz, row_of(&g, y, z) + x);
+    if (x < g.sx - HALO && y < g.sy - HALO)
+        sample(&g, medium, pc, qc, pp, qp, derived, g.plane, i, k, 1);
 }
 
 static float *floats(size_t n)
@@ -71,22 +69,20 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     g = *the_grid;
     cuda_device();
 
-    size_t n = field_size(&g);
-    size_t size = MEDIUM * n * sizeof(float);
-    CUDA_CHECK(cudaMalloc((void **)&medium, size));
-    CUDA_CHECK(cudaMemcpy(medium, the_medium, size, cudaMemcpyHostToDevice));
+    size_t n = field_size(&g), plane = (size_t)g.plane;
+    size_t used = (FIELDS - V2PX) * n; /* floats of the medium */
+    CUDA_CHECK(cudaMalloc((void **)&medium, used * sizeof(float)));
+    CUDA_CHECK(cudaMemcpy(medium, the_medium + V2PX * n, used * sizeof(float),
+                          cudaMemcpyHostToDevice));
     pp = floats(n);
     pc = floats(n);
     qp = floats(n);
     qc = floats(n);
-    px = floats(n);
-    pz = floats(n);
-    qx = floats(n);
-    qz = floats(n);
+    derived = floats(DERIVED * plane);
     CUDA_CHECK(cudaEventCreate(&before));
     CUDA_CHECK(cudaEventCreate(&after));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return (MEDIUM + 8) * n * sizeof(float);
+    return (used + 4 * n + DERIVED * plane) * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -99,22 +95,25 @@ void InsertSource(float f)
 
 double Propagate(void)
 {
-    unsigned local[3] = {LOCAL_X, LOCAL_Y, 1};
-    const int points[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
-    unsigned groups[3];
-    for (int i = 0; i < 3; i++) {
+    unsigned local[2] = {LOCAL_X, LOCAL_Y};
+    const int points[2] = {g.sx - 2 * HALO, g.sy - 2 * HALO};
+    unsigned groups[2];
+    for (int i = 0; i < 2; i++) {
         if (g.group[i]) local[i] = g.group[i];
         groups[i] = (points[i] + local[i] - 1) / local[i];
     }
-    dim3 block = {local[0], local[1], local[2]};
-    dim3 blocks = {groups[0], groups[1], groups[2]};
+    dim3 block = {local[0], local[1], 1};
+    dim3 blocks = {groups[0], groups[1], 1};
 
+    /* A launch waits for the one before it. */
     CUDA_CHECK(cudaEventRecord(before, 0));
-    CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, pc, qc, px, pz, qx, qz);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, medium, pc, qc, pp, qp, px, pz,
-                qx, qz);
-    CUDA_CHECK(cudaGetLastError());
+    for (int z = HALO; z < g.sz - HALO; z++) {
+        CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, derived);
+        CUDA_CHECK(cudaGetLastError());
+        CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, z, medium, pc, qc, pp, qp,
+                    derived);
+        CUDA_CHECK(cudaGetLastError());
+    }
     CUDA_CHECK(cudaEventRecord(after, 0));
     CUDA_CHECK(cudaDeviceSynchronize());
     return cuda_seconds(before, after);
@@ -137,10 +136,7 @@ void Finalize(void)
 {
     cudaEventDestroy(after);
     cudaEventDestroy(before);
-    cudaFree(qz);
-    cudaFree(qx);
-    cudaFree(pz);
-    cudaFree(px);
+    cudaFree(derived);
     cudaFree(qc);
     cudaFree(qp);
     cudaFree(pc);

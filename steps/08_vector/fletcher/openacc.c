@@ -1,0 +1,148 @@
+/* openacc.c - the drivers in C with OpenACC: loops as the CPU has them, and directives
+ * that say which are parallel and what lies on the device. A compiler without a device
+ * runs the same loops on the host.
+ */
+#include <string.h>
+
+#include "fletcher.h"
+#include "field.h"
+
+/* What the device's code calls is compiled for it. */
+#pragma acc routine seq
+static inline void derive_point(const grid *, const float *, float *, size_t, size_t,
+                                size_t, int);
+#pragma acc routine seq
+static inline void sample(const grid *, const float *, const float *, const float *,
+                          float *, float *, const float *, size_t, size_t, size_t, int);
+#define LANES 1 /* the compiler makes lanes of a loop */
+#include "body.h"
+
+enum { USED = FIELDS - V2PX }; /* fields of the medium */
+
+static grid g;
+static size_t n, plane; /* floats of a field, and of a plane */
+static const float *medium;
+static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *derived;           /* what was derived of one plane of now */
+
+static float *floats(size_t count, const char *name)
+{
+    float *made = field_make(count, name);
+    memset(made, 0, count * sizeof(float));
+#pragma acc enter data copyin(made [0:count])
+    return made;
+}
+
+static void drop(float *f, size_t count)
+{
+#pragma acc exit data delete (f [0:count])
+    field_free(f);
+}
+
+size_t Initialize(const grid *the_grid, const float *the_medium)
+{
+    g = *the_grid;
+    n = field_size(&g);
+    medium = the_medium + V2PX * n;
+    plane = (size_t)g.plane;
+#pragma acc enter data copyin(medium [0:USED * n])
+    pp = floats(n, "p of before");
+    pc = floats(n, "p of now");
+    qp = floats(n, "q of before");
+    qc = floats(n, "q of now");
+    derived = floats(DERIVED * plane, "a plane's derivatives");
+    return ((USED + 4) * n + DERIVED * plane) * sizeof(float);
+}
+
+void InsertSource(float f)
+{
+    size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source;
+    float *p = pc, *q = qc;
+#pragma acc parallel present(p [0:n], q [0:n]) num_gangs(1)
+    {
+        p[i] += f;
+        q[i] += f;
+    }
+}
+
+/* Derivatives of plane z. */
+static void derive(int z)
+{
+    const grid d = g;
+    const float *cp = pc, *cq = qc;
+    float *to = derived;
+
+#pragma acc parallel loop gang copyin(d)                                               \
+    present(cp [0:n], cq [0:n], to [0:DERIVED * plane])
+    for (int y = HALO; y < d.sy - HALO; y++) {
+        size_t in_plane = row_of(&d, y, 0);
+        size_t row = (size_t)z * (size_t)d.plane + in_plane;
+#pragma acc loop vector
+        for (int x = HALO; x < d.sx - HALO; x++) {
+            derive_point(&d, cp, to, plane, row + (size_t)x, in_plane + (size_t)x, 1);
+            derive_point(&d, cq, to + QX * plane, plane, row + (size_t)x,
+                         in_plane + (size_t)x, 1);
+        }
+    }
+}
+
+/* One step of plane z. */
+static void update(int z)
+{
+    const grid d = g;
+    const float *cp = pc, *cq = qc;
+    const float *m = medium, *of = derived;
+    float *np = pp, *nq = qp;
+
+#pragma acc parallel loop gang copyin(d) present(                                      \
+    m [0:USED * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], of [0:DERIVED * plane])
+    for (int y = HALO; y < d.sy - HALO; y++) {
+        size_t in_plane = row_of(&d, y, 0);
+        size_t row = (size_t)z * (size_t)d.plane + in_plane;
+#pragma acc loop vector
+        for (int x = HALO; x < d.sx - HALO; x++)
+            sample(&d, m, cp, cq, np, nq, of, plane, row + (size_t)x,
+                   in_plane + (size_t)x, 1);
+    }
+}
+
+double Propagate(void)
+{
+    double start = seconds();
+
+    for (int z = HALO; z < g.sz - HALO; z++) {
+        derive(z);
+        update(z);
+    }
+
+    return seconds() - start;
+}
+
+void UpdatePointers(float *p, float *q)
+{
+    float *swap = pp;
+    pp = pc;
+    pc = swap;
+    swap = qp;
+    qp = qc;
+    qc = swap;
+    float *from_p = pc, *from_q = qc;
+    if (p) {
+#pragma acc update self(from_p [0:n])
+        memcpy(p, from_p, n * sizeof *p);
+    }
+    if (q) {
+#pragma acc update self(from_q [0:n])
+        memcpy(q, from_q, n * sizeof *q);
+    }
+}
+
+void Finalize(void)
+{
+    drop(derived, DERIVED * plane);
+    drop(qc, n);
+    drop(qp, n);
+    drop(pc, n);
+    drop(pp, n);
+#pragma acc exit data delete (medium [0:USED * n])
+}

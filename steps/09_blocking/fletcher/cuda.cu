@@ -1,0 +1,157 @@
+/* cuda.cu - the drivers in CUDA C, both sides: a block takes a tile through
+ * some planes.
+ *
+ * The fields stay on the device from the first step to the last: a step sends nothing
+ * but one number, the source's. Two pairs of fields take turns as before and now.
+ */
+#include "cuda_device.h"
+#include "fletcher.h"
+#define LANES 1 /* the lanes of a GPU are its threads */
+#include "body.h"
+#include "tile.h"
+
+/* A block, unless local= says otherwise: a warp takes points of a row, which lie side
+ * by side. The CPU gives each thread of a block a thread of the system: one is enough.
+ */
+#ifdef __CUDACC__
+enum { LOCAL_X = 32, LOCAL_Y = 8 };
+#else
+enum { LOCAL_X = 1, LOCAL_Y = 1 };
+#endif
+
+static grid g;
+static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static cudaEvent_t before, after;
+
+/* Adds f to both fields at point i: a kernel of one thread. */
+__global__ void source_kernel(float *pc, float *qc, size_t i, float f)
+{
+    pc[i] += f;
+    qc[i] += f;
+}
+
+/* A block's tile lies at point (x0, y0, z0), and the last tiles of a row, plane or
+ * field are what is left. What is derived of a plane of it lies in shared memory. */
+__global__ void propagate_kernel(grid g, tiling t, const float *__restrict__ medium,
+                                 const float *__restrict__ pc,
+                                 const float *__restrict__ qc, float *pp, float *qp)
+{
+    CUDA_SHARED(float, derived);
+    const int x0 = HALO + blockIdx.x * t.width;
+    const int y0 = HALO + blockIdx.y * t.rows;
+    const int z0 = HALO + blockIdx.z * t.deep;
+    const int width = x0 + t.width < g.sx - HALO ? t.width : g.sx - HALO - x0;
+    const int rows = y0 + t.rows < g.sy - HALO ? t.rows : g.sy - HALO - y0;
+    const int end = z0 + t.deep < g.sz - HALO ? z0 + t.deep : g.sz - HALO;
+    const size_t n = t.plane;
+
+    for (int z = z0; z < end; z++) {
+        for (int r = threadIdx.y; r < rows + 2 * HALO; r += blockDim.y) {
+            const size_t i = row_of(&g, y0 - HALO + r, z) + x0;
+            const size_t k = r * t.pitch + t.lead;
+            for (int x = (int)threadIdx.x - t.side; x < width + t.side;
+                 x += blockDim.x) {
+                derive_point(&g, pc, derived, n, i + x, k + x, 1);
+                derive_point(&g, qc, derived + QX * n, n, i + x, k + x, 1);
+            }
+        }
+        __syncthreads();
+
+        for (int r = threadIdx.y; r < rows; r += blockDim.y) {
+            const size_t i = row_of(&g, y0 + r, z) + x0;
+            const size_t k = (r + HALO) * t.pitch + t.lead;
+            for (int x = threadIdx.x; x < width; x += blockDim.x)
+                sample(&g, medium, pc, qc, pp, qp, derived, n, t.pitch, i + x, k + x,
+                       1);
+        }
+        __syncthreads();
+    }
+}
+
+static float *floats(size_t n)
+{
+    float *made;
+    CUDA_CHECK(cudaMalloc((void **)&made, n * sizeof(float)));
+    CUDA_CHECK(cudaMemset(made, 0, n * sizeof(float)));
+    return made;
+}
+
+size_t Initialize(const grid *the_grid, const float *the_medium)
+{
+    g = *the_grid;
+    cuda_device();
+
+    size_t n = field_size(&g);
+    size_t used = (FIELDS - V2PX) * n; /* floats of the medium */
+    CUDA_CHECK(cudaMalloc((void **)&medium, used * sizeof(float)));
+    CUDA_CHECK(cudaMemcpy(medium, the_medium + V2PX * n, used * sizeof(float),
+                          cudaMemcpyHostToDevice));
+    pp = floats(n);
+    pc = floats(n);
+    qp = floats(n);
+    qc = floats(n);
+    CUDA_CHECK(cudaEventCreate(&before));
+    CUDA_CHECK(cudaEventCreate(&after));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    return (used + 4 * n) * sizeof(float);
+}
+
+void InsertSource(float f)
+{
+    dim3 one = {1, 1, 1};
+    size_t i = (size_t)g.source_z * g.plane + g.source;
+    CUDA_LAUNCH(source_kernel, one, one, 0, pc, qc, i, f);
+    CUDA_CHECK(cudaGetLastError());
+}
+
+double Propagate(void)
+{
+    tiling t;
+    t.width = 32;
+    t.rows = 8;
+    t.deep = 32;
+    t.side = HALO;
+    t.lead = HALO;
+    t.pitch = t.width + 2 * HALO;
+    t.plane = (t.rows + 2 * HALO) * t.pitch;
+    t.own = 0;
+    const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
+    dim3 block = {LOCAL_X, LOCAL_Y, 1};
+    if (g.group[0]) block.x = g.group[0];
+    if (g.group[1]) block.y = g.group[1];
+    dim3 blocks = {(unsigned)((inner[0] + t.width - 1) / t.width),
+                   (unsigned)((inner[1] + t.rows - 1) / t.rows),
+                   (unsigned)((inner[2] + t.deep - 1) / t.deep)};
+
+    CUDA_CHECK(cudaEventRecord(before, 0));
+    CUDA_LAUNCH(propagate_kernel, blocks, block, DERIVED * t.plane * sizeof(float), g,
+                t, medium, pc, qc, pp, qp);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaEventRecord(after, 0));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    return cuda_seconds(before, after);
+}
+
+void UpdatePointers(float *p, float *q)
+{
+    size_t size = field_size(&g) * sizeof(float);
+    float *swap = pp;
+    pp = pc;
+    pc = swap;
+    swap = qp;
+    qp = qc;
+    qc = swap;
+    if (p) CUDA_CHECK(cudaMemcpy(p, pc, size, cudaMemcpyDeviceToHost));
+    if (q) CUDA_CHECK(cudaMemcpy(q, qc, size, cudaMemcpyDeviceToHost));
+}
+
+void Finalize(void)
+{
+    cudaEventDestroy(after);
+    cudaEventDestroy(before);
+    cudaFree(qc);
+    cudaFree(qp);
+    cudaFree(pc);
+    cudaFree(pp);
+    cudaFree(medium);
+}
