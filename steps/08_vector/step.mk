@@ -8,3 +8,12 @@ reason.semblance      = what all lanes share and what each does for itself are t
 predict.semblance.cpu = 4.0: eight lanes instead of one, of which 20 values of E fill 20 of 24, and a window's samples are loaded once for all (written after a prototype had 4)
 predict.semblance.gpu = 1.2: a GPU's lanes are its threads already; what it gains is num in registers again
 flops.semblance       = 6 visits + 3 used + 6 samples
+
+title.sandpile       = 32 cells a word, in three planes of bits
+changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+kind.sandpile        = refactor
+reason.sandpile      = planes of bits take the place of bytes in three back-ends
+predict.sandpile.cpu = 5.0: x
+predict.sandpile.gpu = 3.0: x
+flops.sandpile       = 1 cells
+bytes.sandpile.l1    = 1 cells

@@ -1,0 +1,48 @@
+/* words.h - LANES words of bits side by side, which and, or and exclusive or take at
+ * once.
+ *
+ * In C they are a vector of GCC's and clang's kind, in OpenCL C one of OpenCL's. Where
+ * LANES is 1 they are a word, as on a GPU, whose lanes are threads: CUDA C.
+ *
+ *   words              the words
+ *   load_words(p)      p[0] .. p[LANES - 1]; p may be any place of a word
+ *   store_words(w, p)  and back
+ *   word_of(w, l)      word l of the variable w; it can be assigned to
+ *   any_bit(w)         is any bit of them set?
+ */
+#ifndef WORDS_H
+#define WORDS_H
+
+#include "cell.h"
+#include "lanes.h"
+
+#if LANES == 1
+typedef cell words;
+#define load_words(p)     (*(p))
+#define store_words(w, p) (*(p) = (w))
+#define word_of(w, l)     (*(&(w) + (l)))
+#define any_bit(w)        ((w) != 0)
+
+#elif defined(__OPENCL_C_VERSION__)
+typedef LANES_OF(uint, LANES) words;
+#define load_words(p)     LANES_OF(vload, LANES)(0, p)
+#define store_words(w, p) LANES_OF(vstore, LANES)(w, 0, p)
+#define word_of(w, l)     (((uint *)&(w))[l])
+#define any_bit(w)        any((w) != 0)
+
+#else
+typedef cell words __attribute__((vector_size(4 * LANES)));
+typedef cell words_anywhere
+    __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+#define load_words(p)     ((words) * (const words_anywhere *)(p))
+#define store_words(w, p) (*(words_anywhere *)(p) = (w))
+#define word_of(w, l)     ((w)[l])
+FN int any_bit(words w)
+{
+    cell bits = 0;
+    for (int l = 0; l < LANES; l++) bits |= w[l];
+    return bits != 0;
+}
+#endif
+
+#endif
