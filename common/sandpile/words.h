@@ -14,7 +14,15 @@
 #define WORDS_H
 
 #include "cell.h"
-#include "lanes.h"
+#include "portable.h"
+
+#if !defined(LANES) && defined(__AVX512F__) /* OpenCL's and CUDA's host says it */
+#define LANES 16
+#elif !defined(LANES) && defined(__AVX__)
+#define LANES 8
+#elif !defined(LANES)
+#define LANES 4
+#endif
 
 #if LANES == 1
 typedef cell words;
@@ -24,9 +32,11 @@ typedef cell words;
 #define any_bit(w)        ((w) != 0)
 
 #elif defined(__OPENCL_C_VERSION__)
-typedef LANES_OF(uint, LANES) words;
-#define load_words(p)     LANES_OF(vload, LANES)(0, p)
-#define store_words(w, p) LANES_OF(vstore, LANES)(w, 0, p)
+#define WORDS_PASTE(a, n) a##n
+#define WORDS_OF(a, n)    WORDS_PASTE(a, n)
+typedef WORDS_OF(uint, LANES) words;
+#define load_words(p)     WORDS_OF(vload, LANES)(0, p)
+#define store_words(w, p) WORDS_OF(vstore, LANES)(w, 0, p)
 #define word_of(w, l)     (((uint *)&(w))[l])
 #define any_bit(w)        any((w) != 0)
 

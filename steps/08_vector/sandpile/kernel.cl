@@ -1,8 +1,8 @@
 /* kernel.cl - the device side: one work-item a cell of a grid of the batch, or LANES
  * words of RUN rows once 32 of them fit in three.
  *
- * The host builds this when it knows the shape and the device, with -D DIM, WIDTH, LANES
- * and RUN. */
+ * The host builds this when it knows the shape and the device, with -D DIM, WIDTH,
+ * LANES and RUN. */
 #include "body.h"
 
 /* Sets a bit of *bits if a work-item has found what it stands for. Most find it set: an
