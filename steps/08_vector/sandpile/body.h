@@ -27,11 +27,8 @@ FN words carry(words a, words b, words c)
  * all cells of a word is then the word before it. Before the first stands the last, a
  * bit higher, and after the last the first, a bit lower.
  *
- * Planes are whole vectors of any device. A row is those of ones, of twos, of fours at
- * even and of fours at odd steps: a cell's ones and twos are its own and change in
- * place, its fours are others' business. */
-enum { VECTOR = 16 };
-
+ * A row is four planes: ones, twos, fours at even and fours at odd steps. A cell's ones
+ * and twos are its own and change in place, its fours are others' business. */
 BOTH_FN int fours_of(int width, int n)
 {
     return (2 + n % 2) * width;

@@ -131,8 +131,8 @@ int topple(pile *p, const plan *how, run_times *t)
     for (int g = 0; g < p->batch; g++) pile_border(out + g * cells, dim);
     cell *bits = allocate(p->batch, sizeof *bits, "the bits of each grid");
     size_t row = pitch_of(width_of(dim)) * sizeof *bits;
-    cell *room = untouched(words_of(p) + VECTOR, sizeof *room, "the grids in bits");
-    cell *planes = room + VECTOR - (uintptr_t)room / sizeof *room % VECTOR;
+    cell *room = untouched(words_of(p) + LINE, sizeof *room, "the grids in bits");
+    cell *planes = room + LINE - (uintptr_t)room / sizeof *room % LINE;
     spread(p, how, planes, row);
 
     double ready = seconds();

@@ -54,6 +54,7 @@ int topple(pile *p, const plan *how, run_times *t)
                               &lanes, NULL));
     int gpu = ocl_is_gpu(device), run = gpu ? 4 : 32;
     lanes = gpu ? 1 : lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
+    if (width % lanes) lanes = VECTOR;
 
     /* The global size must be a multiple of the local size: round up. A work-item takes
      * a cell first, and then a column of bits. */

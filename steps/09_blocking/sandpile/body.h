@@ -27,11 +27,8 @@ FN words carry(words a, words b, words c)
  * all cells of a word is then the word before it. Before the first stands the last, a
  * bit higher, and after the last the first, a bit lower.
  *
- * Planes are whole vectors of any device. A row is those of ones, of twos, of fours at
- * even and of fours at odd steps: a cell's ones and twos are its own and change in
- * place, its fours are others' business. */
-enum { VECTOR = 16 };
-
+ * A row is four planes: ones, twos, fours at even and fours at odd steps. A cell's ones
+ * and twos are its own and change in place, its fours are others' business. */
 BOTH_FN int fours_of(int width, int n)
 {
     return (2 + n % 2) * width;
@@ -77,7 +74,7 @@ FN words walk(LOCAL cell *c, int w, int width, int n, int rows, words keep)
  * the others: it begins with as many rows of each neighbour around its own, and each
  * step spoils one of them. */
 #ifndef STEPS /* the host may choose otherwise */
-#define STEPS 16
+#define STEPS 32
 #endif
 
 typedef struct {

@@ -50,6 +50,12 @@ static inline int larger(int a, int b)
     return a > b ? a : b;
 }
 
+/* What all bands have in common. */
+typedef struct {
+    int dim, width;
+    const cell *keep; /* ones in the cells within the border */
+} shape;
+
 /* A thread's band of a grid in bits; rows begins with row `top` of the grid. */
 typedef struct {
     band at;
@@ -74,38 +80,40 @@ static int any_fours(part b, int width, int y, int end)
  * again while they are in the nearest cache. live[s + 2] becomes whether step s has
  * left fours, live[0] and live[1] are for before; above is the same of the rows above.
  * Where neither had any in the two steps before, there is nothing to do. */
-static void do_tile_bits(part b, int dim, int width, const cell *keep, int n, int steps,
-                         int y, int h, const char *above, char *live)
+static void do_tile_bits(const shape *of, part b, int n, int steps, int y, int h,
+                         const char *above, char *live)
 {
+    int width = of->width;
     live[0] = live[1] = any_fours(b, width, y - 1, y + h + 1);
     for (int s = 0; s < steps; s++) {
         int from = larger(y - s, first_of(b.at, s));
-        int rows = smaller(y - s + h, after_of(b.at, dim, s)) - from;
+        int rows = smaller(y - s + h, after_of(b.at, of->dim, s)) - from;
         live[s + 2] = 0;
         if (rows <= 0 || !(above[s] | above[s + 1] | live[s] | live[s + 1])) continue;
 
         cell *c = b.rows + (size_t)(from - b.at.top) * pitch_of(width);
-        for (int w = 0; w < width; w += LANES)
-            live[s + 2] |=
-                any_bit(walk(c + w, w, width, n + s, rows, load_words(keep + w)));
+        for (int w = 0; w < width; w += LANES) {
+            words keep = load_words(of->keep + w);
+            live[s + 2] |= any_bit(walk(c + w, w, width, n + s, rows, keep));
+        }
     }
 }
 
 /* The same of all tiles of a band, from top to bottom. found[s] becomes what step s has
  * found. */
-static void do_band(const plan *how, part b, int dim, int width, const cell *keep,
-                    int n, int steps, int g, cell found[STEPS])
+static void do_band(const plan *how, const shape *of, part b, int n, int steps, int g,
+                    cell found[STEPS])
 {
     int h = larger(how->tileh, 2);
     char live[2][STEPS + 2] = {{0}}, *above = live[0], *here = live[1];
     memset(found, 0, STEPS * sizeof *found);
     for (int y = b.at.top + 1; y < b.at.end + steps; y += h) {
         double begin = how->tiles ? seconds() : 0;
-        do_tile_bits(b, dim, width, keep, n, steps, y, h, above, here);
+        do_tile_bits(of, b, n, steps, y, h, above, here);
         for (int s = 0; s < steps; s++) found[s] |= 4 * here[s + 2];
         int first = larger(y, b.at.first), after = smaller(y + h, b.at.after);
         if (first < after)
-            trace_tile(how->tiles, n, g, (int[4]){1, first, dim - 2, after - first},
+            trace_tile(how->tiles, n, g, (int[4]){1, first, of->dim - 2, after - first},
                        begin, worker());
         char *other = above;
         above = here;
@@ -174,8 +182,9 @@ static void spread(const pile *p, const plan *how, void *grids, size_t row)
  * band for each thread where there are fewer grids than would keep them busy. */
 static int topple_bits(pile *p, const plan *how, cell *planes, int n, cell *bits)
 {
-    int dim = p->dim, width = width_of(dim), batch = p->batch, inner = dim - 2;
-    size_t pitch = pitch_of(width);
+    int dim = p->dim, batch = p->batch, inner = dim - 2;
+    shape of = {dim, width_of(dim), planes};
+    size_t pitch = pitch_of(of.width);
     int bands = batch < 4 * threads() ? smaller(threads(), inner / STEPS) : 1;
     bands = larger(bands, 1);
     int all = bands * batch;
@@ -187,9 +196,8 @@ static int topple_bits(pile *p, const plan *how, cell *planes, int n, cell *bits
                           1 + (int64_t)inner * (i % bands + 1) / bands);
         rows += b[i].at.end - b[i].at.top;
     }
-    cell *room =
-        untouched(rows * pitch + VECTOR, sizeof *room, "the rows of the bands");
-    cell *next = room + VECTOR - (uintptr_t)room / sizeof *room % VECTOR;
+    cell *room = untouched(rows * pitch + LINE, sizeof *room, "the rows of the bands");
+    cell *next = room + LINE - (uintptr_t)room / sizeof *room % LINE;
     for (int i = 0; i < all; i++) {
         b[i].rows = next;
         next += (b[i].at.end - b[i].at.top) * pitch;
@@ -209,8 +217,7 @@ static int topple_bits(pile *p, const plan *how, cell *planes, int n, cell *bits
         {
 #pragma omp for schedule(static)
             for (int i = 0; i < all; i++)
-                do_band(how, b[i], dim, width, planes, n, steps, i / bands,
-                        found + (size_t)i * STEPS);
+                do_band(how, &of, b[i], n, steps, i / bands, found + (size_t)i * STEPS);
 #pragma omp for schedule(static)
             for (int i = 0; i < all; i++)
                 borrow(b + i / bands * bands, i % bands, bands, pitch);
@@ -248,10 +255,8 @@ int topple(pile *p, const plan *how, run_times *t)
     spread(p, how, out, dim * sizeof *in);
     for (int g = 0; g < p->batch; g++) pile_border(out + g * cells, dim);
     cell *bits = allocate(p->batch, sizeof *bits, "the bits of each grid");
-    size_t row = pitch_of(width_of(dim)) * sizeof *bits;
-    cell *room = untouched(words_of(p) + VECTOR, sizeof *room, "the grids in bits");
-    cell *planes = room + VECTOR - (uintptr_t)room / sizeof *room % VECTOR;
-    spread(p, how, planes, row);
+    cell *room = untouched(words_of(p) + LINE, sizeof *room, "the grids in bits");
+    cell *planes = room + LINE - (uintptr_t)room / sizeof *room % LINE;
 
     double ready = seconds();
 

@@ -1,5 +1,5 @@
-/* kernel.cl - the device side: one work-item a cell of a grid of the batch, and
- * a group a band of a grid once 32 cells fit in three words.
+/* kernel.cl - the device side: one work-item a cell of a grid of the batch, and a group
+ * a band of a grid once 32 cells fit in three words.
  *
  * The host builds this when it knows the shape and the device, with -D DIM, WIDTH,
  * LANES, STEPS and ROWS, and -D LOCAL=__global where no band fits in local memory. */

@@ -54,6 +54,7 @@ int topple(pile *p, const plan *how, run_times *t)
                               &lanes, NULL));
     int gpu = ocl_is_gpu(device);
     lanes = gpu ? 1 : lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
+    if (width % lanes) lanes = VECTOR;
 
     /* A band of a group: many for a GPU, a cache full for a thread of a CPU. */
     int steps_most = gpu ? 8 : 16, rows = gpu ? 8 : 64;
