@@ -108,7 +108,7 @@ int topple(pile *p, const plan *how, run_times *t)
         if (all <= 7 && k == 0) {
             OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0,
                                           NULL, NULL));
-            pack_bits(p, p->grid, n, planes);
+            pack_bits(p, n, planes);
             OCL_CHECK(clEnqueueWriteBuffer(queue, d_planes, CL_TRUE, 0, size_bits,
                                            planes, 0, NULL, NULL));
             OCL_CHECK(clSetKernelArg(kernel[1], 0, sizeof d_planes, &d_planes));
@@ -147,7 +147,7 @@ int topple(pile *p, const plan *how, run_times *t)
     } else {
         OCL_CHECK(clEnqueueReadBuffer(queue, d_planes, CL_TRUE, 0, size_bits, planes, 0,
                                       NULL, NULL));
-        unpack_bits(p, planes, n, p->grid);
+        unpack_bits(planes, n, p);
     }
 
     double end = seconds();

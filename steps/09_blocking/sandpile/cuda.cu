@@ -148,7 +148,7 @@ int topple(pile *p, const plan *how, run_times *t)
         /* Once three bits are enough for any cell, the grids are packed. */
         if (all <= 7 && !narrow) {
             CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
-            pack_bits(p, p->grid, n, planes);
+            pack_bits(p, n, planes);
             for (int i = 0; i < 2; i++)
                 CUDA_CHECK(
                     cudaMemcpy(d_planes[i], planes, size_bits, cudaMemcpyHostToDevice));
@@ -181,7 +181,7 @@ int topple(pile *p, const plan *how, run_times *t)
     }
     if (narrow) {
         CUDA_CHECK(cudaMemcpy(planes, d_planes[0], size_bits, cudaMemcpyDeviceToHost));
-        unpack_bits(p, planes, n, p->grid);
+        unpack_bits(planes, n, p);
     } else {
         CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
     }

@@ -37,35 +37,46 @@ static inline size_t words_of(const pile *p)
     return (size_t)p->batch * p->dim * pitch_of(width_of(p->dim));
 }
 
-/* All grids in bits after n steps; no cell may be above 7. Whether a cell lies within
- * the border is said by a plane of keep: that of the ones of row 0, which nobody
- * computes. */
-static inline void pack_bits(const pile *p, const cell *grid, int n, cell *to)
+/* All grids in bits after n steps; no cell may be above 7. Row 0 holds no cells, and so
+ * has a mask: ones in all cells within the border. */
+static inline void pack_bits(const pile *p, int n, cell *to)
 {
     int dim = p->dim, width = width_of(dim), fours = fours_of(width, n);
     size_t pitch = pitch_of(width);
-    for (size_t i = 0; i < words_of(p); i++) to[i] = 0;
-    for (size_t y = 0; y < (size_t)dim * p->batch; y++, to += pitch) {
-        for (int x = 0; x < dim - 2; x++) {
-            cell v = grid[y * dim + 1 + x];
-            to[x % width] |= (y % dim ? v & 1 : 1) << x / width;
-            to[width + x % width] |= (v >> 1 & 1) << x / width;
-            to[fours + x % width] |= (v >> 2) << x / width;
-        }
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+    for (size_t y = 0; y < (size_t)dim * p->batch; y++) {
+        const cell *row = p->grid + y * dim + 1;
+        cell *bits = to + y * pitch;
+        for (size_t i = 0; i < pitch; i++) bits[i] = 0;
+        for (int x = 0; x < dim - 2; x += width)
+            for (int w = 0; w < width && x + w < dim - 2; w++) {
+                cell v = y % dim ? row[x + w] : 1;
+                bits[w] |= (v & 1) << x / width;
+                bits[width + w] |= (v >> 1 & 1) << x / width;
+                bits[fours + w] |= (v >> 2) << x / width;
+            }
     }
 }
 
-static inline void unpack_bits(const pile *p, const cell *from, int n, cell *grid)
+static inline void unpack_bits(const cell *from, int n, pile *p)
 {
-    int dim = p->dim, width = width_of(dim);
-    size_t pitch = pitch_of(width);
-    for (size_t y = 0; y < (size_t)dim * p->batch; y++, from += pitch)
-        for (int x = 0; x < dim - 2 && y % dim; x++) {
-            cell one = from[x % width] >> x / width & 1;
-            cell two = from[width + x % width] >> x / width & 1;
-            cell four = from[fours_of(width, n) + x % width] >> x / width & 1;
-            grid[y * dim + 1 + x] = one + 2 * two + 4 * four;
-        }
+    int dim = p->dim, width = width_of(dim), fours = fours_of(width, n);
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+    for (size_t y = 0; y < (size_t)dim * p->batch; y++) {
+        cell *row = p->grid + y * dim + 1;
+        const cell *bits = from + y * pitch_of(width);
+        for (int x = 0; x < dim - 2 && y % dim; x += width)
+            for (int w = 0; w < width && x + w < dim - 2; w++) {
+                cell one = bits[w] >> x / width & 1;
+                cell two = bits[width + w] >> x / width & 1;
+                cell four = bits[fours + w] >> x / width & 1;
+                row[x + w] = one + 2 * two + 4 * four;
+            }
+    }
 }
 
 /* Notes the grids that have come to their end after n steps, stable or not; bits[g]

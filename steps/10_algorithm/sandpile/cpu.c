@@ -278,24 +278,27 @@ int topple(pile *p, const plan *how, run_times *t)
             p->iterations[g] = n;
         }
     } else {
-        memcpy(in, p->grid, all * sizeof *in);
         int n = 0;
-        for (int g = 0; g < p->batch; g++) bits[g] = pile_bits(in + g * cells, dim);
-        while (note(p, how, bits, n) > 7 && n < how->max_iterations) {
-            step(p, how, in, out, n, bits);
-            cell *other = in;
-            in = out;
-            out = other;
-            n++;
+        for (int g = 0; g < p->batch; g++)
+            bits[g] = pile_bits(p->grid + g * cells, dim);
+        if (note(p, how, bits, n) > 7) {
+            memcpy(in, p->grid, all * sizeof *in);
+            while (note(p, how, bits, n) > 7 && n < how->max_iterations) {
+                step(p, how, in, out, n, bits);
+                cell *other = in;
+                in = out;
+                out = other;
+                n++;
+            }
+            memcpy(p->grid, in, all * sizeof *in);
         }
 
         /* From here on three bits are enough for any cell. */
         if (note(p, how, bits, n) <= 7) {
-            pack_bits(p, mirror, in, n, planes);
+            pack_bits(p, mirror, n, planes);
             n = topple_bits(p, how, mirror, planes, n, bits);
-            unpack_bits(p, mirror, planes, n, in);
+            unpack_bits(planes, mirror, n, p);
         }
-        memcpy(p->grid, in, all * sizeof *in);
     }
 
     double end = seconds();

@@ -153,7 +153,7 @@ int topple(pile *p, const plan *how, run_times *t)
         /* Once three bits are enough for any cell, the grids are packed. */
         if (all <= 7 && !narrow) {
             CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
-            pack_bits(p, mirror, p->grid, n, planes);
+            pack_bits(p, mirror, n, planes);
             for (int i = 0; i < 2; i++)
                 CUDA_CHECK(
                     cudaMemcpy(d_planes[i], planes, size_bits, cudaMemcpyHostToDevice));
@@ -186,7 +186,7 @@ int topple(pile *p, const plan *how, run_times *t)
     }
     if (narrow) {
         CUDA_CHECK(cudaMemcpy(planes, d_planes[0], size_bits, cudaMemcpyDeviceToHost));
-        unpack_bits(p, mirror, planes, n, p->grid);
+        unpack_bits(planes, mirror, n, p);
     } else {
         CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
     }

@@ -59,40 +59,52 @@ static inline size_t words_of(const pile *p, int side)
 /* All grids in bits after n steps; no cell may be above 7. Row 0 holds no cells, and so
  * has masks: ones in all cells within the border, and twos in a quarter's last column.
  */
-static inline void pack_bits(const pile *p, int mirror, const cell *grid, int n,
-                             cell *to)
+static inline void pack_bits(const pile *p, int mirror, int n, cell *to)
 {
-    int dim = p->dim, side = side_of(dim, mirror), width = width_of(side);
-    for (size_t i = 0; i < words_of(p, side); i++) to[i] = 0;
-    for (size_t i = 0; i < (size_t)side * p->batch; i++, to += pitch_of(width)) {
-        const cell *row = grid + (i / side * dim + i % side) * dim + 1;
-        if (i % side == (size_t)side - 1) continue;
-        for (int x = 0; x < side - 2; x++) {
-            int edge = mirror && x == side - 3;
-            cell v = i % side ? row[x] : edge ? 3 : 1;
-            to[x % width] |= (v & 1) << x / width;
-            to[width + x % width] |= (v >> 1 & 1) << x / width;
-            to[fours_of(width, n) + x % width] |= (v >> 2) << x / width;
-        }
+    int dim = p->dim, side = side_of(dim, mirror);
+    int width = width_of(side), fours = fours_of(width, n);
+    size_t pitch = pitch_of(width);
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+    for (size_t y = 0; y < (size_t)side * p->batch; y++) {
+        const cell *row = p->grid + (y / side * dim + y % side) * dim + 1;
+        cell *bits = to + y * pitch;
+        for (size_t i = 0; i < pitch; i++) bits[i] = 0;
+        if (y % side == (size_t)side - 1) continue;
+        for (int x = 0; x < side - 2; x += width)
+            for (int w = 0; w < width && x + w < side - 2; w++) {
+                cell v = y % side ? row[x + w] : 1;
+                bits[w] |= (v & 1) << x / width;
+                bits[width + w] |= (v >> 1 & 1) << x / width;
+                bits[fours + w] |= (v >> 2) << x / width;
+            }
+        int last = side - 3;
+        if (mirror && y % side == 0) bits[width + last % width] = 1u << last / width;
     }
 }
 
-static inline void unpack_bits(const pile *p, int mirror, const cell *from, int n,
-                               cell *grid)
+static inline void unpack_bits(const cell *from, int mirror, int n, pile *p)
 {
-    int dim = p->dim, side = side_of(dim, mirror), width = width_of(side);
-    for (int g = 0; g < p->batch; g++, grid += pile_cells(p))
-        for (int y = 1; y < dim - 1; y++)
-            for (int x = 0; x < dim - 2; x++) {
-                int row = y < side - 1 ? y : dim - 1 - y;
-                int column = x < side - 2 ? x : dim - 3 - x;
-                const cell *at = from + ((size_t)g * side + row) * pitch_of(width);
-                at += column % width;
-                cell one = at[0] >> column / width & 1;
-                cell two = at[width] >> column / width & 1;
-                cell four = at[fours_of(width, n)] >> column / width & 1;
-                grid[(size_t)y * dim + 1 + x] = one + 2 * two + 4 * four;
+    int dim = p->dim, side = side_of(dim, mirror);
+    int width = width_of(side), fours = fours_of(width, n);
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+    for (size_t y = 0; y < (size_t)dim * p->batch; y++) {
+        cell *row = p->grid + y * dim;
+        int up = y % dim, down = dim - 1 - up;
+        size_t stepped = y / dim * side + (up < down || !mirror ? up : down);
+        const cell *bits = from + stepped * pitch_of(width);
+        for (int x = 0; x < side - 2 && up && down; x += width)
+            for (int w = 0; w < width && x + w < side - 2; w++) {
+                cell one = bits[w] >> x / width & 1;
+                cell two = bits[width + w] >> x / width & 1;
+                cell four = bits[fours + w] >> x / width & 1;
+                row[1 + x + w] = one + 2 * two + 4 * four;
             }
+        for (int x = side - 1; x < dim - 1; x++) row[x] = row[dim - 1 - x];
+    }
 }
 
 /* Notes the grids that have come to their end after n steps, stable or not; bits[g]

@@ -130,7 +130,7 @@ int topple(pile *p, const plan *how, run_times *t)
         if (all <= 7 && k == 0) {
             OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0,
                                           NULL, NULL));
-            pack_bits(p, mirror, p->grid, n, planes);
+            pack_bits(p, mirror, n, planes);
             for (int i = 0; i < 2; i++)
                 OCL_CHECK(clEnqueueWriteBuffer(queue, d_planes[i], CL_TRUE, 0,
                                                size_bits, planes, 0, NULL, NULL));
@@ -172,7 +172,7 @@ int topple(pile *p, const plan *how, run_times *t)
     } else {
         OCL_CHECK(clEnqueueReadBuffer(queue, d_planes[0], CL_TRUE, 0, size_bits, planes,
                                       0, NULL, NULL));
-        unpack_bits(p, mirror, planes, n, p->grid);
+        unpack_bits(planes, mirror, n, p);
     }
 
     double end = seconds();
