@@ -4,11 +4,11 @@
  * In C they are a vector of GCC's and clang's kind, in OpenCL C one of OpenCL's. Where
  * LANES is 1 they are a word, as on a GPU, whose lanes are threads: CUDA C.
  *
- *   words              the words
- *   load_words(p)      p[0] .. p[LANES - 1]; p may be any place of a word
- *   store_words(w, p)  and back
- *   word_of(w, l)      word l of the variable w; it can be assigned to
- *   any_bit(w)         is any bit of them set?
+ *   words               the words
+ *   words_at(space, p)  those at p, a whole number of vectors from the first of an
+ * array in that address space; they can be assigned to load_words(p)       p[0] ..
+ * p[LANES - 1], whatever p is word_of(w, l)       word l of the variable w; it can be
+ * assigned to any_bit(w)          is any bit of them set?
  */
 #ifndef WORDS_H
 #define WORDS_H
@@ -26,27 +26,27 @@
 
 #if LANES == 1
 typedef cell words;
-#define load_words(p)     (*(p))
-#define store_words(w, p) (*(p) = (w))
-#define word_of(w, l)     (*(&(w) + (l)))
-#define any_bit(w)        ((w) != 0)
+#define words_at(space, p) (*(p))
+#define load_words(p)      (*(p))
+#define word_of(w, l)      (*(&(w) + (l)))
+#define any_bit(w)         ((w) != 0)
 
 #elif defined(__OPENCL_C_VERSION__)
-#define WORDS_PASTE(a, n) a##n
-#define WORDS_OF(a, n)    WORDS_PASTE(a, n)
+#define WORDS_PASTE(a, n)  a##n
+#define WORDS_OF(a, n)     WORDS_PASTE(a, n)
 typedef WORDS_OF(uint, LANES) words;
-#define load_words(p)     WORDS_OF(vload, LANES)(0, p)
-#define store_words(w, p) WORDS_OF(vstore, LANES)(w, 0, p)
-#define word_of(w, l)     (((uint *)&(w))[l])
-#define any_bit(w)        any((w) != 0)
+#define words_at(space, p) (*(space words *)(p))
+#define load_words(p)      WORDS_OF(vload, LANES)(0, p)
+#define word_of(w, l)      (((uint *)&(w))[l])
+#define any_bit(w)         any((w) != 0)
 
 #else
-typedef cell words __attribute__((vector_size(4 * LANES)));
+typedef cell words __attribute__((vector_size(4 * LANES), may_alias));
 typedef cell words_anywhere
     __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-#define load_words(p)     ((words) * (const words_anywhere *)(p))
-#define store_words(w, p) (*(words_anywhere *)(p) = (w))
-#define word_of(w, l)     ((w)[l])
+#define words_at(space, p) (*(words *)(p))
+#define load_words(p)      ((words) * (const words_anywhere *)(p))
+#define word_of(w, l)      ((w)[l])
 FN int any_bit(words w)
 {
     cell bits = 0;

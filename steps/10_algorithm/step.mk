@@ -8,11 +8,11 @@ reason.semblance      = two algorithms: cubics through nodes, and a bound with a
 predict.semblance.cpu = 20: 16 visits instead of 400 for a trace that does not bend; what the bounds give depends on the data, from 1 to 100 (the first was written after a prototype had 5, the second before anything was measured)
 predict.semblance.gpu = 5: the same, but a thread has 16 nodes to keep, and all its neighbours start before there is anything to compare with
 
-title.sandpile       = A quarter of what is its own mirror image
+title.sandpile       = A quarter of a pile that is its own mirror image
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 kind.sandpile        = refactor
-reason.sandpile      = x
-predict.sandpile.cpu = 3.0: x
-predict.sandpile.gpu = 2.0: x
-flops.sandpile       = 1 cells
-bytes.sandpile.l1    = 1 cells
+reason.sandpile      = what is packed, stepped and unpacked has another size than the pile, in all three back-ends
+predict.sandpile.cpu = 3.0: a quarter of the cells, but threads meet as often
+predict.sandpile.gpu = 1.5: a GPU is not full with a quarter
+flops.sandpile       = 0.15 cells
+bytes.sandpile.l1    = 0.25 cells

@@ -45,23 +45,23 @@ BOTH_FN int pitch_of(int width)
 FN words walk(GLOBAL cell *c, int w, int width, int n, int rows, words keep)
 {
     int was = fours_of(width, n), is = fours_of(width, n + 1);
-    words up = load_words(c + was - pitch_of(width));
-    words here = load_words(c + was);
+    words up = words_at(GLOBAL, c + was - pitch_of(width));
+    words here = words_at(GLOBAL, c + was);
     words bits = up ^ up;
 
     for (int row = 0; row < rows; row++) {
-        words ones = load_words(c), twos = load_words(c + width);
+        words ones = words_at(GLOBAL, c), twos = words_at(GLOBAL, c + width);
         words left = load_words(c + was - 1), right = load_words(c + was + 1);
-        words down = load_words(c + was + pitch_of(width));
+        words down = words_at(GLOBAL, c + was + pitch_of(width));
         if (w == 0) word_of(left, 0) = c[was + width - 1] << 1;
         if (w == width - LANES) word_of(right, LANES - 1) = c[was - w] >> 1;
 
         words three = left ^ right ^ up, more = carry(left, right, up);
         words again = carry(ones, three, down);
         words fours = carry(twos, more, again) & keep;
-        store_words(ones ^ three ^ down, c);
-        store_words(twos ^ more ^ again, c + width);
-        store_words(fours, c + is);
+        words_at(GLOBAL, c) = ones ^ three ^ down;
+        words_at(GLOBAL, c + width) = twos ^ more ^ again;
+        words_at(GLOBAL, c + is) = fours;
         bits |= fours;
         up = here;
         here = down;

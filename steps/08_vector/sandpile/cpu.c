@@ -51,7 +51,7 @@ static cell do_tile_bits(int width, cell *grid, int n, int y, int h)
     cell bits = 0;
     for (int w = 0; w < width; w += LANES) {
         cell *c = grid + (size_t)y * pitch_of(width) + w;
-        bits |= any_bit(walk(c, w, width, n, h, load_words(grid + w)));
+        bits |= any_bit(walk(c, w, width, n, h, words_at(GLOBAL, grid + w)));
     }
     return 4 * bits;
 }
@@ -66,10 +66,10 @@ static void step_bits(const pile *p, const plan *how, cell *grids, int n, cell *
             int h = smaller(how->tileh, dim - 1 - y);
             cell *grid = grids + (size_t)g * dim * pitch_of(width);
             double begin = how->tiles ? seconds() : 0;
-            cell of_tile = do_tile_bits(width, grid, n, y, h);
+            cell found = do_tile_bits(width, grid, n, y, h);
             trace_tile(how->tiles, n, g, (int[4]){1, y, dim - 2, h}, begin, worker());
 #pragma omp atomic
-            bits[g] |= of_tile;
+            bits[g] |= found;
         }
 }
 

@@ -103,17 +103,18 @@ int topple(pile *p, const plan *how, run_times *t)
     double ready = seconds();
     t->kernel = 0;
 
-    CUDA_CHECK(cudaMemcpy(d_in, p->grid, size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(d_out, blank, size, cudaMemcpyHostToDevice));
-
     int n = 0;
     for (int g = 0; g < batch; g++) bits[g] = pile_bits(p->grid + g * cells, dim);
     cell all = note(p, how, bits, n);
     bool narrow = false;
+    if (all > 7) {
+        CUDA_CHECK(cudaMemcpy(d_in, p->grid, size, cudaMemcpyHostToDevice));
+        CUDA_CHECK(cudaMemcpy(d_out, blank, size, cudaMemcpyHostToDevice));
+    }
     while (all > 3 && n < how->max_iterations) {
         /* Once three bits are enough for any cell, the grids are packed. */
         if (all <= 7 && !narrow) {
-            CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
+            if (n) CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
             pack_bits(p, n, planes);
             CUDA_CHECK(cudaMemcpy(d_planes, planes, size_bits, cudaMemcpyHostToDevice));
             narrow = true;
@@ -143,7 +144,7 @@ int topple(pile *p, const plan *how, run_times *t)
     if (narrow) {
         CUDA_CHECK(cudaMemcpy(planes, d_planes, size_bits, cudaMemcpyDeviceToHost));
         unpack_bits(planes, n, p);
-    } else {
+    } else if (n) {
         CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
     }
 

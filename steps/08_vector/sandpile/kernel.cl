@@ -42,7 +42,7 @@ __kernel void do_step_bits(GLOBAL cell *grids, int n, GLOBAL cell *bits, int slo
     GLOBAL cell *grid = grids + (size_t)g * DIM * pitch_of(WIDTH) + w;
 
     if (w < WIDTH && rows > 0) {
-        words keep = load_words(grid);
+        words keep = words_at(GLOBAL, grid);
         words fours = walk(grid + y * pitch_of(WIDTH), w, WIDTH, n, rows, keep);
         tell(any_bit(fours), 4, bits + (size_t)slot * batch + g);
     }

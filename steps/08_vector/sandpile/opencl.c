@@ -52,7 +52,7 @@ int topple(pile *p, const plan *how, run_times *t)
     cl_uint lanes;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof lanes,
                               &lanes, NULL));
-    int gpu = ocl_is_gpu(device), run = gpu ? 4 : 32;
+    int gpu = ocl_is_gpu(device), run = gpu ? 4 : 64;
     lanes = gpu ? 1 : lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
     if (width % lanes) lanes = VECTOR;
 
@@ -95,19 +95,21 @@ int topple(pile *p, const plan *how, run_times *t)
     double ready = seconds();
     t->kernel = 0;
 
-    OCL_CHECK(
-        clEnqueueWriteBuffer(queue, d_in, CL_FALSE, 0, size, p->grid, 0, NULL, NULL));
-    OCL_CHECK(
-        clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, blank, 0, NULL, NULL));
-
     int n = 0, k = 0;
     for (int g = 0; g < batch; g++) bits[g] = pile_bits(p->grid + g * cells, dim);
     cell all = note(p, how, bits, n);
+    if (all > 7) {
+        OCL_CHECK(clEnqueueWriteBuffer(queue, d_in, CL_FALSE, 0, size, p->grid, 0, NULL,
+                                       NULL));
+        OCL_CHECK(
+            clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, blank, 0, NULL, NULL));
+    }
     while (all > 3 && n < how->max_iterations) {
         /* Once three bits are enough for any cell, the grids are packed. */
         if (all <= 7 && k == 0) {
-            OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0,
-                                          NULL, NULL));
+            if (n)
+                OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0,
+                                              NULL, NULL));
             pack_bits(p, n, planes);
             OCL_CHECK(clEnqueueWriteBuffer(queue, d_planes, CL_TRUE, 0, size_bits,
                                            planes, 0, NULL, NULL));
@@ -141,10 +143,10 @@ int topple(pile *p, const plan *how, run_times *t)
         for (int s = 0; s < steps; s++)
             all = note(p, how, bits + (size_t)s * batch, ++n);
     }
-    if (k == 0) {
+    if (k == 0 && n) {
         OCL_CHECK(
             clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0, NULL, NULL));
-    } else {
+    } else if (k) {
         OCL_CHECK(clEnqueueReadBuffer(queue, d_planes, CL_TRUE, 0, size_bits, planes, 0,
                                       NULL, NULL));
         unpack_bits(planes, n, p);

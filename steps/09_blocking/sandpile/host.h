@@ -3,7 +3,7 @@
 #include "body.h"
 
 /* Steps of a device between two looks at what it found. */
-enum { LOOK = 16 };
+enum { LOOK = 64 };
 
 /* Only threads of the CPU topple in place, and only they have a name to trace. */
 static inline void for_devices(const plan *how)

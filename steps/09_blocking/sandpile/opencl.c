@@ -115,19 +115,21 @@ int topple(pile *p, const plan *how, run_times *t)
     double ready = seconds();
     t->kernel = 0;
 
-    OCL_CHECK(
-        clEnqueueWriteBuffer(queue, d_in, CL_FALSE, 0, size, p->grid, 0, NULL, NULL));
-    OCL_CHECK(
-        clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, blank, 0, NULL, NULL));
-
     int n = 0, k = 0;
     for (int g = 0; g < batch; g++) bits[g] = pile_bits(p->grid + g * cells, dim);
     cell all = note(p, how, bits, n);
+    if (all > 7) {
+        OCL_CHECK(clEnqueueWriteBuffer(queue, d_in, CL_FALSE, 0, size, p->grid, 0, NULL,
+                                       NULL));
+        OCL_CHECK(
+            clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, blank, 0, NULL, NULL));
+    }
     while (all > 3 && n < how->max_iterations) {
         /* Once three bits are enough for any cell, the grids are packed. */
         if (all <= 7 && k == 0) {
-            OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0,
-                                          NULL, NULL));
+            if (n)
+                OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0,
+                                              NULL, NULL));
             pack_bits(p, n, planes);
             for (int i = 0; i < 2; i++)
                 OCL_CHECK(clEnqueueWriteBuffer(queue, d_planes[i], CL_TRUE, 0,
@@ -164,10 +166,10 @@ int topple(pile *p, const plan *how, run_times *t)
         for (int s = 0; s < steps; s++)
             all = note(p, how, bits + (size_t)s * batch, ++n);
     }
-    if (k == 0) {
+    if (k == 0 && n) {
         OCL_CHECK(
             clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0, NULL, NULL));
-    } else {
+    } else if (k) {
         OCL_CHECK(clEnqueueReadBuffer(queue, d_planes[0], CL_TRUE, 0, size_bits, planes,
                                       0, NULL, NULL));
         unpack_bits(planes, n, p);

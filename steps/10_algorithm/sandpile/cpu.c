@@ -66,11 +66,11 @@ typedef struct {
  */
 static int any_fours(part b, int width, int y, int end)
 {
-    words bits = load_words(b.rows) ^ load_words(b.rows);
+    words bits = words_at(GLOBAL, b.rows) ^ words_at(GLOBAL, b.rows);
     for (int j = larger(y, b.at.top); j < smaller(end, b.at.end); j++) {
         const cell *fours =
             b.rows + (size_t)(j - b.at.top) * pitch_of(width) + 2 * width;
-        for (int w = 0; w < 2 * width; w += LANES) bits |= load_words(fours + w);
+        for (int w = 0; w < 2 * width; w += LANES) bits |= words_at(GLOBAL, fours + w);
     }
     return any_bit(bits);
 }
@@ -93,8 +93,8 @@ static void do_tile_bits(const shape *of, part b, int n, int steps, int y, int h
 
         cell *c = b.rows + (size_t)(from - b.at.top) * pitch_of(width);
         for (int w = 0; w < width; w += LANES) {
-            words keep = load_words(of->masks + w);
-            words fold = load_words(of->masks + width + w);
+            words keep = words_at(GLOBAL, of->masks + w);
+            words fold = words_at(GLOBAL, of->masks + width + w);
             live[s + 2] |= any_bit(walk(c + w, w, width, n + s, rows, keep, fold,
                                         of->mirror, of->side - 2 - from));
         }

@@ -50,8 +50,8 @@ __kernel void do_steps_bits(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell
 
     for (int r = b.top + y; r < b.end; r += down)
         for (int w = x * LANES; w < pitch; w += across * LANES)
-            store_words(load_words(from + (size_t)r * pitch + w),
-                        room + (r - b.top) * pitch + w);
+            words_at(LOCAL, room + (r - b.top) * pitch + w) =
+                words_at(GLOBAL const, from + (size_t)r * pitch + w);
 
     for (int s = 0; s < steps; s++) {
         /* Of the rows each work-item has some that follow each other. */
@@ -63,7 +63,8 @@ __kernel void do_steps_bits(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         for (int w = x * LANES; w < WIDTH; w += across * LANES) {
             LOCAL cell *c = room + (mine - b.top) * pitch + w;
-            words keep = load_words(from + w), fold = load_words(from + WIDTH + w);
+            words keep = words_at(GLOBAL const, from + w);
+            words fold = words_at(GLOBAL const, from + WIDTH + w);
             if (rows > 0)
                 found |= any_bit(walk(c, w, WIDTH, n + s, rows, keep, fold, MIRROR,
                                       SIDE - 2 - mine));
@@ -74,6 +75,6 @@ __kernel void do_steps_bits(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell
 
     for (int r = b.first + y; r < b.after; r += down)
         for (int w = x * LANES; w < pitch; w += across * LANES)
-            store_words(load_words(room + (r - b.top) * pitch + w),
-                        to + (size_t)r * pitch + w);
+            words_at(GLOBAL, to + (size_t)r * pitch + w) =
+                words_at(LOCAL, room + (r - b.top) * pitch + w);
 }
