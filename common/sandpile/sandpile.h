@@ -85,6 +85,16 @@ static inline int worker(void)
 #endif
 }
 
+/* How many there are at most. */
+static inline int threads(void)
+{
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
+
 /* Deals the tiles of schedule(runtime) out beforehand, since they are all alike, unless
  * OMP_SCHEDULE says otherwise: a thread then keeps its part of the grid in its cache.
  * Has the threads made too: to set up is not to topple. */

@@ -23,3 +23,12 @@ changes.gridding     = body.h cpu.c opencl.c kernel.cl cuda.cu
 predict.gridding.cpu = 4.0: a row of sums is one register, and the compiler has no choice left
 predict.gridding.gpu = 1.0: a GPU's lanes are its threads already
 flops.gridding       = 8 points
+
+title.sandpile       = 32 cells a word, in planes of bits, and no meeting
+changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+kind.sandpile        = refactor
+reason.sandpile      = planes of bits take the place of bytes, in all three back-ends: packed, stepped, unpacked
+predict.sandpile.cpu = 4.0 for omp, 30 for OpenCL: 22 operations for the cells of a vector of bits, where bytes take 8 for an eighth as many; and no barrier (written after a prototype had 4 and 25)
+predict.sandpile.gpu = 4.0: three eighths of the bytes, and 32 cells for about twice the operations of four
+flops.sandpile       = 0.6 cells
+bytes.sandpile.l1    = 1 cells

@@ -24,3 +24,12 @@ reason.gridding      = the loops over blocks and over visibilities change places
 predict.gridding.cpu = 1.3: three products a cell instead of four and an eighth, from the nearest cache (written after a prototype had 1.3)
 predict.gridding.gpu = 1.2: three products instead of four; a thread has one block, and shares nothing
 flops.gridding       = 6 points
+
+title.sandpile       = Bands that make many steps alone, and sleep where nothing topples
+changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+kind.sandpile        = refactor
+reason.sandpile      = bands with borrowed rows are a layout of their own, a loop over steps inside the one over rows, and in OpenCL and CUDA a kernel of fetch, steps and store
+predict.sandpile.cpu = 1.4: two threads meet twice in 32 steps instead of once in each (written after a prototype had 1.3 to 1.6)
+predict.sandpile.gpu = 2.0: an eighth of the launches, for twice the work
+flops.sandpile       = 0.6 cells
+bytes.sandpile.l1    = 1 cells

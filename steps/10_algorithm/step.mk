@@ -12,3 +12,12 @@ title.gridding       = Footprints as wide as their plane of w needs
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 predict.gridding.cpu = 1.8 for askap, whose w is spread evenly, 6.5 for default, whose w is mostly small: as the blocks that are left (counted before it was written)
 predict.gridding.gpu = the same
+
+title.sandpile       = A quarter of a pile that is its own mirror image
+changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+kind.sandpile        = refactor
+reason.sandpile      = what is packed, stepped and unpacked has another size than the pile, in all three back-ends
+predict.sandpile.cpu = 3.0: a quarter of the cells, but threads meet as often
+predict.sandpile.gpu = 1.5: a GPU is not full with a quarter
+flops.sandpile       = 0.15 cells
+bytes.sandpile.l1    = 0.25 cells

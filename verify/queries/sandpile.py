@@ -23,12 +23,14 @@ MOST_INT = 2**31 - 1
 MOST_SIDE = 32768
 GROUP = 1024  # work-items
 
-# Words of four cells, vectors of 64, groups of 32 x 4, tiles of 120 x 24: before, at
-# and after their ends. Few, since a device builds its kernel for each. LARGE, of which
-# the second numbers are grids, have more cells than 16 bits count.
+# Words of four cells, vectors of 64, groups of 32 x 4, runs of 8 rows and bands of 64:
+# before, at and after their ends. Few, since a device builds its kernel for each. LARGE,
+# of which the second numbers are grids, have more cells than 16 bits count, or than are
+# dealt to a vector of words of 32, and so has a quarter of the last.
 SIDES = (3, 4, 5, 6, 7, 8, 9, 10, 13, 17, 18, 26, 27, 33, 34, 35, 50, 64, 65, 66, 67,
          121, 122, 123, 129, 130)
-LARGE = ((257, 1), (258, 1), (300, 1), (370, 1), (130, 4), (93, 8), (65, 17))
+LARGE = ((257, 1), (258, 1), (300, 1), (370, 1), (130, 4), (93, 8), (65, 17),
+         (514, 1), (515, 1))
 GRAINS = (1, 3, 4, 5, 7, 8, 15, 16, 63, 64, 251, 252, 253, 254, 255, 256, 257, 259, 260,
           511, 1000, 1023, 1024, 1025, 4096, 65535, 65537, 10**6, 2**24 + 1,
           MOST_GRAINS - 1, MOST_GRAINS, *(2**n for n in range(16, 30, 2)))
@@ -131,6 +133,18 @@ def cells(rng, inner, most):
         grid[:] = fresh.integers(0, rng.choice(few) + 1, grid.shape)
         grid[fresh.random(grid.shape) > rng.choice((0.5, 0.1, 0.02))] = 0
     return grid
+
+
+def mirror(rng, inner):
+    """Makes grids their own mirror images, one way or both, and then maybe not quite."""
+    half = (inner.shape[1] + 1) // 2
+    if rng.random() < 0.8:
+        inner[:, :, -half:] = inner[:, :, :half][:, :, ::-1].copy()
+    if rng.random() < 0.8:
+        inner[:, -half:] = inner[:, :half][:, ::-1].copy()
+    if rng.random() < 0.2:
+        at = rng.randrange(len(inner)), place(rng, half), place(rng, half)
+        inner[at] = (inner[at] + 1) % 4
 
 
 def write_npy(rng, path, grids):
@@ -269,6 +283,8 @@ def draw_file(rng, path, shape, in_place):
         grid[:] = lone(rng, len(grid)) if few else cells(rng, len(grid), most)
     if in_place and shape[1] < 36 and rng.random() < 0.1:
         inner[:] = MOST_GRAINS  # the more, the more a cell comes to hold
+    if rng.random() < 0.3:
+        mirror(rng, inner)
     if len(grids) > 8 and not in_place:  # 02 takes them one by one
         grids[rng.sample(range(len(grids)), len(grids) - 3)] &= 3
     write_npy(rng, path, grids)

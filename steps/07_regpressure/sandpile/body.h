@@ -54,40 +54,28 @@ typedef struct {
     cell last; /* ones in the bytes of the last that lie within the border */
 } shape;
 
-/* A work-group's part of a grid of words, in local memory: its own TILE_W x TILE_H
- * words and a halo from which STEPS steps can be made, each of which spoils one cell
- * more of the halo: a word of four cells left and right, four rows above and below. */
-enum {
-    STEPS = 4,
-    TILE_W = 30,
-    TILE_H = 24,
-    COLUMNS = TILE_W + 2,
-    ROWS = TILE_H + 2 * STEPS
-};
+/* Rows of words that a work-item takes, one below the other. */
+enum { RUN = 8 };
 
-/* One step of the rows first .. last - 1 of a column, walked down: a word is read once
- * and serves three rows, from registers. from and to are [ROWS][COLUMNS + 2], the first
- * and last column 0. y is the grid's row of row 0, mask the bytes that may hold grains.
- * Returns the words or-ed that are the group's own. */
-FN cell walk(LOCAL const cell *from, LOCAL cell *to, int column, int first, int last,
-             int y, int dim, cell mask)
+/* One step of a column of words, walked down: a word is read once as the one below, and
+ * serves three rows, from registers. in and out point to the first of the rows, pitch
+ * words each; mask has ones in the bytes within the border. Returns the new words
+ * or-ed. */
+FN cell walk(GLOBAL const cell *in, GLOBAL cell *out, int rows, int pitch, cell mask)
 {
-    int own = column >= 1 && column <= TILE_W;
-    int at = first * (COLUMNS + 2) + column + 1;
-    cell up = from[at - (COLUMNS + 2)];
-    cell here = from[at];
+    cell up = in[-pitch];
+    cell here = in[0];
     cell bits = 0;
 
-    for (int row = first; row < last; row++) {
-        cell down = from[at + COLUMNS + 2];
-        int inside = y + row > 0 && y + row < dim - 1;
-        cell v = after4(here, from[at - 1], from[at + 1], up, down);
-        v &= inside ? mask : 0;
-        to[at] = v;
-        bits |= own && row >= STEPS && row < STEPS + TILE_H ? v : 0;
+    for (int row = 0; row < rows; row++) {
+        cell down = in[pitch];
+        cell v = after4(here, in[-1], in[1], up, down) & mask;
+        out[0] = v;
+        bits |= v;
         up = here;
         here = down;
-        at += COLUMNS + 2;
+        in += pitch;
+        out += pitch;
     }
     return bits;
 }

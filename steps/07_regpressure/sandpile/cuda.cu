@@ -40,55 +40,22 @@ __global__ void do_step(const cell *__restrict__ in, cell *out, cell *bits)
     collect(v > 255, 256, bits + g);
 }
 
-/* Up to STEPS steps of four cells a word, each a byte, without a word to the others:
- * a block's tile is fetched with its halo, stepped where it lies, and stored. */
-__global__ void do_steps4(const cell *__restrict__ in, cell *out, cell *bits, int steps,
-                          int batch)
+/* The same for four cells a word, each a byte, and RUN rows a thread. */
+__global__ void do_step4(const cell *__restrict__ in, cell *out, cell *bits)
 {
-    CUDA_SHARED(cell, room);         /* two tiles */
-    int x = blockIdx.x * TILE_W - 1; /* the word of column 0 */
-    int y = blockIdx.y * TILE_H + 1 - STEPS;
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN + 1;
     int g = blockIdx.z;
-    int across = blockDim.x;
-    int down = blockDim.y;
-    int i = threadIdx.x;
-    int j = threadIdx.y;
-    cell *tile[2] = {room, room + ROWS * (COLUMNS + 2)};
-    size_t grid = (size_t)g * DIM * (WORDS + 2) + 1;
+    int rows = DIM - 1 - y < RUN ? DIM - 1 - y : RUN;
+    int pitch = WORDS + 2;
+    size_t id = ((size_t)g * DIM + y) * pitch + x + 1;
 
-    for (int r = j; r < ROWS; r += down)
-        for (int c = i; c < COLUMNS + 2; c += across) {
-            int there = y + r >= 0 && y + r < DIM && c > 0 && c <= COLUMNS &&
-                        x + c - 1 >= 0 && x + c - 1 < WORDS;
-            size_t id = grid + (size_t)(y + r) * (WORDS + 2) + x + c - 1;
-            cell v = there ? in[id] : 0;
-            tile[0][r * (COLUMNS + 2) + c] = v;
-            tile[1][r * (COLUMNS + 2) + c] = v;
-        }
-
-    /* The first and the last row only lend. */
-    int share = (ROWS - 2 + down - 1) / down;
-    int first = 1 + j * share;
-    int last = first + share < ROWS - 1 ? first + share : ROWS - 1;
-    for (int s = 0; s < steps; s++) {
-        cell v = 0;
-        __syncthreads();
-        for (int c = i; c < COLUMNS; c += across) {
-            int word = x + c;
-            cell mask = word < 0 || word >= WORDS ? 0
-                        : word == WORDS - 1       ? LAST
-                                                  : 0xffffffff;
-            v |= walk(tile[s % 2], tile[(s + 1) % 2], c, first, last, y, DIM, mask);
-        }
-        collect((v & 0xfcfcfcfc) != 0, 4, bits + (size_t)s * batch + g);
+    cell v = 0;
+    if (x < WORDS && rows > 0) {
+        cell mask = x == WORDS - 1 ? LAST : 0xffffffff;
+        v = walk(in + id, out + id, rows, pitch, mask);
     }
-    __syncthreads();
-
-    for (int r = STEPS + j; r < STEPS + TILE_H && y + r < DIM - 1; r += down)
-        for (int c = 1 + i; c <= TILE_W && x + c < WORDS; c += across) {
-            size_t id = grid + (size_t)(y + r) * (WORDS + 2) + x + c;
-            out[id] = tile[steps % 2][r * (COLUMNS + 2) + c + 1];
-        }
+    collect((v & 0xfcfcfcfc) != 0, 4, bits + g);
 }
 
 int topple(pile *p, const plan *how, run_times *t)
@@ -113,7 +80,7 @@ int topple(pile *p, const plan *how, run_times *t)
     CUDA_CHECK(cudaEventCreate(&before));
     CUDA_CHECK(cudaEventCreate(&done));
 
-    unsigned local[3] = {32, 4, 1},
+    unsigned local[3] = {16, 4, 1},
              size3[3] = {(unsigned)dim, (unsigned)dim, (unsigned)batch}, groups[3];
     for (int i = 0; i < 3; i++) {
         if (how->group[i]) local[i] = how->group[i];
@@ -122,7 +89,6 @@ int topple(pile *p, const plan *how, run_times *t)
     }
     dim3 block = {local[0], local[1], local[2]};
     dim3 blocks = {groups[0], groups[1], groups[2]};
-    size_t shared = 2 * ROWS * (COLUMNS + 2) * sizeof(cell);
 
     shape of = shape_of(dim);
     CUDA_CHECK(cudaMemcpyToSymbol(c_shape, &of, sizeof of));
@@ -146,18 +112,18 @@ int topple(pile *p, const plan *how, run_times *t)
             CUDA_CHECK(cudaMemcpy(d_in, blank, size4, cudaMemcpyHostToDevice));
             blank_words(p, blank);
             CUDA_CHECK(cudaMemcpy(d_out, blank, size4, cudaMemcpyHostToDevice));
-            blocks.x = (of.words + TILE_W - 1) / TILE_W;
-            blocks.y = (dim - 2 + TILE_H - 1) / TILE_H;
+            blocks.x = (of.words + local[0] - 1) / local[0];
+            int runs = (dim - 2 + RUN - 1) / RUN;
+            blocks.y = (runs + local[1] - 1) / local[1];
         }
         int steps = how->max_iterations - n < LOOK ? how->max_iterations - n : LOOK;
         size_t found = steps * batch * sizeof *bits;
         CUDA_CHECK(cudaMemset(d_bits, 0, found));
         CUDA_CHECK(cudaEventRecord(before, 0));
-        for (int s = 0, made; s < steps; s += made) {
-            made = !bytes ? 1 : steps - s < STEPS ? steps - s : STEPS;
+        for (int s = 0; s < steps; s++) {
             if (bytes)
-                CUDA_LAUNCH(do_steps4, blocks, block, shared, d_in, d_out,
-                            d_bits + s * batch, made, batch);
+                CUDA_LAUNCH(do_step4, blocks, block, 0, d_in, d_out,
+                            d_bits + s * batch);
             else
                 CUDA_LAUNCH(do_step, blocks, block, 0, d_in, d_out, d_bits + s * batch);
             CUDA_CHECK(cudaGetLastError());

@@ -33,7 +33,7 @@ int topple(pile *p, const plan *how, run_times *t)
     OCL_CHECK(err);
 
     /* The global size must be a multiple of the local size: round up. */
-    size_t local[3] = {32, 4, 1}, global[3] = {dim, dim, batch};
+    size_t local[3] = {16, 4, 1}, global[3] = {dim, dim, batch};
     for (int i = 0; i < 3; i++) {
         if (how->group[i]) local[i] = how->group[i];
         if (i == 2) local[i] = 1; /* a group collects for one grid */
@@ -48,7 +48,7 @@ int topple(pile *p, const plan *how, run_times *t)
     cl_program program = ocl_build(context, device, options);
     cl_kernel wide = clCreateKernel(program, "do_step", &err), kernel = wide;
     OCL_CHECK(err);
-    cl_kernel narrow = clCreateKernel(program, "do_steps4", &err);
+    cl_kernel narrow = clCreateKernel(program, "do_step4", &err);
     OCL_CHECK(err);
 
     cl_mem d_in = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
@@ -61,7 +61,7 @@ int topple(pile *p, const plan *how, run_times *t)
     for (int k = 0; k < 2; k++) {
         cl_kernel one = k ? narrow : wide;
         OCL_CHECK(clSetKernelArg(one, 2, sizeof d_bits, &d_bits));
-        OCL_CHECK(clSetKernelArg(one, 4 + k, sizeof batch, &batch));
+        OCL_CHECK(clSetKernelArg(one, 4, sizeof batch, &batch));
     }
 
     double ready = seconds();
@@ -89,8 +89,9 @@ int topple(pile *p, const plan *how, run_times *t)
             OCL_CHECK(clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size4, blank, 0,
                                            NULL, NULL));
             kernel = narrow;
-            global[0] = (of.words + TILE_W - 1) / TILE_W * local[0];
-            global[1] = (dim - 2 + TILE_H - 1) / TILE_H * local[1];
+            global[0] = (of.words + local[0] - 1) / local[0] * local[0];
+            size_t runs = (dim - 2 + RUN - 1) / RUN;
+            global[1] = (runs + local[1] - 1) / local[1] * local[1];
         }
         int steps = how->max_iterations - n < LOOK ? how->max_iterations - n : LOOK;
         size_t found = (size_t)steps * batch * sizeof *bits;
@@ -98,24 +99,20 @@ int topple(pile *p, const plan *how, run_times *t)
         OCL_CHECK(clEnqueueFillBuffer(queue, d_bits, &zero, sizeof zero, 0, found, 0,
                                       NULL, NULL));
         cl_event done[LOOK];
-        int launches = 0;
-        for (int s = 0, made; s < steps; s += made) {
-            made = !bytes ? 1 : steps - s < STEPS ? steps - s : STEPS;
+        for (int s = 0; s < steps; s++) {
             OCL_CHECK(clSetKernelArg(kernel, 0, sizeof d_in, &d_in));
             OCL_CHECK(clSetKernelArg(kernel, 1, sizeof d_out, &d_out));
             OCL_CHECK(clSetKernelArg(kernel, 3, sizeof s, &s));
-            if (bytes) OCL_CHECK(clSetKernelArg(kernel, 4, sizeof made, &made));
             OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, 0,
-                                             NULL, &done[launches++]));
+                                             NULL, &done[s]));
             cl_mem other = d_in;
             d_in = d_out;
             d_out = other;
         }
         OCL_CHECK(
             clEnqueueReadBuffer(queue, d_bits, CL_TRUE, 0, found, bits, 0, NULL, NULL));
-        for (int s = 0; s < steps; s++)
+        for (int s = 0; s < steps; s++) {
             all = note(p, how, bits + (size_t)s * batch, ++n);
-        for (int s = 0; s < launches; s++) {
             t->kernel += ocl_seconds(done[s]);
             clReleaseEvent(done[s]);
         }

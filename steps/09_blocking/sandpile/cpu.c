@@ -1,0 +1,303 @@
+/* cpu.c - the toppling, tiles of the grid shared among threads. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+
+static inline int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* A step of one tile, w x h cells from (x, y): returns all new values or-ed, which is
+ * more than 3 as long as a cell is unstable. */
+static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x, int y,
+                    int w, int h)
+{
+    cell bits = 0;
+    for (int j = y; j < y + h; j++)
+        for (int i = x; i < x + w; i++) {
+            size_t at = (size_t)j * dim + i;
+            out[at] = after(in + at, dim);
+            bits |= out[at];
+        }
+    return bits;
+}
+
+/* Step n of all grids, from one array into another; bits[g] become those of grid g. */
+static void step(const pile *p, const plan *how, const cell *in, cell *out, int n,
+                 cell *bits)
+{
+    int dim = p->dim;
+    memset(bits, 0, p->batch * sizeof *bits);
+#pragma omp parallel for collapse(3) schedule(runtime)
+    for (int g = 0; g < p->batch; g++)
+        for (int y = 1; y < dim - 1; y += how->tileh)
+            for (int x = 1; x < dim - 1; x += how->tilew) {
+                int w = smaller(how->tilew, dim - 1 - x);
+                int h = smaller(how->tileh, dim - 1 - y);
+                size_t grid = g * pile_cells(p);
+                double begin = how->tiles ? seconds() : 0;
+                cell of_tile = do_tile(dim, in + grid, out + grid, x, y, w, h);
+                trace_tile(how->tiles, n, g, (int[4]){x, y, w, h}, begin, worker());
+#pragma omp atomic
+                bits[g] |= of_tile;
+            }
+}
+
+static inline int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* What all bands have in common. */
+typedef struct {
+    int dim, width;
+    const cell *keep; /* ones in the cells within the border */
+} shape;
+
+/* A thread's band of a grid in bits; rows begins with row `top` of the grid. */
+typedef struct {
+    band at;
+    cell *rows;
+} part;
+
+/* Is any cell of the rows y .. end - 1, before or after the last step, about to give?
+ */
+static int any_fours(part b, int width, int y, int end)
+{
+    words bits = words_at(GLOBAL, b.rows) ^ words_at(GLOBAL, b.rows);
+    for (int j = larger(y, b.at.top); j < smaller(end, b.at.end); j++) {
+        const cell *fours =
+            b.rows + (size_t)(j - b.at.top) * pitch_of(width) + 2 * width;
+        for (int w = 0; w < 2 * width; w += LANES) bits |= words_at(GLOBAL, fours + w);
+    }
+    return any_bit(bits);
+}
+
+/* Steps n .. n + steps - 1 of the rows y .. y + h - 1 of a band, each step a row above
+ * the one before, whose neighbours so are ready: the rows above are. Rows are stepped
+ * again while they are in the nearest cache. live[s + 2] becomes whether step s has
+ * left fours, live[0] and live[1] are for before; above is the same of the rows above.
+ * Where neither had any in the two steps before, there is nothing to do. */
+static void do_tile_bits(const shape *of, part b, int n, int steps, int y, int h,
+                         const char *above, char *live)
+{
+    int width = of->width;
+    live[0] = live[1] = any_fours(b, width, y - 1, y + h + 1);
+    for (int s = 0; s < steps; s++) {
+        int from = larger(y - s, first_of(b.at, s));
+        int rows = smaller(y - s + h, after_of(b.at, of->dim, s)) - from;
+        live[s + 2] = 0;
+        if (rows <= 0 || !(above[s] | above[s + 1] | live[s] | live[s + 1])) continue;
+
+        cell *c = b.rows + (size_t)(from - b.at.top) * pitch_of(width);
+        for (int w = 0; w < width; w += LANES) {
+            words keep = words_at(GLOBAL, of->keep + w);
+            live[s + 2] |= any_bit(walk(c + w, w, width, n + s, rows, keep));
+        }
+    }
+}
+
+/* The same of all tiles of a band, from top to bottom. found[s] becomes what step s has
+ * found. */
+static void do_band(const plan *how, const shape *of, part b, int n, int steps, int g,
+                    cell found[STEPS])
+{
+    int h = larger(how->tileh, 2);
+    char live[2][STEPS + 2] = {{0}}, *above = live[0], *here = live[1];
+    memset(found, 0, STEPS * sizeof *found);
+    for (int y = b.at.top + 1; y < b.at.end + steps; y += h) {
+        double begin = how->tiles ? seconds() : 0;
+        do_tile_bits(of, b, n, steps, y, h, above, here);
+        for (int s = 0; s < steps; s++) found[s] |= 4 * here[s + 2];
+        int first = larger(y, b.at.first), after = smaller(y + h, b.at.after);
+        if (first < after)
+            trace_tile(how->tiles, n, g, (int[4]){1, first, of->dim - 2, after - first},
+                       begin, worker());
+        char *other = above;
+        above = here;
+        here = other;
+    }
+}
+
+/* Fetches the borrowed rows of band number i of a grid from its neighbours. */
+static void borrow(const part *b, int i, int bands, size_t pitch)
+{
+    band at = b[i].at;
+    if (i > 0)
+        memcpy(b[i].rows, b[i - 1].rows + (at.top - b[i - 1].at.top) * pitch,
+               (at.first - at.top) * pitch * sizeof(cell));
+    if (i < bands - 1)
+        memcpy(b[i].rows + (at.after - at.top) * pitch,
+               b[i + 1].rows + (at.after - b[i + 1].at.top) * pitch,
+               (at.end - at.after) * pitch * sizeof(cell));
+}
+
+/* The same in place: returns 0 where nothing toppled. */
+static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
+{
+    cell toppled = 0;
+    for (int j = y; j < y + h; j++)
+        for (int i = x; i < x + w; i++)
+            toppled |= give(grid + (size_t)j * dim + i, dim);
+    return toppled;
+}
+
+/* One sweep in place. A tile gives to the cells around it: tiles that are toppled at
+ * the same time have another one between them, in four colours, one after the other. */
+static cell sweep(const plan *how, int dim, cell *grid, int g, int n)
+{
+    cell toppled = 0;
+    for (int colour = 0; colour < 4; colour++) {
+        int left = 1 + colour % 2 * how->tilew, top = 1 + colour / 2 * how->tileh;
+#pragma omp parallel for collapse(2) reduction(| : toppled) schedule(runtime)
+        for (int y = top; y < dim - 1; y += 2 * how->tileh)
+            for (int x = left; x < dim - 1; x += 2 * how->tilew) {
+                int w = smaller(how->tilew, dim - 1 - x);
+                int h = smaller(how->tileh, dim - 1 - y);
+                double begin = how->tiles ? seconds() : 0;
+                toppled |= do_tile_in_place(dim, grid, x, y, w, h);
+                trace_tile(how->tiles, n, g, (int[4]){x, y, w, h}, begin, worker());
+            }
+    }
+    return toppled;
+}
+
+/* Fills the rows that are toppled with poison, each by the thread that will topple it:
+ * where memory has several places, a page is near the thread that touched it first.
+ * A row is that many bytes. */
+static void spread(const pile *p, const plan *how, void *grids, size_t row)
+{
+    int dim = p->dim;
+    char *first = grids;
+#pragma omp parallel for collapse(2) schedule(runtime)
+    for (int g = 0; g < p->batch; g++)
+        for (int y = 1; y < dim - 1; y += how->tileh)
+            memset(first + ((size_t)g * dim + y) * row, 0xff,
+                   smaller(how->tileh, dim - 1 - y) * row);
+}
+
+/* Steps of grids in bits from number n on; returns the number of the last. There is a
+ * band for each thread where there are fewer grids than would keep them busy. */
+static int topple_bits(pile *p, const plan *how, cell *planes, int n, cell *bits)
+{
+    int dim = p->dim, batch = p->batch, inner = dim - 2;
+    shape of = {dim, width_of(dim), planes};
+    size_t pitch = pitch_of(of.width);
+    int bands = batch < 4 * threads() ? smaller(threads(), inner / STEPS) : 1;
+    bands = larger(bands, 1);
+    int all = bands * batch;
+    part *b = allocate(all, sizeof *b, "the bands");
+    cell *found = allocate((size_t)all * STEPS, sizeof *found, "what a band has found");
+    size_t rows = 0;
+    for (int i = 0; i < all; i++) {
+        b[i].at = band_at(dim, 1 + (int64_t)inner * (i % bands) / bands,
+                          1 + (int64_t)inner * (i % bands + 1) / bands);
+        rows += b[i].at.end - b[i].at.top;
+    }
+    cell *room = untouched(rows * pitch + LINE, sizeof *room, "the rows of the bands");
+    cell *next = room + LINE - (uintptr_t)room / sizeof *room % LINE;
+    for (int i = 0; i < all; i++) {
+        b[i].rows = next;
+        next += (b[i].at.end - b[i].at.top) * pitch;
+    }
+
+#pragma omp parallel for schedule(static)
+    for (int i = 0; i < all; i++) {
+        band at = b[i].at;
+        memcpy(b[i].rows, planes + ((size_t)(i / bands) * dim + at.top) * pitch,
+               (at.end - at.top) * pitch * sizeof *planes);
+    }
+
+    cell left = note(p, how, bits, n);
+    while (left > 3 && n < how->max_iterations) {
+        int steps = smaller(STEPS, how->max_iterations - n);
+#pragma omp parallel
+        {
+#pragma omp for schedule(static)
+            for (int i = 0; i < all; i++)
+                do_band(how, &of, b[i], n, steps, i / bands, found + (size_t)i * STEPS);
+#pragma omp for schedule(static)
+            for (int i = 0; i < all; i++)
+                borrow(b + i / bands * bands, i % bands, bands, pitch);
+        }
+        for (int s = 0; s < steps; s++) {
+            memset(bits, 0, batch * sizeof *bits);
+            for (int i = 0; i < all; i++)
+                bits[i / bands] |= found[(size_t)i * STEPS + s];
+            left = note(p, how, bits, ++n);
+        }
+    }
+
+    for (int i = 0; i < all; i++) {
+        band at = b[i].at;
+        memcpy(planes + ((size_t)(i / bands) * dim + at.first) * pitch,
+               b[i].rows + (at.first - at.top) * pitch,
+               (at.after - at.first) * pitch * sizeof *planes);
+    }
+    free(room);
+    free(found);
+    free(b);
+    return n;
+}
+
+int topple(pile *p, const plan *how, run_times *t)
+{
+    double start = seconds();
+
+    deal_evenly();
+    int dim = p->dim;
+    size_t cells = pile_cells(p), all = cells * p->batch;
+    cell *in = untouched(all, sizeof *in, "the grids before a step");
+    cell *out = untouched(all, sizeof *out, "the grids after a step");
+    spread(p, how, in, dim * sizeof *in);
+    spread(p, how, out, dim * sizeof *in);
+    for (int g = 0; g < p->batch; g++) pile_border(out + g * cells, dim);
+    cell *bits = allocate(p->batch, sizeof *bits, "the bits of each grid");
+    cell *room = untouched(words_of(p) + LINE, sizeof *room, "the grids in bits");
+    cell *planes = room + LINE - (uintptr_t)room / sizeof *room % LINE;
+
+    double ready = seconds();
+
+    if (how->how == ASYNC) {
+        for (int g = 0; g < p->batch; g++) {
+            cell *grid = p->grid + g * cells;
+            int n = 0;
+            while (n < how->max_iterations && sweep(how, dim, grid, g, n)) n++;
+            pile_border(grid, dim);
+            p->iterations[g] = n;
+        }
+    } else {
+        int n = 0;
+        for (int g = 0; g < p->batch; g++)
+            bits[g] = pile_bits(p->grid + g * cells, dim);
+        if (note(p, how, bits, n) > 7) {
+            memcpy(in, p->grid, all * sizeof *in);
+            while (note(p, how, bits, n) > 7 && n < how->max_iterations) {
+                step(p, how, in, out, n, bits);
+                cell *other = in;
+                in = out;
+                out = other;
+                n++;
+            }
+            memcpy(p->grid, in, all * sizeof *in);
+        }
+
+        /* From here on three bits are enough for any cell. */
+        if (note(p, how, bits, n) <= 7) {
+            pack_bits(p, n, planes);
+            n = topple_bits(p, how, planes, n, bits);
+            unpack_bits(planes, n, p);
+        }
+    }
+
+    double end = seconds();
+    t->init = ready - start;
+    t->run = t->kernel = end - ready;
+    free(room);
+    free(bits);
+    free(in);
+    free(out);
+    return 0;
+}
