@@ -29,7 +29,7 @@ static const struct {
     /* Grids that come to rest one after the other. */
     {"batch", 3, 15, UNIFORM, 9, 1},
     /* More than one tile of any step, each different. */
-    {"large", 1, 131, UNIFORM, 9, 1},
+    {"large", 1, 275, UNIFORM, 7, 1},
     /* For tools that make a program a thousand times slower. */
     {"tiny", 2, 9, UNIFORM, 700, 9},
 };

@@ -36,7 +36,7 @@ case.power    = dim=16 batch=2 tilew=1 tileh=3 max_iterations=60 local=6,3,1
 case.sparse   = config=alea dim=70 batch=2 seed=7 max_iterations=37 local=1,1,1
 case.lanes    = config=alea dim=45 seed=2 max_iterations=700 local=1,1,1
 case.tall     = config=big dim=15 max_iterations=40 local=6,3,1
-case.large    = config={data}/large.npy max_iterations=75 tilew=70 tileh=9 local=1,1,1
+case.large    = config={data}/large.npy max_iterations=35 tilew=70 tileh=9 local=1,1,1
 
 # make san: the smallest that still reaches every line.
 tiny = config={data}/tiny.npy

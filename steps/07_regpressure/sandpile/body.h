@@ -17,16 +17,16 @@ FN cell after(GLOBAL const cell *c, int dim)
  *
  * A vector of bytes cannot be shifted, but its mean with another one, rounded up, is
  * one instruction: of multiples of four it is exact, and so is the mean of two such
- * means. A row is pitch bytes. */
+ * means. */
 FN cell8 mean(cell8 a, cell8 b)
 {
     return (a + b + 1) >> 1;
 }
 
-FN cell8 after8(GLOBAL const cell8 *c, int pitch)
+FN cell8 after8(GLOBAL const cell8 *c, int dim)
 {
     cell8 row = mean(c[-1] & 0xfc, c[1] & 0xfc);
-    cell8 column = mean(c[-pitch] & 0xfc, c[pitch] & 0xfc);
+    cell8 column = mean(c[-dim] & 0xfc, c[dim] & 0xfc);
     return (c[0] & 3) + mean(row, column);
 }
 

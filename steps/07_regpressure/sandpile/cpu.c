@@ -45,50 +45,34 @@ static void step(const pile *p, const plan *how, const cell *in, cell *out, int 
             }
 }
 
-/* Bytes of a vector, of any machine: 64 is AVX-512. */
-enum { VECTOR = 64 };
-
-static inline int whole_vectors(int cells)
+/* The same in bytes. */
+static cell do_tile8(int dim, const cell8 *restrict in, cell8 *restrict out, int x,
+                     int y, int w, int h)
 {
-    return (cells + VECTOR - 1) / VECTOR * VECTOR;
-}
-
-/* The same in bytes, a vector of them at a time. A row is pitch long, whole vectors,
- * and so is a tile's part of it; keep is 255 within the border and 0 elsewhere. */
-static cell do_tile8(int pitch, const cell8 *restrict keep, const cell8 *restrict in,
-                     cell8 *restrict out, int x, int y, int w, int h)
-{
-    cell8 bits[VECTOR] = {0};
+    cell8 bits = 0;
     for (int j = y; j < y + h; j++)
-        for (int i = x; i < x + w; i += VECTOR) {
-            size_t at = (size_t)j * pitch + i;
-#pragma omp simd
-            for (int k = 0; k < VECTOR; k++) {
-                cell8 v = after8(in + at + k, pitch) & keep[i + k];
-                out[at + k] = v;
-                bits[k] |= v;
-            }
+        for (int i = x; i < x + w; i++) {
+            size_t at = (size_t)j * dim + i;
+            out[at] = after8(in + at, dim);
+            bits |= out[at];
         }
-
-    cell8 of_tile = 0;
-    for (int k = 0; k < VECTOR; k++) of_tile |= bits[k];
-    return of_tile;
+    return bits;
 }
 
-static void step8(const pile *p, const plan *how, const cell8 *keep, const cell8 *in,
-                  cell8 *out, int n, cell *bits)
+static void step8(const pile *p, const plan *how, const cell8 *in, cell8 *out, int n,
+                  cell *bits)
 {
-    int dim = p->dim, pitch = whole_vectors(dim), tilew = whole_vectors(how->tilew);
+    int dim = p->dim;
     memset(bits, 0, p->batch * sizeof *bits);
 #pragma omp parallel for collapse(3) schedule(runtime)
     for (int g = 0; g < p->batch; g++)
         for (int y = 1; y < dim - 1; y += how->tileh)
-            for (int x = 0; x < pitch; x += tilew) {
-                int w = smaller(tilew, pitch - x);
+            for (int x = 1; x < dim - 1; x += how->tilew) {
+                int w = smaller(how->tilew, dim - 1 - x);
                 int h = smaller(how->tileh, dim - 1 - y);
-                size_t grid = (size_t)g * dim * pitch;
+                size_t grid = g * pile_cells(p);
                 double begin = how->tiles ? seconds() : 0;
-                cell of_tile = do_tile8(pitch, keep, in + grid, out + grid, x, y, w, h);
+                cell of_tile = do_tile8(dim, in + grid, out + grid, x, y, w, h);
                 trace_tile(how->tiles, n, g, (int[4]){x, y, w, h}, begin, worker());
 #pragma omp atomic
                 bits[g] |= of_tile;
@@ -152,18 +136,14 @@ int topple(pile *p, const plan *how, run_times *t)
     spread(p, how, out, dim * sizeof *in);
     for (int g = 0; g < p->batch; g++) pile_border(out + g * cells, dim);
     cell *bits = allocate(p->batch, sizeof *bits, "the bits of each grid");
-    size_t pitch = whole_vectors(dim), rows = (size_t)dim * p->batch;
-    size_t bytes = rows * pitch;
-    cell8 *room = untouched(pitch + 2 * bytes + VECTOR, 1, "the bytes");
-    cell8 *keep = room + VECTOR - (uintptr_t)room % VECTOR; /* all at a whole vector */
-    cell8 *in8 = keep + pitch, *out8 = in8 + bytes;
-    memset(keep, 0, pitch);
-    memset(keep + 1, 255, dim - 2);
-    spread(p, how, in8, pitch);
-    spread(p, how, out8, pitch);
-    for (size_t y = 0; y < rows; y += dim) {
-        memset(out8 + y * pitch, 0, pitch);
-        memset(out8 + (y + dim - 1) * pitch, 0, pitch);
+    cell8 *in8 = untouched(all, sizeof *in8, "the bytes before a step");
+    cell8 *out8 = untouched(all, sizeof *out8, "the bytes after a step");
+    spread(p, how, in8, dim);
+    spread(p, how, out8, dim);
+    for (size_t i = 0; i < all; i += dim) {
+        bool border = i % cells == 0 || i % cells == cells - dim;
+        out8[i] = out8[i + dim - 1] = 0;
+        if (border) memset(out8 + i, 0, dim);
     }
 
     double ready = seconds();
@@ -190,17 +170,15 @@ int topple(pile *p, const plan *how, run_times *t)
 
         /* From here on a byte is enough for any cell. */
         if (note(p, how, bits, n) <= 255) {
-            for (size_t y = 0; y < rows; y++)
-                for (int x = 0; x < dim; x++) in8[y * pitch + x] = in[y * dim + x];
+            for (size_t i = 0; i < all; i++) in8[i] = in[i];
             while (note(p, how, bits, n) > 3 && n < how->max_iterations) {
-                step8(p, how, keep, in8, out8, n, bits);
+                step8(p, how, in8, out8, n, bits);
                 cell8 *other = in8;
                 in8 = out8;
                 out8 = other;
                 n++;
             }
-            for (size_t y = 0; y < rows; y++)
-                for (int x = 0; x < dim; x++) in[y * dim + x] = in8[y * pitch + x];
+            for (size_t i = 0; i < all; i++) in[i] = in8[i];
         }
         memcpy(p->grid, in, all * sizeof *in);
     }
@@ -208,7 +186,8 @@ int topple(pile *p, const plan *how, run_times *t)
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free(room);
+    free(in8);
+    free(out8);
     free(bits);
     free(in);
     free(out);

@@ -69,6 +69,7 @@ __global__ void do_steps_bits(const cell *__restrict__ in, cell *out, cell *bits
     for (int r = b.top + y; r < b.end; r += down)
         for (int w = x; w < pitch; w += across)
             room[(r - b.top) * pitch + w] = from[(size_t)r * pitch + w];
+    __syncthreads();
 
     for (int s = 0; s < steps; s++) {
         /* Of the rows each thread has some that follow each other. */
@@ -77,16 +78,14 @@ __global__ void do_steps_bits(const cell *__restrict__ in, cell *out, cell *bits
         int mine = begin + y * share;
         int rows = mine + share < end ? share : end - mine;
         words fours = 0;
-        __syncthreads();
         for (int w = x; w < WIDTH; w += across) {
             cell *c = room + (mine - b.top) * pitch + w;
             if (rows > 0)
                 fours |= walk(c, w, WIDTH, n + s, rows, from[w], from[WIDTH + w],
                               MIRROR, SIDE - 2 - mine);
         }
-        collect(fours != 0, 4, bits + (size_t)s * batch + g);
+        collect(fours != 0, 4, bits + (size_t)s * batch + g); /* all meet here */
     }
-    __syncthreads();
 
     for (int r = b.first + y; r < b.after; r += down)
         for (int w = x; w < pitch; w += across)
