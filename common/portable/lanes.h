@@ -10,6 +10,7 @@
  *   pick(m, a, b)  a where the comparison m holds, else b
  *   all(m)         does it hold in every lane?
  *   load(p)        p[0] .. p[LANES - 1]
+ *   unload(p, v)   these = v
  */
 #ifndef LANES_H
 #define LANES_H
@@ -36,6 +37,7 @@ typedef int mask;
 #define pick(m, a, b) ((m) ? (a) : (b))
 #define all(m)        (m)
 #define load(p)       (*(p))
+#define unload(p, v)  (*(p) = (v))
 
 #elif defined(__OPENCL_C_VERSION__)
 #define LANES_PASTE(a, n) a##n
@@ -47,6 +49,7 @@ typedef LANES_OF(int, LANES) mask;
 #define root(v)           sqrt(v)
 #define pick(m, a, b)     select(b, a, m)
 #define load(p)           LANES_OF(vload, LANES)(0, p)
+#define unload(p, v)      LANES_OF(vstore, LANES)(v, 0, p)
 
 #else
 typedef float lanes __attribute__((vector_size(4 * LANES)));
@@ -56,6 +59,7 @@ typedef float lanes_anywhere __attribute__((vector_size(4 * LANES), aligned(4)))
 #define lane(v, l)    ((v)[l])
 #define pick(m, a, b) ((lanes)(((m) & (mask)(a)) | (~(m) & (mask)(b))))
 #define load(p)       ((lanes) * (const lanes_anywhere *)(p))
+#define unload(p, v)  (*(lanes_anywhere *)(p) = (lanes_anywhere)(v))
 FN int all(mask m)
 {
 #if defined(__AVX__) && LANES == 8
