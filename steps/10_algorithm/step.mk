@@ -9,9 +9,9 @@ predict.semblance.cpu = 20: 16 visits instead of 400 for a trace that does not b
 predict.semblance.gpu = 5: the same, but a thread has 16 nodes to keep, and all its neighbours start before there is anything to compare with
 
 title.fluid       = The pressure outright, by waves
-backends.fluid    = omp
+backends.fluid    = omp ocl
 shown.fluid       = cosine.h
-changes.fluid     = cosine.h cpu.c opencl.c kernel.cl
+changes.fluid     = cosine.h cpu.c host.h opencl.c kernel.cl
 reason.fluid      = sums of cosines there and back, and elimination along x: cosine.h is new, and so is what cpu.c does with planes and slabs
 predict.fluid.cpu = 1.5: about as many operations as 8 sweeps instead of 20, for two of six solves; to the same accuracy hundreds of times as fast, for which 20 sweeps would have to be thousands (written after a prototype)
 predict.fluid.gpu = 1.5: not written for one

@@ -94,8 +94,7 @@ FN float carried(GLOBAL const float *d0, float u, float v, float w, grid g, int 
     int corner = row * j0 + plane * k0;
     int near = corner + half_at(g, i0, j0, k0) + i0 / 2;
     int odd = corner + half_at(g, i0 + 1, j0, k0) + (i0 + 1) / 2;
-    int shift = (i0 + 1) / 2 - i0 / 2; /* from place i0 to place i0 + 1 */
-    int even = near + shift, back = odd - shift;
+    int back = odd - i0 % 2, even = near + i0 % 2; /* beside them */
     return z0 * (y0 * (x0 * d0[near] + x1 * d0[odd]) +
                  y1 * (x0 * d0[back + row] + x1 * d0[even + row])) +
            z1 * (y0 * (x0 * d0[back + plane] + x1 * d0[even + plane]) +
@@ -111,8 +110,7 @@ FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float 
 }
 
 /* How much flows out of a cell, as the pressure's equation wants it: scale is -1/2 over
- * the longest side. u, v and w are the halves of its neighbours, along x at left and
- * the next. */
+ * the longest side. Its neighbours are around here, along x at left and the next. */
 FN float outflow(GLOBAL const float *u, GLOBAL const float *v, GLOBAL const float *w,
                  int here, int left, int row, int plane, float scale)
 {
@@ -125,9 +123,8 @@ FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
                         grid g, int i, int j, int k, float scale)
 {
-    int here = place(g, i, j, k), other = half_at(g, i + 1, j, k);
-    float out = outflow(u + other, v + other, w + other, here, left_of(here, i),
-                        row_of(g), plane_of(g), scale);
+    int here = half_at(g, i + 1, j, k) + place(g, i, j, k), left = left_of(here, i);
+    float out = outflow(u, v, w, here, left, row_of(g), plane_of(g), scale);
     store(div, g, i, j, k, SCALAR, out);
     store(p, g, i, j, k, SCALAR, 0);
 }
@@ -136,13 +133,9 @@ FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
 FN void gradient_cell(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                       GLOBAL const float *p, grid g, int i, int j, int k)
 {
-    int here = place(g, i, j, k), left = left_of(here, i), row = row_of(g);
-    int plane = plane_of(g), mine = half_at(g, i, j, k) + here;
-    GLOBAL const float *other = p + half_at(g, i + 1, j, k);
-    float px = other[left + 1] - other[left];
-    float py = other[here + row] - other[here - row];
-    float pz = other[here + plane] - other[here - plane];
-    store(u, g, i, j, k, ALONG_X, u[mine] - 0.5f * px);
-    store(v, g, i, j, k, ALONG_Y, v[mine] - 0.5f * py);
-    store(w, g, i, j, k, ALONG_Z, w[mine] - 0.5f * pz);
+    int row = row_of(g), plane = plane_of(g), mine = at(g, i, j, k);
+    int here = half_at(g, i + 1, j, k) + place(g, i, j, k), left = left_of(here, i);
+    store(u, g, i, j, k, ALONG_X, u[mine] - 0.5f * (p[left + 1] - p[left]));
+    store(v, g, i, j, k, ALONG_Y, v[mine] - 0.5f * (p[here + row] - p[here - row]));
+    store(w, g, i, j, k, ALONG_Z, w[mine] - 0.5f * (p[here + plane] - p[here - plane]));
 }

@@ -242,7 +242,7 @@ static int solve_by_colour(int wall, int x, int x0, float a, float c)
 static int relax_some(int x, int x0, int first, int sweeps, int wall, float a,
                       float over_c)
 {
-    size_t items = (size_t)teams;
+    size_t items = (size_t)teams, alone = 1; /* a group each: on a core of its own */
     cl_int found[DEPTH];
     clear(moving, (size_t)s.sweeps * sizeof(cl_int));
     ARG(kernel[RELAX_SOME], 0, field[x]);
@@ -258,7 +258,7 @@ static int relax_some(int x, int x0, int first, int sweeps, int wall, float a,
     for (int phase = 0; phase < 2; phase++) {
         ARG(kernel[RELAX_SOME], 4, phase);
         OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[RELAX_SOME], 1, NULL, &items,
-                                         NULL, 0, NULL, event_of("relax")));
+                                         &alone, 0, NULL, event_of("relax")));
     }
     if (s.tolerance < 0) return 0;
     OCL_CHECK(clEnqueueReadBuffer(queue, moving, CL_TRUE, (size_t)first * sizeof *found,

@@ -13,47 +13,22 @@
 #include "lanes.h"
 
 typedef struct {
-    int n, odd;   /* how many numbers; n without its factors 2 */
-    float *twice; /* the factors 2 cos(..) of n, and then those of n / 2, n / 4 .. */
-    float *base;  /* [odd][odd / 2]: cos(pi (2 i + 1) k / (2 odd)) for each k and i */
+    int n, odd;                /* how many numbers; n without its factors 2 */
+    GLOBAL const float *twice; /* the factors 2 cos(..) of n, then those of n / 2 .. */
+    GLOBAL const float *base;  /* [odd][odd / 2]: cos(pi (2 i + 1) k / (2 odd)) */
 } cosines;
 
-static inline cosines cosines_begin(int n)
+/* Both of these begin in v, write to v and w, and return which has the result. */
+FN lanes *cosines_of(cosines c, lanes *v, lanes *w)
 {
-    const double pi = 3.14159265358979323846;
-    cosines c = {.n = n, .odd = n};
-    while (c.odd % 2 == 0) c.odd /= 2;
-    c.twice = allocate((size_t)n, sizeof *c.twice, "cosines");
-    c.base = allocate((size_t)c.odd * (size_t)c.odd, sizeof *c.base, "cosines");
-    for (int size = n; size > c.odd; size /= 2)
-        for (int i = 0; i < size / 2; i++)
-            c.twice[n - size + i] = (float)(2 * cos(pi * (2 * i + 1) / (2 * size)));
-    for (int k = 0; k < c.odd; k++)
-        for (int i = 0; i < c.odd / 2; i++)
-            c.base[k * (c.odd / 2) + i] =
-                (float)cos(pi * ((2 * i + 1) * k % (4 * c.odd)) / (2 * c.odd));
-    return c;
-}
-
-static inline void cosines_end(cosines *c)
-{
-    free(c->twice);
-    free(c->base);
-}
-
-/* Both of these begin in v, write to v and to w, and return which of them has the
- * result.
- */
-static inline lanes *cosines_of(const cosines *c, lanes *v, lanes *w)
-{
-    int n = c->n, odd = c->odd, few = odd / 2;
+    int n = c.n, odd = c.odd, few = odd / 2;
     lanes *from = v, *to = w, *swap;
     for (int size = n; size > odd; size /= 2, swap = from, from = to, to = swap)
         for (int b = 0; b < n; b += size)
             for (int i = 0; i < size / 2; i++) {
                 lanes x = from[b + i], y = from[b + size - 1 - i];
                 to[b + i] = x + y;
-                to[b + size / 2 + i] = (x - y) * c->twice[n - size + i];
+                to[b + size / 2 + i] = (x - y) * c.twice[n - size + i];
             }
 
     for (int b = 0; b < n; b += odd) {
@@ -65,7 +40,7 @@ static inline lanes *cosines_of(const cosines *c, lanes *v, lanes *w)
             sum[odd - 1 - i] = x - y;
         }
         for (int k = 0; k < odd; k++) {
-            const float *wave = c->base + k * few;
+            GLOBAL const float *wave = c.base + k * few;
             lanes all = k % 2 ? each(0) : k % 4 ? -sum[few] : sum[few];
             if (k % 2)
                 for (int i = 0; i < few; i++) all += wave[i] * difference[few - 1 - i];
@@ -90,9 +65,9 @@ static inline lanes *cosines_of(const cosines *c, lanes *v, lanes *w)
 }
 
 /* The same way back. */
-static inline lanes *sum_of_cosines(const cosines *c, lanes *v, lanes *w)
+FN lanes *sum_of_cosines(cosines c, lanes *v, lanes *w)
 {
-    int n = c->n, odd = c->odd, few = odd / 2;
+    int n = c.n, odd = c.odd, few = odd / 2;
     lanes *from = v, *to = w, *swap;
     for (int size = n; size > odd; size /= 2, swap = from, from = to, to = swap)
         for (int b = 0; b < n; b += size) {
@@ -110,9 +85,9 @@ static inline lanes *sum_of_cosines(const cosines *c, lanes *v, lanes *w)
         to[b + few] = middle;
         for (int i = 0; i < few; i++) {
             lanes even = each(0), uneven = each(0);
-            for (int k = 0; k < odd; k += 2) even += c->base[k * few + i] * from[b + k];
+            for (int k = 0; k < odd; k += 2) even += c.base[k * few + i] * from[b + k];
             for (int k = 1; k < odd; k += 2)
-                uneven += c->base[k * few + i] * from[b + k];
+                uneven += c.base[k * few + i] * from[b + k];
             to[b + i] = even + uneven;
             to[b + odd - 1 - i] = even - uneven;
         }
@@ -123,9 +98,27 @@ static inline lanes *sum_of_cosines(const cosines *c, lanes *v, lanes *w)
         for (int b = 0; b < n; b += size)
             for (int i = 0; i < size / 2; i++) {
                 lanes x = from[b + i];
-                lanes y = from[b + size / 2 + i] * c->twice[n - size + i];
+                lanes y = from[b + size / 2 + i] * c.twice[n - size + i];
                 to[b + i] = x + y;
                 to[b + size - 1 - i] = x - y;
             }
     return from;
+}
+
+/* Where the wave (ky, kz) is, along x: neighbours differ by b, and stiff pulls to 0.
+ * LANES of them at once, in x[n], by elimination. A pivot is 1 + over, and the last one
+ * over itself: of the wave that is the same everywhere it is 0, and the pressure is
+ * free there.
+ */
+FN void solve_rows(lanes *x, lanes *inverse, int n, lanes stiff)
+{
+    lanes over = stiff;
+    for (int i = 0; i < n - 1; i++) {
+        inverse[i] = 1 / (1 + over);
+        over = stiff + over * inverse[i];
+        x[i + 1] += x[i] * inverse[i];
+    }
+    mask is_free = over == each(0);
+    x[n - 1] = pick(is_free, each(0), x[n - 1] / pick(is_free, each(1), over));
+    for (int i = n - 2; i >= 0; i--) x[i] = (x[i] + x[i + 1]) * inverse[i];
 }

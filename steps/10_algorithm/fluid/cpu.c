@@ -1,7 +1,6 @@
 /* cpu.c - the fluid, rows of cells shared among threads; along a row cells are next to
  * each other in memory too.
  */
-#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@ static grid g;
 static size_t cells; /* of a field, with ghosts */
 static float *field[FIELDS];
 static cosines along_y, along_z;
+static float *stiff_y, *stiff_z, *part_y, *part_z; /* of each wave */
 static float *waves;       /* [nz][ny][pitch]: a pressure, or what it is made of */
 static size_t pitch;       /* of its rows: nx, rounded up to whole vectors */
 static float *start;       /* what a solve started from, where that is not 0 */
@@ -43,6 +43,19 @@ static void flush_denormals(void)
 #endif
 }
 
+static cosines waves_along(int n, float **stiff, float **part)
+{
+    int odd = odd_of(n);
+    float *twice = allocate((size_t)n, sizeof *twice, "cosines");
+    float *base = allocate((size_t)odd * (size_t)odd, sizeof *base, "cosines");
+    *stiff = allocate((size_t)n, sizeof **stiff, "waves");
+    *part = allocate((size_t)n, sizeof **part, "waves");
+    fill_twice(n, twice);
+    fill_base(odd, base);
+    fill_stiff(n, *stiff, *part);
+    return (cosines){n, odd, twice, base};
+}
+
 void fluid_begin(const setup *wanted)
 {
 #pragma omp parallel
@@ -51,8 +64,8 @@ void fluid_begin(const setup *wanted)
     refuse_gauss_seidel(&s);
     g = s.g;
     cells = cells_of(g);
-    along_y = cosines_begin(g.ny);
-    along_z = cosines_begin(g.nz);
+    along_y = waves_along(g.ny, &stiff_y, &part_y);
+    along_z = waves_along(g.nz, &stiff_z, &part_z);
     pitch = (size_t)(g.nx + LANES - 1) / LANES * LANES;
     waves = allocate(pitch * (size_t)g.ny * (size_t)(g.nz + LANES), sizeof *waves,
                      "a pressure");
@@ -68,8 +81,14 @@ void fluid_end(void)
     for (int f = 0; f < FIELDS; f++) free(field[f]);
     free(start);
     free(waves);
-    cosines_end(&along_y);
-    cosines_end(&along_z);
+    free((void *)along_y.twice);
+    free((void *)along_y.base);
+    free((void *)along_z.twice);
+    free((void *)along_z.base);
+    free(stiff_y);
+    free(stiff_z);
+    free(part_y);
+    free(part_z);
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
@@ -139,32 +158,6 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Where the wave (ky, kz) is, along x: neighbours differ by b, and stiff pulls to 0.
- * LANES of them at once, in x[nx], by elimination. A pivot is 1 + over, and the last
- * one over itself: of the wave that is the same everywhere it is 0, and the pressure is
- * free there.
- */
-static void solve_rows(lanes *x, lanes *inverse, lanes stiff)
-{
-    lanes over = stiff;
-    for (int i = 0; i < g.nx - 1; i++) {
-        inverse[i] = 1 / (1 + over);
-        over = stiff + over * inverse[i];
-        x[i + 1] += x[i] * inverse[i];
-    }
-    lanes *last = x + g.nx - 1;
-    mask is_free = over == each(0);
-    *last = pick(is_free, each(0), *last / pick(is_free, each(1), over));
-    for (int i = g.nx - 2; i >= 0; i--) x[i] = (x[i] + x[i + 1]) * inverse[i];
-}
-
-/* How stiff a wave is: 2 - 2 cos(pi k / n). */
-static float stiffness(int k, int n)
-{
-    double sine = sin(3.14159265358979323846 / 2 * k / n);
-    return (float)(4 * sine * sine);
-}
-
 /* All waves along z of row j, and along x what is left: a slab that a core's cache
  * holds. */
 static void solve_slab(int j, lanes *v, lanes *w)
@@ -173,30 +166,29 @@ static void solve_slab(int j, lanes *v, lanes *w)
     float *slab = waves + pitch * (size_t)j;
     for (size_t i = 0; i < pitch; i += LANES) {
         for (int k = 0; k < g.nz; k++) v[k] = load(slab + plane * (size_t)k + i);
-        lanes *found = cosines_of(&along_z, v, w);
+        lanes *found = cosines_of(along_z, v, w);
         for (int k = 0; k < g.nz; k++) unload(slab + plane * (size_t)k + i, found[k]);
     }
     for (int k = 0; k < g.nz; k += LANES) {
         lanes stiff = each(1), part = each(0);
         int count = g.nz - k < LANES ? g.nz - k : LANES;
         for (int l = 0; l < count; l++) {
-            lane(stiff, l) = stiffness(j, g.ny) + stiffness(k + l, g.nz);
-            lane(part, l) =
-                (j ? 2.0f : 1.0f) / (float)g.ny * (k + l ? 2.0f : 1.0f) / (float)g.nz;
+            lane(stiff, l) = stiff_y[j] + stiff_z[k + l];
+            lane(part, l) = part_y[j] * part_z[k + l];
         }
         for (int i = 0; i < g.nx; i++) {
             for (int l = 0; l < count; l++)
                 lane(v[i], l) = slab[plane * (size_t)(k + l) + (size_t)i];
             v[i] *= part;
         }
-        solve_rows(v, w, stiff);
+        solve_rows(v, w, g.nx, stiff);
         for (int i = 0; i < g.nx; i++)
             for (int l = 0; l < count; l++)
                 slab[plane * (size_t)(k + l) + (size_t)i] = lane(v[i], l);
     }
     for (size_t i = 0; i < pitch; i += LANES) {
         for (int k = 0; k < g.nz; k++) v[k] = load(slab + plane * (size_t)k + i);
-        lanes *found = sum_of_cosines(&along_z, v, w);
+        lanes *found = sum_of_cosines(along_z, v, w);
         for (int k = 0; k < g.nz; k++) unload(slab + plane * (size_t)k + i, found[k]);
     }
 }
@@ -207,8 +199,7 @@ static void turn_plane(int k, int back, lanes *v, lanes *w)
     float *plane = waves + pitch * (size_t)g.ny * (size_t)k;
     for (size_t i = 0; i < pitch; i += LANES) {
         for (int j = 0; j < g.ny; j++) v[j] = load(plane + pitch * (size_t)j + i);
-        lanes *found =
-            back ? sum_of_cosines(&along_y, v, w) : cosines_of(&along_y, v, w);
+        lanes *found = back ? sum_of_cosines(along_y, v, w) : cosines_of(along_y, v, w);
         for (int j = 0; j < g.ny; j++) unload(plane + pitch * (size_t)j + i, found[j]);
     }
 }
