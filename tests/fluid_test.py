@@ -210,7 +210,8 @@ def answers(tally, where, binary, folder):
     result = run([binary, *command("events=../wild.txt visc=1e20 dt=1 steps=6 sweeps=0")],
                  work)
     sweeps = int(re.search(r"(\d+) sweeps", result.stderr)[1])
-    check("NaN does not converge", sweeps > 6 * 20 * 4, sweeps)
+    solves = 4 if where >= "10" else 6  # those that sweep
+    check("NaN does not converge", sweeps > solves * 20 * 4, sweeps)
     for name in os.listdir(work):
         os.remove(os.path.join(work, name))
 
@@ -269,11 +270,42 @@ def profiles(tally, where, binary, folder):
         values = said(result)
         table = re.findall(r"^([a-z_ ]+?) +[\d.]+ % +[\d.]+ +(\d+)$", result.stdout, re.M)
         calls = sum(int(n) for name, n in table if name.startswith("relax"))
-        told = 24 if any(name == "relax" for name, _ in table) else 48
+        # A call of "relax" is a pass, of all that was asked for; the others are a colour.
+        # Of two phases each where a pass takes two launches.
+        told = (12, 24) if any(name == "relax" for name, _ in table) else (48,)
         same = values["Time_kernel"] == values["Time_run"]
         tally.check(f"{where}, profile={profile}", None if (
-            calls == told and not same if profile else not table and same)
+            calls in told and not same if profile else not table and same)
             else f"does not hold: {table} {values}")
+
+
+def outright(tally, folder):
+    """The last step solves the pressure outright; the first one comes to the same, if it is
+    given the time. How far from that it is otherwise is seen too: the test sees something."""
+    work = os.path.join(folder, "work")
+
+    def fields(binary, words):
+        result = run([binary, "events=../good.txt", "nx=12", "ny=7", "nz=9", "steps=4",
+                      "out=out.npy", "velocity=v.npy", *words], work)
+        found = [read_npy(os.path.join(work, name))[1] for name in ("out.npy", "v.npy")]
+        for name in os.listdir(work):
+            os.remove(os.path.join(work, name))
+        return found if result.returncode == 0 else [[1], [1]]
+
+    def apart(a, b):
+        squares = sum((x - y) ** 2 for x, y in zip(a, b))
+        return (squares / sum(x * x for x in b)) ** 0.5 if len(a) == len(b) else 1
+
+    first = binaries("fluid", ("seq",))[0][2]
+    step, backend, last = binaries("fluid", ("omp",))[-1]
+    right, short = fields(first, ["sweeps=3000"]), fields(first, [])
+    for name, found, there, few in zip(("density", "velocity"), fields(last, []), right,
+                                       short):
+        far, before = apart(found, there), apart(few, there)
+        tally.check(f"{step} {backend}, {name} as with 3000 sweeps",
+                    None if far < 2e-6 else f"relative L2 {far:.3g}")
+        tally.check(f"{name} of 20 sweeps is not", None if before > 20 * far else
+                    f"relative L2 {before:.3g}, of {step} {far:.3g}")
 
 
 def sources(tally):
@@ -338,6 +370,7 @@ def main():
             profiles(tally, f"{step} {backend}", binary, folder)
         gauss_seidel(tally, folder)
         same_bytes(tally, folder)
+        outright(tally, folder)
         sources(tally)
         quotations(tally)
     return tally.finish()

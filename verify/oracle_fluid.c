@@ -279,6 +279,81 @@ static void solve(world *w, int x, int b, double a, double c, int turned)
     w->most += most;
 }
 
+/* What the pressure's equation makes of x: the sum of the differences to the neighbours
+ * inside. */
+static void differences(const world *w, double *to, const double *x)
+{
+    const query *q = w->q;
+#pragma omp parallel for if (w->lanes == 1)
+    for (int k = 1; k <= q->n[Z]; k++)
+        for (int j = 1; j <= q->n[Y]; j++)
+            for (int i = 1; i <= q->n[X]; i++) {
+                size_t at = cell(w, i, j, k);
+                int here[3] = {i, j, k};
+                to[at] = 0;
+                for (int d = X; d <= Z; d++) {
+                    if (here[d] > 1) to[at] += x[at] - x[at - w->stride[d]];
+                    if (here[d] < q->n[d]) to[at] += x[at] - x[at + w->stride[d]];
+                }
+            }
+}
+
+static double product(const world *w, const double *a, const double *b)
+{
+    double sum = 0;
+    EACH_CELL(w, i, j, k) sum += a[cell(w, i, j, k)] * b[cell(w, i, j, k)];
+    return sum;
+}
+
+/* to = a + times b */
+static void add(const world *w, double *to, const double *a, double times,
+                const double *b)
+{
+    EACH_CELL(w, i, j, k)
+    {
+        size_t at = cell(w, i, j, k);
+        to[at] = a[at] + times * b[at];
+    }
+}
+
+static double largest_in(const world *w, const double *x)
+{
+    double most = 0;
+    EACH_CELL(w, i, j, k) most = fmax(most, fabs(x[cell(w, i, j, k)]));
+    return most;
+}
+
+/* The pressure x that makes b, from 0, by conjugate gradients to what double can tell.
+ * What floats round on any way to it is moved in the other lanes: b by some roundings
+ * of its largest number, and the pressure by some of its own. */
+static void solve_outright(world *w, int lane, double *x, const double *b)
+{
+    double *left = allocate(3 * w->cells, sizeof *left, "the oracle");
+    double *way = left + w->cells, *made = way + w->cells, mean = 0;
+    double size = largest_in(w, b);
+    EACH_CELL(w, i, j, k)
+    {
+        size_t at = cell(w, i, j, k);
+        left[at] = b[at] + rough(w, lane, 4 * size);
+        mean += left[at] / (double)inner_cells(w->q);
+    }
+    EACH_CELL(w, i, j, k) left[cell(w, i, j, k)] -= mean;
+    add(w, way, left, 0, left);
+    double squares = product(w, left, left), enough = 1e-26 * squares;
+    for (int n = 0; n < 100000 && squares > enough; n++) {
+        differences(w, made, way);
+        double step = squares / product(w, way, made), before = squares;
+        add(w, x, x, step, way);
+        add(w, left, left, -step, made);
+        squares = product(w, left, left);
+        add(w, way, left, squares / before, way);
+    }
+    size = largest_in(w, x);
+    EACH_CELL(w, i, j, k) x[cell(w, i, j, k)] += rough(w, lane, 4 * size);
+    close_walls(w->q, x, -1);
+    free(left);
+}
+
 static void spread(world *w, int x, int b, double rate, int turned)
 {
     double a = w->q->dt * rate * w->longest * w->longest;
@@ -307,7 +382,9 @@ static void project(world *w, int u, int p, int div)
         close_walls(w->q, f[div], -1);
         close_walls(w->q, f[p], -1);
     }
-    solve(w, p, div, 1, 6, -1);
+    for (int lane = 0; lane < w->lanes && w->q->outright; lane++)
+        solve_outright(w, lane, w->field[lane][p], w->field[lane][div]);
+    if (!w->q->outright) solve(w, p, div, 1, 6, -1);
     for (int lane = 0; lane < w->lanes; lane++)
         for (int d = X; d <= Z; d++) {
             double *v = w->field[lane][u + d];

@@ -24,6 +24,7 @@ typedef struct {
     int most;         /* sweeps a solve */
     double tolerance; /* that ends one; negative: none */
     bool by_index, keep;
+    bool outright; /* pressures are solved, not relaxed */
     happening *event;
     size_t events;
     double densest; /* the largest source that happens */

@@ -92,7 +92,8 @@ int main(int argc, char **argv)
     arg extra[] = {
         {"out", ARG_TEXT, &out, 0, 0, ".npy of the density [nz][ny][nx]", 0},
         {"velocity", ARG_TEXT, &velocity, 0, 0, ".npy of it [3][nz][ny][nx]", 0},
-        {"totals", ARG_TEXT, &totals, 0, 0, ".npy of total density and sweeps", 0},
+        {"totals", ARG_TEXT, &totals, 0, 0,
+         ".npy: total density, sweeps, solves without", 0},
         {"picture", ARG_TEXT, &picture, 0, 0, ".png of the density's middle slice", 0},
         {"movie", ARG_TEXT, &movie, 0, 0, "folder for such pictures, one a step", 0},
         {"profile", ARG_INT, &profile, 0, 1, "1: time and calls of each kernel", 0},
@@ -120,12 +121,12 @@ int main(int argc, char **argv)
     double init = seconds() - start;
 
     double run = 0, before = charged();
-    long sweeps = 0;
+    effort e = {0, 0};
     size_t next = 0;
     for (int t = 0; t < steps; t++) {
         double from = seconds();
         happen(&b, &events, &next, t);
-        sweeps += fluid_step(&b.s, &p);
+        fluid_step(&b.s, &p, &e);
         run += seconds() - from;
         if (movie) frame(movie, t, &b, events.densest);
         progress("step", t + 1, steps);
@@ -142,22 +143,22 @@ int main(int argc, char **argv)
     if (!isfinite(total) || !isfinite(sum(b.inner, 3 * inner)))
         fail("no number any more after %d steps and %ld sweeps: are the forces too "
              "large?",
-             steps, sweeps);
+             steps, e.sweeps);
 
     size_t nx = (size_t)g.nx, ny = (size_t)g.ny, nz = (size_t)g.nz;
     const float *density = b.inner + DENSITY * inner;
     if (out) npy_write(out, &(npy){NPY_F4, 3, {nz, ny, nx}, (void *)density});
     if (velocity) npy_write(velocity, &(npy){NPY_F4, 4, {3, nz, ny, nx}, b.inner});
-    if (totals)
-        npy_write(totals, &(npy){NPY_F8, 1, {2}, (double[]){total, (double)sweeps}});
+    double counts[] = {total, (double)e.sweeps, (double)e.outright};
+    if (totals) npy_write(totals, &(npy){NPY_F8, 1, {3}, counts});
     if (picture) {
         float peak = 0;
         for (size_t i = 0; i < inner; i++) peak = fmaxf(peak, density[i]);
         picture_write(picture, g, density, peak);
     }
 
-    printf("total_density=%.9g\nsweeps=%ld\n", total, sweeps);
-    printf("Mcells/s=%.9g\n", (double)sweeps * (double)inner / run * 1e-6);
+    printf("total_density=%.9g\nsweeps=%ld\n", total, e.sweeps);
+    printf("Mcells/s=%.9g\n", (double)e.sweeps * (double)inner / run * 1e-6);
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", init, run, kernel);
     if (profile) profile_print(run);
     if (fflush(stdout)) fail("standard output: cannot be written");

@@ -34,18 +34,23 @@ static inline int diffuse(const setup *s, int wall, int x, int x0, float rate)
     return fluid_solve(wall, x, x0, a, 1 + 6 * a);
 }
 
-static inline int project(int u, int v, int w, int p, int div)
+/* What all solves together took. */
+typedef struct {
+    long sweeps, outright; /* solves that took none */
+} effort;
+
+static inline void project(effort *e, int u, int v, int w, int p, int div)
 {
     fluid_divergence(u, v, w, p, div);
     int sweeps = fluid_solve(SCALAR, p, div, 1, 6);
+    e->sweeps += sweeps;
+    e->outright += sweeps == 0;
     fluid_gradient(u, v, w, p);
-    return sweeps;
 }
 
-static inline long velocity_step(const setup *s, float visc)
+static inline void velocity_step(const setup *s, float visc, effort *e)
 {
     int u = U, v = V, w = W, u0 = U0, v0 = V0, w0 = W0;
-    long sweeps = 0;
 
     fluid_add(u, u0);
     fluid_add(v, v0);
@@ -54,10 +59,10 @@ static inline long velocity_step(const setup *s, float visc)
     swap(&u, &u0);
     swap(&v, &v0);
     swap(&w, &w0);
-    sweeps += diffuse(s, ALONG_X, u, u0, visc);
-    sweeps += diffuse(s, ALONG_Y, v, v0, visc);
-    sweeps += diffuse(s, ALONG_Z, w, w0, visc);
-    sweeps += project(u, v, w, u0, v0);
+    e->sweeps += diffuse(s, ALONG_X, u, u0, visc);
+    e->sweeps += diffuse(s, ALONG_Y, v, v0, visc);
+    e->sweeps += diffuse(s, ALONG_Z, w, w0, visc);
+    project(e, u, v, w, u0, v0);
 
     swap(&u, &u0);
     swap(&v, &v0);
@@ -65,30 +70,29 @@ static inline long velocity_step(const setup *s, float visc)
     fluid_advect(ALONG_X, u, u0, u0, v0, w0);
     fluid_advect(ALONG_Y, v, v0, u0, v0, w0);
     fluid_advect(ALONG_Z, w, w0, u0, v0, w0);
-    return sweeps + project(u, v, w, u0, v0);
+    project(e, u, v, w, u0, v0);
 }
 
-static inline long density_step(const setup *s, float diff)
+static inline void density_step(const setup *s, float diff, effort *e)
 {
     int x = DENSITY, x0 = DENSITY0;
 
     fluid_add(x, x0);
 
     swap(&x, &x0);
-    long sweeps = diffuse(s, SCALAR, x, x0, diff);
+    e->sweeps += diffuse(s, SCALAR, x, x0, diff);
 
     swap(&x, &x0);
     fluid_advect(SCALAR, x, x0, U, V, W);
-    return sweeps;
 }
 
-/* One step of dt; returns the sweeps of all its solves. */
-static inline long fluid_step(const setup *s, const physics *p)
+/* One step of dt. */
+static inline void fluid_step(const setup *s, const physics *p, effort *e)
 {
-    long sweeps = velocity_step(s, p->visc) + density_step(s, p->diff);
+    velocity_step(s, p->visc, e);
+    density_step(s, p->diff, e);
     if (!p->keep)
         for (int f = U0; f <= DENSITY0; f++) fluid_clear(f);
-    return sweeps;
 }
 
 #endif

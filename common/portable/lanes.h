@@ -11,7 +11,7 @@
  *   pick(m, a, b)  a where the comparison m holds, else b
  *   all(m)         does it hold in every lane?
  *   load(p)        p[0] .. p[LANES - 1]
- *   store(p, v)    writes them
+ *   unload(p, v)   writes them
  */
 #ifndef LANES_H
 #define LANES_H
@@ -43,7 +43,7 @@ typedef int mask;
 #define pick(m, a, b) ((m) ? (a) : (b))
 #define all(m)        (m)
 #define load(p)       (*(p))
-#define store(p, v)   (void)(*(p) = (v))
+#define unload(p, v)  (void)(*(p) = (v))
 
 #elif defined(__OPENCL_C_VERSION__)
 #define LANES_PASTE(a, n) a##n
@@ -56,7 +56,7 @@ typedef LANES_OF(int, LANES) mask;
 #define root(v)           sqrt(v)
 #define pick(m, a, b)     select(b, a, m)
 #define load(p)           LANES_OF(vload, LANES)(0, p)
-#define store(p, v)       LANES_OF(vstore, LANES)(v, 0, p)
+#define unload(p, v)      LANES_OF(vstore, LANES)(v, 0, p)
 
 #else
 typedef LANE lanes __attribute__((vector_size(LANE_BYTES * LANES)));
@@ -66,7 +66,7 @@ typedef LANE lanes_anywhere
 #define lane(v, l)    ((v)[l])
 #define pick(m, a, b) ((lanes)(((m) & (mask)(a)) | (~(m) & (mask)(b))))
 #define load(p)       ((lanes) * (const lanes_anywhere *)(p))
-#define store(p, v)   (void)(*(lanes_anywhere *)(p) = (v))
+#define unload(p, v)  (void)(*(lanes_anywhere *)(p) = (lanes_anywhere)(v))
 #if LANE_BYTES == 4
 typedef int mask __attribute__((vector_size(4 * LANES)));
 FN int all(mask m)

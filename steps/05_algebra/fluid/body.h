@@ -1,9 +1,7 @@
 /* body.h - what one cell costs, in each of the things a time step does.
  *
- * A cell is named by its (i, j, k). A field is two halves, first the red cells (odd i +
- * j + k) and then the black, each of them nz + 2 planes of ny + 2 rows of every other
- * cell: cell i lies at i / 2. All neighbours of a cell are in the other half; those
- * along y and z lie a row and a plane away from its own place there.
+ * A field is (nx + 2)(ny + 2)(nz + 2) floats, i next in memory. A cell is named by its
+ * (i, j, k); its neighbours in the three directions lie 1, a row and a plane away.
  */
 #include "grid.h"
 #include "portable.h"
@@ -13,7 +11,7 @@
 
 BOTH_FN int row_of(grid g)
 {
-    return (g.nx + 3) / 2;
+    return g.nx + 2;
 }
 
 BOTH_FN int plane_of(grid g)
@@ -21,26 +19,10 @@ BOTH_FN int plane_of(grid g)
     return row_of(g) * (g.ny + 2);
 }
 
-BOTH_FN int half_of(grid g)
-{
-    return plane_of(g) * (g.nz + 2);
-}
-
-/* Where the cell (i, j, k), 0 .. n + 1 each, lies in its half, where that begins, and
- * where the cell lies in a field. */
-BOTH_FN int place(grid g, int i, int j, int k)
-{
-    return i / 2 + row_of(g) * j + plane_of(g) * k;
-}
-
-BOTH_FN int half_at(grid g, int i, int j, int k)
-{
-    return (i + j + k) % 2 ? 0 : half_of(g);
-}
-
+/* Where the cell (i, j, k) lies in a field, 0 .. n + 1 each. */
 BOTH_FN int at(grid g, int i, int j, int k)
 {
-    return half_at(g, i, j, k) + place(g, i, j, k);
+    return i + row_of(g) * j + plane_of(g) * k;
 }
 
 /* How many cells of one colour a row has, or one more: the lanes along x. */
@@ -76,19 +58,10 @@ BOTH_FN int larger(int a, int b)
     return a > b ? a : b;
 }
 
-/* Where the lower neighbour along x of cell i lies in the other half. */
-FN int left_of(int here, int i)
+/* Writes a cell, and its ghosts where it lies at a wall: nobody else reads those. */
+FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
 {
-    return here - 1 + i % 2;
-}
-
-/* Writes a cell, which lies here in the half mine, and its ghosts where it lies at a
- * wall: nobody else reads those. They have the other colour. */
-FN void store_in(GLOBAL float *mine, GLOBAL float *other, grid g, int here, int i,
-                 int j, int k, int wall, float value)
-{
-    int row = row_of(g), plane = plane_of(g);
-    mine[here] = value;
+    x[at(g, i, j, k)] = value;
 
     /* One branch a cell, and rarely taken. */
     if (!((i == 1) | (i == g.nx) | (j == 1) | (j == g.ny) | (k == 1) | (k == g.nz)))
@@ -97,46 +70,25 @@ FN void store_in(GLOBAL float *mine, GLOBAL float *other, grid g, int here, int 
     float across_x = wall == ALONG_X ? -value : value;
     float across_y = wall == ALONG_Y ? -value : value;
     float across_z = wall == ALONG_Z ? -value : value;
-    if (i == 1) other[left_of(here, i)] = across_x;
-    if (i == g.nx) other[left_of(here, i) + 1] = across_x;
-    if (j == 1) other[here - row] = across_y;
-    if (j == g.ny) other[here + row] = across_y;
-    if (k == 1) other[here - plane] = across_z;
-    if (k == g.nz) other[here + plane] = across_z;
+    if (i == 1) x[at(g, 0, j, k)] = across_x;
+    if (i == g.nx) x[at(g, g.nx + 1, j, k)] = across_x;
+    if (j == 1) x[at(g, i, 0, k)] = across_y;
+    if (j == g.ny) x[at(g, i, g.ny + 1, k)] = across_y;
+    if (k == 1) x[at(g, i, j, 0)] = across_z;
+    if (k == g.nz) x[at(g, i, j, g.nz + 1)] = across_z;
 }
 
-/* The same where only its coordinates are known. */
-FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
+/* One relaxation of a cell towards the solution of c x - a (sum of neighbours) = x0;
+ * over_c is 1 / c. Returns how far it moved, in bits. */
+FN int relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int i, int j, int k,
+                  int wall, float a, float over_c)
 {
-    store_in(x + half_at(g, i, j, k), x + half_at(g, i + 1, j, k), g, place(g, i, j, k),
-             i, j, k, wall, value);
-}
-
-/* What a cell becomes by one relaxation towards the solution of c x - a (sum of
- * neighbours) = x0. It lies here in its half; its neighbours are in the other one,
- * along x at left and the next. */
-FN float relaxed(GLOBAL const float *other, float x0, int here, int left, int row,
-                 int plane, float a, float over_c)
-{
-    return (x0 + a * (other[left] + other[left + 1] + other[here - row] +
-                      other[here + row] + other[here - plane] + other[here + plane])) *
-           over_c;
-}
-
-/* Relaxes cell n, 0 .. , of those of a colour in a row, if there are so many; returns
- * how far it moved, in bits. Compilers see that n and n + 1 lie next to each other. */
-FN int relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, int n,
-                  int j, int k, int wall, float a, float over_c)
-{
-    int first = 1 + (j + k + colour) % 2, i = first + 2 * n;
-    if (i > g.nx) return 0;
-
-    int start = place(g, first, j, k), here = start + n;
-    int mine = half_at(g, first, j, k), other = half_at(g, first + 1, j, k);
-    float old = x[mine + here];
-    float now = relaxed(x + other, x0[mine + here], here, left_of(start, first) + n,
-                        row_of(g), plane_of(g), a, over_c);
-    store_in(x + mine, x + other, g, here, i, j, k, wall, now);
+    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
+    float old = x[here];
+    float now = (x0[here] + a * (x[here - 1] + x[here + 1] + x[here - row] +
+                                 x[here + row] + x[here - plane] + x[here + plane])) *
+                over_c;
+    store(x, g, i, j, k, wall, now);
     return distance_bits(now, old);
 }
 
@@ -151,53 +103,36 @@ FN float origin(int cell, float distance, int n)
 
 /* What the flow (u, v, w) brings to a cell in dt: d0 there where it came from, between
  * eight cells. Velocity is in boxes, n cells long, a unit of time. */
-FN float carried(GLOBAL const float *d0, float u, float v, float w, grid g, int i,
-                 int j, int k, float dt)
+FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
+                    GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
+                    int k, int wall, float dt)
 {
-    int row = row_of(g), plane = plane_of(g);
-    float x = origin(i, dt * g.nx * u, g.nx);
-    float y = origin(j, dt * g.ny * v, g.ny);
-    float z = origin(k, dt * g.nz * w, g.nz);
+    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
+    float x = origin(i, dt * g.nx * u[here], g.nx);
+    float y = origin(j, dt * g.ny * v[here], g.ny);
+    float z = origin(k, dt * g.nz * w[here], g.nz);
     int i0 = (int)x, j0 = (int)y, k0 = (int)z;
     float x1 = x - i0, x0 = 1 - x1;
     float y1 = y - j0, y0 = 1 - y1;
     float z1 = z - k0, z0 = 1 - z1;
 
-    /* Corners that differ in one or three coordinates have different colours. */
-    GLOBAL const float *near = d0 + row * j0 + plane * k0 + half_at(g, i0, j0, k0);
-    GLOBAL const float *odd = d0 + row * j0 + plane * k0 + half_at(g, i0 + 1, j0, k0);
-    int first = i0 / 2, next = (i0 + 1) / 2, far = plane, up = row;
-    return z0 * (y0 * (x0 * near[first] + x1 * odd[next]) +
-                 y1 * (x0 * odd[up + first] + x1 * near[up + next])) +
-           z1 * (y0 * (x0 * odd[far + first] + x1 * near[far + next]) +
-                 y1 * (x0 * near[far + up + first] + x1 * odd[far + up + next]));
-}
-
-FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
-                    GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
-                    int k, int wall, float dt)
-{
-    int here = at(g, i, j, k);
-    store(d, g, i, j, k, wall, carried(d0, u[here], v[here], w[here], g, i, j, k, dt));
+    GLOBAL const float *near = d0 + at(g, i0, j0, k0), *far = near + plane;
+    float value = z0 * (y0 * (x0 * near[0] + x1 * near[1]) +
+                        y1 * (x0 * near[row] + x1 * near[row + 1])) +
+                  z1 * (y0 * (x0 * far[0] + x1 * far[1]) +
+                        y1 * (x0 * far[row] + x1 * far[row + 1]));
+    store(d, g, i, j, k, wall, value);
 }
 
 /* How much flows out of a cell, as the pressure's equation wants it: scale is -1/2 over
- * the longest side. The cell is named as for relaxed. */
-FN float outflow(GLOBAL const float *u, GLOBAL const float *v, GLOBAL const float *w,
-                 int here, int left, int row, int plane, float scale)
-{
-    return scale * (u[left + 1] - u[left] + v[here + row] - v[here - row] +
-                    w[here + plane] - w[here - plane]);
-}
-
-/* Notes it for a cell, and lets the pressure start from 0. */
+ * the longest side. The pressure starts from 0. */
 FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
                         grid g, int i, int j, int k, float scale)
 {
-    int here = place(g, i, j, k), other = half_at(g, i + 1, j, k);
-    float out = outflow(u + other, v + other, w + other, here, left_of(here, i),
-                        row_of(g), plane_of(g), scale);
+    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
+    float out = scale * (u[here + 1] - u[here - 1] + v[here + row] - v[here - row] +
+                         w[here + plane] - w[here - plane]);
     store(div, g, i, j, k, SCALAR, out);
     store(p, g, i, j, k, SCALAR, 0);
 }
@@ -206,13 +141,8 @@ FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
 FN void gradient_cell(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                       GLOBAL const float *p, grid g, int i, int j, int k)
 {
-    int here = place(g, i, j, k), left = left_of(here, i), row = row_of(g);
-    int plane = plane_of(g), mine = half_at(g, i, j, k) + here;
-    GLOBAL const float *other = p + half_at(g, i + 1, j, k);
-    float px = other[left + 1] - other[left];
-    float py = other[here + row] - other[here - row];
-    float pz = other[here + plane] - other[here - plane];
-    store(u, g, i, j, k, ALONG_X, u[mine] - 0.5f * px);
-    store(v, g, i, j, k, ALONG_Y, v[mine] - 0.5f * py);
-    store(w, g, i, j, k, ALONG_Z, w[mine] - 0.5f * pz);
+    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
+    store(u, g, i, j, k, ALONG_X, u[here] - 0.5f * (p[here + 1] - p[here - 1]));
+    store(v, g, i, j, k, ALONG_Y, v[here] - 0.5f * (p[here + row] - p[here - row]));
+    store(w, g, i, j, k, ALONG_Z, w[here] - 0.5f * (p[here + plane] - p[here - plane]));
 }

@@ -11,15 +11,7 @@ static inline void refuse_gauss_seidel(const setup *s)
 /* Cells of a field, with ghosts. */
 static inline size_t cells_of(grid g)
 {
-    return 2 * (size_t)half_of(g);
-}
-
-/* A field's halves brought together: to[k][j][i]. */
-static inline void join(grid g, const float *halves, float *to)
-{
-    for (int k = 0; k <= g.nz + 1; k++)
-        for (int j = 0; j <= g.ny + 1; j++)
-            for (int i = 0; i <= g.nx + 1; i++) *to++ = halves[at(g, i, j, k)];
+    return (size_t)plane_of(g) * (size_t)(g.nz + 2);
 }
 
 /* Work-items of one colour. */

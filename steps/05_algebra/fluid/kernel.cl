@@ -29,11 +29,12 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moved, 
     int lane = get_global_id(0), lanes = lanes_of(g);
     int j = 1 + get_global_id(1);
     int k = 1 + get_global_id(2);
+    int i = 1 + lane * 2 + (j + k + colour) % 2;
     if (lane >= lanes || j > g.ny || k > g.nz) return;
 
     int id = lane + lanes * (j - 1 + g.ny * (k - 1));
     int most = colour == RED ? 0 : moved[id];
-    most = larger(most, relax_cell(x, x0, g, colour, lane, j, k, wall, a, over_c));
+    if (i <= g.nx) most = larger(most, relax_cell(x, x0, g, i, j, k, wall, a, over_c));
     moved[id] = most;
 }
 

@@ -27,7 +27,6 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_mem zeros; /* what fields are cleared with */
 static cl_mem field[FIELDS], moved, part;
-static float *halves; /* a field on its way to the host */
 
 enum { PUT, ADD_SOURCE, RELAX, LARGEST, ADVECT, DIVERGENCE, GRADIENT, KERNELS };
 static const char *const kernel_name[KERNELS] = {
@@ -78,28 +77,16 @@ void fluid_begin(const setup *wanted)
     queue = clCreateCommandQueue(context, device,
                                  charging() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    /* Where work-items are rounds of a loop, groups are rows: vectors want long ones.
-     */
-    size_t usual[2][3] = {{64, 1, 1}, {8, 8, 8}};
-    bool lanes = ocl_local_memory(device) > 0;
-    for (int d = 0; d < 3; d++)
-        local[d] = s.group[d] ? (size_t)s.group[d] : usual[lanes][d];
+    for (int d = 0; d < 3; d++) local[d] = s.group[d] ? (size_t)s.group[d] : 8;
 
-    /* Division is to be as exact as on the host, where the device can. */
-    cl_device_fp_config can;
-    OCL_CHECK(
-        clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof can, &can, NULL));
-    bool exact = can & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
-    program = ocl_build(context, device,
-                        exact ? "-cl-fp32-correctly-rounded-divide-sqrt" : "");
+    program = ocl_build(context, device, "-cl-denorms-are-zero");
     for (int k = 0; k < KERNELS; k++) {
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t most = bytes + PARTS * sizeof(cl_float); /* of any buffer */
+    size_t most = bytes + PARTS * sizeof(cl_int); /* of any buffer */
     char *contents = allocate(most, 1, "what buffers hold at first"); /* poison */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
-    halves = allocate(cells_of(g), sizeof *halves, "a field");
     moved = buffer_of(lanes_in_all(g) * sizeof(cl_int), contents);
     part = buffer_of(PARTS * sizeof(cl_int), contents);
     memset(contents, 0, most);
@@ -113,7 +100,6 @@ void fluid_begin(const setup *wanted)
 void fluid_end(void)
 {
     clReleaseMemObject(zeros);
-    free(halves);
     clReleaseMemObject(part);
     clReleaseMemObject(moved);
     for (int f = 0; f < FIELDS; f++) clReleaseMemObject(field[f]);
@@ -134,10 +120,9 @@ void fluid_put(int f, int i, int j, int k, float value)
 
 void fluid_get(int f, float *to)
 {
-    OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, halves, 0, NULL,
+    OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, to, 0, NULL,
                                   event_of("copy to host")));
     collect();
-    join(g, halves, to);
 }
 
 void fluid_clear(int f)

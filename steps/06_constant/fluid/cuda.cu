@@ -27,26 +27,33 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     x[here] += dt * source[here];
 }
 
-/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
- * is NaN: the block agrees, and one of it writes. Once it was left 0 by a sweep before,
- * nothing is done. */
-__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *moving,
-                             int sweep, float tolerance, int colour, int wall, float a,
-                             float over_c)
+/* Each thread notes how far its cell of the colour moved, in bits: the red one, and
+ * then the larger of both. */
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *moved,
+                             int colour, int wall, float a, float over_c)
 {
-    if (sweep > 0 && !moving[sweep - 1]) return;
-
     grid g = box;
-    int lane = GLOBAL_X;
+    int lane = GLOBAL_X, lanes = lanes_of(g);
     int j = 1 + GLOBAL_Y;
     int k = 1 + GLOBAL_Z;
-    int bits = 0;
-    if (j <= g.ny && k <= g.nz)
-        bits = relax_cell(x, x0, g, colour, lane, j, k, wall, a, over_c);
-    int far = !(distance_of(bits) <= tolerance);
+    int i = 1 + lane * 2 + (j + k + colour) % 2;
+    if (lane >= lanes || j > g.ny || k > g.nz) return;
 
-    int one = threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0;
-    if (__syncthreads_or(far) && one) moving[sweep] = 1;
+    int id = lane + lanes * (j - 1 + g.ny * (k - 1));
+    int most = colour == RED ? 0 : moved[id];
+    if (i <= g.nx) most = larger(most, relax_cell(x, x0, g, i, j, k, wall, a, over_c));
+    moved[id] = most;
+}
+
+/* The largest of what PARTS threads find, each in its part of moved. */
+__global__ void find_largest_kernel(const int *__restrict__ moved, int count, int *part)
+{
+    int id = GLOBAL_X;
+    if (id >= PARTS) return;
+
+    int most = 0;
+    for (int n = id; n < count; n += PARTS) most = larger(most, moved[n]);
+    part[id] = most;
 }
 
 __global__ void advect_kernel(float *d, const float *__restrict__ d0,
@@ -82,11 +89,8 @@ static setup s;
 static grid g;
 static size_t bytes; /* of a field, with ghosts */
 static dim3 block;
-static float *field[FIELDS], *halves; /* halves: of a field on its way to the host */
-static int *moving; /* [s.sweeps]: 1 if a cell moved too far to stop */
-
-/* Sweeps between two looks of the host. */
-enum { LOOK_EVERY = 4 };
+static float *field[FIELDS];
+static int *moved, *part;
 
 /* A range of threads: the blocks that cover it, none of them larger than it is. */
 typedef struct {
@@ -130,8 +134,8 @@ void fluid_begin(const setup *wanted)
         field[f] = device_array(bytes);
         fluid_clear(f);
     }
-    halves = (float *)allocate(cells_of(g), sizeof *halves, "a field");
-    moving = (int *)device_array((size_t)s.sweeps * sizeof *moving);
+    moved = (int *)device_array(lanes_in_all(g) * sizeof *moved);
+    part = (int *)device_array(PARTS * sizeof *part);
     CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
     CUDA_CHECK(cudaDeviceSynchronize());
     collect();
@@ -139,8 +143,8 @@ void fluid_begin(const setup *wanted)
 
 void fluid_end(void)
 {
-    free(halves);
-    cudaFree(moving);
+    cudaFree(part);
+    cudaFree(moved);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
     marks_end();
 }
@@ -154,10 +158,9 @@ void fluid_put(int f, int i, int j, int k, float value)
 
 void fluid_get(int f, float *to)
 {
-    CUDA_CHECK(cudaMemcpy(halves, field[f], bytes, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(to, field[f], bytes, cudaMemcpyDeviceToHost));
     book("copy to host");
     collect();
-    join(g, halves, to);
 }
 
 void fluid_clear(int f)
@@ -173,39 +176,37 @@ void fluid_add(int x, int source)
     book("add_source");
 }
 
-static void relax(int x, int x0, int sweep, int colour, int wall, float a, float over_c)
+static void relax(int x, int x0, int colour, int wall, float a, float over_c)
 {
     range r = over(lanes_of(g), g.ny, g.nz);
-    CUDA_LAUNCH(relax_kernel, r.grid, r.block, 0, field[x], field[x0], moving, sweep,
-                s.tolerance, colour, wall, a, over_c);
+    CUDA_LAUNCH(relax_kernel, r.grid, r.block, 0, field[x], field[x0], moved, colour,
+                wall, a, over_c);
     book(colour == RED ? "relax red" : "relax black");
 }
 
-/* After which of the sweeps done the device has stopped; 0 if it has not. */
-static int stopped(int done)
+/* How far the cell moved that moved most. */
+static float most_moved(void)
 {
-    int found[LOOK_EVERY], first = (done - 1) / LOOK_EVERY * LOOK_EVERY;
-    CUDA_CHECK(cudaMemcpy(found, moving + first, (size_t)(done - first) * sizeof *found,
-                          cudaMemcpyDeviceToHost));
+    int found[PARTS], most = 0;
+    range r = over(PARTS, 1, 1);
+    CUDA_LAUNCH(find_largest_kernel, r.grid, r.block, 0, moved, (int)lanes_in_all(g),
+                part);
+    book("find_largest");
+    CUDA_CHECK(cudaMemcpy(found, part, sizeof found, cudaMemcpyDeviceToHost));
     book("copy to host");
-    for (int n = first; n < done; n++)
-        if (!found[n - first]) return n + 1;
-    return 0;
+    for (int n = 0; n < PARTS; n++) most = larger(most, found[n]);
+    return distance_of(most);
 }
 
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
-    int done = 0, last = 0;
-    CUDA_CHECK(cudaMemset(moving, 0, (size_t)s.sweeps * sizeof *moving));
-    book("clear");
-    while (done < s.sweeps && !last) {
-        relax(x, x0, done, RED, wall, a, 1 / c);
-        relax(x, x0, done, BLACK, wall, a, 1 / c);
-        done++;
-        bool look = done % LOOK_EVERY == 0 || done == s.sweeps;
-        if (look && s.tolerance >= 0) last = stopped(done);
-    }
-    return last ? last : done;
+    int sweeps = 0;
+    do {
+        relax(x, x0, RED, wall, a, 1 / c);
+        relax(x, x0, BLACK, wall, a, 1 / c);
+        sweeps++;
+    } while (!(most_moved() <= s.tolerance) && sweeps < s.sweeps);
+    return sweeps;
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)

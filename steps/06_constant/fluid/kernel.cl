@@ -9,9 +9,6 @@
 /* The box, which the compiler is told with -D, and all strides with it. */
 #define BOX ((grid){NX, NY, NZ})
 
-/* SHARED: groups have memory of their own. Where they have none, a barrier only ends
- * one loop over the group and begins another. */
-
 /* A value of the host's: the first work-item writes it. */
 __kernel void put(GLOBAL float *x, int where, float value)
 {
@@ -28,33 +25,33 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
     x[here] += dt * source[here];
 }
 
-/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
- * is NaN. Once it was left 0 by a sweep before, nothing is done. */
-__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moving,
-                    int sweep, float tolerance, int colour, int wall, float a,
-                    float over_c)
+/* Each work-item notes how far its cell of the colour moved, in bits: the red one, and
+ * then the larger of both. */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moved,
+                    int colour, int wall, float a, float over_c)
 {
-    if (sweep > 0 && !moving[sweep - 1]) return;
-
     grid g = BOX;
-    int lane = get_global_id(0);
+    int lane = get_global_id(0), lanes = lanes_of(g);
     int j = 1 + get_global_id(1);
     int k = 1 + get_global_id(2);
-    int bits = 0;
-    if (j <= g.ny && k <= g.nz)
-        bits = relax_cell(x, x0, g, colour, lane, j, k, wall, a, over_c);
-    int far = !(distance_of(bits) <= tolerance);
+    int i = 1 + lane * 2 + (j + k + colour) % 2;
+    if (lane >= lanes || j > g.ny || k > g.nz) return;
 
-#if SHARED /* one of the group writes for all */
-    LOCAL int any;
-    int one = get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0;
-    if (one) any = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (far) any = 1;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    far = one && any;
-#endif
-    if (far) moving[sweep] = 1;
+    int id = lane + lanes * (j - 1 + g.ny * (k - 1));
+    int most = colour == RED ? 0 : moved[id];
+    if (i <= g.nx) most = larger(most, relax_cell(x, x0, g, i, j, k, wall, a, over_c));
+    moved[id] = most;
+}
+
+/* The largest of what PARTS work-items find, each in its part of moved. */
+__kernel void find_largest(GLOBAL const int *moved, int count, GLOBAL int *part)
+{
+    int id = get_global_id(0);
+    if (id >= PARTS) return;
+
+    int most = 0;
+    for (int n = id; n < count; n += PARTS) most = larger(most, moved[n]);
+    part[id] = most;
 }
 
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,

@@ -5,8 +5,7 @@
  *   queue    the commands it is given      program  source, built for this device
  *   kernel   one entry point of a program  buffer   memory of the device
  * and then enqueues: run a kernel over a range, read and write buffers. The fields live
- * on the device, which stops by itself when a solve has come within its tolerance; the
- * host looks every few sweeps whether it has.
+ * on the device; the host reads a few numbers after each sweep to see whether to go on.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,16 +25,12 @@ static size_t local[3]; /* work-items a group */
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
-static cl_mem zeros;                 /* what fields are cleared with */
-static cl_mem field[FIELDS], moving; /* [s.sweeps]: 1 if a cell moved too far to stop */
-static float *halves;                /* a field on its way to the host */
+static cl_mem zeros; /* what fields are cleared with */
+static cl_mem field[FIELDS], moved, part;
 
-/* Sweeps between two looks of the host. */
-enum { LOOK_EVERY = 4 };
-
-enum { PUT, ADD_SOURCE, RELAX, ADVECT, DIVERGENCE, GRADIENT, KERNELS };
-static const char *const kernel_name[KERNELS] = {"put",    "add_source", "relax",
-                                                 "advect", "divergence", "gradient"};
+enum { PUT, ADD_SOURCE, RELAX, LARGEST, ADVECT, DIVERGENCE, GRADIENT, KERNELS };
+static const char *const kernel_name[KERNELS] = {
+    "put", "add_source", "relax", "find_largest", "advect", "divergence", "gradient"};
 static cl_kernel kernel[KERNELS];
 
 /* The global size must be a multiple of the local size: round up. */
@@ -82,32 +77,21 @@ void fluid_begin(const setup *wanted)
     queue = clCreateCommandQueue(context, device,
                                  charging() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    /* Where work-items are rounds of a loop, groups are rows: vectors want long ones.
-     */
-    size_t usual[2][3] = {{64, 1, 1}, {8, 8, 8}};
-    bool lanes = ocl_local_memory(device) > 0;
-    for (int d = 0; d < 3; d++)
-        local[d] = s.group[d] ? (size_t)s.group[d] : usual[lanes][d];
+    for (int d = 0; d < 3; d++) local[d] = s.group[d] ? (size_t)s.group[d] : 8;
 
-    /* Division is to be as exact as on the host, where the device can. */
-    cl_device_fp_config can;
-    OCL_CHECK(
-        clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof can, &can, NULL));
-    bool exact = can & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     char options[128];
-    snprintf(options, sizeof options, "-D NX=%d -D NY=%d -D NZ=%d -D SHARED=%d %s",
-             g.nx, g.ny, g.nz, lanes,
-             exact ? "-cl-fp32-correctly-rounded-divide-sqrt" : "");
+    snprintf(options, sizeof options, "-D NX=%d -D NY=%d -D NZ=%d -cl-denorms-are-zero",
+             g.nx, g.ny, g.nz);
     program = ocl_build(context, device, options);
     for (int k = 0; k < KERNELS; k++) {
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t most = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
+    size_t most = bytes + PARTS * sizeof(cl_int); /* of any buffer */
     char *contents = allocate(most, 1, "what buffers hold at first"); /* poison */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
-    halves = allocate(cells_of(g), sizeof *halves, "a field");
-    moving = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
+    moved = buffer_of(lanes_in_all(g) * sizeof(cl_int), contents);
+    part = buffer_of(PARTS * sizeof(cl_int), contents);
     memset(contents, 0, most);
     zeros = buffer_of(most, contents);
     free(contents);
@@ -119,8 +103,8 @@ void fluid_begin(const setup *wanted)
 void fluid_end(void)
 {
     clReleaseMemObject(zeros);
-    free(halves);
-    clReleaseMemObject(moving);
+    clReleaseMemObject(part);
+    clReleaseMemObject(moved);
     for (int f = 0; f < FIELDS; f++) clReleaseMemObject(field[f]);
     for (int k = 0; k < KERNELS; k++) clReleaseKernel(kernel[k]);
     clReleaseProgram(program);
@@ -139,10 +123,9 @@ void fluid_put(int f, int i, int j, int k, float value)
 
 void fluid_get(int f, float *to)
 {
-    OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, halves, 0, NULL,
+    OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, to, 0, NULL,
                                   event_of("copy to host")));
     collect();
-    join(g, halves, to);
 }
 
 void fluid_clear(int f)
@@ -158,45 +141,42 @@ void fluid_add(int x, int source)
     launch(ADD_SOURCE, "add_source", g.nx + 2, g.ny + 2, g.nz + 2);
 }
 
-static void relax(int x, int x0, int sweep, int colour, int wall, float a, float over_c)
+static void relax(int x, int x0, int colour, int wall, float a, float over_c)
 {
     ARG(kernel[RELAX], 0, field[x]);
     ARG(kernel[RELAX], 1, field[x0]);
-    ARG(kernel[RELAX], 2, moving);
-    ARG(kernel[RELAX], 3, sweep);
-    ARG(kernel[RELAX], 4, s.tolerance);
-    ARG(kernel[RELAX], 5, colour);
-    ARG(kernel[RELAX], 6, wall);
-    ARG(kernel[RELAX], 7, a);
-    ARG(kernel[RELAX], 8, over_c);
+    ARG(kernel[RELAX], 2, moved);
+    ARG(kernel[RELAX], 3, colour);
+    ARG(kernel[RELAX], 4, wall);
+    ARG(kernel[RELAX], 5, a);
+    ARG(kernel[RELAX], 6, over_c);
     launch(RELAX, colour == RED ? "relax red" : "relax black", lanes_of(g), g.ny, g.nz);
 }
 
-/* After which of the sweeps done the device has stopped; 0 if it has not. */
-static int stopped(int done)
+/* How far the cell moved that moved most. */
+static float most_moved(void)
 {
-    cl_int found[LOOK_EVERY];
-    int first = (done - 1) / LOOK_EVERY * LOOK_EVERY;
-    OCL_CHECK(clEnqueueReadBuffer(queue, moving, CL_TRUE, (size_t)first * sizeof *found,
-                                  (size_t)(done - first) * sizeof *found, found, 0,
-                                  NULL, event_of("copy to host")));
-    for (int n = first; n < done; n++)
-        if (!found[n - first]) return n + 1;
-    return 0;
+    int count = (int)lanes_in_all(g);
+    cl_int found[PARTS], most = 0;
+    ARG(kernel[LARGEST], 0, moved);
+    ARG(kernel[LARGEST], 1, count);
+    ARG(kernel[LARGEST], 2, part);
+    launch(LARGEST, "find_largest", PARTS, 1, 1);
+    OCL_CHECK(clEnqueueReadBuffer(queue, part, CL_TRUE, 0, sizeof found, found, 0, NULL,
+                                  event_of("copy to host")));
+    for (int n = 0; n < PARTS; n++) most = larger(most, found[n]);
+    return distance_of(most);
 }
 
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
-    int done = 0, last = 0;
-    clear(moving, (size_t)s.sweeps * sizeof(cl_int));
-    while (done < s.sweeps && !last) {
-        relax(x, x0, done, RED, wall, a, 1 / c);
-        relax(x, x0, done, BLACK, wall, a, 1 / c);
-        done++;
-        bool look = done % LOOK_EVERY == 0 || done == s.sweeps;
-        if (look && s.tolerance >= 0) last = stopped(done);
-    }
-    return last ? last : done;
+    int sweeps = 0;
+    do {
+        relax(x, x0, RED, wall, a, 1 / c);
+        relax(x, x0, BLACK, wall, a, 1 / c);
+        sweeps++;
+    } while (!(most_moved() <= s.tolerance) && sweeps < s.sweeps);
+    return sweeps;
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)

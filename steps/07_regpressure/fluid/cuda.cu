@@ -8,9 +8,6 @@
 #include "cuda_device.h"
 #include "host.h"
 #include "profile_cuda.h"
-#define DEVICE_FN static __device__
-#define BARRIER() __syncthreads()
-#include "march.h"
 
 /* This thread's place in the range, counted from 0; z is the slowest. */
 #define GLOBAL_X ((int)(blockIdx.x * blockDim.x + threadIdx.x))
@@ -30,33 +27,27 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     x[here] += dt * source[here];
 }
 
-/* One sweep: reads the black cells of x and writes those of spare, or the other way
- * round in every second sweep. moving[sweep] becomes 1 if a cell moved farther than the
- * tolerance, or is NaN: the block agrees, and one of it writes. Once it was left 0 by a
- * sweep before, nothing is done. */
-__global__ void relax_kernel(float *x, float *spare, const float *__restrict__ x0,
-                             int *moving, int planes, int sweep, float tolerance,
+/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
+ * is NaN: the block agrees, and one of it writes. Once it was left 0 by a sweep before,
+ * nothing is done. */
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *moving,
+                             int planes, int sweep, float tolerance, int colour,
                              int wall, float a, float over_c)
 {
-    CUDA_SHARED(float, tile); /* [TILE_PLANES][threads of the block] */
     if (sweep > 0 && !moving[sweep - 1]) return;
 
     grid g = box;
-    int width = blockDim.x, height = blockDim.y, items = width * height;
-    int lx = threadIdx.x, ly = threadIdx.y, item = lx + width * ly;
-    int slot = blockIdx.x * (width - 2) + lx - 1;
-    int j = blockIdx.y * (height - 2) + ly;
-    int first = 1 + blockIdx.z * planes;
+    int i = 1 + 2 * GLOBAL_X;
+    int j = 1 + GLOBAL_Y;
+    int first = 1 + GLOBAL_Z * planes;
     int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
-    int mine = lx > 0 && lx < width - 1 && slot < row_of(g) && ly > 0 &&
-               ly < height - 1 && j <= g.ny;
-    float *black = x + half_of(g);
-    int bits =
-        march(x, sweep % 2 ? spare : black, sweep % 2 ? black : spare, x0, g, slot, j,
-              first, last, mine, tile, item, width, items, wall, a, over_c);
+    int bits = 0;
+    if (i <= g.nx && j <= g.ny)
+        bits = relax_columns(x, x0, g, colour, i, j, first, last, wall, a, over_c);
     int far = !(distance_of(bits) <= tolerance);
 
-    if (__syncthreads_or(far) && item == 0) moving[sweep] = 1;
+    int one = threadIdx.x == 0 && threadIdx.y == 0;
+    if (__syncthreads_or(far) && one) moving[sweep] = 1;
 }
 
 __global__ void advect_kernel(float *d, const float *__restrict__ d0,
@@ -92,9 +83,8 @@ static setup s;
 static grid g;
 static size_t bytes; /* of a field, with ghosts */
 static dim3 block;
-static unsigned brick[3];             /* slots, rows and planes that a block relaxes */
-static float *field[FIELDS], *halves; /* halves: of a field on its way to the host */
-static float *spare;                  /* black cells of every second sweep */
+static int brick[3]; /* in a sweep: pairs of columns, rows and planes of a block */
+static float *field[FIELDS];
 static int *moving; /* [s.sweeps]: 1 if a cell moved too far to stop */
 
 /* Sweeps between two looks of the host. */
@@ -137,20 +127,13 @@ void fluid_begin(const setup *wanted)
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
+    static const int usual[3] = {32, 4, 16};
+    for (int d = 0; d < 3; d++) brick[d] = s.group[d] ? s.group[d] : usual[d];
 
     for (int f = 0; f < FIELDS; f++) {
         field[f] = device_array(bytes);
         fluid_clear(f);
     }
-    int room[3] = {row_of(g), g.ny, g.nz};
-    for (int d = 0; d < 3; d++) {
-        static const int usual[3] = {30, 6, 16};
-        int wish = s.group[d] ? s.group[d] : usual[d];
-        brick[d] = (unsigned)(wish < room[d] ? wish : room[d]);
-    }
-    spare = device_array(bytes / 2);
-    CUDA_CHECK(cudaMemset(spare, 0, bytes / 2));
-    halves = (float *)allocate(cells_of(g), sizeof *halves, "a field");
     moving = (int *)device_array((size_t)s.sweeps * sizeof *moving);
     CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
     CUDA_CHECK(cudaDeviceSynchronize());
@@ -159,9 +142,7 @@ void fluid_begin(const setup *wanted)
 
 void fluid_end(void)
 {
-    free(halves);
     cudaFree(moving);
-    cudaFree(spare);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
     marks_end();
 }
@@ -175,10 +156,9 @@ void fluid_put(int f, int i, int j, int k, float value)
 
 void fluid_get(int f, float *to)
 {
-    CUDA_CHECK(cudaMemcpy(halves, field[f], bytes, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(to, field[f], bytes, cudaMemcpyDeviceToHost));
     book("copy to host");
     collect();
-    join(g, halves, to);
 }
 
 void fluid_clear(int f)
@@ -194,18 +174,19 @@ void fluid_add(int x, int source)
     book("add_source");
 }
 
-/* Blocks have a ring of threads around those that own a column. */
-static void relax(int x, int x0, int sweep, int wall, float a, float over_c)
+static void relax(int x, int x0, int sweep, int colour, int wall, float a, float over_c)
 {
-    unsigned slots = (unsigned)row_of(g), rows = (unsigned)g.ny,
-             planes = (unsigned)g.nz;
-    dim3 threads = {brick[0] + 2, brick[1] + 2, 1};
-    dim3 grid = {(slots + brick[0] - 1) / brick[0], (rows + brick[1] - 1) / brick[1],
-                 (planes + brick[2] - 1) / brick[2]};
-    size_t shared = TILE_PLANES * threads.x * threads.y * sizeof(float);
-    CUDA_LAUNCH(relax_kernel, grid, threads, shared, field[x], spare, field[x0], moving,
-                (int)brick[2], sweep, s.tolerance, wall, a, over_c);
-    book("relax");
+    int items[3] = {lanes_of(g), g.ny, g.nz}, group[3];
+    unsigned groups[3];
+    for (int d = 0; d < 3; d++) {
+        group[d] = brick[d] < items[d] ? brick[d] : items[d];
+        groups[d] = (unsigned)((items[d] + group[d] - 1) / group[d]);
+    }
+    dim3 blocks = {groups[0], groups[1], groups[2]};
+    dim3 threads = {(unsigned)group[0], (unsigned)group[1], 1};
+    CUDA_LAUNCH(relax_kernel, blocks, threads, 0, field[x], field[x0], moving, group[2],
+                sweep, s.tolerance, colour, wall, a, over_c);
+    book(colour == RED ? "relax red" : "relax black");
 }
 
 /* After which of the sweeps done the device has stopped; 0 if it has not. */
@@ -226,18 +207,13 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
     CUDA_CHECK(cudaMemset(moving, 0, (size_t)s.sweeps * sizeof *moving));
     book("clear");
     while (done < s.sweeps && !last) {
-        relax(x, x0, done, wall, a, 1 / c);
+        relax(x, x0, done, RED, wall, a, 1 / c);
+        relax(x, x0, done, BLACK, wall, a, 1 / c);
         done++;
         bool look = done % LOOK_EVERY == 0 || done == s.sweeps;
         if (look && s.tolerance >= 0) last = stopped(done);
     }
-    if (last) done = last;
-    if (done % 2) { /* the black cells are in spare */
-        CUDA_CHECK(cudaMemcpy(field[x] + half_of(g), spare, bytes / 2,
-                              cudaMemcpyDeviceToDevice));
-        book("join");
-    }
-    return done;
+    return last ? last : done;
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)

@@ -1,14 +1,10 @@
 /* kernel.cl - the device side: one work-item per cell, counted along x, y and z; in a
- * sweep one per column of cells (march.h). Ranges are rounded up to whole work-groups:
- * what lies beyond does nothing.
+ * sweep one per two columns of cells and some planes. Ranges are rounded up to whole
+ * work-groups: what lies beyond does nothing.
  */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "body.h"
-
-#define DEVICE_FN FN
-#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
-#include "march.h"
 
 /* The box, which the compiler is told with -D, and all strides with it. */
 #define BOX ((grid){NX, NY, NZ})
@@ -32,33 +28,27 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
     x[here] += dt * source[here];
 }
 
-/* One sweep: reads the black cells of x and writes those of spare, or the other way
- * round in every second sweep. moving[sweep] becomes 1 if a cell moved farther than the
- * tolerance, or is NaN. Once it was left 0 by a sweep before, nothing is done. */
-__kernel void relax(GLOBAL float *x, GLOBAL float *spare, GLOBAL const float *x0,
-                    GLOBAL int *moving, LOCAL float *tile, int planes, int sweep,
-                    float tolerance, int wall, float a, float over_c)
+/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
+ * is NaN. Once it was left 0 by a sweep before, nothing is done. */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moving,
+                    int planes, int sweep, float tolerance, int colour, int wall,
+                    float a, float over_c)
 {
     if (sweep > 0 && !moving[sweep - 1]) return;
 
     grid g = BOX;
-    int width = get_local_size(0), height = get_local_size(1), items = width * height;
-    int lx = get_local_id(0), ly = get_local_id(1), item = lx + width * ly;
-    int slot = get_group_id(0) * (width - 2) + lx - 1;
-    int j = get_group_id(1) * (height - 2) + ly;
-    int first = 1 + get_group_id(2) * planes;
+    int i = 1 + 2 * get_global_id(0);
+    int j = 1 + get_global_id(1);
+    int first = 1 + get_global_id(2) * planes;
     int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
-    int mine = lx > 0 && lx < width - 1 && slot < row_of(g) && ly > 0 &&
-               ly < height - 1 && j <= g.ny;
-    GLOBAL float *black = x + half_of(g);
-    int bits =
-        march(x, sweep % 2 ? spare : black, sweep % 2 ? black : spare, x0, g, slot, j,
-              first, last, mine, tile, item, width, items, wall, a, over_c);
+    int bits = 0;
+    if (i <= g.nx && j <= g.ny)
+        bits = relax_columns(x, x0, g, colour, i, j, first, last, wall, a, over_c);
     int far = !(distance_of(bits) <= tolerance);
 
 #if SHARED /* one of the group writes for all */
     LOCAL int any;
-    int one = get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0;
+    int one = get_local_id(0) == 0 && get_local_id(1) == 0;
     if (one) any = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (far) any = 1;

@@ -22,16 +22,14 @@ static setup s;
 static grid g;
 static size_t bytes;    /* of a field, with ghosts */
 static size_t local[3]; /* work-items a group */
-static size_t brick[3]; /* slots, rows and planes that a group relaxes */
+static size_t brick[3]; /* in a sweep: pairs of columns, rows and planes of a group */
 
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_mem zeros; /* what fields are cleared with */
 static cl_mem field[FIELDS];
-static cl_mem spare;  /* black cells of every second sweep */
 static cl_mem moving; /* [s.sweeps]: 1 if a cell moved too far to stop */
-static float *halves; /* a field on its way to the host */
 
 /* Sweeps between two looks of the host. */
 enum { LOOK_EVERY = 4 };
@@ -85,29 +83,16 @@ void fluid_begin(const setup *wanted)
     queue = clCreateCommandQueue(context, device,
                                  charging() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    /* Where work-items are rounds of a loop, groups are rows: vectors want long ones.
-     */
-    size_t usual[2][3] = {{64, 1, 1}, {8, 8, 8}};
-    bool lanes = ocl_local_memory(device) > 0;
-    for (int d = 0; d < 3; d++)
-        local[d] = s.group[d] ? (size_t)s.group[d] : usual[lanes][d];
-
-    int room[3] = {row_of(g), g.ny, g.nz};
+    static const int usual[3] = {32, 4, 16};
     for (int d = 0; d < 3; d++) {
-        static const int thick[3] = {30, 6, 16};
-        brick[d] = (size_t)(s.group[d] ? s.group[d] : thick[d]);
-        if (brick[d] > (size_t)room[d]) brick[d] = (size_t)room[d];
+        local[d] = s.group[d] ? (size_t)s.group[d] : 8;
+        brick[d] = (size_t)(s.group[d] ? s.group[d] : usual[d]);
     }
 
-    /* Division is to be as exact as on the host, where the device can. */
-    cl_device_fp_config can;
-    OCL_CHECK(
-        clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof can, &can, NULL));
-    bool exact = can & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     char options[128];
-    snprintf(options, sizeof options, "-D NX=%d -D NY=%d -D NZ=%d -D SHARED=%d %s",
-             g.nx, g.ny, g.nz, lanes,
-             exact ? "-cl-fp32-correctly-rounded-divide-sqrt" : "");
+    snprintf(options, sizeof options,
+             "-D NX=%d -D NY=%d -D NZ=%d -D SHARED=%d -cl-denorms-are-zero", g.nx, g.ny,
+             g.nz, ocl_local_memory(device) > 0);
     program = ocl_build(context, device, options);
     for (int k = 0; k < KERNELS; k++) {
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
@@ -116,14 +101,11 @@ void fluid_begin(const setup *wanted)
     size_t most = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
     char *contents = allocate(most, 1, "what buffers hold at first"); /* poison */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
-    halves = allocate(cells_of(g), sizeof *halves, "a field");
-    spare = buffer_of(bytes / 2, contents);
     moving = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
     memset(contents, 0, most);
     zeros = buffer_of(most, contents);
     free(contents);
     for (int f = 0; f < FIELDS; f++) fluid_clear(f);
-    clear(spare, bytes / 2);
     OCL_CHECK(clFinish(queue));
     collect();
 }
@@ -131,9 +113,7 @@ void fluid_begin(const setup *wanted)
 void fluid_end(void)
 {
     clReleaseMemObject(zeros);
-    free(halves);
     clReleaseMemObject(moving);
-    clReleaseMemObject(spare);
     for (int f = 0; f < FIELDS; f++) clReleaseMemObject(field[f]);
     for (int k = 0; k < KERNELS; k++) clReleaseKernel(kernel[k]);
     clReleaseProgram(program);
@@ -152,10 +132,9 @@ void fluid_put(int f, int i, int j, int k, float value)
 
 void fluid_get(int f, float *to)
 {
-    OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, halves, 0, NULL,
+    OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, to, 0, NULL,
                                   event_of("copy to host")));
     collect();
-    join(g, halves, to);
 }
 
 void fluid_clear(int f)
@@ -171,30 +150,31 @@ void fluid_add(int x, int source)
     launch(ADD_SOURCE, "add_source", g.nx + 2, g.ny + 2, g.nz + 2);
 }
 
-/* Groups have a ring of work-items around those that own a column. */
-static void relax(int x, int x0, int sweep, int wall, float a, float over_c)
+static void relax(int x, int x0, int sweep, int colour, int wall, float a, float over_c)
 {
-    size_t slots = (size_t)row_of(g), rows = (size_t)g.ny, planes = (size_t)g.nz;
-    size_t group[3] = {brick[0] + 2, brick[1] + 2, 1};
-    size_t global[3] = {(slots + brick[0] - 1) / brick[0] * group[0],
-                        (rows + brick[1] - 1) / brick[1] * group[1],
-                        (planes + brick[2] - 1) / brick[2]};
-    size_t items = group[0] * group[1];
-    cl_int thick = (cl_int)brick[2];
-    cl_kernel sweeper = kernel[RELAX];
-    ARG(sweeper, 0, field[x]);
-    ARG(sweeper, 1, spare);
-    ARG(sweeper, 2, field[x0]);
-    ARG(sweeper, 3, moving);
-    OCL_CHECK(clSetKernelArg(sweeper, 4, 3 * items * sizeof(cl_float), NULL));
-    ARG(sweeper, 5, thick);
-    ARG(sweeper, 6, sweep);
-    ARG(sweeper, 7, s.tolerance);
-    ARG(sweeper, 8, wall);
-    ARG(sweeper, 9, a);
-    ARG(sweeper, 10, over_c);
-    OCL_CHECK(clEnqueueNDRangeKernel(queue, sweeper, 3, NULL, global, group, 0, NULL,
-                                     event_of("relax")));
+    size_t items[3] = {(size_t)lanes_of(g), (size_t)g.ny, (size_t)g.nz};
+    size_t group[3], global[3];
+    for (int d = 0; d < 3; d++) {
+        group[d] = brick[d] < items[d] ? brick[d] : items[d];
+        global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
+    }
+    cl_int planes = (cl_int)group[2];
+    global[2] /= group[2]; /* a work-item takes all planes of its brick */
+    group[2] = 1;
+
+    ARG(kernel[RELAX], 0, field[x]);
+    ARG(kernel[RELAX], 1, field[x0]);
+    ARG(kernel[RELAX], 2, moving);
+    ARG(kernel[RELAX], 3, planes);
+    ARG(kernel[RELAX], 4, sweep);
+    ARG(kernel[RELAX], 5, s.tolerance);
+    ARG(kernel[RELAX], 6, colour);
+    ARG(kernel[RELAX], 7, wall);
+    ARG(kernel[RELAX], 8, a);
+    ARG(kernel[RELAX], 9, over_c);
+    OCL_CHECK(
+        clEnqueueNDRangeKernel(queue, kernel[RELAX], 3, NULL, global, group, 0, NULL,
+                               event_of(colour == RED ? "relax red" : "relax black")));
 }
 
 /* After which of the sweeps done the device has stopped; 0 if it has not. */
@@ -215,16 +195,13 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
     int done = 0, last = 0;
     clear(moving, (size_t)s.sweeps * sizeof(cl_int));
     while (done < s.sweeps && !last) {
-        relax(x, x0, done, wall, a, 1 / c);
+        relax(x, x0, done, RED, wall, a, 1 / c);
+        relax(x, x0, done, BLACK, wall, a, 1 / c);
         done++;
         bool look = done % LOOK_EVERY == 0 || done == s.sweeps;
         if (look && s.tolerance >= 0) last = stopped(done);
     }
-    if (last) done = last;
-    if (done % 2) /* the black cells are in spare */
-        OCL_CHECK(clEnqueueCopyBuffer(queue, spare, field[x], 0, bytes / 2, bytes / 2,
-                                      0, NULL, event_of("join")));
-    return done;
+    return last ? last : done;
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)

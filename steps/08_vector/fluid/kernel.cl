@@ -1,0 +1,102 @@
+/* kernel.cl - the device side: one work-item per strip of a row, in a sweep of some
+ * planes. Ranges are rounded up to whole
+ * work-groups: what lies beyond does nothing.
+ */
+#pragma OPENCL FP_CONTRACT OFF
+
+#include "body.h"
+#include "strip.h"
+
+/* The box, which the compiler is told with -D, and all strides with it. */
+#define BOX ((grid){NX, NY, NZ})
+
+/* SHARED: groups have memory of their own. Where they have none, a barrier only ends
+ * one loop over the group and begins another. */
+
+/* A value of the host's: the first work-item writes it. */
+__kernel void put(GLOBAL float *x, int where, float value)
+{
+    if (get_global_id(0) == 0) x[where] = value;
+}
+
+__kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
+{
+    grid g = BOX;
+    int n = get_global_id(0), j = get_global_id(1), k = get_global_id(2);
+    if (n >= row_of(g) || j > g.ny + 1 || k > g.nz + 1) return;
+
+    int red = n + row_of(g) * j + plane_of(g) * k, black = red + half_of(g);
+    x[red] += dt * source[red];
+    x[black] += dt * source[black];
+}
+
+/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
+ * is NaN. Once it was left 0 by a sweep before, nothing is done. */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moving,
+                    int planes, int sweep, float tolerance, int colour, int wall,
+                    float a, float over_c)
+{
+    if (sweep > 0 && !moving[sweep - 1]) return;
+
+    grid g = BOX;
+    int strip = get_global_id(0);
+    int j = 1 + get_global_id(1);
+    int first = 1 + get_global_id(2) * planes;
+    int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
+    int far = strip < strips_of(g, LANES) && j <= g.ny &&
+              relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, over_c,
+                          tolerance);
+
+#if SHARED /* one of the group writes for all */
+    LOCAL int any;
+    int one = get_local_id(0) == 0 && get_local_id(1) == 0;
+    if (one) any = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (far) any = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    far = one && any;
+#endif
+    if (far) moving[sweep] = 1;
+}
+
+__kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
+                     GLOBAL const float *v, GLOBAL const float *w, int wall, float dt)
+{
+    grid g = BOX;
+    int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
+    if (n >= strips_of(g, LANES) || j > g.ny || k > g.nz) return;
+
+    for (int h = 0; h < 2 * vectors_of(g, n); h++)
+        advect_lanes(d, d0, u, v, w, g, column_of(g, n, h / 2) + h % 2, j, k, wall, dt);
+    for (int i = single_of(g, n); i <= g.nx; i++)
+        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
+}
+
+__kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,
+                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
+                         float scale)
+{
+    grid g = BOX;
+    int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
+    if (n >= strips_of(g, LANES) || j > g.ny || k > g.nz) return;
+
+    for (int h = 0; h < 2 * vectors_of(g, n); h++)
+        divergence_lanes(u, v, w, p, div, g, column_of(g, n, h / 2) + h % 2, j, k,
+                         scale);
+    for (int i = single_of(g, n); i <= g.nx; i++)
+        divergence_cell(u, v, w, p, div, g, i, j, k, scale);
+}
+
+__kernel void gradient(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
+                       GLOBAL const float *p)
+{
+    grid g = BOX;
+    int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
+    if (n >= strips_of(g, LANES) || j > g.ny || k > g.nz) return;
+
+    for (int h = 0; h < 2 * vectors_of(g, n); h++) {
+        int i = column_of(g, n, h / 2) + h % 2;
+        gradient_lanes(u, v, w, p, g, i, j, k, done_of(g, n, h / 2));
+    }
+    for (int i = single_of(g, n); i <= g.nx; i++) gradient_cell(u, v, w, p, g, i, j, k);
+}

@@ -1,0 +1,243 @@
+/* cpu.c - the fluid, rows of cells shared among threads; along a row cells are next to
+ * each other in memory too.
+ */
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __SSE__
+#include <immintrin.h>
+#endif
+
+#include "host.h"
+#include "block.h"
+
+/* Sweeps in one pass, at most. */
+#ifndef DEPTH
+#define DEPTH 4
+#endif
+
+static setup s;
+static grid g;
+static size_t cells; /* of a field, with ghosts */
+static float *field[FIELDS];
+static float *start;       /* what a solve started from, where that is not 0 */
+static bool blank[FIELDS]; /* whether all of a field is 0 */
+
+/* From now on a thread takes denormals, below 1.2e-38, for 0 and makes none: many
+ * processors compute them apart, and slowly. Threads start with what their maker has.
+ */
+static void flush_denormals(void)
+{
+#ifdef __SSE__
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: in what is read too */);
+#elif defined(__aarch64__)
+    unsigned long word;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(word));
+    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24));
+#endif
+}
+
+void fluid_begin(const setup *wanted)
+{
+#pragma omp parallel
+    flush_denormals();
+    s = *wanted;
+    refuse_gauss_seidel(&s);
+    g = s.g;
+    cells = cells_of(g);
+    start = untouched(cells, sizeof(float), "a field");
+    for (int f = 0; f < FIELDS; f++) {
+        field[f] = untouched(cells, sizeof(float), "a field");
+        fluid_clear(f);
+    }
+}
+
+void fluid_end(void)
+{
+    for (int f = 0; f < FIELDS; f++) free(field[f]);
+    free(start);
+}
+
+void fluid_put(int f, int i, int j, int k, float value)
+{
+    field[f][at(g, i, j, k)] = value;
+    blank[f] = false;
+}
+
+void fluid_get(int f, float *to)
+{
+    TIMED("copy", join(g, field[f], to));
+}
+
+/* A page of memory lies near the thread that first writes to it: planes are shared here
+ * as they are when they are computed. */
+static void clear(float *x)
+{
+#pragma omp parallel for schedule(static)
+    for (int k = 0; k <= g.nz + 1; k++) {
+        size_t plane = (size_t)plane_of(g), red = plane * (size_t)k;
+        memset(x + red, 0, plane * sizeof(float));
+        memset(x + half_of(g) + red, 0, plane * sizeof(float));
+    }
+}
+
+void fluid_clear(int f)
+{
+    TIMED("clear", clear(field[f]));
+    blank[f] = true;
+}
+
+static void add_source(float *x, const float *source)
+{
+    for (size_t c = 0; c < cells; c++) x[c] += s.dt * source[c];
+}
+
+void fluid_add(int x, int source)
+{
+    TIMED("add_source", add_source(field[x], field[source]));
+    blank[x] = false;
+}
+
+/* The next sweeps of a solve, in one pass. Returns the first after which no cell moved
+ * farther than the tolerance, counted from 1; 0 if there is none. */
+static int relax(float *x, const float *x0, int teams, int sweeps, int wall, float a,
+                 float over_c)
+{
+    int far[DEPTH] = {0};
+#pragma omp parallel num_threads(teams)
+    {
+        int found[DEPTH] = {0};
+        for (int phase = 0; phase < 2; phase++) {
+            relax_pass(x, x0, found, g, omp_get_thread_num(), omp_get_num_threads(),
+                       phase, sweeps, wall, a, over_c, s.tolerance);
+#pragma omp barrier
+        }
+#pragma omp critical
+        for (int n = 0; n < sweeps; n++) far[n] |= found[n];
+    }
+    for (int n = 0; n < sweeps; n++)
+        if (!far[n]) return n + 1;
+    return 0;
+}
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Whether a sweep was the last one is known only after its pass. So it is guessed: all
+ * but one of those that the last such solve took go without a look, and then one by
+ * one. Where one of them would have ended the solve, all is done once more, from the
+ * start. */
+int fluid_solve(int wall, int to, int from, float a, float c)
+{
+    static int taken[ALONG_Z + 1][FIELDS];
+    float *x = field[to];
+    const float *x0 = field[from];
+    int teams = teams_of(g, omp_get_max_threads()), depth = depth_of(g, teams, DEPTH);
+    int guess = s.tolerance < 0 ? s.sweeps : taken[wall][to] - 1, done = 0, last = 0;
+    if (guess > 1 && !blank[to]) memcpy(start, x, cells * sizeof *x);
+
+    while (done < s.sweeps && !last) {
+        int some = guess > done ? smaller(guess - done, depth) : 1;
+        TIMED("relax", last = relax(x, x0, teams, some, wall, a, 1 / c));
+        if (last) last += done;
+        done += some;
+    }
+    if (last && last < done) {
+        if (blank[to])
+            clear(x);
+        else
+            memcpy(x, start, cells * sizeof *x);
+        int some;
+        for (done = 0; done < last; done += some) {
+            some = smaller(last - done, depth);
+            TIMED("relax", relax(x, x0, teams, some, wall, a, 1 / c));
+        }
+    }
+    taken[wall][to] = done;
+    blank[to] = false;
+    return done;
+}
+
+/* The cells of each colour in each row: count of them, in columns i, i + 2 .. */
+#define EACH_STRETCH(i, count, j, k)                                                   \
+    for (int k = 1; k <= g.nz; k++)                                                    \
+        for (int j = 1; j <= g.ny; j++)                                                \
+            for (int i = 1, count = (g.nx + 1) / 2; i <= 2 && count > 0;               \
+                 i++, count = g.nx / 2)
+
+static void advect(float *d, const float *d0, const float *u, const float *v,
+                   const float *w, int wall)
+{
+#pragma omp parallel for collapse(2) schedule(static)
+    EACH_STRETCH(i, count, j, k)
+    {
+        int here = at(g, i, j, k);
+#pragma omp simd
+        for (int n = 0; n < count; n++)
+            d[here + n] = carried(d0, u[here + n], v[here + n], w[here + n], g,
+                                  i + 2 * n, j, k, s.dt);
+        set_bnd(d, g, i, count, j, k, wall);
+    }
+}
+
+void fluid_advect(int wall, int d, int d0, int u, int v, int w)
+{
+    TIMED("advect", advect(field[d], field[d0], field[u], field[v], field[w], wall));
+    blank[d] = false;
+}
+
+static void divergence(const float *u, const float *v, const float *w, float *p,
+                       float *div)
+{
+    float scale = -0.5f / longest_side(g);
+    int row = row_of(g), plane = plane_of(g);
+#pragma omp parallel for collapse(2) schedule(static)
+    EACH_STRETCH(i, count, j, k)
+    {
+        int mine = at(g, i, j, k);
+        int here = half_at(g, i + 1, j, k) + place(g, i, j, k), left = left_of(here, i);
+#pragma omp simd
+        for (int n = 0; n < count; n++) {
+            div[mine + n] = outflow(u, v, w, here + n, left + n, row, plane, scale);
+            p[mine + n] = 0;
+        }
+        set_bnd(div, g, i, count, j, k, SCALAR);
+        set_bnd(p, g, i, count, j, k, SCALAR);
+    }
+}
+
+void fluid_divergence(int u, int v, int w, int p, int div)
+{
+    TIMED("divergence", divergence(field[u], field[v], field[w], field[p], field[div]));
+    blank[div] = false;
+    blank[p] = true;
+}
+
+static void gradient(float *u, float *v, float *w, const float *p)
+{
+    int row = row_of(g), plane = plane_of(g);
+#pragma omp parallel for collapse(2) schedule(static)
+    EACH_STRETCH(i, count, j, k)
+    {
+        int mine = at(g, i, j, k), here = half_at(g, i + 1, j, k) + place(g, i, j, k);
+        const float *left = p + left_of(here, i), *beside = p + here;
+#pragma omp simd
+        for (int n = 0; n < count; n++) {
+            u[mine + n] -= 0.5f * (left[n + 1] - left[n]);
+            v[mine + n] -= 0.5f * (beside[n + row] - beside[n - row]);
+            w[mine + n] -= 0.5f * (beside[n + plane] - beside[n - plane]);
+        }
+        set_bnd(u, g, i, count, j, k, ALONG_X);
+        set_bnd(v, g, i, count, j, k, ALONG_Y);
+        set_bnd(w, g, i, count, j, k, ALONG_Z);
+    }
+}
+
+void fluid_gradient(int u, int v, int w, int p)
+{
+    TIMED("gradient", gradient(field[u], field[v], field[w], field[p]));
+    blank[u] = blank[v] = blank[w] = false;
+}
