@@ -138,6 +138,8 @@ def cells(rng, inner, most):
 def mirror(rng, inner):
     """Makes grids their own mirror images, one way or both, and then maybe not quite."""
     half = (inner.shape[1] + 1) // 2
+    if rng.random() < 0.4:
+        inner = inner[:1]  # the first grid alone
     if rng.random() < 0.8:
         inner[:, :, -half:] = inner[:, :, :half][:, :, ::-1].copy()
     if rng.random() < 0.8:
