@@ -5,11 +5,18 @@
  * LANES, STEPS and ROWS, and -D LOCAL=__global where no band fits in local memory. */
 #include "body.h"
 
-/* Sets a bit of *bits if a work-item has found what it stands for. Most find it set: an
- * atomic is for those that do not. Nobody waits for anybody. */
-FN void tell(int found, cell bit, volatile GLOBAL cell *bits)
+/* Sets a bit of *bits if any work-item of the group has found what it stands for: one
+ * atomic a group at most. Whoever has found it writes the same to *any. All work-items
+ * come here, those beyond the range too: they meet at barriers. */
+FN void collect(int found, cell bit, __local int *any, GLOBAL cell *bits)
 {
-    if (found && !(*bits & bit)) atomic_or(bits, bit);
+    int first = get_local_id(0) == 0 && get_local_id(1) == 0;
+
+    if (first) *any = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (found) *any = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (first && *any) atomic_or(bits, bit);
 }
 
 /* One step. In bits[g] 4 is set if a new cell of grid g is unstable, and 8 if it does
@@ -17,18 +24,20 @@ FN void tell(int found, cell bit, volatile GLOBAL cell *bits)
 __kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits,
                       int slot, int batch)
 {
+    __local int any;
     int x = get_global_id(0);
     int y = get_global_id(1);
     int g = get_global_id(2);
     size_t id = ((size_t)g * DIM + y) * DIM + x;
 
-    /* The range is rounded up to whole work-groups: what lies beyond does nothing. */
+    /* The range is rounded up to whole work-groups: what lies beyond only collects. */
+    cell v = 0;
     if (y > 0 && y < DIM - 1 && x > 0 && x < DIM - 1) {
-        cell v = after(in + id, DIM);
+        v = after(in + id, DIM);
         out[id] = v;
-        tell(v > 3, 4, bits + (size_t)slot * batch + g);
-        tell(v > 7, 8, bits + (size_t)slot * batch + g);
     }
+    collect(v > 3, 4, &any, bits + (size_t)slot * batch + g);
+    collect(v > 7, 8, &any, bits + (size_t)slot * batch + g);
 }
 
 /* Steps n .. n + steps - 1 of grids in bits, from one buffer into another: a group
@@ -65,7 +74,8 @@ __kernel void do_steps_bits(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell
             words keep = words_at(GLOBAL const, from + w);
             if (rows > 0) found |= any_bit(walk(c, w, WIDTH, n + s, rows, keep));
         }
-        tell(found, 4, bits + (size_t)(slot + s) * batch + g);
+        /* Whoever has found one writes the same. */
+        if (found) bits[(size_t)(slot + s) * batch + g] = 4;
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
