@@ -6,7 +6,7 @@ alone; then the longest.
 
 Everything is verified: each step, program and back-end. What takes long besides is done
 for a chosen part, always the same: sanitizers on the last step of each program, a planted
-bug of each step of a program, two minutes of random queries, half a minute of others that
+bug of each step of a program, a minute of random queries, twenty seconds of others that
 nobody has tried, a few seconds of fuzzing. --all or TEST_ALL=1, as make test-all has it,
 does the rest too: all planted bugs, sanitizers on every step, a minute of fuzzing, an hour
 of random queries, the sets of make run, the points half way between two steps.
@@ -68,9 +68,9 @@ def suites(everything):
         **({"half way": module("tools.measure.halfway")} if everything else {}),
         **each("mutants", "verify.mutants", *part),
         "random queries": module("verify.random_queries", SEED="1", COUNT="50",
-                                 SECONDS="" if everything else "120"),
+                                 SECONDS="" if everything else "60"),
         "fresh queries": module("verify.random_queries", COUNT="1000000",
-                                SECONDS="3600" if everything else "30"),
+                                SECONDS="3600" if everything else "20"),
         "course": module("tests.course_test", "untimed"),
         **each("verify", "verify.matrix", *(["--sets"] if everything else [])),
         "coverage": module("verify.coverage"),

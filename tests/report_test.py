@@ -96,7 +96,8 @@ def invent_tree(copy, steps):
                     path.write_text(path.read_text() + f"/* {name} & <more> */\n")
     for name, numbers in ABSENT.items() if steps else ():
         for number in numbers.split():
-            shutil.rmtree(next((copy / "steps").glob(f"{number}_*/{name}")))
+            for folder in (copy / "steps").glob(f"{number}_*/{name}"):
+                shutil.rmtree(folder)
 
 
 def invent_pictures(build):

@@ -1,6 +1,7 @@
 """coverage.py - make coverage: which lines of the steps do random queries reach?
 
-    SEED= COUNT=    as of make verify-random; 60 queries a program
+    SEED= COUNT=    as of make verify-random; 60 queries a program, of seed 1 or of that
+                    which its verify/queries/PROGRAM.py has as COVERAGE
     STEP= PROGRAM=  as make's
 
 Sequential and OpenMP back-ends are built once more, unoptimized and counting (gcov), in
@@ -64,7 +65,7 @@ def counted(build):
 def main():
     if sys.argv[1:]:
         raise SystemExit(__doc__)
-    seed, count = os.environ.get("SEED") or "1", int(os.environ.get("COUNT") or COUNT)
+    count = int(os.environ.get("COUNT") or COUNT)
     steps = tree.selected(tree.steps(), "STEP")
     programs = [p for p in tree.selected(tree.programs(), "PROGRAM") if queries.of(p)]
     build = tree.build() / "coverage"
@@ -77,7 +78,9 @@ def main():
                           *(path.relative_to(tree.ROOT) for path in wanted))
     if problem:
         raise SystemExit(problem)
-    jobs = [(p, steps, seed, i, build / "random" / f"{p.name}-{i}")
+    seed = {p: os.environ.get("SEED") or getattr(queries.of(p), "COVERAGE", "1")
+            for p in programs}
+    jobs = [(p, steps, seed[p], i, build / "random" / f"{p.name}-{i}")
             for i in range(count) for p in programs]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda job: run_all(*job), jobs))

@@ -52,13 +52,14 @@ class Mutant:
 
 
 def chosen(mutants):
-    """One of each step: of the back-end that was chosen least before, the first."""
+    """One of each step: that a case reaches, if there is one, and of the back-end that was
+    chosen least before; the first of these."""
     steps, often = {}, Counter()
     for m in mutants:
         steps.setdefault(m.step, []).append(m)
     kept = []
     for found in steps.values():
-        kept.append(min(found, key=lambda m: often[m.backend]))
+        kept.append(min(found, key=lambda m: (bool(m.random), often[m.backend])))
         often[kept[-1].backend] += 1
     return kept
 

@@ -525,9 +525,11 @@ void solve_query(const query *q, double *to)
                  .fewest = (double)w.fewest,
                  .most = (double)w.most,
                  .total = total_of(&w, 0)};
+    /* A source that is too small for a float is 0 before time makes it larger. */
+    double lost = SMALLEST * fmax(1, q->dt);
     for (int lane = 1; lane < w.lanes; lane++) {
         double far =
-            fabs(total_of(&w, lane) - h.total) + ROUNDING * fabs(h.total) + SMALLEST;
+            fabs(total_of(&w, lane) - h.total) + ROUNDING * fabs(h.total) + lost;
         h.total_budget = fmax(h.total_budget, SAFETY * far);
     }
 
@@ -537,8 +539,8 @@ void solve_query(const query *q, double *to)
         {
             value[c] = w.field[0][f][cell(&w, i, j, k)];
             if (w.lanes > 1)
-                budget[c] = SAFETY * (apart(&w, f, i, j, k) +
-                                      ROUNDING * fabs(value[c]) + SMALLEST);
+                budget[c] =
+                    SAFETY * (apart(&w, f, i, j, k) + ROUNDING * fabs(value[c]) + lost);
             c++;
         }
     memcpy(to, &h, sizeof h);

@@ -29,7 +29,7 @@ case.still = events={data}/still.txt nx=5 ny=6 nz=3
 case.eddy  = events={data}/tiny.txt nx=18 ny=5 nz=4
 case.minho = events={data}/short.txt nx=6 ny=5 nz=4 sweeps=2 compat=minho steps=2
 case.thin  = events={data}/short.txt nx=1 ny=4 nz=2 sweeps=2
-case.wide  = events={data}/stir.txt nx=37 ny=3 nz=40 steps=4
+case.wide  = events={data}/stir.txt nx=37 ny=3 nz=40 steps=2
 case.calm  = events={data}/short.txt nx=9 ny=3 nz=30 visc=0.1 diff=0.1 steps=12
 
 # make san: the smallest that still reaches every line.

@@ -24,7 +24,9 @@
 #endif
 
 /* Else OpenCL's and CUDA's host says it. */
-#if !defined(LANES) && defined(__AVX512F__)
+#if !defined(LANES) && defined(__OPENCL_C_VERSION__)
+#define LANES 4
+#elif !defined(LANES) && defined(__AVX512F__)
 #define LANES (64 / LANE_BYTES)
 #elif !defined(LANES)
 #ifdef __AVX__

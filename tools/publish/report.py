@@ -429,7 +429,7 @@ def machines_page():
         else:
             text += "Ceilings are not measured: `make ceilings`.\n\n"
     text += "## Flags\n\n" + "".join(
-        said for p in tree.programs() if "Not measured" not in (said := lessons.flags_table(p)))
+        said for p in tree.programs() if "Not measured" not in (said := lessons.flags_table(tree.steps()[0], p)))
     return Page("machines.html", "The machines", text, above=strip(""))
 
 

@@ -108,7 +108,7 @@ FN lanes *sum_of_cosines(cosines c, lanes *v, lanes *w)
 /* Where the wave (ky, kz) is, along x: neighbours differ by b, and stiff pulls to 0.
  * LANES of them at once, in x[n], by elimination. A pivot is 1 + over, and the last one
  * over itself: of the wave that is the same everywhere it is 0, and the pressure is
- * free there.
+ * free there: its mean becomes 0.
  */
 FN void solve_rows(lanes *x, lanes *inverse, int n, lanes stiff)
 {
@@ -121,4 +121,11 @@ FN void solve_rows(lanes *x, lanes *inverse, int n, lanes stiff)
     mask is_free = over == each(0);
     x[n - 1] = pick(is_free, each(0), x[n - 1] / pick(is_free, each(1), over));
     for (int i = n - 2; i >= 0; i--) x[i] = (x[i] + x[i + 1]) * inverse[i];
+
+    if (!all(over != each(0))) {
+        lanes mean = each(0);
+        for (int i = 0; i < n; i++) mean += x[i];
+        mean = pick(is_free, mean / (float)n, each(0));
+        for (int i = 0; i < n; i++) x[i] -= mean;
+    }
 }
