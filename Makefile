@@ -166,6 +166,15 @@ $(foreach s,$(steps),$(foreach p,$(programs),$(if $(call has,$s,$p),$(foreach b,
   $(eval $(call rule_$b,$s,$p))\
   $(if $(again_$p),$(eval $(call rule_again,$s,$p,$b,$(call again_source,$b),$(call again_with,$s,$p,$b))))))))
 
+# Without a GPU nothing runs what nvcc makes, and that takes minutes: make test compiles
+# the last step of each program only.
+ifneq ($(filter test,$(MAKECMDGOALS)),)
+ifeq ($(has_gpu),)
+with_cuda = $(foreach p,$(programs),$(lastword $(foreach s,$(steps),$(if $(filter cuda,$(if $(call has,$s,$p),$(backends_$s_$p))),$s/$p))))
+$(foreach s,$(steps),$(foreach p,$(programs),$(if $(filter $s/$p,$(with_cuda)),,$(eval backends_$s_$p := $(filter-out cuda,$(backends_$s_$p))))))
+endif
+endif
+
 # Of steps $1 and programs $2: all binaries, or those of the back-ends $3.
 binaries_of = $(foreach s,$1,$(foreach p,$2,$(if $(call has,$s,$p),\
   $(patsubst %,$(BUILD)/$s/$p-%,$(if $3,$(filter $3,$(backends_$s_$p)),$(backends_$s_$p))))))

@@ -6,10 +6,11 @@ alone; then the longest.
 
 Everything is verified: each step, program and back-end. What takes long besides is done
 for a chosen part, always the same: sanitizers on the last step of each program, a planted
-bug of each step of a program, a minute of random queries, twenty seconds of others that
+bug of each back-end of a program, a minute of random queries, twenty seconds of others that
 nobody has tried, a few seconds of fuzzing. --all or TEST_ALL=1, as make test-all has it,
 does the rest too: all planted bugs, sanitizers on every step, a minute of fuzzing, an hour
-of random queries, the sets of make run, the points half way between two steps.
+of random queries and what they cover, the sets of make run, the points half way between two
+steps, trees with holes, and all that nvcc compiles (Makefile).
 
 A suite is a command that exits with 0 if all went well. What it says of itself, a last
 line "N passed, N failed" or cmocka's tallies, is added up; a suite without either, or
@@ -73,13 +74,13 @@ def suites(everything):
                                 SECONDS="3600" if everything else "20"),
         "course": module("tests.course_test", "untimed"),
         **each("verify", "verify.matrix", *(["--sets"] if everything else [])),
-        "coverage": module("verify.coverage"),
+        **({"coverage": module("verify.coverage")} if everything else {}),
         "published mistakes": module("tests.mistakes"),
         "report": module("tests.report_test"),
         "measure": module("tests.measure_test"),
         **{p.name: module(f"tests.{p.name}_test") for p in tree.programs()
            if os.path.exists(os.path.join(ROOT, "tests", f"{p.name}_test.py"))},
-        "holes": module("tests.tree_test"),
+        **({"holes": module("tests.tree_test")} if everything else {}),
         "sanitizers: races": san("threads"),
         "fuzzing": san("fuzzer"),
         "lint": module("tests.lint"),

@@ -3,7 +3,7 @@
     mutants.py [--chosen] [NAME ...]
 
     all of verify/mutants/PROGRAM/*.patch, or those named; PROGRAM= as make's
-    --chosen    of each step of a program one, of all back-ends in turn: always the same
+    --chosen    of each back-end of a program one, always the same
 
 A mutant is a patch of the tree whose first line says which binary it spoils and how:
 
@@ -20,7 +20,6 @@ pass what caught a mutant of theirs.
 """
 import re
 import sys
-from collections import Counter
 
 from tools.history import copies, runs, tree
 from verify import queries
@@ -52,16 +51,11 @@ class Mutant:
 
 
 def chosen(mutants):
-    """One of each step: that a case reaches, if there is one, and of the back-end that was
-    chosen least before; the first of these."""
-    steps, often = {}, Counter()
-    for m in mutants:
-        steps.setdefault(m.step, []).append(m)
-    kept = []
-    for found in steps.values():
-        kept.append(min(found, key=lambda m: (bool(m.random), often[m.backend])))
-        often[kept[-1].backend] += 1
-    return kept
+    """The last of each back-end that a case reaches: the later steps have more to spoil."""
+    last = {}
+    for m in sorted((m for m in mutants if not m.random), key=lambda m: m.step.number):
+        last[m.backend] = m
+    return [m for m in mutants if m in last.values()]
 
 
 def rejected(copy, program, step, backend, case, binary=None, checker=None):
