@@ -301,7 +301,8 @@ def flags_table(step, program):
             machine = path.stem.removesuffix("-flags").replace("-", " ")
             text += f"{program.name}, step {step.number}, set {rows[0]['set']}, on " \
                 f"{machine}:\n\n" + table(
-                    ["flags", "speed, the tree's = 1", "95 % interval"],
+                    ["flags", "speed, the tree's = 1",
+                     "95 % interval" if any(r["is"] for r in rows) else "quartiles"],
                     [[r["flags"], f"{float(r['ratio']):.2f}" if r["is"] != "same code"
                       else "same code", f"{float(r['low']):.2f} to {float(r['high']):.2f}"]
                      for r in rows]) + "\n"
