@@ -29,7 +29,8 @@ export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS FROM REPEAT QUICK SEED COUNT N
 
 steps    := $(sort $(notdir $(patsubst %/step.mk,%,$(wildcard steps/*/step.mk))))
 programs := $(sort $(notdir $(patsubst %/program.mk,%,$(wildcard common/*/program.mk))))
-can_build := seq omp cuda-cpu $(if $(has_openacc),openacc) $(if $(has_opencl),ocl) $(if $(has_cuda),cuda)
+can_build := seq omp cuda-cpu hybrid-cuda-cpu $(if $(has_openacc),openacc) $(if $(has_opencl),ocl hybrid) \
+             $(if $(has_cuda),cuda hybrid-cuda) $(if $(has_mpi),mpi $(if $(has_opencl),mpi-ocl))
 
 some_steps    := $(if $(STEP),$(filter $(STEP) $(addsuffix _%,$(STEP)),$(steps)),$(steps))
 some_programs := $(if $(filter-out all,$(PROGRAM)),$(filter $(PROGRAM),$(programs)),$(programs))
@@ -44,6 +45,7 @@ endef
 all: binaries tools ## build every step and back-end
 	@$(if $(has_opencl),:,echo "$(without_opencl)")
 	@$(if $(has_cuda),:,echo "$(without_cuda)")
+	@$(if $(has_mpi),:,echo "$(without_mpi)")
 
 # ---- what binaries are made of -----------------------------------------------------
 
@@ -82,7 +84,8 @@ $(BUILD)/common/cuda/cuda_device-cpu.o: common/cuda/cuda_device.cu $(BUILD)/flag
 	@$(say)
 	$(CC) $(CFLAGS) -MMD -MP $(include_dirs) -fopenmp -x c -c $< -o $@
 
-$(BUILD)/common/cuda/cuda_cpu.o: CFLAGS += -fopenmp
+$(BUILD)/common/cuda/cuda_cpu.o $(BUILD)/common/hybrid/share.o: CFLAGS += -fopenmp
+$(BUILD)/common/mpi/ranks.o: CC := $(MPICC)
 
 $(BUILD)/common/cuda/cuda_device.o: common/cuda/cuda_device.cu common/cuda/cuda_device.h
 	@mkdir -p $(@D)
@@ -128,7 +131,10 @@ $(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(call again_of,$1,$2,ocl) $(BUILD)/par
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
 	$$(CC) $$(CFLAGS) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
+endef
 
+# The kernels as text, whatever back-end asks for them.
+define rule_kernel
 $(BUILD)/parts/$1/$2-kernel.o: steps/$1/$2/kernel.cl $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) common/opencl/embed.awk
 	@mkdir -p $$(@D)
 	awk -v path="steps/$1/$2 common/portable common/$2" -f common/opencl/embed.awk $$< > $$(@:.o=.c)
@@ -150,6 +156,40 @@ $(BUILD)/$1/$2-cuda-cpu: steps/$1/$2/cuda.cu $(call again_of,$1,$2,cuda-cpu) $(B
 	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 $(cflags_$2) -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
 endef
 
+# The back-ends that are made of several sources, each of which is an object, or two where
+# the program has words for once more: the sources, and what is linked along.
+sources_hybrid          := hybrid.c cpu.c opencl.c
+sources_hybrid-cuda     := hybrid.c cpu.c cuda.cu
+sources_hybrid-cuda-cpu := hybrid.c cpu.c cuda.cu
+sources_mpi             := mpi.c cpu.c
+sources_mpi-ocl         := mpi.c opencl.c
+objects_hybrid          := common/hybrid/share.o common/opencl/ocl.o
+objects_hybrid-cuda     := common/hybrid/share.o common/cuda/cuda_device.o
+objects_hybrid-cuda-cpu := common/hybrid/share.o common/cuda/cuda_device-cpu.o common/cuda/cuda_cpu.o
+objects_mpi             := common/mpi/ranks.o
+objects_mpi-ocl         := common/mpi/ranks.o common/opencl/ocl.o
+libs_hybrid  := -lOpenCL
+libs_mpi-ocl := -lOpenCL
+compile_of = $(if $(filter mpi%,$1),$(MPICC),$(CC)) $(CFLAGS) -fopenmp
+link_of    = $(if $(filter hybrid-cuda,$1),$(NVCC) -arch=$(CUDA_ARCH) -Xcompiler -fopenmp,$(call compile_of,$1))
+dirs_of    = $(include_dirs) -Icommon/hybrid -Icommon/opencl -Icommon/cuda -Icommon/mpi -Icommon/$1
+
+# One object: $1 step, $2 program, $3 back-end, $4 source, $5 suffix, $6 more words.
+define rule_part
+$(BUILD)/parts/$1/$2-$3-$4$5.o: steps/$1/$2/$4 $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h common/hybrid/*.h common/mpi/*.h common/cuda/*.h common/opencl/*.h) $(BUILD)/common/$2/flags
+	@mkdir -p $$(@D)
+	@$$(say)
+	$(if $(and $(filter hybrid-cuda,$3),$(filter %.cu,$4)),$$(NVCC) $$(NVFLAGS),$$(call compile_of,$3) $$(cflags_$2) $(if $(filter %.cu,$4),-x c)) $$(call dirs_of,$2) $6 -c $$< -o $$@
+endef
+parts_of = $(foreach s,$(sources_$3),$(BUILD)/parts/$1/$2-$3-$s.o $(if $(again_$2),$(BUILD)/parts/$1/$2-$3-$s.again.o))
+define rule_parts
+$(foreach s,$(sources_$3),$(call rule_part,$1,$2,$3,$s,,)$(newline)$(newline)$(if $(again_$2),$(call rule_part,$1,$2,$3,$s,.again,$(again_$2)))$(newline)$(newline))
+$(BUILD)/$1/$2-$3: $(call parts_of,$1,$2,$3) $(if $(libs_$3),$(BUILD)/parts/$1/$2-kernel.o) $(addprefix $(BUILD)/,$(objects_$3)) $(front_$2)
+	@mkdir -p $$(@D)
+	@$$(say)
+	$$(call link_of,$3) $$(filter %.o,$$^) $(libs_$2) $(libs_$3) -o $$@
+endef
+
 # Declarations of a step, then the rules of each back-end that can be built here. A
 # program may have others than the rest: backends.PROGRAM.
 define load_step
@@ -162,16 +202,18 @@ $(foreach s,$(steps),$(eval $(call load_step,$s)))
 has = $(wildcard steps/$1/$2)
 again_source = $(or $(patsubst ocl,opencl.c,$(filter ocl,$1)),$(if $(filter cuda%,$1),cuda.cu),cpu.c)
 again_with = $(if $(filter cuda,$3),$(NVCC) $(NVFLAGS),$(again_gcc))
-$(foreach s,$(steps),$(foreach p,$(programs),$(if $(call has,$s,$p),$(foreach b,$(backends_$s_$p),\
+$(foreach s,$(steps),$(foreach p,$(programs),$(if $(call has,$s,$p),\
+  $(if $(call has,$s,$p/kernel.cl),$(eval $(call rule_kernel,$s,$p)))\
+  $(foreach b,$(backends_$s_$p),$(if $(sources_$b),$(eval $(call rule_parts,$s,$p,$b)),\
   $(eval $(call rule_$b,$s,$p))\
-  $(if $(again_$p),$(eval $(call rule_again,$s,$p,$b,$(call again_source,$b),$(call again_with,$s,$p,$b))))))))
+  $(if $(again_$p),$(eval $(call rule_again,$s,$p,$b,$(call again_source,$b),$(call again_with,$s,$p,$b)))))))))
 
 # Without a GPU nothing runs what nvcc makes, and that takes minutes: make test compiles
 # the last step of each program only.
 ifneq ($(filter test,$(MAKECMDGOALS)),)
 ifeq ($(has_gpu),)
-with_cuda = $(foreach p,$(programs),$(lastword $(foreach s,$(steps),$(if $(filter cuda,$(if $(call has,$s,$p),$(backends_$s_$p))),$s/$p))))
-$(foreach s,$(steps),$(foreach p,$(programs),$(if $(filter $s/$p,$(with_cuda)),,$(eval backends_$s_$p := $(filter-out cuda,$(backends_$s_$p))))))
+with_cuda = $(foreach p,$(programs),$(lastword $(foreach s,$(steps),$(if $(filter cuda hybrid-cuda,$(if $(call has,$s,$p),$(backends_$s_$p))),$s/$p))))
+$(foreach s,$(steps),$(foreach p,$(programs),$(if $(filter $s/$p,$(with_cuda)),,$(eval backends_$s_$p := $(filter-out cuda hybrid-cuda,$(backends_$s_$p))))))
 endif
 endif
 
@@ -236,7 +278,7 @@ tests: $(test_tools)
 
 # What a first look runs: one program, and no back-end that only checks.
 run_programs := $(if $(PROGRAM),$(some_programs),$(or $(filter semblance,$(programs)),$(programs)))
-run_backends := $(or $(BACKEND),$(filter-out cuda-cpu $(if $(has_gpu),,cuda),$(can_build)))
+run_backends := $(or $(BACKEND),$(filter-out %-cpu $(if $(has_gpu),,cuda hybrid-cuda),$(can_build)))
 run_needs := $(call binaries_of,$(some_steps),$(run_programs),$(run_backends)) \
              $(BUILD)/verify $(run_programs:%=$(BUILD)/%-check) \
              $(foreach p,$(run_programs),$(data_$p)) $(if $(has_opencl),$(BUILD)/devices)

@@ -43,6 +43,11 @@ ACCFLAGS = -foffload-options=-Wa,--no-verify -no-pie
 has_openacc := $(shell printf 'int main(void) {\n\043pragma acc parallel\n { } return 0; }' | \
                 $(CC) -fopenacc $(ACCFLAGS) -Wall -Werror -x c - -o /dev/null 2>/dev/null && echo yes)
 has_cuda   := $(if $(NVCC),yes)
+# MPI's compiler is a word before ours: Open MPI's reads OMPI_CC, MPICH's MPICH_CC.
+MPICC    = OMPI_CC="$(CC)" MPICH_CC="$(CC)" mpicc
+has_mpi := $(shell printf '\043include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }' | \
+             $(MPICC) -x c - -o /dev/null 2>/dev/null && echo yes)
 
 without_opencl = OpenCL headers or library not found: ocl back-ends are left out (Debian: ocl-icd-opencl-dev, pocl-opencl-icd)
+without_mpi    = mpicc not found: mpi back-ends are left out (Debian: openmpi-bin libopenmpi-dev)
 without_cuda   = nvcc not found: cuda back-ends are left out, cuda-cpu checks their code (CUDA Toolkit)

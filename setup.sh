@@ -13,6 +13,7 @@ ocl-icd-opencl-dev opencl-headers pocl-opencl-icd clinfo
 oclgrind clang-14 libclang-rt-14-dev libomp-14-dev libclc-14 libclc-14-dev
 clang-format-14 pyflakes3
 libcmocka-dev python3-segyio python3-numpy python3-matplotlib
+openmpi-bin libopenmpi-dev
 libpng-dev libfftw3-dev pandoc chromium valgrind
 "
 

@@ -463,7 +463,9 @@ def signals(tally, where, binary, folder):
     rng = random.Random(3)
     words = replaced(EVERY["fluid"][0], ["n=3", "steps=1000000", "movie=."])
     for number in (signal.SIGINT, signal.SIGTERM) * 10:
-        child = subprocess.Popen([binary, *words], cwd=work, stderr=subprocess.PIPE)
+        # Whoever runs this in the background may have had the signal ignored.
+        child = subprocess.Popen([binary, *words], cwd=work, stderr=subprocess.PIPE,
+                                 preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
         while child.poll() is None and "000001.png" not in os.listdir(work):
             time.sleep(0.001)
         time.sleep(0.01 * rng.random())

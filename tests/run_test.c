@@ -932,6 +932,9 @@ static void npy_and_numpy(void **state)
 
 int main(void)
 {
+    /* Whoever started this in the background may have had them ignored. */
+    signal(SIGHUP, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
     run_name = "t";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fail_is_one_line),

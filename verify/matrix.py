@@ -8,8 +8,9 @@ A run passes if
     and finding the events that the data are known to hold;
   - they are within the budget of the first step's outputs, where the program has one;
   - in a step that only refactors, they are the bytes of the step before.
-One case runs again with other work-groups on devices, on other numbers of threads, and
-with OpenCL's device taken for a GPU (DEVICE_AS), whatever it is; where not all outputs
+One case runs again with other work-groups on devices, on other numbers of threads or
+ranks, with other shares for a device beside the host, and with OpenCL's device taken for
+a GPU (DEVICE_AS), whatever it is; where not all outputs
 are asked for when time is taken, every case with these alone.
 
 Prints the largest share of its budget that each back-end used, `=` beside it where
@@ -23,6 +24,8 @@ import sys
 from tools.history import runs, tree
 
 THREADS = (1, 3)
+SHARES = (0, 1, 37, 99, 100)
+RANKS = (1, 3, 8)
 
 
 class Matrix:
@@ -94,6 +97,10 @@ def variants(program, backend):
     """(name, words, environment) of what one case is run with besides."""
     if backend == "omp":
         return [(f"{n}-threads", (), {"OMP_NUM_THREADS": str(n)}) for n in THREADS]
+    if backend.startswith("mpi"):
+        return [(f"{n}-ranks", (), {"RANKS": str(n)}) for n in RANKS]
+    if backend.startswith("hybrid"):
+        return [(f"share-{p}", (f"share={p}",), {"OMP_NUM_THREADS": "2"}) for p in SHARES]
     if backend not in ("ocl", "cuda", "cuda-cpu"):
         return []
     groups = [(word, (word,), None) for word in program.groups]
@@ -145,7 +152,9 @@ def verify_program(program, with_sets):
     runs.progress("")
 
     print(f"{program.name}: the largest share of the budget, {len(queries)} cases")
-    print(runs.table([["step", "kind", *tree.BACKENDS], *rows]))
+    empty = [i for i, column in enumerate(zip(*rows)) if not any(column)]
+    print(runs.table([[c for i, c in enumerate(row) if i not in empty]
+                      for row in (["step", "kind", *tree.BACKENDS], *rows)]))
     if missing:
         print("not here:", " ".join(b for b in tree.BACKENDS if b in missing))
     return passed, failed

@@ -121,10 +121,18 @@ static int to_int(double bound)
     return bound >= INT_MAX ? INT_MAX : bound <= INT_MIN ? INT_MIN : (int)bound;
 }
 
-/* The key at or behind a, in the table that it leads to where there is one. */
+/* Those of a back-end that has words of its own. */
+__attribute__((weak)) arg backend_keys[] = {ARG_LAST};
+__attribute__((weak)) void backend_check(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+}
+
+/* The key at or behind a, in the table that it leads to where there is one, and in that
+ * of the back-end in the end. */
 static arg *key_at(const arg *a)
 {
-    while (!a->key && a->value) a = a->value;
+    while (!a->key && !a->about) a = a->value ? a->value : backend_keys;
     return (arg *)a;
 }
 
@@ -235,6 +243,7 @@ void args_parse(int argc, char **argv, arg *table, const char *about)
                  run_name);
         store(table, argv[i], equals);
     }
+    backend_check(argc, argv);
 }
 
 /* "key=default"; a NaN or NULL default means that there is none, and so does a list

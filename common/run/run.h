@@ -16,6 +16,11 @@ extern "C" {
 /* The name that opens every message; set once at the start of main. */
 extern const char *run_name;
 
+/* Where one program runs as many (common/mpi): which of them this is, and how fail() ends
+ * them all, given the line. 0 and NULL where it runs alone. */
+extern int run_rank;
+extern void (*run_fail)(const char *line);
+
 /* One line on stderr, "name: message", then exit status 1. Files that are being written
  * are removed first: a failed run leaves nothing half done. */
 #if defined(__GNUC__)
@@ -73,6 +78,15 @@ typedef struct {
  * back-end is to choose. */
 #define ARG_LOCAL(group)                                                               \
     "local", ARG_INTS, group, 1, 1024, "X,Y,Z: work-items a group, on a device", 0
+
+/* What a back-end adds to every program's keys, if it defines these two: a table that ends
+ * in ARG_LAST, and what is to be looked at when the words have been read. */
+extern arg backend_keys[];
+void backend_check(int argc, char **argv);
+#define ARG_LAST                                                                       \
+    {                                                                                  \
+        .about = ""                                                                    \
+    }
 
 void args_parse(int argc, char **argv, arg *table, const char *about);
 void args_help(const arg *table, const char *about);

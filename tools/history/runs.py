@@ -68,6 +68,28 @@ def run(command, timeout, env=None):
                 os.killpg(p.pid, signal.SIGKILL)
 
 
+def ranks():
+    """How many ranks an mpi back-end is run with: RANKS, or 2."""
+    return int(os.environ.get("RANKS") or 2)
+
+
+def launched(binary, backend, env=None):
+    """(the words that start a binary, the variables that they need): ranks of MPI through
+    mpirun, as many as env or the environment says, the cores dealt out to them; else the
+    binary itself. mpirun is told to be quiet, that it may be root, and that there may be
+    more ranks than cores."""
+    env = dict(env or {})
+    if not backend.startswith("mpi"):
+        return [binary], env
+    number = int(env.get("RANKS") or ranks())
+    env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+           "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+           "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_orte_execute_quiet": "1",
+           "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+           "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // number)), **env}
+    return [shutil.which("mpirun") or "mpirun", "-n", str(number), binary], env
+
+
 def inputs(words):
     """The files that a query names."""
     paths = (Path(word.partition("=")[2] or word) for word in words)
@@ -146,7 +168,8 @@ def produce(step, program, backend, words, folder, env=None, timeout=60, binary=
     for path in files.values():
         path.unlink(missing_ok=True)  # what an earlier run left proves nothing
 
-    command = [*within, binary or step.binary(program, backend), *words, *extra]
+    command, env = launched(binary or step.binary(program, backend), backend, env)
+    command = [*within, *command, *words, *extra]
     ended = run(command + [f"{k}={p}" for k, p in files.items()], timeout, env)
     values = ended.values()
     outcome = {"share": None, "files": files, "ended": ended,
@@ -237,6 +260,8 @@ def threads(backend):
     """How many threads of the host a back-end's work is for."""
     if backend == "seq" or backend == "openacc":
         return 1
+    if backend.startswith("mpi"):
+        return int(launched("", backend, os.environ)[1]["OMP_NUM_THREADS"])
     return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or os.cpu_count())
 
 
@@ -250,6 +275,13 @@ def device(backend):
         return opencl_device()
     if backend == "cuda" or backend == "openacc" and openacc_on_gpu():
         return gpu_name()
+    if backend.startswith("hybrid"):
+        beside = gpu_name() if backend == "hybrid-cuda" else \
+            opencl_device() if backend == "hybrid" else cpu_name()
+        return f"host and {beside}"
+    if backend.startswith("mpi"):
+        return f"{ranks()} ranks of {threads(backend)}" + \
+            (f", {opencl_device()}" if backend == "mpi-ocl" else " threads")
     return "host, 1 thread" if backend == "openacc" else cpu_name()
 
 

@@ -14,13 +14,16 @@ from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-BACKENDS = ("seq", "omp", "openacc", "ocl", "cuda-cpu", "cuda")
+BACKENDS = ("seq", "omp", "openacc", "ocl", "cuda-cpu", "cuda", "hybrid", "hybrid-cuda-cpu",
+            "hybrid-cuda", "mpi", "mpi-ocl")
+NEED_GPU = ("cuda", "hybrid-cuda")  # to run
+FOR_CHECKING = ("cuda-cpu", "hybrid-cuda-cpu")  # not for speed
 KINDS = ("start", "refactor", "port", "algebra", "memory")
 # What a step.mk may say of all programs, and what, as KEY.PROGRAM, of one of them, with
 # the parts that a key has, as in predict.PROGRAM.cpu.
-KEYS = ("title", "kind", "backends", "changes")
+KEYS = ("title", "kind", "backends", "changes", "shown", "after")
 KEYS_OF_PROGRAM = {"predict": ("cpu", "gpu"), "bytes": ("l1", "l2", "l3", "dram"),
-                   **dict.fromkeys((*KEYS, "shown", "reason", "flops"), ("",))}
+                   **dict.fromkeys((*KEYS, "reason", "flops"), ("",))}
 
 # What a program.mk that does not say otherwise has, as in
 #     outputs = out:result panel:panel:1e-5
@@ -155,9 +158,9 @@ class Step:
         return build() / self.name / f"{program.name}-{backend}"
 
     def available(self, program):
-        """Those that were built and can run here: cuda needs a GPU."""
-        return [b for b in self.backends(program)
-                if self.binary(program, b).exists() and (b != "cuda" or has_gpu())]
+        """Those that were built and can run here: some need a GPU."""
+        return [b for b in self.backends(program) if self.binary(program, b).exists()
+                and (b not in NEED_GPU or has_gpu())]
 
 
 @lru_cache(maxsize=None)
@@ -202,8 +205,12 @@ def one_step(usage):
 
 
 def before(step, program):
-    """The step before: the last earlier one that has the program. None for its first."""
-    earlier = [s for s in steps() if s.name < step.name and s.has(program)]
+    """The step before: the last earlier one that has the program, none later than what
+    step.mk has as `after`, the number of the step that it goes on from. None for a
+    program's first."""
+    last = step.mk.get("after", step.number)
+    earlier = [s for s in steps()
+               if s.name < step.name and s.number <= last and s.has(program)]
     return earlier[-1] if earlier else None
 
 

@@ -132,8 +132,9 @@ class Item:
         for path in files.values():
             path.unlink(missing_ok=True)
         binary = self.alias or self.step.binary(self.program, self.backend)
-        ended = runs.run([binary, *self.words, *self.extra] +
-                         [f"{k}={p}" for k, p in files.items()], 600, self.environment)
+        command, environment = runs.launched(binary, self.backend, self.environment)
+        ended = runs.run([*command, *self.words, *self.extra] +
+                         [f"{k}={p}" for k, p in files.items()], 600, environment)
         if ended.why():
             raise SystemExit(f"{self.label()}: {ended.why()}")
         self.said = ended.out
@@ -349,7 +350,8 @@ class Session:
                       for step in sorted(steps + between(program, steps),
                                          key=lambda s: s.name)
                       for backend in step.available(program)
-                      if backend in backends or not backends and backend != "cuda-cpu"]
+                      if backend in backends or
+                      not backends and backend not in tree.FOR_CHECKING]
         self.pairs = []
 
     def prepare(self):

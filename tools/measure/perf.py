@@ -71,7 +71,7 @@ def chosen(program):
     wanted = os.environ.get("BACKEND", "").split()
     return [(step, b) for step in tree.selected(tree.steps(), "STEP")
             for b in step.available(program)
-            if b in wanted or not wanted and b != "cuda-cpu"]
+            if b in wanted or not wanted and b in ("seq", "omp", "openacc", "ocl", "cuda")]
 
 
 def counted(program, pairs):

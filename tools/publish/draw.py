@@ -29,10 +29,14 @@ DARK = {"#ffffff": "#15181c", "#1c2026": "#e3e5e8", "#5a6370": "#a0a8b3",
         "#b04e06": "#f0a25c", "#0b7465": "#5ccfba", "#75489c": "#c6a3ea",
         "#9c2a5b": "#f08fb7", "#9c2f1f": "#f09a8a", "#e9b44c": "#c08a1e"}
 PAPER, INK, SOFT, LINE = list(DARK)[:4]
-COLOURS = dict(zip(("seq", "omp", "ocl", "cuda", "cuda-cpu", "openacc"), list(DARK)[4:]))
-MARKS = {"seq": "s", "omp": "o", "ocl": "D", "cuda": "^", "cuda-cpu": "v", "openacc": "P"}
+COLOURS = dict(zip(("seq", "omp", "ocl", "cuda", "hybrid", "openacc"), list(DARK)[4:]))
+COLOURS |= {"cuda-cpu": COLOURS["hybrid"], "hybrid-cuda": COLOURS["cuda"],
+            "hybrid-cuda-cpu": COLOURS["cuda"], "mpi": COLOURS["seq"], "mpi-ocl": COLOURS["ocl"]}
+MARKS = {"seq": "s", "omp": "o", "ocl": "D", "cuda": "^", "cuda-cpu": "v", "openacc": "P",
+         "hybrid": "h", "hybrid-cuda": "H", "hybrid-cuda-cpu": "8", "mpi": "X",
+         "mpi-ocl": "d"}
 THEIRS, START = list(DARK)[10:]  # a paper's numbers; initialisation
-SERIES = list(COLOURS.values()) + [THEIRS, START]
+SERIES = list(dict.fromkeys(COLOURS.values())) + [THEIRS, START]
 
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # of fonts not here
 matplotlib.rcParams.update({

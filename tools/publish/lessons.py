@@ -214,11 +214,10 @@ def registers(step, program):
 
 
 def gains(machine_rows, step, program):
-    """{back-end: row} of a step on the set that is shown, without cuda-cpu, which is for
-    checking."""
+    """{back-end: row} of a step on the set that is shown, without those for checking."""
     return {r["backend"]: r for r in in_order(machine_rows)
             if (r["program"], r["set"], r["step"]) ==
-            (program.name, program.shown, step.name) and r["backend"] != "cuda-cpu"}
+            (program.name, program.shown, step.name) and r["backend"] not in tree.FOR_CHECKING}
 
 
 def said_gains(rows, long=True):

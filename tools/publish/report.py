@@ -116,7 +116,7 @@ def stairs_of(rows, program):
     first = next((s.name for s in tree.steps() if s.has(program)), None)
     found = {}
     for r in of(rows, program):
-        if r["step"] in place and r["backend"] != "cuda-cpu":
+        if r["step"] in place and r["backend"] not in tree.FOR_CHECKING:
             same = r["step"] == first or r["over_first_is"] == "same code"
             three = tuple(float(r[f"over_first{k}"]) for k in ("", "_low", "_high")) \
                 if r["over_first"] else (1.0,) * 3 if same else None
@@ -469,7 +469,7 @@ def gain(row):
 def matrix(rows):
     """Which step pays where, of a machine: a row a step, a column a back-end of a
     program; each number leads to its lesson."""
-    columns = {p: [b for b in tree.BACKENDS if b not in ("seq", "cuda-cpu") and any(
+    columns = {p: [b for b in tree.BACKENDS if b not in ("seq", *tree.FOR_CHECKING) and any(
         r["over_previous_is"] for r in of(rows, p, backend=b))] or [""]
         for p in tree.programs()}
     html = '<table class="matrix"><thead><tr><th rowspan="2" scope="col">step</th>' + \

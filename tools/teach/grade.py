@@ -377,7 +377,7 @@ def wanted(task):
     if asked:
         return asked, True
     return [b for b in there
-            if b != "cuda-cpu" and (b != "cuda" or tree.has_gpu())], False
+            if b not in tree.FOR_CHECKING and (b not in tree.NEED_GPU or tree.has_gpu())], False
 
 
 def timed(program):

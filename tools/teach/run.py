@@ -2,7 +2,7 @@
 
     PROGRAM=    the main program unless set; all: all of them, on all their sets
     SET=        the set that is shown unless set; all: all of them
-    STEP= BACKEND=  as make's; cuda-cpu, which is for checking, only if asked for
+    STEP= BACKEND=  as make's; what is for checking (cuda-cpu), only if asked for
     ARGS=       words for the query, which replace those of the set that have the same
                 key: ARGS='in=my.su t0=1.2 local=8,2,2'
 
@@ -45,7 +45,7 @@ def todo(program):
     return [(name, step, backend) for name in sets(program)
             for step in tree.selected(tree.steps(), "STEP")
             for backend in step.available(program)
-            if backend in wanted or not wanted and backend != "cuda-cpu"]
+            if backend in wanted or not wanted and backend not in tree.FOR_CHECKING]
 
 
 def devices(found):
