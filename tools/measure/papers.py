@@ -32,7 +32,8 @@ COLUMNS = """set label step backend words x y device runs init_mean init_sd run_
 total_mean total_sd rate_mean rate_sd speedup speedup_low speedup_high paper_seconds
 paper_rate paper_speedup mark""".split()
 # Kinds of figures that show one run from within: the words for it, and what it leaves.
-INSIDE = {"shares": ("profile=1", None), "trace": ("trace={file}", "file")}
+INSIDE = {"shares": ("profile=1", None), "trace": ("trace={file}", "file"),
+          "busy": ("busy={file}", "file")}
 
 
 # ---- what is run -------------------------------------------------------------------
@@ -148,7 +149,7 @@ def run_rounds(items, repeat, quick):
     """Fills the items' times: one run of each, then the next round."""
     for item in items:
         item.forget()
-        if item.backend in ("ocl", "cuda") and not quick:
+        if item.backend in ("ocl", "cuda", "hybrid") and not quick:
             runs.progress(f"warming up: {item.label()}")
             item.run()  # builds and caches the kernel, and is not counted
             item.forget()
