@@ -399,6 +399,8 @@ def lines(path, figure, rows, unit, caption):
                     axes.plot(*zip(*points), style, color=SERIES[i % len(SERIES)],
                               markersize=5, markerfacecolor="none" if more else None,
                               label=label + more)
+        if swept == "share":
+            mark_even(axes, part)
         axes.set_ylim(0, None)
         axes.set(ylabel=unit if value == "rate" else value,
                  title=f"Set {part[0]['set']}" if swept else "")
@@ -409,6 +411,17 @@ def lines(path, figure, rows, unit, caption):
                              "": figure.values.get("x", "set")}.get(
                                  swept, figure.values.get("x", swept)))
     save(drawn, path)
+
+
+def mark_even(axes, rows):
+    """p*, from the times of the first label's sides alone."""
+    took = {r["x"]: r["run_mean"] for r in rows if r["label"] == rows[0]["label"]}
+    host, device = took.get("0"), took.get("100")
+    if host and device:
+        even = 100 * host / (host + device)
+        axes.axvline(even, color=SOFT, linewidth=1, linestyle=(0, (3, 3)))
+        axes.text(even, 1.01, f"p* {even:.0f}", transform=axes.get_xaxis_transform(),
+                  ha="center", va="bottom", color=SOFT, fontsize=SMALL)
 
 
 def heat(path, figure, rows, unit, caption):

@@ -15,7 +15,7 @@ tools/publish/papers/PROGRAM.figures has "key = value" lines, then figures:
     label | step, or step/half-way point | back-end | words | the paper's name
 
 A figure's lines go to its end. The back-end gpu is CUDA, or OpenCL, on whatever GPU is
-here. Words that begin with OMP_ are for the environment, others in capitals for make,
+here, hybrid-gpu the host beside it. Words that begin with OMP_ are for the environment, others in capitals for make,
 the rest for the query, where they take the place of the set's. The paper's name is the
 variant in PROGRAM.csv; "-" is none. Kinds:
 
