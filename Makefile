@@ -268,7 +268,7 @@ $(foreach p,$(programs),$(eval $(call data_rule,$p)))
 
 .PHONY: all binaries step tools data tests run verify verify-random coverage mutants section halfway lint lessons diff \
         san test test-all devices propagate format clean help bench flags ceilings registers papers \
-        perf report exercise grade reveal export new-step
+        shares perf report exercise grade reveal export new-step
 
 binaries: $(call binaries_of,$(some_steps),$(some_programs))
 step: binaries
@@ -323,6 +323,9 @@ test-all: all data tests ## everything that a CPU can check: before a release
 
 bench: all data ## time them, interleaved and verified (the same, REPEAT= QUICK=1)
 	@$(PYTHON) -m tools.measure.bench
+
+shares: all data ## time host and device sharing the work, 0 to 100 percent
+	@$(PYTHON) -m tools.measure.shares
 
 flags: all data ## time 00_sequential, or STEP=08, under other compiler flags
 	@$(PYTHON) -m tools.measure.flags

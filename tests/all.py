@@ -86,6 +86,7 @@ def suites(everything):
         "fuzzing": san("fuzzer"),
         "lint": module("tests.lint"),
         "bad input": module("tests.bad_input"),
+        "host and device": module("tests.hybrid_test"),
         "sections": module("tests.section_test"),
         "headers": module("tests.headers_test"),
         "propagate": module("tests.propagate_test"),

@@ -20,7 +20,7 @@ from functools import lru_cache
 from html import escape
 from pathlib import Path
 
-from tools.history import copies, diff, results, runs, tree, verdict
+from tools.history import copies, diff, results, runs, spans, tree, verdict
 from tools.publish import draw, lessons, papers_form, section
 from tools.publish.draw import np
 
@@ -292,8 +292,57 @@ def said_anew(path, kinds, more=None):
         lambda m: f"\n{kinds[m[2]]()}\n{(more or {}).get(m[2], '')}\n", text)
 
 
-def lesson_page(step, program, path, kinds):
-    text = said_anew(path, kinds, {"diff": whole(step, program)})
+def shared(step, program, folder):
+    """How host and device shared the work, as tools/measure/shares.py found it: a curve
+    and who was busy when, of each machine and back-end."""
+    text = ""
+    for path in sorted(results.FOLDER.glob("*-shares.csv")):
+        machine = path.stem.removesuffix("-shares")
+        own = [r for r in results.read(path)
+               if (r["program"], r["step"]) == (program.name, step.name)]
+        for backend in dict.fromkeys(r["backend"] for r in own):
+            rows = [r for r in own if r["backend"] == backend]
+            name = f"figures/{program.name}-{machine}-{backend}"
+            where = f"{results.shown(machine)}, {backend}"
+            text += f"<h3>{where}</h3>\n" + '<div class="pair">' + "".join(
+                curve(f"{name}-{key}.svg", rows, key, folder) for key in
+                ("run", "over_sum")) + "</div>\n\n" + timelines(
+                    f"{name}-busy.svg", machine, program, backend, folder)
+    if not text and any(b.startswith("hybrid") for b in step.backends(program)):
+        text = f"Not measured yet: `make shares PROGRAM={program.name}` does it.\n"
+    return text and f"\n## Shares\n\n{text}"
+
+
+def curve(name, rows, key, folder):
+    draw.share_curve(folder / name, rows, key)
+    auto = next(r for r in rows if r["share"] == "auto")
+    what = "Seconds" if key == "run" else "Rate over the sum of both sides alone"
+    points = ", ".join(f"{r['share']}: {r['run_median'] if key == 'run' else r[key]}"
+                       for r in rows if r["share"].isdigit() or r is auto)
+    text = f"set {auto['set']} {auto['words']}".strip() + \
+        f": {auto['threads']} threads and {auto['device'].removeprefix('host and ')}"
+    return picture(f"../{name}", f"{what} by share={points}; p* is {auto['even']}",
+                   escape(text))
+
+
+def timelines(name, machine, program, backend, folder):
+    """Who was busy when; nothing where no run was looked at."""
+    path = results.FOLDER / f"{machine}-busy.csv"
+    parts = {}
+    for r in results.read(path) if path.exists() else ():
+        if (r["program"], r["backend"]) == (program.name, backend):
+            title = f"share={r['share']}" + ", a closer look" * (r["part"] == "close")
+            parts.setdefault(title, []).append(spans.of(r))
+    if not parts:
+        return ""
+    draw.busy_times(folder / name, list(parts.items()))
+    return picture(f"../{name}", f"Who was busy when: {', '.join(parts)}",
+                   "Who did what when, and how much of the time each was busy")
+
+
+def lesson_page(step, program, path, kinds, folder):
+    text = said_anew(path, kinds, {"diff": whole(step, program)}) + \
+        shared(step, program, folder)
     gains = "; ".join(f"{said} on {results.shown(machine)}" for machine, rows in
                       results.measured().items() if (said := lessons.said_gains(
                           lessons.gains(rows, step, program))))
@@ -554,7 +603,7 @@ def pages(folder):
             yield step_page(step, path, kinds)
         elif parts:
             program = next(p for p in tree.programs() if p.name == parts[1])
-            yield lesson_page(step, program, path, kinds)
+            yield lesson_page(step, program, path, kinds, folder)
     pictures, figures = {}, {}
     for p in tree.programs():
         pictures[p] = search_pictures(p, folder) if p.mk.get("suffix") == "su" else \
