@@ -79,6 +79,7 @@ def suites(everything):
         "published mistakes": module("tests.mistakes"),
         "report": module("tests.report_test"),
         "measure": module("tests.measure_test"),
+        "more ranks": module("tests.cluster_model_test"),
         **{p.name: module(f"tests.{p.name}_test") for p in tree.programs()
            if os.path.exists(os.path.join(ROOT, "tests", f"{p.name}_test.py"))},
         **({"holes": module("tests.tree_test")} if everything else {}),
