@@ -8,7 +8,7 @@
 # PROGRAM= choose too.
 #
 #   AddressSanitizer, UndefinedBehaviorSanitizer, LeakSanitizer   all CPU code, host sides
-#   ThreadSanitizer with Archer, which knows OpenMP               omp, cuda-cpu
+#   ThreadSanitizer with Archer, which knows OpenMP               omp, cuda-cpu, hybrid-cuda-cpu
 #   Oclgrind: memory, races, uninitialised values, API calls      ocl
 #   libFuzzer, for FUZZ_SECONDS (default 60, 0: not at all)       the SU reader
 #
@@ -187,7 +187,7 @@ C
         # shellcheck disable=SC2046
         run "asan $step $program $backend" "$path" $(query "$program") \
             out="$san/out.npy"
-    done < <(binaries "$san/asan" seq omp ocl cuda-cpu)
+    done < <(binaries "$san/asan" seq omp ocl cuda-cpu hybrid hybrid-cuda-cpu)
     for test in $tests; do
         run "asan $(basename "$test")" "$test"
     done
@@ -244,7 +244,7 @@ C
     while read -r step program backend path; do
         # shellcheck disable=SC2046
         run "tsan $step $program $backend" $fixed "$path" $(query "$program")
-    done < <(binaries "$san/tsan" omp cuda-cpu)
+    done < <(binaries "$san/tsan" omp cuda-cpu hybrid-cuda-cpu)
     unset OMP_TOOL_LIBRARIES OMP_NUM_THREADS TSAN_OPTIONS
 }
 
