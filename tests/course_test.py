@@ -208,7 +208,9 @@ def export(folder):
 def every_export(folder):
     """What is packed of a step can build all its back-ends, in every step and program."""
     source = {"seq": "cpu.c", "omp": "cpu.c", "openacc": "openacc.c", "ocl": "opencl.c",
-              "cuda": "cuda.cu", "cuda-cpu": "cuda.cu"}
+              "cuda": "cuda.cu", "cuda-cpu": "cuda.cu", "hybrid": "hybrid.c",
+              "hybrid-cuda": "hybrid.c", "hybrid-cuda-cpu": "hybrid.c", "mpi": "mpi.c",
+              "mpi-ocl": "mpi.c"}
     for step in tree.steps():
         for program in filter(step.has, tree.programs()):
             packed = packing.contents(step, program)

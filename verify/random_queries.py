@@ -18,6 +18,7 @@ verify/kept/PROGRAM. Several queries run at a time.
 """
 import hashlib
 import os
+import random
 import shutil
 import sys
 import threading
@@ -44,6 +45,19 @@ def digest(files, words):
     return mark.hexdigest()
 
 
+def besides(backend, name):
+    """(words, variables) that a back-end is run with besides: how a device and its host
+    share, how many ranks there are; always the same for a query of that name."""
+    draw = random.Random(f"{backend} {name}")
+    if backend.startswith("hybrid"):
+        share = draw.choice(("auto", "0", "100", str(draw.randint(1, 99))))
+        return (f"share={share}",), {"OMP_NUM_THREADS": str(draw.randint(1, 3))}
+    if backend.startswith("mpi"):
+        return (), {"RANKS": str(draw.choice((1, 2, 2, 3, 5, 8))),
+                    "OMP_NUM_THREADS": str(draw.choice((1, 1, 2, 3)))}
+    return (), {}
+
+
 def failures(program, query, folder, name, steps, backends=()):
     """Runs a query everywhere: yields (step, back-end, what is wrong), and (step,
     back-end, None) where nothing is."""
@@ -52,9 +66,10 @@ def failures(program, query, folder, name, steps, backends=()):
         for backend in step.available(program):
             if not query.has(backend) or backends and backend not in backends:
                 continue
+            extra, env = besides(backend, name)
             outcome = runs.produce(step, program, backend, query.words,
-                                   folder / f"{step.number}-{backend}", query.env,
-                                   TIMEOUT,
+                                   folder / f"{step.number}-{backend}",
+                                   {**query.env, **env}, TIMEOUT, extra=extra,
                                    outputs=program.timed if query.timed else None)
             if not outcome["ok"]:
                 yield step, backend, outcome["reason"]

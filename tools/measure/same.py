@@ -118,6 +118,8 @@ def code(step, program, backend):
     binary = step.binary(program, backend)
     mark = hashlib.sha256(binary.read_bytes() + Path(__file__).read_bytes()).hexdigest()
     kept = tree.build() / "same" / program.name / mark
+    if backend not in SOURCES:  # of several sources: as linked
+        return linked(binary)
     if not kept.exists():
         flags = (build / "common" / program.name / "flags").read_text().split()
         texts = compiled(root / "steps" / name / program.name, program, backend, flags,
