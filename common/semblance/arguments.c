@@ -231,6 +231,7 @@ request request_parse(int argc, char **argv, const char *about)
                  argc - 1);
         parse_words(&r, (const char *const *)argv + 1);
         r.in = argv[POSITIONAL];
+        backend_check(argc, argv); /* of all words; keys may follow */
         argc -= POSITIONAL;
         argv += POSITIONAL;
     }
