@@ -87,6 +87,7 @@ def suites(everything):
         "lint": module("tests.lint"),
         "bad input": module("tests.bad_input"),
         "sections": module("tests.section_test"),
+        "cluster": module("tests.cluster_test"),
         "headers": module("tests.headers_test"),
         "propagate": module("tests.propagate_test"),
         "lessons": module("tools.publish.lessons", "--check"),
