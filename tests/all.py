@@ -89,6 +89,7 @@ def suites(everything):
         "bad input": module("tests.bad_input"),
         "host and device": module("tests.hybrid_test"),
         "sections": module("tests.section_test"),
+        "cluster": module("tests.cluster_test"),
         "headers": module("tests.headers_test"),
         "propagate": module("tests.propagate_test"),
         "lessons": module("tools.publish.lessons", "--check"),
