@@ -2,9 +2,16 @@ title    = Host and device share the work
 kind     = port
 backends = hybrid hybrid-cuda hybrid-cuda-cpu
 shown    = hybrid.c
+backends.fluid    = hybrid
 
 title.semblance       = One order of search, from which threads and a device take
 changes.semblance     = hybrid.c sides.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.semblance      = hybrid.c is new: what was the whole search on each side becomes a side, and what is left of it is to divide
 predict.semblance.cpu = 1 as two threads of step 10, which have the same two cores: what there is to gain is that the device's core is not lost; of the two rates alone, 0.93
 predict.semblance.gpu = 1.1 over the device alone: a panel on 16 cores and a GPU, if the cores have a tenth of its rate; 1 for a search with bounds, whose few parts are through before a chunk is back
+
+title.fluid       = Fields shared as tasks, by a timetable
+changes.fluid     = hybrid.c sides.h cpu.c opencl.c kernel.cl
+reason.fluid      = whose a task is, and where its fields are, is new; a device that goes on by itself must keep for each solve what it started from and how far it got
+predict.fluid.cpu = 1.5 over either side alone, each with one core: of about 84 sweeps' worth of work a step, 32 are pressures, which nothing can stand beside but the density's solve (counted before it was run)
+predict.fluid.gpu = 1.0: what a GPU does ten times as fast is not worth a field's way to the host and back

@@ -9,3 +9,9 @@ title.semblance       = Output traces from a counter, into one file that says wh
 changes.semblance     = mpi.c cuda.cu
 predict.semblance.cpu = 0.4 for one point, which is not what it is for: a value of A each, without the best of the others to rule it out; 1.0 for a section, where two ranks meet at the start and at the end
 predict.semblance.gpu = the same
+
+title.fluid       = Slabs, with a halo for each half sweep
+changes.fluid     = mpi.c slab.h cpu.c block.h kernel.cl opencl.c
+reason.fluid      = a slab has borders in each loop over planes; halos, the stop, far planes and the pressure's turn are what ranks tell one another
+predict.fluid.cpu = 0.9 of one rank with as many threads: a half sweep has a message where threads have a barrier, and the wavefront of step 09 is given up
+predict.fluid.gpu = 1.0: not written for one
