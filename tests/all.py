@@ -79,6 +79,7 @@ def suites(everything):
         "published mistakes": module("tests.mistakes"),
         "report": module("tests.report_test"),
         "measure": module("tests.measure_test"),
+        "more ranks": module("tests.cluster_model_test"),
         **{p.name: module(f"tests.{p.name}_test") for p in tree.programs()
            if os.path.exists(os.path.join(ROOT, "tests", f"{p.name}_test.py"))},
         **({"holes": module("tests.tree_test")} if everything else {}),
@@ -86,6 +87,7 @@ def suites(everything):
         "fuzzing": san("fuzzer"),
         "lint": module("tests.lint"),
         "bad input": module("tests.bad_input"),
+        "host and device": module("tests.hybrid_test"),
         "sections": module("tests.section_test"),
         "headers": module("tests.headers_test"),
         "propagate": module("tests.propagate_test"),

@@ -8,7 +8,7 @@
 # PROGRAM= choose too.
 #
 #   AddressSanitizer, UndefinedBehaviorSanitizer, LeakSanitizer   all CPU code, host sides
-#   ThreadSanitizer with Archer, which knows OpenMP               omp, cuda-cpu
+#   ThreadSanitizer with Archer, which knows OpenMP               omp, cuda-cpu, hybrid
 #   Oclgrind: memory, races, uninitialised values, API calls      ocl
 #   libFuzzer, for FUZZ_SECONDS (default 60, 0: not at all)       the SU reader
 #
@@ -80,6 +80,11 @@ planted() {
 query() {
     sed -n 's/^tiny[[:space:]]*=[[:space:]]*//p' "common/$1/program.mk" |
         sed "s|{data}|$BUILD/data/$1|g"
+}
+
+# halves BACKEND: the word with which one that shares its work has both sides work.
+halves() {
+    case $1 in hybrid*) echo share=50 ;; esac
 }
 
 # asked STEP PROGRAM: is it among those of STEP=, names or numbers? Without, all are; of
@@ -186,8 +191,8 @@ C
     while read -r step program backend path; do
         # shellcheck disable=SC2046
         run "asan $step $program $backend" "$path" $(query "$program") \
-            out="$san/out.npy"
-    done < <(binaries "$san/asan" seq omp ocl cuda-cpu)
+            $(halves "$backend") out="$san/out.npy"
+    done < <(binaries "$san/asan" seq omp ocl cuda-cpu hybrid hybrid-cuda-cpu)
     for test in $tests; do
         run "asan $(basename "$test")" "$test"
     done
@@ -238,13 +243,22 @@ C
     planted TSan 'data race' $fixed "$san/race" planted
     run "tsan, no fault" $fixed "$san/race"
 
-    # OpenCL is not run here: its threads are the library's.
-    built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" has_opencl= STEP="$(steps)" \
-        binaries || return 0
+    # OpenCL is run only where the host computes beside it: its own threads are the
+    # library's.
+    local hybrid
+    hybrid=$(parts | while read -r step program; do
+        [ ! -f "steps/$step/$program/hybrid.c" ] || echo "$san/tsan/$step/$program-hybrid"
+    done)
+    built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" has_opencl= has_mpi= \
+        STEP="$(steps)" binaries || return 0
+    # shellcheck disable=SC2086
+    [ -z "$hybrid" ] || built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" has_mpi= \
+        $hybrid || return 0
     while read -r step program backend path; do
         # shellcheck disable=SC2046
-        run "tsan $step $program $backend" $fixed "$path" $(query "$program")
-    done < <(binaries "$san/tsan" omp cuda-cpu)
+        run "tsan $step $program $backend" $fixed "$path" $(query "$program") \
+            $(halves "$backend")
+    done < <(binaries "$san/tsan" omp cuda-cpu hybrid hybrid-cuda-cpu)
     unset OMP_TOOL_LIBRARIES OMP_NUM_THREADS TSAN_OPTIONS
 }
 

@@ -21,6 +21,9 @@ set.3 = form=VTI nx=184 ny=88 nz=120 tmax=0.006
 show  = 2
 quick = 1
 
+# make shares: enough work for both sides to be measured.
+shares = 2
+
 # make report: what comes out.
 picture.front = form=TTI nx=160 ny=160 nz=160 tmax=0.25 dt=0.0015 picture={png} | p in the xz plane of the source, 0.25 s after it began: the front is an ellipse, tilted as the layers are
 

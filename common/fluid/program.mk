@@ -18,6 +18,9 @@ set.84x10 = events={data}/stir.txt n=84 steps=10
 show      = 84x10
 quick     = 42
 
+# make shares: enough work for both sides to be measured.
+shares = 84x10
+
 # make report: what comes out.
 picture.plume = events={data}/plume.txt n=64 dt=0.03 visc=0 diff=1e-6 picture={png} | Dye carried upwards by a swaying jet, the middle slice
 

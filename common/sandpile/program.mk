@@ -17,6 +17,9 @@ set.2 = dim=1024 max_iterations=1000
 set.3 = config=alea dim=200 batch=3
 quick = 2
 
+# make shares: enough work for both sides to be measured.
+shares = 2
+
 # make report: what comes out.
 picture.pile = dim=512 picture={png} | Four grains in every cell of 512 x 512, after 69190 steps: 0 night, 1 water, 2 sand, 3 brick
 picture.big  = config=big dim=256 max_iterations=2000 picture={png} | 100000 grains from one cell, on their way: what is white is about to topple
