@@ -2,7 +2,7 @@
 # "key = value" a line; {data} stands for the folder of the generated data.
 title   = wave modelling in tilted transversely isotropic rock
 order   = 2
-sources = main.c model.c field.c picture.c
+sources = main.c model.c field.c picture.c slab.c
 recipes = fold.vpz fold.epsilon fold.delta fold.theta fold.phi
 suffix  = npy
 rate    = MSamples/s

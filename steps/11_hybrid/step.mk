@@ -10,6 +10,14 @@ reason.semblance      = hybrid.c is new: what was the whole search on each side 
 predict.semblance.cpu = 1 as two threads of step 10, which have the same two cores: what there is to gain is that the device's core is not lost; of the two rates alone, 0.93
 predict.semblance.gpu = 1.1 over the device alone: a panel on 16 cores and a GPU, if the cores have a tenth of its rate; 1 for a search with bounds, whose few parts are through before a chunk is back
 
+title.fletcher       = A slab each, and a cut that follows the clock
+changes.fletcher     = hybrid.c sides.h host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
+reason.fletcher      = the two sides become functions that hybrid.c calls, and hybrid.c, sides.h and host.h are new
+predict.fletcher.cpu = 0.95: a device made of half of the cores adds none; what is left is what the cut costs, two halos of 2 MB a step and a piece of 4 planes on each side
+predict.fletcher.gpu = 1.05 over the GPU alone: the host has a twentieth of its rate
+flops.fletcher       = 260 samples
+bytes.fletcher.dram  = 52 samples
+
 title.fluid       = Fields shared as tasks, by a timetable
 changes.fluid     = hybrid.c sides.h cpu.c opencl.c kernel.cl
 reason.fluid      = whose a task is, and where its fields are, is new; a device that goes on by itself must keep for each solve what it started from and how far it got

@@ -10,6 +10,13 @@ changes.semblance     = mpi.c cuda.cu
 predict.semblance.cpu = 0.4 for one point, which is not what it is for: a value of A each, without the best of the others to rule it out; 1.0 for a section, where two ranks meet at the start and at the end
 predict.semblance.gpu = the same
 
+title.fletcher       = A slab a rank, and halos that travel while the rest is made
+changes.fletcher     = mpi.c host.h cpu.c
+reason.fletcher      = cpu.c becomes functions that mpi.c calls; mpi.c is new, and half of it is who has what and one file written by all
+predict.fletcher.cpu = 0.97: of two ranks of one thread each sends 2 MB a step, which takes a hundredth of it and passes meanwhile; borders of 4 planes are passes of their own
+flops.fletcher       = 260 samples
+bytes.fletcher.dram  = 52 samples
+
 title.fluid       = Slabs, with a halo for each half sweep
 changes.fluid     = mpi.c slab.h cpu.c block.h kernel.cl opencl.c
 reason.fluid      = a slab has borders in each loop over planes; halos, the stop, far planes and the pressure's turn are what ranks tell one another
