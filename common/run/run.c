@@ -28,6 +28,7 @@
 const char *run_name = "run";
 int run_rank;
 void (*run_fail)(const char *line);
+const char *run_without_device = "";
 
 /* A progress line stands on the terminal without its line end. */
 static bool line_open;
