@@ -366,7 +366,7 @@ def misshared(q, values):
     wanted = getattr(q, "share", "auto")
     if wanted in ("0", "100") and had != float(wanted):
         return f"Share={had:g} with share={wanted}"
-    if ("Share_even" in values) and not 0 < float(values["Share_even"]) < 100:
+    if not 0 <= float(values.get("Share_even", 0)) <= 100:
         return f"Share_even={values['Share_even']}, expected 0 to 100"
     return None
 
