@@ -17,6 +17,12 @@ predict.fletcher.cpu = 0.97: of two ranks of one thread each sends 2 MB a step, 
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 
+title.gridding       = Ranks own rows of the grid
+changes.gridding     = mpi.c part.h cpu.c body.h host.h
+reason.gridding      = mpi.c is new: who has which rows, which visibilities reach them, and the gathering
+predict.gridding.cpu = 0.85 of one rank of two threads: half of the grid goes through memory that both can reach, in and out again; sorting is shared
+predict.gridding.gpu = not written for one
+
 title.fluid       = Slabs, with a halo for each half sweep
 changes.fluid     = mpi.c slab.h cpu.c block.h kernel.cl opencl.c
 reason.fluid      = a slab has borders in each loop over planes; halos, the stop, far planes and the pressure's turn are what ranks tell one another
