@@ -183,6 +183,24 @@ cl_device_id ocl_device(void)
     fail("DEVICE=%s: expected platform:device as in 0:1, gpu or cpu", wanted);
 }
 
+cl_device_id ocl_device_beside(int host_threads, int *beside)
+{
+    cl_device_id device = ocl_device(), part;
+    cl_device_type type;
+    cl_uint units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL));
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
+    *beside = (type & CL_DEVICE_TYPE_CPU) != 0;
+    int left = (int)units - host_threads;
+    if (left < 1) left = 1;
+    if (!*beside || host_threads < 1 || left >= (int)units) return device;
+
+    const cl_device_partition_property counts[] = {
+        CL_DEVICE_PARTITION_BY_COUNTS, left, CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
+    return clCreateSubDevices(device, counts, 1, &part, NULL) ? device : part;
+}
+
 /* What DEVICE_AS says: 1 for a GPU, 0 for a CPU, -1 for what the device is. */
 static int device_as(void)
 {
@@ -251,12 +269,44 @@ cl_program ocl_build(cl_context context, cl_device_id device, const char *option
     return program;
 }
 
+static cl_ulong event_time(cl_event event, cl_profiling_info when)
+{
+    cl_ulong ns;
+    OCL_CHECK(clGetEventProfilingInfo(event, when, sizeof ns, &ns, NULL));
+    return ns;
+}
+
 double ocl_seconds(cl_event event)
 {
-    cl_ulong start, end;
-    OCL_CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start,
-                                      &start, NULL));
-    OCL_CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end,
-                                      NULL));
-    return (double)(end - start) * 1e-9;
+    return (double)(event_time(event, CL_PROFILING_COMMAND_END) -
+                    event_time(event, CL_PROFILING_COMMAND_START)) *
+           1e-9;
+}
+
+double ocl_clock(cl_command_queue queue)
+{
+    /* A marker ends between two looks at the host's clock: of a few the closest. */
+    enum { TRIES = 9 };
+    double least = 1e30, clock = 0;
+    for (int i = 0; i < TRIES; i++) {
+        cl_event marker;
+        OCL_CHECK(clFinish(queue));
+        double before = seconds();
+        OCL_CHECK(clEnqueueMarkerWithWaitList(queue, 0, NULL, &marker));
+        OCL_CHECK(clWaitForEvents(1, &marker));
+        double after = seconds();
+        if (after - before < least) {
+            least = after - before;
+            clock = (before + after) / 2 -
+                    (double)event_time(marker, CL_PROFILING_COMMAND_END) * 1e-9;
+        }
+        OCL_CHECK(clReleaseEvent(marker));
+    }
+    return clock;
+}
+
+void ocl_span(cl_event event, double clock, double *begin, double *end)
+{
+    *begin = (double)event_time(event, CL_PROFILING_COMMAND_START) * 1e-9 + clock;
+    *end = (double)event_time(event, CL_PROFILING_COMMAND_END) * 1e-9 + clock;
 }

@@ -17,6 +17,12 @@ void ocl_check(cl_int err, const char *call, const char *file, int line);
  * first device. fail() if there is none. */
 cl_device_id ocl_device(void);
 
+/* The same device for a program whose host computes beside it, with so many threads.
+ * Where it is made of the host's cores (*beside, else 0), it is a sub-device of those
+ * that are left, at least one; a driver that knows none gives the whole. Give it to
+ * clReleaseDevice at the end, whatever it is. */
+cl_device_id ocl_device_beside(int host_threads, int *beside);
+
 /* Is it a GPU, and how many bytes of local memory has it: 0 if none of its own, but a
  * piece of global memory set aside. DEVICE_AS=gpu or cpu has a device taken for one
  * with or without, so that what is written for GPUs is run and checked on any device.
@@ -38,5 +44,11 @@ extern const size_t ocl_source_lines;
 
 /* Seconds that the command of a finished event took on the device. */
 double ocl_seconds(cl_event event);
+
+/* What is to be added to this queue's device's seconds for seconds() of the host, and
+ * when, by that, a finished event's command ran. The queue has CL_QUEUE_PROFILING_ENABLE
+ * and is waited for. */
+double ocl_clock(cl_command_queue queue);
+void ocl_span(cl_event event, double clock, double *begin, double *end);
 
 #endif
