@@ -46,8 +46,8 @@ extern const size_t ocl_source_lines;
 double ocl_seconds(cl_event event);
 
 /* What is to be added to this queue's device's seconds for seconds() of the host, and
- * when, by that, a finished event's command ran. The queue has CL_QUEUE_PROFILING_ENABLE
- * and is waited for. */
+ * when, by that, a finished event's command ran. The queue has
+ * CL_QUEUE_PROFILING_ENABLE and is waited for. */
 double ocl_clock(cl_command_queue queue);
 void ocl_span(cl_event event, double clock, double *begin, double *end);
 
