@@ -29,3 +29,9 @@ changes.fluid     = hybrid.c sides.h cpu.c opencl.c kernel.cl
 reason.fluid      = whose a task is, and where its fields are, is new; a device that goes on by itself must keep for each solve what it started from and how far it got
 predict.fluid.cpu = 1.5 over either side alone, each with one core: of about 84 sweeps' worth of work a step, 32 are pressures, which nothing can stand beside but the density's solve (counted before it was run)
 predict.fluid.gpu = 1.0: what a GPU does ten times as fast is not worth a field's way to the host and back
+
+title.sandpile       = One cut through all rows, which both sides may cross for 64 steps
+changes.sandpile     = body.h column.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c sides.h
+reason.sandpile      = each back-end's toppling becomes a side that can be asked for some steps of some rows; hybrid.c, sides.h and column.h are new
+predict.sandpile.cpu = 0.7: one of two threads becomes a device that makes a quarter more steps than it keeps
+predict.sandpile.gpu = 1.0 for dim=1024, where an epoch is shorter than a launch; the sum of both rates from dim=8192 on
