@@ -234,7 +234,7 @@ void crew_search(search_state *s, const query *q, const int *near, best *found,
         best of = {.at.semblance = NAN};
         if (found->panel) of.panel = found->panel + (size_t)ia * q->np[1];
         search(s, &one, near, &of, t);
-        if (!(of.at.semblance <= mine.semblance)) mine = of.at;
+        if (of.at.semblance > mine.semblance) mine = of.at;
     }
 
     enum { FLOATS = sizeof(point) / sizeof(float) };
@@ -243,7 +243,7 @@ void crew_search(search_state *s, const query *q, const int *near, best *found,
                           MPI_COMM_WORLD));
     found->at = all[0];
     for (int r = 1; r < ranks; r++)
-        if (!(all[r].semblance <= found->at.semblance)) found->at = all[r];
+        if (all[r].semblance > found->at.semblance) found->at = all[r];
     free(all);
     if (!found->panel) return;
 
@@ -256,9 +256,9 @@ void crew_search(search_state *s, const query *q, const int *near, best *found,
     }
     MPI_TRY(MPI_Type_contiguous(q->np[1], MPI_FLOAT, &row));
     MPI_TRY(MPI_Type_commit(&row));
-    MPI_TRY(MPI_Gatherv(
-        own ? found->panel + (size_t)first[own] * q->np[1] : MPI_IN_PLACE, count[own],
-        row, found->panel, count, first, row, 0, MPI_COMM_WORLD));
+    float *rows = found->panel + (size_t)first[own] * q->np[1];
+    MPI_TRY(MPI_Gatherv(own ? rows : MPI_IN_PLACE, count[own], row, found->panel, count,
+                        first, row, 0, MPI_COMM_WORLD));
     MPI_TRY(MPI_Type_free(&row));
     free(first);
     free(count);
