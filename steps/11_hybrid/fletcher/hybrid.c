@@ -153,8 +153,8 @@ double Propagate(void)
         host_planes(HALO, last, NULL);
         double end = seconds();
         add(&host, end - again + sent - begin);
-        share_note("host", -1, "ends", begin, sent);
-        share_note("host", -1, "inside", again, end);
+        share_note("host", 0, "ends", begin, sent);
+        share_note("host", 0, "inside", again, end);
     }
 
     /* Only now the host waits, and only for what it needs. */
