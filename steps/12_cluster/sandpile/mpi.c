@@ -99,6 +99,8 @@ static void send(int way)
 {
     const column *c = &own.c;
     int first = edge_at(way), after = smaller(c->after, first + c->halo);
+    int end = (c->first / c->side + 1) * c->side; /* of the grid whose rows go up */
+    if (way == UP) after = smaller(after, end);
     if (!own.sends[way]) return;
     MPI_TRY(MPI_Waitall(own.sends[way], own.send[way], MPI_STATUSES_IGNORE));
     cpu_give(c, first, after, own.edge[way]);
