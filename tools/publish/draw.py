@@ -595,7 +595,8 @@ def timelines(drawn, top, parts):
         words(drawn, x + 15, top, what)
         x += 36 + 7 * len(what)
     left = room([who for _, own in parts for who in spans.whose(own)])
-    longest = max(spans.end(own) for _, own in parts if not min(s.begin for s in own))
+    longest = max([spans.end(own) for _, own in parts
+                   if not min(s.begin for s in own)], default=0) or 1
     top += 44
     for title, own in parts:
         axes = panel(drawn, left, top, 52, top + 26 * len(spans.whose(own)))
