@@ -88,31 +88,18 @@ def no_device(h):
         h.right(f"{name} share=0", h.small, h.run(h.small[1], "share=0", **variables))
 
 
-def device_that_fails(h, shim):
-    ended = h.run(h.large[1], "share=50", LD_PRELOAD=shim)
-    found = re.search(r"^kernels=(\d+)$", ended.stderr, re.M)
-    check(f"{h.binary.name}: kernels are counted", not found and ended.stderr[-400:])
-    count = int(found[1]) if found else 1
-    for number in sorted({1, count // 2 + 1, count}):
-        h.refused(f"kernel {number} of {count} fails",
-                  h.run(h.large[1], "share=50", LD_PRELOAD=shim, OCL_FAIL=str(number)),
-                  "CL_OUT_OF_RESOURCES")
-
-
 def shared(h):
-    """Several shares: what is said of them, and what comes out."""
-    bytes_of = {}
+    """Several shares: what comes out, and what is said of the extremes."""
+    bytes_of = set()
     for share in "0", "37", "100", "auto":
-        ended = h.run(h.large[1], f"share={share}")
-        bytes_of[share] = h.right(f"share={share}", h.large, ended)
+        ended = h.run(h.small[1], f"share={share}")
+        bytes_of.add(str(h.right(f"share={share}", h.small, ended)))
         had = said(ended, "Share")
-        far = not 0 <= had <= 100 if share == "auto" else had != float(share) \
-            if share != "37" else abs(had - 37) > NEAR
-        check(f"{h.binary.name}, share={share}: what the device had", far and
-              f"Share={had}")
-    if h.program.name == "sandpile":
-        check("sandpile: the same bytes", len(set(map(str, bytes_of.values()))) > 1 and
-              "another share, another pile")
+        check(f"{h.binary.name}, share={share}: what the device had", (
+            had != float(share) if share in ("0", "100") else not 0 <= had <= 100) and
+            f"Share={had}")
+    check("sandpile: another share, another pile",
+          h.program.name == "sandpile" and len(bytes_of) > 1)
 
 
 def possible(found, seconds):
@@ -132,27 +119,42 @@ def possible(found, seconds):
     return None
 
 
-def busy(h):
-    path = h.folder / "busy.csv"
-    for share, expected in ("50", {"device", "host"}), ("0", {"host"}), ("100", {"device"}):
-        ended = h.run(h.large[1], f"share={share}", f"busy={path}", OMP_NUM_THREADS="1")
-        if not path.exists():
-            check(f"{h.binary.name}, share={share}: busy=", ended.stderr or "no file")
-            continue
-        check(f"{h.binary.name}: columns of busy=", not path.read_text().startswith(
-            "begin,end,who,what\n") and path.read_text()[:100])
-        found = spans.read(path)
-        check(f"{h.binary.name}, share={share}: who was busy when",
-              possible(found, h.seconds))
-        who = {s.who.split()[0] for s in found}
+def busy(h, shim):
+    """Half and half: who was busy when, and how many kernels that took."""
+    path, half = h.folder / "busy.csv", ("share=50", f"busy={h.folder}/busy.csv")
+    ended = h.run(h.large[1], *half, OMP_NUM_THREADS="1", LD_PRELOAD=shim)
+    kernels = re.search(r"^kernels=(\d+)$", ended.stderr, re.M)
+    had = said(ended, "Share")
+    check(f"{h.binary.name}, share=50: what the device had", abs(had - 50) > NEAR and
+          f"Share={had}")
+    if ended.returncode or not kernels or not path.exists():
+        check(f"{h.binary.name}, share=50", ended.stderr or "no file, or no kernel")
+        return 1
+    check(f"{h.binary.name}: columns of busy=", not path.read_text().startswith(
+        "begin,end,who,what\n") and path.read_text()[:100])
+    found = spans.read(path)
+    check(f"{h.binary.name}: who was busy when", possible(found, h.seconds))
+    side = {s: [f for f in found if (f.who == "device") == (s == "device")]
+            for s in ("host", "device")}
+    least = min(sum(f.busy for f in own) for own in side.values())
+    both = spans.both(found)
+    check(f"{h.binary.name}: both were busy at once", not both > 0.1 * least and
+          f"{both:.4f} s of {least:.4f}")
+    for share, nobody in ("0", "device"), ("100", "host"):
+        path.unlink(missing_ok=True)
+        h.run(h.small[1], f"share={share}", half[1])
+        who = {f.who for f in spans.read(path)} if path.exists() else {"no file"}
         check(f"{h.binary.name}, share={share}: who was busy",
-              not (expected <= who if share == "50" else "device" not in who
-                   if share == "0" else "device" in who) and who)
-        if share == "50" and expected <= who:
-            least = min(sum(s.busy for s in found if s.who.startswith(w)) for w in expected)
-            both = spans.both(found)
-            check(f"{h.binary.name}: both were busy at once", both < 0.1 * least and
-                  f"{both:.4f} s of {least:.4f}")
+              who in ({"no file"}, {"device"}) if nobody == "device" else
+              "device" not in who and who)
+    return int(kernels[1])
+
+
+def device_that_fails(h, shim, count):
+    for number in sorted({1, count // 2 + 1}):
+        h.refused(f"kernel {number} of {count} fails",
+                  h.run(h.large[1], "share=50", LD_PRELOAD=shim, OCL_FAIL=str(number)),
+                  "CL_OUT_OF_RESOURCES")
 
 
 def main():
@@ -171,9 +173,8 @@ def main():
             start = time.monotonic()
             shares_that_are_none(h)
             no_device(h)
-            device_that_fails(h, str(shim))
             shared(h)
-            busy(h)
+            device_that_fails(h, str(shim), busy(h, str(shim)))
             print(f"{h.binary.name}: {time.monotonic() - start:.0f} s", flush=True)
     tally.passed += not tally.passed  # nothing to test is no failure
     return tally.finish()

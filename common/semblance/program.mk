@@ -20,7 +20,7 @@ quick = 1
 section = in={data}/line.su m0=4070,50,3 h0=-480 tau=0.004 aperture=160,110 a=-0.0002,0.00025,9 b=-0.0004,0,9 c=5e-7,1e-6,6 d=5e-8,3.5e-7,4 e=-5e-8,1e-7,2
 
 # make shares: enough work for both sides to be measured.
-shares = 2 panel
+shares = 2 panel a=-0.00088484,0.00111516,40 b=-0.001194,0.000806,40
 
 # make verify: small and awkward: np all different, ns prime, every kind of window.
 case.awkward = in={data}/awkward.su m0=4120 h0=-480 t0=1.5 tau=0.008 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=0,4e-7,4 e=0,3e-7,3

@@ -612,10 +612,12 @@ def share_curve(path, rows, key):
     save(figure, path)
 
 
-def timeline(axes, own, colours):
-    """A row each who; how much of the time they were busy is at the right."""
+def timeline(axes, own, colours, longest):
+    """A row each who; how much of the time they were busy is at the right. What begins at
+    0 is a whole run, and has the axis of the longest."""
     begin, end = min(s.begin for s in own), spans.end(own)
-    long = end - begin or 1
+    lasts = end - begin or 1
+    long = lasts if begin else longest
     scale, unit = next((10.0 ** d, u) for d, u in ((0, "seconds"), (3, "milliseconds"),
                                                    (6, "microseconds"))
                        if long >= 2 * 10.0 ** -d or d == 6)
@@ -625,7 +627,7 @@ def timeline(axes, own, colours):
         for s in found:
             axes.barh(i, scale * (s.end - s.begin), 0.7, scale * (s.begin - begin),
                       color=colours[s.what], edgecolor=PAPER, linewidth=0.3)
-        busy = 100 * sum(s.busy for s in found) / long
+        busy = 100 * sum(s.busy for s in found) / lasts
         axes.text(1.005, i, f"{busy:.0f} %", transform=axes.get_yaxis_transform(),
                   va="center", fontsize=SMALL)
     axes.set(xlim=(0, scale * long), xlabel=unit)
@@ -641,10 +643,12 @@ def timelines(drawn, top, parts):
         words(drawn, x + 15, top, what)
         x += 36 + 7 * len(what)
     left = room([who for _, own in parts for who in spans.whose(own)])
+    longest = max([spans.end(own) for _, own in parts
+                   if not min(s.begin for s in own)], default=0) or 1
     top += 44
     for title, own in parts:
         axes = panel(drawn, left, top, 52, top + 26 * len(spans.whose(own)))
-        timeline(axes, own, colours)
+        timeline(axes, own, colours, longest)
         axes.set_title(title)
         top += 26 * len(spans.whose(own)) + GAP
 
