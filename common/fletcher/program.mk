@@ -24,6 +24,12 @@ quick = 1
 # make shares: enough work for both sides to be measured.
 shares = 2
 
+# make cluster: four planes of p and of q to each neighbour, a step.
+cluster.part     = max(ceil(planes / P), 4) / planes
+cluster.messages = 2 * min(P - 1, 2) * steps
+cluster.bytes    = 32 * plane * min(P - 1, 2) * steps
+cluster.grow     = planes: planes * P
+
 # make report: what comes out.
 picture.front = form=TTI nx=160 ny=160 nz=160 tmax=0.25 dt=0.0015 picture={png} | p in the xz plane of the source, 0.25 s after it began: the front is an ellipse, tilted as the layers are
 
