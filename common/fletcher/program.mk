@@ -28,7 +28,7 @@ shares = 2
 # q a step.
 cluster          = form=TTI nx=216 ny=216 nz=216 tmax=0.008
 cluster.outputs  = out q
-cluster.part     = ceil(planes / P) / planes
+cluster.part     = max(ceil(planes / P), 4) / planes
 cluster.messages = 2 * min(P - 1, 2) * steps
 cluster.bytes    = 32 * plane * min(P - 1, 2) * steps
 cluster.grow     = planes: planes * P

@@ -269,6 +269,7 @@ void section(request *r)
 
     double sum[] = {points, dead};
     crew_sum(sum, 2);
+    t.run = seconds() - begin; /* until the last of the crew has done its last */
     printf("Traces=%d\nThere=%zu\nDead=%.0f\nPoints=%.0f\n", s.traces, j.there,
            dead_there + sum[1], sum[0]);
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", t.init, t.run,

@@ -2,8 +2,8 @@
 
     T(P) = part(P) work + messages(P) latency + bytes(P) / bandwidth + serial(P)
 
-A common/PROGRAM/program.mk says the four in the sizes of a query, as BUILD/PROGRAM-count
-counts them, and P, the ranks:
+A common/PROGRAM/program.mk says the four in P, the ranks, and the sizes of a query, as
+BUILD/PROGRAM-count counts them or the program prints them:
 
     cluster.part     = ceil(nz / P) / nz      of the work, what the busiest rank has;
                                               1 / P unless said
@@ -39,6 +39,10 @@ UNITS = {"us": 1e-6}  # all others are 1e9 a second
 PARTS = ("work", "latency", "bandwidth", "serial")
 
 
+class Unknown(SystemExit):
+    """A formula has a name that stands for nothing."""
+
+
 def value(text, names):
     """A formula as a number, given what its names stand for."""
     def of(node):
@@ -49,7 +53,7 @@ def value(text, names):
         if isinstance(node, ast.Name) and node.id in names:
             return names[node.id]
         if isinstance(node, ast.Name):
-            raise SystemExit(f"{text}: {node.id}: expected one of {', '.join(names)}")
+            raise Unknown(f"{text}: {node.id}: expected one of {', '.join(names)}")
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             return OPERATORS[type(node.op)](of(node.left), of(node.right))
         if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
@@ -133,7 +137,7 @@ def measured(program):
 
 def of(program, machine, rows):
     """The Model of a program on a machine, given its rows; None where its formulas, its
-    time or what a message costs is not known."""
+    time or sizes, or what a message costs is not known."""
     formulas = {key.partition(".")[2]: text for key, text in program.mk.items()
                 if key.startswith("cluster.")}
     known = rates(machine)
@@ -141,5 +145,9 @@ def of(program, machine, rows):
         return None
     row = rows[1, 1]
     sizes = {k: float(v) for k, v in re.findall(r"(\w+)=(\S+)", row["sizes"])}
-    return Model(formulas, {**known, **sizes}, float(row["run_median"]),
-                 known["latency"], known["bandwidth"])
+    found = Model(formulas, {**known, **sizes}, float(row["run_median"]),
+                  known["latency"], known["bandwidth"])
+    try:
+        return found if found.seconds(2) > 0 else None
+    except Unknown:  # formulas that are newer than what was measured
+        return None

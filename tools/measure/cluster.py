@@ -16,7 +16,9 @@ model.py says what follows for more ranks, make report draws it.
 """
 import hashlib
 import os
+import re
 import statistics
+import time
 from pathlib import Path
 
 from tools.history import results, runs, tree, verdict
@@ -70,6 +72,16 @@ def content(files):
     return mark.hexdigest()
 
 
+def sizes_of(item):
+    """The sizes of its query, as they are counted, and the numbers that it printed of
+    what is known only when it is done."""
+    printed = {k: float(v) for k, v in runs.Ended(0, item.said, "").values().items()
+               if re.fullmatch(r"\w+", k) and re.fullmatch(r"\d+(\.\d*)?", v) and
+               not k.startswith("Time_")}
+    counted = ceilings.count(item.program, counted_query(item.program)) or {}
+    return {**printed, **counted}
+
+
 KNOWN = {}  # {program: what reference() found}
 
 
@@ -94,9 +106,9 @@ class Session(bench.Session):
         for item in self.items:
             runs.stage(f"{item.label()}, not counted")
             item.known = known
-            turn = item.turn()
-            item.about, item.usual_cpu = turn["run"], turn["cpu"]
-            item.wall = turn["run"] * item.per_round
+            start = time.monotonic()
+            item.usual_cpu = item.turn()["cpu"]
+            item.wall = time.monotonic() - start
         self.pairs = [(i, bench.second_self(i)) for i in self.items if i.threads == 1]
 
     def partners(self):
@@ -109,8 +121,7 @@ class Session(bench.Session):
         spread = verdict.spread_of([verdict.compare(again.seconds(), item.seconds())
                                     for item, again in self.pairs])
         two, one, _ = self.items
-        counted = ceilings.count(self.program, counted_query(self.program)) or {}
-        sizes = " ".join(f"{k}={v:.10g}" for k, v in counted.items())
+        sizes = " ".join(f"{k}={v:.10g}" for k, v in sizes_of(one).items())
         rows = []
         for item in self.items:
             q1, median, q3 = verdict.quartiles(item.column("run"))
