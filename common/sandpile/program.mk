@@ -18,7 +18,7 @@ set.3 = config=alea dim=200 batch=3
 quick = 2
 
 # make shares: enough work for both sides to be measured.
-shares = 2 max_iterations=50000
+shares = 2 max_iterations=10000
 
 # make report: what comes out.
 picture.pile = dim=512 picture={png} | Four grains in every cell of 512 x 512, after 69190 steps: 0 night, 1 water, 2 sand, 3 brick
