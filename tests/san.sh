@@ -193,6 +193,15 @@ C
         run "asan $step $program $backend" "$path" $(query "$program") \
             $(halves "$backend") out="$san/out.npy"
     done < <(binaries "$san/asan" seq omp ocl cuda-cpu hybrid hybrid-cuda-cpu)
+    # MPI keeps what it has allocated: of ranks, leaks are not looked for.
+    while read -r step program backend path; do
+        # shellcheck disable=SC2046
+        run "asan $step $program $backend" env OMPI_ALLOW_RUN_AS_ROOT=1 \
+            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 \
+            ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" \
+            mpirun --oversubscribe --bind-to none -n 3 "$path" $(query "$program") \
+            out="$san/out.npy"
+    done < <(binaries "$san/asan" mpi)
     for test in $tests; do
         run "asan $(basename "$test")" "$test"
     done

@@ -15,12 +15,15 @@ from tests.helpers import BUILD, ROOT, Tally, run
 from tools.history import tree
 
 INCLUDE = [f"-Icommon/{name}" for name in
-           ("run", "su", "portable", "semblance", "opencl", "cuda")]
+           ("run", "su", "portable", "semblance", "opencl", "cuda", "hybrid", "mpi")]
 FRONT = [f"{BUILD}/common/{name}.o" for name in
          ("semblance/arguments", "semblance/line", "semblance/pick", "su/su", "run/run",
           "run/args", "run/npy")]
 MAIN = [f"common/semblance/{name}.c" for name in ("main", "survey", "section", "journal")]
 CASES = ("small", "outside", "wide")
+# What a hybrid back-end is asked besides: where nobody decides as it runs who has what,
+# the bytes are the same.
+SHARES = ("share=0", "share=37", "share=100")
 
 
 def sources(step, backend):
@@ -33,6 +36,12 @@ def sources(step, backend):
     if backend == "ocl":
         return [f"{folder}/opencl.c", f"{BUILD}/parts/{step.name}/semblance-kernel.o",
                 f"{BUILD}/common/opencl/ocl.o", "-lOpenCL"]
+    if backend == "hybrid":
+        return ["-fopenmp", f"{folder}/hybrid.c", f"{folder}/cpu.c",
+                f"{BUILD}/common/hybrid/share.o", *sources(step, "ocl")]
+    if backend == "hybrid-cuda-cpu":
+        return ["-fopenmp", f"{folder}/hybrid.c", f"{folder}/cpu.c",
+                f"{BUILD}/common/hybrid/share.o", *sources(step, "cuda-cpu")]
     return ["-fopenmp", "-x", "c", f"{folder}/cuda.cu", "-x", "none",
             f"{BUILD}/common/cuda/cuda_device-cpu.o", f"{BUILD}/common/cuda/cuda_cpu.o"]
 
@@ -42,7 +51,7 @@ def calls(tally, program, folder):
         gcc = file.read().split()
     for step in tree.steps():
         for backend in step.available(program):
-            if backend == "cuda":
+            if backend in tree.NEED_GPU:
                 continue
             name = f"{step.name} {backend}"
             binary = os.path.join(folder, name.replace(" ", "-"))
@@ -52,10 +61,11 @@ def calls(tally, program, folder):
             if made.returncode:
                 tally.check(name, made.stderr[-300:])
                 continue
-            for case in CASES:
-                ended = run([binary, *program.cases[case]], ROOT)
+            shares = [[s] for s in SHARES] if backend.startswith("hybrid") else [[]]
+            for case, share in ((c, s) for c in CASES for s in shares):
+                ended = run([binary, *program.cases[case], *share], ROOT)
                 good = ended.returncode == 0 and "8 passed, 0 failed" in ended.stdout
-                tally.check(f"{name}, {case}", None if good else
+                tally.check(" ".join((f"{name}, {case}", *share)), None if good else
                             f"exit status {ended.returncode}: {ended.stdout}"
                             f"{ended.stderr[-300:]}")
 
@@ -89,6 +99,7 @@ def paths(tally, program, folder):
         if not step.has(program):
             continue
         backend = step.backends(program)[0]
+        share = SHARES[:1] if backend == "hybrid" else ()
         name, place = f"{step.name} {backend}", os.path.join(folder, step.name)
         os.mkdir(place)
         binary = os.path.join(place, "covered")
@@ -102,7 +113,7 @@ def paths(tally, program, folder):
             continue
         for words in program.cases.values():
             for panel in ([], ["panel=/dev/null"]):
-                run([binary, *words, *panel], ROOT)
+                run([binary, *words, *panel, *share], ROOT)
         notes = [os.path.join(place, f) for f in os.listdir(place) if f.endswith(".gcda")]
         said = run(["gcov", "-b", "-t", *notes], ROOT).stdout
         found = untaken(said)

@@ -85,6 +85,7 @@ unsigned cuda_cpu_begin(dim3 grid, dim3 block, size_t shared)
     }
     shuffle();
     omp_set_dynamic(0);
+    omp_set_max_active_levels(omp_get_level() + 1);
     return groups * threads;
 }
 
@@ -172,10 +173,56 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
     return cudaSuccess;
 }
 
+cudaError_t cudaMallocHost(void **p, size_t bytes)
+{
+    return cudaMalloc(p, bytes);
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+    return cudaFree(p);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                            enum cudaMemcpyKind kind, int stream)
+{
+    (void)stream;
+    return cudaMemcpy(to, from, bytes, kind);
+}
+
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
+                              size_t from_pitch, size_t bytes, size_t rows,
+                              enum cudaMemcpyKind kind, int stream)
+{
+    (void)stream;
+    for (size_t row = 0; row < rows; row++)
+        cudaMemcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch,
+                   bytes, kind);
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
+{
+    (void)p, (void)bytes, (void)flags;
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void *p)
+{
+    (void)p;
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemset(void *p, int byte, size_t bytes)
 {
     memset(p, byte, bytes);
     return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *p, int byte, size_t bytes, int stream)
+{
+    (void)stream;
+    return cudaMemset(p, byte, bytes);
 }
 
 cudaError_t cudaGetDeviceCount(int *devices)
@@ -225,6 +272,7 @@ cudaError_t cudaDeviceSynchronize(void)
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
     *event = (cudaEvent_t)allocate(1, sizeof **event, "an event");
+    **event = 0;
     return cudaSuccess;
 }
 
@@ -233,6 +281,16 @@ cudaError_t cudaEventRecord(cudaEvent_t event, int stream)
     (void)stream;
     *event = seconds();
     return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    return *event > 0 ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    return cudaEventQuery(event);
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
@@ -249,10 +307,14 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t before, cudaEvent_t afte
 
 const char *cudaGetErrorName(cudaError_t err)
 {
-    return err ? "cudaErrorMemoryAllocation" : "cudaSuccess";
+    return err == cudaErrorNotReady ? "cudaErrorNotReady"
+           : err                    ? "cudaErrorMemoryAllocation"
+                                    : "cudaSuccess";
 }
 
 const char *cudaGetErrorString(cudaError_t err)
 {
-    return err ? "out of memory" : "no error";
+    return err == cudaErrorNotReady ? "device not ready"
+           : err                    ? "out of memory"
+                                    : "no error";
 }

@@ -8,6 +8,9 @@
  * before each block: what a block did not write reads as NaN. Device memory is host
  * memory, poisoned too.
  *
+ * A launch may stand in a parallel region, by one thread of it; what is asynchronous
+ * has come to pass when the call returns.
+ *
  * Left out: speed, streams, warps and their shuffles, textures.
  */
 #ifndef CUDA_CPU_H
@@ -73,7 +76,7 @@ void *cuda_cpu_shared(void);
 #define CUDA_SHARED(type, name) type *name = (type *)cuda_cpu_shared()
 
 /* The part of the runtime that the steps call. */
-typedef enum { cudaSuccess, cudaErrorMemoryAllocation } cudaError_t;
+typedef enum { cudaSuccess, cudaErrorMemoryAllocation, cudaErrorNotReady } cudaError_t;
 typedef double *cudaEvent_t;
 enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount };
 enum cudaMemcpyKind {
@@ -85,7 +88,18 @@ enum cudaMemcpyKind {
 cudaError_t cudaMalloc(void **p, size_t bytes);
 cudaError_t cudaFree(void *p);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind);
+enum { cudaHostRegisterDefault };
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
+cudaError_t cudaHostUnregister(void *p);
+cudaError_t cudaMallocHost(void **p, size_t bytes);
+cudaError_t cudaFreeHost(void *p);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                            enum cudaMemcpyKind, int stream);
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
+                              size_t from_pitch, size_t bytes, size_t rows,
+                              enum cudaMemcpyKind, int stream);
 cudaError_t cudaMemset(void *p, int byte, size_t bytes);
+cudaError_t cudaMemsetAsync(void *p, int byte, size_t bytes, int stream);
 cudaError_t cudaGetDeviceCount(int *devices);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int *device);
@@ -95,11 +109,16 @@ cudaError_t cudaGetLastError(void);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaEventCreate(cudaEvent_t *event);
 cudaError_t cudaEventRecord(cudaEvent_t event, int stream);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t before, cudaEvent_t after);
 const char *cudaGetErrorName(cudaError_t err);
 const char *cudaGetErrorString(cudaError_t err);
 #define cudaMemcpyToSymbol(symbol, from, bytes)                                        \
     (memcpy(&(symbol), from, bytes), cudaSuccess)
+#define cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, stream)             \
+    ((void)(kind), (void)(stream), memcpy((char *)&(symbol) + (offset), from, bytes),  \
+     cudaSuccess)
 
 #endif

@@ -125,6 +125,7 @@ const char *input_open(const char *path, FILE **file);
  * do SIGHUP, SIGINT and SIGTERM, of which the program then dies. A path that is a
  * device or a pipe (/dev/null, /dev/stdout) is written in place. */
 FILE *result_open(const char *path);
+const char *result_temporary(FILE *stream); /* NULL: path is written in place */
 int result_close(FILE *stream);
 void result_drop(FILE *stream);
 

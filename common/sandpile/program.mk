@@ -27,11 +27,11 @@ picture.big  = config=big dim=256 max_iterations=2000 picture={png} | 100000 gra
 # make verify: small and awkward; no size is a power of two but one. Limits just above
 # what a pile takes keep a wrong one from toppling for ever. Small blocks, where many steps
 # are taken: cuda-cpu has a thread of the system for each of theirs, and one that is alone
-# waits for nobody.
-case.odd      = dim=17 tilew=5 tileh=4 max_iterations=80
-case.wide     = config={data}/wide.npy max_iterations=25
-case.identity = config={data}/identity.npy max_iterations=66 local=6,3,1
-case.batch    = config={data}/batch.npy max_iterations=88 local=6,3,1
+# waits for nobody; and so small a halo that neighbours meet.
+case.odd      = dim=17 tilew=5 tileh=4 max_iterations=80 halo=3
+case.wide     = config={data}/wide.npy max_iterations=25 halo=4
+case.identity = config={data}/identity.npy max_iterations=66 local=6,3,1 halo=1
+case.batch    = config={data}/batch.npy max_iterations=88 local=6,3,1 halo=5
 case.least    = dim=3 max_iterations=9
 case.word     = dim=6 batch=2 max_iterations=9
 case.lattice  = config=dim dim=22 tilew=7 tileh=2 max_iterations=30 local=6,3,1
@@ -39,7 +39,7 @@ case.power    = dim=16 batch=2 tilew=1 tileh=3 max_iterations=60 local=6,3,1
 case.sparse   = config=alea dim=70 batch=2 seed=7 max_iterations=37 local=1,1,1
 case.lanes    = config=alea dim=45 seed=2 max_iterations=700 local=1,1,1
 case.tall     = config=big dim=15 max_iterations=40 local=6,3,1
-case.large    = config={data}/large.npy max_iterations=35 tilew=70 tileh=9 local=1,1,1
+case.large    = config={data}/large.npy max_iterations=35 tilew=70 tileh=9 local=1,1,1 halo=10
 
 # make san: the smallest that still reaches every line.
 tiny = config={data}/tiny.npy

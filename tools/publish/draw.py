@@ -199,6 +199,54 @@ def shares(path, steps, series):
     save(figure, path)
 
 
+# ---- more ranks than there are -----------------------------------------------------------
+
+
+def ranks(path, curve, points, knee, weak=False):
+    """What a model says of 1, 2, .. ranks, curve: [(ranks, value)], beside what was
+    measured, points: {ranks: (value, low, high)}. Values are times as fast as one rank, or,
+    where each rank has as much work however many they are (weak), percent of that."""
+    figure = sheet(PHONE, 266)
+    axes = panel(figure, 38, 32, 56, 232)
+    most = max([p for p, _ in curve] + list(points) + [2])
+    places = [p for p in (1, 4, 16, 64, 256, 1024, 4096) if p <= most]
+    colour = COLOURS["mpi"]
+    if weak:
+        axes.set(ylim=(0, 112))
+    else:
+        values = [v for _, v in curve] + [v for three in points.values() for v in three]
+        logarithmic(axes.yaxis, min(values + [1]), max([most, *values]))
+    axes.set_xscale("log")
+    axes.set(xlim=(0.85, 1.15 * most))
+    axes.set_xticks(places, map(str, places))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.grid()
+    axes.spines[:].set_visible(False)
+    ideal = [(1, 100), (most, 100)] if weak else [(1, 1), (most, most)]
+    axes.plot(*zip(*ideal), color=SOFT, linewidth=1, linestyle=(0, (1, 3)))
+    ends = [("ideal", ideal[-1][1], SOFT)]
+    if curve:
+        axes.plot(*zip(*curve), color=colour, linewidth=1.8, linestyle=(0, (5, 3)))
+        ends.append(("model", curve[-1][1], colour))
+    if knee:
+        at = dict(curve)[knee]
+        axes.plot(knee, at, "o", markersize=11, markerfacecolor="none",
+                  markeredgecolor=THEIRS, markeredgewidth=1.8)
+        axes.annotate(f"knee: {knee}", (knee, at), (-8, 8) if weak else (8, -14),
+                      textcoords="offset points", ha="right" if weak else "left",
+                      color=THEIRS, fontweight="bold", fontsize=SMALL)
+    for number_of, (mid, low, high) in points.items():
+        axes.errorbar(number_of, mid, yerr=[[mid - low], [high - mid]], fmt=MARKS["mpi"],
+                      color=INK, markersize=7, markeredgecolor=PAPER, elinewidth=1.2,
+                      markeredgewidth=0.6, zorder=3)
+    words(figure, 2, 14, "percent of one rank's pace" if weak
+          else "times as fast as one rank", color=SOFT)
+    words(figure, PHONE - 8, 14, "✖ measured", color=INK, fontsize=SMALL, ha="right")
+    axes.set_xlabel("ranks of one thread" + ", as much work each" * weak)
+    label_ends(axes, ends)
+    save(figure, path)
+
+
 # ---- what the search sees ------------------------------------------------------------
 
 

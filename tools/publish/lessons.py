@@ -265,13 +265,15 @@ def programs_at_best():
                           r["set"] == program.shown and r["backend"] == "seq"), None)
             if not best or not first:
                 continue
+            times = float(best["over_first"])
             share = f"{100 * float(best['of_ceiling']):.0f} % ({best['ceiling']})" \
                 if best["of_ceiling"] else "-"
             lines.append([f"[{program.name}](steps/{first['step']}/{program.name}/"
                           f"README.md): {program.title}",
                           f"{float(first['run_median']):.2f} s",
                           f"[{best['step']}](steps/{best['step']}/{program.name}/README.md)"
-                          f", {best['backend']}", f"{float(best['over_first']):.1f}", share])
+                          f", {best['backend']}", f"{times:.1f}" if times < 100 else f"{times:.0f}",
+                          share])
         text += f"On {results.shown(machine)}:\n\n" + table(
             ["program", "sequential", "best step and back-end", "times as fast",
              "of the machine's ceiling"], lines) + "\n"

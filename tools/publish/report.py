@@ -20,7 +20,7 @@ from functools import lru_cache
 from html import escape
 from pathlib import Path
 
-from tools.history import copies, diff, results, runs, spans, tree, verdict
+from tools.history import copies, diff, model, results, runs, spans, tree, verdict
 from tools.publish import draw, lessons, papers_form, section
 from tools.publish.draw import np
 
@@ -340,9 +340,64 @@ def timelines(name, machine, program, backend, folder):
                    "Who did what when, and how much of the time each was busy")
 
 
+def said_ranks(known, knee, kind):
+    """What a drawing of a model shows: the knee, and where the time goes there."""
+    if not known:
+        return f"{kind} scaling".capitalize()
+    weak, most = kind == "weak", model.MOST
+    parts = known.parts(knee or most, weak)
+    whole = sum(parts.values())
+    return f"{kind} scaling. ".capitalize() + (
+        f"The knee: {knee} ranks, of which each still does half of what one alone does"
+        if knee else f"No knee up to {most} ranks") + f"; at {knee or most} " + ", ".join(
+            f"{part} {100 * s / whole:.0f} %" for part, s in parts.items()) + "."
+
+
+def said_messages(known, where):
+    if not known:
+        return f'<p class="note">No model: of {where} it is not known what a message costs ' \
+            "(<code>make ceilings</code>), or of the program what it sends.</p>\n"
+    return f'<p class="note">Points are measured on {where}. The dashed line is a model, ' \
+        "T(P) = work / P + messages × latency + bytes / bandwidth + serial, of which only " \
+        "one rank was timed, and messages between two: " \
+        f"{1e6 * known.latency:.3g} µs and {1e-9 * known.bandwidth:.3g} GB/s, through " \
+        "memory. A network has other numbers, and its own knee.</p>\n"
+
+
+def more_ranks(step, program, folder):
+    """A step's program on the ranks that make cluster measured, and on more of them as the
+    model of program.mk has it: two drawings a machine, and what they show."""
+    text = ""
+    for machine, rows in model.measured(program).items():
+        if rows.get((1, 1), {}).get("step") != step.name:
+            continue
+        known, where = model.of(program, machine, rows), results.shown(machine)
+        points = {ranks: tuple(float(r[f"over_one{k}"]) for k in ("", "_low", "_high"))
+                  for (ranks, threads), r in rows.items()
+                  if threads == 1 and r["over_one"]}
+        figures = []
+        for weak in (False, True) if known and "grow" in known.formulas else (False,):
+            knee = known.knee(weak) if known else None
+            places = sorted({round(2 ** (n / 4)) for n in range(41)} | {knee or 1})
+            curve = [(p, known.efficiency(p, weak) * (100 if weak else p))
+                     for p in places] if known else []
+            kind = "weak" if weak else "strong"
+            name = f"figures/{program.name}-{machine}-ranks-{kind}.svg"
+            draw.ranks(folder / name, curve, {1: (100,) * 3} if weak else
+                       {1: (1,) * 3, **points}, knee, weak)
+            figures.append(picture(
+                f"../{name}", f"{program.name} on {where}, {kind} scaling", said_ranks(
+                    known, knee, kind)))
+        text += f'\n<div class="pair">{"".join(figures)}</div>\n\n' + \
+            said_messages(known, where)
+    if not text and "mpi" in step.backends(program):
+        text = f"Not measured yet: `make cluster PROGRAM={program.name}` does it.\n"
+    return text and f"\n## More ranks\n\n{text}"
+
+
 def lesson_page(step, program, path, kinds, folder):
     text = said_anew(path, kinds, {"diff": whole(step, program)}) + \
-        shared(step, program, folder)
+        shared(step, program, folder) + more_ranks(step, program, folder)
     gains = "; ".join(f"{said} on {results.shown(machine)}" for machine, rows in
                       results.measured().items() if (said := lessons.said_gains(
                           lessons.gains(rows, step, program))))

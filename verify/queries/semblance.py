@@ -268,7 +268,8 @@ def said(words, values, files):
     found = numpy.load(files["out"])
     names = ("A", "B", "C", "D", "E", "Stack", "Semblance")
     times = ("Time_init", "Time_run", "Time_kernel")
-    if sorted(values) != sorted(names + times):
+    shares = [k for k in ("Share", "Share_even") if k in values]
+    if sorted(values) != sorted([*names, *times, *shares]):
         return f"stdout has {' '.join(values)}"
     for name, number in zip(names, found):
         if numpy.float32(values[name]) != number:
@@ -277,6 +278,9 @@ def said(words, values, files):
             return f"{name}={values[name]}: more than 9 digits"
     for name in times:
         if not 0 <= float(values[name]) < 1e4:
+            return f"{name}={values[name]}"
+    for name in shares:
+        if not 0 <= float(values[name]) <= 100:
             return f"{name}={values[name]}"
     if float(values["Time_kernel"]) > float(values["Time_run"]) * 1.5 + 1e-3:
         return f"Time_kernel={values['Time_kernel']}, Time_run={values['Time_run']}"
