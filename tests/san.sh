@@ -4,8 +4,8 @@
 #
 #   san.sh [--chosen] [address|threads|simulator|fuzzer ...]
 #
-# All four, or those named; --chosen: only the last step of each program. STEP= and
-# PROGRAM= choose too.
+# All four, or those named; --chosen: of each program only the last step, and those that
+# share its work between devices or machines. STEP= and PROGRAM= choose too.
 #
 #   AddressSanitizer, UndefinedBehaviorSanitizer, LeakSanitizer   all CPU code, host sides
 #   ThreadSanitizer with Archer, which knows OpenMP               omp, cuda-cpu, hybrid
@@ -87,12 +87,15 @@ halves() {
     case $1 in hybrid*) echo share=50 ;; esac
 }
 
+# several FOLDER: does the program there run on more than one device or machine?
+several() { [ -f "$1/hybrid.c" ] || [ -f "$1/mpi.c" ]; }
+
 # asked STEP PROGRAM: is it among those of STEP=, names or numbers? Without, all are; of
-# a chosen part, the last step that has the program.
+# a chosen part, the last step that has the program, and those for several devices.
 asked() {
     local word last
-    if [ -n "$chosen" ]; then
-        last=$(for word in steps/*/"$2"/; do echo "$word"; done | tail -n 1)
+    if [ -n "$chosen" ] && ! several "steps/$1/$2"; then
+        last=$(for word in steps/*/"$2"/; do several "$word" || echo "$word"; done | tail -n 1)
         [ "$last" = "steps/$1/$2/" ] || return 1
     fi
     [ -n "$STEP" ] || return 0
