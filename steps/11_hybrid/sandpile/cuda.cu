@@ -56,8 +56,9 @@ __global__ void do_step(const cell *__restrict__ in, cell *out, cell *bits, int 
 }
 
 /* Steps n .. n + steps - 1 of grids in bits, from one array into another: a block takes
- * a band of ROWS rows into room, steps it there, and stores what is its own. Where no
- * band fits in shared memory, all blocks have room of their own, apart words each. */
+ * a band of ROWS rows or less into room, steps it there, and stores what is its own.
+ * Where no band fits in shared memory, all blocks have room of their own, apart words
+ * each. */
 __global__ void do_steps_bits(const cell *__restrict__ in, cell *out, cell *bits,
                               int batch, int cut, int end, int n, int steps,
                               cell *rooms, int apart)
@@ -65,15 +66,15 @@ __global__ void do_steps_bits(const cell *__restrict__ in, cell *out, cell *bits
     CUDA_SHARED(cell, shared);
     int x = threadIdx.x, across = blockDim.x;
     int y = threadIdx.y, down = blockDim.y;
-    int bands = (SIDE - 2 + ROWS - 1) / ROWS; /* of a whole grid */
-    int g = blockIdx.x / bands;
-    int first = blockIdx.x % bands * ROWS + 1, past = g < cut ? SIDE - 1 : end;
-    band b = band_at(SIDE, first, first + ROWS < past ? first + ROWS : past, steps);
+    int bands = (SIDE - 2 + ROWS - 1) / ROWS, id = blockIdx.x, g = id / bands;
+    int rows = g < cut ? SIDE - 2 : end - 1; /* of the grid, in as even bands */
+    int all = (rows + ROWS - 1) / ROWS, i = id % bands;
+    band b = band_at(SIDE, 1 + rows * i / all, 1 + rows * (i + 1) / all, steps);
     int pitch = pitch_of(WIDTH);
     const cell *from = in + (size_t)g * SIDE * pitch;
     cell *to = out + (size_t)g * SIDE * pitch;
     cell *room = shared;
-    if (apart) room = rooms + (size_t)apart * blockIdx.x;
+    if (apart) room = rooms + (size_t)apart * id;
 
     for (int r = b.top + y; r < b.end; r += down)
         for (int w = x; w < pitch; w += across)
@@ -85,12 +86,12 @@ __global__ void do_steps_bits(const cell *__restrict__ in, cell *out, cell *bits
         int begin = first_of(b, s), last = after_of(b, SIDE, s);
         int share = (last - begin + down - 1) / down;
         int mine = begin + y * share;
-        int rows = mine + share < last ? share : last - mine;
+        int many = mine + share < last ? share : last - mine;
         words fours = 0;
         for (int w = x; w < WIDTH; w += across) {
             cell *c = room + (mine - b.top) * pitch + w;
-            if (rows > 0)
-                fours |= walk(c, w, WIDTH, n + s, rows, from[w], from[WIDTH + w],
+            if (many > 0)
+                fours |= walk(c, w, WIDTH, n + s, many, from[w], from[WIDTH + w],
                               MIRROR, SIDE - 2 - mine);
         }
         collect(fours != 0, 4, bits + (size_t)s * batch + g); /* all meet here */

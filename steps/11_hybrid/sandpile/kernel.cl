@@ -45,21 +45,22 @@ __kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits
 }
 
 /* Steps n .. n + steps - 1 of grids in bits, from one buffer into another: a group
- * takes a band of ROWS rows into room, steps it there, and stores what is its own. */
+ * takes a band of ROWS rows or less into room, steps it there, and stores what is its
+ * own. */
 __kernel void do_steps_bits(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits,
                             int slot, int batch, int cut, int end, int n, int steps,
                             LOCAL cell *room, int apart)
 {
     int x = get_local_id(0), across = get_local_size(0);
     int y = get_local_id(1), down = get_local_size(1);
-    int bands = (SIDE - 2 + ROWS - 1) / ROWS; /* of a whole grid */
-    int g = get_group_id(1) / bands;
-    int first = get_group_id(1) % bands * ROWS + 1, past = g < cut ? SIDE - 1 : end;
-    band b = band_at(SIDE, first, first + ROWS < past ? first + ROWS : past, steps);
+    int bands = (SIDE - 2 + ROWS - 1) / ROWS, id = get_group_id(1), g = id / bands;
+    int rows = g < cut ? SIDE - 2 : end - 1; /* of the grid, in as even bands */
+    int all = (rows + ROWS - 1) / ROWS, i = id % bands;
+    band b = band_at(SIDE, 1 + rows * i / all, 1 + rows * (i + 1) / all, steps);
     int pitch = pitch_of(WIDTH);
     GLOBAL const cell *from = in + (size_t)g * SIDE * pitch;
     GLOBAL cell *to = out + (size_t)g * SIDE * pitch;
-    room += (size_t)apart * get_group_id(1);
+    room += (size_t)apart * id;
 
     for (int r = b.top + y; r < b.end; r += down)
         for (int w = x * LANES; w < pitch; w += across * LANES)
@@ -71,15 +72,15 @@ __kernel void do_steps_bits(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell
         int begin = first_of(b, s), last = after_of(b, SIDE, s);
         int share = (last - begin + down - 1) / down;
         int mine = begin + y * share;
-        int rows = mine + share < last ? share : last - mine;
+        int many = mine + share < last ? share : last - mine;
         int found = 0;
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         for (int w = x * LANES; w < WIDTH; w += across * LANES) {
             LOCAL cell *c = room + (mine - b.top) * pitch + w;
             words keep = words_at(GLOBAL const, from + w);
             words fold = words_at(GLOBAL const, from + WIDTH + w);
-            if (rows > 0)
-                found |= any_bit(walk(c, w, WIDTH, n + s, rows, keep, fold, MIRROR,
+            if (many > 0)
+                found |= any_bit(walk(c, w, WIDTH, n + s, many, keep, fold, MIRROR,
                                       SIDE - 2 - mine));
         }
         /* Whoever has found one writes the same. */

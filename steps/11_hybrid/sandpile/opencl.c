@@ -64,9 +64,15 @@ void device_begin(const column *c, int host_threads, int *beside)
     lanes = gpu ? 1 : lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
     if (width % lanes) lanes = VECTOR;
 
-    /* A band of a group: many for a GPU, a cache full for a thread of a CPU. */
-    int rows = own.rows_most = gpu ? 8 : 64;
-    own.steps_most = gpu ? 8 : 16;
+    /* A band of a group: many for a GPU, which are narrow; of a CPU one for each
+     * thread, but none longer than what its cache holds. */
+    cl_uint units;
+    OCL_CHECK(clGetDeviceInfo(own.device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
+                              &units, NULL));
+    int even = (side - 2) / (int)units, rows = even < 64 ? 64 : even > 256 ? 256 : even;
+    if (gpu) rows = 8;
+    own.rows_most = rows;
+    own.steps_most = gpu ? 8 : 24;
     size_t band_size = (rows + 2 * own.steps_most) * pitch * sizeof(cell);
     size_t bands = (size_t)batch * ((side - 2 + rows - 1) / rows);
     cl_ulong near;
