@@ -37,9 +37,11 @@ def query(program):
 
 
 def counted_query(program):
-    """The same as BUILD/PROGRAM-count wants it: with files, which it does not write."""
+    """The same as BUILD/PROGRAM-count wants it: with the files that make it another job,
+    which it does not write."""
+    usual = [o.key for o in program.outputs]
     return query(program) + [f"{key}=none" for key in
-                             program.mk.get("cluster.outputs", "").split()]
+                             program.mk.get("cluster.outputs", "").split() if key not in usual]
 
 
 class Item(bench.Item):
