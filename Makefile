@@ -84,8 +84,8 @@ $(BUILD)/common/cuda/cuda_device-cpu.o: common/cuda/cuda_device.cu $(BUILD)/flag
 	@$(say)
 	$(CC) $(CFLAGS) -MMD -MP $(include_dirs) -fopenmp -x c -c $< -o $@
 
-$(BUILD)/common/cuda/cuda_cpu.o $(BUILD)/common/hybrid/share.o: CFLAGS += -fopenmp
-$(BUILD)/common/mpi/ranks.o: CC := $(MPICC)
+$(BUILD)/common/cuda/cuda_cpu.o $(BUILD)/common/hybrid/share.o: private CFLAGS += -fopenmp
+$(BUILD)/common/mpi/ranks.o: private CC := $(MPICC)
 
 $(BUILD)/common/cuda/cuda_device.o: common/cuda/cuda_device.cu common/cuda/cuda_device.h
 	@mkdir -p $(@D)
@@ -227,6 +227,7 @@ check_tools := $(patsubst verify/check_%.c,$(BUILD)/%-check,$(wildcard verify/ch
 data_tools  := $(programs:%=$(BUILD)/%-data)
 measure_tools := $(patsubst tools/measure/%.c,$(BUILD)/%,$(wildcard tools/measure/ceilings.c)) \
                  $(patsubst tools/measure/count_%.c,$(BUILD)/%-count,$(wildcard tools/measure/count_*.c)) \
+                 $(if $(has_mpi),$(patsubst tools/measure/%.c,$(BUILD)/%,$(wildcard tools/measure/pingpong.c))) \
                  $(if $(has_cuda),$(patsubst tools/measure/%.cu,$(BUILD)/%-cuda,$(wildcard tools/measure/ceilings.cu)))
 test_tools  := $(patsubst tests/%_test.c,$(BUILD)/tests/%_test,$(wildcard tests/*_test.c))
 $(foreach p,$(programs),$(eval data_$p := $(patsubst %,$(BUILD)/data/$p/%.$(suffix_$p),$(recipes_$p))))
@@ -246,6 +247,9 @@ $(BUILD)/%-count: tools/measure/count_%.c
 	$(call link,-fopenmp -Icommon/$*)
 $(BUILD)/ceilings: tools/measure/ceilings.c $(run_objects)
 	$(call link,-fopenmp -ffp-contract=fast)
+$(BUILD)/pingpong: private CC := $(MPICC)
+$(BUILD)/pingpong: tools/measure/pingpong.c $(run_objects) $(BUILD)/common/mpi/ranks.o
+	$(call link,-Icommon/mpi)
 $(BUILD)/ceilings-cuda: tools/measure/ceilings.cu $(BUILD)/common/cuda/cuda_device.o $(run_objects)
 	@$(say)
 	$(NVCC) $(NVFLAGS) $(include_dirs) -Icommon/cuda $(filter %.cu %.o,$^) -o $@
@@ -267,8 +271,8 @@ $(foreach p,$(programs),$(eval $(call data_rule,$p)))
 # ---- targets -------------------------------------------------------------------------
 
 .PHONY: all binaries step tools data tests run verify verify-random coverage mutants section halfway lint lessons diff \
-        san test test-all devices propagate format clean help bench flags ceilings registers papers \
-        perf report exercise grade reveal export new-step
+        san test test-all devices propagate format clean help bench cluster flags ceilings registers papers \
+        shares perf report exercise grade reveal export new-step
 
 binaries: $(call binaries_of,$(some_steps),$(some_programs))
 step: binaries
@@ -324,10 +328,16 @@ test-all: all data tests ## everything that a CPU can check: before a release
 bench: all data ## time them, interleaved and verified (the same, REPEAT= QUICK=1)
 	@$(PYTHON) -m tools.measure.bench
 
+shares: all data ## time host and device sharing the work, 0 to 100 percent
+	@$(PYTHON) -m tools.measure.shares
+
 flags: all data ## time 00_sequential, or STEP=08, under other compiler flags
 	@$(PYTHON) -m tools.measure.flags
 
-ceilings: tools ## what this machine can do at most: arithmetic, caches, memory
+cluster: all data ## the last step on ranks of MPI, verified, for the model of more (QUICK=1)
+	@$(PYTHON) -m tools.measure.cluster
+
+ceilings: tools ## what this machine can do at most: arithmetic, caches, memory, messages
 	@$(PYTHON) -m tools.measure.ceilings
 
 registers: ## what the compilers say of registers and spills

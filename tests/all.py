@@ -10,7 +10,8 @@ bug of each back-end of a program, a minute of random queries, twenty seconds of
 nobody has tried, a few seconds of fuzzing. --all or TEST_ALL=1, as make test-all has it,
 does the rest too: all planted bugs, sanitizers on every step, a minute of fuzzing, an hour
 of random queries and what they cover, the sets of make run, the points half way between two
-steps, what a class uses, trees with holes, and all that nvcc compiles (Makefile).
+steps, what a class uses, a batch job in a Slurm of its own where one is
+installed, trees with holes, and all that nvcc compiles (Makefile).
 
 A suite is a command that exits with 0 if all went well. What it says of itself, a last
 line "N passed, N failed" or cmocka's tallies, is added up; a suite without either, or
@@ -79,14 +80,18 @@ def suites(everything):
         "published mistakes": module("tests.mistakes"),
         "report": module("tests.report_test"),
         "measure": module("tests.measure_test"),
+        "more ranks": module("tests.cluster_model_test"),
         **{p.name: module(f"tests.{p.name}_test") for p in tree.programs()
            if os.path.exists(os.path.join(ROOT, "tests", f"{p.name}_test.py"))},
+        **({"batch job": module("tests.slurm_test")} if everything else {}),
         **({"holes": module("tests.tree_test")} if everything else {}),
         "sanitizers: races": san("threads"),
         "fuzzing": san("fuzzer"),
         "lint": module("tests.lint"),
         "bad input": module("tests.bad_input"),
+        "host and device": module("tests.hybrid_test"),
         "sections": module("tests.section_test"),
+        "cluster": module("tests.cluster_test"),
         "headers": module("tests.headers_test"),
         "propagate": module("tests.propagate_test"),
         "lessons": module("tools.publish.lessons", "--check"),

@@ -272,7 +272,7 @@ LAYOUTS = ("nx=1 ny=1 nz=1 1", "nx=5 ny=3 nz=2 64", "nx=21 ny=50 nz=3 7",
 def layout(tally, folder):
     """Fields as each step's cpu.c makes them, in memory that is not 0 by chance."""
     program = os.path.join(folder, "layout")
-    front = [f"common/fletcher/{name}.c" for name in ("model", "field")]
+    front = [f"common/fletcher/{name}.c" for name in ("model", "field", "slab")]
     front += [f"common/run/{name}.c" for name in ("run", "args", "npy")]
     for step in tree.steps():
         source = step.folder / "fletcher" / "cpu.c"

@@ -261,6 +261,33 @@ def same_bytes(tally, folder):
             os.remove(os.path.join(work, name))
 
 
+def together(tally, folder):
+    """Whoever shares the work, a host and a device or ranks of any number, also more than
+    there are planes: the bytes of the last OpenMP step, and its sweeps."""
+    work = os.path.join(folder, "work")
+    shares = [([binary, f"share={share}"], f"share={share}", {"OMP_NUM_THREADS": "2"})
+              for _, _, binary in binaries("fluid", ("hybrid",))
+              for share in ("0", "1", "50", "99", "100", "auto")]
+    for _, backend, binary in binaries("fluid", ("mpi",)):
+        for ranks in "1", "2", "3", "5", "8":
+            start, variables = runs.launched(binary, backend, {"RANKS": ranks})
+            shares.append((start, f"{ranks} ranks", variables))
+    alone = [([binary], "", {}) for _, _, binary in binaries("fluid", ("omp",))[-1:]]
+    for query in ("nx=37 ny=9 nz=20 steps=7", "n=9 steps=5 compat=minho dt=0.3",
+                  "nx=6 ny=8 nz=3 steps=4 sweeps=5", "nx=5 ny=1 nz=1 steps=3"):
+        first = None
+        for start, name, variables in alone + shares:
+            result = run([*start, "events=../good.txt", *query.split(), "out=out.npy",
+                          "velocity=v.npy", "totals=t.npy"], work, variables)
+            files = [pathlib.Path(work, f).read_bytes() for f in sorted(os.listdir(work))]
+            first = first or files
+            tally.check(f"{name}, {query}: the bytes of threads alone",
+                        result.stderr if result.returncode else
+                        None if files == first and len(files) == 3 else "differs")
+            for file in os.listdir(work):
+                os.remove(os.path.join(work, file))
+
+
 def profiles(tally, where, binary, folder):
     """profile=1 books every command on the device's clock; without, nobody looks."""
     work = os.path.join(folder, "work")
@@ -370,6 +397,7 @@ def main():
             profiles(tally, f"{step} {backend}", binary, folder)
         gauss_seidel(tally, folder)
         same_bytes(tally, folder)
+        together(tally, folder)
         outright(tally, folder)
         sources(tally)
         quotations(tally)

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.helpers import ROOT, Tally
 from tools.history import copies, tree
 
-CALLS = 5  # of the compiler at most, for make -n
+CALLS = 6  # of the compiler at most, for make -n
 COPIED = ("Makefile", "config.mk", "common", "steps", "data", "verify", "tools", "tests")
 
 tally = Tally()
@@ -72,7 +72,7 @@ def first_look(folder):
     """make run builds one program, without nvcc and without what only checks."""
     done = make(folder, "-n", "run", "NVCC=/no/nvcc", "has_gpu=", "has_opencl=yes")
     built = set(re.findall(r"-o (build/\d\d_\w+/\S+)", done.stdout))
-    main = {path for path in built if re.search(r"/semblance-(seq|omp|ocl|openacc)$", path)}
+    main = {path for path in built if re.search(r"/semblance-(seq|omp|ocl|openacc|hybrid|mpi|mpi-ocl)$", path)}
     check("make run", done.stderr if done.returncode else None)
     check("make run builds the main program", None if len(main) > 3 else done.stdout[-500:])
     check("make run builds no more", " ".join(built - main))

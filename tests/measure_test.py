@@ -18,8 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from tests.helpers import ROOT, Tally
-from tools.history import results, tree, verdict
-from tools.measure import bench, ceilings, registers, same
+from tools.history import results, spans, tree, verdict
+from tools.measure import bench, ceilings, registers, same, shares
 from tools.publish import lessons
 
 tally = Tally()
@@ -278,6 +278,86 @@ def pairs():
             tree.build = build
 
 
+# ---- what host and device share --------------------------------------------------------
+
+
+def swept(of_program="sandpile", host=1.0, device=3.0, had=True):
+    """{share: its item} of a sweep in which each side is as fast as alone, and auto loses
+    a twentieth."""
+    step, found = tree.steps()[-1], {}
+    for share in ("0", "20", "30", "100", "auto", shares.AGAIN, "host", "device"):
+        p = {"host": 0, "device": 100}.get(share)
+        p = float(share) if share.isdigit() else 25 if p is None else p
+        item = shares.Shared(PROGRAMS[of_program], "1", step, "hybrid", share)
+        took = max((1 - p / 100) * host, p / 100 * device) * (1 + share.startswith("auto") / 19)
+        chance = random.Random(1)  # what drifts, drifts for all
+        item.rounds = [{"run": took * chance.uniform(1, 1.5), "init": 0, "kernel": 0,
+                        "cpu": 100, **({"had": p + 0.2} if had else {})} for _ in range(15)]
+        found[share] = item
+    found["30"].rounds[3] = None
+    return found
+
+
+def sharing():
+    is_("both sides at once", shares.together([1.0, None, 2.0], [3.0, 1.0, 2.0]),
+        [0.75, None, 1.0])
+    is_("p*", shares.even([1.0, 5.0, 1.0], [3.0, None, 3.0]), 25)
+    is_("the best of a sweep", shares.best_of({"0": [2.0, 9.0, 2.0], "50": [1.0, None, 1.1]}),
+        "50")
+    real, shares.runs.device = shares.runs.device, lambda backend: "host and a device"
+    try:
+        rows = shares.rows_of(swept(), {"machine": "Invented", "commit": "0"}, "more=1")
+        without = shares.rows_of(swept(had=False), {"machine": "Invented"}, "")
+    finally:
+        shares.runs.device = real
+    of = {r["share"]: r for r in rows}
+    is_("a row a share", list(of), ["0", "20", "30", "100", "auto", "host", "device"])
+    is_("columns of shares", {tuple(r) for r in rows}, {tuple(shares.COLUMNS)})
+    for share, key, value in (("20", "over_sum", "0.938"), ("30", "over_sum", "0.833"),
+                              ("auto", "over_sum", "0.950"), ("0", "over_sum", "0.750"),
+                              ("auto", "over_best", "1.013"), ("20", "over_best", "1.000"),
+                              ("100", "over_best", "0.267"), ("0", "over_alone", "1.000"),
+                              ("20", "over_alone", ""), ("host", "over_sum", ""),
+                              ("auto", "even", "25.0"), ("auto", "share_had", "25.2"),
+                              ("30", "mark", "few"), ("30", "runs", 14)):
+        is_(f"share={share}: {key}", of[share][key], value)
+    is_("no share is said", {r["share_had"] for r in without}, {""})
+    check("a table of shares", not re.search(
+        r"^auto +25\.2.*^p\* = 25\.0 %, best of the sweep 20 %, auto took 25\.2 %: 0\.950 of",
+        shares.said(rows), re.M | re.S) and shares.said(rows))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "M-shares.csv"
+        shares.save(rows, path, shares.COLUMNS)
+        shares.save([{**r, "program": "fluid"} for r in rows], path, shares.COLUMNS)
+        shares.save(rows[:2], path, shares.COLUMNS)
+        is_("rows of shares saved", [r["program"] for r in results.read(path)],
+            ["fluid"] * 7 + ["sandpile"] * 2)
+    is_("the query, without a line of its own", shares.query(PROGRAMS["fluid"])[0]
+        in PROGRAMS["fluid"].sets, True)
+
+
+def times_of_who():
+    def span(begin, end, who, what="rows"):
+        return spans.Span(begin, end, who, what, end - begin)
+    some = [span(0, 4, "host 0"), span(1, 2, "device"), span(1.5, 3, "host 1"),
+            span(3, 5, "device")]
+    is_("both were busy", spans.both(some), 2.0)
+    is_("who, the device first", list(spans.whose([span(0, 1, w) for w in (
+        "host 10", "device", "host 9")])), ["device", "host 9", "host 10"])
+    is_("nobody", (spans.both([]), spans.end([]), spans.merged([], 1)), (0.0, 0.0, []))
+    many = [span(i, i + 0.5, "device", "strip") for i in range(100)]
+    is_("what cannot be told apart", [(s.begin, s.end, s.busy) for s in
+                                      spans.merged(many, 1)], [(0, 99.5, 50.0)])
+    is_("what can", spans.merged(many, 0.1), many)
+    mixed = [span(0, 10, "device", "strip"), span(10, 10.1, "device", "halo"),
+             span(10.1, 20, "device", "strip"), span(21, 31, "device", "other")]
+    is_("the short go with the long", [(s.what, s.end) for s in spans.merged(mixed, 2)],
+        [("strip", 20), ("other", 31)])
+    close = spans.middle(many + [span(0, 99, "host 0")], 4)
+    is_("a closer look", [(s.who, s.begin, s.end) for s in close][-1], ("host 0", 48, 51.5))
+    is_("as many as asked for", len(close), 5)
+
+
 # ---- files -----------------------------------------------------------------------------
 
 
@@ -368,7 +448,8 @@ def quick():
 
 
 def main():
-    for test in (verdicts, words, same_code, turns, rounds, pairs, machines, quick):
+    for test in (verdicts, words, same_code, turns, rounds, pairs, sharing, times_of_who,
+                 machines, quick):
         test()
     sys.exit(tally.finish())
 

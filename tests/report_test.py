@@ -21,7 +21,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from tests.helpers import ROOT, Tally, trace
-from tools.history import tree
+from tools.history import results, tree
+from tools.measure import shares
 from tools.publish import draw, lessons, papers_form
 
 SCREENS, WIDE, HIGH, PHONE, LETTERS, CONTRAST = 3, 1280, 800, 390, 11, 4.5
@@ -74,6 +75,32 @@ def invent_results(copy):
             writer = csv.DictWriter(f, rows[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
+
+
+def invent_shares(copy):
+    """What make shares wrote of two programs, one of which was busy for long enough to be
+    looked at closely."""
+    machine, rows, busy = next(iter(MACHINES)), [], []
+    for program, host, device in (("sandpile", 1.0, 3.0), ("semblance", 2e-3, 1e-3)):
+        even, both = 100 * host / (host + device), host * device / (host + device)
+        for share in ["0", *map(str, shares.SWEEP), "100", "auto"]:
+            p = even if share == "auto" else float(share)
+            took = 1.03 * max((1 - p / 100) * host, p / 100 * device)
+            row = {"machine": machine, "program": program, "set": "1", "step": "11_hybrid",
+                   "backend": "hybrid", "device": "host and cpu-Invented", "threads": 1,
+                   "share": share, "share_had": p, "run_median": took, "even": even}
+            for key, value in (("run", took), ("over_sum", both / took)):
+                row |= {key: value, f"{key}_low": 0.98 * value, f"{key}_high": 1.02 * value}
+            rows.append({k: row.get(k, "") for k in shares.COLUMNS})
+        for share, part in (("50", "whole"), ("auto", "whole"), ("auto", "close")):
+            for who, what, n in (("device", "strips & <more>", 5), ("host 0", "rows", 3),
+                                 ("host 1", "rows", 4)):
+                busy += [{"machine": machine, "program": program, "set": "1",
+                          "backend": "hybrid", "share": share, "part": part, "who": who,
+                          "what": what, "begin": i / n, "end": (i + 0.9) / n,
+                          "busy": 0.9 / n} for i in range(n)]
+    results.write(copy / f"results/{machine}-shares.csv", shares.COLUMNS, rows)
+    results.write(copy / f"results/{machine}-busy.csv", shares.BUSY_COLUMNS, busy)
 
 
 def invent_tree(copy, steps):
@@ -131,10 +158,12 @@ def invent_pictures(build):
 def invent_figure(figure, program, folder):
     path = folder / f"fig{figure.number}.svg"
     path.parent.mkdir(parents=True, exist_ok=True)
-    if figure.kind in ("shares", "trace"):
+    if figure.kind in ("shares", "trace", "busy"):
         inside = path.with_suffix(".csv")
         if figure.kind == "shares":
             draw.write_shares("advect  40.1 %  1.5  20\nproject  30.0 %  0.5  1\n", inside)
+        elif figure.kind == "busy":
+            inside.write_text("begin,end,who,what\n0,1,device,rows\n0.1,0.9,host 0,rows\n")
         else:
             inside.write_text("worker,iteration,begin_us,end_us\n0,0,1,9\n1,1,8,12\n")
         return draw.inside(path, figure, [(b, inside) for b in figure.bars], "Invented.")
@@ -236,6 +265,12 @@ def check_words(tally, report):
         r"What gained nothing.*what-surprised", (report / "05_algebra/index.html")
         .read_text(), re.S))
     page = (report / "08_vector/sandpile.html").read_text()
+    for name, there in (("sandpile", True), ("semblance", True), ("fluid", False)):
+        path = report / f"11_hybrid/{name}.html"
+        found = re.findall(r"figures/.*?-hybrid-(run|over_sum|busy)\.svg",
+                           path.read_text() if path.exists() else "")
+        tally.check(f"how {name} shares the work", path.exists() and
+                    found != ["run", "over_sum", "busy"] * there and found)
     tally.check("whole diffs are there", "08_vector &amp; &lt;more&gt;" not in page)
     tally.check("diffs are coloured", 'class="va"' not in page)
     tally.check("files of the first step are coloured", 'class="sourceCode c"' not in
@@ -386,6 +421,7 @@ def main():
         copy, bare = folder / "tree", folder / "bare"
         invent_tree(copy, STEPS)
         invent_results(copy)
+        invent_shares(copy)
         invent_pictures(copy / "build")
         ended = make(copy)
         tally.check("makes a report", ended.returncode and ended.stderr[-900:])

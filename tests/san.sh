@@ -4,11 +4,11 @@
 #
 #   san.sh [--chosen] [address|threads|simulator|fuzzer ...]
 #
-# All four, or those named; --chosen: only the last step of each program. STEP= and
-# PROGRAM= choose too.
+# All four, or those named; --chosen: of each program only the last step, and those that
+# share its work between devices or machines. STEP= and PROGRAM= choose too.
 #
 #   AddressSanitizer, UndefinedBehaviorSanitizer, LeakSanitizer   all CPU code, host sides
-#   ThreadSanitizer with Archer, which knows OpenMP               omp, cuda-cpu, hybrid-cuda-cpu
+#   ThreadSanitizer with Archer, which knows OpenMP               omp, cuda-cpu, hybrid
 #   Oclgrind: memory, races, uninitialised values, API calls      ocl
 #   libFuzzer, for FUZZ_SECONDS (default 60, 0: not at all)       the SU reader
 #
@@ -82,12 +82,20 @@ query() {
         sed "s|{data}|$BUILD/data/$1|g"
 }
 
+# halves BACKEND: the word with which one that shares its work has both sides work.
+halves() {
+    case $1 in hybrid*) echo share=50 ;; esac
+}
+
+# several FOLDER: does the program there run on more than one device or machine?
+several() { [ -f "$1/hybrid.c" ] || [ -f "$1/mpi.c" ]; }
+
 # asked STEP PROGRAM: is it among those of STEP=, names or numbers? Without, all are; of
-# a chosen part, the last step that has the program.
+# a chosen part, the last step that has the program, and those for several devices.
 asked() {
     local word last
-    if [ -n "$chosen" ]; then
-        last=$(for word in steps/*/"$2"/; do echo "$word"; done | tail -n 1)
+    if [ -n "$chosen" ] && ! several "steps/$1/$2"; then
+        last=$(for word in steps/*/"$2"/; do several "$word" || echo "$word"; done | tail -n 1)
         [ "$last" = "steps/$1/$2/" ] || return 1
     fi
     [ -n "$STEP" ] || return 0
@@ -186,8 +194,17 @@ C
     while read -r step program backend path; do
         # shellcheck disable=SC2046
         run "asan $step $program $backend" "$path" $(query "$program") \
-            out="$san/out.npy"
+            $(halves "$backend") out="$san/out.npy"
     done < <(binaries "$san/asan" seq omp ocl cuda-cpu hybrid hybrid-cuda-cpu)
+    # MPI keeps what it has allocated: of ranks, leaks are not looked for.
+    while read -r step program backend path; do
+        # shellcheck disable=SC2046
+        run "asan $step $program $backend" env OMPI_ALLOW_RUN_AS_ROOT=1 \
+            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 \
+            ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" \
+            mpirun --oversubscribe --bind-to none -n 3 "$path" $(query "$program") \
+            out="$san/out.npy"
+    done < <(binaries "$san/asan" mpi)
     for test in $tests; do
         run "asan $(basename "$test")" "$test"
     done
@@ -238,13 +255,22 @@ C
     planted TSan 'data race' $fixed "$san/race" planted
     run "tsan, no fault" $fixed "$san/race"
 
-    # OpenCL is not run here: its threads are the library's.
-    built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" has_opencl= STEP="$(steps)" \
-        binaries || return 0
+    # OpenCL is run only where the host computes beside it: its own threads are the
+    # library's.
+    local hybrid
+    hybrid=$(parts | while read -r step program; do
+        [ ! -f "steps/$step/$program/hybrid.c" ] || echo "$san/tsan/$step/$program-hybrid"
+    done)
+    built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" has_opencl= has_mpi= \
+        STEP="$(steps)" binaries || return 0
+    # shellcheck disable=SC2086
+    [ -z "$hybrid" ] || built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" has_mpi= \
+        $hybrid || return 0
     while read -r step program backend path; do
         # shellcheck disable=SC2046
-        run "tsan $step $program $backend" $fixed "$path" $(query "$program")
-    done < <(binaries "$san/tsan" omp cuda-cpu hybrid-cuda-cpu)
+        run "tsan $step $program $backend" $fixed "$path" $(query "$program") \
+            $(halves "$backend")
+    done < <(binaries "$san/tsan" omp cuda-cpu hybrid hybrid-cuda-cpu)
     unset OMP_TOOL_LIBRARIES OMP_NUM_THREADS TSAN_OPTIONS
 }
 

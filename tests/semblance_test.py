@@ -17,8 +17,8 @@ from tools.history import tree
 INCLUDE = [f"-Icommon/{name}" for name in
            ("run", "su", "portable", "semblance", "opencl", "cuda", "hybrid", "mpi")]
 FRONT = [f"{BUILD}/common/{name}.o" for name in
-         ("semblance/arguments", "semblance/line", "semblance/pick", "su/su", "run/run",
-          "run/args", "run/npy")]
+         ("semblance/arguments", "semblance/line", "semblance/crew", "semblance/pick",
+          "su/su", "run/run", "run/args", "run/npy")]
 MAIN = [f"common/semblance/{name}.c" for name in ("main", "survey", "section", "journal")]
 CASES = ("small", "outside", "wide")
 # What a hybrid back-end is asked besides: where nobody decides as it runs who has what,
@@ -31,9 +31,9 @@ def sources(step, backend):
     folder = f"steps/{step.name}/semblance"
     if backend == "seq":
         return ["-Wno-unknown-pragmas", f"{folder}/cpu.c"]
-    if backend == "omp":
+    if backend in ("omp", "mpi"):  # what a rank does
         return ["-fopenmp", f"{folder}/cpu.c"]
-    if backend == "ocl":
+    if backend in ("ocl", "mpi-ocl"):
         return [f"{folder}/opencl.c", f"{BUILD}/parts/{step.name}/semblance-kernel.o",
                 f"{BUILD}/common/opencl/ocl.o", "-lOpenCL"]
     if backend == "hybrid":

@@ -68,6 +68,7 @@ static query read_query(int argc, char **argv, arg *extra)
         {"rule", ARG_TEXT, &rule, 0, 0, "sync or async", 0},
         {"tilew", ARG_INT, any, 0, SIDE, "any", 0},
         {"tileh", ARG_INT, any, 0, SIDE, "any", 0},
+        {"halo", ARG_INT, any, 0, 1024, "any", 0},
         {"local", ARG_INTS, any, 1, ITEMS, "X,Y,Z: any", 0},
         {.value = extra},
     };

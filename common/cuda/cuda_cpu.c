@@ -190,6 +190,29 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
     return cudaMemcpy(to, from, bytes, kind);
 }
 
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
+                              size_t from_pitch, size_t bytes, size_t rows,
+                              enum cudaMemcpyKind kind, int stream)
+{
+    (void)stream;
+    for (size_t row = 0; row < rows; row++)
+        cudaMemcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch,
+                   bytes, kind);
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
+{
+    (void)p, (void)bytes, (void)flags;
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void *p)
+{
+    (void)p;
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemset(void *p, int byte, size_t bytes)
 {
     memset(p, byte, bytes);

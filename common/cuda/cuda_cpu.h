@@ -88,10 +88,16 @@ enum cudaMemcpyKind {
 cudaError_t cudaMalloc(void **p, size_t bytes);
 cudaError_t cudaFree(void *p);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind);
+enum { cudaHostRegisterDefault };
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
+cudaError_t cudaHostUnregister(void *p);
 cudaError_t cudaMallocHost(void **p, size_t bytes);
 cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             enum cudaMemcpyKind, int stream);
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
+                              size_t from_pitch, size_t bytes, size_t rows,
+                              enum cudaMemcpyKind, int stream);
 cudaError_t cudaMemset(void *p, int byte, size_t bytes);
 cudaError_t cudaMemsetAsync(void *p, int byte, size_t bytes, int stream);
 cudaError_t cudaGetDeviceCount(int *devices);

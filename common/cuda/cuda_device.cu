@@ -19,7 +19,7 @@ void cuda_device(void)
     int devices = 0;
     cudaError_t err = cudaGetDeviceCount(&devices);
     if (err != cudaSuccess || devices == 0)
-        fail("no CUDA device: %s", cudaGetErrorString(err));
+        fail("no CUDA device: %s%s", cudaGetErrorString(err), run_without_device);
 
     /* gpu, cpu and platform:device are OpenCL's words: here they mean the first. */
     const char *wanted = getenv("DEVICE");
@@ -30,7 +30,8 @@ void cuda_device(void)
     if (number && (end == wanted || *end))
         fail("DEVICE=%s: expected the number of a CUDA device, or gpu", wanted);
     if (device < 0 || device >= devices)
-        fail("DEVICE=%s: no such CUDA device, there are %d", wanted, devices);
+        fail("DEVICE=%s: no such CUDA device, there are %d%s", wanted, devices,
+             run_without_device);
     CUDA_CHECK(cudaSetDevice((int)device));
     CUDA_CHECK(cudaFree(NULL));
 }

@@ -10,6 +10,7 @@
 #include "field.h"
 #include "model.h"
 #include "picture.h"
+#include "slab.h"
 
 static const char about[] = "models how waves travel from a source in the middle of a "
                             "grid through rock in which\n"
@@ -22,7 +23,7 @@ static const char about[] = "models how waves travel from a source in the middle
 static const double BETWEEN = 0.01; /* seconds from a snapshot to the next */
 
 /* What multiplies the derivatives, rounded to float once. */
-static float *medium_of(const model *m, const grid *g)
+static float *medium_of(const model *m, const grid *g, const slab *s)
 {
     size_t n = field_size(g);
     float *medium = field_make(FIELDS * n, "the medium");
@@ -30,7 +31,7 @@ static float *medium_of(const model *m, const grid *g)
     for (int z = 0; z < g->sz; z++)
         for (int y = 0; y < g->sy; y++)
             for (int x = 0; x < g->sx; x++) {
-                rock r = rock_at(m, x, y, z);
+                rock r = rock_at(m, x, y, s->first + z);
                 double nx = sin(r.theta) * cos(r.phi);
                 double ny = sin(r.theta) * sin(r.phi);
                 double nz = cos(r.theta);
@@ -56,43 +57,65 @@ static float *medium_of(const model *m, const grid *g)
 }
 
 /* The points of a field, without what pads its rows and planes. */
-static void write_field(const char *path, const float *field, const grid *g)
+static void write_field(const char *path, const float *field, const grid *g,
+                        const slab *s)
 {
-    size_t sx = (size_t)g->sx, sy = (size_t)g->sy, sz = (size_t)g->sz;
+    size_t sx = (size_t)g->sx, sy = (size_t)g->sy, sz = (size_t)(s->end - s->own);
     float *points = allocate(sx * sy * sz, sizeof *points, "the points of a field");
     for (size_t z = 0; z < sz; z++)
         for (size_t y = 0; y < sy; y++)
-            memcpy(points + (z * sy + y) * sx, field + row_of(g, y, z),
+            memcpy(points + (z * sy + y) * sx, field + row_of(g, y, (size_t)s->own + z),
                    sx * sizeof *points);
-    npy_write(path, &(npy){NPY_F4, 3, {sz, sy, sx}, points});
+    slab_write(s, path, &(npy){NPY_F4, 3, {(size_t)s->whole, sy, sx}, points});
     free(points);
 }
 
+/* p in the xz plane of the source. */
+static void write_picture(const char *path, const float *p, const grid *g,
+                          const slab *s)
+{
+    size_t sx = (size_t)g->sx;
+    float *rows = allocate(sx * (size_t)s->whole, sizeof *rows, "the picture");
+    for (int z = s->own; z < s->end; z++)
+        memcpy(rows + (size_t)(s->first + z) * sx, p + row_of(g, g->sy / 2, z),
+               sx * sizeof *rows);
+    slab_join(s, rows, sx * sizeof *rows);
+    if (run_rank == 0) picture_write(path, rows, g->sx, s->whole, sx);
+    free(rows);
+}
+
 static void write_snapshot(const char *folder, int number, const float *p,
-                           const grid *g)
+                           const grid *g, const slab *s)
 {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/p-%04d.npy", folder, number) >=
         (int)sizeof path)
         fail("snapshots=%.100s...: too long a name", folder);
-    write_field(path, p, g);
+    write_field(path, p, g, s);
 }
 
-/* The sum of squares of all points; fail() if one is not finite. */
-static double energy_of(const char *name, const float *field, const grid *g)
+/* The sum of squares of all points, plane by plane, so that it does not depend on who
+ * has which; fail() if one is not finite. */
+static double energy_of(const char *name, const float *field, const grid *g,
+                        const slab *s)
 {
-    double sum = 0;
-    for (int z = 0; z < g->sz; z++)
+    double *of = allocate((size_t)s->whole, sizeof *of, "energies"), sum = 0;
+    for (int z = s->own; z < s->end; z++) {
+        double *here = &of[s->first + z];
+        *here = 0;
         for (int y = 0; y < g->sy; y++)
             for (int x = 0; x < g->sx; x++) {
                 float v = field[row_of(g, y, z) + (size_t)x];
                 if (!isfinite(v))
                     fail("%s is %g at (x %d, y %d, z %d): a point was not written, or "
-                         "the "
-                         "waves have outgrown float",
-                         name, v, x, y, z);
-                sum += (double)v * v;
+                         "the waves have outgrown float",
+                         name, v, x, y, s->first + z);
+                *here += (double)v * v;
             }
+    }
+    slab_join(s, of, sizeof *of);
+    for (int z = 0; z < s->whole; z++) sum += of[z];
+    free(of);
     return sum;
 }
 
@@ -123,11 +146,12 @@ int main(int argc, char **argv)
     if (out_q) npy_writable("q", out_q);
     if (picture) npy_writable("picture", picture);
     if (snapshots) make_folder(snapshots);
-    if (m.absorb == 0)
+    if (m.absorb == 0 && run_rank == 0)
         fprintf(stderr, "fletcher: absorb=0: nothing absorbs, the faces reflect\n");
 
     grid g = grid_of(&m);
-    float *medium = medium_of(&m, &g);
+    const slab s = slab_of(&g);
+    float *medium = medium_of(&m, &g, &s);
     float *p = allocate(field_size(&g), sizeof *p, "p");
     float *q = allocate(field_size(&g), sizeof *q, "q");
     size_t bytes = Initialize(&g, medium);
@@ -143,19 +167,18 @@ int main(int argc, char **argv)
         kernel += Propagate();
         UpdatePointers(last || snapshot ? p : NULL, last ? q : NULL);
         run += seconds() - before;
-        if (snapshot) write_snapshot(snapshots, ++written, p, &g);
+        if (snapshot) write_snapshot(snapshots, ++written, p, &g, &s);
         progress("time", it, m.steps);
     }
     Finalize();
 
-    double energy = energy_of("p", p, &g) + energy_of("q", q, &g);
-    if (out) write_field(out, p, &g);
-    if (out_q) write_field(out_q, q, &g);
-    if (picture)
-        picture_write(picture, p + row_of(&g, g.sy / 2, 0), g.sx, g.sz,
-                      (size_t)g.plane);
+    double energy = energy_of("p", p, &g, &s) + energy_of("q", q, &g, &s);
+    if (out) write_field(out, p, &g, &s);
+    if (out_q) write_field(out_q, q, &g, &s);
+    if (picture) write_picture(picture, p, &g, &s);
 
-    double samples = (double)(g.sx - 2 * HALO) * (g.sy - 2 * HALO) * (g.sz - 2 * HALO);
+    double samples = (double)(g.sx - 2 * HALO) * (g.sy - 2 * HALO);
+    samples *= s.whole - 2 * HALO;
     printf("MSamples/s=%.9g\n", samples * m.steps / run * 1e-6);
     printf("Steps=%d\nEnergy=%.9g\nMemory=%zu\n", m.steps, energy, bytes);
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", init, run, kernel);

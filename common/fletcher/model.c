@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "slab.h"
+
 enum { SIZE_MAX_SIDE = 100000 };
 
 static const double pi = 3.14159265358979323846;
@@ -81,6 +83,7 @@ static void read_field(model *m, int k, const char *path)
                  i % a.shape[2], property_range(k));
         m->field[k][i] = (float)v;
     }
+    slab_same(key, m->field[k], count * sizeof(float));
     free(a.data);
 }
 
@@ -99,15 +102,16 @@ static void parse_property(model *m, int k, const char *text)
         fail("%s=%s: expected %s", property_name[k], text, property_range(k));
 }
 
-/* Bytes that any back-end needs for these points, or more. */
+/* Bytes that any back-end needs for the points that this process has, or more. */
 static void must_fit(const model *m)
 {
-    double points = 1;
-    for (int k = 0; k < 3; k++) points *= m->n[k] + 2.0 * (m->absorb + HALO);
+    grid g = {.sx = m->n[0] + 2 * (m->absorb + HALO),
+              .sy = m->n[1] + 2 * (m->absorb + HALO),
+              .sz = m->n[2] + 2 * (m->absorb + HALO)};
+    slab_of(&g);
+    double points = (double)g.sx * g.sy * g.sz;
     double needed = (MEDIUM + 4) * sizeof(float) * points;
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    grid g = {.sx = m->n[0] + 2 * (m->absorb + HALO),
-              .sy = m->n[1] + 2 * (m->absorb + HALO)};
     if (needed > memory)
         fail("nx=%d ny=%d nz=%d: a grid of %.3g points needs at least %.3g GB, this "
              "machine has %.3g GB",

@@ -2,7 +2,7 @@
 # "key = value" a line; {data} stands for the folder of the generated data.
 title   = wave modelling in tilted transversely isotropic rock
 order   = 2
-sources = main.c model.c field.c picture.c
+sources = main.c model.c field.c picture.c slab.c
 recipes = fold.vpz fold.epsilon fold.delta fold.theta fold.phi
 suffix  = npy
 rate    = MSamples/s
@@ -20,6 +20,18 @@ set.2 = form=TTI nx=120 ny=120 nz=120 tmax=0.01
 set.3 = form=VTI nx=184 ny=88 nz=120 tmax=0.006
 show  = 2
 quick = 1
+
+# make shares: enough work for both sides to be measured.
+shares = 2
+
+# make cluster, and the model beside it: a rank sends its neighbours four planes of p and of
+# q a step.
+cluster          = form=TTI nx=216 ny=216 nz=216 tmax=0.008
+cluster.outputs  = out q
+cluster.part     = max(ceil(planes / P), 4) / planes
+cluster.messages = 2 * min(P - 1, 2) * steps
+cluster.bytes    = 32 * plane * min(P - 1, 2) * steps
+cluster.grow     = planes: planes * P
 
 # make report: what comes out.
 picture.front = form=TTI nx=160 ny=160 nz=160 tmax=0.25 dt=0.0015 picture={png} | p in the xz plane of the source, 0.25 s after it began: the front is an ellipse, tilted as the layers are

@@ -44,7 +44,8 @@ void fluid_add(int x, int s);
 /* Relaxes x towards the solution of c x - a (sum of the 6 neighbours) = x0, red cells
  * and then black cells in each sweep, starting from what x is. Returns the sweeps done:
  * the tolerance is tested after each, and a NaN is never within it. A back-end may
- * solve the pressure's equation outright where a tolerance ends it, and returns 0. */
+ * solve the pressure's equation outright where a tolerance ends it, and returns 0. It
+ * may also put off a solve that a tolerance ends, and return 0 until swept(). */
 int fluid_solve(int wall, int x, int x0, float a, float c);
 
 /* d(p) = d0(where the flow (u, v, w) came from that is at p now) */
@@ -78,6 +79,9 @@ double charged(void); /* all that was booked on kernels so far */
         call;                                                                          \
         if (charging()) charge(kernel, seconds() - timed_);                            \
     } while (0)
+
+/* The sweeps of a solve that was put off; before the next fluid_get returns. */
+void swept(int sweeps);
 
 static inline int longest_side(grid g)
 {

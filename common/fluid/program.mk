@@ -18,6 +18,17 @@ set.84x10 = events={data}/stir.txt n=84 steps=10
 show      = 84x10
 quick     = 42
 
+# make shares: enough work for both sides to be measured.
+shares = 84x10
+
+# make cluster: half a plane to each neighbour, a half sweep; and a step: two pressures,
+# there and back between planes and rows, six fields whose neighbours are looked at, and
+# four solves that ask all whether something moves.
+cluster.part     = ceil(n / P) / n
+cluster.messages = 2 * sweeps * min(P - 1, 2) + steps * (4 * (P - 1) + 12 * min(P - 1, 2) + 8 * ceil(log2(P)))
+cluster.bytes    = (4 * sweeps + 24 * steps) * n ** 2 * min(P - 1, 2) + 16 * steps * n ** 3 * (P - 1) / P ** 2
+cluster.grow     = n: n * P ** (1 / 3)
+
 # make report: what comes out.
 picture.plume = events={data}/plume.txt n=64 dt=0.03 visc=0 diff=1e-6 picture={png} | Dye carried upwards by a swaying jet, the middle slice
 

@@ -98,7 +98,9 @@ int main(int argc, char **argv)
             : (r.double_precision ? gridding_double : gridding)(&p, grid, &t);
     if (bad) fail("the gridding failed");
 
-    if (!r.degrid) without_pitch(&p, cell, grid);
+    /* Where ranks share the work, rank 0 has the result. */
+    if (run_rank) size = samples = 0;
+    if (!r.degrid && !run_rank) without_pitch(&p, cell, grid);
     size_t count = r.degrid ? 2 * samples : 2 * size * size;
     const void *result = r.degrid ? value : grid;
     for (size_t i = 0; i < count; i++)
@@ -111,9 +113,9 @@ int main(int argc, char **argv)
     npy_type type = r.double_precision ? NPY_F8 : NPY_F4;
     if (out && r.degrid) npy_write(out, &(npy){type, 2, {samples, 2}, value});
     if (out && !r.degrid) npy_write(out, &(npy){type, 3, {size, size, 2}, grid});
-    if (picture) show(&r, &o, grid, picture);
+    if (picture && !run_rank) show(&r, &o, grid, picture);
 
-    double points = (double)samples * p.is.width * p.is.width;
+    double points = (double)p.is.samples * p.is.width * p.is.width;
     printf("visibilities=%d\noutside=%d\ncopies=%d\n", o.n, o.outside, t.copies);
     printf("Mpts/"
            "s=%.6g\nTime_init=%.9g\nTime_sort=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n",

@@ -28,6 +28,15 @@ set.askap   = preset=askap accuracy=0.01
 show  = askap
 quick = default
 
+# make shares: enough work for both sides to be measured.
+shares = askap
+
+# make cluster: each rank looks for its own among all visibilities; rank 0 gathers rows.
+cluster.messages = P - 1
+cluster.bytes    = 8 * grid ** 2 * (P - 1) / P
+cluster.serial   = 72 * visibilities / dram
+cluster.grow     = visibilities: visibilities * P
+
 # make report: what comes out.
 picture.points = preset=default grid=512 cell=1 baseline=100 support=48 planes=65 image={png} | Six sources over a wide field, gridded with the w term: points
 picture.arcs   = preset=default grid=512 cell=1 baseline=100 support=48 planes=1 image={png} | The same visibilities without it: arcs

@@ -25,6 +25,7 @@ void backend_check(int argc, char **argv)
 {
     (void)argc, (void)argv;
     share_wanted();
+    run_without_device = "; share=0 computes on the host alone";
     if (file) npy_writable("busy", file);
 }
 

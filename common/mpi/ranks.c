@@ -20,8 +20,8 @@ static int own, count = 1;
 static MPI_Win failures;
 static int *failed;
 
-/* Called by fail(): one line for the job, whoever failed, and the end of all ranks. Who is
- * not the first waits for that end. */
+/* Called by fail(): one line for the job, whoever failed, and the end of all ranks. Who
+ * is not the first waits for that end. */
 static void speak_and_end(const char *line)
 {
     int one = 1, before = 0;
@@ -33,6 +33,15 @@ static void speak_and_end(const char *line)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+void ranks_try(int err, const char *call, const char *file, int line)
+{
+    if (err == MPI_SUCCESS) return;
+    char why[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    MPI_Error_string(err, why, &length);
+    fail("%s:%d: %s: %s", file, line, call, why);
+}
+
 static void end(void)
 {
     MPI_Win_unlock_all(failures);
@@ -42,29 +51,27 @@ static void end(void)
 
 __attribute__((constructor)) static void begin(void)
 {
+    /* Open MPI's, unless somebody has asked for others: calls of one side, which
+     * Debian's has between machines only if asked; and of its two MPI-IOs the one that
+     * leaves it to us to say that a disk is full. */
+    setenv("OMPI_MCA_osc", "^ucx", 0);
+    setenv("OMPI_MCA_io_ompio_priority", "1", 0);
+
     int given;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
     MPI_Comm_rank(MPI_COMM_WORLD, &own);
     MPI_Comm_size(MPI_COMM_WORLD, &count);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Win_allocate(own ? 0 : sizeof *failed, sizeof *failed, MPI_INFO_NULL,
-                     MPI_COMM_WORLD, &failed, &failures);
+    MPI_TRY(MPI_Win_allocate(own ? 0 : sizeof *failed, sizeof *failed, MPI_INFO_NULL,
+                             MPI_COMM_WORLD, &failed, &failures));
+    MPI_TRY(MPI_Win_lock_all(MPI_MODE_NOCHECK, failures));
     if (!own) *failed = 0;
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Win_lock_all(MPI_MODE_NOCHECK, failures);
+    MPI_TRY(MPI_Win_sync(failures));
+    MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
     run_rank = own;
     if (count > 1) run_fail = speak_and_end;
     if (own && !freopen("/dev/null", "w", stdout)) fail("/dev/null: cannot be written");
     atexit(end);
-}
-
-void ranks_try(int err, const char *call, const char *file, int line)
-{
-    if (err == MPI_SUCCESS) return;
-    char why[MPI_MAX_ERROR_STRING] = "";
-    int length;
-    MPI_Error_string(err, why, &length);
-    fail("%s:%d: %s: %s", file, line, call, why);
 }
 
 int rank_own(void)

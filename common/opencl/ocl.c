@@ -136,12 +136,13 @@ cl_device_id ocl_device(void)
 {
     static const char none[] =
         "no OpenCL platform: install one (Debian: pocl-opencl-icd for the CPU) or set "
-        "OCL_ICD_VENDORS";
+        "OCL_ICD_VENDORS%s";
     cl_platform_id platform[DEVICES_MAX];
     cl_device_id device[DEVICES_MAX];
     cl_uint platforms = 0;
     cl_int err = clGetPlatformIDs(DEVICES_MAX, platform, &platforms);
-    if (err == -1001 || (err == CL_SUCCESS && platforms == 0)) fail(none);
+    if (err == -1001 || (err == CL_SUCCESS && platforms == 0))
+        fail(none, run_without_device);
     OCL_CHECK(err);
     if (platforms > DEVICES_MAX) platforms = DEVICES_MAX;
 
@@ -152,13 +153,13 @@ cl_device_id ocl_device(void)
     if (colon != wanted && *colon == ':') d = strtol(colon + 1, &end, 10);
     if (end && end != colon + 1 && !*end) {
         if (p < 0 || p >= (long)platforms)
-            fail("DEVICE=%s: no platform %.*s, there are %u", wanted,
-                 (int)(colon - wanted), wanted, platforms);
+            fail("DEVICE=%s: no platform %.*s, there are %u%s", wanted,
+                 (int)(colon - wanted), wanted, platforms, run_without_device);
         cl_uint n = devices_of(platform[p], CL_DEVICE_TYPE_ALL, device);
         if (!n) must_have_cache(platform[p]);
         if (d < 0 || d >= (long)n)
-            fail("DEVICE=%s: no device %s, platform %ld has %u", wanted, colon + 1, p,
-                 n);
+            fail("DEVICE=%s: no device %s, platform %ld has %u%s", wanted, colon + 1, p,
+                 n, run_without_device);
         return device[d];
     }
 
@@ -179,7 +180,9 @@ cl_device_id ocl_device(void)
     for (cl_uint i = 0; i < platforms; i++)
         if (!devices_of(platform[i], CL_DEVICE_TYPE_ALL, device))
             must_have_cache(platform[i]);
-    if (known) fail("DEVICE=%s: no such device (make devices lists them)", wanted);
+    if (known)
+        fail("DEVICE=%s: no such device (make devices lists them)%s", wanted,
+             run_without_device);
     fail("DEVICE=%s: expected platform:device as in 0:1, gpu or cpu", wanted);
 }
 

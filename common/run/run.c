@@ -28,6 +28,7 @@
 const char *run_name = "run";
 int run_rank;
 void (*run_fail)(const char *line);
+const char *run_without_device = "";
 
 /* A progress line stands on the terminal without its line end. */
 static bool line_open;
@@ -271,6 +272,7 @@ FILE *result_open(const char *path)
         errno = ENOENT;
         return NULL;
     }
+    watch_signals();
     if (run_rank) return r->stream = fopen("/dev/null", "wb");
     struct stat there;
     bool exists = stat(path, &there) == 0;
@@ -287,7 +289,6 @@ FILE *result_open(const char *path)
     if (size) r->temporary = malloc(size);
     if (r->temporary) {
         snprintf(r->temporary, size, "%s.XXXXXX", r->path);
-        watch_signals();
         sigset_t before = table_take();
         r->stream = temporary_open(r->temporary);
         table_give(before);
@@ -295,6 +296,11 @@ FILE *result_open(const char *path)
     FILE *stream = r->stream;
     if (!stream) result_forget(r);
     return stream;
+}
+
+const char *result_temporary(FILE *stream)
+{
+    return result_find(stream)->temporary;
 }
 
 /* Why a write failed whose reason is long forgotten: what stopped it stops one more

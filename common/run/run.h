@@ -16,10 +16,14 @@ extern "C" {
 /* The name that opens every message; set once at the start of main. */
 extern const char *run_name;
 
-/* Where one program runs as many (common/mpi): which of them this is, and how fail() ends
- * them all, given the line. 0 and NULL where it runs alone. */
+/* Where one program runs as many (common/mpi): which of them this is, and how fail()
+ * ends them all, given the line. 0 and NULL where it runs alone. */
 extern int run_rank;
 extern void (*run_fail)(const char *line);
+
+/* How to do without a device, where a program can: the end of each line that says that
+ * there is none. */
+extern const char *run_without_device;
 
 /* One line on stderr, "name: message", then exit status 1. Files that are being written
  * are removed first: a failed run leaves nothing half done. */
@@ -79,8 +83,8 @@ typedef struct {
 #define ARG_LOCAL(group)                                                               \
     "local", ARG_INTS, group, 1, 1024, "X,Y,Z: work-items a group, on a device", 0
 
-/* What a back-end adds to every program's keys, if it defines these two: a table that ends
- * in ARG_LAST, and what is to be looked at when the words have been read. */
+/* What a back-end adds to every program's keys, if it defines these two: a table that
+ * ends in ARG_LAST, and what is to be looked at when the words have been read. */
 extern arg backend_keys[];
 void backend_check(int argc, char **argv);
 #define ARG_LAST                                                                       \
@@ -121,6 +125,7 @@ const char *input_open(const char *path, FILE **file);
  * do SIGHUP, SIGINT and SIGTERM, of which the program then dies. A path that is a
  * device or a pipe (/dev/null, /dev/stdout) is written in place. */
 FILE *result_open(const char *path);
+const char *result_temporary(FILE *stream); /* NULL: path is written in place */
 int result_close(FILE *stream);
 void result_drop(FILE *stream);
 

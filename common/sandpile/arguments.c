@@ -146,6 +146,8 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
         {"rule", ARG_TEXT, &how, 0, 0, "sync, or async: in place, seq and omp only", 0},
         {"tilew", ARG_INT, &r.plan.tilew, 0, DIM_MAX, "cells a tile; 0: a row", 0},
         {"tileh", ARG_INT, &r.plan.tileh, 0, DIM_MAX, "rows a tile; 0: all", 0},
+        {"halo", ARG_INT, &r.plan.halo, 0, 1024,
+         "rows kept of a neighbour, hybrid and mpi; 0: as they choose", 0},
         {ARG_LOCAL(r.plan.group)},
         {.value = extra},
     };

@@ -17,6 +17,19 @@ set.2 = dim=1024 max_iterations=1000
 set.3 = config=alea dim=200 batch=3
 quick = 2
 
+# make shares: enough work for both sides to be measured.
+shares = 2 max_iterations=10000
+
+# make cluster: a quarter of the pile, four bits a cell, with 32 rows of each neighbour,
+# which last for 32 steps and are half of that work on the average; all have packed it.
+cluster = dim=1024 max_iterations=20000
+cluster.outputs  = out counts
+cluster.part     = min(ceil(dim / 2 / P) + 16 * min(P - 1, 2), dim / 2) / (dim / 2)
+cluster.messages = steps / 32 * (min(P - 1, 2 * ceil(64 * P / dim)) + ceil(log2(P)))
+cluster.bytes    = steps * dim / 4 * min(P - 1, 2)
+cluster.serial   = 12 * dim ** 2 / dram
+cluster.grow     = dim: dim * sqrt(P)
+
 # make report: what comes out.
 picture.pile = dim=512 picture={png} | Four grains in every cell of 512 x 512, after 69190 steps: 0 night, 1 water, 2 sand, 3 brick
 picture.big  = config=big dim=256 max_iterations=2000 picture={png} | 100000 grains from one cell, on their way: what is white is about to topple
@@ -24,11 +37,11 @@ picture.big  = config=big dim=256 max_iterations=2000 picture={png} | 100000 gra
 # make verify: small and awkward; no size is a power of two but one. Limits just above
 # what a pile takes keep a wrong one from toppling for ever. Small blocks, where many steps
 # are taken: cuda-cpu has a thread of the system for each of theirs, and one that is alone
-# waits for nobody.
-case.odd      = dim=17 tilew=5 tileh=4 max_iterations=80
-case.wide     = config={data}/wide.npy max_iterations=25
-case.identity = config={data}/identity.npy max_iterations=66 local=6,3,1
-case.batch    = config={data}/batch.npy max_iterations=88 local=6,3,1
+# waits for nobody; and so small a halo that neighbours meet.
+case.odd      = dim=17 tilew=5 tileh=4 max_iterations=80 halo=3
+case.wide     = config={data}/wide.npy max_iterations=25 halo=4
+case.identity = config={data}/identity.npy max_iterations=66 local=6,3,1 halo=1
+case.batch    = config={data}/batch.npy max_iterations=88 local=6,3,1 halo=5
 case.least    = dim=3 max_iterations=9
 case.word     = dim=6 batch=2 max_iterations=9
 case.lattice  = config=dim dim=22 tilew=7 tileh=2 max_iterations=30 local=6,3,1
@@ -36,7 +49,7 @@ case.power    = dim=16 batch=2 tilew=1 tileh=3 max_iterations=60 local=6,3,1
 case.sparse   = config=alea dim=70 batch=2 seed=7 max_iterations=37 local=1,1,1
 case.lanes    = config=alea dim=45 seed=2 max_iterations=700 local=1,1,1
 case.tall     = config=big dim=15 max_iterations=40 local=6,3,1
-case.large    = config={data}/large.npy max_iterations=35 tilew=70 tileh=9 local=1,1,1
+case.large    = config={data}/large.npy max_iterations=35 tilew=70 tileh=9 local=1,1,1 halo=10
 
 # make san: the smallest that still reaches every line.
 tiny = config={data}/tiny.npy

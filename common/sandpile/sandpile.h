@@ -50,6 +50,8 @@ typedef struct {
     int tilew, tileh;   /* cells of a tile, on the CPU; 1 .. dim */
     int group[3];       /* work-items a group; 0 where the back-end is to choose */
     trace *tiles;       /* NULL: not asked for */
+    int halo; /* rows that are shared with a neighbour; 0 where the back-end is to
+                 choose */
 } plan;
 
 typedef struct {

@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE /* sysconf's pages */
 
 #include "arguments.h"
+#include "crew.h"
 
 #include <limits.h>
 #include <math.h>
@@ -252,10 +253,10 @@ su_gather request_gather(request *r)
     char why[SU_WHY];
     size_t dead;
     origin from = origin_of(r);
-    if (su_read(r->in, r->order, &g, why)) fail("%s: %s", r->in, why);
+    if (crew_headers(r->in, r->order, &g, why)) fail("%s: %s", r->in, why);
     if (su_line(&g, &r->axis, from.source, from.receiver, &dead, why))
         fail("%s: %s", r->in, why);
-    if (dead)
+    if (dead && !run_rank)
         fprintf(stderr, "%s: %s: %zu of %zu traces are dead (trid 2), not used\n",
                 run_name, r->in, dead, g.ntraces);
     if (g.ntraces > INT_MAX) fail("%s: %zu traces, at most 2^31 - 1", r->in, g.ntraces);

@@ -56,8 +56,9 @@ typedef struct {
 
 origin origin_of(const request *r);
 
-/* Reads the traces as su_line() makes them, from r's origin; r->axis becomes what it
- * found. Says on stderr how many were dead. fail() with what is wrong with them. */
+/* Reads the traces as su_line() makes them, from r's origin, their samples as
+ * crew_headers() has it; r->axis becomes what it found. Says on stderr how many were
+ * dead. fail() with what is wrong with them. */
 su_gather request_gather(request *r);
 
 /* Completes r with what the traces of g, which request_gather() read, say: t0= of a

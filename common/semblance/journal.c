@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "journal.h"
-#include "run.h"
+#include "crew.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,17 +48,10 @@ static void cannot(const journal *j, int f, const char *what)
          strerror(errno));
 }
 
-static void write_at(const journal *j, int f, const void *bytes, size_t size, size_t at)
+/* What crew.h's functions answer. */
+static void done(const journal *j, int f, const char *why)
 {
-    const char *p = bytes;
-    while (size > 0) {
-        ssize_t done = pwrite(j->file[f].fd, p, size, (off_t)at);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) cannot(j, f, "written");
-        p += done;
-        size -= (size_t)done;
-        at += (size_t)done;
-    }
+    if (why) fail("%s=%s: cannot be written: %s", j->file[f].key, j->file[f].path, why);
 }
 
 /* The whole file under a name that is not yet its own. */
@@ -66,20 +59,21 @@ static FILE *make(const journal *j, int f, const su_header *header)
 {
     FILE *file = result_open(j->file[f].path);
     if (!file) cannot(j, f, "written");
-    journal made = *j;
-    made.file[f].fd = fileno(file);
     /* The room is taken now: a disk that is too small says so before the work. */
-    errno = posix_fallocate(made.file[f].fd, 0, (off_t)file_bytes(j, f));
+    errno = posix_fallocate(fileno(file), 0, (off_t)file_bytes(j, f));
     if (errno) cannot(j, f, "written");
+    bool written = true;
     if (f < JOURNAL_SU) {
-        for (size_t i = 0; i < j->traces; i++)
-            write_at(&made, f, &header[i], sizeof *header, i * row_bytes(j));
+        for (size_t i = 0; i < j->traces && written; i++)
+            written = fseeko(file, (off_t)(i * row_bytes(j)), SEEK_SET) == 0 &&
+                      fwrite(&header[i], sizeof *header, 1, file) == 1;
     } else {
         char bytes[NPY_HEADER];
         npy like = {NPY_F4, 3, {j->traces, (size_t)j->ns, (size_t)j->parameters}, NULL};
-        write_at(&made, f, bytes, npy_header(&like, bytes), 0);
+        written = fwrite(bytes, npy_header(&like, bytes), 1, file) == 1;
     }
-    if (fsync(made.file[f].fd) != 0) cannot(j, f, "written");
+    if (!written || fflush(file) != 0 || fsync(fileno(file)) != 0)
+        cannot(j, f, "written");
     return file;
 }
 
@@ -119,6 +113,36 @@ static bool open_file(journal *j, int f)
     return true;
 }
 
+/* What the first of a crew does: opens or makes the files, and finds the states. */
+static void look(journal *j, const su_header *header)
+{
+    bool exists[JOURNAL_FILES] = {0};
+    int known = -1, missing = -1;
+    for (int f = 0; f < JOURNAL_FILES; f++) {
+        if (!j->file[f].path) continue;
+        exists[f] = open_file(j, f);
+        if (exists[f] && f < JOURNAL_SU) read_states(j, f, header);
+        *(exists[f] ? &known : &missing) = f;
+    }
+    for (size_t i = 0; i < j->traces; i++) {
+        if (j->state[i] == UNKNOWN) j->state[i] = 0;
+        if (j->state[i] && missing >= 0)
+            fail(
+                "%s=%s: is not there, but traces that %s=%s has are done: put it back, "
+                "or remove both",
+                j->file[missing].key, j->file[missing].path, j->file[known].key,
+                j->file[known].path);
+    }
+    FILE *made[JOURNAL_FILES] = {0};
+    for (int f = 0; f < JOURNAL_FILES; f++)
+        if (j->file[f].path && !exists[f]) made[f] = make(j, f, header);
+    for (int f = 0; f < JOURNAL_FILES; f++)
+        if (made[f] && (result_close(made[f]) != 0 || !open_file(j, f)))
+            cannot(j, f, "written");
+    for (int f = 0; f < JOURNAL_FILES; f++)
+        if (j->file[f].path) close(j->file[f].fd);
+}
+
 void journal_open(journal *j, const su_header *header, uint64_t job)
 {
     npy like = {NPY_F4, 3, {j->traces, (size_t)j->ns, (size_t)j->parameters}, NULL};
@@ -133,30 +157,10 @@ void journal_open(journal *j, const su_header *header, uint64_t job)
         memcpy(mark + sizeof magic, &job, sizeof job);
         marked[i].trid = 0;
     }
-
-    bool exists[JOURNAL_FILES] = {0};
-    int known = -1, missing = -1;
-    for (int f = 0; f < JOURNAL_FILES; f++) {
-        if (!j->file[f].path) continue;
-        exists[f] = open_file(j, f);
-        if (exists[f] && f < JOURNAL_SU) read_states(j, f, marked);
-        *(exists[f] ? &known : &missing) = f;
-    }
-    for (size_t i = 0; i < j->traces; i++) {
-        if (j->state[i] == UNKNOWN) j->state[i] = 0;
-        if (j->state[i] && missing >= 0)
-            fail(
-                "%s=%s: is not there, but traces that %s=%s has are done: put it back, "
-                "or remove both",
-                j->file[missing].key, j->file[missing].path, j->file[known].key,
-                j->file[known].path);
-    }
-    FILE *made[JOURNAL_FILES] = {0};
+    if (!run_rank) look(j, marked);
+    crew_tell(j->state, j->traces);
     for (int f = 0; f < JOURNAL_FILES; f++)
-        if (j->file[f].path && !exists[f]) made[f] = make(j, f, marked);
-    for (int f = 0; f < JOURNAL_FILES; f++)
-        if (made[f] && (result_close(made[f]) != 0 || !open_file(j, f)))
-            cannot(j, f, "written");
+        if (j->file[f].path) done(j, f, crew_open(f, j->file[f].path));
     for (size_t i = 0; i < j->traces; i++) j->there += j->state[i] != 0;
     free(marked);
 }
@@ -169,22 +173,19 @@ void journal_write(journal *j, size_t i, int state, const float *const row[])
         size_t size = floats * sizeof(float);
         size_t at = f < JOURNAL_SU ? i * row_bytes(j) + SU_HEADER_BYTES
                                    : j->npy_header + i * size;
-        write_at(j, f, row[f], size, at);
-        if (fdatasync(j->file[f].fd) != 0) cannot(j, f, "written");
+        done(j, f, crew_write(f, row[f], size, at));
+        done(j, f, crew_sync(f));
     }
     int16_t trid = (int16_t)state;
     for (int f = 0; f < JOURNAL_SU; f++)
         if (j->file[f].path)
-            write_at(j, f, &trid, sizeof trid, i * row_bytes(j) + TRID);
+            done(j, f, crew_write(f, &trid, sizeof trid, i * row_bytes(j) + TRID));
     j->state[i] = (unsigned char)state;
 }
 
 void journal_close(journal *j)
 {
-    for (int f = 0; f < JOURNAL_FILES; f++) {
-        if (!j->file[f].path) continue;
-        if (fsync(j->file[f].fd) != 0 || close(j->file[f].fd) != 0)
-            cannot(j, f, "written");
-    }
+    for (int f = 0; f < JOURNAL_FILES; f++)
+        if (j->file[f].path) done(j, f, crew_close(f));
     free(j->state);
 }

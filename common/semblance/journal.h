@@ -9,6 +9,9 @@
  * answer depends on, in SU's unassigned bytes (229-240): what belongs to another job is
  * refused.
  *
+ * All processes of a crew write the files, each its traces; the first alone makes them
+ * and says what is there.
+ *
  * Left out: two programs that write the same files at a time.
  */
 #ifndef JOURNAL_H
@@ -22,8 +25,8 @@ enum { JOURNAL_SU = 2, JOURNAL_FILES = JOURNAL_SU + 1 };
 typedef struct {
     struct {
         const char *key, *path; /* path is NULL where the file is not wanted */
-        int fd;
-    } file[JOURNAL_FILES]; /* SU traces; the last: parameters, .npy */
+        int fd;                 /* while it is looked at */
+    } file[JOURNAL_FILES];      /* SU traces; the last: parameters, .npy */
     size_t traces;
     int ns, parameters;   /* of a trace: samples; floats a sample in the .npy */
     size_t npy_header;    /* bytes */

@@ -89,34 +89,38 @@ static int delay_of(const su_gather *g, long *delay, char why[SU_WHY])
     return 0;
 }
 
-/* Moves sample 0 to time 0. Samples before it are passed over where they lie. */
-static int from_time_0(su_gather *g, long delay, char why[SU_WHY])
+/* The samples, each trace with `delay` more of them, 0, before its own. */
+static int put_before(su_gather *g, long delay, char why[SU_WHY])
 {
-    if (delay <= 0) {
-        g->ns += (int)delay;
-        g->samples -= delay;
-        for (size_t i = 0; i < g->ntraces; i++) {
-            g->trace[i].data -= delay;
-            g->trace[i].header.ns = (uint16_t)g->ns;
-            g->trace[i].header.delrt = 0;
-        }
-        return 0;
-    }
     su_gather moved = su_alloc(g->ntraces, g->ns + (int)delay, g->dt);
     if (!moved.trace)
         return refuse(why, "not enough memory for %zu traces of %ld samples",
                       g->ntraces, g->ns + delay);
     for (size_t i = 0; i < g->ntraces; i++) {
         moved.trace[i].header = g->trace[i].header;
-        moved.trace[i].header.ns = (uint16_t)moved.ns;
-        moved.trace[i].header.delrt = 0;
         memcpy(moved.trace[i].data + delay, g->trace[i].data,
                (size_t)g->ns * sizeof(float));
     }
     moved.big_endian = g->big_endian;
-    moved.first = (int)delay;
     su_free(g);
     *g = moved;
+    g->ns -= (int)delay;
+    return 0;
+}
+
+/* Moves sample 0 to time 0. Samples before it are passed over where they lie; those
+ * that are still to be read will be. */
+static int from_time_0(su_gather *g, long delay, char why[SU_WHY])
+{
+    if (g->samples && delay > 0 && put_before(g, delay, why) != 0) return -1;
+    if (g->samples && delay < 0) g->samples -= delay;
+    g->ns += (int)delay;
+    g->first = delay > 0 ? (int)delay : 0;
+    for (size_t i = 0; i < g->ntraces; i++) {
+        if (g->samples && delay < 0) g->trace[i].data -= delay;
+        g->trace[i].header.ns = (uint16_t)g->ns;
+        g->trace[i].header.delrt = 0;
+    }
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* main.c - the front end of every step and back-end: arguments, and one search or a
  * section of them.
  */
+#include "crew.h"
 #include "section.h"
 #include "survey.h"
 
@@ -14,6 +15,13 @@ static const char about[] =
     "Called with the paper's 20 words (M0 H0 T0 TAU, P0 P1 N of A to E, FILE), after "
     "which key=value may follow, or with key=value alone.";
 
+/* A crew of one. */
+__attribute__((weak)) void crew_search(search_state *s, const query *q, const int *near,
+                                       best *found, run_times *t)
+{
+    search(s, q, near, found, t);
+}
+
 static void one_point(request *r)
 {
     if (r->out) npy_writable("out", r->out);
@@ -21,12 +29,14 @@ static void one_point(request *r)
 
     double start = seconds();
     survey line = survey_read(r);
-    su_gather g = line.g;
     double m0 = r->m0.first, h0 = r->h0.first;
+    int *near = allocate(line.g.ntraces, sizeof *near, "the numbers of the traces");
+    int n = survey_near(&line, r, m0, h0, near), low = near[0];
+    if (!n) fail("aperture: no trace is that near to m0=%g h0=%g", m0, h0);
+    su_gather g = crew_samples(r->in, &line.g, low, near[n - 1]);
+    for (int i = 0; i < n; i++) near[i] -= low;
     query q = query_at(r, &g, m0, h0, r->t0.first);
-    int *near = allocate(g.ntraces, sizeof *near, "the numbers of the traces");
-    q.ntraces = survey_near(&line, r, m0, h0, near);
-    if (!q.ntraces) fail("aperture: no trace is that near to m0=%g h0=%g", m0, h0);
+    q.ntraces = n;
     size_t cells = (size_t)q.np[0] * (size_t)q.np[1];
     best found = {.at.semblance = NAN};
     if (r->panel) found.panel = allocate(cells, sizeof(float), "the (A, B) panel");
@@ -34,7 +44,7 @@ static void one_point(request *r)
 
     run_times t = {0};
     search_state *s = search_begin(&g, &q, &t);
-    search(s, &q, near, &found, &t);
+    crew_search(s, &q, near, &found, &t);
     search_end(s);
 
     /* A mean of squares cannot exceed the square's mean by more than rounding. */

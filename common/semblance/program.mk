@@ -2,7 +2,7 @@
 # "key = value" a line; {data} stands for the folder of the generated data.
 title   = seismic data regularization by semblance search
 order   = 1
-sources = main.c arguments.c line.c survey.c section.c journal.c pick.c
+sources = main.c arguments.c line.c survey.c section.c journal.c crew.c pick.c
 shared  = su/su.c
 recipes = paper awkward scaled big edges outside empty line small silent faint loud
 suffix  = su
@@ -18,6 +18,17 @@ quick = 1
 # make run's last line, make section: what is missing in a line, filled; the truth is in
 # {data}/line.su.missing.
 section = in={data}/line.su m0=4070,50,3 h0=-480 tau=0.004 aperture=160,110 a=-0.0002,0.00025,9 b=-0.0004,0,9 c=5e-7,1e-6,6 d=5e-8,3.5e-7,4 e=-5e-8,1e-7,2
+
+# make shares: enough work for both sides to be measured.
+shares = 2 panel a=-0.00088484,0.00111516,40 b=-0.001194,0.000806,40
+
+# make cluster: a section of many short traces.
+cluster = in={data}/line.su m0=3900,6,64 h0=-480 t0=0.3,0.016,15 tau=0.004 aperture=160,110 a=-0.0002,0.00025,9 b=-0.0004,0,9 c=5e-7,1e-6,6 d=5e-8,3.5e-7,4 e=-5e-8,1e-7,2
+cluster.outputs  = stack
+# There and back to the counter for each trace, and once more in vain.
+cluster.part     = ceil(traces / P) / traces
+cluster.messages = 2 * (ceil(traces / P) + 1)
+cluster.grow     = traces: traces * P
 
 # make verify: small and awkward: np all different, ns prime, every kind of window.
 case.awkward = in={data}/awkward.su m0=4120 h0=-480 t0=1.5 tau=0.008 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=0,4e-7,4 e=0,3e-7,3

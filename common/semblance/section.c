@@ -10,6 +10,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "section.h"
+#include "crew.h"
 #include "journal.h"
 #include "survey.h"
 
@@ -53,7 +54,7 @@ static void look_at_apertures(job *s)
         if (near[0] < s->low) s->low = near[0];
         if (near[n - 1] > s->high) s->high = near[n - 1];
     }
-    if (few)
+    if (few && !run_rank)
         fprintf(stderr,
                 "%s: %d of %d output traces have less than 2 traces in their aperture: "
                 "dead (trid 2), all zero\n",
@@ -160,7 +161,9 @@ static uint64_t number_of(const job *s, const su_header *header)
 static void say(const journal *j, int done, double points, double took)
 {
     static double last = -1;
-    if (!isatty(STDERR_FILENO) || (done < (int)j->traces && took - last < 0.5)) return;
+    if (run_rank || !isatty(STDERR_FILENO) ||
+        (done < (int)j->traces && took - last < 0.5))
+        return;
     last = took;
     double rate = took > 0 ? points / took : 0;
     double left = ((double)(j->traces - j->there) * j->ns - points) / (rate + 1e-9);
@@ -202,8 +205,13 @@ void section(request *r)
                 !strcmp(j.file[f].path, j.file[other].path))
                 fail("%s= and %s=: the same file, %s", j.file[other].key, j.file[f].key,
                      j.file[f].path);
-    journal_open(&j, header, number_of(&s, header));
-    if (j.there)
+    /* Back-ends see the part of the file that is in reach. */
+    su_gather part = s.line.g;
+    if (s.most) part = crew_samples(r->in, &s.line.g, s.low, s.high);
+    uint64_t number = number_of(&s, header);
+    crew_same("the job", &number, sizeof number);
+    journal_open(&j, header, number);
+    if (j.there && !run_rank)
         fprintf(stderr, "%s: %zu of %d traces are there already\n", run_name, j.there,
                 s.traces);
 
@@ -212,27 +220,26 @@ void section(request *r)
                   .parameters = allocate((size_t)j.ns, 5 * sizeof(float), "a trace")};
     const float *rows[JOURNAL_FILES] = {row.stack, row.coherence, row.parameters};
     int *near = allocate(s.line.g.ntraces, sizeof *near, "an aperture");
+    int *missing = allocate(j.traces - j.there, sizeof *missing, "traces to be filled");
+    int to_do = 0;
+    double points = 0, dead = 0, dead_there = 0;
+    for (int i = 0; i < s.traces; i++) {
+        if (!j.state[i]) missing[to_do++] = i;
+        dead_there += j.state[i] == SU_DEAD;
+    }
 
-    /* Back-ends see the part of the file that is in reach. */
-    su_gather part = s.line.g;
     search_state *state = NULL;
     run_times t = {.init = seconds() - start};
-    if (s.most && j.there < j.traces) {
-        part.trace += s.low;
-        part.samples += (size_t)s.low * (size_t)part.pitch;
-        part.ntraces = (size_t)(s.high - s.low + 1);
+    if (s.most && to_do) {
         query largest = query_largest(r, &part);
         largest.ntraces = s.most;
         state = search_begin(&part, &largest, &t);
     }
 
-    double begin = seconds(), points = 0;
-    int done = (int)j.there, dead = 0;
-    for (int i = 0; i < s.traces; i++) {
-        if (j.state[i]) {
-            dead += j.state[i] == SU_DEAD;
-            continue;
-        }
+    /* Whoever is free takes the next. */
+    double begin = seconds();
+    for (int next; (next = crew_next()) < to_do;) {
+        int i = missing[next], taken = (int)j.there + next;
         double m = output_m(&s, i), h = output_h(&s, i);
         int n = survey_near(&s.line, r, m, h, near);
         for (int k = 0; k < n; k++) near[k] -= s.low;
@@ -249,21 +256,26 @@ void section(request *r)
             row.stack[k] = found.at.stack;
             row.coherence[k] = found.at.semblance;
             memcpy(row.parameters + 5 * k, &found.at.a, 5 * sizeof(float));
-            say(&j, done, ++points, seconds() - begin);
+            points++;
+            say(&j, taken, (double)next * j.ns + k + 1, seconds() - begin);
+            crew_turn();
         }
         journal_write(&j, (size_t)i, n < 2 ? SU_DEAD : SU_LIVE, rows);
         dead += n < 2;
-        done++;
     }
-    say(&j, done, points, seconds() - begin);
+    say(&j, s.traces, (double)to_do * j.ns, seconds() - begin);
     if (state) search_end(state);
     journal_close(&j);
 
-    printf("Traces=%d\nThere=%zu\nDead=%d\nPoints=%.0f\n", s.traces, j.there, dead,
-           points);
+    double sum[] = {points, dead};
+    crew_sum(sum, 2);
+    t.run = seconds() - begin; /* until the last of the crew has done its last */
+    printf("Traces=%d\nThere=%zu\nDead=%.0f\nPoints=%.0f\n", s.traces, j.there,
+           dead_there + sum[1], sum[0]);
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", t.init, t.run,
            t.kernel);
     if (fflush(stdout)) fail("standard output: cannot be written");
+    free(missing);
     free(near);
     free(row.parameters);
     free(row.coherence);

@@ -1,5 +1,6 @@
 /* survey.c - see survey.h. */
 #include "survey.h"
+#include "crew.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ survey survey_read(request *r)
 void survey_free(survey *s)
 {
     free(s->at);
-    su_free(&s->g);
+    crew_free(&s->g);
 }
 
 /* The first place whose midpoint is not below m; s->live if there is none. */

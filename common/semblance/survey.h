@@ -16,7 +16,8 @@ typedef struct {
     int live;
 } survey;
 
-/* Reads the traces that r names, and completes r by request_fit(). */
+/* Reads the traces that r names, as request_gather() has it, and completes r by
+ * request_fit(). */
 survey survey_read(request *r);
 void survey_free(survey *s);
 

@@ -169,6 +169,18 @@ static int check_trace(const su_trace *t, size_t number, int ns, int dt,
     return 0;
 }
 
+/* All samples, of traces from number first on. */
+static int check_samples(const su_gather *g, size_t first, bool swapped,
+                         char why[SU_WHY])
+{
+    if (swapped)
+        return refuse(why, "its samples are byte-swapped: headers are %s, samples %s",
+                      order_name(g->big_endian), order_name(!g->big_endian));
+    for (size_t i = 0; i < g->ntraces; i++)
+        if (check_trace(&g->trace[i], first + i + 1, g->ns, g->dt, why) != 0) return -1;
+    return 0;
+}
+
 /* SEG-Y has 3200 bytes of text and 400 of binary numbers before its first trace: the
  * samples a trace (byte 3221) are again in that trace's header, and the format code
  * (byte 3225) is one of sixteen. */
@@ -267,9 +279,13 @@ static void give_back(su_gather *g)
     su_free(g);
 }
 
+/* What becomes of a file's samples: copied, left where they are if they may be, or not
+ * looked at. */
+typedef enum { COPY, KEEP, LEAVE } samples_to;
+
 /* Bytes that are all the file's traces become *g, which is emptied if not. Those that
  * may be kept are: g->block is then bytes. */
-static int take(unsigned char *bytes, size_t size, su_order order, int keep,
+static int take(unsigned char *bytes, size_t size, su_order order, samples_to to,
                 su_gather *g, char why[SU_WHY])
 {
     *g = (su_gather){0};
@@ -279,15 +295,16 @@ static int take(unsigned char *bytes, size_t size, su_order order, int keep,
     int ns = field_ns(bytes, big), dt = field_dt(bytes, big);
     int swap = big != machine_is_big();
     size_t row = trace_bytes(ns), ntraces = size / row;
-    su_gather read =
-        keep && !swap ? headers_alloc(ntraces, ns, dt) : su_alloc(ntraces, ns, dt);
+    su_gather read = to == LEAVE || (to == KEEP && !swap)
+                         ? headers_alloc(ntraces, ns, dt)
+                         : su_alloc(ntraces, ns, dt);
     if (read.trace == NULL)
         return refuse(why, "not enough memory for %zu traces of %d samples", ntraces,
                       ns);
     read.big_endian = big;
-    if (!read.samples) {
+    if (!read.samples) read.pitch = ns + SU_HEADER_BYTES / (int)sizeof(float);
+    if (!read.samples && to == KEEP) {
         read.samples = (float *)(void *)(bytes + SU_HEADER_BYTES);
-        read.pitch = ns + SU_HEADER_BYTES / (int)sizeof(float);
         read.block = bytes;
         read.mapped = size;
     }
@@ -295,27 +312,24 @@ static int take(unsigned char *bytes, size_t size, su_order order, int keep,
     for (size_t i = 0; i < ntraces; i++) {
         su_trace *t = &read.trace[i];
         memcpy(&t->header, bytes + i * row, SU_HEADER_BYTES);
+        if (swap) reverse_header(&t->header);
+        if (to == LEAVE) continue;
         t->data = read.samples + i * (size_t)read.pitch;
         if (!read.mapped)
             memcpy(t->data, bytes + i * row + SU_HEADER_BYTES, row - SU_HEADER_BYTES);
-        if (swap) {
-            reverse_header(&t->header);
-            reverse_fields((unsigned char *)t->data, sizeof(float), (size_t)ns);
-        }
+        if (swap) reverse_fields((unsigned char *)t->data, sizeof(float), (size_t)ns);
+    }
+    if (to == LEAVE) {
+        *g = read;
+        return 0;
     }
 
-    int status = 0;
     bool swapped = samples_swapped(&read);
     if (swapped && order == SU_DETECT && agreeing(bytes, size, !big) == SIZE_MAX) {
         give_back(&read); /* headers are the same either way, samples are not */
-        return take(bytes, size, big ? SU_LITTLE : SU_BIG, keep, g, why);
+        return take(bytes, size, big ? SU_LITTLE : SU_BIG, to, g, why);
     }
-    if (swapped)
-        status = refuse(why, "its samples are byte-swapped: headers are %s, samples %s",
-                        order_name(big), order_name(!big));
-    for (size_t i = 0; i < ntraces && status == 0; i++)
-        status = check_trace(&read.trace[i], i + 1, ns, dt, why);
-    if (status == 0) {
+    if (check_samples(&read, 0, swapped, why) == 0) {
         *g = read;
         return 0;
     }
@@ -326,14 +340,13 @@ static int take(unsigned char *bytes, size_t size, su_order order, int keep,
 int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather *g,
              char why[SU_WHY])
 {
-    return take((unsigned char *)(uintptr_t)bytes, size, order, 0, g, why);
+    return take((unsigned char *)(uintptr_t)bytes, size, order, COPY, g, why);
 }
 
-/* Only a regular file has a size to check the traces against; opening a FIFO would wait
- * for a writer. */
-int su_read(const char *path, su_order order, su_gather *g, char why[SU_WHY])
+/* A whole file in memory: 0, or -1 with a line in why. Only a regular file has a size
+ * to check the traces against; opening a FIFO would wait for a writer. */
+static int map(const char *path, unsigned char **bytes, size_t *size, char why[SU_WHY])
 {
-    *g = (su_gather){0};
     struct stat about;
     if (stat(path, &about) != 0)
         return refuse(why, "cannot be read: %s", strerror(errno));
@@ -342,17 +355,54 @@ int su_read(const char *path, su_order order, su_gather *g, char why[SU_WHY])
     if (about.st_size == 0) return refuse(why, "empty: not one trace");
     if ((uintmax_t)about.st_size > SIZE_MAX) return refuse(why, "too large to hold");
 
-    size_t size = (size_t)about.st_size;
+    *size = (size_t)about.st_size;
     int file = open(path, O_RDONLY);
     if (file < 0) return refuse(why, "cannot be read: %s", strerror(errno));
-    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    void *mapped = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
     int problem = errno;
     close(file);
-    if (bytes == MAP_FAILED)
+    if (mapped == MAP_FAILED)
         return refuse(why, "cannot be read: %s", strerror(problem));
-    int status = take(bytes, size, order, 1, g, why);
+    *bytes = mapped;
+    return 0;
+}
+
+int su_read(const char *path, su_order order, su_gather *g, char why[SU_WHY])
+{
+    *g = (su_gather){0};
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    if (map(path, &bytes, &size, why) != 0) return -1;
+    int status = take(bytes, size, order, KEEP, g, why);
     if (!g->mapped) munmap(bytes, size);
     return status;
+}
+
+int su_headers(const char *path, su_order order, su_gather *g, char why[SU_WHY])
+{
+    *g = (su_gather){0};
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    if (map(path, &bytes, &size, why) != 0) return -1;
+    int status = 0;
+    if (order == SU_DETECT && agreeing(bytes, size, 0) == SIZE_MAX &&
+        agreeing(bytes, size, 1) == SIZE_MAX) { /* the samples have to tell */
+        status = take(bytes, size, order, KEEP, g, why);
+        order = g->big_endian ? SU_BIG : SU_LITTLE;
+        give_back(g);
+    }
+    if (status == 0) status = take(bytes, size, order, LEAVE, g, why);
+    munmap(bytes, size);
+    return status;
+}
+
+int su_arrived(su_gather *part, size_t first, char why[SU_WHY])
+{
+    if (part->big_endian != machine_is_big())
+        for (size_t i = 0; i < part->ntraces; i++)
+            reverse_fields((unsigned char *)part->trace[i].data, sizeof(float),
+                           (size_t)part->ns);
+    return check_samples(part, first, samples_swapped(part), why);
 }
 
 /* row is room for one trace as it lies in the file. 0, or -1 with errno set. */

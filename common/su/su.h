@@ -82,6 +82,15 @@ int su_read(const char *path, su_order order, su_gather *g, char why[SU_WHY]);
 int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather *g,
              char why[SU_WHY]);
 
+/* The same in two halves, for who does not want all samples, or has a place of his own
+ * for them. su_headers() is su_read() but for the samples, which are not looked at,
+ * unless headers alone leave the order of bytes open: samples and data are NULL, pitch
+ * is that of the file. su_arrived() turns the samples of *part, as they came from the
+ * file, into the machine's order, and refuses what su_read() would; part's traces are
+ * those from number first on, counted from 0. */
+int su_headers(const char *path, su_order order, su_gather *g, char why[SU_WHY]);
+int su_arrived(su_gather *part, size_t first, char why[SU_WHY]);
+
 /* Writes the gather, order SU_LITTLE or SU_BIG (SU_DETECT: the machine's own), as a
  * result file of run.h: complete or not at all. 0, or -1 with a line in why. Refused:
  * what su_read would refuse. */

@@ -219,19 +219,29 @@ def cpu_name():
     return os.uname().machine
 
 
-def opencl_device():
-    """The name of the device that DEVICE chooses, as common/opencl chooses it."""
+def opencl_chosen():
+    """What make devices says of the device that DEVICE chooses, as common/opencl chooses
+    it: kind, platform, name .."""
     listed = run([build() / "devices"], 60).out.splitlines()
     devices = [line.removeprefix("DEVICE=").split(maxsplit=1) for line in listed
                if line.startswith("DEVICE=")]
     wanted = os.environ.get("DEVICE", "")
     for number, text in devices:
         if wanted == number:
-            return text.split(", ")[2]
+            return text
     kind = {"gpu": "GPU", "cpu": "CPU"}.get(wanted, "GPU")
     texts = [text for _, text in devices]
-    texts = [t for t in texts if t.startswith(kind)] or texts or ["?, ?, none"]
-    return texts[0].split(", ")[2]
+    return ([t for t in texts if t.startswith(kind)] or texts or ["?, ?, none"])[0]
+
+
+def opencl_device():
+    """Its name."""
+    return opencl_chosen().split(", ")[2]
+
+
+def opencl_on_cpu():
+    """Is it made of the host's cores?"""
+    return opencl_chosen().startswith("CPU")
 
 
 def gpu_name():

@@ -86,4 +86,9 @@ def long(row, key):
     text = short(row, key)
     if not text or text == "same code":
         return text or "-"
-    return f"{text} ({float(row[f'{key}_low']):.2f} to {float(row[f'{key}_high']):.2f})"
+    return f"{text} {between(row, key)}"
+
+
+def between(row, key):
+    """The interval alone."""
+    return f"({float(row[f'{key}_low']):.2f} to {float(row[f'{key}_high']):.2f})"

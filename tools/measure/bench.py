@@ -26,6 +26,7 @@ fewer than 15 is marked few. Before the first round all are run once, uncounted.
 Writes results/MACHINE.csv, replacing the rows it measured anew, and MACHINE-aa.csv, the
 A/A pairs, after each set.
 """
+import copy
 import hashlib
 import os
 import random
@@ -57,6 +58,7 @@ class Item:
     def __init__(self, program, name, step, backend):
         self.program, self.set, self.step, self.backend = program, name, step, backend
         self.words = program.sets.get(name)
+        self.keys = [o.key for o in program.timed]  # of its outputs
         self.extra, self.environment = [], {}  # words and variables for the run alone
         self.said = ""  # what the last run printed
         self.share = 0.0  # of the error budget, the most that was used
@@ -128,7 +130,7 @@ class Item:
         """Runs the binary; its outputs, {key: path}."""
         folder = tree.build() / "bench"
         folder.mkdir(parents=True, exist_ok=True)
-        files = {o.key: folder / f"{o.key}.npy" for o in self.program.timed}
+        files = {key: folder / f"{key}.npy" for key in self.keys}
         for path in files.values():
             path.unlink(missing_ok=True)
         binary = self.alias or self.step.binary(self.program, self.backend)
@@ -207,19 +209,21 @@ def pairs_of(items):
     chosen += [fastest(b) for b in ("omp", "ocl", "cuda")]
     chosen = list(dict.fromkeys(i for i in chosen if i))
     chosen += [i for i in (own[0], own[-1]) if len(chosen) < 2 and i not in chosen]
-    found = []
-    for item in chosen:
-        again = Item(item.program, item.set, item.step, item.backend)
-        again.words, again.known = item.words, item.known
-        again.usual_cpu, again.per_round = item.usual_cpu, item.per_round
-        folder = tree.build() / "bench" / "aa"
-        folder.mkdir(parents=True, exist_ok=True)
-        binary = item.step.binary(item.program, item.backend)
-        again.alias = folder / "-".join([*item.step.name.split("/"), binary.name])
-        again.alias.unlink(missing_ok=True)
-        shutil.copy2(binary, again.alias)
-        found.append((item, again))
-    return found
+    return [(item, second_self(item)) for item in chosen]
+
+
+def second_self(item):
+    """The same under another name: another file of the same content."""
+    again = copy.copy(item)
+    again.forget()
+    again.per_round = item.per_round
+    folder = tree.build() / "bench" / "aa"
+    folder.mkdir(parents=True, exist_ok=True)
+    binary = item.step.binary(item.program, item.backend)
+    again.alias = folder / "-".join([*item.step.name.split("/"), binary.name])
+    again.alias.unlink(missing_ok=True)
+    shutil.copy2(binary, again.alias)
+    return again
 
 
 def partners(items):
@@ -234,14 +238,13 @@ def common(item, other):
     return sum(1 for a, b in zip(item.seconds(), other.seconds()) if a and b)
 
 
-def round_of(items, pairs, asked):
+def round_of(items, pairs, compared, asked):
     """What a further round must run: all until so many are done, then what is compared
     and has fewer rounds that count on both sides."""
     everything = [i for i in items if not i.same] + [again for _, again in pairs]
     if len(everything[0].rounds) < asked:
         return everything
-    lacking = [(a, b) for a, b in partners(items) + pairs
-               if common(a, b) < asked]
+    lacking = [(a, b) for a, b in compared + pairs if common(a, b) < asked]
     wanted = {i for pair in lacking for i in pair} | {
         i for i in everything if len(i.times) < asked}
     return [i for i in everything if i in wanted]
@@ -371,6 +374,10 @@ class Session:
         for item, again in self.pairs:
             again.wall = item.wall
 
+    def partners(self):
+        """[(item, other)] of all that are compared, but for the A/A pairs."""
+        return partners(self.items)
+
     def round_seconds(self):
         """How long a round of all takes."""
         return sum(i.wall for i in [*self.items, *(again for _, again in self.pairs)]
@@ -380,7 +387,7 @@ class Session:
         """All rounds; later is how long what comes after takes."""
         chance, n = random.Random(1), 0
         while n < repeat + repeat // 3:
-            turns = round_of(self.items, self.pairs, repeat)
+            turns = round_of(self.items, self.pairs, self.partners(), repeat)
             if not turns:
                 break
             n += 1

@@ -1,8 +1,9 @@
 """ceilings.py - make ceilings: what this machine can do at most, and how near a run came.
 
 Runs BUILD/ceilings with each number of threads (1, 2, 4 .. all), and BUILD/ceilings-cuda
-where there is a GPU, and writes results/MACHINE-ceilings.csv. Rates are the best of
-several: others who use the machine make them smaller, never larger.
+where there is a GPU, and BUILD/pingpong, what a message between two ranks costs, where
+there is MPI; writes results/MACHINE-ceilings.csv. Rates are the best of several, and so is
+a latency: others who use the machine make them worse, never better.
 
 roofline() puts a measured time beside them. What a step does is declared in its step.mk,
 in units that BUILD/PROGRAM-count counts for a query, without the running:
@@ -29,6 +30,7 @@ from tools.measure import machine as here
 COLUMNS = ["machine", "device", "threads", "ceiling", "value", "unit"]
 ROUNDS = 2
 LEVELS = ("l1", "l2", "l3", "dram")
+RANKS = "2 ranks"  # the device of what pingpong measures
 
 
 # ---- measuring ---------------------------------------------------------------------
@@ -46,7 +48,9 @@ def thread_counts():
 
 def measured(tool, *words):
     """What a tool says, as {ceiling: (value, unit)}."""
-    ended = runs.run([tree.build() / tool, *words], 300)
+    backend = "mpi" if tool == "pingpong" else ""
+    command, variables = runs.launched(tree.build() / tool, backend, {"RANKS": "2"})
+    ended = runs.run([*command, *words], 300, variables)
     if ended.why():
         raise SystemExit(f"{tool}: {ended.why()}")
     return {name: (float(text.split()[0]), text.split()[1])
@@ -56,19 +60,25 @@ def measured(tool, *words):
 def measured_here():
     """The rows of this machine."""
     rows = []
-    best = {threads: {} for threads in thread_counts()}
+    best, messages = {threads: {} for threads in thread_counts()}, {}
     busy_before, own_before = here.busy(), here.own()
     for n in range(ROUNDS):
         for threads, known in best.items():
             runs.progress(f"round {n + 1} of {ROUNDS}: {threads} threads")
             for name, rate in measured("ceilings", f"threads={threads}").items():
                 known[name] = max(known.get(name, rate), rate)
+        if (tree.build() / "pingpong").exists():
+            runs.progress(f"round {n + 1} of {ROUNDS}: {RANKS}")
+            for name, cost in measured("pingpong").items():
+                better = min if name == "latency" else max
+                messages[name] = better(messages.get(name, cost), cost)
     runs.progress("")
     used = here.own() - own_before
     foreign = here.busy() - busy_before - used
     if foreign > here.FOREIGN * used:
         print("busy: other processes ran meanwhile, these may be too low")
     found = [(runs.cpu_name(), threads, known) for threads, known in best.items()]
+    found.append((RANKS, "", messages))
     if tree.has_gpu() and (tree.build() / "ceilings-cuda").exists():
         found.append((runs.device("cuda"), "", measured("ceilings-cuda")))
     for device, threads, known in found:
@@ -109,9 +119,14 @@ def ceilings_of(machine, device, threads):
 
 @lru_cache(maxsize=None)
 def work(program, name):
-    """What BUILD/PROGRAM-count counts for a set, {unit: number}; None where the program
+    """What is counted for a set."""
+    return count(program, program.sets[name])
+
+
+def count(program, words):
+    """What BUILD/PROGRAM-count counts for a query, {unit: number}; None where the program
     has no such tool. Kept in BUILD/count until the tool or the query changes."""
-    tool, words = tree.build() / f"{program.name}-count", program.sets[name]
+    tool = tree.build() / f"{program.name}-count"
     if not tool.exists():
         return None
     mark = hashlib.sha256("\0".join(words).encode())

@@ -1,13 +1,13 @@
 /* count_fluid.c - how much work a fluid query is: ceilings.py turns it into
  * operations and bytes.
  *
- *     fluid-count QUERY   prints updates= advected=
+ *     fluid-count QUERY   prints updates= advected= n= steps=
  *
  * An update is one relaxation of one cell; how many sweeps a solve takes is known only
  * by doing it where a tolerance ends it, and then they are counted as the fewest there
  * can be, so that no ceiling is ever too low: the pressure's solves take all of SWEEPS
  * in any flow that is not at rest, and the others at least one. Advected are the cells
- * of each field that is carried with the flow.
+ * of each field that is carried with the flow. The box has n cells along z.
  */
 #include "arguments.h"
 
@@ -24,7 +24,8 @@ int main(int argc, char **argv)
     bool moves = false;
     for (size_t e = 0; e < events.count; e++) moves |= events.at[e].is_force;
     if (!r.sweeps && !moves) sweeps = 6;
-    printf("updates=%.0f\nadvected=%.0f\n", steps * cells * sweeps, 4 * steps * cells);
+    printf("updates=%.0f\nadvected=%.0f\nn=%d\nsteps=%.0f\n",
+           steps * cells * sweeps, 4 * steps * cells, s.g.nz, steps);
     events_free(&events);
     return 0;
 }

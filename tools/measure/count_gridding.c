@@ -1,10 +1,10 @@
 /* count_gridding.c - how much work a query is: tools/measure/ceilings.py turns it into
  * operations and bytes.
  *
- *     gridding-count QUERY   prints visibilities= points=
+ *     gridding-count QUERY   prints visibilities= points= grid=
  *
  * A point is one cell of one footprint: 8 operations, a product of two complex numbers
- * and a sum. Visibilities outside the grid are none.
+ * and a sum. Visibilities outside the grid are none. The grid has grid x grid cells.
  */
 #include "arguments.h"
 
@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     request r = request_parse(argc, argv, extra, "counts the work of gridding");
     observation o = observe(&r);
     double width = 2.0 * r.support + 1;
-    printf("visibilities=%d\npoints=%.0f\n", o.n, o.n * width * width);
+    printf("visibilities=%d\npoints=%.0f\ngrid=%d\n", o.n, o.n * width * width, r.grid);
     observation_free(&o);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* count_sandpile.c - how much work a query is, exactly: the cells that topplings look
  * at. tools/measure/ceilings.py turns it into bytes.
  *
- *     sandpile-count QUERY   prints cells= steps=
+ *     sandpile-count QUERY   prints cells= steps= dim=
  *
  * A cell is one cell within the border in one step of its grid, up to the step that
  * leaves it stable. How many steps that takes nobody knows without taking them: they
@@ -50,7 +50,8 @@ int main(int argc, char **argv)
         steps +=
             steps_of(p.dim, p.grid + g * pile_cells(&p), room, r.plan.max_iterations);
     }
-    printf("cells=%.0f\nsteps=%.0f\n", steps * (p.dim - 2.0) * (p.dim - 2.0), steps);
+    printf("cells=%.0f\nsteps=%.0f\ndim=%d\n", steps * (p.dim - 2.0) * (p.dim - 2.0),
+           steps, p.dim);
     free(room);
     pile_free(&p);
     return 0;

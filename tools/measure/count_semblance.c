@@ -1,11 +1,12 @@
 /* count_semblance.c - how much work a query is, exactly: what the loops of a search do,
  * without the search. tools/measure/ceilings.py turns it into operations and bytes.
  *
- *     semblance-count QUERY   prints points= visits= used= samples=
+ *     semblance-count QUERY   prints points= visits= used= samples= traces=
  *
  * A visit is one trace looked at for one point (A, B, C, D, E); it is used where its
  * window lies inside the trace; samples are those of the windows used. A point stops at
  * the second trace that is not used, so these depend on the query and on the traces.
+ * Of a section it is the first search that is counted, and how many traces it has.
  * Counted in double: at the edge of a trace a float search may decide otherwise.
  */
 #include <math.h>
@@ -64,8 +65,8 @@ int main(int argc, char **argv)
 
     double points = 1;
     for (int k = 0; k < 5; k++) points *= q.np[k];
-    printf("points=%.0f\nvisits=%ld\nused=%ld\nsamples=%ld\n", points, visits, used,
-           used * (2 * tau + 1));
+    printf("points=%.0f\nvisits=%ld\nused=%ld\nsamples=%ld\ntraces=%d\n", points,
+           visits, used, used * (2 * tau + 1), r.m0.count * r.h0.count);
     free(dm);
     free(dh);
     su_free(&g);

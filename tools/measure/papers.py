@@ -31,8 +31,12 @@ KEPT = "key set round init run rate mark".split()
 COLUMNS = """set label step backend words x y device runs init_mean init_sd run_mean run_sd
 total_mean total_sd rate_mean rate_sd speedup speedup_low speedup_high paper_seconds
 paper_rate paper_speedup mark""".split()
+# (back-end, DEVICE) of those on a GPU, by CUDA and by OpenCL.
+GPU = {"gpu": (("cuda", ""), ("ocl", "gpu")),
+       "hybrid-gpu": (("hybrid-cuda", ""), ("hybrid", "gpu"))}
 # Kinds of figures that show one run from within: the words for it, and what it leaves.
-INSIDE = {"shares": ("profile=1", None), "trace": ("trace={file}", "file")}
+INSIDE = {"shares": ("profile=1", None), "trace": ("trace={file}", "file"),
+          "busy": ("busy={file}", "file")}
 
 
 # ---- what is run -------------------------------------------------------------------
@@ -90,10 +94,10 @@ def prepare(program, kind):
     """(binary, back-end, DEVICE) of a kind, built; None where it needs a GPU and there
     is none, or a compiler that is not here."""
     backend, device = kind.backend, CPU_DEVICE
-    if backend == "gpu":
+    if backend in GPU:
         if not tree.has_gpu() and not opencl_gpu():
             return None
-        backend, device = ("cuda", "") if tree.has_gpu() else ("ocl", "gpu")
+        backend, device = GPU[backend][0 if tree.has_gpu() else 1]
     number, _, point_name = kind.step.partition("/")
     step = next((s for s in tree.steps() if s.number == number), None)
     if not step or backend not in step.backends(program):
@@ -148,7 +152,7 @@ def run_rounds(items, repeat, quick):
     """Fills the items' times: one run of each, then the next round."""
     for item in items:
         item.forget()
-        if item.backend in ("ocl", "cuda") and not quick:
+        if item.backend in ("ocl", "cuda", "hybrid") and not quick:
             runs.progress(f"warming up: {item.label()}")
             item.run()  # builds and caches the kernel, and is not counted
             item.forget()
@@ -252,7 +256,7 @@ def rows_of(figure, name, items, base, elsewhere, paper):
             elif kind.backend == "gpu" and (name, kind.step) in elsewhere:
                 row.update(theirs(elsewhere[name, kind.step]))
             else:
-                row["mark"] = "no GPU measured" if kind.backend == "gpu" else \
+                row["mark"] = "no GPU measured" if kind.backend in GPU else \
                     f"no {kind.backend} here"
             if number:
                 row[f"paper_{paper.unit}"] = number
@@ -334,9 +338,13 @@ def paper_of(program, repeat, quick):
         results.write(path.with_suffix(".csv"), COLUMNS, [
             {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
             for row in rows[f.number]])
+        if f.kind == "lines" and not any(r["runs"] for r in rows[f.number]):
+            path.unlink(missing_ok=True)
+            print(f"figure {f.number}: {rows[f.number][0]['mark']}")
+            continue
         text = caption(rows[f.number], values)
         draw.paper(path, f, rows[f.number], program.mk.get("rate", ""), text)
-    print(f"{len(figures)} figures written to {folder.relative_to(tree.ROOT)}")
+    print(f"figures written to {folder.relative_to(tree.ROOT)}")
     return len(figures)
 
 

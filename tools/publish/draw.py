@@ -19,7 +19,7 @@ try:
 except ImportError as error:
     raise SystemExit(f"{error.name} not found (Debian: python3-{error.name})") from None
 
-from tools.history import results
+from tools.history import results, spans
 
 PHONE, CARD, PAGE = 340, 220, 720  # px: widths that a page has room for
 SMALL, NORMAL = 11, 12  # px: letters
@@ -27,15 +27,16 @@ SMALL, NORMAL = 11, 12  # px: letters
 DARK = {"#ffffff": "#15181c", "#1c2026": "#e3e5e8", "#5a6370": "#a0a8b3",
         "#dde1e6": "#353b43", "#646c78": "#a9b0ba", "#1c5fab": "#7cb1ee",
         "#b04e06": "#f0a25c", "#0b7465": "#5ccfba", "#75489c": "#c6a3ea",
-        "#9c2a5b": "#f08fb7", "#9c2f1f": "#f09a8a", "#e9b44c": "#c08a1e"}
+        "#9c2a5b": "#f08fb7", "#63680a": "#ccd05c", "#357a21": "#86cf70",
+        "#7a5a48": "#d3b49f", "#9c2f1f": "#f09a8a", "#e9b44c": "#c08a1e"}
 PAPER, INK, SOFT, LINE = list(DARK)[:4]
-COLOURS = dict(zip(("seq", "omp", "ocl", "cuda", "hybrid", "openacc"), list(DARK)[4:]))
-COLOURS |= {"cuda-cpu": COLOURS["hybrid"], "hybrid-cuda": COLOURS["cuda"],
-            "hybrid-cuda-cpu": COLOURS["cuda"], "mpi": COLOURS["seq"], "mpi-ocl": COLOURS["ocl"]}
+COLOURS = dict(zip(("seq", "omp", "ocl", "cuda", "hybrid", "openacc", "hybrid-cuda", "mpi",
+                    "mpi-ocl"), list(DARK)[4:]))
+COLOURS |= {"cuda-cpu": COLOURS["cuda"], "hybrid-cuda-cpu": COLOURS["hybrid-cuda"]}
 MARKS = {"seq": "s", "omp": "o", "ocl": "D", "cuda": "^", "cuda-cpu": "v", "openacc": "P",
          "hybrid": "h", "hybrid-cuda": "H", "hybrid-cuda-cpu": "8", "mpi": "X",
          "mpi-ocl": "d"}
-THEIRS, START = list(DARK)[10:]  # a paper's numbers; initialisation
+THEIRS, START = list(DARK)[13:]  # a paper's numbers; initialisation
 SERIES = list(dict.fromkeys(COLOURS.values())) + [THEIRS, START]
 
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # of fonts not here
@@ -195,6 +196,54 @@ def shares(path, steps, series):
     words(figure, 2, 14, "percent of the machine's ceiling", color=SOFT)
     label_ends(axes, [(b, points[max(points)], COLOURS[b]) for b, points in series.items()
                       if max(points) == max(map(max, series.values()))])
+    save(figure, path)
+
+
+# ---- more ranks than there are -----------------------------------------------------------
+
+
+def ranks(path, curve, points, knee, weak=False):
+    """What a model says of 1, 2, .. ranks, curve: [(ranks, value)], beside what was
+    measured, points: {ranks: (value, low, high)}. Values are times as fast as one rank, or,
+    where each rank has as much work however many they are (weak), percent of that."""
+    figure = sheet(PHONE, 266)
+    axes = panel(figure, 38, 32, 56, 232)
+    most = max([p for p, _ in curve] + list(points) + [2])
+    places = [p for p in (1, 4, 16, 64, 256, 1024, 4096) if p <= most]
+    colour = COLOURS["mpi"]
+    if weak:
+        axes.set(ylim=(0, 112))
+    else:
+        values = [v for _, v in curve] + [v for three in points.values() for v in three]
+        logarithmic(axes.yaxis, min(values + [1]), max([most, *values]))
+    axes.set_xscale("log")
+    axes.set(xlim=(0.85, 1.15 * most))
+    axes.set_xticks(places, map(str, places))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.grid()
+    axes.spines[:].set_visible(False)
+    ideal = [(1, 100), (most, 100)] if weak else [(1, 1), (most, most)]
+    axes.plot(*zip(*ideal), color=SOFT, linewidth=1, linestyle=(0, (1, 3)))
+    ends = [("ideal", ideal[-1][1], SOFT)]
+    if curve:
+        axes.plot(*zip(*curve), color=colour, linewidth=1.8, linestyle=(0, (5, 3)))
+        ends.append(("model", curve[-1][1], colour))
+    if knee:
+        at = dict(curve)[knee]
+        axes.plot(knee, at, "o", markersize=11, markerfacecolor="none",
+                  markeredgecolor=THEIRS, markeredgewidth=1.8)
+        axes.annotate(f"knee: {knee}", (knee, at), (-8, 8) if weak else (8, -14),
+                      textcoords="offset points", ha="right" if weak else "left",
+                      color=THEIRS, fontweight="bold", fontsize=SMALL)
+    for number_of, (mid, low, high) in points.items():
+        axes.errorbar(number_of, mid, yerr=[[mid - low], [high - mid]], fmt=MARKS["mpi"],
+                      color=INK, markersize=7, markeredgecolor=PAPER, elinewidth=1.2,
+                      markeredgewidth=0.6, zorder=3)
+    words(figure, 2, 14, "percent of one rank's pace" if weak
+          else "times as fast as one rank", color=SOFT)
+    words(figure, PHONE - 8, 14, "✖ measured", color=INK, fontsize=SMALL, ha="right")
+    axes.set_xlabel("ranks of one thread" + ", as much work each" * weak)
+    label_ends(axes, ends)
     save(figure, path)
 
 
@@ -368,6 +417,9 @@ def rates(path, figure, rows, unit, caption):
     save(drawn, path)
 
 
+OURS = {"speedup": "speedup", "rate": "rate_mean", "seconds": "run_mean"}
+
+
 def lines(path, figure, rows, unit, caption):
     """A panel for each set, or one in which the sets are x."""
     swept = figure.swept()
@@ -388,23 +440,36 @@ def lines(path, figure, rows, unit, caption):
         axes.set_xticks(list(at.values()), at)
         for i, label in enumerate(dict.fromkeys(r["label"] for r in part)):
             mine = [r for r in part if r["label"] == label]
-            for column, style, more in (("speedup" if value == "speedup" else "rate_mean",
-                                         "o-", ""),
+            for column, style, more in ((OURS[value], "o-", ""),
                                         (f"paper_{value}", "D", ", the paper")):
                 points = [(at[r["x"]], r[column]) for r in mine if r[column] != ""]
                 if points:
                     axes.plot(*zip(*points), style, color=SERIES[i % len(SERIES)],
                               markersize=5, markerfacecolor="none" if more else None,
                               label=label + more)
+        if swept == "share":
+            mark_even(axes, part)
         axes.set_ylim(0, None)
-        axes.set(ylabel=unit if value == "rate" else "speedup",
+        axes.set(ylabel=unit if value == "rate" else value,
                  title=f"Set {part[0]['set']}" if swept else "")
         axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), frameon=False,
                     fontsize=SMALL)
         if n == len(parts) - 1:
             axes.set_xlabel({"OMP_NUM_THREADS": "threads",
-                             "": figure.values.get("x", "set")}.get(swept, swept))
+                             "": figure.values.get("x", "set")}.get(
+                                 swept, figure.values.get("x", swept)))
     save(drawn, path)
+
+
+def mark_even(axes, rows):
+    """p*, from the times of the first label's sides alone."""
+    took = {r["x"]: r["run_mean"] for r in rows if r["label"] == rows[0]["label"]}
+    host, device = took.get("0"), took.get("100")
+    if host and device:
+        even = 100 * host / (host + device)
+        axes.axvline(even, color=SOFT, linewidth=1, linestyle=(0, (3, 3)))
+        axes.text(even, 1.01, f"p* {even:.0f}", transform=axes.get_xaxis_transform(),
+                  ha="center", va="bottom", color=SOFT, fontsize=SMALL)
 
 
 def heat(path, figure, rows, unit, caption):
@@ -446,7 +511,8 @@ def inside(path, figure, found, caption):
     for bar, file in found:
         with file.open(newline="") as f:
             parts.append((bar.label, list(csv.DictReader(f))))
-    {"shares": kernels, "trace": trace}[figure.kind](path, figure, parts, caption)
+    {"shares": kernels, "trace": trace, "busy": busy}[figure.kind](path, figure, parts,
+                                                                   caption)
 
 
 def kernels(path, figure, parts, caption):
@@ -491,4 +557,117 @@ def trace(path, figure, parts, caption):
     for axes in panels:
         axes.set_xlim(0, 1.02 * end)
     axes.set_xlabel("microseconds; a colour an iteration, a box a tile")
+    save(drawn, path)
+
+
+# ---- what host and device share -------------------------------------------------------
+
+GAP = 76  # px between timelines
+# Colours of what is done, the two that differ most first.
+DOING = [COLOURS[b] for b in ("omp", "ocl", "cuda", "hybrid", "openacc", "mpi", "hybrid-cuda",
+                              "mpi-ocl", "seq")]
+
+
+def share_curve(path, rows, key):
+    """What a sweep of shares took (key run: seconds) or reached (key over_sum: its rate
+    over the sum of both alone), against the percent of the work that the device had. The
+    line is what would be if each side took as long for its part as it takes alone; p* is
+    where both end at once. Rows are those of tools/measure/shares.py."""
+    of = {r["share"]: r for r in rows}
+    took = key == "run"
+    value, low, high = ("run_median", "run_low", "run_high") if took else \
+        (key, f"{key}_low", f"{key}_high")
+    host, device = (float(of[s]["run_median"]) for s in ("0", "100"))
+    even = float(of["auto"]["even"])
+    figure = sheet(PHONE, 290)
+    axes = panel(figure, 46, 62, 16, 250)
+    axes.grid()
+    p = np.linspace(0, 100, 201)
+    model = np.maximum((1 - p / 100) * host, p / 100 * device)
+    axes.plot(p, model if took else host * device / (host + device) / model, color=SOFT,
+              linewidth=1)
+    axes.axvline(even, color=SOFT, linewidth=1, linestyle=(0, (3, 3)))
+    swept = sorted((s for s in of if s.isdigit()), key=int)
+    for names, style, colour in ((swept, "o-", COLOURS["hybrid"]),
+                                 (["auto"], "D", COLOURS["ocl"])):
+        y, less, more = ([float(of[s][k]) for s in names] for k in (value, low, high))
+        x = [float(of[s]["share_had"] or (even if s == "auto" else s)) for s in names]
+        axes.errorbar(x, y, yerr=[[max(0, a - b) for a, b in zip(y, less)],
+                                  [max(0, b - a) for a, b in zip(y, more)]],
+                      fmt=style, color=colour, markersize=5 if len(names) > 1 else 7,
+                      elinewidth=1.2, linewidth=1.2, markeredgecolor=PAPER,
+                      markeredgewidth=0.6, zorder=3)
+    top = max(float(of[s][high]) for s in (*swept, "auto"))
+    axes.set(xlim=(-3, 103), ylim=(0, 1.06 * max(top, 0 if took else 1)),
+             xlabel="percent of the work for the device")
+    axes.text(even, 1.01, f"p* {even:.0f}", transform=axes.get_xaxis_transform(), ha="center",
+              va="bottom", color=SOFT, fontsize=SMALL)
+    words(figure, 2, 14, "seconds" if took else "rate over the sum of both sides alone",
+          color=SOFT)
+    for x, colour, sign, text in ((8, COLOURS["hybrid"], "●", "swept"),
+                                  (74, COLOURS["ocl"], "◆", "auto"),
+                                  (134, SOFT, "—", "if each were as fast as alone")):
+        words(figure, x, 34, sign, color=colour)
+        words(figure, x + 15, 34, text, fontsize=SMALL)
+    save(figure, path)
+
+
+def timeline(axes, own, colours, longest):
+    """A row each who; how much of the time they were busy is at the right. What begins at
+    0 is a whole run, and has the axis of the longest."""
+    begin, end = min(s.begin for s in own), spans.end(own)
+    lasts = end - begin or 1
+    long = lasts if begin else longest
+    scale, unit = next((10.0 ** d, u) for d, u in ((0, "seconds"), (3, "milliseconds"),
+                                                   (6, "microseconds"))
+                       if long >= 2 * 10.0 ** -d or d == 6)
+    rows = spans.whose(own)
+    across(axes, list(rows))
+    for i, found in enumerate(rows.values()):
+        for s in found:
+            axes.barh(i, scale * (s.end - s.begin), 0.7, scale * (s.begin - begin),
+                      color=colours[s.what], edgecolor=PAPER, linewidth=0.3)
+        busy = 100 * sum(s.busy for s in found) / lasts
+        axes.text(1.005, i, f"{busy:.0f} %", transform=axes.get_yaxis_transform(),
+                  va="center", fontsize=SMALL)
+    axes.set(xlim=(0, scale * long), xlabel=unit)
+
+
+def timelines(drawn, top, parts):
+    """Panels one below the other, [(title, spans)], and over them what each colour is."""
+    doing = list(dict.fromkeys(s.what for _, own in parts for s in own))
+    colours = {what: DOING[i % len(DOING)] for i, what in enumerate(doing)}
+    x = 12
+    for what in doing:
+        words(drawn, x, top, "■", color=colours[what])
+        words(drawn, x + 15, top, what)
+        x += 36 + 7 * len(what)
+    left = room([who for _, own in parts for who in spans.whose(own)])
+    longest = max([spans.end(own) for _, own in parts
+                   if not min(s.begin for s in own)], default=0) or 1
+    top += 44
+    for title, own in parts:
+        axes = panel(drawn, left, top, 52, top + 26 * len(spans.whose(own)))
+        timeline(axes, own, colours, longest)
+        axes.set_title(title)
+        top += 26 * len(spans.whose(own)) + GAP
+
+
+def timelines_high(parts):
+    return 20 + sum(26 * len(spans.whose(own)) + GAP for _, own in parts)
+
+
+def busy_times(path, parts):
+    """Who was busy when, [(title, spans)]."""
+    drawn = sheet(PAGE, timelines_high(parts))
+    timelines(drawn, 16, parts)
+    save(drawn, path)
+
+
+def busy(path, figure, parts, caption):
+    """A panel for each bar: who was busy when, of the whole run."""
+    parts = [(label, spans.merged(own, spans.end(own) / 400)) for label, own in
+             ((label, [spans.of(r) for r in rows]) for label, rows in parts)]
+    drawn = headed(figure, timelines_high(parts) - 40, caption)
+    timelines(drawn, 60, parts)
     save(drawn, path)

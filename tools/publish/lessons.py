@@ -15,6 +15,7 @@ KIND is, in a program's lesson, one of
   measured   results/*.csv, all machines, then tools/publish/papers/PROGRAM.csv
   registers  results/registers.csv, of all steps
   flags      results/MACHINE-flags.csv: the step under other compiler flags
+  shares     results/MACHINE-shares.csv: host and device sharing the work
 in a step's page
   programs   what each program does in it, and what that gained
 in README.md
@@ -264,13 +265,15 @@ def programs_at_best():
                           r["set"] == program.shown and r["backend"] == "seq"), None)
             if not best or not first:
                 continue
+            times = float(best["over_first"])
             share = f"{100 * float(best['of_ceiling']):.0f} % ({best['ceiling']})" \
                 if best["of_ceiling"] else "-"
             lines.append([f"[{program.name}](steps/{first['step']}/{program.name}/"
                           f"README.md): {program.title}",
                           f"{float(first['run_median']):.2f} s",
                           f"[{best['step']}](steps/{best['step']}/{program.name}/README.md)"
-                          f", {best['backend']}", f"{float(best['over_first']):.1f}", share])
+                          f", {best['backend']}", f"{times:.1f}" if times < 100 else f"{times:.0f}",
+                          share])
         text += f"On {results.shown(machine)}:\n\n" + table(
             ["program", "sequential", "best step and back-end", "times as fast",
              "of the machine's ceiling"], lines) + "\n"
@@ -308,6 +311,31 @@ def flags_table(step, program):
     return text or "Not measured yet.\n"
 
 
+def shares_table(step, program):
+    """Both sides alone, half and half, the best of the sweep, and auto."""
+    text = ""
+    for path in sorted(results.FOLDER.glob("*-shares.csv")):
+        own = [r for r in results.read(path)
+               if (r["program"], r["step"]) == (program.name, step.name)]
+        for backend in dict.fromkeys(r["backend"] for r in own):
+            of = {r["share"]: r for r in own if r["backend"] == backend}
+            auto = of["auto"]
+            best = min((s for s in of if s.isdigit()),
+                       key=lambda s: float(of[s]["run_median"]))
+            text += f"{results.shown(path.stem.removesuffix('-shares'))}, {backend}, " \
+                f"{' '.join(['set', auto['set'], auto['words']]).strip()}, " \
+                f"{auto['threads']} threads, {auto['device']}; p* = {auto['even']} %:\n\n" + \
+                table(["share", "the device had", "seconds", "of the sum of both alone",
+                       "of the best share"],
+                      [[f"{s}" + ", the best" * (s == best), of[s]["share_had"],
+                        of[s]["run_median"],
+                        *(f"{float(of[s][k]):.2f} {verdict.between(of[s], k)}"
+                          for k in ("over_sum", "over_best"))]
+                       for s in [*sorted({"0", "50", "100", best} & set(of), key=int),
+                                 "auto"]]) + "\n"
+    return text or f"Not measured yet: `make shares PROGRAM={program.name}` does it.\n"
+
+
 # ---- the READMEs --------------------------------------------------------------------
 
 
@@ -325,7 +353,8 @@ def pages():
             yield step.folder / program.name / "README.md", {
                 kind: partial(make, step, program) for kind, make in
                 (("diff", diff), ("predict", predict), ("measured", measured),
-                 ("registers", registers), ("flags", flags_table))}, NEEDED
+                 ("registers", registers), ("flags", flags_table),
+                 ("shares", shares_table))}, NEEDED
 
 
 def parts(path, kinds):

@@ -8,14 +8,14 @@ tools/publish/papers/PROGRAM.figures has "key = value" lines, then figures:
     figure 1: Title
     kind  = bars                      how it is drawn, see below
     sets  = 56 88                     the queries; left out: those of program.mk
-    value = speedup                   of lines: speedup, or rate
+    value = speedup                   of lines: speedup, rate, or seconds
     sweep = OMP_NUM_THREADS 1 .. cores     of lines and heat: what x is; left out: the set
     rows  = tileh 8 32 128            of heat: what y is
     base  = solver=gs                 words for the program that speedups are over
     label | step, or step/half-way point | back-end | words | the paper's name
 
 A figure's lines go to its end. The back-end gpu is CUDA, or OpenCL, on whatever GPU is
-here. Words that begin with OMP_ are for the environment, others in capitals for make,
+here, hybrid-gpu the host beside it. Words that begin with OMP_ are for the environment, others in capitals for make,
 the rest for the query, where they take the place of the set's. The paper's name is the
 variant in PROGRAM.csv; "-" is none. Kinds:
 
@@ -25,13 +25,14 @@ variant in PROGRAM.csv; "-" is none. Kinds:
     heat    one label: the rate for each value of sweep and of rows
     shares  what share of the time each kernel takes (profile=1)
     trace   when which thread did which tile (trace=)
+    busy    when host and device were busy (busy=)
 """
 import csv
 import os
 import re
 from dataclasses import dataclass, field
 
-KINDS = ("bars", "rates", "lines", "heat", "shares", "trace")
+KINDS = ("bars", "rates", "lines", "heat", "shares", "trace", "busy")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from functools import lru_cache
 from html import escape
 from pathlib import Path
 
-from tools.history import copies, diff, results, runs, tree, verdict
+from tools.history import copies, diff, model, results, runs, spans, tree, verdict
 from tools.publish import draw, lessons, papers_form, section
 from tools.publish.draw import np
 
@@ -292,8 +292,112 @@ def said_anew(path, kinds, more=None):
         lambda m: f"\n{kinds[m[2]]()}\n{(more or {}).get(m[2], '')}\n", text)
 
 
-def lesson_page(step, program, path, kinds):
-    text = said_anew(path, kinds, {"diff": whole(step, program)})
+def shared(step, program, folder):
+    """How host and device shared the work, as tools/measure/shares.py found it: a curve
+    and who was busy when, of each machine and back-end."""
+    text = ""
+    for path in sorted(results.FOLDER.glob("*-shares.csv")):
+        machine = path.stem.removesuffix("-shares")
+        own = [r for r in results.read(path)
+               if (r["program"], r["step"]) == (program.name, step.name)]
+        for backend in dict.fromkeys(r["backend"] for r in own):
+            rows = [r for r in own if r["backend"] == backend]
+            name = f"figures/{program.name}-{machine}-{backend}"
+            where = f"{results.shown(machine)}, {backend}"
+            text += f"<h3>{where}</h3>\n" + '<div class="pair">' + "".join(
+                curve(f"{name}-{key}.svg", rows, key, folder) for key in
+                ("run", "over_sum")) + "</div>\n\n" + timelines(
+                    f"{name}-busy.svg", machine, program, backend, folder)
+    if not text and any(b.startswith("hybrid") for b in step.backends(program)):
+        text = f"Not measured yet: `make shares PROGRAM={program.name}` does it.\n"
+    return text and f"\n## Shares\n\n{text}"
+
+
+def curve(name, rows, key, folder):
+    draw.share_curve(folder / name, rows, key)
+    auto = next(r for r in rows if r["share"] == "auto")
+    what = "Seconds" if key == "run" else "Rate over the sum of both sides alone"
+    points = ", ".join(f"{r['share']}: {r['run_median'] if key == 'run' else r[key]}"
+                       for r in rows if r["share"].isdigit() or r is auto)
+    text = f"set {auto['set']} {auto['words']}".strip() + \
+        f": {auto['threads']} threads and {auto['device'].removeprefix('host and ')}"
+    return picture(f"../{name}", f"{what} by share={points}; p* is {auto['even']}",
+                   escape(text))
+
+
+def timelines(name, machine, program, backend, folder):
+    """Who was busy when; nothing where no run was looked at."""
+    path = results.FOLDER / f"{machine}-busy.csv"
+    parts = {}
+    for r in results.read(path) if path.exists() else ():
+        if (r["program"], r["backend"]) == (program.name, backend):
+            title = f"share={r['share']}" + ", a closer look" * (r["part"] == "close")
+            parts.setdefault(title, []).append(spans.of(r))
+    if not parts:
+        return ""
+    draw.busy_times(folder / name, list(parts.items()))
+    return picture(f"../{name}", f"Who was busy when: {', '.join(parts)}",
+                   "Who did what when, and how much of the time each was busy")
+
+
+def said_ranks(known, knee, kind):
+    """What a drawing of a model shows: the knee, and where the time goes there."""
+    if not known:
+        return f"{kind} scaling".capitalize()
+    weak, most = kind == "weak", model.MOST
+    parts = known.parts(knee or most, weak)
+    whole = sum(parts.values())
+    return f"{kind} scaling. ".capitalize() + (
+        f"The knee: {knee} ranks, of which each still does half of what one alone does"
+        if knee else f"No knee up to {most} ranks") + f"; at {knee or most} " + ", ".join(
+            f"{part} {100 * s / whole:.0f} %" for part, s in parts.items()) + "."
+
+
+def said_messages(known, where):
+    if not known:
+        return f'<p class="note">No model: of {where} it is not known what a message costs ' \
+            "(<code>make ceilings</code>), or of the program what it sends.</p>\n"
+    return f'<p class="note">Points are measured on {where}. The dashed line is a model, ' \
+        "T(P) = work / P + messages × latency + bytes / bandwidth + serial, of which only " \
+        "one rank was timed, and messages between two: " \
+        f"{1e6 * known.latency:.3g} µs and {1e-9 * known.bandwidth:.3g} GB/s, through " \
+        "memory. A network has other numbers, and its own knee.</p>\n"
+
+
+def more_ranks(step, program, folder):
+    """A step's program on the ranks that make cluster measured, and on more of them as the
+    model of program.mk has it: two drawings a machine, and what they show."""
+    text = ""
+    for machine, rows in model.measured(program).items():
+        if rows.get((1, 1), {}).get("step") != step.name:
+            continue
+        known, where = model.of(program, machine, rows), results.shown(machine)
+        points = {ranks: tuple(float(r[f"over_one{k}"]) for k in ("", "_low", "_high"))
+                  for (ranks, threads), r in rows.items()
+                  if threads == 1 and r["over_one"]}
+        figures = []
+        for weak in (False, True) if known and "grow" in known.formulas else (False,):
+            knee = known.knee(weak) if known else None
+            places = sorted({round(2 ** (n / 4)) for n in range(41)} | {knee or 1})
+            curve = [(p, known.efficiency(p, weak) * (100 if weak else p))
+                     for p in places] if known else []
+            kind = "weak" if weak else "strong"
+            name = f"figures/{program.name}-{machine}-ranks-{kind}.svg"
+            draw.ranks(folder / name, curve, {1: (100,) * 3} if weak else
+                       {1: (1,) * 3, **points}, knee, weak)
+            figures.append(picture(
+                f"../{name}", f"{program.name} on {where}, {kind} scaling", said_ranks(
+                    known, knee, kind)))
+        text += f'\n<div class="pair">{"".join(figures)}</div>\n\n' + \
+            said_messages(known, where)
+    if not text and "mpi" in step.backends(program):
+        text = f"Not measured yet: `make cluster PROGRAM={program.name}` does it.\n"
+    return text and f"\n## More ranks\n\n{text}"
+
+
+def lesson_page(step, program, path, kinds, folder):
+    text = said_anew(path, kinds, {"diff": whole(step, program)}) + \
+        shared(step, program, folder) + more_ranks(step, program, folder)
     gains = "; ".join(f"{said} on {results.shown(machine)}" for machine, rows in
                       results.measured().items() if (said := lessons.said_gains(
                           lessons.gains(rows, step, program))))
@@ -554,7 +658,7 @@ def pages(folder):
             yield step_page(step, path, kinds)
         elif parts:
             program = next(p for p in tree.programs() if p.name == parts[1])
-            yield lesson_page(step, program, path, kinds)
+            yield lesson_page(step, program, path, kinds, folder)
     pictures, figures = {}, {}
     for p in tree.programs():
         pictures[p] = search_pictures(p, folder) if p.mk.get("suffix") == "su" else \

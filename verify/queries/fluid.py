@@ -296,7 +296,7 @@ PRINTED = {"total_density", "sweeps", "Mcells/s", "Time_init", "Time_run",
 
 
 def said(words, values, files):
-    if set(values) != PRINTED:
+    if set(values) - {"Share"} != PRINTED:
         return f"stdout has {sorted(values)}, expected {sorted(PRINTED)}"
     number = {key: float(text) for key, text in values.items()}
     (nx, ny, nz), steps, sweeps, keep = query_of(words)
@@ -320,6 +320,10 @@ def said(words, values, files):
             sweeps and done != 6 * steps * sweeps:
         return f"sweeps={values['sweeps']} of {steps} steps, sweeps={sweeps} a solve"
 
+    share = next((w[6:] for w in words if w.startswith("share=")), None)
+    if not 0 <= number.get("Share", 0) <= 100 or (share and "Share" not in number) or \
+            (share in ("0", "100") and number["Share"] != float(share) and steps):
+        return f"Share={values.get('Share')} of share={share}"
     if not all(0 <= x < math.inf for x in number.values()):
         return f"a time or rate that is none: {values}"
     updates = number["Mcells/s"] * number["Time_run"] * 1e6

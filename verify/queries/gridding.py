@@ -22,6 +22,7 @@ PRESETS = {"small": ("tracks", 3001, 257, 9, 4, 5, 40),
            "seed": ("random", 3200000, 4096, 64, 8, 33, 5)}
 PRINTED = {"visibilities", "outside", "copies", "Mpts/s", "Time_init", "Time_sort",
            "Time_run", "Time_kernel"}
+SHARED = {"Share", "Share_even"}  # by who has a device beside the host
 
 
 # ---- what words mean ----------------------------------------------------------------
@@ -354,12 +355,30 @@ def draw(rng, folder):
 
 # ---- what is printed -----------------------------------------------------------------
 
+def misshared(q, values):
+    """What is wrong with what is said of a device's share: the part of the visibilities
+    that it had, and with which part both sides would end at once."""
+    if not hasattr(q, "share") and "Share" not in values:
+        return None
+    had = float(values.get("Share", "nan"))
+    if not 0 <= had <= 100:
+        return f"Share={values.get('Share')}, expected 0 to 100"
+    wanted = getattr(q, "share", "auto")
+    if wanted in ("0", "100") and had != float(wanted):
+        return f"Share={had:g} with share={wanted}"
+    if not 0 <= float(values.get("Share_even", 0)) <= 100:
+        return f"Share_even={values['Share_even']}, expected 0 to 100"
+    return None
+
+
 def said(words, values, files):
     """What is wrong with the printed values."""
-    missing = PRINTED ^ set(values)
+    missing = PRINTED ^ (set(values) - SHARED)
     if missing:
         return f"keys missing or too many: {' '.join(sorted(missing))}"
     q = asked(words)
+    if wrong := misshared(q, values):
+        return wrong
     u, v, _, _ = points(q)
     here = int(numpy.count_nonzero(inside(q, u, v)))
     for key, right in (("visibilities", here), ("outside", len(u) - here)):

@@ -5,12 +5,13 @@ every type and shape that is read, sizes where a vector, a word, a tile or a wor
 ends or begins, one grid and some hundred, cells at 4, 256, 65536 and the most that is
 taken, alone at an edge or everywhere, limits below, at and above the steps that a pile
 takes. Each query is toppled here first, a few steps of NumPy: so a limit can be at the
-very step, and no query takes long. In place is for those that have it, seq and omp.
+very step, and no query takes long. In place is for those that have it: threads.
 
 Left out: picture= and trace= (tests/sandpile_test.py has them), grids of more than some
 hundred cells a side and more than some hundred grids, which take long.
 """
 import math
+import random
 import struct
 from pathlib import Path
 
@@ -36,6 +37,7 @@ GRAINS = (1, 3, 4, 5, 7, 8, 15, 16, 63, 64, 251, 252, 253, 254, 255, 256, 257, 2
           MOST_GRAINS - 1, MOST_GRAINS, *(2**n for n in range(16, 30, 2)))
 TYPES = ("<f4", "<f8", "<i4", "|u1")
 HOLDS = {"<f4": MOST_GRAINS, "<f8": MOST_GRAINS, "<i4": MOST_GRAINS, "|u1": 255}
+IN_PLACE = ("seq", "omp", "hybrid", "hybrid-cuda", "hybrid-cuda-cpu", "mpi")
 KEYS = ("iterations", "grains", "sunk", "stable", "Gcells/s", "Time_init", "Time_run",
         "Time_kernel")
 
@@ -352,15 +354,37 @@ def draw(rng, folder):
     if group:
         words.append("local=" + ",".join(number(rng, n) for n in group))
     rng.shuffle(words)
+    also = random.Random(" ".join(w for w in words if not w.startswith("config=")))
+    if also.random() < 0.6:
+        words.append(f"halo={also.choice((0, 1, 2, 3, 5, 8, 16, 17, 31, 33, 1024))}")
     if in_place:  # tile by tile or row by row
-        return Query(words, env, ("seq", "omp"), free=True)
+        return Query(words, env, IN_PLACE, free=True)
     return Query(words, env)
 
 
 # ---- what is printed -----------------------------------------------------------------
 
 
+def shared(words, values, before):
+    """What is wrong with how a device and its host say that they have shared."""
+    share, even = (float(values.get(key, 0)) for key in ("Share", "Share_even"))
+    if not (0 <= share <= 100 and 0 <= even <= 100):
+        return f"prints a share of {share} %, and {even}"
+    wanted = dict(word.split("=", 1) for word in words).get("share", "auto")
+    if wanted == "auto" or "rule=async" in words or int(values["iterations"]) == 0:
+        return None
+    # As near as a row is, of a grid or of a quarter.
+    row = 100 / len(before) / ((before.shape[1] - 1) // 2)
+    if abs(share - float(wanted)) > row / 2 + 0.1:
+        return f"prints a share of {share} %, of which a row is {row:.1f} % at most"
+    return None
+
+
 def said(words, values, files):
+    values, more = dict(values), {}
+    for key in ("Share", "Share_even"):
+        if key in values:
+            more[key] = values.pop(key)
     if set(values) != set(KEYS):
         return f"prints {' '.join(values) or 'nothing'}, expected {' '.join(KEYS)}"
     try:
@@ -383,4 +407,4 @@ def said(words, values, files):
     expected = updates / times[1] * 1e-9 if times[1] else 0
     if not math.isclose(rate, expected, rel_tol=1e-3):
         return f"prints {rate} Gcells/s, {updates:g} updates in {times[1]} s"
-    return None
+    return shared(words, {**values, **more}, before) if more else None

@@ -1,0 +1,190 @@
+/* cpu.c - the loop over the grid in C: tiles of a few rows, through some planes, shared
+ * among threads, the points of a row among the lanes of a vector. */
+#include <omp.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host.h"
+#include "field.h"
+#define LANES 1 /* the compiler makes lanes of a loop */
+#include "portable.h"
+#undef FN /* what a row calls has vectors as wide as the row's */
+#define FN static inline __attribute__((always_inline))
+#include "body.h"
+
+/* The tree's flags stop at vectors of 8, for step 00's sake. A row is compiled twice,
+ * and the processor chooses when the program starts. */
+#if defined(__x86_64__) && !defined(NARROW)
+#define WIDE __attribute__((target_clones("avx512f", "default")))
+#else
+#define WIDE
+#endif
+
+static const grid *g;
+static const float *medium;
+float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+
+/* Rows of a tile, which are never so few that deriving them costs most. */
+enum { LEAST = 8 };
+static int tile;
+
+/* What was derived of one plane of a tile, and each thread has such planes. Their rows
+ * are those of the tile and HALO more to either side. */
+static float *derived;
+#pragma omp threadprivate(derived)
+
+/* A field of zeros, its planes dealt out among the threads. None has planes of its own
+ * here, so that on several sockets the field is spread over all of them. */
+static float *floats(size_t n, const char *name)
+{
+    float *made = field_make(n, name);
+#pragma omp parallel for
+    for (int z = HALO; z < g->sz - HALO; z++) {
+        size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
+        size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
+        memset(made + from, 0, (end - from) * sizeof *made);
+    }
+    return made;
+}
+
+/* So many rows that what a tile needs at one plane fills a core's own cache (L2) and
+ * waits there for the tile's next plane: nine planes of p and of q and what is derived,
+ * which have HALO rows more to either side, and the rest, which passes. Not so many
+ * that a thread gets no tile, or that some get more than others. */
+static int rows_of_tile(int threads)
+{
+    const int wide = 2 * (2 * HALO + 1) + DERIVED, narrow = FIELDS - V2PX + 2;
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); /* bytes, or 0: it is not known */
+    if (cache <= 0) cache = 1 << 20;
+    long held = cache / ((long)sizeof(float) * g->pitch); /* rows */
+    int fit = (int)(held - wide * 2 * HALO) / (wide + narrow);
+    if (fit < LEAST) fit = LEAST;
+
+    int rows = g->sy - 2 * HALO, tiles = (rows + fit - 1) / fit;
+    tiles = (tiles + threads - 1) / threads * threads;
+    return (rows + tiles - 1) / tiles;
+}
+
+/* Floats of a plane of a tile. */
+static size_t plane_of_tile(void)
+{
+    return (size_t)(tile + 2 * HALO) * (size_t)g->pitch;
+}
+
+/* The calling thread's planes, unless it has them. */
+static size_t own_planes(void)
+{
+    size_t n = DERIVED * plane_of_tile();
+    if (!derived)
+        derived =
+            memset(field_make(n, "a plane's derivatives"), 0, n * sizeof *derived);
+    return n;
+}
+
+size_t host_begin(const grid *the_grid, const float *the_medium)
+{
+    g = the_grid;
+    medium = the_medium + V2PX * field_size(g);
+    size_t n = field_size(g), all = (FIELDS - V2PX + 4) * n;
+    int threads = 0;
+#pragma omp parallel reduction(+ : threads)
+    threads++;
+    tile = rows_of_tile(threads);
+    pp = floats(n, "p of before");
+    pc = floats(n, "p of now");
+    qp = floats(n, "q of before");
+    qc = floats(n, "q of now");
+#pragma omp parallel reduction(+ : all)
+    all += own_planes();
+    return all * sizeof(float);
+}
+
+void host_source(float f)
+{
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    pc[i] += f;
+    qc[i] += f;
+}
+
+/* Derivatives of `count` points of a row, of which i is the first, and point k of
+ * planes of n floats. */
+WIDE void derive_row(const grid *of, const float *f, float *to, size_t n, size_t i,
+                     size_t k, int count)
+{
+    const grid here = *of;
+#pragma omp simd
+    for (int x = 0; x < count; x++)
+        derive_point(&here, f, to, n, i + (size_t)x, k + (size_t)x, 1);
+}
+
+/* One step of them. */
+WIDE void update_row(const grid *of, const float *m, const float *p, const float *q,
+                     float *restrict next_p, float *restrict next_q,
+                     const float *planes, size_t n, size_t i, size_t k, int count)
+{
+    const grid here = *of;
+#pragma omp simd
+    for (int x = 0; x < count; x++)
+        sample(&here, m, p, q, next_p, next_q, planes, n, (size_t)here.pitch,
+               i + (size_t)x, k + (size_t)x, 1);
+}
+
+/* Derivatives of plane z in the tile from row first to row end - 1, and HALO rows
+ * further, since they are derived along y. */
+static void derive(int z, int first, int end)
+{
+    size_t n = plane_of_tile();
+    for (int y = first - HALO; y < end + HALO; y++) {
+        size_t k = row_of(g, y - first + HALO, 0) + HALO, i = row_of(g, y, z) + HALO;
+        derive_row(g, pc, derived, n, i, k, g->sx - 2 * HALO);
+        derive_row(g, qc, derived + QX * n, n, i, k, g->sx - 2 * HALO);
+    }
+}
+
+/* One step of plane z in the tile from row first to row end - 1. */
+static void update(int z, int first, int end)
+{
+    size_t n = plane_of_tile();
+    for (int y = first; y < end; y++) {
+        size_t k = row_of(g, y - first + HALO, 0) + HALO, i = row_of(g, y, z) + HALO;
+        update_row(g, medium, pc, qc, pp, qp, derived, n, i, k, g->sx - 2 * HALO);
+    }
+}
+
+void host_planes(int first, int end, void (*meanwhile)(void))
+{
+    /* A thread waits for no other: what two tiles need, both derive. */
+#pragma omp parallel
+    {
+        own_planes(); /* threads may come that were not there before */
+#pragma omp for schedule(dynamic)
+        for (int y = HALO; y < g->sy - HALO; y += tile) {
+            int last = y + tile < g->sy - HALO ? y + tile : g->sy - HALO;
+            for (int z = first; z < end; z++) {
+                derive(z, y, last);
+                update(z, y, last);
+                if (meanwhile && omp_get_thread_num() == 0) meanwhile();
+            }
+        }
+    }
+}
+
+void host_turn(void)
+{
+    float *swap = pp;
+    pp = pc;
+    pc = swap;
+    swap = qp;
+    qp = qc;
+    qc = swap;
+}
+
+void host_end(void)
+{
+    field_free(pp);
+    field_free(pc);
+    field_free(qp);
+    field_free(qc);
+#pragma omp parallel
+    field_free(derived);
+}

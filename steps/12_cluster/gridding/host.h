@@ -1,0 +1,128 @@
+/* host.h - what is made ready before the first visibility. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gridding.h"
+#include "body.h"
+
+/* Elements of the table, with a pad for blocks of rows x columns. */
+static inline size_t table_count(const problem *p, int rows, int columns)
+{
+    size_t stride = p->is.width + 2 * PAD_OF(rows, columns);
+    return p->is.planes * p->is.oversampling * PARTS * stride;
+}
+
+/* The taps, rounded, as body.h has them, zeros around; to be freed. */
+static inline real *table_of(const problem *p, int rows, int columns)
+{
+    int functions = p->is.planes * p->is.oversampling, width = p->is.width;
+    int pad = PAD_OF(rows, columns), stride = width + 2 * pad;
+    size_t count = table_count(p, rows, columns);
+    real *table = (real *)allocate(count, sizeof *table, "the table of taps");
+    for (size_t i = 0; i < count; i++) table[i] = 0;
+    for (int f = 0; f < functions; f++)
+        for (int i = 0; i < width; i++) {
+            const double *tap = p->taps + 2 * ((size_t)f * width + i);
+            real *re = table + (size_t)PARTS * f * stride, *im = re + stride,
+                 *rows_of = im + stride + 3 * (pad + i);
+            re[pad + i] = (real)tap[0];
+            im[pad + i] = rows_of[1] = (real)tap[1];
+            rows_of[0] = (real)(tap[0] + tap[1]);
+            rows_of[2] = (real)(tap[0] - tap[1]);
+        }
+    return table;
+}
+
+/* How far from the middle the taps of a plane must be taken: those beyond are smaller
+ * than p->accuracy times the largest. */
+static inline int reach_of(const problem *p, int plane)
+{
+    int support = p->is.width / 2, reach = 0;
+    size_t row = (size_t)p->is.oversampling * p->is.width;
+    const double(*taps)[2] = (const double(*)[2])p->taps + plane * row;
+    double largest = 0;
+    for (size_t i = 0; i < row; i++)
+        largest = fmax(largest, hypot(taps[i][0], taps[i][1]));
+    for (size_t i = 0; i < row; i++) {
+        int far = abs((int)(i % p->is.width) - support);
+        if (hypot(taps[i][0], taps[i][1]) >= p->accuracy * largest && far > reach)
+            reach = far;
+    }
+    return reach;
+}
+
+/* CLASSES of equal steps; one is enough where all taps are wanted. */
+static inline classes classes_of(const problem *p)
+{
+    classes all = {p->accuracy > 0 ? CLASSES : 1, {0}};
+    for (int c = 0; c < all.count; c++)
+        all.support[c] = (p->is.width / 2 * (c + 1) + all.count - 1) / all.count;
+    return all;
+}
+
+/* The visibilities, bin by bin. */
+typedef struct {
+    classes all;
+    int bands;       /* rows of bins, and of blocks */
+    size_t bins;     /* in all, two for each block and class: w >= 0 and w < 0 */
+    int *first;      /* [bins + 1]: where a bin begins */
+    int *from;       /* [samples]: which visibility of the problem it is */
+    sample *samples; /* [samples] */
+    double seconds;
+} sorted;
+
+/* The bin of a visibility of class c. */
+static inline size_t bin_of(const problem *p, const sorted *o, const place *at, int c,
+                            int rows, int columns)
+{
+    int less = p->is.width / 2 - o->all.support[c]; /* rows and columns on each side */
+    size_t along = 2 * ((size_t)c * o->bands + (at->v + less) / rows) + at->minus;
+    return along * BINS_OF(p->is.size, columns) + (at->u + less) / columns;
+}
+
+static inline sorted sort(const problem *p, int rows, int columns)
+{
+    double start = seconds();
+    int n = p->is.samples, stride = p->is.width + 2 * PAD_OF(rows, columns);
+    sorted o;
+    o.all = classes_of(p);
+    o.bands = BINS_OF(p->is.size, rows);
+    o.bins = (size_t)2 * o.all.count * o.bands * BINS_OF(p->is.size, columns);
+    int *class_of = (int *)allocate(p->is.planes, sizeof *class_of, "the classes");
+    for (int i = 0; i < p->is.planes; i++) {
+        int reach = reach_of(p, i), c = 0;
+        while (o.all.support[c] < reach) c++;
+        class_of[i] = c;
+    }
+    o.first = (int *)allocate(o.bins + 2, sizeof *o.first, "the bins");
+    o.from = (int *)allocate(n, sizeof *o.from, "the order");
+    o.samples = (sample *)allocate(n, sizeof *o.samples, "the sorted visibilities");
+
+    memset(o.first, 0, (o.bins + 2) * sizeof *o.first);
+    for (int k = 0; k < n; k++) {
+        const place *at = &p->at[k];
+        o.first[bin_of(p, &o, at, class_of[at->plane], rows, columns) + 2]++;
+    }
+    for (size_t i = 0; i < o.bins; i++) o.first[i + 2] += o.first[i + 1];
+    for (int k = 0; k < n; k++) { /* first[i + 1] is where bin i goes on */
+        const place *at = &p->at[k];
+        int i = o.first[bin_of(p, &o, at, class_of[at->plane], rows, columns) + 1]++;
+        sample *to = &o.samples[i];
+        o.from[i] = k;
+        long plane = at->plane * p->is.oversampling, pad = PAD_OF(rows, columns);
+        to->u = (plane + at->fu) * PARTS * stride + pad - at->u;
+        to->v = ((plane + at->fv) * PARTS + 2) * stride + 3 * (pad - at->v);
+        to->d.re = (real)p->value[2 * k];
+        to->d.im = (real)(at->minus ? -p->value[2 * k + 1] : p->value[2 * k + 1]);
+    }
+    free(class_of);
+    o.seconds = seconds() - start;
+    return o;
+}
+
+static inline void sorted_free(sorted *o)
+{
+    free(o->first);
+    free(o->from);
+    free(o->samples);
+}

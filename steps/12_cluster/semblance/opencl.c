@@ -1,0 +1,217 @@
+/* opencl.c - the host side of kernel.cl.
+ *
+ * Every OpenCL program makes the same objects in the same order, the device's first:
+ *   device   what computes                 context  the memory and programs it shares
+ *   queue    the commands it is given      program  source, built for this device
+ *   kernel   one entry point of a program  buffer   memory of the device
+ * and then enqueues: write buffers, run the kernel over a range, read buffers.
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "ocl.h"
+#include "host.h"
+
+struct search_state {
+    const su_gather *g;
+    trace *traces; /* of a search */
+    point *part;   /* the best of each (A, B, C) */
+    ranked *order; /* all (A, B), the most promising first */
+    size_t local, global;
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel bounds, kernel;
+    cl_mem d_query, d_traces, d_samples, d_order, d_room, d_part, d_best;
+};
+
+search_state *search_begin(const su_gather *g, const query *q, run_times *t)
+{
+    double start = seconds();
+    cl_int err;
+
+    search_state *s = allocate(1, sizeof *s, "the state of the search");
+    if (parts_of(q) > INT_MAX)
+        fail("np: %zu (A, B, C), expected at most 2^31 - 1", parts_of(q));
+    s->g = g;
+    s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
+    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->order = allocate(cells_of(q), sizeof *s->order, "the order of the search");
+
+    cl_device_id device = ocl_device();
+    s->context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
+    OCL_CHECK(err);
+    s->queue =
+        clCreateCommandQueue(s->context, device, CL_QUEUE_PROFILING_ENABLE, &err);
+    OCL_CHECK(err);
+
+    /* One dimension, since parts are searched in an order that is not that of A and B.
+     */
+    s->local = 1;
+    for (int i = 0; i < 3; i++)
+        s->local *= q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
+    s->global = (parts_of(q) + s->local - 1) / s->local * s->local;
+    size_t items = s->local, most;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most,
+                              NULL));
+    if (items > most)
+        fail("local=: a work-group of %zu, this device takes %zu", items, most);
+    size_t room_size =
+        fit_rooms(&s->global, s->local, room_of(q->ntraces, window_of(q)));
+
+    /* The source is compiled here, at run time, when the window is known, and how many
+     * lanes a vector of this device has: 1 on a GPU. */
+    cl_uint width;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
+                              &width, NULL));
+    char options[128];
+    snprintf(options, sizeof options,
+             "-D WINDOW=%d -D LANES=%u -cl-unsafe-math-optimizations", window_of(q),
+             width >= 16  ? 16
+             : width >= 8 ? 8
+             : width >= 4 ? 4
+                          : 1);
+    s->program = ocl_build(s->context, device, options);
+    s->bounds = clCreateKernel(s->program, "bounds", &err);
+    OCL_CHECK(err);
+    s->kernel = clCreateKernel(s->program, "search", &err);
+    OCL_CHECK(err);
+
+    size_t traces_size = q->ntraces * sizeof *s->traces;
+    ocl_fit_constant(device, sizeof *q + traces_size);
+    size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
+    size_t order_size = cells_of(q) * sizeof *s->order;
+    size_t part_size = parts_of(q) * sizeof *s->part;
+    s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, sizeof *q, NULL, &err);
+    OCL_CHECK(err);
+    s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
+    OCL_CHECK(err);
+    s->d_samples =
+        clCreateBuffer(s->context, CL_MEM_READ_ONLY, samples_size, NULL, &err);
+    OCL_CHECK(err);
+    s->d_order = clCreateBuffer(s->context, CL_MEM_READ_WRITE, order_size, NULL, &err);
+    OCL_CHECK(err);
+    s->d_best = clCreateBuffer(s->context, CL_MEM_READ_WRITE, sizeof(int), NULL, &err);
+    OCL_CHECK(err);
+    s->d_room = clCreateBuffer(s->context, CL_MEM_READ_WRITE, room_size, NULL, &err);
+    OCL_CHECK(err);
+    s->d_part = clCreateBuffer(s->context, CL_MEM_READ_WRITE, part_size, NULL, &err);
+    OCL_CHECK(err);
+
+    OCL_CHECK(clSetKernelArg(s->kernel, 0, sizeof s->d_query, &s->d_query));
+    OCL_CHECK(clSetKernelArg(s->kernel, 1, sizeof s->d_traces, &s->d_traces));
+    OCL_CHECK(clSetKernelArg(s->kernel, 2, sizeof s->d_samples, &s->d_samples));
+    OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_order, &s->d_order));
+    OCL_CHECK(clSetKernelArg(s->kernel, 7, sizeof s->d_room, &s->d_room));
+    OCL_CHECK(clSetKernelArg(s->kernel, 8, sizeof s->d_part, &s->d_part));
+    OCL_CHECK(clSetKernelArg(s->kernel, 9, sizeof s->d_best, &s->d_best));
+    OCL_CHECK(clSetKernelArg(s->bounds, 0, sizeof s->d_query, &s->d_query));
+    OCL_CHECK(clSetKernelArg(s->bounds, 1, sizeof s->d_traces, &s->d_traces));
+    OCL_CHECK(clSetKernelArg(s->bounds, 2, sizeof s->d_samples, &s->d_samples));
+    OCL_CHECK(clSetKernelArg(s->bounds, 3, sizeof s->d_order, &s->d_order));
+
+    double ready = seconds();
+
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_samples, CL_TRUE, 0, samples_size,
+                                   g->samples, 0, NULL, NULL));
+
+    t->init += ready - start;
+    t->run += seconds() - ready;
+    return s;
+}
+
+/* Runs a kernel for n work-items, rounded up to whole groups, or for fewer that take
+ * more than one part each. */
+static cl_event launch(const search_state *s, cl_kernel kernel, size_t n)
+{
+    cl_event done;
+    size_t global = (n + s->local - 1) / s->local * s->local;
+    if (kernel == s->kernel && global > s->global) global = s->global;
+    OCL_CHECK(clEnqueueNDRangeKernel(s->queue, kernel, 1, NULL, &global, &s->local, 0,
+                                     NULL, &done));
+    return done;
+}
+
+/* Searches the parts first .. end - 1, in order. */
+static cl_event search_parts(const search_state *s, int first, int end, int prune)
+{
+    OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof first, &first));
+    OCL_CHECK(clSetKernelArg(s->kernel, 5, sizeof end, &end));
+    OCL_CHECK(clSetKernelArg(s->kernel, 6, sizeof prune, &prune));
+    return launch(s, s->kernel, end - first);
+}
+
+void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, near, s->traces);
+    size_t traces_size = q->ntraces * sizeof *s->traces;
+    size_t order_size = cells_of(q) * sizeof *s->order;
+    size_t part_size = parts_of(q) * sizeof *s->part;
+
+    double ready = seconds();
+
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_query, CL_FALSE, 0, sizeof *q, q, 0,
+                                   NULL, NULL));
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0, traces_size,
+                                   s->traces, 0, NULL, NULL));
+    const cl_uint poison = ~0u; /* NaN: a part that no work-item writes is found out */
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &poison, sizeof poison, 0,
+                                  part_size, 0, NULL, NULL));
+    const cl_int none = 0;
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_best, &none, sizeof none, 0,
+                                  sizeof none, 0, NULL, NULL));
+
+    /* The panel asks for all. */
+    int prune = !found->panel;
+    cl_event done[3];
+    int steps = 0;
+    size_t cells = cells_of(q);
+    if (prune) {
+        done[steps++] = launch(s, s->bounds, cells);
+        OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_order, CL_TRUE, 0, order_size,
+                                      s->order, 0, NULL, NULL));
+        qsort(s->order, cells, sizeof *s->order, higher);
+    } else {
+        for (size_t n = 0; n < cells; n++) s->order[n] = (ranked){2, (int)n};
+    }
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_order, CL_FALSE, 0, order_size,
+                                   s->order, 0, NULL, NULL));
+
+    /* The most promising (A, B) before all others, which are compared with it. */
+    done[steps++] = search_parts(s, 0, q->np[2], prune);
+    if (cells > 1) done[steps++] = search_parts(s, q->np[2], (int)parts_of(q), prune);
+    OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
+                                  0, NULL, NULL));
+
+    pick_best(q, s->part, q->np[2], found);
+
+    double end = seconds();
+    t->init += ready - start;
+    t->run += end - ready;
+    while (steps > 0) {
+        t->kernel += ocl_seconds(done[--steps]);
+        clReleaseEvent(done[steps]);
+    }
+}
+
+void search_end(search_state *s)
+{
+    clReleaseMemObject(s->d_part);
+    clReleaseMemObject(s->d_room);
+    clReleaseMemObject(s->d_best);
+    clReleaseMemObject(s->d_order);
+    clReleaseMemObject(s->d_samples);
+    clReleaseMemObject(s->d_traces);
+    clReleaseMemObject(s->d_query);
+    clReleaseKernel(s->kernel);
+    clReleaseKernel(s->bounds);
+    clReleaseProgram(s->program);
+    clReleaseCommandQueue(s->queue);
+    clReleaseContext(s->context);
+    free(s->order);
+    free(s->part);
+    free(s->traces);
+    free(s);
+}

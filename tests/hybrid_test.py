@@ -1,0 +1,185 @@
+"""hybrid_test.py: host and device that share the work, when that goes well and when not.
+
+Every program that has a hybrid back-end is run as it is: with shares that are none, with
+no device, with a device that fails in the middle (ocl_fail.c); and with busy=, whose spans
+must be possible and show both at work at once. What it computes is checked as well, by the
+checker, and as bytes where the program's results do not depend on the share.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.helpers import ROOT, Tally, run
+from tools.history import runs, spans, tree
+
+tally = Tally()
+check = tally.check
+PERCENT = r"share=.*expected auto, or percent for the device, 0 to 100$"
+NO_DEVICE = {"DEVICE": "9:9"}, {"OCL_ICD_VENDORS": "/nonexistent"}
+NEAR = 15  # percent: what share=P may miss it by, since work comes in pieces
+CLOCKS = 2e-6  # seconds between the device's clock, as the host sees it, and the host's
+
+
+class Hybrid:
+    """The hybrid binary of a program, and two queries: a small one, and one with enough
+    work for both sides."""
+
+    def __init__(self, program, step, backend, folder):
+        self.program, self.backend = program, backend
+        self.binary = step.binary(program, backend)
+        self.folder = folder / f"{program.name}-{backend}"
+        self.folder.mkdir()
+        name, words = next(iter(program.cases.items()))
+        self.small, self.large = (f"case{name}", words), (f"set{program.quick}",
+                                                          program.sets[program.quick])
+
+    def run(self, words, *extra, **environment):
+        """How it ends, the only files in the folder being those that it wrote."""
+        for path in self.folder.iterdir():
+            path.unlink()
+        self.files = {o.key: self.folder / f"{o.key}.npy" for o in self.program.outputs}
+        start = time.monotonic()
+        ended = run([self.binary, *words, *extra] + [f"{k}={p}" for k, p in
+                                                     self.files.items()],
+                    ROOT, environment, timeout=100)
+        self.seconds = time.monotonic() - start
+        return ended
+
+    def refused(self, name, ended, pattern):
+        lines = ended.stderr.strip().splitlines()
+        left = sorted(p.name for p in self.folder.iterdir())
+        check(f"{self.binary.name}, {name}", (ended.returncode != 1 or len(lines) != 1 or
+                                              not re.search(pattern, lines[0]) or left)
+              and (ended.returncode, ended.stderr[-400:], left))
+
+    def right(self, name, query, ended):
+        """Ended well, with results that the checker takes; its bytes, None if not."""
+        problem = ended.returncode and (ended.returncode, ended.stderr[-400:])
+        if not problem:
+            found = runs.check(self.program, query[1], self.files, query[0])
+            problem = None if found["ok"] else found["reason"]
+        check(f"{self.binary.name}, {name}", problem)
+        return None if problem else [p.read_bytes() for p in self.files.values()]
+
+
+def said(ended, key):
+    found = re.search(rf"^{key}=(.*)$", ended.stdout, re.M)
+    return float(found[1]) if found else -1
+
+
+def shares_that_are_none(h):
+    for text in "-1", "-0.001", "100.5", "nan", "inf", "half", "50%", "":
+        h.refused(f"share={text}", h.run(h.small[1], f"share={text}"),
+                  PERCENT if text else "share")
+    h.refused("busy= in no folder", h.run(h.small[1], "busy=/nonexistent/a.csv"),
+              r"busy=/nonexistent/a\.csv: cannot be written")
+
+
+def no_device(h):
+    for variables in NO_DEVICE:
+        name = " ".join("=".join(v) for v in variables.items())
+        for share in "50", "auto":
+            h.refused(f"{name} share={share}",
+                      h.run(h.small[1], f"share={share}", **variables), r"share=0\b")
+        h.right(f"{name} share=0", h.small, h.run(h.small[1], "share=0", **variables))
+
+
+def shared(h):
+    """Several shares: what comes out, and what is said of the extremes."""
+    bytes_of = set()
+    for share in "0", "37", "100", "auto":
+        ended = h.run(h.small[1], f"share={share}")
+        bytes_of.add(str(h.right(f"share={share}", h.small, ended)))
+        had = said(ended, "Share")
+        check(f"{h.binary.name}, share={share}: what the device had", (
+            had != float(share) if share in ("0", "100") else not 0 <= had <= 100) and
+            f"Share={had}")
+    check("sandpile: another share, another pile",
+          h.program.name == "sandpile" and len(bytes_of) > 1)
+
+
+def possible(found, seconds):
+    """What is wrong with spans; None if they may have been."""
+    if not found:
+        return "nobody was busy"
+    if any(not 0 <= s.begin <= s.end <= seconds for s in found):
+        return f"outside of 0 .. {seconds}"
+    if [s.begin for s in found] != sorted(s.begin for s in found):
+        return "not in the order of their beginnings"
+    for who, own in spans.whose(found).items():
+        if not re.fullmatch(r"device|host \d+", who):
+            return f"who is {who}"
+        for a, b in zip(own, own[1:]):
+            if b.begin < a.end - CLOCKS:
+                return f"{who} does two things at once: {a}, {b}"
+    return None
+
+
+def busy(h, shim):
+    """Half and half: who was busy when, and how many kernels that took."""
+    path, half = h.folder / "busy.csv", ("share=50", f"busy={h.folder}/busy.csv")
+    ended = h.run(h.large[1], *half, OMP_NUM_THREADS="1", LD_PRELOAD=shim)
+    kernels = re.search(r"^kernels=(\d+)$", ended.stderr, re.M)
+    had = said(ended, "Share")
+    check(f"{h.binary.name}, share=50: what the device had", abs(had - 50) > NEAR and
+          f"Share={had}")
+    if ended.returncode or not kernels or not path.exists():
+        check(f"{h.binary.name}, share=50", ended.stderr or "no file, or no kernel")
+        return 1
+    check(f"{h.binary.name}: columns of busy=", not path.read_text().startswith(
+        "begin,end,who,what\n") and path.read_text()[:100])
+    found = spans.read(path)
+    check(f"{h.binary.name}: who was busy when", possible(found, h.seconds))
+    side = {s: [f for f in found if (f.who == "device") == (s == "device")]
+            for s in ("host", "device")}
+    least = min(sum(f.busy for f in own) for own in side.values())
+    both = spans.both(found)
+    check(f"{h.binary.name}: both were busy at once", not both > 0.1 * least and
+          f"{both:.4f} s of {least:.4f}")
+    for share, nobody in ("0", "device"), ("100", "host"):
+        path.unlink(missing_ok=True)
+        h.run(h.small[1], f"share={share}", half[1])
+        who = {f.who for f in spans.read(path)} if path.exists() else {"no file"}
+        check(f"{h.binary.name}, share={share}: who was busy",
+              who in ({"no file"}, {"device"}) if nobody == "device" else
+              "device" not in who and who)
+    return int(kernels[1])
+
+
+def device_that_fails(h, shim, count):
+    for number in sorted({1, count // 2 + 1}):
+        h.refused(f"kernel {number} of {count} fails",
+                  h.run(h.large[1], "share=50", LD_PRELOAD=shim, OCL_FAIL=str(number)),
+                  "CL_OUT_OF_RESOURCES")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        shim = folder / "ocl_fail.so"
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/ocl_fail.c", "-o", shim,
+                        "-ldl"], cwd=ROOT, check=True)
+        for program in tree.selected(tree.programs(), "PROGRAM"):
+            step = next((s for s in reversed(tree.steps())
+                         if "hybrid" in s.available(program)), None)
+            if not step:
+                print(f"{program.name}: no hybrid back-end is built")
+                continue
+            h = Hybrid(program, step, "hybrid", folder)
+            start = time.monotonic()
+            shares_that_are_none(h)
+            no_device(h)
+            shared(h)
+            device_that_fails(h, str(shim), busy(h, str(shim)))
+            print(f"{h.binary.name}: {time.monotonic() - start:.0f} s", flush=True)
+    tally.passed += not tally.passed  # nothing to test is no failure
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    sys.exit(main())
