@@ -14,7 +14,7 @@ import time
 
 import numpy
 
-from tests.helpers import BUILD, ROOT, Tally, binaries
+from tests.helpers import ROOT, Tally, binaries
 from tests.section_test import DATA, JOB, WORDS, outputs, read, rewritten, traces, values
 from tools.history import runs
 
