@@ -37,11 +37,12 @@ def query(program):
 
 
 def counted_query(program):
-    """The same as BUILD/PROGRAM-count wants it: with the files that make it another job,
-    which it does not write."""
-    usual = [o.key for o in program.outputs]
+    """The same as BUILD/PROGRAM-count wants it: that a section is one, its file says,
+    which is not written."""
+    results_of = {o.key for o in program.outputs}
     return query(program) + [f"{key}=none" for key in
-                             program.mk.get("cluster.outputs", "").split() if key not in usual]
+                             program.mk.get("cluster.outputs", "").split()
+                             if key not in results_of]
 
 
 class Item(bench.Item):
