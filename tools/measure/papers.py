@@ -59,13 +59,15 @@ class Runner(bench.Item):
         binary, backend, device = how
         super().__init__(program, name, None, backend)
         self.kind, self.device = kind, device
-        self.words = kind.query(words)
+        query = kind.query(words)
+        self.extra = [w for w in query if w.startswith("share=")]  # no checker knows it
+        self.words = [w for w in query if w not in self.extra]
         self.environment = {"DEVICE": device, **kind.environment()}
         self.step = self  # it is its own step: a name and a binary
         self.name = " ".join((kind.step, *kind.words))
         self.path = binary
         mark = hashlib.sha256("\0".join(
-            [*self.words, *map("=".join, self.environment.items())]).encode())
+            [*self.words, *self.extra, *map("=".join, self.environment.items())]).encode())
         for path in [binary, *runs.inputs(self.words)]:
             mark.update(path.read_bytes())
         self.key = mark.hexdigest()[:16]
@@ -178,7 +180,7 @@ def look_inside(figure, program, folder, queries, names):
             continue
         item = Runner(program, names[0], queries[names[0]], bar.kind, how)
         path = folder / f"fig{figure.number}-{n}.csv"
-        item.extra = [word.replace("{file}", str(path))]
+        item.extra.append(word.replace("{file}", str(path)))
         item.run()
         if not leaves:
             draw.write_shares(item.said, path)
