@@ -100,7 +100,8 @@ def variants(program, backend):
     if backend.startswith("mpi"):
         return [(f"{n}-ranks", (), {"RANKS": str(n)}) for n in RANKS]
     if backend.startswith("hybrid"):
-        return [(f"share-{p}", (f"share={p}",), {"OMP_NUM_THREADS": "2"}) for p in SHARES]
+        shares = [(f"share-{p}", (f"share={p}",), {"OMP_NUM_THREADS": "2"}) for p in SHARES]
+        return shares + [("as-gpu", ("share=50",), {"DEVICE_AS": "gpu"})] * (backend == "hybrid")
     if backend not in ("ocl", "cuda", "cuda-cpu"):
         return []
     groups = [(word, (word,), None) for word in program.groups]

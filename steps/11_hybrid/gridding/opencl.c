@@ -98,7 +98,7 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
     device *d = allocate(1, sizeof *d, "the device");
     *d = (device){.p = p, .degrid = degrid, .result = result};
     d->id = ocl_device_beside(host_threads, beside);
-    d->beside = *beside;
+    d->beside = *beside && !ocl_is_gpu(d->id); /* DEVICE_AS=gpu copies */
     machine_start(d);
 
     if (degrid)
