@@ -8,10 +8,10 @@ Everything is verified: each step, program and back-end. What takes long besides
 for a chosen part, always the same: sanitizers on the last step of each program, a planted
 bug of each back-end of a program, a minute of random queries, twenty seconds of others that
 nobody has tried, a few seconds of fuzzing. --all or TEST_ALL=1, as make test-all has it,
-does the rest too: all planted bugs, sanitizers on every step, a minute of fuzzing, an hour
-of random queries and what they cover, the sets of make run, the points half way between two
-steps, what a class uses, a batch job in a Slurm of its own where one is
-installed, trees with holes, and all that nvcc compiles (Makefile).
+does the rest too: all planted bugs, twenty ranks killed instead of five, sanitizers on
+every step, a minute of fuzzing, an hour of random queries and what they cover, the sets of
+make run, the points half way between two steps, what a class uses, a batch job in a Slurm
+of its own where one is installed, trees with holes, and all that nvcc compiles (Makefile).
 
 A suite is a command that exits with 0 if all went well. What it says of itself, a last
 line "N passed, N failed" or cmocka's tallies, is added up; a suite without either, or
@@ -91,7 +91,7 @@ def suites(everything):
         "bad input": module("tests.bad_input"),
         "host and device": module("tests.hybrid_test"),
         "sections": module("tests.section_test"),
-        "cluster": module("tests.cluster_test"),
+        "cluster": module("tests.cluster_test", KILLS="20" if everything else "5"),
         "headers": module("tests.headers_test"),
         "propagate": module("tests.propagate_test"),
         "lessons": module("tools.publish.lessons", "--check"),

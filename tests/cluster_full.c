@@ -1,6 +1,6 @@
-/* cluster_full.c - a disk that fills, for LD_PRELOAD: of the writes to places of a file,
- * as MPI-IO makes them, each after the first FULL_AFTER finds no room; FULL_PART=1: room
- * for the half of it. */
+/* cluster_full.c - a disk that fills, for LD_PRELOAD: of the writes to places of a
+ * file, as MPI-IO makes them, each after the first FULL_AFTER finds no room;
+ * FULL_PART=1: room for the half of it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -61,7 +61,7 @@ def by_hand():
         (13 / 64, 1 / 64, 1 / 64))
     # 0.5 s of one second are serial: 0.5 + 0.5 / P, Amdahl.
     found = of(messages="0", serial="cells / dram")
-    is_("Amdahl", found.parts(10), {"work": 0.05, "latency": 0, "bandwidth": 0,
+    is_("Amdahl", found.parts(10), {"work": 0.05, "messages": 0, "bytes": 0,
                                     "serial": 0.5})
     is_("Amdahl's knee", found.knee(), 3)  # 1 / (0.5 P + 0.5) >= 1 / 2
     # A rank that repeats what its neighbour does: 2 of 64 planes more, alone too.

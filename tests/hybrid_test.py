@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.helpers import ROOT, Tally, run
 from tools.history import runs, spans, tree
+from tools.measure import shares
 
 tally = Tally()
 check = tally.check
@@ -34,8 +35,7 @@ class Hybrid:
         self.folder = folder / f"{program.name}-{backend}"
         self.folder.mkdir()
         name, words = next(iter(program.cases.items()))
-        self.small, self.large = (f"case{name}", words), (f"set{program.quick}",
-                                                          program.sets[program.quick])
+        self.small, self.large = (f"case{name}", words), shares.query(program)[:2]
 
     def run(self, words, *extra, **environment):
         """How it ends, the only files in the folder being those that it wrote."""

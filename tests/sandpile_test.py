@@ -81,6 +81,7 @@ BAD = [
     ("dim=9 tilew=-1", r"tilew=-1: expected"), ("dim=9 tileh=x", r"tileh=x: expected"),
     ("dim=9 rule=both", r"rule=both: expected sync or async"),
     ("dim=9 rule=async tileh=1", r"rule=async: expected tiles of at least 2 x 2"),
+    ("dim=9 halo=-1", r"halo=-1: expected"), ("dim=9 halo=1025", r"halo=1025: expected"),
     ("dim=9 local=1,2", r"local=1,2: expected X,Y,Z"),
     ("dim=9 local=1,2,3,4", r"local=1,2,3,4: expected X,Y,Z|local=3,4"),
     ("dim=9 local=0,1,1", r"local=0: expected"),
@@ -124,11 +125,16 @@ def bad_input(folder):
     os.mkdir(work)
     outputs = {"out": "grid.npy", "counts": "counts.npy", "picture": "pile.png"}
     seq, ocl = binaries("sandpile", ("seq",))[0], binaries("sandpile", ("ocl",))[-1:]
-    for step, backend, path in [seq, *ocl]:
+    for step, backend, path in [seq, *ocl, *binaries("sandpile", ("hybrid",))]:
         cases = list(BAD)
         if backend == "ocl":
             cases += [("dim=9 rule=async", r"rule=async: the back-ends seq and omp"),
                       ("dim=9 trace=t.csv", r"trace=: the back-end omp has it")]
+        if backend == "hybrid":
+            cases += [(f"dim=9 share={share}", rf"share={share}: expected auto, or percent")
+                      for share in ("-1", "100.1", "nan", "half")]
+            cases += [("dim=9 trace=t.csv", r"trace=: the back-end omp has it"),
+                      ("dim=9 busy=none/b.csv", r"busy=none/b\.csv: cannot be written")]
         for text, pattern in cases:
             words = text.split()
             given = {w.partition("=")[0] for w in words}

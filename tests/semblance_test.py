@@ -114,7 +114,8 @@ def paths(tally, program, folder):
         for words in program.cases.values():
             for panel in ([], ["panel=/dev/null"]):
                 run([binary, *words, *panel, *share], ROOT)
-        notes = [os.path.join(place, f) for f in os.listdir(place) if f.endswith(".gcda")]
+        only = "cpu.gcda" if share else ".gcda"  # the host's side, which has all the work
+        notes = [os.path.join(place, f) for f in os.listdir(place) if f.endswith(only)]
         said = run(["gcov", "-b", "-t", *notes], ROOT).stdout
         found = untaken(said)
         if step.number < "08":  # a line is enough there: nothing has two ways

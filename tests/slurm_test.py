@@ -23,7 +23,7 @@ NEEDED = "munged slurmctld slurmd sbatch scontrol scancel squeue mpirun".split()
 JOB = Path(ROOT, "steps/12_cluster/job.sh")
 PATIENCE = 90  # seconds for anything
 CONF = """ClusterName=test
-SlurmctldHost={host}(127.0.0.1)
+SlurmctldHost={host}(localhost)
 SlurmctldPort={ports[0]}
 SlurmdPort={ports[1]}
 SlurmUser={user}
@@ -49,7 +49,7 @@ SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd.log
-NodeName=here NodeHostname={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
+NodeName=here NodeHostname={host} NodeAddr=localhost CPUs=2 State=UNKNOWN
 PartitionName=all Nodes=here Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -77,7 +77,7 @@ class Slurm:
     def __enter__(self):
         folder, sockets = self.folder, [socket.socket() for _ in range(2)]
         for s in sockets:
-            s.bind(("127.0.0.1", 0))
+            s.bind(("localhost", 0))
         for name in ("state", "spool"):
             (folder / name).mkdir()
         (folder / "munge.key").write_bytes(os.urandom(128))

@@ -36,7 +36,6 @@ OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mu
              ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
              ast.Mod: operator.mod, ast.Pow: operator.pow, ast.USub: operator.neg}
 UNITS = {"us": 1e-6}  # all others are 1e9 a second
-PARTS = ("work", "latency", "bandwidth", "serial")
 
 
 class Unknown(SystemExit):
@@ -82,8 +81,8 @@ class Model:
 
     def beside(self, ranks):
         """Seconds of all that is not divided among the ranks: {part: seconds}."""
-        return {"latency": self.of("messages", ranks, "0") * self.latency,
-                "bandwidth": self.of("bytes", ranks, "0") / self.bandwidth,
+        return {"messages": self.of("messages", ranks, "0") * self.latency,
+                "bytes": self.of("bytes", ranks, "0") / self.bandwidth,
                 "serial": self.of("serial", ranks, "0")}
 
     def work(self):
@@ -91,8 +90,8 @@ class Model:
         return (self.one - sum(self.beside(1).values())) / self.of("part", 1, "1 / P")
 
     def parts(self, ranks, weak=False):
-        """Where the time goes: {one of PARTS: seconds}; in weak scaling, of a query that
-        has P times the work."""
+        """Where the time goes: {work, messages, bytes, serial: seconds}; in weak
+        scaling, of a query that has P times the work."""
         times, sized = 1, self
         if weak:
             key, _, text = self.formulas["grow"].partition(":")

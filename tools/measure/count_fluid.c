@@ -24,8 +24,8 @@ int main(int argc, char **argv)
     bool moves = false;
     for (size_t e = 0; e < events.count; e++) moves |= events.at[e].is_force;
     if (!r.sweeps && !moves) sweeps = 6;
-    printf("updates=%.0f\nadvected=%.0f\nn=%d\nsteps=%.0f\n",
-           steps * cells * sweeps, 4 * steps * cells, s.g.nz, steps);
+    printf("updates=%.0f\nadvected=%.0f\nn=%d\nsteps=%.0f\n", steps * cells * sweeps,
+           4 * steps * cells, s.g.nz, steps);
     events_free(&events);
     return 0;
 }

@@ -239,9 +239,9 @@ def ranks(path, curve, points, knee, weak=False):
         at = dict(curve)[knee]
         axes.plot(knee, at, "o", markersize=11, markerfacecolor="none",
                   markeredgecolor=THEIRS, markeredgewidth=1.8)
-        axes.annotate(f"knee: {knee}", (knee, at), (-8, 8) if weak else (8, -14),
-                      textcoords="offset points", ha="right" if weak else "left",
-                      color=THEIRS, fontweight="bold", fontsize=SMALL)
+        axes.annotate(f"knee: {knee}", (knee, at), (8, 8) if weak else (8, -14),
+                      textcoords="offset points", color=THEIRS, fontweight="bold",
+                      fontsize=SMALL)
     for number_of, (mid, low, high) in points.items():
         axes.errorbar(number_of, mid, yerr=[[mid - low], [high - mid]], fmt=MARKS["mpi"],
                       color=INK, markersize=7, markeredgecolor=PAPER, elinewidth=1.2,

@@ -349,7 +349,7 @@ def said_ranks(known, knee, kind):
     whole = sum(parts.values())
     return f"{kind} scaling. ".capitalize() + (
         f"The knee: {knee} ranks, of which each still does half of what one alone does"
-        if knee else f"No knee up to {most} ranks") + f"; at {knee or most} " + ", ".join(
+        if knee else f"No knee up to {most} ranks") + ". Of the time there: " + ", ".join(
             f"{part} {100 * s / whole:.0f} %" for part, s in parts.items()) + "."
 
 

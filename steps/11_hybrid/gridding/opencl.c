@@ -28,6 +28,7 @@ struct device {
     cl_program program;
     cl_kernel kernel;
     cl_mem taps, grid, value, of_sort[2];
+    int beside; /* its memory is the host's: nothing needs to be copied */
     blocks its;
     int lanes; /* of a work-item */
 
@@ -36,18 +37,19 @@ struct device {
     double clock; /* the device's, see ocl_clock */
 };
 
-static cl_mem buffer_of(const device *d, size_t bytes)
+/* Memory of the device with what lies at `what`: the same memory where that can be,
+ * else a copy, which comes in time for what is enqueued after it. */
+static cl_mem buffer_of(const device *d, size_t bytes, const void *what)
 {
     cl_int err;
-    cl_mem buffer = clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, &err);
+    cl_mem_flags same = d->beside ? CL_MEM_USE_HOST_PTR : 0;
+    cl_mem buffer = clCreateBuffer(d->context, CL_MEM_READ_WRITE | same, bytes,
+                                   d->beside ? (void *)what : NULL, &err);
     OCL_CHECK(err);
+    if (!d->beside)
+        OCL_CHECK(clEnqueueWriteBuffer(d->queue, buffer, CL_FALSE, 0, bytes, what, 0,
+                                       NULL, NULL));
     return buffer;
-}
-
-static void write_to(const device *d, cl_mem buffer, size_t bytes, const void *from)
-{
-    OCL_CHECK(clEnqueueWriteBuffer(d->queue, buffer, CL_FALSE, 0, bytes, from, 0, NULL,
-                                   NULL));
 }
 
 static size_t grid_bytes(const device *d)
@@ -96,17 +98,13 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
     device *d = allocate(1, sizeof *d, "the device");
     *d = (device){.p = p, .degrid = degrid, .result = result};
     d->id = ocl_device_beside(host_threads, beside);
+    d->beside = *beside;
     machine_start(d);
 
-    size_t table_bytes = table_count(p, d->its.rows, d->its.columns) * sizeof(real);
-    d->taps = buffer_of(d, table_bytes);
-    d->grid = buffer_of(d, grid_bytes(d));
-    if (degrid) {
-        size_t value_bytes = p->is.samples * sizeof(cplx);
-        d->value = buffer_of(d, value_bytes);
-        write_to(d, d->value, value_bytes, result);
-    } else
-        write_to(d, d->grid, grid_bytes(d), result);
+    if (degrid)
+        d->value = buffer_of(d, p->is.samples * sizeof(cplx), result);
+    else
+        d->grid = buffer_of(d, grid_bytes(d), result);
     d->clock = ocl_clock(d->queue);
     return d;
 }
@@ -119,28 +117,46 @@ blocks device_blocks(const device *d)
 void device_load(device *d, const real *taps, const sorted *o, const cplx *model)
 {
     const shape s = d->p->is;
-    write_to(d, d->taps, table_count(d->p, d->its.rows, d->its.columns) * sizeof *taps,
-             taps);
-    const void *what[2] = {d->degrid ? o->from : o->first,
-                           d->degrid ? (const void *)d->p->at : o->samples};
-    size_t bytes[2] = {d->degrid ? s.samples * sizeof *o->from
-                                 : (o->bins + 1) * sizeof *o->first,
-                       s.samples * (d->degrid ? sizeof *d->p->at : sizeof *o->samples)};
-    for (int i = 0; i < 2; i++) {
-        d->of_sort[i] = buffer_of(d, bytes[i]);
-        write_to(d, d->of_sort[i], bytes[i], what[i]);
+    size_t n = s.samples;
+    d->taps = buffer_of(
+        d, table_count(d->p, d->its.rows, d->its.columns) * sizeof *taps, taps);
+    if (d->degrid) {
+        d->of_sort[0] = buffer_of(d, n * sizeof *o->from, o->from);
+        d->of_sort[1] = buffer_of(d, n * sizeof *d->p->at, d->p->at);
+        d->grid = buffer_of(d, grid_bytes(d), model);
+    } else {
+        d->of_sort[0] = buffer_of(d, (o->bins + 1) * sizeof *o->first, o->first);
+        d->of_sort[1] = buffer_of(d, n * sizeof *o->samples, o->samples);
     }
-    if (d->degrid) write_to(d, d->grid, grid_bytes(d), model);
 
-    cl_uint n = 0;
-    OCL_CHECK(clSetKernelArg(d->kernel, n++, sizeof s, &s));
-    if (!d->degrid) OCL_CHECK(clSetKernelArg(d->kernel, n++, sizeof o->all, &o->all));
-    OCL_CHECK(clSetKernelArg(d->kernel, n++, sizeof d->taps, &d->taps));
+    cl_uint k = 0;
+    OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof s, &s));
+    if (!d->degrid) OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof o->all, &o->all));
+    OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof d->taps, &d->taps));
     for (int i = 0; i < 2; i++)
-        OCL_CHECK(clSetKernelArg(d->kernel, n++, sizeof(cl_mem), &d->of_sort[i]));
-    OCL_CHECK(clSetKernelArg(d->kernel, n++, sizeof d->grid, &d->grid));
+        OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof(cl_mem), &d->of_sort[i]));
+    OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof d->grid, &d->grid));
     if (d->degrid)
-        OCL_CHECK(clSetKernelArg(d->kernel, n++, sizeof d->value, &d->value));
+        OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof d->value, &d->value));
+}
+
+/* Part of a result to where results go, of so many rows and bytes a row, pitch bytes
+ * apart: it is read, or, where it is there already, asked for. */
+static void bring(device *d, cl_mem from, const size_t corner[3], const size_t part[3],
+                  size_t pitch, flight *f)
+{
+    if (!d->beside) {
+        OCL_CHECK(clEnqueueReadBufferRect(d->queue, from, CL_FALSE, corner, corner,
+                                          part, pitch, 0, pitch, 0, d->result, 0, NULL,
+                                          &f->result));
+        return;
+    }
+    cl_int err;
+    void *there = clEnqueueMapBuffer(
+        d->queue, from, CL_FALSE, CL_MAP_READ, corner[1] * pitch + corner[0],
+        (part[1] - 1) * pitch + part[0], 0, NULL, &f->result, &err);
+    OCL_CHECK(err);
+    OCL_CHECK(clEnqueueUnmapMemObject(d->queue, from, there, 0, NULL, NULL));
 }
 
 /* The kernel starts at the piece's own cells or visibilities: a range has an offset. */
@@ -157,11 +173,8 @@ static void start_grid(device *d, piece at, flight *f)
                                      NULL, &f->kernel));
 
     size_t corner[3] = {at.column * sizeof(cplx), at.row, 0};
-    size_t region[3] = {columns * sizeof(cplx), rows, 1};
-    size_t pitch = s.pitch * sizeof(cplx);
-    OCL_CHECK(clEnqueueReadBufferRect(d->queue, d->grid, CL_FALSE, corner, corner,
-                                      region, pitch, 0, pitch, 0, d->result, 0, NULL,
-                                      &f->result));
+    size_t part[3] = {columns * sizeof(cplx), rows, 1};
+    bring(d, d->grid, corner, part, s.pitch * sizeof(cplx), f);
 }
 
 static void start_degrid(device *d, piece at, flight *f)
@@ -171,9 +184,9 @@ static void start_degrid(device *d, piece at, flight *f)
     size_t items = at.row + at.rows < all ? at.rows : all - at.row;
     OCL_CHECK(clEnqueueNDRangeKernel(d->queue, d->kernel, 1, &first, &items, NULL, 0,
                                      NULL, &f->kernel));
-    OCL_CHECK(clEnqueueReadBuffer(d->queue, d->value, CL_FALSE, first * sizeof(cplx),
-                                  items * sizeof(cplx), d->result + first, 0, NULL,
-                                  &f->result));
+    size_t corner[3] = {first * sizeof(cplx), 0, 0};
+    size_t part[3] = {items * sizeof(cplx), 1, 1};
+    bring(d, d->value, corner, part, all * sizeof(cplx), f);
 }
 
 void device_start(device *d, piece at)

@@ -23,15 +23,21 @@ static int row_of(const problem *p, int band)
     return band * ROWS < p->is.size ? band * ROWS : p->is.size;
 }
 
+/* How wide footprints are in each plane. To be freed. */
+static int *widths(const problem *p)
+{
+    int *width = allocate((size_t)p->is.planes, sizeof *width, "the widths");
+    for (int i = 0; i < p->is.planes; i++) width[i] = 2 * reach_of(p, i) + 1;
+    return width;
+}
+
 /* Where the bands of each rank begin, [ranks + 1]: all have about as much to do. To be
  * freed. */
-static int *bands_of_ranks(const problem *p, int ranks)
+static int *bands_of_ranks(const problem *p, const int *width, int ranks)
 {
     int n = BINS_OF(p->is.size, ROWS);
-    int *width = allocate((size_t)p->is.planes, sizeof *width, "the widths");
     double *work = allocate((size_t)n + 1, sizeof *work, "the bands");
     int *begin = allocate((size_t)ranks + 1, sizeof *begin, "the ranks");
-    for (int i = 0; i < p->is.planes; i++) width[i] = 2 * reach_of(p, i) + 1;
 
     /* The blocks that visibilities touch in a band, less those of the band before. */
     for (int i = 0; i <= n; i++) work[i] = 0;
@@ -54,7 +60,6 @@ static int *bands_of_ranks(const problem *p, int ranks)
     }
     begin[ranks] = n;
     free(work);
-    free(width);
     return begin;
 }
 
@@ -63,8 +68,8 @@ static int *bands_of_ranks(const problem *p, int ranks)
 static problem that_reach(const problem *p, int first, int end)
 {
     size_t n = (size_t)p->is.samples, count = 0;
-    place *at = allocate(n, sizeof *at, "the rank's places");
-    double(*value)[2] = allocate(n, sizeof *value, "the rank's visibilities");
+    place *at = untouched(n, sizeof *at, "the rank's places");
+    double(*value)[2] = untouched(n, sizeof *value, "the rank's visibilities");
     for (size_t k = 0; k < n; k++) {
         if (p->at[k].v >= end || p->at[k].v + p->is.width <= first) continue;
         at[count] = p->at[k];
@@ -102,6 +107,7 @@ int gridding(const problem *p, void *result, run_times *t)
     size_t n = (size_t)p->is.samples;
 
     real *table = table_of(p, ROWS, COLUMNS);
+    int *width = widths(p);
     t->copies = 1;
     ranks_same("the places of visibilities", p->at, n * sizeof *p->at);
     ranks_same("the visibilities", p->value, n * 2 * sizeof *p->value);
@@ -109,7 +115,7 @@ int gridding(const problem *p, void *result, run_times *t)
 
     double ready = seconds();
 
-    int *begin = bands_of_ranks(p, ranks);
+    int *begin = bands_of_ranks(p, width, ranks);
     problem part = that_reach(p, begin[own] * ROWS, begin[own + 1] * ROWS);
     sorted o = sort(&part, ROWS, COLUMNS);
     double sorting = seconds() - ready;
@@ -127,6 +133,7 @@ int gridding(const problem *p, void *result, run_times *t)
     free((void *)part.at);
     free((void *)part.value);
     free(begin);
+    free(width);
     free(table);
     return 0;
 }
