@@ -135,6 +135,11 @@ def label_ends(axes, ends):
                   va="center", color=colour, fontweight="bold", fontsize=SMALL)
 
 
+def names_wide(names):
+    """The margin, in px, that names of lines need, or those of most machines."""
+    return max(56, 10 + 7 * max(map(len, names)))
+
+
 # ---- the staircase -----------------------------------------------------------------
 
 
@@ -144,12 +149,13 @@ def stairs(path, steps, series, width=PHONE, ylabel="times as fast as step 00"):
     small = width < PHONE
     top, bottom = (16, 132) if small else (32, 232)
     figure = sheet(width, bottom + (18 if small else 34))
-    axes = panel(figure, 38, top, 56, bottom)
+    axes = panel(figure, 38, top, names_wide(series), bottom)
     values = [v for points in series.values() for three in points.values() for v in three]
     logarithmic(axes.yaxis, min(values + [1]), max(values + [2]), 4 if small else 6)
     axes.grid(axis="y")
     axes.axhline(1, color=SOFT, linewidth=1, linestyle=(0, (3, 3)))
-    every = -(-len(steps) // (6 if small else 14))
+    wide = width - 38 - names_wide(series)
+    every = -(-len(steps) * (22 if small else 18) // wide)
     axes.set_xticks(range(0, len(steps), every), steps[::every])
     axes.set_xlim(-0.5, len(steps) - 0.5)
     axes.spines[:].set_visible(False)
@@ -174,14 +180,14 @@ def stairs(path, steps, series, width=PHONE, ylabel="times as fast as step 00"):
         words(figure, 2, 14, ylabel, color=SOFT)
         axes.set_xlabel("step")
     label_ends(axes, [(b, points[max(points)][0], COLOURS[b])
-                      for b, points in series.items() if max(points) == end])
+                      for b, points in series.items() if b != "seq" or max(points) == end])
     save(figure, path)
 
 
 def shares(path, steps, series):
     """Like stairs, but values are percent of what the machine can do at most."""
     figure = sheet(PHONE, 266)
-    axes = panel(figure, 38, 32, 56, 232)
+    axes = panel(figure, 38, 32, names_wide(series), 232)
     axes.grid(axis="y")
     for place, (backend, points) in enumerate(series.items()):
         wide = 0.8 / len(series)
@@ -194,8 +200,9 @@ def shares(path, steps, series):
     axes.spines[["left"]].set_visible(False)
     axes.set_xlabel("step")
     words(figure, 2, 14, "percent of the machine's ceiling", color=SOFT)
+    end = max(map(max, series.values()))
     label_ends(axes, [(b, points[max(points)], COLOURS[b]) for b, points in series.items()
-                      if max(points) == max(map(max, series.values()))])
+                      if b != "seq" or max(points) == end])
     save(figure, path)
 
 
