@@ -11,7 +11,7 @@
  * and the number of sweeps must be one that rounding can lead to; where the totals say
  * that pressures were solved outright, the oracle solves them too. For large boxes it
  * does not: there density and each component of velocity must be within a relative L2
- * norm, the sweeps that a tolerance ends within 2 percent, and velocity as free of
+ * norm, the sweeps that a tolerance ends within 4 percent, and velocity as free of
  * divergence as the oracle's. Everywhere total density must be that of the density
  * found, sweeps that were asked for exactly so many, and density nowhere negative, nor
  * above what was let in. The truth file holds what the maker of the events knows
@@ -32,8 +32,10 @@ static const char about[] =
 /* Of large boxes: relative L2 of a field; total density. */
 static const double BUDGET = 1e-4;
 /* Of sweeps that a tolerance ends, there: it is as small as the step from float to
- * float, so that some solves go on in float that have ended in double. */
-static const double SWEEPS_BUDGET = 0.02;
+ * float, so that some solves go on in float that have ended in double, one in five for
+ * a sweep or so. A solve takes 6 to 10: a sweep too many in each would be 10 percent
+ * and more. */
+static const double SWEEPS_BUDGET = 0.04;
 
 enum { DENSITY = 3 }; /* of the outcomes */
 
