@@ -85,7 +85,7 @@ $(BUILD)/common/cuda/cuda_device-cpu.o: common/cuda/cuda_device.cu $(BUILD)/flag
 	$(CC) $(CFLAGS) -MMD -MP $(include_dirs) -fopenmp -x c -c $< -o $@
 
 $(BUILD)/common/cuda/cuda_cpu.o $(BUILD)/common/hybrid/share.o: private CFLAGS += -fopenmp
-$(BUILD)/common/mpi/ranks.o: private CC := $(MPICC)
+$(BUILD)/common/mpi/ranks.o: private override CC := $(MPICC)
 
 $(BUILD)/common/cuda/cuda_device.o: common/cuda/cuda_device.cu common/cuda/cuda_device.h
 	@mkdir -p $(@D)
@@ -247,7 +247,7 @@ $(BUILD)/%-count: tools/measure/count_%.c
 	$(call link,-fopenmp -Icommon/$*)
 $(BUILD)/ceilings: tools/measure/ceilings.c $(run_objects)
 	$(call link,-fopenmp -ffp-contract=fast)
-$(BUILD)/pingpong: private CC := $(MPICC)
+$(BUILD)/pingpong: private override CC := $(MPICC)
 $(BUILD)/pingpong: tools/measure/pingpong.c $(run_objects) $(BUILD)/common/mpi/ranks.o
 	$(call link,-Icommon/mpi)
 $(BUILD)/ceilings-cuda: tools/measure/ceilings.cu $(BUILD)/common/cuda/cuda_device.o $(run_objects)
