@@ -24,12 +24,6 @@ BOTH_FN float value(CONSTANT const query *q, int k, int i)
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
-/* Where the part (ia, ib, ic) of the search lies in part[np[0]][np[1]][np[2]]. */
-FN size_t part_of(CONSTANT const query *q, int ia, int ib, int ic)
-{
-    return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
-}
-
 /* What LANES neighbours in E have scored: of each lane the best, and where it is. */
 typedef struct {
     lanes id, ie, stack, semblance;
