@@ -129,25 +129,27 @@ def killed(omp, mpi, folder):
     """kill -9 of a rank at any moment, and the same words again: the same bytes."""
     words = [f"in={DATA}", "m0=4000,12,20", "h0=-500,30,2", "t0=0.4,0.004,60", *WORDS]
     want, _ = alone(omp, folder, words, "whole-")
-    rng, kills, halfway = random.Random(12), 0, 0
-    begin = time.monotonic()
-    ranks(mpi, [*words, *outputs(folder, "k-")], folder)
-    took = time.monotonic() - begin
-    removed(folder, "k-")
+    rng, kills, halfway, marked = random.Random(12), 0, 0, 0
     while kills < KILLS:
         p = ranks(mpi, [*words, *outputs(folder, "k-")], folder, wait=False)
-        try:
-            p.out, p.err = p.communicate(timeout=rng.uniform(0.2, 1) * took)
-        except subprocess.TimeoutExpired:
-            found = children(p.pid)
-            if found:
-                os.kill(rng.choice(found), signal.SIGKILL)
-                kills += 1
-            p.communicate(timeout=60)
-            problem, marked = done(folder, "k-", "whole-", 2)
+        wanted = rng.randint(marked, 39)  # traces, of 40, and some moment after them
+        while p.poll() is None and done(folder, "k-", "whole-", 2)[1] < wanted:
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.02))
+        found = children(p.pid) if p.poll() is None else []
+        if found:
+            os.kill(rng.choice(found), signal.SIGKILL)
+            kills += 1
+        p.out, p.err = p.communicate(timeout=60)
+        problem, marked = done(folder, "k-", "whole-", 2)
+        if found:
             halfway += 0 < marked < 40
             tally.check(f"killed {kills}", problem)
+            if marked == 40:  # all is there: begin anew
+                removed(folder, "k-")
+                marked = 0
             continue
+        marked = 0
         tally.check("killed: goes on", p.returncode and p.err)
         tally.check("killed: bytes", files(folder, "k-") != want and "differ")
         removed(folder, "k-")
