@@ -5,10 +5,11 @@
  * LANES is 1 they are a word, as on a GPU, whose lanes are threads: CUDA C.
  *
  *   words               the words
- *   words_at(space, p)  those at p, a whole number of vectors from the first of an
- * array in that address space; they can be assigned to load_words(p)       p[0] ..
- * p[LANES - 1], whatever p is word_of(w, l)       word l of the variable w; it can be
- * assigned to any_bit(w)          is any bit of them set?
+ *   words_at(space, p)  those at p, a whole number of vectors from the first of an array
+ *                       in that address space; they can be assigned to
+ *   load_words(p)       p[0] .. p[LANES - 1], whatever p is
+ *   word_of(w, l)       word l of the variable w; it can be assigned to
+ *   any_bit(w)          is any bit of them set?
  */
 #ifndef WORDS_H
 #define WORDS_H

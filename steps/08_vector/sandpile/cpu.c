@@ -56,21 +56,29 @@ static cell do_tile_bits(int width, cell *grid, int n, int y, int h)
     return 4 * bits;
 }
 
-static void step_bits(const pile *p, const plan *how, cell *grids, int n, cell *bits)
+/* Steps n .. n + steps - 1 of grids in bits; bits[s][g] become those of grid g after
+ * step s. A step takes some microseconds: threads are called once for all of them, and
+ * meet once after each. */
+static void step_bits(const pile *p, const plan *how, cell *grids, int n, int steps,
+                      cell *bits)
 {
-    int dim = p->dim, width = width_of(dim);
-    memset(bits, 0, p->batch * sizeof *bits);
-#pragma omp parallel for collapse(2) schedule(runtime)
-    for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += how->tileh) {
-            int h = smaller(how->tileh, dim - 1 - y);
-            cell *grid = grids + (size_t)g * dim * pitch_of(width);
-            double begin = how->tiles ? seconds() : 0;
-            cell found = do_tile_bits(width, grid, n, y, h);
-            trace_tile(how->tiles, n, g, (int[4]){1, y, dim - 2, h}, begin, worker());
+    int dim = p->dim, batch = p->batch, width = width_of(dim);
+    memset(bits, 0, (size_t)steps * batch * sizeof *bits);
+#pragma omp parallel
+    for (int s = 0; s < steps; s++) {
+#pragma omp for collapse(2) schedule(runtime)
+        for (int g = 0; g < batch; g++)
+            for (int y = 1; y < dim - 1; y += how->tileh) {
+                int h = smaller(how->tileh, dim - 1 - y);
+                cell *grid = grids + (size_t)g * dim * pitch_of(width);
+                double begin = how->tiles ? seconds() : 0;
+                cell found = do_tile_bits(width, grid, n + s, y, h);
+                trace_tile(how->tiles, n + s, g, (int[4]){1, y, dim - 2, h}, begin,
+                           worker());
 #pragma omp atomic
-            bits[g] |= found;
-        }
+                bits[s * batch + g] |= found;
+            }
+    }
 }
 
 /* The same in place: returns 0 where nothing toppled. */
@@ -129,7 +137,8 @@ int topple(pile *p, const plan *how, run_times *t)
     spread(p, how, in, dim * sizeof *in);
     spread(p, how, out, dim * sizeof *in);
     for (int g = 0; g < p->batch; g++) pile_border(out + g * cells, dim);
-    cell *bits = allocate(p->batch, sizeof *bits, "the bits of each grid");
+    cell *bits =
+        allocate((size_t)LOOK * p->batch, sizeof *bits, "the bits of each step");
     size_t row = pitch_of(width_of(dim)) * sizeof *bits;
     cell *room = untouched(words_of(p) + LINE, sizeof *room, "the grids in bits");
     cell *planes = room + LINE - (uintptr_t)room / sizeof *room % LINE;
@@ -164,8 +173,13 @@ int topple(pile *p, const plan *how, run_times *t)
         /* From here on three bits are enough for any cell. */
         if (note(p, how, bits, n) <= 7) {
             pack_bits(p, n, planes);
-            while (note(p, how, bits, n) > 3 && n < how->max_iterations)
-                step_bits(p, how, planes, n++, bits);
+            cell left = note(p, how, bits, n);
+            while (left > 3 && n < how->max_iterations) {
+                int steps = smaller(LOOK, how->max_iterations - n);
+                step_bits(p, how, planes, n, steps, bits);
+                for (int s = 0; s < steps; s++)
+                    left = note(p, how, bits + s * p->batch, ++n);
+            }
             unpack_bits(planes, n, p);
         }
     }

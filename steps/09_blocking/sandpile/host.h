@@ -2,7 +2,7 @@
 #include "sandpile.h"
 #include "body.h"
 
-/* Steps of a device between two looks at what it found. */
+/* Steps between two looks at what they found. */
 enum { LOOK = 64 };
 
 /* Only threads of the CPU topple in place, and only they have a name to trace. */
@@ -50,13 +50,15 @@ static inline void pack_bits(const pile *p, int n, cell *to)
         const cell *row = p->grid + y * dim + 1;
         cell *bits = to + y * pitch;
         for (size_t i = 0; i < pitch; i++) bits[i] = 0;
-        for (int x = 0; x < dim - 2; x += width)
-            for (int w = 0; w < width && x + w < dim - 2; w++) {
+        for (int x = 0; x < dim - 2; x += width) {
+            int words = dim - 2 - x < width ? dim - 2 - x : width;
+            for (int w = 0; w < words; w++) {
                 cell v = y % dim ? row[x + w] : 1;
                 bits[w] |= (v & 1) << x / width;
                 bits[width + w] |= (v >> 1 & 1) << x / width;
                 bits[fours + w] |= (v >> 2) << x / width;
             }
+        }
     }
 }
 
@@ -69,13 +71,15 @@ static inline void unpack_bits(const cell *from, int n, pile *p)
     for (size_t y = 0; y < (size_t)dim * p->batch; y++) {
         cell *row = p->grid + y * dim + 1;
         const cell *bits = from + y * pitch_of(width);
-        for (int x = 0; x < dim - 2 && y % dim; x += width)
-            for (int w = 0; w < width && x + w < dim - 2; w++) {
+        for (int x = 0; x < dim - 2 && y % dim; x += width) {
+            int words = dim - 2 - x < width ? dim - 2 - x : width;
+            for (int w = 0; w < words; w++) {
                 cell one = bits[w] >> x / width & 1;
                 cell two = bits[width + w] >> x / width & 1;
                 cell four = bits[fours + w] >> x / width & 1;
                 row[x + w] = one + 2 * two + 4 * four;
             }
+        }
     }
 }
 

@@ -76,7 +76,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     for (int i = 0; i < 3; i++) local[i] = q->group[i] ? q->group[i] : 4;
     for (int i = 0; i < 3; i++)
         global[i] = (q->np[i] + local[i] - 1) / local[i] * local[i];
-    size_t room_size = fit_rooms(global, local, room_of(q->ntraces, window_of(q)));
+    size_t room_size =
+        fit_rooms(global, local, room_of(q->ntraces, window_of(q)), SIZE_MAX);
     for (int i = 0; i < 3; i++) groups[i] = (unsigned)(global[i] / local[i]);
     dim3 block = {(unsigned)local[0], (unsigned)local[1], (unsigned)local[2]};
     dim3 grid = {groups[0], groups[1], groups[2]};

@@ -29,19 +29,22 @@ static void prepare(const su_gather *g, const query *q, const int *near, trace *
     }
 }
 
-/* Bytes for the rooms of work-items: enough for more than run at a time. */
+/* Bytes for the rooms of work-items: enough for more than a GPU runs at a time. */
 #ifndef ROOM_BYTES
 #define ROOM_BYTES (256 << 20)
 #endif
 
-/* Shortens a range of work-items, by whole groups, until their rooms, of so many
- * floats, fit into ROOM_BYTES (but for a single group); returns the bytes that they
- * take. */
-static inline size_t fit_rooms(size_t global[3], const size_t local[3], size_t floats)
+/* Shortens a range of work-items, by whole groups (but for a single one), to `most` of
+ * them and until their rooms, of so many floats, fit into ROOM_BYTES; returns the bytes
+ * that they take. */
+static inline size_t fit_rooms(size_t global[3], const size_t local[3], size_t floats,
+                               size_t most)
 {
+    size_t rooms = ROOM_BYTES / sizeof(float) / floats;
+    if (rooms > most) rooms = most;
     for (int i = 0; i < 3; i++) {
         size_t layer = global[0] * global[1] * global[2] / global[i] * local[i];
-        size_t layers = ROOM_BYTES / sizeof(float) / floats / layer;
+        size_t layers = rooms / layer;
         if (layers == 0) layers = 1;
         if (layers * local[i] < global[i]) global[i] = layers * local[i];
     }

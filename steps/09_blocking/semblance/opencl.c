@@ -50,8 +50,13 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
                               NULL));
     if (items > most)
         fail("local=: a work-group of %zu, this device takes %zu", items, most);
-    size_t room_size =
-        fit_rooms(s->global, s->local, room_of(q->ntraces, window_of(q)));
+
+    /* Of a CPU a core runs one work-item after another: few rooms stay in its cache. */
+    cl_uint units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
+    size_t room_size = fit_rooms(s->global, s->local, room_of(q->ntraces, window_of(q)),
+                                 ocl_is_gpu(device) ? SIZE_MAX : 64 * (size_t)units);
 
     /* The source is compiled here, at run time, when the window is known, and how many
      * lanes a vector of this device has: 1 on a GPU. */

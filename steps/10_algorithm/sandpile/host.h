@@ -2,7 +2,7 @@
 #include "sandpile.h"
 #include "body.h"
 
-/* Steps of a device between two looks at what it found. */
+/* Steps between two looks at what they found. */
 enum { LOOK = 64 };
 
 /* Only threads of the CPU topple in place, and only they have a name to trace. */
@@ -72,13 +72,15 @@ static inline void pack_bits(const pile *p, int mirror, int n, cell *to)
         cell *bits = to + y * pitch;
         for (size_t i = 0; i < pitch; i++) bits[i] = 0;
         if (y % side == (size_t)side - 1) continue;
-        for (int x = 0; x < side - 2; x += width)
-            for (int w = 0; w < width && x + w < side - 2; w++) {
+        for (int x = 0; x < side - 2; x += width) {
+            int words = side - 2 - x < width ? side - 2 - x : width;
+            for (int w = 0; w < words; w++) {
                 cell v = y % side ? row[x + w] : 1;
                 bits[w] |= (v & 1) << x / width;
                 bits[width + w] |= (v >> 1 & 1) << x / width;
                 bits[fours + w] |= (v >> 2) << x / width;
             }
+        }
         int last = side - 3;
         if (mirror && y % side == 0) bits[width + last % width] = 1u << last / width;
     }
@@ -96,13 +98,15 @@ static inline void unpack_bits(const cell *from, int mirror, int n, pile *p)
         int up = y % dim, down = dim - 1 - up;
         size_t stepped = y / dim * side + (up < down || !mirror ? up : down);
         const cell *bits = from + stepped * pitch_of(width);
-        for (int x = 0; x < side - 2 && up && down; x += width)
-            for (int w = 0; w < width && x + w < side - 2; w++) {
+        for (int x = 0; x < side - 2 && up && down; x += width) {
+            int words = side - 2 - x < width ? side - 2 - x : width;
+            for (int w = 0; w < words; w++) {
                 cell one = bits[w] >> x / width & 1;
                 cell two = bits[width + w] >> x / width & 1;
                 cell four = bits[fours + w] >> x / width & 1;
                 row[1 + x + w] = one + 2 * two + 4 * four;
             }
+        }
         for (int x = side - 1; x < dim - 1; x++) row[x] = row[dim - 1 - x];
     }
 }

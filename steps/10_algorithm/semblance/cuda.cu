@@ -101,7 +101,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     size_t local = 1;
     for (int i = 0; i < 3; i++) local *= q->group[i] ? q->group[i] : 4;
     size_t threads = (parts_of(q) + local - 1) / local * local;
-    size_t room_size = fit_rooms(&threads, local, room_of(q->ntraces, window_of(q)));
+    size_t room_size =
+        fit_rooms(&threads, local, room_of(q->ntraces, window_of(q)), SIZE_MAX);
     s->block = (int)local;
     s->threads = (int)threads;
     CUDA_CHECK(cudaMalloc((void **)&s->d_order, cells_of(q) * sizeof *s->order));

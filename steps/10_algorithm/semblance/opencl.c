@@ -56,8 +56,14 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
                               NULL));
     if (items > most)
         fail("local=: a work-group of %zu, this device takes %zu", items, most);
+
+    /* Of a CPU a core runs one work-item after another: few rooms stay in its cache. */
+    cl_uint units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
     size_t room_size =
-        fit_rooms(&s->global, s->local, room_of(q->ntraces, window_of(q)));
+        fit_rooms(&s->global, s->local, room_of(q->ntraces, window_of(q)),
+                  ocl_is_gpu(device) ? SIZE_MAX : 64 * (size_t)units);
 
     /* The source is compiled here, at run time, when the window is known, and how many
      * lanes a vector of this device has: 1 on a GPU. */
@@ -86,8 +92,13 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
     OCL_CHECK(err);
-    s->d_samples =
-        clCreateBuffer(s->context, CL_MEM_READ_ONLY, samples_size, NULL, &err);
+    /* Where the device has the host's memory, the samples stay where they are. */
+    cl_bool shared;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof shared,
+                              &shared, NULL));
+    s->d_samples = clCreateBuffer(s->context,
+                                  CL_MEM_READ_ONLY | (shared ? CL_MEM_USE_HOST_PTR : 0),
+                                  samples_size, shared ? g->samples : NULL, &err);
     OCL_CHECK(err);
     s->d_order = clCreateBuffer(s->context, CL_MEM_READ_WRITE, order_size, NULL, &err);
     OCL_CHECK(err);
@@ -112,8 +123,9 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 
     double ready = seconds();
 
-    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_samples, CL_TRUE, 0, samples_size,
-                                   g->samples, 0, NULL, NULL));
+    if (!shared)
+        OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_samples, CL_TRUE, 0, samples_size,
+                                       g->samples, 0, NULL, NULL));
 
     t->init += ready - start;
     t->run += seconds() - ready;

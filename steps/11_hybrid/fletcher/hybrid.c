@@ -104,8 +104,8 @@ size_t Initialize(const grid *the_grid, const float *medium)
     has_device = wanted != 0;
     cut = cut_for(wanted < 0 ? 50 : wanted);
 
-    int beside = 0, threads = wanted == 100 ? 0 : share_threads(1);
-    size_t bytes = has_device ? device_begin(g, medium, threads, &beside) : 0;
+    int beside = 0;
+    size_t bytes = has_device ? device_begin(g, medium, share_threads(1), &beside) : 0;
     omp_set_num_threads(share_threads(beside));
     bytes += host_begin(g, medium);
 

@@ -235,7 +235,7 @@ void fluid_begin(const setup *asked)
     wanted = share_wanted();
     has[HOST] = wanted != 100;
     has[DEVICE] = wanted != 0;
-    int beside = has[DEVICE] && device_begin(&s, has[HOST] ? share_threads(1) : 0);
+    int beside = has[DEVICE] && device_begin(&s, share_threads(1));
     threads = share_threads(beside);
     if (has[HOST])
         host_begin(&s, threads);

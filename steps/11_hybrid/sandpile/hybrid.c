@@ -159,7 +159,7 @@ int topple(pile *p, const plan *how, run_times *t)
         (column){p, how, mirror, how->halo ? how->halo : HALO, .width = width_of(side)};
     now.side[DEVICE] = *c;
     shape(1);
-    if (share != 0) device_begin(c, share < 100 ? share_threads(1) : 0, &beside);
+    if (share != 0) device_begin(c, share_threads(1), &beside);
     omp_set_num_threads(share_threads(beside));
     cpu_begin(p, how);
     cpu_busy = note_host;

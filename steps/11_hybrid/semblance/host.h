@@ -45,17 +45,18 @@ static inline int higher(const void *a, const void *b)
     return x->cell - y->cell;
 }
 
-/* Bytes for the rooms of work-items: enough for more than run at a time. */
+/* Bytes for the rooms of work-items: enough for more than a GPU runs at a time. */
 #ifndef ROOM_BYTES
 #define ROOM_BYTES (256 << 20)
 #endif
 
-/* Shortens a range of work-items, by whole groups, until their rooms, of so many
- * floats, fit into ROOM_BYTES (but for a single group); returns the bytes that they
- * take. */
-static inline size_t fit_rooms(size_t *global, size_t local, size_t floats)
+/* Shortens a range of work-items, by whole groups (but for a single one), to `most` of
+ * them and until their rooms, of so many floats, fit into ROOM_BYTES; returns the bytes
+ * that they take. */
+static inline size_t fit_rooms(size_t *global, size_t local, size_t floats, size_t most)
 {
-    size_t groups = ROOM_BYTES / sizeof(float) / floats / local;
+    size_t rooms = ROOM_BYTES / sizeof(float) / floats;
+    size_t groups = (rooms < most ? rooms : most) / local;
     if (groups == 0) groups = 1;
     if (groups * local < *global) *global = groups * local;
     return *global * floats * sizeof(float);
