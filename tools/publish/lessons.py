@@ -16,6 +16,7 @@ KIND is, in a program's lesson, one of
   registers  results/registers.csv, of all steps
   flags      results/MACHINE-flags.csv: the step under other compiler flags
   shares     results/MACHINE-shares.csv: host and device sharing the work
+  ranks      results/MACHINE-cluster.csv, and the model of more ranks (model.py)
 in a step's page
   programs   what each program does in it, and what that gained
 in README.md
@@ -30,10 +31,11 @@ from functools import partial
 from pathlib import Path
 
 from tools.history import diff as diffs
-from tools.history import results, tree, verdict
+from tools.history import model, results, tree, verdict
 
 PAPERS = Path(__file__).resolve().parent / "papers"
 NEEDED = ("diff", "predict", "measured")  # in every lesson
+FAR = (16, 128, 1024)  # ranks, by the model
 SHOWN = 40  # lines of diff that a lesson shows at most
 PART = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.S)
 # An OpenCL device with one of these in its name is a CPU; all others are taken for GPUs.
@@ -336,6 +338,32 @@ def shares_table(step, program):
     return text or f"Not measured yet: `make shares PROGRAM={program.name}` does it.\n"
 
 
+def ranks_table(_, program):
+    """What was measured with ranks and threads, the model beside it, and beyond."""
+    text = ""
+    for machine, rows in model.measured(program).items():
+        known = model.of(program, machine, rows)
+
+        def modelled(ranks, known=known):
+            return f"{known.seconds(ranks):.3g}" if known else "-"
+        lines = [[f"{ranks} x {threads}", f"{float(row['run_median']):.3g}",
+                  *(f"{float(row[k]):.2f} {verdict.between(row, k)}" if row[k] else "-"
+                    for k in ("over_one", "over_threads")),
+                  modelled(ranks) if threads == 1 else "-"]
+                 for (ranks, threads), row in sorted(rows.items())]
+        lines += [[f"{ranks} x 1", "not measured", "-", "-", modelled(ranks)]
+                  for ranks in FAR if known]
+        text += f"{results.shown(machine)}:\n\n" + table(
+            ["ranks x threads", "seconds", "speed, 1 x 1 = 1", "speed, 1 x 2 = 1",
+             "seconds by T(P)"], lines) + "\n"
+        if known:
+            strong, weak = known.knee(), known.knee(weak=True)
+            text += "By the model a rank does half of what one alone does with " \
+                f"{strong or f'more than {model.MOST}'} ranks, or with " \
+                f"{weak or f'more than {model.MOST}'} where the work grows with them.\n\n"
+    return text or f"Not measured yet: `make cluster PROGRAM={program.name}` does it.\n"
+
+
 # ---- the READMEs --------------------------------------------------------------------
 
 
@@ -354,7 +382,7 @@ def pages():
                 kind: partial(make, step, program) for kind, make in
                 (("diff", diff), ("predict", predict), ("measured", measured),
                  ("registers", registers), ("flags", flags_table),
-                 ("shares", shares_table))}, NEEDED
+                 ("shares", shares_table), ("ranks", ranks_table))}, NEEDED
 
 
 def parts(path, kinds):
