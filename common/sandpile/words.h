@@ -5,8 +5,8 @@
  * LANES is 1 they are a word, as on a GPU, whose lanes are threads: CUDA C.
  *
  *   words               the words
- *   words_at(space, p)  those at p, a whole number of vectors from the first of an array
- *                       in that address space; they can be assigned to
+ *   words_at(space, p)  those at p, in that address space, whole vectors from the first
+ *                       of an array; they can be assigned to
  *   load_words(p)       p[0] .. p[LANES - 1], whatever p is
  *   word_of(w, l)       word l of the variable w; it can be assigned to
  *   any_bit(w)          is any bit of them set?
