@@ -69,7 +69,7 @@ $(foreach p,$(programs),$(eval $(call load_program,$p)))
 
 # Change when the compiler or its flags do, and what they were used for is built anew:
 # those of all, and those of a program.
-words = $(strip $(CC) $(CFLAGS) $(cflags_$(notdir $(@D))))
+words = $(strip $(CC) $(CFLAGS) $(cflags_$(notdir $(@D))) $(foreach s,$(steps),$(cflags_$s_$(notdir $(@D)))))
 $(BUILD)/flags $(programs:%=$(BUILD)/common/%/flags): always
 	@mkdir -p $(@D); echo '$(words)' | cmp -s - $@ || echo '$(words)' > $@
 .PHONY: always
@@ -100,7 +100,7 @@ deps = $(patsubst $(BUILD)/%,$(BUILD)/parts/%.d,$1)
 # A program may have its steps' sources compiled once more, with the words that its
 # program.mk has as `again`, and linked along: $3 back-end, $4 source, $5 compiler.
 flags_cuda-cpu := -fopenmp
-again_gcc = $(CC) $(CFLAGS) $(flags_$3) -MMD -MP -MF $$@.d -MT $$@ -Icommon/opencl $(cflags_$2) -x c
+again_gcc = $(CC) $(CFLAGS) $(flags_$3) -MMD -MP -MF $$@.d -MT $$@ -Icommon/opencl $(cflags_$2) $(cflags_$1_$2) -x c
 again_of = $(if $(again_$2),$(BUILD)/parts/$1/$2-$3.again.o)
 define rule_again
 $(BUILD)/parts/$1/$2-$3.again.o: steps/$1/$2/$4 $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h) $(BUILD)/common/$2/flags
@@ -120,7 +120,7 @@ define rule_gcc
 $(BUILD)/$1/$2-$3: steps/$1/$2/$(source_$3) $(call again_of,$1,$2,$3) $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
-	$$(CC) $$(CFLAGS) $(flags_$3) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
+	$$(CC) $$(CFLAGS) $(flags_$3) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/$2 $(cflags_$2) $(cflags_$1_$2) $$(filter %.c %.o,$$^) $(libs_$2) -o $$@
 endef
 rule_seq     = $(call rule_gcc,$1,$2,seq)
 rule_omp     = $(call rule_gcc,$1,$2,omp)
@@ -130,7 +130,7 @@ define rule_ocl
 $(BUILD)/$1/$2-ocl: steps/$1/$2/opencl.c $(call again_of,$1,$2,ocl) $(BUILD)/parts/$1/$2-kernel.o $(BUILD)/common/opencl/ocl.o $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
-	$$(CC) $$(CFLAGS) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $(cflags_$2) $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
+	$$(CC) $$(CFLAGS) -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/opencl -Icommon/$2 $(cflags_$2) $(cflags_$1_$2) $$(filter %.c %.o,$$^) $(libs_$2) -lOpenCL -o $$@
 endef
 
 # The kernels as text, whatever back-end asks for them.
@@ -153,7 +153,7 @@ define rule_cuda-cpu
 $(BUILD)/$1/$2-cuda-cpu: steps/$1/$2/cuda.cu $(call again_of,$1,$2,cuda-cpu) $(BUILD)/common/cuda/cuda_device-cpu.o $(BUILD)/common/cuda/cuda_cpu.o $(front_$2)
 	@mkdir -p $$(@D) $(BUILD)/parts/$1
 	@$$(say)
-	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 $(cflags_$2) -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
+	$$(CC) $$(CFLAGS) -fopenmp -MMD -MP -MF $$(call deps,$$@) -MT $$@ $(include_dirs) -Icommon/cuda -Icommon/$2 $(cflags_$2) $(cflags_$1_$2) -x c $$< -x none $$(filter %.o,$$^) $(libs_$2) -o $$@
 endef
 
 # The back-ends that are made of several sources, each of which is an object, or two where
@@ -179,7 +179,7 @@ define rule_part
 $(BUILD)/parts/$1/$2-$3-$4$5.o: steps/$1/$2/$4 $(wildcard steps/$1/$2/*.h common/$2/*.h common/portable/*.h common/hybrid/*.h common/mpi/*.h common/cuda/*.h common/opencl/*.h) $(BUILD)/common/$2/flags
 	@mkdir -p $$(@D)
 	@$$(say)
-	$(if $(and $(filter hybrid-cuda,$3),$(filter %.cu,$4)),$$(NVCC) $$(NVFLAGS),$$(call compile_of,$3) $$(cflags_$2) $(if $(filter %.cu,$4),-x c)) $$(call dirs_of,$2) $6 -c $$< -o $$@
+	$(if $(and $(filter hybrid-cuda,$3),$(filter %.cu,$4)),$$(NVCC) $$(NVFLAGS),$$(call compile_of,$3) $$(cflags_$2) $(cflags_$1_$2) $(if $(filter %.cu,$4),-x c)) $$(call dirs_of,$2) $6 -c $$< -o $$@
 endef
 parts_of = $(foreach s,$(sources_$3),$(BUILD)/parts/$1/$2-$3-$s.o $(if $(again_$2),$(BUILD)/parts/$1/$2-$3-$s.again.o))
 define rule_parts
@@ -191,11 +191,13 @@ $(BUILD)/$1/$2-$3: $(call parts_of,$1,$2,$3) $(if $(libs_$3),$(BUILD)/parts/$1/$
 endef
 
 # Declarations of a step, then the rules of each back-end that can be built here. A
-# program may have others than the rest: backends.PROGRAM.
+# program may have others than the rest, backends.PROGRAM, and words for the compiler,
+# cflags.PROGRAM.
 define load_step
 backends :=
-$(foreach p,$(programs),backends.$p :=$(newline))
+$(foreach p,$(programs),backends.$p :=$(newline)cflags.$p :=$(newline))
 include steps/$1/step.mk
+$(foreach p,$(programs),cflags_$1_$p := $$(cflags.$p)$(newline))
 $(foreach p,$(programs),backends_$1_$p := $$(filter $(can_build),$$(or $$(backends.$p),$$(backends)))$(newline))
 endef
 $(foreach s,$(steps),$(eval $(call load_step,$s)))

@@ -8,12 +8,15 @@ endif
 # One set of flags for all CPU code: the one under which 00_sequential is fastest (make
 # flags). x86-64-v3 has AVX2, as most x86 made since 2015; elsewhere the compiler's default
 # is taken. -std=c11 keeps gcc from fusing a multiplication with an addition, so results
-# are the same to the byte at every level of optimization.
+# are the same to the byte at every level of optimization. Where more than that has been
+# measured to pay, program.mk and step.mk say $(NATIVE): all that this processor has,
+# unless you have set ARCH.
 OPT     ?= -O3
 ifeq ($(origin ARCH),undefined)
 ARCH    := $(shell $(CC) -march=x86-64-v3 -E -x c /dev/null >/dev/null 2>&1 && \
              grep -qsw avx2 /proc/cpuinfo && echo -march=x86-64-v3)
 endif
+NATIVE   = $(if $(filter -march=x86-64-v3,$(ARCH)),-march=native)
 EXTRA   ?=
 BUILD   ?= build
 

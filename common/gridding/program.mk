@@ -16,7 +16,7 @@ outputs = out:result
 # no such words. Step 00 is fastest with all that this processor has, AVX-512 where it has
 # that; an ARCH of the user's is left alone.
 gcc_words = -fcx-limited-range -fno-loop-unroll-and-jam
-cflags = $(shell $(CC) -Werror $(gcc_words) -E -x c /dev/null >/dev/null 2>&1 && echo $(gcc_words)) -ffp-contract=fast $(if $(filter -march=x86-64-v3,$(ARCH)),-march=native)
+cflags = $(shell $(CC) -Werror $(gcc_words) -E -x c /dev/null >/dev/null 2>&1 && echo $(gcc_words)) -ffp-contract=fast $(NATIVE)
 
 # Every step is compiled once more for precision=double (common/gridding/real.h).
 again = -DREAL=double -DREAL_BYTES=8 -Dgridding=gridding_double -Ddegridding=degridding_double

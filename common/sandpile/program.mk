@@ -8,11 +8,6 @@ libs    = -lpng
 recipes = identity wide batch large tiny
 suffix  = npy
 rate    = Gcells/s
-
-# Step 00 is the same with all that this processor has, planes of bits are half as fast again
-# with AVX-512, which adds three bits in two instructions; an ARCH of the user's is left alone.
-cflags = $(if $(filter -march=x86-64-v3,$(ARCH)),-march=native)
-
 outputs = out:result counts:counts
 
 # make run: a pile toppled to its end, the size of the must-reach for a while, and a batch

@@ -36,6 +36,7 @@ bytes.fluid.l1    = 28 updates
 
 title.sandpile       = 32 cells a word, in planes of bits, and no meeting
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+cflags.sandpile      = $(NATIVE)
 kind.sandpile        = refactor
 reason.sandpile      = planes of bits take the place of bytes, in all three back-ends: packed, stepped, unpacked
 predict.sandpile.cpu = 4.0 for omp, 30 for OpenCL: 22 operations for the cells of a vector of bits, where bytes take 8 for an eighth as many; and no barrier (written after a prototype had 4 and 25)

@@ -37,6 +37,7 @@ flops.fluid       = 8 updates + 40 advected
 
 title.sandpile       = Bands that make many steps alone, and sleep where nothing topples
 changes.sandpile     = body.h cpu.c opencl.c kernel.cl cuda.cu
+cflags.sandpile      = $(NATIVE)
 kind.sandpile        = refactor
 reason.sandpile      = bands with borrowed rows are a layout of their own, a loop over steps inside the one over rows, and in OpenCL and CUDA a kernel of fetch, steps and store
 predict.sandpile.cpu = 1.4: two threads meet twice in 32 steps instead of once in each (written after a prototype had 1.3 to 1.6)

@@ -23,6 +23,7 @@ predict.fluid.gpu = 1.5: not written for one
 
 title.sandpile       = A quarter of a pile that is its own mirror image
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+cflags.sandpile      = $(NATIVE)
 kind.sandpile        = refactor
 reason.sandpile      = what is packed, stepped and unpacked has another size than the pile, in all three back-ends
 predict.sandpile.cpu = 3.0: a quarter of the cells, but threads meet as often

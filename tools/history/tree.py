@@ -23,7 +23,7 @@ KINDS = ("start", "refactor", "port", "algebra", "memory")
 # the parts that a key has, as in predict.PROGRAM.cpu.
 KEYS = ("title", "kind", "backends", "changes", "shown", "after")
 KEYS_OF_PROGRAM = {"predict": ("cpu", "gpu"), "bytes": ("l1", "l2", "l3", "dram"),
-                   **dict.fromkeys((*KEYS, "reason", "flops"), ("",))}
+                   **dict.fromkeys((*KEYS, "reason", "flops", "cflags"), ("",))}
 
 # What a program.mk that does not say otherwise has, as in
 #     outputs = out:result panel:panel:1e-5
