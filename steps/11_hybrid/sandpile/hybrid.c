@@ -14,7 +14,7 @@
 #include "share.h"
 #include "sides.h"
 
-enum { HOST, DEVICE, BOTH };
+enum { HOST, DEVICE };
 
 static struct {
     column side[2];
@@ -51,13 +51,14 @@ static void move(int cut, cell *rows)
 
 /* The seed's rule. The cut stays unless one side takes longer than the other by more
  * than a tenth; then it goes to where both would end at once. And who would have made
- * all rows in the time of both gets them. */
+ * all rows in the time of both, alone and without the rows that are kept, gets them. */
 static int better_cut(double host, double device, double both)
 {
     const column *d = &now.side[DEVICE];
     double longer = host > device ? host : device, shorter = host + device - longer;
     int all = inner_rows(d, rows_of(d)), its = inner_rows(d, d->after);
-    double host_alone = host * all / (all - its), device_alone = device * all / its;
+    double spoiled = d->halo / 2., host_alone = host * all / (all - its + spoiled),
+           device_alone = device * all / (its + spoiled);
     if (host_alone < both && host_alone < device_alone) return 0;
     if (device_alone < both) return rows_of(d);
     if (longer - shorter <= 0.1 * longer) return d->after;
@@ -75,7 +76,7 @@ static int topple_rows(pile *p, double share, cell *rows, int n, cell low, cell 
     size_t batch = p->batch, pitch = h->pitch;
     int limit = h->how->max_iterations, look = FIRST_LOOK, epochs = 0;
     int all = inner_rows(h, rows_of(h));
-    double shortest[3] = {1e30, 1e30, 1e30}; /* of each side, and both */
+    double shortest[2] = {1e30, 1e30}, since = 0; /* of a look, the later half */
 
     d->first = 0;
     d->after = h->first = cut_at(h, (share < 0 ? FIRST_SHARE : share) / 100 * all);
@@ -94,7 +95,7 @@ static int topple_rows(pile *p, double share, cell *rows, int n, cell low, cell 
         bool ahead = h->packed && !judge;
 
         for (size_t i = 0; i < steps * batch; i++) found[i] = 0;
-        double took[3] = {0, 0, 0}, begin = seconds();
+        double took[2] = {0, 0}, begin = seconds();
         cpu_steps(h, n, steps, found, ahead ? feed : NULL);
         took[HOST] = seconds() - begin;
         if (d->after) {
@@ -102,25 +103,26 @@ static int topple_rows(pile *p, double share, cell *rows, int n, cell low, cell 
             took[DEVICE] = device_wait(d, found, &last);
             cpu_keep(h, last, NULL);
         }
-        took[BOTH] = seconds() - begin;
         double its[2] = {all - inner_rows(d, d->after), inner_rows(d, d->after)};
         for (int i = 0; i < 2; i++) {
             now.seconds[i] += took[i];
             now.work[i] += its[i] * steps;
         }
-        for (int i = 0; i <= BOTH; i++) /* the longer ones tell what else ran here */
+        for (int i = 0; i < 2; i++) /* the longer ones tell what else ran here */
             if (steps == h->halo && took[i] < shortest[i]) shortest[i] = took[i];
+        if (epochs == look / 2) since = seconds();
         for (int s = 0; s < steps; s++) left = note(p, h->how, found + s * batch, ++n);
         for (size_t g = 0; g < batch; g++) bits[g] = found[(steps - 1) * batch + g];
 
         if (judge && left > low && n < limit) {
-            int cut = better_cut(shortest[HOST], shortest[DEVICE], shortest[BOTH]);
+            double both = (seconds() - since) / (look - look / 2);
+            int cut = better_cut(shortest[HOST], shortest[DEVICE], both);
             if (cut != d->after) {
                 move(cut, rows);
                 look *= 2; /* the more often it has moved, the longer it stays */
             }
             epochs = 0;
-            for (int i = 0; i <= BOTH; i++) shortest[i] = 1e30;
+            for (int i = 0; i < 2; i++) shortest[i] = 1e30;
         }
         if (!ahead && left > low) feed();
     }
