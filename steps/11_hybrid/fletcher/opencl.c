@@ -17,7 +17,6 @@
 #include "tile.h"
 
 static grid g;
-static cl_device_id device;
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
@@ -68,7 +67,7 @@ size_t device_begin(const grid *the_grid, const float *the_medium, int host_thre
     cl_int err;
     g = *the_grid;
 
-    device = ocl_device_beside(host_threads, beside);
+    cl_device_id device = ocl_device_beside(host_threads, beside);
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
@@ -295,5 +294,4 @@ void device_end(void)
     clReleaseProgram(program);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
-    clReleaseDevice(device);
 }

@@ -30,7 +30,6 @@ static bool shared; /* groups have memory of their own */
 static int teams;   /* where they have none: each sweeps planes of its own */
 static int vector;  /* lanes of the device: its LANES */
 
-static cl_device_id part; /* of the device: all of it, unless the host computes there */
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
@@ -214,7 +213,8 @@ int device_begin(const setup *wanted, int threads)
     g = s.g;
     bytes = cells_of(g) * sizeof(float);
 
-    part = ocl_device_beside(threads, &beside);
+    /* All of the device, unless the host computes there. */
+    cl_device_id part = ocl_device_beside(threads, &beside);
     context = clCreateContext(NULL, 1, &part, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, part, CL_QUEUE_PROFILING_ENABLE, &err);
@@ -286,7 +286,6 @@ void device_end(void)
     clReleaseProgram(program);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
-    clReleaseDevice(part);
 }
 
 static void device_put(int f, int i, int j, int k, float value)

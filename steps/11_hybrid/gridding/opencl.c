@@ -226,6 +226,5 @@ void device_end(device *d)
     clReleaseProgram(d->program);
     clReleaseCommandQueue(d->queue);
     clReleaseContext(d->context);
-    clReleaseDevice(d->id);
     free(d);
 }

@@ -19,7 +19,6 @@ typedef struct {
 } epoch;
 
 static struct {
-    cl_device_id device;
     cl_context context;
     cl_command_queue queue;
     cl_program program;
@@ -48,27 +47,27 @@ void device_begin(const column *c, int host_threads, int *beside)
     int dim = c->p->dim, batch = c->p->batch, side = c->side, width = c->width;
     size_t pitch = pitch_of(width), widest = pitch > (size_t)dim ? pitch : (size_t)dim;
 
-    own.device = ocl_device_beside(host_threads, beside);
-    own.context = clCreateContext(NULL, 1, &own.device, NULL, NULL, &err);
+    cl_device_id device = ocl_device_beside(host_threads, beside);
+    own.context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     own.queue =
-        clCreateCommandQueue(own.context, own.device, CL_QUEUE_PROFILING_ENABLE, &err);
+        clCreateCommandQueue(own.context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
     /* How many words a vector has: 1 on a GPU, whose lanes are work-items, and which
      * wants more of them, with fewer rows each. */
     cl_uint lanes;
-    OCL_CHECK(clGetDeviceInfo(own.device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT,
-                              sizeof lanes, &lanes, NULL));
-    int gpu = ocl_is_gpu(own.device);
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof lanes,
+                              &lanes, NULL));
+    int gpu = ocl_is_gpu(device);
     lanes = gpu ? 1 : lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
     if (width % lanes) lanes = VECTOR;
 
     /* A band of a group: many for a GPU, which are narrow; of a CPU one for each
      * thread, but none longer than what its cache holds. */
     cl_uint units;
-    OCL_CHECK(clGetDeviceInfo(own.device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
-                              &units, NULL));
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
     int even = (side - 2) / (int)units, rows = even < 64 ? 64 : even > 256 ? 256 : even;
     if (gpu) rows = 8;
     own.rows_most = rows;
@@ -76,8 +75,8 @@ void device_begin(const column *c, int host_threads, int *beside)
     size_t band_size = (rows + 2 * own.steps_most) * pitch * sizeof(cell);
     size_t bands = (size_t)batch * ((side - 2 + rows - 1) / rows);
     cl_ulong near;
-    OCL_CHECK(clGetDeviceInfo(own.device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof near, &near,
-                              NULL));
+    OCL_CHECK(
+        clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof near, &near, NULL));
     bool fits = band_size <= near;
 
     /* A work-item takes a cell first, and then a group a band. */
@@ -93,7 +92,7 @@ void device_begin(const column *c, int host_threads, int *beside)
              "-D DIM=%d -D SIDE=%d -D WIDTH=%d -D MIRROR=%d -D LANES=%u -D ROWS=%d%s",
              dim, side, width, c->mirror, lanes, rows,
              fits ? "" : " -D LOCAL=__global");
-    own.program = ocl_build(own.context, own.device, options);
+    own.program = ocl_build(own.context, device, options);
     own.kernel[0] = clCreateKernel(own.program, "do_step", &err);
     OCL_CHECK(err);
     own.kernel[1] = clCreateKernel(own.program, "do_steps_bits", &err);
@@ -230,5 +229,4 @@ void device_end(void)
     clReleaseProgram(own.program);
     clReleaseCommandQueue(own.queue);
     clReleaseContext(own.context);
-    clReleaseDevice(own.device);
 }

@@ -48,8 +48,7 @@ device *device_begin(const su_gather *g, const query *q, int host_threads, int *
         clCreateCommandQueue(s->context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* One dimension, since parts are searched in an order that is not that of A and B.
-     */
+    /* One dimension, since the order of the search is not that of A and B. */
     s->local = 1;
     for (int i = 0; i < 3; i++)
         s->local *= q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
@@ -241,7 +240,6 @@ void device_end(device *s)
     clReleaseProgram(s->program);
     clReleaseCommandQueue(s->queue);
     clReleaseContext(s->context);
-    clReleaseDevice(s->device);
     free(s->part);
     free(s->bound);
     free(s);
