@@ -25,6 +25,27 @@ struct search_state {
     cl_mem d_query, d_traces, d_samples, d_order, d_room, d_part, d_best;
 };
 
+/* Runs a kernel for n work-items, rounded up to whole groups, or for fewer that take
+ * more than one part each. */
+static cl_event launch(const search_state *s, cl_kernel kernel, size_t n)
+{
+    cl_event done;
+    size_t global = (n + s->local - 1) / s->local * s->local;
+    if (kernel == s->kernel && global > s->global) global = s->global;
+    OCL_CHECK(clEnqueueNDRangeKernel(s->queue, kernel, 1, NULL, &global, &s->local, 0,
+                                     NULL, &done));
+    return done;
+}
+
+/* Searches the parts first .. end - 1, in order; there may be none. */
+static cl_event search_parts(const search_state *s, int first, int end, int prune)
+{
+    OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof first, &first));
+    OCL_CHECK(clSetKernelArg(s->kernel, 5, sizeof end, &end));
+    OCL_CHECK(clSetKernelArg(s->kernel, 6, sizeof prune, &prune));
+    return launch(s, s->kernel, end > first ? end - first : 1);
+}
+
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 {
     double start = seconds();
@@ -45,8 +66,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         clCreateCommandQueue(s->context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* One dimension, since parts are searched in an order that is not that of A and B.
-     */
+    /* One dimension, since the order of the search is not that of A and B. */
     s->local = 1;
     for (int i = 0; i < 3; i++)
         s->local *= q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
@@ -121,6 +141,14 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->bounds, 2, sizeof s->d_samples, &s->d_samples));
     OCL_CHECK(clSetKernelArg(s->bounds, 3, sizeof s->d_order, &s->d_order));
 
+    /* A search of nothing: many a driver completes a kernel when first it is run. */
+    const cl_int nothing = 0;
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_query, &nothing, sizeof nothing, 0,
+                                  sizeof *q, 0, NULL, NULL));
+    clReleaseEvent(launch(s, s->bounds, 1));
+    clReleaseEvent(search_parts(s, 0, 0, 0));
+    OCL_CHECK(clFinish(s->queue));
+
     double ready = seconds();
 
     if (!shared)
@@ -130,27 +158,6 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     t->init += ready - start;
     t->run += seconds() - ready;
     return s;
-}
-
-/* Runs a kernel for n work-items, rounded up to whole groups, or for fewer that take
- * more than one part each. */
-static cl_event launch(const search_state *s, cl_kernel kernel, size_t n)
-{
-    cl_event done;
-    size_t global = (n + s->local - 1) / s->local * s->local;
-    if (kernel == s->kernel && global > s->global) global = s->global;
-    OCL_CHECK(clEnqueueNDRangeKernel(s->queue, kernel, 1, NULL, &global, &s->local, 0,
-                                     NULL, &done));
-    return done;
-}
-
-/* Searches the parts first .. end - 1, in order. */
-static cl_event search_parts(const search_state *s, int first, int end, int prune)
-{
-    OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof first, &first));
-    OCL_CHECK(clSetKernelArg(s->kernel, 5, sizeof end, &end));
-    OCL_CHECK(clSetKernelArg(s->kernel, 6, sizeof prune, &prune));
-    return launch(s, s->kernel, end - first);
 }
 
 void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
