@@ -169,24 +169,31 @@ static int unit_of(const sharing *k, const place *at)
     return (at->v + half) / k->rows * k->along + (at->u + half) / k->columns;
 }
 
-/* Where the device has as nearly the share that is wanted as whole units can be. */
-static void cut(sharing *k)
+/* How many visibilities lie before each unit. */
+static void count(sharing *k)
 {
     int n = k->p->is.samples, *before = k->before;
     memset(before, 0, ((size_t)k->units + 1) * sizeof *before);
     for (int i = 0; i < n; i++)
         before[1 + (k->model ? i / VISIBILITIES : unit_of(k, &k->p->at[i]))]++;
     for (int i = 0; i < k->units; i++) before[i + 1] += before[i];
+}
 
-    double wanted = k->share * n / 100;
+/* The device gets as nearly the share that is wanted as whole units can be. */
+static void cut(sharing *k)
+{
+    if (k->share <= 0) return;
+    count(k);
+    const int *before = k->before;
+    double wanted = k->share * k->p->is.samples / 100;
     while (k->cut < k->units && before[k->cut + 1] <= wanted) k->cut++;
     if (k->cut < k->units && wanted - before[k->cut] > before[k->cut + 1] - wanted)
         k->cut++;
-    if (k->share == 0) k->cut = 0;
 }
 
 static void sharing_end(sharing *k)
 {
+    count(k);
     int all = k->p->is.samples, its = k->before[k->front], own = all - its;
     printf("Share=%.1f\n", 100. * its / all);
     if (its && own) /* what each would take alone */
@@ -197,14 +204,13 @@ static void sharing_end(sharing *k)
     share_trace();
 }
 
-/* The order, noted. */
-static sorted sort_for(const problem *p, blocks its, run_times *t)
+/* Sorts, which is noted. */
+static void put_in_order(const problem *p, sorted *o, run_times *t)
 {
     double start = seconds();
-    sorted o = sort(p, its.rows, its.columns);
+    sort(p, o);
     share_note("host", 0, "sort", start, seconds());
-    t->sort += o.seconds;
-    return o;
+    t->sort += o->seconds;
 }
 
 int gridding(const problem *p, void *result, run_times *t)
@@ -215,20 +221,22 @@ int gridding(const problem *p, void *result, run_times *t)
     int alike = k.its.rows == ROWS && k.its.columns == COLUMNS;
     real *taps = table_of(p, ROWS, COLUMNS);
     real *its_taps = alike ? taps : table_of(p, k.its.rows, k.its.columns);
+    sorted its = sorted_for(p, k.its.rows, k.its.columns), own = its;
+    int two = !alike && k.share < 100; /* orders */
+    if (two) own = sorted_for(p, ROWS, COLUMNS);
     t->copies = 1;
 
     double ready = seconds();
 
     cut(&k);
     t->sort = 0;
-    sorted its = sort_for(p, k.its, t), own = its;
+    put_in_order(p, &its, t);
     if (k.d) {
         k.loaded = seconds();
         device_load(k.d, its_taps, &its, NULL);
         feed(&k);
     }
-    int two = !alike && (k.share < 0 || k.cut < k.units); /* orders */
-    if (two) own = sort_for(p, (blocks){ROWS, COLUMNS, 0}, t);
+    if (two) put_in_order(p, &own, t);
     compute(&k, taps, &own);
 
     double end = seconds();
@@ -255,20 +263,22 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     sharing k = sharing_begin(p, model, result, from_device);
     real *taps = table_of(p, ROWS, COLUMNS);
     real *its_taps = table_of(p, k.its.rows, k.its.columns);
+    sorted o = sorted_for(p, k.its.rows, k.its.columns);
     t->copies = 1;
 
     double ready = seconds();
 
     cut(&k);
     t->sort = 0;
-    sorted o = sort_for(p, k.its, t);
+    put_in_order(p, &o, t);
     if (k.d) {
         k.loaded = seconds();
         device_load(k.d, its_taps, &o, model);
         feed(&k);
     }
     compute(&k, taps, &o);
-    for (int i = 0; i < k.before[k.front]; i++) value[o.from[i]] = from_device[i];
+    for (int i = 0; i < k.front * VISIBILITIES && i < p->is.samples; i++)
+        value[o.from[i]] = from_device[i];
 
     double end = seconds();
     t->init = ready - start;

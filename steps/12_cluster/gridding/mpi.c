@@ -107,6 +107,7 @@ int gridding(const problem *p, void *result, run_times *t)
     size_t n = (size_t)p->is.samples;
 
     real *table = table_of(p, ROWS, COLUMNS);
+    sorted o = sorted_for(p, ROWS, COLUMNS);
     int *width = widths(p);
     t->copies = 1;
     ranks_same("the places of visibilities", p->at, n * sizeof *p->at);
@@ -117,7 +118,7 @@ int gridding(const problem *p, void *result, run_times *t)
 
     int *begin = bands_of_ranks(p, width, ranks);
     problem part = that_reach(p, begin[own] * ROWS, begin[own + 1] * ROWS);
-    sorted o = sort(&part, ROWS, COLUMNS);
+    sort(&part, &o);
     double sorting = seconds() - ready;
     grid_bands(&part, table, &o, begin[own], begin[own + 1], result);
     double gridded = seconds();
@@ -145,6 +146,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     cplx *value = result;
 
     real *table = table_of(p, ROWS, COLUMNS);
+    sorted o = sorted_for(p, ROWS, COLUMNS);
     t->copies = 1;
     ranks_same("the places of visibilities", p->at, (size_t)n * sizeof *p->at);
     ranks_same("the model", model,
@@ -159,7 +161,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     part.is.samples = begin[own + 1] - begin[own];
     part.at += begin[own];
     part.value += 2 * begin[own];
-    sorted o = sort(&part, ROWS, COLUMNS);
+    sort(&part, &o);
     double sorting = seconds() - ready;
     degrid_all(&part, table, &o, model, value + begin[own]);
     double computed = seconds();
