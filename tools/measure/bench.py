@@ -22,8 +22,9 @@ repeated, three times at most, then marked busy. A turn that had less than 90 % 
 CPU time a second that its item usually has does not count: its item, and what that is
 compared with, get another round, up to a third more than were asked for; who still has
 fewer than 15 is marked few. Before the first round all are run once, uncounted.
-OpenMP's threads are bound to cores, unless OMP_PROC_BIND says otherwise: two that begin
-on one core share it until the system's next tick, which takes longer than some runs.
+OpenMP's threads are bound to cores, and PoCL's, unless OMP_PROC_BIND or POCL_AFFINITY says
+otherwise: two that begin on one core share it until the system's next tick, which takes
+longer than some runs.
 
 Writes results/MACHINE.csv, replacing the rows it measured anew, and MACHINE-aa.csv, the
 A/A pairs, after each set.
@@ -50,6 +51,7 @@ AA_COLUMNS = """machine commit program set step backend rounds ratio low high ma
 TRIES = 3
 TURN = 0.2  # seconds of run time
 LEAST_CPU = 0.9  # of an item's usual CPU time a second
+BIND = {"omp": ("OMP_PROC_BIND", "true"), "ocl": ("POCL_AFFINITY", "1")}
 
 
 class Item:
@@ -137,8 +139,9 @@ class Item:
             path.unlink(missing_ok=True)
         binary = self.alias or self.step.binary(self.program, self.backend)
         command, environment = runs.launched(binary, self.backend, self.environment)
-        if self.backend == "omp":
-            environment.setdefault("OMP_PROC_BIND", os.environ.get("OMP_PROC_BIND", "true"))
+        if self.backend in BIND:
+            key, bound = BIND[self.backend]
+            environment.setdefault(key, os.environ.get(key, bound))
         ended = runs.run([*command, *self.words, *self.extra] +
                          [f"{k}={p}" for k, p in files.items()], 600, environment)
         if ended.why():

@@ -86,12 +86,18 @@ void fluid_begin(const setup *wanted)
     queue = clCreateCommandQueue(context, device,
                                  charging() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    /* Where work-items are rounds of a loop, they go along rows. */
-    static const int usual[2][3] = {{8, 32, 2}, {32, 4, 16}};
+    /* In a sweep, where work-items are rounds of a loop, they go along rows, a group
+     * has whole planes, and each core several groups. */
+    cl_uint units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
+    int planes = g.nz / (4 * (int)units);
+    planes = planes < 1 ? 1 : planes < 4 ? planes : 4;
+    const int bricks[2][3] = {{8, 128, planes}, {32, 4, 16}};
     bool shared = ocl_local_memory(device) > 0;
     for (int d = 0; d < 3; d++) {
-        brick[d] = (size_t)(s.group[d] ? s.group[d] : usual[shared][d]);
-        local[d] = shared && !s.group[d] ? 8 : brick[d];
+        brick[d] = (size_t)(s.group[d] ? s.group[d] : bricks[shared][d]);
+        local[d] = (size_t)(s.group[d] ? s.group[d] : 8);
     }
 
     /* How many lanes a vector of this device has: 1 on a GPU. */
@@ -160,7 +166,7 @@ void fluid_add(int x, int source)
     ARG(kernel[ADD_SOURCE], 0, field[x]);
     ARG(kernel[ADD_SOURCE], 1, field[source]);
     ARG(kernel[ADD_SOURCE], 2, s.dt);
-    launch(ADD_SOURCE, "add_source", row_of(g), g.ny + 2, g.nz + 2);
+    launch(ADD_SOURCE, "add_source", vectors_across(g, vector), g.ny + 2, g.nz + 2);
 }
 
 static void relax(int x, int x0, int sweep, int colour, int wall, float a, float over_c)

@@ -25,11 +25,14 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
 {
     grid g = BOX;
     int n = get_global_id(0), j = get_global_id(1), k = get_global_id(2);
-    if (n >= row_of(g) || j > g.ny + 1 || k > g.nz + 1) return;
+    int across = vectors_across(g, LANES);
+    if (n >= across || j > g.ny + 1 || k > g.nz + 1) return;
 
-    int red = n + row_of(g) * j + plane_of(g) * k, black = red + half_of(g);
-    x[red] += dt * source[red];
-    x[black] += dt * source[black];
+    int c = LANES * (n + across * (j + (g.ny + 2) * k)), end = 2 * half_of(g);
+    if (c + LANES <= end)
+        unload(x + c, load(x + c) + dt * load(source + c));
+    else
+        for (; c < end; c++) x[c] += dt * source[c];
 }
 
 /* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or

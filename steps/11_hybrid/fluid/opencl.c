@@ -220,12 +220,18 @@ int device_begin(const setup *wanted, int threads)
     queue = clCreateCommandQueue(context, part, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
     clock = ocl_clock(queue);
-    /* Where work-items are rounds of a loop, they go along rows. */
-    static const int usual[2][3] = {{8, 32, 2}, {32, 4, 16}};
+    /* In a sweep, where work-items are rounds of a loop, they go along rows, a group
+     * has whole planes, and each core several groups. */
+    cl_uint units;
+    OCL_CHECK(
+        clGetDeviceInfo(part, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
+    int planes = g.nz / (4 * (int)units);
+    planes = planes < 1 ? 1 : planes < 4 ? planes : 4;
+    const int bricks[2][3] = {{8, 128, planes}, {32, 4, 16}};
     shared = ocl_local_memory(part) > 0;
     for (int d = 0; d < 3; d++) {
-        brick[d] = (size_t)(s.group[d] ? s.group[d] : usual[shared][d]);
-        local[d] = shared && !s.group[d] ? 8 : brick[d];
+        brick[d] = (size_t)(s.group[d] ? s.group[d] : bricks[shared][d]);
+        local[d] = (size_t)(s.group[d] ? s.group[d] : 8);
     }
 
     /* How many lanes a vector of this device has: 1 on a GPU. */
@@ -239,9 +245,6 @@ int device_begin(const setup *wanted, int threads)
              "-D NX=%d -D NY=%d -D NZ=%d -D SHARED=%d -D LANES=%d -D PITCH=%d "
              "-cl-denorms-are-zero",
              g.nx, g.ny, g.nz, shared, vector, pitch);
-    cl_uint units;
-    OCL_CHECK(
-        clGetDeviceInfo(part, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
     teams = teams_of(g, (int)units);
     program = ocl_build(context, part, options);
     for (int k = 0; k < KERNELS; k++) {
@@ -336,7 +339,7 @@ static void device_add(int x, int source)
     ARG(kernel[ADD_SOURCE], 0, field[x]);
     ARG(kernel[ADD_SOURCE], 1, field[source]);
     ARG(kernel[ADD_SOURCE], 2, s.dt);
-    launch(ADD_SOURCE, "add_source", row_of(g), g.ny + 2, g.nz + 2);
+    launch(ADD_SOURCE, "add_source", vectors_across(g, vector), g.ny + 2, g.nz + 2);
     blank[x] = false;
 }
 
