@@ -89,8 +89,9 @@ static int perform(const side *on, const task *t)
  *
  * auto has a timetable instead: when each side will have done what it has, and when
  * each field will be ready, by what such tasks took so far. A task goes where it will
- * end first, with what must be carried there. To know, each side does it twice; first
- * times are slow, and do not count.
+ * end first, with what must be carried there. The host does all once; the device is
+ * taken for as fast as the host until it has done a task twice, since first times are
+ * slow.
  */
 
 static double cost[SIDES][ALL][ALONG_Z + 1], carry; /* seconds */
@@ -117,6 +118,8 @@ void took(int which, double begin, double end)
 static int first_done(const task *t)
 {
     double end[SIDES];
+    int known = tried[DEVICE][t->kind][t->wall] < 2 ? HOST : DEVICE;
+    double takes[SIDES] = {cost[HOST][t->kind][t->wall], cost[known][t->kind][t->wall]};
     for (int n = 0; n < SIDES; n++) {
         double start = until[n], carried = 0;
         for (int f = 0; f < FIELDS; f++) {
@@ -124,11 +127,10 @@ static int first_done(const task *t)
             if (ready[f] > start) start = ready[f];
             if (!(holds[n] & SET(f))) carried += carry;
         }
-        end[n] = start + carried + cost[n][t->kind][t->wall];
+        end[n] = start + carried + takes[n];
     }
-    int to = end[DEVICE] < end[HOST] ? DEVICE : HOST;
-    if (tried[DEVICE][t->kind][t->wall] < 2) to = DEVICE;
-    if (tried[HOST][t->kind][t->wall] < 2) to = HOST;
+    bool first = tried[HOST][t->kind][t->wall] == 0;
+    int to = end[DEVICE] < end[HOST] && !first ? DEVICE : HOST;
     until[to] = end[to];
     for (int f = 0; f < FIELDS; f++)
         if (t->writes & SET(f)) ready[f] = end[to];
@@ -153,9 +155,16 @@ static int side_for(const task *t)
 /* ---- how it is done ---------------------------------------------------------------
  */
 
-static void work_off(void)
+#define ALL_FIELDS (~0u)
+
+/* Works off the list as far as the last task that writes one of these fields: what
+ * comes after it is for the time when the device has something to do. */
+static void work_off(unsigned fields)
 {
-    for (int n = 0; n < listed; n++) {
+    int end = 0;
+    for (int n = 0; n < listed; n++)
+        if (list[n].writes & fields) end = n + 1;
+    for (int n = 0; n < end; n++) {
         const task *t = &list[n];
         for (int f = 0; f < FIELDS; f++)
             if (t->writes & sending & SET(f)) device_sent(f);
@@ -170,8 +179,12 @@ static void work_off(void)
         for (int thread = 0; thread < threads; thread++)
             share_note("host", thread, kind_name[t->kind], begin, end);
     }
-    listed = 0;
+    listed -= end;
     promised = 0;
+    for (int n = 0; n < listed; n++) {
+        list[n] = list[n + end];
+        promised |= list[n].writes;
+    }
 }
 
 static void give(int to, const task *t)
@@ -181,7 +194,7 @@ static void give(int to, const task *t)
         perform(&device, t);
         if (t->kind == SOLVE && s.tolerance >= 0) solving |= t->writes;
     } else {
-        if (listed == LIST) work_off();
+        if (listed == LIST) work_off(ALL_FIELDS);
         list[listed++] = *t;
         promised |= t->writes;
     }
@@ -190,7 +203,7 @@ static void give(int to, const task *t)
 static void settle(unsigned fields)
 {
     if (!(fields & solving)) return;
-    work_off();
+    work_off(ALL_FIELDS);
     for (int f = 0; f < FIELDS; f++)
         if (fields & solving & SET(f)) swept(device_settle(f));
     solving &= ~fields;
@@ -203,11 +216,11 @@ static void bring(int to, int f)
     if (blank & SET(f)) {
         give(to, &(task){.kind = CLEAR, .field = {f}, .writes = SET(f)});
     } else if (to == DEVICE) {
-        if (promised & SET(f)) work_off();
+        if (promised & SET(f)) work_off(SET(f));
         device_send(f, host_field(f));
         sending |= SET(f);
     } else {
-        work_off();
+        work_off(ALL_FIELDS);
         device_fetch(f, host_field(f));
     }
     holds[to] |= SET(f);
@@ -268,7 +281,7 @@ void fluid_get(int x, float *to)
 {
     settle(solving);
     bring(has[HOST] ? HOST : DEVICE, x);
-    work_off();
+    work_off(ALL_FIELDS);
     if (!has[HOST]) device_fetch(x, halves);
     join(g, has[HOST] ? host_field(x) : halves, to);
 }
