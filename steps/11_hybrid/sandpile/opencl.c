@@ -71,7 +71,7 @@ void device_begin(const column *c, int host_threads, int *beside)
     int even = (side - 2) / (int)units, rows = even < 64 ? 64 : even > 256 ? 256 : even;
     if (gpu) rows = 8;
     own.rows_most = rows;
-    own.steps_most = gpu ? 8 : 24;
+    own.steps_most = gpu ? 8 : 48;
     size_t band_size = (rows + 2 * own.steps_most) * pitch * sizeof(cell);
     size_t bands = (size_t)batch * ((side - 2 + rows - 1) / rows);
     cl_ulong near;
