@@ -53,3 +53,6 @@ tiny = form=TTI nx=3 ny=4 nz=4 absorb=1 tmax=0.002 local=2,2,1
 # make perf, where Valgrind counts: rows of the length of set 2.
 entry = Propagate
 perf = form=TTI nx=120 ny=12 nz=10 absorb=4 tmax=0.001
+
+# make registers: what opencl.c says with -D when the device is a GPU.
+gpu = LANES=1

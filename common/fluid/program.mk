@@ -49,3 +49,6 @@ tiny = events={data}/tiny.txt nx=17 ny=3 nz=2 sweeps=2
 # make perf, where Valgrind has to count: inside the solver, one time step.
 entry = fluid_solve
 perf = events={data}/stir.txt n=42 steps=1
+
+# make registers: what opencl.c says with -D when the device is a GPU.
+gpu = NX=84 NY=84 NZ=84 SHARED=1 LANES=1 PITCH=84

@@ -57,3 +57,6 @@ tiny = config={data}/tiny.npy
 # make perf, where Valgrind has to count: inside the toppling, 126 x 126 cells, 50 steps.
 entry = topple
 perf = dim=128 max_iterations=50
+
+# make registers: what opencl.c says with -D when the device is a GPU.
+gpu = DIM=1024 WORDS=32 LAST=0x3fffffffu SIDE=513 WIDTH=16 MIRROR=1 LANES=1 RUN=4 STEPS=8 ROWS=8

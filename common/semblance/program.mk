@@ -51,3 +51,6 @@ case.faint   = in={data}/faint.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.0003,0.0
 
 # make san: the smallest that still reaches every line.
 tiny = in={data}/small.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.00002,0.00026,3 b=-0.00032,-0.00008,2 c=4e-7,9e-7,2 d=1e-7,5e-7,2 e=0,3e-7,2
+
+# make registers: what opencl.c says with -D when the device is a GPU.
+gpu = LANES=1

@@ -82,6 +82,7 @@ class Program:
         for text in self.mk.get("outputs", OUTPUTS).split():
             key, check, budget = (text.split(":") + [None])[:3]
             self.outputs.append(Output(key, check, budget and float(budget)))
+        self.gpu = self.mk.get("gpu", "").split()
         timed = self.mk.get("timed", "").split()
         self.timed = [o for o in self.outputs if not timed or o.key in timed]
 

@@ -77,9 +77,13 @@ def report(text):
             "constant_bytes": sum(constant("gmem")) + max(constant("Used"))}
 
 
-def options(folder):
-    """What opencl.c passes to the OpenCL compiler besides numbers: -cl-..."""
-    return sorted(set(re.findall(r"-cl-[a-z0-9-]+", (folder / "opencl.c").read_text())))
+def options(folder, program):
+    """What opencl.c passes to the OpenCL compiler: -cl-..., and those of the program's
+    words for a GPU that it knows."""
+    text = (folder / "opencl.c").read_text()
+    known = set(re.findall(r"-D (\w+)=", text))
+    return sorted(set(re.findall(r"-cl-[a-z0-9-]+", text))) + [
+        f"-D{word}" for word in program.gpu if word.split("=")[0] in known]
 
 
 def windows(program):
@@ -91,7 +95,8 @@ def opencl(folder, program, window, tools, scratch):
     ptx = Path(scratch) / f"{folder.parent.name}-{program.name}-{window}.ptx"
     run(tools["clang"], "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header",
         "-target", "nvptx64--nvidiacl", "-D", f"WINDOW={window}", "-D", f"SLICES={GROUP}",
-        *options(folder), *include(folder, "common/portable", f"common/{program.name}"),
+        *options(folder, program),
+        *include(folder, "common/portable", f"common/{program.name}"),
         "-Xclang", "-mlink-builtin-bitcode", "-Xclang", LIBCLC,
         "-O3", "-S", "-o", ptx, folder / "kernel.cl")
     return report(run(tools["ptxas"], "-v", f"-arch={ARCH}", ptx, "-o", os.devnull))
@@ -101,7 +106,7 @@ def cuda(folder, program, tools):
     return report(run(tools["nvcc"], "-O3", f"-arch={ARCH}", "-Xptxas", "-v", "-cubin",
                       "-o", os.devnull,
                       *include("common/run", "common/su", "common/portable",
-                               "common/cuda", f"common/{program.name}"),
+                               "common/cuda", "common/hybrid", f"common/{program.name}"),
                       folder / "cuda.cu"))
 
 

@@ -167,6 +167,12 @@ FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour
     return !all(little);
 }
 
+/* How many vectors of so many lanes hold a row of each colour. */
+BOTH_FN int vectors_across(grid g, int width)
+{
+    return (2 * row_of(g) + width - 1) / width;
+}
+
 /* How many strips a box has, of width pairs of columns each. */
 BOTH_FN int strips_of(grid g, int width)
 {
