@@ -4,7 +4,7 @@
                     which its verify/queries/PROGRAM.py has as COVERAGE
     STEP= PROGRAM=  as make's
 
-Sequential and OpenMP back-ends are built once more, unoptimized and counting (gcov), in
+Back-ends whose loops a host runs are built once more, unoptimized and counting (gcov), in
 build/coverage, and run on the queries; their answers are not looked at here. Prints the
 lines of steps/*/*/{body.h,cpu.c} that none has reached, and exits with 0 only if there
 are none. Left out: what only devices run.
@@ -18,11 +18,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from tools.history import copies, runs, tree
-from verify import queries
+from verify import queries, random_queries
 
 COUNT = 60
 FLAGS = "--coverage -fprofile-update=atomic"
-BACKENDS = ("seq", "omp")
+BACKENDS = ("seq", "omp", "hybrid", "mpi")
 FILES = ("body.h", "cpu.c")
 
 
@@ -34,9 +34,12 @@ def binaries(program, steps):
 def run_all(program, steps, seed, number, folder):
     query = queries.drawn(program, seed, number, folder)
     for step, backend, path in binaries(program, steps):
+        if not query.has(backend):
+            continue
+        extra, env = random_queries.besides(backend, f"{seed}-{number}")
         outcome = runs.produce(step, program, backend, query.words,
-                               folder / f"{step.number}-{backend}", query.env,
-                               outputs=program.timed if query.timed else None)
+                               folder / f"{step.number}-{backend}", {**query.env, **env},
+                               extra=extra, outputs=program.timed if query.timed else None)
         if not outcome["ok"]:
             print(f"{program.name} {seed} {number} {step.name} {backend}: "
                   f"{outcome['reason']}", flush=True)

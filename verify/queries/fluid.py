@@ -252,7 +252,7 @@ def draw(rng, folder):
                           rng.randint(32, 64), 64])
     env = {"OMP_NUM_THREADS": str(threads), "MALLOC_PERTURB_": str(rng.randint(1, 255))}
     # Threads of the system are too slow for as many cells, or for all sweeps.
-    backends = ("seq", "omp", "ocl", "cuda") if slow else ()
+    backends = ("seq", "omp", "ocl", "cuda", "hybrid", "mpi") if slow else ()
     return Query(words, env, backends)
 
 
