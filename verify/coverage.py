@@ -36,13 +36,17 @@ def run_all(program, steps, seed, number, folder):
     for step, backend, path in binaries(program, steps):
         if not query.has(backend):
             continue
-        extra, env = random_queries.besides(backend, f"{seed}-{number}")
-        outcome = runs.produce(step, program, backend, query.words,
-                               folder / f"{step.number}-{backend}", {**query.env, **env},
-                               extra=extra, outputs=program.timed if query.timed else None)
-        if not outcome["ok"]:
-            print(f"{program.name} {seed} {number} {step.name} {backend}: "
-                  f"{outcome['reason']}", flush=True)
+        ways = [random_queries.besides(backend, f"{seed}-{number}")]
+        if backend == "hybrid":  # else a device has some of what the host would reach
+            ways.append((("share=0",), {}))
+        for extra, env in ways:
+            outcome = runs.produce(
+                step, program, backend, query.words, folder / f"{step.number}-{backend}",
+                {**query.env, **env}, extra=extra,
+                outputs=program.timed if query.timed else None)
+            if not outcome["ok"]:
+                print(f"{program.name} {seed} {number} {step.name} {backend}: "
+                      f"{outcome['reason']}", flush=True)
     shutil.rmtree(folder)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from verify.queries import Query
 
+COVERAGE = "3"  # a seed with ranks that have two bands, which few do
 MOST_GRAINS = 10**9
 MOST_INT = 2**31 - 1
 MOST_SIDE = 32768
