@@ -15,6 +15,7 @@ import re
 
 import numpy as np
 
+from tools.history import tree
 from verify.queries import Query
 
 BOXES = [(1, 1, 1), (2, 2, 2), (1, 1, 2), (1, 2, 1), (2, 1, 1), (2, 2, 1), (2, 1, 2),
@@ -252,7 +253,8 @@ def draw(rng, folder):
                           rng.randint(32, 64), 64])
     env = {"OMP_NUM_THREADS": str(threads), "MALLOC_PERTURB_": str(rng.randint(1, 255))}
     # Threads of the system are too slow for as many cells, or for all sweeps.
-    backends = ("seq", "omp", "ocl", "cuda", "hybrid", "mpi") if slow else ()
+    fast = tuple(b for b in tree.BACKENDS if b not in tree.FOR_CHECKING)
+    backends = fast if slow else ()
     return Query(words, env, backends)
 
 
