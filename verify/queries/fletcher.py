@@ -28,7 +28,7 @@ from verify.queries import Query
 HALO = 4
 LINE = 16  # floats of a cache line
 ROCKS = (10, 7)  # fields of the rock that a step takes
-DERIVED = 6  # planes of derivatives
+DERIVED, OF_TILE = 6, 8  # planes of derivatives
 RING = 9  # of each derivative, as the paper has them
 PROPERTIES = ("vpz", "epsilon", "delta", "theta", "phi")
 FORMS = {"ISO": (3000, 0, 0, 0, 0), "VTI": (3000, 0.24, 0.1, 0, 0),
@@ -289,9 +289,9 @@ def odd_lines(floats):
 
 def memory_is_wrong(asked, memory, values):
     """As a step may have them: the rock, p and q twice, and derivatives of the two
-    along two axes, which are not kept, or everywhere; or these and second ones in one
-    plane, or for each thread or tile in as many rows as a tile has and a halo; or, as the
-    paper has them, in nine planes. A device beside the host has the grid once more; ranks
+    along two axes, which are not kept, or everywhere; or these and second ones along one
+    in one plane; or these and second ones along both, for each thread or tile, in as many
+    rows as a tile has and a halo; or, as the paper has them, in nine planes. A device beside the host has the grid once more; ranks
     have slabs, each with a halo, and tiles that may differ."""
     sx, sy, sz = asked.sides
     pitch = odd_lines(LINE - HALO + sx) if asked.padded else sx
@@ -300,7 +300,7 @@ def memory_is_wrong(asked, memory, values):
     ranks, beside = int(values.get("Ranks", 1)), "Share" in values and asked.share != "0"
     if ranks > 1 or beside:
         slabs = field + (2 * HALO * plane + 208) * (ranks - 1) + field * beside
-        rows = (memory / 4 - (ROCKS[-1] + 4) * slabs) / (DERIVED * pitch)
+        rows = (memory / 4 - (ROCKS[-1] + 4) * slabs) / (OF_TILE * pitch)
         if rows == int(rows) and 2 * HALO * ranks < rows <= 4096 * (sy + 16):
             return None
         return f"Memory={memory:.0f}: {ranks} slabs, or two sides, have {slabs} floats"
@@ -308,7 +308,7 @@ def memory_is_wrong(asked, memory, values):
         derivatives = memory / 4 - (rock + 4) * field
         if derivatives in (0, 4 * field, DERIVED * plane, 4 * RING * plane):
             return None
-        rows = derivatives / (DERIVED * pitch)
+        rows = derivatives / (OF_TILE * pitch)
         for threads in range(1, 4097):
             if (rows % threads == 0
                     and 1 <= rows / threads - 2 * HALO <= max(16, sy - 2 * HALO)):

@@ -37,22 +37,34 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
                  MAD(d[3], DIFF(f, i, 3 * s),                                          \
                      MAD(d[2], DIFF(f, i, 2 * s), d[1] * DIFF(f, i, s)))))
 
-/* What is kept of one plane: derivatives of p and of q along x, along z, and twice
- * along z, each a plane after the one before. They are 0 in the halo, as p and q are.
+/* What is kept of one plane: derivatives of p and of q along y and along z, each once
+ * and twice, each a plane after the one before. They are 0 in the halo, as p and q are.
  */
-enum { PX, PZ, PZZ, QX, QZ, QZZ, DERIVED };
+enum { PY, PYY, PZ, PZZ, QY, QYY, QZ, QZZ, DERIVED };
 
-/* Derives f at point i, which is point k of planes of n floats: of p these are the
- * first three, of q the others. The nine points along z are read once for both
- * derivatives. Of a row's points there are `count`, this one and those after it. */
-FN void derive_point(const grid *g, GLOBAL const float *f, LOCAL float *to, size_t n,
-                     size_t i, size_t k, int count)
+/* Derives f along y at point i, which is point k of planes of n floats: of p these are
+ * the first four, of q the others. Only x neighbours will ask for it: a tile needs it
+ * of its own rows. Of a row's points there are `count`, this one and those after it. */
+FN void derive_y(const grid *g, GLOBAL const float *f, LOCAL float *to, size_t n,
+                 size_t i, size_t k, int count)
+{
+    const size_t y = (size_t)g->pitch;
+    const lanes fy = DER1(f, i, y, g->dyinv);
+    const lanes fyy = DER2(f, i, y, g->dyyinv);
+
+    STORE(&to[PY * n + k], fy, count);
+    STORE(&to[PYY * n + k], fyy, count);
+}
+
+/* The same along z. It will be derived along y: a tile needs HALO more rows of it to
+ * either side. */
+FN void derive_z(const grid *g, GLOBAL const float *f, LOCAL float *to, size_t n,
+                 size_t i, size_t k, int count)
 {
     const size_t z = (size_t)g->plane;
     const lanes fz = DER1(f, i, z, g->dzinv);
     const lanes fzz = DER2(f, i, z, g->dzzinv);
 
-    STORE(&to[PX * n + k], DER1(f, i, 1, g->dxinv), count);
     STORE(&to[PZ * n + k], fz, count);
     STORE(&to[PZZ * n + k], fzz, count);
 }
@@ -62,28 +74,28 @@ FN void derive_point(const grid *g, GLOBAL const float *f, LOCAL float *to, size
 
 /* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
  * those of before, which become those of the next step; of holds what was derived of
- * this plane, in planes of ns floats and rows of row, whose point k is this one. */
+ * this plane, in planes of ns floats and rows of row, whose point k is this one, but
+ * point ky of what was derived along y. */
 FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
                GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
                LOCAL const float *of, size_t ns, size_t row, size_t i, size_t k,
-               int count)
+               size_t ky, int count)
 {
-    const size_t x = 1, y = (size_t)g->pitch;
-    const size_t n = field_size(g);
-    LOCAL const float *px = of + PX * ns, *pz = of + PZ * ns;
-    LOCAL const float *qx = of + QX * ns, *qz = of + QZ * ns;
+    const size_t x = 1, n = field_size(g);
+    LOCAL const float *py = of + PY * ns, *pz = of + PZ * ns;
+    LOCAL const float *qy = of + QY * ns, *qz = of + QZ * ns;
 
     const lanes pxx = DER2(pc, i, x, g->dxxinv);
-    const lanes pyy = DER2(pc, i, y, g->dyyinv);
+    const lanes pyy = load(&of[PYY * ns + ky]);
     const lanes pzz = load(&of[PZZ * ns + k]);
-    const lanes pxy = DER1(px, k, row, g->dyinv);
+    const lanes pxy = DER1(py, ky, x, g->dxinv);
     const lanes pyz = DER1(pz, k, row, g->dyinv);
     const lanes pxz = DER1(pz, k, x, g->dxinv);
 
     const lanes qxx = DER2(qc, i, x, g->dxxinv);
-    const lanes qyy = DER2(qc, i, y, g->dyyinv);
+    const lanes qyy = load(&of[QYY * ns + ky]);
     const lanes qzz = load(&of[QZZ * ns + k]);
-    const lanes qxy = DER1(qx, k, row, g->dyinv);
+    const lanes qxy = DER1(qy, ky, x, g->dxinv);
     const lanes qyz = DER1(qz, k, row, g->dyinv);
     const lanes qxz = DER1(qz, k, x, g->dxinv);
 

@@ -28,7 +28,8 @@ enum { LEAST = 8 };
 static int tile;
 
 /* What was derived of one plane of a tile, and each thread has such planes. Their rows
- * are those of the tile and HALO more to either side. */
+ * are those of the tile and HALO more to either side; of what was derived along y the
+ * first row serves all, one after the other. */
 static float *derived;
 #pragma omp threadprivate(derived)
 
@@ -52,7 +53,7 @@ static float *floats(size_t n, const char *name)
  * that a thread gets no tile, or that some get more than others. */
 static int rows_of_tile(int threads)
 {
-    const int wide = 2 * (2 * HALO + 1) + DERIVED, narrow = FIELDS - V2PX + 2;
+    const int wide = 2 * (2 * HALO + 1) + DERIVED / 2, narrow = FIELDS - V2PX + 2;
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); /* bytes, or 0: it is not known */
     if (cache <= 0) cache = 1 << 20;
     long held = cache / ((long)sizeof(float) * g->pitch); /* rows */
@@ -105,48 +106,62 @@ void InsertSource(float f)
     qc[i] += f;
 }
 
-/* Derivatives of `count` points of a row, of which i is the first, and point k of
- * planes of n floats. */
-WIDE void derive_row(const grid *of, const float *f, float *to, size_t n, size_t i,
-                     size_t k, int count)
+/* Derivatives along y of `count` points of a row, of which i is the first, and point k
+ * of planes of n floats. */
+WIDE void derive_row_y(const grid *of, const float *f, float *to, size_t n, size_t i,
+                       size_t k, int count)
 {
     const grid here = *of;
 #pragma omp simd
     for (int x = 0; x < count; x++)
-        derive_point(&here, f, to, n, i + (size_t)x, k + (size_t)x, 1);
+        derive_y(&here, f, to, n, i + (size_t)x, k + (size_t)x, 1);
 }
 
-/* One step of them. */
+/* The same along z. */
+WIDE void derive_row_z(const grid *of, const float *f, float *to, size_t n, size_t i,
+                       size_t k, int count)
+{
+    const grid here = *of;
+#pragma omp simd
+    for (int x = 0; x < count; x++)
+        derive_z(&here, f, to, n, i + (size_t)x, k + (size_t)x, 1);
+}
+
+/* One step of these points. */
 WIDE void update_row(const grid *of, const float *m, const float *p, const float *q,
                      float *restrict next_p, float *restrict next_q,
-                     const float *planes, size_t n, size_t i, size_t k, int count)
+                     const float *planes, size_t n, size_t i, size_t k, size_t ky,
+                     int count)
 {
     const grid here = *of;
 #pragma omp simd
     for (int x = 0; x < count; x++)
         sample(&here, m, p, q, next_p, next_q, planes, n, (size_t)here.pitch,
-               i + (size_t)x, k + (size_t)x, 1);
+               i + (size_t)x, k + (size_t)x, ky + (size_t)x, 1);
 }
 
-/* Derivatives of plane z in the tile from row first to row end - 1, and HALO rows
- * further, since they are derived along y. */
+/* Derivatives along z of plane z in the tile from row first to row end - 1, and HALO
+ * rows further, since they are derived along y. */
 static void derive(int z, int first, int end)
 {
     size_t n = plane_of_tile();
     for (int y = first - HALO; y < end + HALO; y++) {
         size_t k = row_of(g, y - first + HALO, 0) + HALO, i = row_of(g, y, z) + HALO;
-        derive_row(g, pc, derived, n, i, k, g->sx - 2 * HALO);
-        derive_row(g, qc, derived + QX * n, n, i, k, g->sx - 2 * HALO);
+        derive_row_z(g, pc, derived, n, i, k, g->sx - 2 * HALO);
+        derive_row_z(g, qc, derived + QY * n, n, i, k, g->sx - 2 * HALO);
     }
 }
 
-/* One step of plane z in the tile from row first to row end - 1. */
+/* One step of plane z in the tile from row first to row end - 1. What is derived along
+ * y of a row is still in the nearest cache (L1) when its points are updated. */
 static void update(int z, int first, int end)
 {
-    size_t n = plane_of_tile();
+    size_t n = plane_of_tile(), ky = (size_t)g->lead + HALO;
     for (int y = first; y < end; y++) {
         size_t k = row_of(g, y - first + HALO, 0) + HALO, i = row_of(g, y, z) + HALO;
-        update_row(g, medium, pc, qc, pp, qp, derived, n, i, k, g->sx - 2 * HALO);
+        derive_row_y(g, pc, derived, n, i, ky, g->sx - 2 * HALO);
+        derive_row_y(g, qc, derived + QY * n, n, i, ky, g->sx - 2 * HALO);
+        update_row(g, medium, pc, qc, pp, qp, derived, n, i, k, ky, g->sx - 2 * HALO);
     }
 }
 

@@ -51,8 +51,11 @@ __global__ void propagate_kernel(grid g, tiling t, const float *__restrict__ med
             const size_t k = r * t.pitch + t.lead;
             for (int x = (int)threadIdx.x - t.side; x < width + t.side;
                  x += blockDim.x) {
-                derive_point(&g, pc, derived, n, i + x, k + x, 1);
-                derive_point(&g, qc, derived + QX * n, n, i + x, k + x, 1);
+                derive_z(&g, pc, derived, n, i + x, k + x, 1);
+                derive_z(&g, qc, derived + QY * n, n, i + x, k + x, 1);
+                if (r < HALO || r >= rows + HALO) continue;
+                derive_y(&g, pc, derived, n, i + x, k + x, 1);
+                derive_y(&g, qc, derived + QY * n, n, i + x, k + x, 1);
             }
         }
         __syncthreads();
@@ -62,7 +65,7 @@ __global__ void propagate_kernel(grid g, tiling t, const float *__restrict__ med
             const size_t k = (r + HALO) * t.pitch + t.lead;
             for (int x = threadIdx.x; x < width; x += blockDim.x)
                 sample(&g, medium, pc, qc, pp, qp, derived, n, t.pitch, i + x, k + x,
-                       1);
+                       k + x, 1);
         }
         __syncthreads();
     }

@@ -37,9 +37,12 @@ __kernel void propagate(grid g, tiling t, GLOBAL const float *restrict medium,
             const size_t k = r * t.pitch + t.lead;
             for (int x = LANES * get_local_id(0) - t.side; x < width + t.side;
                  x += step) {
-                derive_point(&g, pc, derived, n, i + x, k + x, width + t.side - x);
-                derive_point(&g, qc, derived + QX * n, n, i + x, k + x,
-                             width + t.side - x);
+                const int count = width + t.side - x;
+                derive_z(&g, pc, derived, n, i + x, k + x, count);
+                derive_z(&g, qc, derived + QY * n, n, i + x, k + x, count);
+                if (r < HALO || r >= rows + HALO) continue;
+                derive_y(&g, pc, derived, n, i + x, k + x, count);
+                derive_y(&g, qc, derived + QY * n, n, i + x, k + x, count);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -49,7 +52,7 @@ __kernel void propagate(grid g, tiling t, GLOBAL const float *restrict medium,
             const size_t k = (r + HALO) * t.pitch + t.lead;
             for (int x = LANES * get_local_id(0); x < width; x += step)
                 sample(&g, medium, pc, qc, pp, qp, derived, n, t.pitch, i + x, k + x,
-                       width - x);
+                       k + x, width - x);
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
