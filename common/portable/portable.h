@@ -3,6 +3,7 @@
  *
  *   FN        a function of the device (in C: of the file)
  *   BOTH_FN   a function of the device that the host calls too
+ *   APART     FN, but in C one that is called: all registers are its own
  *   GLOBAL    device memory, seen by all
  *   CONSTANT  the same, cached for reading one address by many
  *   LOCAL     memory of a work-group (CUDA: shared memory of a block)
@@ -22,6 +23,7 @@
 #if defined(__OPENCL_C_VERSION__)
 #define FN       static inline __attribute__((always_inline))
 #define BOTH_FN  FN
+#define APART    FN
 #define GLOBAL   __global
 #define CONSTANT __constant
 #define TABLE    __constant
@@ -41,10 +43,12 @@
 #ifdef __CUDACC__
 #define FN      static __device__ inline
 #define BOTH_FN static __host__ __device__ inline
+#define APART   FN
 #define TABLE   static __constant__
 #else
 #define FN      static inline
 #define BOTH_FN FN
+#define APART   static __attribute__((noinline, unused))
 #define TABLE   static const
 #endif
 #endif

@@ -72,8 +72,8 @@ FN part part_of(const shape *s, GLOBAL const real *taps, int column, int minus,
  *     t c = (t.re (c.re + c.im) - both c.im) + i (both c.im + t.im (c.re - c.im))
  *
  * Each of the three has a sum of its own. Where w < 0, c.im has the other sign. */
-FN void add_parts(const part *parts, int n, GLOBAL const real *taps, int band,
-                  lanes *sums)
+APART void add_parts(const part *parts, int n, GLOBAL const real *taps, int band,
+                     lanes *sums)
 {
     lanes re[ROWS], both[ROWS], im[ROWS];
     UNROLL
@@ -85,12 +85,13 @@ FN void add_parts(const part *parts, int n, GLOBAL const real *taps, int band,
     for (int k = 0; k < n; k++) {
         const lanes tre = parts[k].re, tboth = parts[k].both, tim = parts[k].im;
         GLOBAL const real *c = taps + parts[k].v + 3 * ROWS * band;
-        int more = 2 * parts[k].minus, less = 2 - more;
+        const int minus = 2 * parts[k].minus;
+        GLOBAL const real *sum = c + minus, *difference = c + 2 - minus;
         UNROLL
         for (int j = 0; j < ROWS; j++) {
-            re[j] += c[3 * j + more] * tre;
+            re[j] += sum[3 * j] * tre;
             both[j] += c[3 * j + 1] * tboth;
-            im[j] += c[3 * j + less] * tim;
+            im[j] += difference[3 * j] * tim;
         }
     }
     UNROLL
