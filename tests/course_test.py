@@ -296,7 +296,7 @@ def first_look(folder):
     expect("run", done, 0, rf"\A{PROGRAM}: ", r"00_sequential +seq +.*verified",
            r"05_algebra +omp +.*verified", r"\n2 verified, 0 failed\n", r"Next: make \w+")
     done = module("tools.teach.run", **asked, PROGRAM=PROGRAM, SET="all")
-    expect("run SET=all", done, 0, rf"\n{2 * len(program.sets)} verified, 0 failed\n")
+    expect("run SET=all", done, 0, rf"\n{2 * len(program.usual)} verified, 0 failed\n")
     for variables, said in (({"SET": "none"}, "nothing to run"),
                             ({"BACKEND": "none"}, "nothing to run"),
                             ({"PROGRAM": "none"}, "no such program"),

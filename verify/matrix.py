@@ -126,7 +126,8 @@ def verify_program(program, with_sets):
     queries = dict(program.cases)
     timeout = 60
     if with_sets:
-        queries.update({f"set{name}": words for name, words in program.sets.items()})
+        queries.update({f"set{name}": words for name, words in program.sets.items()
+                        if name in program.usual})
         timeout = 600
     matrix = Matrix(program, timeout)
     only = os.environ.get("BACKEND", "").split()

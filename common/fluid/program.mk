@@ -16,6 +16,11 @@ set.42    = events={data}/stir.txt n=42
 set.84x25 = events={data}/stir.txt n=84 steps=25
 set.84x10 = events={data}/stir.txt n=84 steps=10
 show      = 84x10
+
+# Boxes that no cache holds; 00 takes a minute and a half for the larger one.
+set.168x2 = events={data}/stir.txt n=168 steps=2
+set.336x1 = events={data}/stir.txt n=336 steps=1
+long      = 168x2 336x1
 quick     = 42
 
 # make shares: enough work for both sides to be measured.

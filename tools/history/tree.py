@@ -75,6 +75,8 @@ class Program:
         self.data = build() / "data" / name
         self.cases = self._queries("case.")
         self.sets = self._queries("set.")
+        long = self.mk.get("long", "").split()  # measured only if named
+        self.usual = [name for name in self.sets if name not in long]
         self.quick = self.mk.get("quick", next(iter(self.sets), None))  # QUICK=1
         self.shown = self.mk.get("show", self.quick)  # in tables and figures
         self.groups = self.mk.get("groups", GROUPS).split()

@@ -471,7 +471,8 @@ def sets_of(program, quick):
     asked = os.environ.get("SET", "").split()
     if not asked:
         return [program.quick if quick else program.shown]
-    return [name for name in program.sets if name in asked or asked == ["all"]]
+    return [name for name in program.sets
+            if name in (program.usual if asked == ["all"] else asked)]
 
 
 def main():

@@ -84,7 +84,7 @@ class Figure:
 
     def sets(self, program):
         return self.values["sets"].split() if "sets" in self.values else \
-            list(program.sets)
+            program.usual
 
     def along(self, key):
         """The words of sweep or rows: [(value as text, word)], or [("", None)]."""

@@ -1,7 +1,7 @@
 """run.py - make run: every step and back-end of a program, each verified.
 
     PROGRAM=    the main program unless set; all: all of them, on all their sets
-    SET=        the set that is shown unless set; all: all of them
+    SET=        the set that is shown unless set; all: all that are not long
     STEP= BACKEND=  as make's; what is for checking (cuda-cpu), only if asked for
     ARGS=       words for the query, which replace those of the set that have the same
                 key: ARGS='in=my.su t0=1.2 local=8,2,2'
@@ -35,7 +35,7 @@ def sets(program):
     """The names of the sets to run on."""
     wanted = os.environ.get("SET", "").split()
     if wanted == ["all"] or not wanted and os.environ.get("PROGRAM") == "all":
-        return list(program.sets)
+        return program.usual
     return [name for name in wanted or [program.shown] if name in program.sets]
 
 
