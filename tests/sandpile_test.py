@@ -201,7 +201,7 @@ def asynchronous(folder):
     # is written has 31 bits.
     with open(os.path.join(folder, "most.npy"), "wb") as file:
         file.write(grid([[10 ** 9] * 64] * 64))
-    ended = run([path, "config=most.npy", "rule=async", "tilew=2", "tileh=2",
+    ended = run([chosen[1][2], "config=most.npy", "rule=async", "tilew=2", "tileh=2",
                  "max_iterations=12", "out=most_12.npy"], folder)
     cells = read_int32(os.path.join(folder, "most_12.npy"))
     tally.check("in place, the most a cell holds",

@@ -140,36 +140,6 @@ static void borrow(const part *b, int i, int bands, size_t pitch)
                (at.end - at.after) * pitch * sizeof(cell));
 }
 
-/* The same in place: returns 0 where nothing toppled. */
-static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
-{
-    cell toppled = 0;
-    for (int j = y; j < y + h; j++)
-        for (int i = x; i < x + w; i++)
-            toppled |= give(grid + (size_t)j * dim + i, dim);
-    return toppled;
-}
-
-/* One sweep in place. A tile gives to the cells around it: tiles that are toppled at
- * the same time have another one between them, in four colours, one after the other. */
-static cell sweep(const plan *how, int dim, cell *grid, int g, int n)
-{
-    cell toppled = 0;
-    for (int colour = 0; colour < 4; colour++) {
-        int left = 1 + colour % 2 * how->tilew, top = 1 + colour / 2 * how->tileh;
-#pragma omp parallel for collapse(2) reduction(| : toppled) schedule(runtime)
-        for (int y = top; y < dim - 1; y += 2 * how->tileh)
-            for (int x = left; x < dim - 1; x += 2 * how->tilew) {
-                int w = smaller(how->tilew, dim - 1 - x);
-                int h = smaller(how->tileh, dim - 1 - y);
-                double begin = how->tiles ? seconds() : 0;
-                toppled |= do_tile_in_place(dim, grid, x, y, w, h);
-                trace_tile(how->tiles, n, g, (int[4]){x, y, w, h}, begin, worker());
-            }
-    }
-    return toppled;
-}
-
 /* Fills the rows that are toppled with poison, each by the thread that will topple it:
  * where memory has several places, a page is near the thread that touched it first.
  * A row is that many bytes. */
@@ -269,36 +239,26 @@ int topple(pile *p, const plan *how, run_times *t)
 
     double ready = seconds();
 
-    if (how->how == ASYNC) {
-        for (int g = 0; g < p->batch; g++) {
-            cell *grid = p->grid + g * cells;
-            int n = 0;
-            while (n < how->max_iterations && sweep(how, dim, grid, g, n)) n++;
-            pile_border(grid, dim);
-            p->iterations[g] = n;
+    /* All cells at once, also where only the rest is asked for (ASYNC). */
+    int n = 0;
+    for (int g = 0; g < p->batch; g++) bits[g] = pile_bits(p->grid + g * cells, dim);
+    if (note(p, how, bits, n) > 7) {
+        memcpy(in, p->grid, all * sizeof *in);
+        while (note(p, how, bits, n) > 7 && n < how->max_iterations) {
+            step(p, how, in, out, n, bits);
+            cell *other = in;
+            in = out;
+            out = other;
+            n++;
         }
-    } else {
-        int n = 0;
-        for (int g = 0; g < p->batch; g++)
-            bits[g] = pile_bits(p->grid + g * cells, dim);
-        if (note(p, how, bits, n) > 7) {
-            memcpy(in, p->grid, all * sizeof *in);
-            while (note(p, how, bits, n) > 7 && n < how->max_iterations) {
-                step(p, how, in, out, n, bits);
-                cell *other = in;
-                in = out;
-                out = other;
-                n++;
-            }
-            memcpy(p->grid, in, all * sizeof *in);
-        }
+        memcpy(p->grid, in, all * sizeof *in);
+    }
 
-        /* From here on three bits are enough for any cell. */
-        if (note(p, how, bits, n) <= 7) {
-            pack_bits(p, mirror, n, planes);
-            n = topple_bits(p, how, mirror, planes, n, bits);
-            unpack_bits(planes, mirror, n, p);
-        }
+    /* From here on three bits are enough for any cell. */
+    if (note(p, how, bits, n) <= 7) {
+        pack_bits(p, mirror, n, planes);
+        n = topple_bits(p, how, mirror, planes, n, bits);
+        unpack_bits(planes, mirror, n, p);
     }
 
     double end = seconds();

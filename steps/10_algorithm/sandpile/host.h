@@ -5,7 +5,7 @@
 /* Steps between two looks at what they found. */
 enum { LOOK = 64 };
 
-/* Only threads of the CPU topple in place, and only they have a name to trace. */
+/* Only threads of the CPU are asked for the rest alone, and have a name to trace. */
 static inline void for_devices(const plan *how)
 {
     if (how->how == ASYNC) fail("rule=async: the back-ends seq and omp have it");

@@ -99,9 +99,6 @@ void cpu_steps(const column *c, int n, int steps, cell *found, void (*feed)(void
 /* Is told, unless NULL, which thread stepped from when to when, by seconds(). */
 extern void (*cpu_busy)(int thread, double begin, double end);
 
-/* All of a pile, in place. */
-void cpu_in_place(pile *p, const plan *how);
-
 #ifdef __cplusplus
 }
 #endif

@@ -152,34 +152,6 @@ static void borrow(int i, size_t pitch)
     if (i < own.bands - 1) copy(b + i, b + i + 1, b[i].at.after, INT_MAX, pitch);
 }
 
-/* The same in place: returns 0 where nothing toppled. */
-static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
-{
-    cell toppled = 0;
-    for (int j = y; j < y + h; j++)
-        for (int i = x; i < x + w; i++)
-            toppled |= give(grid + (size_t)j * dim + i, dim);
-    return toppled;
-}
-
-/* One sweep in place. A tile gives to the cells around it: tiles that are toppled at
- * the same time have another one between them, in four colours, one after the other. */
-static cell sweep(const plan *how, int dim, cell *grid)
-{
-    cell toppled = 0;
-    for (int colour = 0; colour < 4; colour++) {
-        int left = 1 + colour % 2 * how->tilew, top = 1 + colour / 2 * how->tileh;
-#pragma omp parallel for collapse(2) reduction(| : toppled) schedule(runtime)
-        for (int y = top; y < dim - 1; y += 2 * how->tileh)
-            for (int x = left; x < dim - 1; x += 2 * how->tilew) {
-                int w = smaller(how->tilew, dim - 1 - x);
-                int h = smaller(how->tileh, dim - 1 - y);
-                toppled |= do_tile_in_place(dim, grid, x, y, w, h);
-            }
-    }
-    return toppled;
-}
-
 /* Fills the rows that are toppled with poison, each by the thread that will topple it:
  * where memory has several places, a page is near the thread that touched it first.
  * A row is that many bytes. */
@@ -329,17 +301,6 @@ void cpu_steps(const column *c, int n, int steps, cell *found, void (*feed)(void
     for (int i = 0; i < own.bands; i++)
         for (int s = 0; s < steps; s++)
             found[s * batch + own.b[i].grid] |= own.found[i * halo + s];
-}
-
-void cpu_in_place(pile *p, const plan *how)
-{
-    for (int g = 0; g < p->batch; g++) {
-        cell *grid = p->grid + g * pile_cells(p);
-        int n = 0;
-        while (n < how->max_iterations && sweep(how, p->dim, grid)) n++;
-        pile_border(grid, p->dim);
-        p->iterations[g] = n;
-    }
 }
 
 void cpu_end(void)

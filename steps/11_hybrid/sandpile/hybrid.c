@@ -153,8 +153,7 @@ int topple(pile *p, const plan *how, run_times *t)
     double start = seconds();
 
     if (how->tiles) fail("trace=: the back-end omp has it, and busy= is this one's");
-    bool in_place = how->how == ASYNC; /* which the host does alone */
-    double share = in_place ? 0 : share_wanted();
+    double share = share_wanted();
     int mirror = mirror_of(p), side = side_of(p->dim, mirror), beside = 0;
     column *c = &now.side[HOST];
     *c =
@@ -175,22 +174,18 @@ int topple(pile *p, const plan *how, run_times *t)
 
     double ready = seconds();
 
-    if (in_place) {
-        cpu_in_place(p, how);
-    } else {
-        int n = 0;
-        for (size_t g = 0; g < batch; g++)
-            bits[g] = pile_bits(p->grid + g * pile_cells(p), p->dim);
-        if (note(p, how, bits, n) > 7) {
-            shape(0);
-            n = topple_rows(p, share, p->grid, n, 7, bits, found);
-        }
-        if (note(p, how, bits, n) <= 7) {
-            shape(1);
-            pack_bits(p, mirror, n, planes);
-            n = topple_rows(p, share, planes, n, 3, bits, found);
-            unpack_bits(planes, mirror, n, p);
-        }
+    int n = 0;
+    for (size_t g = 0; g < batch; g++)
+        bits[g] = pile_bits(p->grid + g * pile_cells(p), p->dim);
+    if (note(p, how, bits, n) > 7) {
+        shape(0);
+        n = topple_rows(p, share, p->grid, n, 7, bits, found);
+    }
+    if (note(p, how, bits, n) <= 7) {
+        shape(1);
+        pack_bits(p, mirror, n, planes);
+        n = topple_rows(p, share, planes, n, 3, bits, found);
+        unpack_bits(planes, mirror, n, p);
     }
 
     double end = seconds();

@@ -106,18 +106,3 @@ FN int after_of(band b, int dim, int s)
 {
     return b.end == dim ? dim - 1 : b.end - 1 - s;
 }
-
-/* The same in place: the cell topples at once, and what it gives counts in this sweep.
- * Returns what each neighbour got. */
-FN cell give(GLOBAL cell *c, int dim)
-{
-    cell quarter = c[0] / 4;
-    if (quarter) {
-        c[0] %= 4;
-        c[-1] += quarter;
-        c[1] += quarter;
-        c[-dim] += quarter;
-        c[dim] += quarter;
-    }
-    return quarter;
-}

@@ -246,23 +246,18 @@ int topple(pile *p, const plan *how, run_times *t)
 
     double ready = seconds();
 
-    if (how->how == ASYNC) { /* nothing that could be dealt out */
-        if (rank_own() == 0) cpu_in_place(p, how);
-    } else {
-        int n = 0;
-        for (size_t g = 0; g < batch; g++)
-            bits[g] = pile_bits(p->grid + g * cells, p->dim);
-        cell left = note(p, how, bits, n);
-        if (left > 7) {
-            shape(0);
-            n = topple_rows(p, p->grid, n, 7, &left);
-            shape(1);
-        }
-        if (left <= 7) {
-            pack_bits(p, mirror, n, planes);
-            if (left > 3) n = topple_rows(p, planes, n, 3, &left);
-            unpack_bits(planes, mirror, n, p);
-        }
+    int n = 0;
+    for (size_t g = 0; g < batch; g++) bits[g] = pile_bits(p->grid + g * cells, p->dim);
+    cell left = note(p, how, bits, n);
+    if (left > 7) {
+        shape(0);
+        n = topple_rows(p, p->grid, n, 7, &left);
+        shape(1);
+    }
+    if (left <= 7) {
+        pack_bits(p, mirror, n, planes);
+        if (left > 3) n = topple_rows(p, planes, n, 3, &left);
+        unpack_bits(planes, mirror, n, p);
     }
 
     double end = seconds();
