@@ -25,7 +25,6 @@ quick = 1
 set.216 = form=TTI nx=216 ny=216 nz=216 tmax=0.006
 long    = 216
 
-
 # make shares: enough work for both sides to be measured.
 shares = 2
 

@@ -9,7 +9,7 @@ reason.semblance      = the loops over traces and over (D, E) change places, and
 predict.semblance.cpu = 2.5: two operations a sample instead of six, and no loads of samples (written after a prototype had 2.5)
 predict.semblance.gpu = 0.7: a thread's hinges lie in device memory, and are read again for each (D, E)
 
-title.fletcher       = Tiles that a thread takes through all planes by itself
+title.fletcher       = Tiles that a thread takes through all planes by itself, a row at a time
 shown.fletcher       = cpu.c
 changes.fletcher     = body.h tile.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
 kind.fletcher        = memory

@@ -109,8 +109,8 @@ void host_source(float f)
 
 /* Derivatives along y of `count` points of a row, of which i is the first, and point k
  * of planes of n floats. */
-WIDE void derive_row_y(const grid *of, const float *f, float *to, size_t n, size_t i,
-                       size_t k, int count)
+WIDE void derive_row_y(const grid *of, const float *restrict f, float *restrict to,
+                       size_t n, size_t i, size_t k, int count)
 {
     const grid here = *of;
 #pragma omp simd
@@ -119,8 +119,8 @@ WIDE void derive_row_y(const grid *of, const float *f, float *to, size_t n, size
 }
 
 /* The same along z. */
-WIDE void derive_row_z(const grid *of, const float *f, float *to, size_t n, size_t i,
-                       size_t k, int count)
+WIDE void derive_row_z(const grid *of, const float *restrict f, float *restrict to,
+                       size_t n, size_t i, size_t k, int count)
 {
     const grid here = *of;
 #pragma omp simd
