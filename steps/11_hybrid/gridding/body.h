@@ -33,7 +33,7 @@
 #define BLOCKS 32
 #endif
 #ifndef CHUNK /* visibilities, as many as stay in the nearest cache */
-#define CHUNK 32
+#define CHUNK 64
 #endif
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
