@@ -127,7 +127,9 @@ def measured_here(step, program):
     found, gpu_seen, cpu_seen = {}, False, False
     for machine, rows in results.measured().items():
         for r in in_order(rows):
-            if r["program"] == program.name and r["step"].partition("/")[0] == step.name:
+            lone = r["set"] not in program.usual and not r["over_previous"] + r["over_first"]
+            if r["program"] == program.name and not lone \
+                    and r["step"].partition("/")[0] == step.name:
                 point = r["step"].partition("/")[2]
                 name = r["backend"] + " (GPU)" * (on_gpu(r) and r["backend"] == "ocl") + \
                     (f", half way: {point}" if point else "")
