@@ -28,8 +28,8 @@ typedef struct {
 } pile;
 
 /* SYNC: all cells at once, from one grid into another; the number of steps is a
- * property of the pile. ASYNC: in place, a sweep at a time; the stable grid is the
- * same, the number of sweeps is not. */
+ * property of the pile. ASYNC: only the stable grid is asked for, which is
+ * the same in any order: in place, a sweep at a time, or as a step does it fastest. */
 typedef enum { SYNC, ASYNC } rule;
 
 /* Which thread did which tile, and when. */
