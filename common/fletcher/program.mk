@@ -53,6 +53,8 @@ groups = local=2,3,1 local=5,1,2 local=1,1,1
 
 # make san: the smallest that still reaches every line.
 tiny = form=TTI nx=3 ny=4 nz=4 absorb=1 tmax=0.002 local=2,2,1
+# For races: rows of several vectors, some for each thread.
+wide = form=TTI nx=20 ny=5 nz=4 absorb=1 tmax=0.002
 
 # make perf, where Valgrind counts: rows of the length of set 2.
 entry = Propagate

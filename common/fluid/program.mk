@@ -50,6 +50,8 @@ case.calm  = events={data}/short.txt nx=9 ny=3 nz=30 visc=0.1 diff=0.1 steps=12
 
 # make san: the smallest that still reaches every line.
 tiny = events={data}/tiny.txt nx=17 ny=3 nz=2 sweeps=2
+# For races: rows of several vectors, some for each thread.
+wide = events={data}/stir.txt nx=34 ny=5 nz=4 steps=1 sweeps=2
 
 # make perf, where Valgrind has to count: inside the solver, one time step.
 entry = fluid_solve

@@ -62,6 +62,8 @@ perf = uv=random visibilities=1000 grid=1024 support=64 oversampling=4 planes=3 
 
 # make san: the smallest that still reaches every line.
 tiny = uv=random visibilities=5 grid=23 support=2 oversampling=2 planes=2 cell=520 strips=2,2
+# For races: rows of several vectors, some for each thread.
+wide = uv=random visibilities=60 grid=64 support=4 oversampling=2 planes=2 cell=190
 
 # make registers: what opencl.c says with -D when the device is a GPU.
 gpu = ROWS=4 COLUMNS=32 LANES=1 BLOCKS=1 CHUNK=1

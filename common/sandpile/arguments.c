@@ -143,7 +143,7 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
          "grids; g is alea's own or has g grains more a pile", 0},
         {"max_iterations", ARG_INT, &r.plan.max_iterations, 0, INT_MAX,
          "stop there, stable or not", 0},
-        {"rule", ARG_TEXT, &how, 0, 0, "sync, or async: the rest alone, seq and omp", 0},
+        {"rule", ARG_TEXT, &how, 0, 0, "sync, or async: the rest alone (seq, omp)", 0},
         {"tilew", ARG_INT, &r.plan.tilew, 0, DIM_MAX, "cells a tile; 0: a row", 0},
         {"tileh", ARG_INT, &r.plan.tileh, 0, DIM_MAX, "rows a tile; 0: all", 0},
         {"halo", ARG_INT, &r.plan.halo, 0, 1024,

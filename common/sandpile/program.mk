@@ -53,6 +53,8 @@ case.large    = config={data}/large.npy max_iterations=35 tilew=70 tileh=9 local
 
 # make san: the smallest that still reaches every line.
 tiny = config={data}/tiny.npy
+# For races: rows of several vectors, some for each thread.
+wide = config=4partout dim=200 max_iterations=4
 
 # make perf, where Valgrind has to count: inside the toppling, 126 x 126 cells, 50 steps.
 entry = topple

@@ -8,7 +8,8 @@
  *   words_at(space, p)  those at p, in that address space, whole vectors from the first
  *                       of an array; they can be assigned to
  *   load_words(p)       p[0] .. p[LANES - 1], whatever p is
- *   word_of(w, l)       word l of the variable w; it can be assigned to
+ *   put_first(v, w)     the word v, then those of w but the last
+ *   put_last(w, v)      the words of w but the first, then v
  *   any_bit(w)          is any bit of them set?
  */
 #ifndef WORDS_H
@@ -25,20 +26,28 @@
 #define LANES 4
 #endif
 
+/* name16, and WORDS_16(k): 16 numbers from k on. */
+#define WORDS_PASTE(a, n) a##n
+#define WORDS_OF(a, n)    WORDS_PASTE(a, n)
+#define WORDS_4(k)        (k), (k) + 1, (k) + 2, (k) + 3
+#define WORDS_8(k)        WORDS_4(k), WORDS_4((k) + 4)
+#define WORDS_16(k)       WORDS_8(k), WORDS_8((k) + 8)
+#define WORDS_FROM(k)     WORDS_OF(WORDS_, LANES)(k)
+
 #if LANES == 1
 typedef cell words;
 #define words_at(space, p) (*(p))
 #define load_words(p)      (*(p))
-#define word_of(w, l)      (*(&(w) + (l)))
+#define put_first(v, w)    (v)
+#define put_last(w, v)     (v)
 #define any_bit(w)         ((w) != 0)
 
 #elif defined(__OPENCL_C_VERSION__)
-#define WORDS_PASTE(a, n)  a##n
-#define WORDS_OF(a, n)     WORDS_PASTE(a, n)
 typedef WORDS_OF(uint, LANES) words;
 #define words_at(space, p) (*(space words *)(p))
 #define load_words(p)      WORDS_OF(vload, LANES)(0, p)
-#define word_of(w, l)      (((uint *)&(w))[l])
+#define put_first(v, w)    shuffle2((words)(v), w, (words)(WORDS_FROM(LANES - 1)))
+#define put_last(w, v)     shuffle2(w, (words)(v), (words)(WORDS_FROM(1)))
 #define any_bit(w)         any((w) != 0)
 
 #else
@@ -47,7 +56,10 @@ typedef cell words_anywhere
     __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 #define words_at(space, p) (*(words *)(p))
 #define load_words(p)      ((words) * (const words_anywhere *)(p))
-#define word_of(w, l)      ((w)[l])
+#define all_words(v)       ((words){0} + (v))
+#define shuffle2(v, w, k)  ((words)__builtin_shufflevector(v, w, WORDS_FROM(k)))
+#define put_first(v, w)    shuffle2(all_words(v), w, LANES - 1)
+#define put_last(w, v)     shuffle2(w, all_words(v), 1)
 FN int any_bit(words w)
 {
     cell bits = 0;

@@ -25,7 +25,8 @@ FN words carry(words a, words b, words c)
 /* The cells within the border are dealt to the words of a plane like cards: word w has
  * number w, w + width, w + 2 width .. of the row, the first in its lowest bit. Left of
  * all cells of a word is then the word before it. Before the first stands the last, a
- * bit higher, and after the last the first, a bit lower.
+ * bit higher, and after the last the first, a bit lower: what lies beyond the row is
+ * not read, for others write it.
  *
  * A row is four planes: ones, twos, fours at even and fours at odd steps. A cell's ones
  * and twos are its own and change in place, its fours are others' business. */
@@ -51,10 +52,11 @@ FN words walk(LOCAL cell *c, int w, int width, int n, int rows, words keep)
 
     for (int row = 0; row < rows; row++) {
         words ones = words_at(LOCAL, c), twos = words_at(LOCAL, c + width);
-        words left = load_words(c + was - 1), right = load_words(c + was + 1);
+        words left =
+            w == 0 ? put_first(c[was + width - 1] << 1, here) : load_words(c + was - 1);
+        words right = w == width - LANES ? put_last(here, c[was - w] >> 1)
+                                         : load_words(c + was + 1);
         words down = words_at(LOCAL, c + was + pitch_of(width));
-        if (w == 0) word_of(left, 0) = c[was + width - 1] << 1;
-        if (w == width - LANES) word_of(right, LANES - 1) = c[was - w] >> 1;
 
         words three = left ^ right ^ up, more = carry(left, right, up);
         words again = carry(ones, three, down);
