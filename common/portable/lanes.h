@@ -12,6 +12,8 @@
  *   all(m)         does it hold in every lane?
  *   load(p)        p[0] .. p[LANES - 1]
  *   unload(p, v)   writes them
+ *   stream(p, v)   writes them past the caches, where p is a multiple of their size
+ *   streamed()     before anybody may read what was
  */
 #ifndef LANES_H
 #define LANES_H
@@ -86,6 +88,26 @@ FN lanes root(lanes v)
     for (int l = 0; l < LANES; l++) v[l] = sqrtf(v[l]);
     return v;
 }
+#endif
+#endif
+
+#if !defined(__x86_64__) || defined(__CUDACC__) || LANES == 1
+#define stream(p, v) unload(p, v)
+#define streamed()   ((void)0)
+#else
+#define streamed() __builtin_ia32_sfence()
+#ifdef __clang__
+#define stream(p, v) __builtin_nontemporal_store(v, (GLOBAL lanes *)(p))
+#else
+typedef long long words_of_lanes __attribute__((vector_size(LANE_BYTES * LANES)));
+#if defined(__AVX512F__) && LANE_BYTES * LANES == 64
+#define STREAM __builtin_ia32_movntdq512
+#elif defined(__AVX__) && LANE_BYTES * LANES == 32
+#define STREAM __builtin_ia32_movntdq256
+#else
+#define STREAM __builtin_ia32_movntdq
+#endif
+#define stream(p, v) STREAM((words_of_lanes *)(p), (words_of_lanes)(v))
 #endif
 #endif
 

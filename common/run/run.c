@@ -181,8 +181,9 @@ void *untouched(size_t count, size_t size, const char *what)
         fail("%s: %.3g GB needed, this machine has %.3g GB", what, wanted / 1e9,
              memory / 1e9);
     size_t bytes = count * size;
-    void *p = malloc(bytes ? bytes : 1);
-    if (!p) fail("%s: no memory for %zu bytes", what, bytes);
+    void *p;
+    if (posix_memalign(&p, 64, bytes ? bytes : 1))
+        fail("%s: no memory for %zu bytes", what, bytes);
     ask_for_large_pages(p, bytes);
     return p;
 }

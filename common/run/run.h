@@ -39,8 +39,8 @@ __attribute__((format(printf, 2, 3)))
 #endif
 int refuse(char why[WHY], const char *format, ...);
 
-/* count * size bytes for what (which the message names). fail() if the product
- * overflows or exceeds the machine's memory. Give them back with free().
+/* count * size bytes for what (which the message names), from a line of the cache on.
+ * fail() if they exceed the machine's memory. Give them back with free().
  *
  * allocate() sets every bit: as floats, NaN, so that what nobody wrote can never pass
  * for a result. It does so in the calling thread, and where memory has several places,

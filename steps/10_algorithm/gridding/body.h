@@ -160,9 +160,17 @@ FN void grid_segment(const shape *s, const classes *all, GLOBAL const real *taps
         for (int j = 0; j < ROWS && b * ROWS + j < s->size; j++) {
             lanes *sum = &sums[b - begin][3 * j], re = sum[0] - sum[1],
                   im = sum[1] + sum[2];
-            GLOBAL cplx *row = grid + (size_t)(b * ROWS + j) * s->pitch + column;
-            for (int i = 0; i < LANES; i++) row[i] = (cplx){lane(re, i), lane(im, i)};
+            GLOBAL real *row =
+                (GLOBAL real *)(grid + (size_t)(b * ROWS + j) * s->pitch + column);
+            real cells[2 * LANES];
+            for (int i = 0; i < LANES; i++) {
+                cells[2 * i] = lane(re, i);
+                cells[2 * i + 1] = lane(im, i);
+            }
+            stream(row, load(cells));
+            stream(row + LANES, load(cells + LANES));
         }
+    streamed();
 }
 
 /* The visibility that the grid predicts at a place. Here LANES columns stay in
