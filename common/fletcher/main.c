@@ -27,7 +27,7 @@ static float *medium_of(const model *m, const grid *g, const slab *s)
 {
     size_t n = field_size(g);
     float *medium = field_make(FIELDS * n, "the medium");
-    memset(medium, 0xff, FIELDS * n * sizeof *medium); /* NaN, where it is not read */
+    memset(medium, 0, FIELDS * n * sizeof *medium); /* nothing moves between rows */
     for (int z = 0; z < g->sz; z++)
         for (int y = 0; y < g->sy; y++)
             for (int x = 0; x < g->sx; x++) {

@@ -58,6 +58,14 @@ void InsertSource(float f)
     qc[i] += f;
 }
 
+/* Points of a row in whole vectors. Those beyond its end lie in the halo or between
+ * rows, where nothing moves: the medium has no velocity, and they stay 0. */
+static int points_of_row(void)
+{
+    int points = g->sx - 2 * HALO, whole = (points + LINE - 1) / LINE * LINE;
+    return whole <= g->pitch ? whole : points;
+}
+
 /* Derivatives of `count` points of a row, of which i is the first, and point k of its
  * plane. */
 WIDE void derive_row(const grid *of, const float *f, float *to, size_t i, size_t k,
@@ -88,8 +96,8 @@ static void derive(int z)
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
         size_t k = row_of(g, y, 0) + HALO, i = (size_t)z * n + k;
-        derive_row(g, pc, derived, i, k, g->sx - 2 * HALO);
-        derive_row(g, qc, derived + QX * n, i, k, g->sx - 2 * HALO);
+        derive_row(g, pc, derived, i, k, points_of_row());
+        derive_row(g, qc, derived + QX * n, i, k, points_of_row());
     }
 }
 
@@ -100,7 +108,7 @@ static void update(int z)
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
         size_t k = row_of(g, y, 0) + HALO, i = (size_t)z * n + k;
-        update_row(g, medium, pc, qc, pp, qp, derived, i, k, g->sx - 2 * HALO);
+        update_row(g, medium, pc, qc, pp, qp, derived, i, k, points_of_row());
     }
 }
 

@@ -107,6 +107,14 @@ void host_source(float f)
     qc[i] += f;
 }
 
+/* Points of a row in whole vectors. Those beyond its end lie in the halo or between
+ * rows, where nothing moves: the medium has no velocity, and they stay 0. */
+static int points_of_row(void)
+{
+    int points = g->sx - 2 * HALO, whole = (points + LINE - 1) / LINE * LINE;
+    return whole <= g->pitch ? whole : points;
+}
+
 /* Derivatives along y of `count` points of a row, of which i is the first, and point k
  * of planes of n floats. */
 WIDE void derive_row_y(const grid *of, const float *restrict f, float *restrict to,
@@ -148,8 +156,8 @@ static void derive(int z, int first, int end)
     size_t n = plane_of_tile();
     for (int y = first - HALO; y < end + HALO; y++) {
         size_t k = row_of(g, y - first + HALO, 0) + HALO, i = row_of(g, y, z) + HALO;
-        derive_row_z(g, pc, derived, n, i, k, g->sx - 2 * HALO);
-        derive_row_z(g, qc, derived + QY * n, n, i, k, g->sx - 2 * HALO);
+        derive_row_z(g, pc, derived, n, i, k, points_of_row());
+        derive_row_z(g, qc, derived + QY * n, n, i, k, points_of_row());
     }
 }
 
@@ -160,9 +168,9 @@ static void update(int z, int first, int end)
     size_t n = plane_of_tile(), ky = (size_t)g->lead + HALO;
     for (int y = first; y < end; y++) {
         size_t k = row_of(g, y - first + HALO, 0) + HALO, i = row_of(g, y, z) + HALO;
-        derive_row_y(g, pc, derived, n, i, ky, g->sx - 2 * HALO);
-        derive_row_y(g, qc, derived + QY * n, n, i, ky, g->sx - 2 * HALO);
-        update_row(g, medium, pc, qc, pp, qp, derived, n, i, k, ky, g->sx - 2 * HALO);
+        derive_row_y(g, pc, derived, n, i, ky, points_of_row());
+        derive_row_y(g, qc, derived + QY * n, n, i, ky, points_of_row());
+        update_row(g, medium, pc, qc, pp, qp, derived, n, i, k, ky, points_of_row());
     }
 }
 
