@@ -12,8 +12,8 @@
 #define LINE 16
 
 /* Point (x, y, z) is element z plane + y pitch + lead + x of a field: x runs fastest.
- * Rows and planes are longer than their points need; what lies between is 0, in a medium
- * too.
+ * Rows and planes are longer than their points need; what lies between is 0, in a
+ * medium too.
  */
 typedef struct {
     int sx, sy, sz;               /* points a side, halo and absorbing band included */
