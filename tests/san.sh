@@ -314,6 +314,7 @@ simulator() {
     local key log last=
     while read -r step program backend path; do
         for key in tiny wide; do
+            grep -q "^${key}[[:space:]]*=" "common/$program/program.mk" || continue
             log=$logs/${step}_${program}_$key.log
             # shellcheck disable=SC2046
             if oclgrind_log "$log" "$path" $(query "$program" "$key") &&
