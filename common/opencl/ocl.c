@@ -189,6 +189,15 @@ cl_device_id ocl_device(void)
 cl_device_id ocl_device_beside(int host_threads, int *beside)
 {
     static cl_device_id part;
+    int left = (int)sysconf(_SC_NPROCESSORS_ONLN) - host_threads;
+    if (left < 1) left = 1;
+
+    /* PoCL wakes all its threads for a command, those beyond a sub-device too, which is
+     * where the host computes: it is to make no more. */
+    char threads[16];
+    snprintf(threads, sizeof threads, "%d", left);
+    setenv("POCL_MAX_PTHREAD_COUNT", threads, 0);
+
     cl_device_id device = ocl_device();
     cl_device_type type;
     cl_uint units;
@@ -196,9 +205,7 @@ cl_device_id ocl_device_beside(int host_threads, int *beside)
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
     *beside = (type & CL_DEVICE_TYPE_CPU) != 0;
-    int left = (int)units - host_threads;
-    if (left < 1) left = 1;
-    if (!*beside || host_threads < 1 || left >= (int)units) return device;
+    if (!*beside || left >= (int)units) return device;
 
     const cl_device_partition_property counts[] = {
         CL_DEVICE_PARTITION_BY_COUNTS, left, CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
