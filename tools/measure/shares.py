@@ -9,8 +9,8 @@ between, and auto, in turns, each run verified (bench.py says how). Which query,
 of common/PROGRAM/program.mk: the words in place of the set's; the bare key of an output
 asks for that too. Beside them runs what the sides were made of, the last OpenMP and OpenCL
 back-end before: a side alone should be as fast. A device that is made of the host's cores
-(PoCL) gets half of them, and the host's threads the rest, unless OMP_NUM_THREADS says
-otherwise.
+(PoCL) gets the first half of them, and the host's threads the rest, unless OMP_NUM_THREADS
+says otherwise; each is bound to its own, alone too, for not all cores are equally fast.
 
 Writes results/MACHINE-shares.csv, a row a share: over_sum is its rate over the sum of the
 rates of both sides alone, what sharing could reach at most; over_best over that of the best
@@ -97,7 +97,11 @@ def environment(backend):
     if os.environ.get("OMP_NUM_THREADS") or backend == "hybrid-cuda" or \
             backend == "hybrid" and not runs.opencl_on_cpu():
         return {}
-    return {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // 2))}
+    cores = os.cpu_count() or 1
+    threads = max(1, cores // 2)
+    bound = {"OMP_PROC_BIND": "true", "OMP_PLACES": f"{{{cores - threads}}}:{threads}",
+             "POCL_AFFINITY": "1"} if cores > 1 else {}
+    return {"OMP_NUM_THREADS": str(threads), **bound}
 
 
 def items_of(program, step, backend, sweep):

@@ -71,7 +71,7 @@ static int better_cut(double host, double device, double both)
 static int topple_rows(pile *p, double share, cell *rows, int n, cell low, cell *bits,
                        cell *found)
 {
-    enum { FIRST_SHARE = 50, FIRST_LOOK = 8 };
+    enum { FIRST_SHARE = 50, FIRST_LOOK = 16 };
     column *h = &now.side[HOST], *d = &now.side[DEVICE];
     size_t batch = p->batch, pitch = h->pitch;
     int limit = h->how->max_iterations, look = FIRST_LOOK, epochs = 0;

@@ -64,11 +64,16 @@ void device_begin(const column *c, int host_threads, int *beside)
     if (width % lanes) lanes = VECTOR;
 
     /* A band of a group: many for a GPU, which are narrow; of a CPU one for each
-     * thread, but none longer than what its cache holds. */
+     * thread, where half of the rows are the host's, but none longer than what its
+     * cache holds. */
+    enum { CACHE = 512 * 1024 };
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
-    int even = (side - 2) / (int)units, rows = even < 64 ? 64 : even > 256 ? 256 : even;
+    int even = (side - 2) / (units > 1 ? 2 * (int)units : 1);
+    int least = 64, most = CACHE / (pitch * sizeof(cell));
+    int rows = even > most ? most : even;
+    if (rows < least) rows = least;
     if (gpu) rows = 8;
     own.rows_most = rows;
     own.steps_most = gpu ? 8 : 48;
