@@ -21,6 +21,7 @@ tally = Tally()
 check = tally.check
 PERCENT = r"share=.*expected auto, or percent for the device, 0 to 100$"
 NO_DEVICE = {"DEVICE": "9:9"}, {"OCL_ICD_VENDORS": "/nonexistent"}
+SUB_DEVICE = {"POCL_MAX_PTHREAD_COUNT": "4"}  # three of whose threads are left
 NEAR = 15  # percent: what share=P may miss it by, since work comes in pieces
 CLOCKS = 2e-6  # seconds between the device's clock, as the host sees it, and the host's
 
@@ -98,6 +99,8 @@ def shared(h):
         check(f"{h.binary.name}, share={share}: what the device had", (
             had != float(share) if share in ("0", "100") else not 0 <= had <= 100) and
             f"Share={had}")
+    ended = h.run(h.small[1], "share=37", OMP_NUM_THREADS="1", **SUB_DEVICE)
+    bytes_of.add(str(h.right("share=37 of a sub-device", h.small, ended)))
     check("sandpile: another share, another pile",
           h.program.name == "sandpile" and len(bytes_of) > 1)
 

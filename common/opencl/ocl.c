@@ -205,8 +205,9 @@ cl_device_id ocl_device_beside(int host_threads, int *beside)
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
     *beside = (type & CL_DEVICE_TYPE_CPU) != 0;
-    if (!*beside || left >= (int)units) return device;
+    if (!*beside || (int)units <= left) return device;
 
+    left = (int)units > host_threads ? (int)units - host_threads : 1;
     const cl_device_partition_property counts[] = {
         CL_DEVICE_PARTITION_BY_COUNTS, left, CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
     return clCreateSubDevices(device, counts, 1, &part, NULL) ? device : part;
