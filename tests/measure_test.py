@@ -317,7 +317,8 @@ def sharing():
                               ("auto", "over_sum", "0.950"), ("0", "over_sum", "0.750"),
                               ("auto", "over_best", "1.013"), ("20", "over_best", "1.000"),
                               ("100", "over_best", "0.267"), ("0", "over_alone", "1.000"),
-                              ("20", "over_alone", ""), ("host", "over_sum", ""),
+                              ("20", "over_alone", ""), ("auto", "over_alone", "0.950"),
+                              ("host", "over_sum", ""),
                               ("auto", "even", "25.0"), ("auto", "share_had", "25.2"),
                               ("30", "mark", "few"), ("30", "runs", 14)):
         is_(f"share={share}: {key}", of[share][key], value)

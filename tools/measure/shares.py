@@ -15,7 +15,8 @@ says otherwise; each is bound to its own, alone too, for not all cores are equal
 Writes results/MACHINE-shares.csv, a row a share: over_sum is its rate over the sum of the
 rates of both sides alone, what sharing could reach at most; over_best over that of the best
 share of the sweep (both with the 95 % interval of their rounds); over_alone, of one side,
-over what it was made of, which has rows too, host and device, and in `of` what they are;
+over what it was made of, which has rows too, host and device, and in `of` what they are,
+and of auto, over the sum of these two;
 even is p* = Th / (Th + Td), the share for the device with which both end at once if they
 take Th and Td alone, in percent. What is meant to be reached: auto at 0.9 of the sum, and
 at 0.95 of the best.
@@ -183,6 +184,8 @@ def compared_with(taken):
         if side in taken:
             found[side] = {}
             found[share]["over_alone"] = taken[side]
+    if ALONE.keys() <= taken.keys():
+        found["auto"]["over_alone"] = together(*(taken[side] for side in ALONE))
     return found
 
 
@@ -229,12 +232,13 @@ def said(rows):
               ratio(r, "over_best"), ratio(r, "over_alone")] for r in rows]
     auto = of["auto"]
     best = best_of({s: [float(r["run_median"])] for s, r in of.items() if s.isdigit()})
+    made = f", {auto['over_alone']} of that of what they were made of" * bool(auto["over_alone"])
     return f"{auto['program']}, set {auto['set']} {auto['words']}, {auto['backend']}, " \
         f"{auto['runs']} rounds, {auto['threads']} threads and {auto['device']}\n" \
         f"{runs.table([head] + lines)}\n" \
         f"p* = {auto['even']} %, best of the sweep {best} %, auto took " \
-        f"{auto['share_had']} %: {auto['over_sum']} of the sum, {auto['over_best']} of " \
-        f"the best (A/A: {auto['aa_spread']})"
+        f"{auto['share_had']} %: {auto['over_sum']} of the sum{made}, " \
+        f"{auto['over_best']} of the best (A/A: {auto['aa_spread']})"
 
 
 # ---- who was busy when -------------------------------------------------------------

@@ -337,6 +337,10 @@ def shares_table(step, program):
                           for k in ("over_sum", "over_best"))]
                        for s in [*sorted({"0", "50", "100", best} & set(of), key=int),
                                  "auto"]]) + "\n"
+            if auto["over_alone"]:
+                text += f"Of the sum of what the sides were made of, {of['host']['of']} and " \
+                    f"{of['device']['of']}, `auto` has {float(auto['over_alone']):.2f} " \
+                    f"{verdict.between(auto, 'over_alone')}.\n\n"
     return text or f"Not measured yet: `make shares PROGRAM={program.name}` does it.\n"
 
 
