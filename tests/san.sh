@@ -77,10 +77,14 @@ planted() {
     fi
 }
 
+has_query() {
+    grep -q "^$2[[:space:]]*=" "common/$1/program.mk"
+}
+
 # query PROGRAM [KEY]: the words of its tiny query, or of the one named KEY if it has it.
 query() {
     local key=tiny
-    ! grep -q "^${2:-tiny}[[:space:]]*=" "common/$1/program.mk" || key=${2:-tiny}
+    ! has_query "$1" "${2:-tiny}" || key=${2:-tiny}
     sed -n "s/^${key}[[:space:]]*=[[:space:]]*//p" "common/$1/program.mk" |
         sed "s|{data}|$BUILD/data/$1|g"
 }
@@ -314,7 +318,7 @@ simulator() {
     local key log last=
     while read -r step program backend path; do
         for key in tiny wide; do
-            grep -q "^${key}[[:space:]]*=" "common/$program/program.mk" || continue
+            has_query "$program" "$key" || continue
             log=$logs/${step}_${program}_$key.log
             # shellcheck disable=SC2046
             if oclgrind_log "$log" "$path" $(query "$program" "$key") &&

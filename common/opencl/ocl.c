@@ -186,11 +186,15 @@ cl_device_id ocl_device(void)
     fail("DEVICE=%s: expected platform:device as in 0:1, gpu or cpu", wanted);
 }
 
-cl_device_id ocl_device_beside(int host_threads, int *beside)
+static int left_of(int all, int taken)
+{
+    return all > taken ? all - taken : 1;
+}
+
+cl_device_id ocl_device_beside(int host_threads, int cores, int *beside)
 {
     static cl_device_id part;
-    int left = (int)sysconf(_SC_NPROCESSORS_ONLN) - host_threads;
-    if (left < 1) left = 1;
+    int left = left_of(cores, host_threads);
 
     /* PoCL wakes all its threads for a command, those beyond a sub-device too, which is
      * where the host computes: it is to make no more. */
@@ -207,7 +211,7 @@ cl_device_id ocl_device_beside(int host_threads, int *beside)
     *beside = (type & CL_DEVICE_TYPE_CPU) != 0;
     if (!*beside || (int)units <= left) return device;
 
-    left = (int)units > host_threads ? (int)units - host_threads : 1;
+    left = left_of((int)units, host_threads);
     const cl_device_partition_property counts[] = {
         CL_DEVICE_PARTITION_BY_COUNTS, left, CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
     return clCreateSubDevices(device, counts, 1, &part, NULL) ? device : part;

@@ -100,8 +100,8 @@ def environment(backend):
         return {}
     cores = os.cpu_count() or 1
     threads = max(1, cores // 2)
-    bound = {"OMP_PROC_BIND": "true", "OMP_PLACES": f"{{{cores - threads}}}:{threads}",
-             "POCL_AFFINITY": "1"} if cores > 1 else {}
+    bound = {**dict(bench.BIND.values()), "OMP_PLACES": f"{{{cores - threads}}}:{threads}"} \
+        if cores > 1 else {}
     return {"OMP_NUM_THREADS": str(threads), **bound}
 
 

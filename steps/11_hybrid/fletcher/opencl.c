@@ -67,7 +67,7 @@ size_t device_begin(const grid *the_grid, const float *the_medium, int host_thre
     cl_int err;
     g = *the_grid;
 
-    cl_device_id device = ocl_device_beside(host_threads, beside);
+    cl_device_id device = ocl_device_beside(host_threads, share_cores(), beside);
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);

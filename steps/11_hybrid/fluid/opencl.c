@@ -214,7 +214,7 @@ int device_begin(const setup *wanted, int threads)
     bytes = cells_of(g) * sizeof(float);
 
     /* All of the device, unless the host computes there. */
-    cl_device_id part = ocl_device_beside(threads, &beside);
+    cl_device_id part = ocl_device_beside(threads, share_cores(), &beside);
     context = clCreateContext(NULL, 1, &part, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, part, CL_QUEUE_PROFILING_ENABLE, &err);

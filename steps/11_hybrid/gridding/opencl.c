@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "ocl.h"
+#include "share.h"
 #include "sides.h"
 
 /* A piece on its way: its first command and its last. */
@@ -97,7 +98,7 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
 {
     device *d = allocate(1, sizeof *d, "the device");
     *d = (device){.p = p, .degrid = degrid, .result = result};
-    d->id = ocl_device_beside(host_threads, beside);
+    d->id = ocl_device_beside(host_threads, share_cores(), beside);
     d->beside = *beside && !ocl_is_gpu(d->id); /* DEVICE_AS=gpu copies */
     machine_start(d);
 

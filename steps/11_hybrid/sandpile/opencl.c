@@ -47,7 +47,7 @@ void device_begin(const column *c, int host_threads, int *beside)
     int dim = c->p->dim, batch = c->p->batch, side = c->side, width = c->width;
     size_t pitch = pitch_of(width), widest = pitch > (size_t)dim ? pitch : (size_t)dim;
 
-    cl_device_id device = ocl_device_beside(host_threads, beside);
+    cl_device_id device = ocl_device_beside(host_threads, share_cores(), beside);
     own.context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     own.queue =

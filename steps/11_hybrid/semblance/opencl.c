@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ocl.h"
+#include "share.h"
 #include "sides.h"
 
 struct device {
@@ -41,7 +42,8 @@ device *device_begin(const su_gather *g, const query *q, int host_threads, int *
     s->bound = allocate(cells_of(q), sizeof *s->bound, "the device's bounds");
     s->part = allocate(parts_of(q), sizeof *s->part, "the device's parts");
 
-    cl_device_id device = s->device = ocl_device_beside(host_threads, beside);
+    cl_device_id device = s->device =
+        ocl_device_beside(host_threads, share_cores(), beside);
     s->context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     s->queue =
