@@ -18,7 +18,7 @@
 #include "share.h"
 
 #define VISIBILITIES 64 /* of a unit of degridding */
-#define PIECES       64 /* the first chunk is one part of so many */
+#define PIECES       64 /* the first chunk is one part of the work of so many */
 
 typedef struct {
     const problem *p;
@@ -35,7 +35,7 @@ typedef struct {
     int front, back;    /* units that nobody has taken: front .. back - 1 */
     int cut;            /* the device's end, where a share is wanted */
 
-    int chunk, flying; /* units of the next chunk; chunks that have not ended */
+    int chunk, flying; /* work of the next chunk; chunks that have not ended */
     double host, device, loaded; /* seconds that each took; when the device had all */
 } sharing;
 
@@ -49,10 +49,17 @@ static int host_takes(sharing *k)
     return unit;
 }
 
+/* What n units from `first` on cost: their visibilities, and an empty one is written
+ * as well. */
+static int work_of(const sharing *k, int first, int n)
+{
+    return k->before[first + n] - k->before[first] + n;
+}
+
 /* Units for the device, from *first on; none is left, or all of them, where a share is
- * wanted. Else chunks grow until they are a quarter of what is left, and then shrink
- * with it: a device that is slow holds up nobody for long. A chunk is a rectangle: a
- * part of a row, or whole rows. */
+ * wanted. Else chunks grow until they are an eighth of the work that is left, and then
+ * shrink with it: a device that is slow holds up nobody for long. A chunk is a
+ * rectangle: a part of a row, or whole rows. */
 static int device_takes(sharing *k, int *first)
 {
     int n;
@@ -60,11 +67,14 @@ static int device_takes(sharing *k, int *first)
     {
         int left = (k->share < 0 ? k->back : k->cut) - k->front;
         n = left;
-        if (k->share < 0 && k->chunk < left / 4) {
-            n = k->chunk;
-            k->chunk *= 2;
-        } else if (k->share < 0)
-            n = (left + 3) / 4;
+        if (k->share < 0 && left) {
+            int most = work_of(k, k->front, left) / 8;
+            if (k->chunk < most) {
+                most = k->chunk;
+                k->chunk *= 2;
+            }
+            for (n = 1; n < left && work_of(k, k->front, n + 1) <= most;) n++;
+        }
         int rest = k->along - k->front % k->along; /* of a row */
         if (rest < k->along || n < rest)
             n = n < rest ? n : rest;
@@ -158,7 +168,6 @@ static sharing sharing_begin(const problem *p, const void *model, void *result,
     k.units = k.along * BINS_OF(model ? p->is.samples : p->is.size, k.rows);
     k.before = allocate((size_t)k.units + 1, sizeof *k.before, "the units");
     k.back = k.units;
-    k.chunk = k.units / PIECES + 1;
     return k;
 }
 
@@ -179,22 +188,24 @@ static void count(sharing *k)
     for (int i = 0; i < k->units; i++) before[i + 1] += before[i];
 }
 
-/* The device gets as nearly the share that is wanted as whole units can be. */
+/* Where it is known how much the device gets, that is as nearly the share wanted as
+ * whole units can be; else how much at first. */
 static void cut(sharing *k)
 {
-    if (k->share <= 0) return;
+    if (!k->d) return;
     count(k);
     const int *before = k->before;
     double wanted = k->share * k->p->is.samples / 100;
     while (k->cut < k->units && before[k->cut + 1] <= wanted) k->cut++;
     if (k->cut < k->units && wanted - before[k->cut] > before[k->cut + 1] - wanted)
         k->cut++;
+    k->chunk = work_of(k, 0, k->units) / PIECES + 1;
 }
 
 static void sharing_end(sharing *k)
 {
-    count(k);
-    int all = k->p->is.samples, its = k->before[k->front], own = all - its;
+    int all = k->p->is.samples, its = k->front ? k->before[k->front] : 0,
+        own = all - its;
     printf("Share=%.1f\n", 100. * its / all);
     if (its && own) /* what each would take alone */
         printf("Share_even=%.1f\n",

@@ -51,7 +51,8 @@ static void move(int cut, cell *rows)
 
 /* The seed's rule. The cut stays unless one side takes longer than the other by more
  * than a tenth; then it goes to where both would end at once. And who would have made
- * all rows in the time of both, alone and without the rows that are kept, gets them. */
+ * all rows in the time of both, alone and without the rows that are kept, gets them, if
+ * two looks say so: the other gets none again. */
 static int better_cut(double host, double device, double both)
 {
     const column *d = &now.side[DEVICE];
@@ -71,12 +72,12 @@ static int better_cut(double host, double device, double both)
 static int topple_rows(pile *p, double share, cell *rows, int n, cell low, cell *bits,
                        cell *found)
 {
-    enum { FIRST_SHARE = 50, FIRST_LOOK = 16 };
+    enum { FIRST_SHARE = 50, FIRST_LOOK = 16, TURNS = 4 };
     column *h = &now.side[HOST], *d = &now.side[DEVICE];
     size_t batch = p->batch, pitch = h->pitch;
-    int limit = h->how->max_iterations, look = FIRST_LOOK, epochs = 0;
+    int limit = h->how->max_iterations, look = FIRST_LOOK, epochs = 0, said = -1;
     int all = inner_rows(h, rows_of(h));
-    double shortest[2] = {1e30, 1e30}, since = 0; /* of a look, the later half */
+    double shortest[2] = {1e30, 1e30}, both_shortest = 1e30, since = 0; /* of a look */
 
     d->first = 0;
     d->after = h->first = cut_at(h, (share < 0 ? FIRST_SHARE : share) / 100 * all);
@@ -110,19 +111,24 @@ static int topple_rows(pile *p, double share, cell *rows, int n, cell low, cell 
         }
         for (int i = 0; i < 2; i++) /* the longer ones tell what else ran here */
             if (steps == h->halo && took[i] < shortest[i]) shortest[i] = took[i];
-        if (epochs == look / 2) since = seconds();
+        if (epochs % TURNS == 0) {
+            double time = seconds(), mean = (time - since) / TURNS;
+            if (mean < both_shortest) both_shortest = mean;
+            since = time;
+        }
         for (int s = 0; s < steps; s++) left = note(p, h->how, found + s * batch, ++n);
         for (size_t g = 0; g < batch; g++) bits[g] = found[(steps - 1) * batch + g];
 
         if (judge && left > low && n < limit) {
-            double both = (seconds() - since) / (look - look / 2);
-            int cut = better_cut(shortest[HOST], shortest[DEVICE], both);
-            if (cut != d->after) {
+            int cut = better_cut(shortest[HOST], shortest[DEVICE], both_shortest);
+            bool whole = cut == 0 || cut == rows_of(d), again = cut == said;
+            said = cut;
+            if (cut != d->after && (!whole || again)) {
                 move(cut, rows);
                 look *= 2; /* the more often it has moved, the longer it stays */
             }
             epochs = 0;
-            for (int i = 0; i < 2; i++) shortest[i] = 1e30;
+            shortest[HOST] = shortest[DEVICE] = both_shortest = 1e30;
         }
         if (!ahead && left > low) feed();
     }
