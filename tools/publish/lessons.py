@@ -110,9 +110,13 @@ def predict(step, program):
 # ---- measured -----------------------------------------------------------------------
 
 
+# What has a table of its own: make shares, make cluster.
+ELSEWHERE = {"hybrid", "hybrid-cuda", "mpi"}
+
+
 def on_gpu(row):
-    return row["backend"] == "cuda" or (row["backend"] == "ocl" and
-                                        not CPU_WORDS.search(row["device"]))
+    return row["backend"] in ("cuda", "hybrid-cuda") or \
+        row["backend"] in ("ocl", "hybrid") and not CPU_WORDS.search(row["device"])
 
 
 def in_order(rows):
@@ -152,8 +156,10 @@ def measured_here(step, program):
             f"{runs([r for rows in found.values() for r in rows.values()])} runs in turns, " \
             "95 % intervals, `~` where a ratio cannot be told from 1:\n\n" \
             + table(head, lines) + "\n"
-    missing = [] if cpu_seen else ["a CPU"]
-    if not gpu_seen and {"ocl", "cuda"} & set(step.backends(program)):
+    backends = set(step.backends(program))
+    missing = [] if cpu_seen or backends & ELSEWHERE else ["a CPU"]
+    gpu_seen |= any(on_gpu(r) for _, r in shares_of(step, program))
+    if not gpu_seen and {"ocl", "cuda", "hybrid-cuda"} & backends:
         missing.append("a GPU")
     return text + (f"Not measured yet on {' or '.join(missing)}.\n\n" if missing else "")
 
@@ -315,12 +321,18 @@ def flags_table(step, program):
     return text or "Not measured yet.\n"
 
 
+def shares_of(step, program):
+    """What make shares has measured, and the file it is in."""
+    return [(path, r) for path in sorted(results.FOLDER.glob("*-shares.csv"))
+            for r in results.read(path)
+            if (r["program"], r["step"]) == (program.name, step.name)]
+
+
 def shares_table(step, program):
     """Both sides alone, half and half, the best of the sweep, and auto."""
-    text = ""
-    for path in sorted(results.FOLDER.glob("*-shares.csv")):
-        own = [r for r in results.read(path)
-               if (r["program"], r["step"]) == (program.name, step.name)]
+    text, rows = "", shares_of(step, program)
+    for path in dict.fromkeys(path for path, _ in rows):
+        own = [r for where, r in rows if where == path]
         for backend in dict.fromkeys(r["backend"] for r in own):
             of = {r["share"]: r for r in own if r["backend"] == backend}
             auto = of["auto"]
