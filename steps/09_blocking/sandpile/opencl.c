@@ -56,8 +56,18 @@ int topple(pile *p, const plan *how, run_times *t)
     lanes = gpu ? 1 : lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
     if (width % lanes) lanes = VECTOR;
 
-    /* A band of a group: many for a GPU, a cache full for a thread of a CPU. */
-    int steps_most = gpu ? 8 : 16, rows = gpu ? 8 : 64;
+    /* A band of a group: many for a GPU, which are narrow; of a CPU one for each
+     * thread, but none longer than what its cache holds. */
+    enum { CACHE = 512 * 1024 };
+    cl_uint units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
+    int even = (dim - 2 + (int)units - 1) / (int)units;
+    int least = 128, most = CACHE / (pitch_of(width) * sizeof(cell));
+    int rows = even > most ? most : even;
+    if (rows < least) rows = least;
+    if (gpu) rows = 8;
+    int steps_most = gpu ? 8 : STEPS;
     size_t band_size = (rows + 2 * steps_most) * pitch_of(width) * sizeof(cell);
     int bands = (dim - 2 + rows - 1) / rows;
     cl_ulong near;
