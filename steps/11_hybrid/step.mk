@@ -30,7 +30,7 @@ reason.fluid      = whose a task is, and where its fields are, is new; a device 
 predict.fluid.cpu = 1.5 over either side alone, each with one core: of about 84 sweeps' worth of work a step, 36 are pressures and what they need, which nothing can stand beside but the density (the ratio was written before it was run, the count put right after)
 predict.fluid.gpu = 1.0: what a GPU does ten times as fast is not worth a field's way to the host and back
 
-title.sandpile       = One cut through all rows, which both sides may cross for 48 steps
+title.sandpile       = One cut through all rows, which both sides may cross for 64 steps
 changes.sandpile     = body.h column.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c sides.h
 cflags.sandpile      = $(NATIVE)
 reason.sandpile      = each back-end's toppling becomes a side that can be asked for some steps of some rows; hybrid.c, sides.h and column.h are new

@@ -155,7 +155,7 @@ static void shape(int packed)
 
 int topple(pile *p, const plan *how, run_times *t)
 {
-    enum { HALO = 48 };
+    enum { HALO = 64 };
     double start = seconds();
 
     if (how->tiles) fail("trace=: the back-end omp has it, and busy= is this one's");

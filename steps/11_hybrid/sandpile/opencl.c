@@ -76,7 +76,7 @@ void device_begin(const column *c, int host_threads, int *beside)
     if (rows < least) rows = least;
     if (gpu) rows = 8;
     own.rows_most = rows;
-    own.steps_most = gpu ? 8 : 48;
+    own.steps_most = gpu ? 8 : c->halo;
     size_t band_size = (rows + 2 * own.steps_most) * pitch * sizeof(cell);
     size_t bands = (size_t)batch * ((side - 2 + rows - 1) / rows);
     cl_ulong near;
