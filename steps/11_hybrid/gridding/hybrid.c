@@ -18,7 +18,7 @@
 #include "share.h"
 
 #define VISIBILITIES 64 /* of a unit of degridding */
-#define PIECES       64 /* the first chunk is one part of the work of so many */
+#define PIECES       64 /* the first chunk is a part of the work, one of so many */
 
 typedef struct {
     const problem *p;
