@@ -293,11 +293,15 @@ def programs_at_best():
 def matrix():
     """A row a step, a column a program: the gains that can be told from 1."""
     text, programs = "", tree.programs()
+
+    def cell(rows, step, program):
+        here = gains(rows, step, program)
+        return said_gains(here, long=False) or ("·" if here else "-")
+
     for machine, rows in results.measured().items():
         lines = []
         for step in tree.steps()[1:]:
-            cells = [said_gains(gains(rows, step, p), long=False) or "·"
-                     if step.has(p) else "" for p in programs]
+            cells = [cell(rows, step, p) if step.has(p) else "" for p in programs]
             lines.append([f"[{step.name}](steps/{step.name}/README.md)", *cells])
         text += f"On {results.shown(machine)}:\n\n" + table(
             ["step", *(p.name for p in programs)], lines) + "\n"

@@ -588,7 +588,8 @@ def matrix(rows):
             gains = lessons.gains(rows, step, program)
             for n, backend in enumerate(backends):
                 row = gains.get(backend)
-                said = gain(row) or ("·" if step.has(program) and not n else "")
+                none = "·" if gains else "-"
+                said = gain(row) or (none if step.has(program) and not n else "")
                 kind = row["over_previous_is"].replace(" ", "-") if row else ""
                 html += f'<td class="{kind}{" first" * (not n)}">' + (
                     f'<a href="{page_of(step, program)}">{said}</a>' if said else "") + "</td>"
