@@ -100,9 +100,9 @@ static void do_tile_bits(const shape *of, part b, int n, int steps, int y, int h
 }
 
 /* The same of all tiles of a band, from top to bottom. found[s] becomes what step s has
- * found. */
-static void do_band(const plan *how, const shape *of, part b, int n, int steps, int g,
-                    cell found[STEPS])
+ * found. Apart from topple_bits, which would leave too few registers to walk's loop. */
+APART void do_band(const plan *how, const shape *of, part b, int n, int steps, int g,
+                   cell found[STEPS])
 {
     int h = larger(how->tileh, 2);
     char live[2][STEPS + 2] = {{0}}, *above = live[0], *here = live[1];

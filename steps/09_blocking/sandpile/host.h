@@ -3,7 +3,7 @@
 #include "body.h"
 
 /* Steps between two looks at what they found. */
-enum { LOOK = 64 };
+enum { LOOK = 256 };
 
 /* Only threads of the CPU topple in place, and only they have a name to trace. */
 static inline void for_devices(const plan *how)

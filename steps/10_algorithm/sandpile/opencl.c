@@ -57,7 +57,8 @@ int topple(pile *p, const plan *how, run_times *t)
     if (width % lanes) lanes = VECTOR;
 
     /* A band of a group: many for a GPU, which are narrow; of a CPU one for each
-     * thread, but none longer than what its cache holds. */
+     * thread, but none longer than what its cache holds, and for more steps: a launch
+     * wakes its threads. */
     enum { CACHE = 512 * 1024 };
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
@@ -67,7 +68,7 @@ int topple(pile *p, const plan *how, run_times *t)
     int rows = even > most ? most : even;
     if (rows < least) rows = least;
     if (gpu) rows = 8;
-    int steps_most = gpu ? 8 : STEPS;
+    int steps_most = gpu ? 8 : 64;
     size_t band_size = (rows + 2 * steps_most) * pitch_of(width) * sizeof(cell);
     int bands = (side - 2 + rows - 1) / rows;
     cl_ulong near;

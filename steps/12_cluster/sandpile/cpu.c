@@ -111,9 +111,10 @@ static void do_tile_bits(const column *of, part b, int n, int steps, int y, int 
 }
 
 /* The same of all tiles of a band, from top to bottom. found[s] becomes what step s has
- * found. feed is called once the rows before row `ready` are done. */
-static void do_band(const column *of, part b, int n, int steps, cell *found, int ready,
-                    void (*feed)(void))
+ * found. feed is called once the rows before row `ready` are done. Apart from
+ * cpu_steps, which would leave too few registers to walk's loop. */
+APART void do_band(const column *of, part b, int n, int steps, cell *found, int ready,
+                   void (*feed)(void))
 {
     int h = larger(of->how->tileh, 2);
     char live[2][HALO_MOST + 2] = {{0}}, *above = live[0], *here = live[1];
