@@ -114,22 +114,22 @@ FN void grid_segment(const shape *s, GLOBAL const real *taps, GLOBAL const int *
     lanes sums[BLOCKS][3 * ROWS];
     for (int b = 0; b < BLOCKS; b++)
         for (int j = 0; j < 3 * ROWS; j++) sums[b][j] = each(0);
-    int bins = BINS_OF(s->size, COLUMNS), right = column / COLUMNS;
-    int left = right - (s->width + COLUMNS - 2) / COLUMNS;
+    int bands = BINS_OF(s->size, ROWS), bins = BINS_OF(s->size, COLUMNS);
+    int end = begin + BLOCKS < bands ? begin + BLOCKS : bands;
+    int right = column / COLUMNS, left = right - (s->width + COLUMNS - 2) / COLUMNS;
     int below = (s->width + ROWS - 2) / ROWS; /* bands that a footprint reaches */
-    int top = begin - below, end = begin + BLOCKS;
+    int top = begin - below;
     if (left < 0) left = 0;
     if (top < 0) top = 0;
-    if (end > BINS_OF(s->size, ROWS)) end = BINS_OF(s->size, ROWS);
 
     for (int bin = top; bin < end; bin++) {
         int from = bin < begin ? begin : bin;
         int to = bin + below + 1 < end ? bin + below + 1 : end;
         GLOBAL const int *plus = first + (size_t)2 * bin * bins, *minus = plus + bins;
         int here = minus[right + 1] - minus[left]; /* visibilities with w < 0 */
-        int all = here + plus[right + 1] - plus[left];
-        for (int k = 0; k < all; k += CHUNK) {
-            int n = all - k < CHUNK ? all - k : CHUNK;
+        int both = here + plus[right + 1] - plus[left];
+        for (int k = 0; k < both; k += CHUNK) {
+            int n = both - k < CHUNK ? both - k : CHUNK;
             for (int i = 0; i < n; i++)
                 parts[i] = part_of(s, taps, column, k + i < here,
                                    samples[k + i < here ? minus[left] + k + i

@@ -66,18 +66,53 @@ static int better_cut(double host, double device, double both)
     return cut_at(d, share_even(host_alone, device_alone) / 100 * all);
 }
 
+/* What is known of the epochs since the last look at the cut. */
+typedef struct {
+    int epochs, next;   /* how many, and at which to look again */
+    double shortest[2]; /* seconds of a side: in longer ones others ran here, too */
+    double both, since; /* the shortest of TURNS in a row, and when these began */
+    int said;           /* the cut that the last look would have had, or -1 */
+} looks;
+
+static looks looks_from_now(int next, int said)
+{
+    return (looks){0, next, {1e30, 1e30}, 1e30, seconds(), said};
+}
+
+static void watch(looks *l, const double took[2])
+{
+    enum { TURNS = 4 };
+    for (int i = 0; i < 2; i++)
+        if (took[i] < l->shortest[i]) l->shortest[i] = took[i];
+    if (l->epochs % TURNS) return;
+    double time = seconds(), each = (time - l->since) / TURNS;
+    if (each < l->both) l->both = each;
+    l->since = time;
+}
+
+/* Returns where the cut belongs. Two looks must say that one side should have all rows;
+ * and the more often the cut has moved, the longer it stays. */
+static int look(looks *l)
+{
+    int is = now.side[DEVICE].after, next = l->next;
+    int cut = better_cut(l->shortest[HOST], l->shortest[DEVICE], l->both);
+    bool whole = cut == 0 || cut == rows_of(&now.side[DEVICE]), again = cut == l->said;
+    bool moves = cut != is && (!whole || again);
+    *l = looks_from_now(moves ? 2 * next : next, cut);
+    return moves ? cut : is;
+}
+
 /* Steps rows, the whole column, from step n on until no grid has a cell above `low` or
  * the limit is reached; returns the step. share is the device's, negative if to be
  * found. */
 static int topple_rows(pile *p, double share, cell *rows, int n, cell low, cell *bits,
                        cell *found)
 {
-    enum { FIRST_SHARE = 50, FIRST_LOOK = 16, TURNS = 4 };
+    enum { FIRST_SHARE = 50, FIRST_LOOK = 16 };
     column *h = &now.side[HOST], *d = &now.side[DEVICE];
     size_t batch = p->batch, pitch = h->pitch;
-    int limit = h->how->max_iterations, look = FIRST_LOOK, epochs = 0, said = -1;
-    int all = inner_rows(h, rows_of(h));
-    double shortest[2] = {1e30, 1e30}, both_shortest = 1e30, since = 0; /* of a look */
+    int limit = h->how->max_iterations, all = inner_rows(h, rows_of(h));
+    looks l = looks_from_now(FIRST_LOOK, -1);
 
     d->first = 0;
     d->after = h->first = cut_at(h, (share < 0 ? FIRST_SHARE : share) / 100 * all);
@@ -91,7 +126,7 @@ static int topple_rows(pile *p, double share, cell *rows, int n, cell low, cell 
     while (left > low && n < limit) {
         int steps = limit - n < h->halo ? limit - n : h->halo;
         bool both = d->after && h->first < h->after;
-        bool judge = share < 0 && both && ++epochs == look;
+        bool judge = share < 0 && both && ++l.epochs == l.next;
         /* Numbers must all stand at the same step when they become bits. */
         bool ahead = h->packed && !judge;
 
@@ -109,26 +144,13 @@ static int topple_rows(pile *p, double share, cell *rows, int n, cell low, cell 
             now.seconds[i] += took[i];
             now.work[i] += its[i] * steps;
         }
-        for (int i = 0; i < 2; i++) /* the longer ones tell what else ran here */
-            if (steps == h->halo && took[i] < shortest[i]) shortest[i] = took[i];
-        if (epochs % TURNS == 0) {
-            double time = seconds(), mean = (time - since) / TURNS;
-            if (mean < both_shortest) both_shortest = mean;
-            since = time;
-        }
+        if (steps == h->halo) watch(&l, took);
         for (int s = 0; s < steps; s++) left = note(p, h->how, found + s * batch, ++n);
         for (size_t g = 0; g < batch; g++) bits[g] = found[(steps - 1) * batch + g];
 
         if (judge && left > low && n < limit) {
-            int cut = better_cut(shortest[HOST], shortest[DEVICE], both_shortest);
-            bool whole = cut == 0 || cut == rows_of(d), again = cut == said;
-            said = cut;
-            if (cut != d->after && (!whole || again)) {
-                move(cut, rows);
-                look *= 2; /* the more often it has moved, the longer it stays */
-            }
-            epochs = 0;
-            shortest[HOST] = shortest[DEVICE] = both_shortest = 1e30;
+            int cut = look(&l);
+            if (cut != d->after) move(cut, rows);
         }
         if (!ahead && left > low) feed();
     }
