@@ -46,26 +46,33 @@ typedef cell words;
 typedef WORDS_OF(uint, LANES) words;
 #define words_at(space, p) (*(space words *)(p))
 #define load_words(p)      WORDS_OF(vload, LANES)(0, p)
-#define put_first(v, w)    shuffle2((words)(v), w, (words)(WORDS_FROM(LANES - 1)))
-#define put_last(w, v)     shuffle2(w, (words)(v), (words)(WORDS_FROM(1)))
+#define all_words(v)       ((words)(v))
 #define any_bit(w)         any((w) != 0)
+#ifdef __clang__ /* PoCL's, too, where shuffle2 becomes eight instructions for one */
+#define words_from(v, w, k) __builtin_shufflevector(v, w, WORDS_FROM(k))
+#else
+#define words_from(v, w, k) shuffle2(v, w, (words)(WORDS_FROM(k)))
+#endif
 
 #else
 typedef cell words __attribute__((vector_size(4 * LANES), may_alias));
 typedef cell words_anywhere
     __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-#define words_at(space, p) (*(words *)(p))
-#define load_words(p)      ((words) * (const words_anywhere *)(p))
-#define all_words(v)       ((words){0} + (v))
-#define shuffle2(v, w, k)  ((words)__builtin_shufflevector(v, w, WORDS_FROM(k)))
-#define put_first(v, w)    shuffle2(all_words(v), w, LANES - 1)
-#define put_last(w, v)     shuffle2(w, all_words(v), 1)
+#define words_at(space, p)  (*(words *)(p))
+#define load_words(p)       ((words) * (const words_anywhere *)(p))
+#define all_words(v)        ((words){0} + (v))
+#define words_from(v, w, k) ((words)__builtin_shufflevector(v, w, WORDS_FROM(k)))
 FN int any_bit(words w)
 {
     cell bits = 0;
     for (int l = 0; l < LANES; l++) bits |= w[l];
     return bits != 0;
 }
+#endif
+
+#if LANES > 1
+#define put_first(v, w) words_from(all_words(v), w, LANES - 1)
+#define put_last(w, v)  words_from(w, all_words(v), 1)
 #endif
 
 #endif
