@@ -2,7 +2,8 @@
  * a band of a grid once 32 cells fit in three words.
  *
  * The host builds this when it knows the shape and the device, with -D DIM, WIDTH,
- * LANES, STEPS and ROWS, and -D LOCAL=__global where no band fits in local memory. */
+ * LANES, STEPS, ROWS and TILE, and -D LOCAL=__global where no band fits in local
+ * memory. */
 #include "body.h"
 
 /* Sets a bit of *bits if any work-item of the group has found what it stands for: one
@@ -61,22 +62,26 @@ __kernel void do_steps_bits(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell
             words_at(LOCAL, room + (r - b.top) * pitch + w) =
                 words_at(GLOBAL const, from + (size_t)r * pitch + w);
 
-    for (int s = 0; s < steps; s++) {
-        /* Of the rows each work-item has some that follow each other. */
-        int begin = first_of(b, s), end = after_of(b, DIM, s);
-        int share = (end - begin + down - 1) / down;
-        int mine = begin + y * share;
-        int rows = mine + share < end ? share : end - mine;
-        int found = 0;
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        for (int w = x * LANES; w < WIDTH; w += across * LANES) {
-            LOCAL cell *c = room + (mine - b.top) * pitch + w;
-            words keep = words_at(GLOBAL const, from + w);
-            if (rows > 0) found |= any_bit(walk(c, w, WIDTH, n + s, rows, keep));
+    /* Of TILE rows that follow each other all steps are made before any of the next,
+     * each a row above the one before. */
+    for (int tile = b.top + 1; tile < b.end + steps; tile += TILE)
+        for (int s = 0; s < steps; s++) {
+            /* Of these rows each work-item has some that follow each other. */
+            int begin = max(tile - s, first_of(b, s));
+            int end = min(tile - s + TILE, after_of(b, DIM, s));
+            int share = (end - begin + down - 1) / down;
+            int mine = begin + y * share;
+            int rows = mine + share < end ? share : end - mine;
+            int found = 0;
+            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+            for (int w = x * LANES; w < WIDTH; w += across * LANES) {
+                LOCAL cell *c = room + (mine - b.top) * pitch + w;
+                words keep = words_at(GLOBAL const, from + w);
+                if (rows > 0) found |= any_bit(walk(c, w, WIDTH, n + s, rows, keep));
+            }
+            /* Whoever has found one writes the same. */
+            if (found) bits[(size_t)(slot + s) * batch + g] = 4;
         }
-        /* Whoever has found one writes the same. */
-        if (found) bits[(size_t)(slot + s) * batch + g] = 4;
-    }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
     for (int r = b.first + y; r < b.after; r += down)

@@ -69,6 +69,10 @@ int topple(pile *p, const plan *how, run_times *t)
     if (rows < least) rows = least;
     if (gpu) rows = 8;
     int steps_most = gpu ? 8 : 64;
+    /* Rows that make all their steps in turn: what the nearest cache holds, or all. */
+    enum { NEAREST = 32 * 1024 };
+    int tile = NEAREST / (pitch_of(width) * sizeof(cell));
+    if (gpu) tile = rows + 3 * steps_most;
     size_t band_size = (rows + 2 * steps_most) * pitch_of(width) * sizeof(cell);
     int bands = (side - 2 + rows - 1) / rows;
     cl_ulong near;
@@ -91,8 +95,8 @@ int topple(pile *p, const plan *how, run_times *t)
     char options[160];
     snprintf(options, sizeof options,
              "-D DIM=%d -D SIDE=%d -D WIDTH=%d -D MIRROR=%d -D LANES=%u -D STEPS=%d "
-             "-D ROWS=%d%s",
-             dim, side, width, mirror, lanes, steps_most, rows,
+             "-D ROWS=%d -D TILE=%d%s",
+             dim, side, width, mirror, lanes, steps_most, rows, tile,
              fits ? "" : " -D LOCAL=__global");
     cl_program program = ocl_build(context, device, options);
     cl_kernel kernel[2];

@@ -2,7 +2,7 @@
  * a band of a grid once 32 cells fit in three words.
  *
  * The host builds this when it knows the shape and the device, with -D DIM, SIDE,
- * WIDTH, MIRROR, LANES and ROWS, and -D LOCAL=__global where no band fits in local
+ * WIDTH, MIRROR, LANES, ROWS and TILE, and -D LOCAL=__global where no band fits in local
  * memory.
  *
  * Of grid `cut` only the rows before row `end` are stepped, and of those after it none.
@@ -67,25 +67,29 @@ __kernel void do_steps_bits(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell
             words_at(LOCAL, room + (r - b.top) * pitch + w) =
                 words_at(GLOBAL const, from + (size_t)r * pitch + w);
 
-    for (int s = 0; s < steps; s++) {
-        /* Of the rows each work-item has some that follow each other. */
-        int begin = first_of(b, s), last = after_of(b, SIDE, s);
-        int share = (last - begin + down - 1) / down;
-        int mine = begin + y * share;
-        int many = mine + share < last ? share : last - mine;
-        int found = 0;
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        for (int w = x * LANES; w < WIDTH; w += across * LANES) {
-            LOCAL cell *c = room + (mine - b.top) * pitch + w;
-            words keep = words_at(GLOBAL const, from + w);
-            words fold = words_at(GLOBAL const, from + WIDTH + w);
-            if (many > 0)
-                found |= any_bit(walk(c, w, WIDTH, n + s, many, keep, fold, MIRROR,
-                                      SIDE - 2 - mine));
+    /* Of TILE rows that follow each other all steps are made before any of the next,
+     * each a row above the one before. */
+    for (int tile = b.top + 1; tile < b.end + steps; tile += TILE)
+        for (int s = 0; s < steps; s++) {
+            /* Of these rows each work-item has some that follow each other. */
+            int begin = max(tile - s, first_of(b, s));
+            int last = min(tile - s + TILE, after_of(b, SIDE, s));
+            int share = (last - begin + down - 1) / down;
+            int mine = begin + y * share;
+            int many = mine + share < last ? share : last - mine;
+            int found = 0;
+            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+            for (int w = x * LANES; w < WIDTH; w += across * LANES) {
+                LOCAL cell *c = room + (mine - b.top) * pitch + w;
+                words keep = words_at(GLOBAL const, from + w);
+                words fold = words_at(GLOBAL const, from + WIDTH + w);
+                if (many > 0)
+                    found |= any_bit(walk(c, w, WIDTH, n + s, many, keep, fold, MIRROR,
+                                          SIDE - 2 - mine));
+            }
+            /* Whoever has found one writes the same. */
+            if (found) bits[(size_t)(slot + s) * batch + g] = 4;
         }
-        /* Whoever has found one writes the same. */
-        if (found) bits[(size_t)(slot + s) * batch + g] = 4;
-    }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
     for (int r = b.first + y; r < b.after; r += down)

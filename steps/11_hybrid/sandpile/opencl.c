@@ -77,6 +77,10 @@ void device_begin(const column *c, int host_threads, int *beside)
     if (gpu) rows = 8;
     own.rows_most = rows;
     own.steps_most = gpu ? 8 : c->halo;
+    /* Rows that make all their steps in turn: what the nearest cache holds, or all. */
+    enum { NEAREST = 32 * 1024 };
+    int tile = NEAREST / (pitch * sizeof(cell));
+    if (gpu) tile = rows + 3 * own.steps_most;
     size_t band_size = (rows + 2 * own.steps_most) * pitch * sizeof(cell);
     size_t bands = (size_t)batch * ((side - 2 + rows - 1) / rows);
     cl_ulong near;
@@ -94,8 +98,9 @@ void device_begin(const column *c, int host_threads, int *beside)
     /* The source is compiled here, at run time, when shape and device are known. */
     char options[160];
     snprintf(options, sizeof options,
-             "-D DIM=%d -D SIDE=%d -D WIDTH=%d -D MIRROR=%d -D LANES=%u -D ROWS=%d%s",
-             dim, side, width, c->mirror, lanes, rows,
+             "-D DIM=%d -D SIDE=%d -D WIDTH=%d -D MIRROR=%d -D LANES=%u -D ROWS=%d "
+             "-D TILE=%d%s",
+             dim, side, width, c->mirror, lanes, rows, tile,
              fits ? "" : " -D LOCAL=__global");
     own.program = ocl_build(own.context, device, options);
     own.kernel[0] = clCreateKernel(own.program, "do_step", &err);
