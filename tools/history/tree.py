@@ -18,6 +18,7 @@ BACKENDS = ("seq", "omp", "openacc", "ocl", "cuda-cpu", "cuda", "hybrid", "hybri
             "hybrid-cuda", "mpi", "mpi-ocl")
 NEED_GPU = ("cuda", "hybrid-cuda")  # to run
 FOR_CHECKING = ("cuda-cpu", "hybrid-cuda-cpu")  # not for speed
+SHARED = ("hybrid", "hybrid-cuda", "mpi", "mpi-ocl")  # make shares, make cluster
 KINDS = ("start", "refactor", "port", "algebra", "memory")
 # What a step.mk may say of all programs, and what, as KEY.PROGRAM, of one of them, with
 # the parts that a key has, as in predict.PROGRAM.cpu.

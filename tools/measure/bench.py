@@ -1,6 +1,7 @@
 """bench.py - make bench: how fast each step and back-end is, and how sure that is.
 
-    STEP= PROGRAM= BACKEND=   choose, as make's
+    STEP= PROGRAM= BACKEND=   choose, as make's; what make shares and make cluster measure,
+                only where STEP= or BACKEND= names it
     SET=        names of sets, or all; unless set, the one of each program that is shown
     REPEAT=     rounds, 15 unless set and not fewer
     QUICK=1     a look: 3 rounds, of the quick set, their rows marked so; written nowhere
@@ -355,13 +356,14 @@ class Session:
     def __init__(self, program, name):
         backends = os.environ.get("BACKEND", "").split()
         steps = tree.selected(tree.steps(), "STEP")
+        elsewhere = tree.FOR_CHECKING + (() if os.environ.get("STEP") else tree.SHARED)
         self.program, self.set = program, name
         self.items = [Item(program, name, step, backend)
                       for step in sorted(steps + between(program, steps),
                                          key=lambda s: s.name)
                       for backend in step.available(program)
                       if backend in backends or
-                      not backends and backend not in tree.FOR_CHECKING]
+                      not backends and backend not in elsewhere]
         self.pairs = []
 
     def prepare(self):
