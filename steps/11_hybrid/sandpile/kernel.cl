@@ -2,8 +2,8 @@
  * a band of a grid once 32 cells fit in three words.
  *
  * The host builds this when it knows the shape and the device, with -D DIM, SIDE,
- * WIDTH, MIRROR, LANES, ROWS and TILE, and -D LOCAL=__global where no band fits in local
- * memory.
+ * WIDTH, MIRROR, LANES, ROWS and TILE, and -D LOCAL=__global where no band fits in
+ * local memory.
  *
  * Of grid `cut` only the rows before row `end` are stepped, and of those after it none.
  */
