@@ -614,10 +614,9 @@ def index_page(pictures, figures):
     text += LEGEND if machines else "Nothing is measured yet: `make bench` does it.\n\n"
     text += "## The machines\n\n"
     for machine, rows in machines.items():
-        devices = ", ".join(dict.fromkeys(r["device"] for r in rows))
-        text += f"**{results.shown(machine)}**: {devices}; " \
-            f"{rows[0]['compiler']}, at {rows[-1]['commit']}.\n\n"
-    text += "[Their ceilings and flags](report/machines.html). The page of a program has " \
+        devices = "; ".join(dict.fromkeys(r["device"] for r in rows))
+        text += f"**{results.shown(machine)}**: {devices}; {rows[0]['compiler']}.\n\n"
+    text += "[Their ceilings, flags and commits](report/machines.html). The page of a program has " \
         "its figures, ceilings, registers and all times: " + ", ".join(
             f"[{p.name}](report/{p.name}.html)" for p in tree.programs()) + ".\n"
     return Page("index.html", title, text, look="front")
