@@ -47,9 +47,9 @@ case.word     = dim=6 batch=2 max_iterations=9
 case.lattice  = config=dim dim=22 tilew=7 tileh=2 max_iterations=30 local=6,3,1
 case.power    = dim=16 batch=2 tilew=1 tileh=3 max_iterations=60 local=6,3,1
 case.sparse   = config=alea dim=70 batch=2 seed=7 max_iterations=37 local=1,1,1
-case.lanes    = config=alea dim=45 seed=2 max_iterations=700 local=1,1,1
+case.lanes    = config=alea dim=45 seed=1 max_iterations=700 local=1,1,1
 case.tall     = config=big dim=15 max_iterations=40 local=6,3,1
-case.large    = config={data}/large.npy max_iterations=35 tilew=70 tileh=9 local=1,1,1 halo=10
+case.large    = config={data}/large.npy max_iterations=70 tilew=70 tileh=9 local=1,1,1 halo=10
 
 # make san: the smallest that still reaches every line.
 tiny = config={data}/tiny.npy
