@@ -207,8 +207,7 @@ FN int single_of(grid g, int n)
 }
 
 /* Relaxes strip n in planes first to last; returns whether a cell moved too far to
- * stop.
- */
+ * stop. */
 FN int relax_strip(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, int n,
                    int j, int first, int last, int wall, float a, float over_c,
                    float tolerance)
@@ -224,8 +223,7 @@ FN int relax_strip(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, 
 }
 
 /* What advect_cell, divergence_cell and gradient_cell do, for LANES cells in columns i,
- * i
- * + 2 .. */
+ * i + 2, i + 4 .. */
 FN void advect_lanes(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                      GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
                      int k, int wall, float dt)
