@@ -53,8 +53,7 @@ void device_search(device *d, const work *all);
 void device_order(device *d, const ranked *order);
 
 /* Starts a chunk, and does not wait: the bounds of cells first .. end - 1, or parts
- * first
- * .. end - 1, with `least` the best so far. CHUNKS may be in flight. */
+ * first .. end - 1, with `least` the best so far. CHUNKS may be in flight. */
 enum { CHUNKS = 2 };
 void device_bounds(device *d, int first, int end);
 void device_parts(device *d, int first, int end, float least);
