@@ -191,17 +191,21 @@ static int left_of(int all, int taken)
     return all > taken ? all - taken : 1;
 }
 
+void ocl_threads(int most)
+{
+    char threads[16];
+    snprintf(threads, sizeof threads, "%d", most);
+    setenv("POCL_MAX_PTHREAD_COUNT", threads, 0);
+}
+
 cl_device_id ocl_device_beside(int host_threads, int cores, int *beside)
 {
     static cl_device_id part;
     int left = left_of(cores, host_threads);
 
     /* PoCL wakes all its threads for a command, those beyond a sub-device too, which is
-     * where the host computes: it is to make no more. */
-    char threads[16];
-    snprintf(threads, sizeof threads, "%d", left);
-    setenv("POCL_MAX_PTHREAD_COUNT", threads, 0);
-
+     * where the host computes. */
+    ocl_threads(left);
     cl_device_id device = ocl_device();
     cl_device_type type;
     cl_uint units;

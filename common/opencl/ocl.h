@@ -17,12 +17,16 @@ void ocl_check(cl_int err, const char *call, const char *file, int line);
  * first device. fail() if there is none. */
 cl_device_id ocl_device(void);
 
+/* PoCL is to make no more threads than that, unless POCL_MAX_PTHREAD_COUNT says
+ * otherwise: to be called before any other OpenCL. */
+void ocl_threads(int most);
+
 /* The same device for a program whose host computes beside it, with so many threads
  * on its cores: to be called before any other OpenCL. Where it is made of those cores
- * (*beside, else 0), it has what is left of them, at least one: PoCL makes no more
- * threads than that, unless POCL_MAX_PTHREAD_COUNT says otherwise, and others are asked
- * for a sub-device; a driver that knows none gives the whole. A sub-device is never
- * released: PoCL may ask it for something even after the last command has ended. */
+ * (*beside, else 0), it has what is left of them, at least one: by ocl_threads where it
+ * is PoCL, and others are asked for a sub-device; a driver that knows none gives the
+ * whole. A sub-device is never released: PoCL may ask it for something even after the
+ * last command has ended. */
 cl_device_id ocl_device_beside(int host_threads, int cores, int *beside);
 
 /* Is it a GPU, and how many bytes of local memory has it: 0 if none of its own, but a
