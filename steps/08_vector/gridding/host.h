@@ -34,6 +34,7 @@ typedef struct {
     int bands;         /* rows of bins, and of blocks */
     size_t bins;       /* in all, two for each block: w >= 0 and w < 0 */
     int *first;        /* [bins + 1]: where a bin begins */
+    int *bin;          /* [samples]: of each visibility of the problem */
     int *from;         /* [samples]: which visibility of the problem it is */
     sample *samples;   /* [samples] */
     double seconds;
@@ -55,6 +56,7 @@ static inline sorted sorted_for(const problem *p, int rows, int columns)
     o.bands = BINS_OF(p->is.size, rows);
     o.bins = (size_t)2 * o.bands * BINS_OF(p->is.size, columns);
     o.first = (int *)allocate(o.bins + 2, sizeof *o.first, "the bins");
+    o.bin = (int *)allocate(n, sizeof *o.bin, "the bins of visibilities");
     o.from = (int *)allocate(n, sizeof *o.from, "the order");
     o.samples = (sample *)allocate(n, sizeof *o.samples, "the sorted visibilities");
     return o;
@@ -63,15 +65,18 @@ static inline sorted sorted_for(const problem *p, int rows, int columns)
 static inline void sort(const problem *p, sorted *o)
 {
     double start = seconds();
-    int n = p->is.samples, *first = o->first;
+    int n = p->is.samples, *first = o->first, *bin = o->bin;
     long pad = PAD_OF(o->rows, o->columns), stride = p->is.width + 2 * pad;
 
     memset(first, 0, (o->bins + 2) * sizeof *first);
-    for (int k = 0; k < n; k++) first[bin_of(p, o, &p->at[k]) + 2]++;
+    for (int k = 0; k < n; k++) {
+        bin[k] = (int)bin_of(p, o, &p->at[k]);
+        first[bin[k] + 2]++;
+    }
     for (size_t i = 0; i < o->bins; i++) first[i + 2] += first[i + 1];
     for (int k = 0; k < n; k++) { /* first[i + 1] is where bin i goes on */
         const place *at = &p->at[k];
-        int i = first[bin_of(p, o, at) + 1]++;
+        int i = first[bin[k] + 1]++;
         sample *to = &o->samples[i];
         o->from[i] = k;
         long plane = at->plane * p->is.oversampling;
@@ -86,6 +91,7 @@ static inline void sort(const problem *p, sorted *o)
 static inline void sorted_free(sorted *o)
 {
     free(o->first);
+    free(o->bin);
     free(o->from);
     free(o->samples);
 }

@@ -68,6 +68,7 @@ typedef struct {
     int bands;       /* rows of bins, and of blocks */
     size_t bins;     /* in all, two for each block and class: w >= 0 and w < 0 */
     int *first;      /* [bins + 1]: where a bin begins */
+    int *bin;        /* [samples]: of each visibility of the problem */
     int *from;       /* [samples]: which visibility of the problem it is */
     sample *samples; /* [samples] */
     double seconds;
@@ -98,6 +99,7 @@ static inline sorted sorted_for(const problem *p, int rows, int columns)
         o.class_of[i] = c;
     }
     o.first = (int *)allocate(o.bins + 2, sizeof *o.first, "the bins");
+    o.bin = (int *)allocate(n, sizeof *o.bin, "the bins of visibilities");
     o.from = (int *)allocate(n, sizeof *o.from, "the order");
     o.samples = (sample *)allocate(n, sizeof *o.samples, "the sorted visibilities");
     return o;
@@ -106,15 +108,18 @@ static inline sorted sorted_for(const problem *p, int rows, int columns)
 static inline void sort(const problem *p, sorted *o)
 {
     double start = seconds();
-    int n = p->is.samples, *first = o->first;
+    int n = p->is.samples, *first = o->first, *bin = o->bin;
     long pad = PAD_OF(o->rows, o->columns), stride = p->is.width + 2 * pad;
 
     memset(first, 0, (o->bins + 2) * sizeof *first);
-    for (int k = 0; k < n; k++) first[bin_of(p, o, &p->at[k]) + 2]++;
+    for (int k = 0; k < n; k++) {
+        bin[k] = (int)bin_of(p, o, &p->at[k]);
+        first[bin[k] + 2]++;
+    }
     for (size_t i = 0; i < o->bins; i++) first[i + 2] += first[i + 1];
     for (int k = 0; k < n; k++) { /* first[i + 1] is where bin i goes on */
         const place *at = &p->at[k];
-        int i = first[bin_of(p, o, at) + 1]++;
+        int i = first[bin[k] + 1]++;
         sample *to = &o->samples[i];
         o->from[i] = k;
         long plane = at->plane * p->is.oversampling;
@@ -130,6 +135,7 @@ static inline void sorted_free(sorted *o)
 {
     free(o->class_of);
     free(o->first);
+    free(o->bin);
     free(o->from);
     free(o->samples);
 }
