@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tests.helpers import ROOT, Tally, trace
 from tools.history import results, tree
-from tools.measure import shares
+from tools.measure import bench, shares
 from tools.publish import draw, lessons, papers_form
 
 SCREENS, WIDE, HIGH, PHONE, LETTERS, CONTRAST = 3, 1280, 800, 390, 11, 4.5
@@ -43,7 +43,7 @@ def rows_of(machine, program, name, chance, copy):
     threads, backends = MACHINES[machine]
     steps = [s for s in sorted(p.parent.name for p in copy.glob("steps/*/step.mk"))
              if (copy / "steps" / s / program.name).is_dir()]
-    columns = next(csv.reader((Path(ROOT) / "results/AMD-EPYC-2-cores.csv").open()))
+    columns = bench.COLUMNS
     last = {}
     for n, step in enumerate(steps):
         for backend, (device, gain) in backends.items() if n else [("seq", ("1 core", 1))]:

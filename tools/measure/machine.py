@@ -11,11 +11,21 @@ from tools.history import runs, tree
 FOREIGN = 0.10  # of the CPU time in use: more than that, and others disturb
 
 
+def generation():
+    """Family and model of the CPU where its name, as virtual machines give it, does not
+    say which one it is."""
+    found = dict(re.findall(r"^(cpu family|model)\s*:\s*(\d+)$",
+                            Path("/proc/cpuinfo").read_text(), re.M))
+    if re.search(r"\d", runs.cpu_name()) or len(found) < 2:
+        return ""
+    return f" family {int(found['cpu family']):X}h model {int(found['model']):02X}h"
+
+
 def name():
     """What the results file is called: the CPU, or the GPU where there is one."""
-    device = runs.device("cuda") if tree.has_gpu() else runs.cpu_name()
-    cores = "" if tree.has_gpu() else f"-{os.cpu_count()}-cores"
-    return re.sub(r"[^A-Za-z0-9]+", "-", device).strip("-") + cores
+    device = runs.device("cuda") if tree.has_gpu() else \
+        f"{runs.cpu_name()}{generation()} {os.cpu_count()} cores"
+    return re.sub(r"[^A-Za-z0-9]+", "-", device).strip("-")
 
 
 def busy():
