@@ -125,8 +125,8 @@ parts() {
     done
 }
 
-# steps: of all these, as make's STEP= takes them.
-steps() { parts | cut -d' ' -f1 | sort -u | xargs; }
+# steps PROGRAM: of all these, as make's STEP= takes them.
+steps() { parts | sed -n "s/ $1\$//p" | xargs; }
 
 # binaries FOLDER BACKEND...: "STEP PROGRAM BACKEND PATH" of what was built there.
 binaries() {
@@ -149,6 +149,14 @@ built() {
     fi
     bad "$(basename "$folder"): does not build" "$log"
     return 1
+}
+
+# parts_built FOLDER WORDS...: all binaries of what is looked at, and of nothing else.
+parts_built() {
+    local program
+    for program in $(parts | cut -d' ' -f2 | sort -u); do
+        built "$@" PROGRAM="$program" STEP="$(steps "$program")" binaries || return 1
+    done
 }
 
 # ---- addresses, undefined behaviour, leaks ------------------------------------------
@@ -195,9 +203,9 @@ C
         [ ! -f "tests/${test}_test.c" ] || tests="$tests $san/asan/tests/${test}_test"
     done
     # What UBSan adds to a function, gcc cannot compile for a device: no OpenACC.
+    parts_built "$san/asan" CC=gcc OPT=-O0 EXTRA="$flags" has_openacc= || return 0
     # shellcheck disable=SC2086
-    built "$san/asan" CC=gcc OPT=-O1 EXTRA="$flags" has_openacc= STEP="$(steps)" binaries \
-        $tests || return 0
+    built "$san/asan" CC=gcc OPT=-O0 EXTRA="$flags" has_openacc= $tests || return 0
     while read -r step program backend path; do
         # shellcheck disable=SC2046
         run "asan $step $program $backend" "$path" $(query "$program") \
@@ -278,8 +286,7 @@ C
     hybrid=$(parts | while read -r step program; do
         [ ! -f "steps/$step/$program/hybrid.c" ] || echo "$san/tsan/$step/$program-hybrid"
     done)
-    built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" has_opencl= has_mpi= \
-        STEP="$(steps)" binaries || return 0
+    parts_built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" has_opencl= has_mpi= || return 0
     # shellcheck disable=SC2086
     [ -z "$hybrid" ] || built "$san/tsan" CC=clang-14 OPT=-O1 EXTRA="$flags" has_mpi= \
         $hybrid || return 0
@@ -313,7 +320,7 @@ simulator() {
         missing Oclgrind oclgrind
         return
     fi
-    built "$BUILD" STEP="$(steps)" binaries || return 0 # as they are
+    parts_built "$BUILD" || return 0 # as they are
     gcc -O1 -shared -fPIC tests/oclgrind_fill.c -o "$san/oclgrind_fill.so"
     local key log last=
     while read -r step program backend path; do

@@ -1,7 +1,8 @@
 """semblance_test.py - what a back-end of the search promises beyond one answer: that many
 searches with one state give what each gives by itself (semblance_calls.c); and that the
-cases of make verify go through all of body.h and bound.h, the fast way and the slow one, so that what
-they prove is proven of both; and that nodes err no more than they say (semblance_nodes.c).
+cases of make verify go through all of body.h and bound.h, the fast way and the slow one, so
+that what they prove is proven of both; and that nodes err no more than they say
+(semblance_nodes.c). What is compiled for this is compiled in a hurry, without -O3.
 
 Run from the root; the objects are those of BUILD. Left out: what CUDA does on a GPU.
 """
@@ -56,7 +57,7 @@ def calls(tally, program, folder):
             name = f"{step.name} {backend}"
             binary = os.path.join(folder, name.replace(" ", "-"))
             made = subprocess.run(
-                [*gcc, *INCLUDE, "tests/semblance_calls.c", *sources(step, backend),
+                [*gcc, "-O0", *INCLUDE, "tests/semblance_calls.c", *sources(step, backend),
                  *FRONT, "-lm", "-o", binary], cwd=ROOT, capture_output=True, text=True)
             if made.returncode:
                 tally.check(name, made.stderr[-300:])

@@ -38,15 +38,16 @@ cluster.grow     = n: n * P ** (1 / 3)
 picture.plume = events={data}/plume.txt n=64 dt=0.03 visc=0 diff=1e-6 picture={png} | Dye carried upwards by a swaying jet, the middle slice
 
 # make verify: small and awkward, no side like another; sweeps fixed and not; rows longer
-# than a vector and of one cell.
+# than a vector and of one cell. Small groups where much is launched: cuda-cpu has a thread
+# of the system for each of theirs.
 case.short = events={data}/short.txt nx=7 ny=4 nz=5 sweeps=3
 case.storm = events={data}/storm.txt nx=4 ny=5 nz=6 sweeps=2 dt=0.07 visc=0.003 diff=0.002 local=2,3,2
 case.still = events={data}/still.txt nx=5 ny=6 nz=3
 case.eddy  = events={data}/tiny.txt nx=18 ny=5 nz=4
 case.minho = events={data}/short.txt nx=6 ny=5 nz=4 sweeps=2 compat=minho steps=2
 case.thin  = events={data}/short.txt nx=1 ny=4 nz=2 sweeps=2
-case.wide  = events={data}/stir.txt nx=37 ny=3 nz=40 steps=2
-case.calm  = events={data}/short.txt nx=9 ny=3 nz=30 visc=0.1 diff=0.1 steps=12
+case.wide  = events={data}/stir.txt nx=37 ny=3 nz=40 steps=2 local=5,1,2
+case.calm  = events={data}/short.txt nx=9 ny=3 nz=30 visc=0.1 diff=0.1 steps=12 local=2,1,1
 
 # make san: the smallest that still reaches every line.
 tiny = events={data}/tiny.txt nx=17 ny=3 nz=2 sweeps=2

@@ -344,7 +344,8 @@ def shares_table(step, program):
                        key=lambda s: float(of[s]["run_median"]))
             text += f"{results.shown(path.stem.removesuffix('-shares'))}, {backend}, " \
                 f"{' '.join(['set', auto['set'], auto['words']]).strip()}, " \
-                f"{auto['threads']} threads, {auto['device']}; p* = {auto['even']} %:\n\n" + \
+                f"{auto['threads']} thread{'s' * (auto['threads'] != '1')}, {auto['device']}; " \
+                f"p* = {auto['even']} %:\n\n" + \
                 table(["share", "the device had", "seconds", "of the sum of both alone",
                        "of the best share"],
                       [[f"{s}" + ", the best" * (s == best), of[s]["share_had"],
