@@ -14,6 +14,8 @@
  *   unload(p, v)   writes them
  *   stream(p, v)   writes them past the caches, where p is a multiple of their size
  *   streamed()     before anybody may read what was
+ *   keep(v)        v stays in a register: gcc would load it again wherever an operation
+ *                  can have an operand in memory
  */
 #ifndef LANES_H
 #define LANES_H
@@ -89,6 +91,13 @@ FN lanes root(lanes v)
     return v;
 }
 #endif
+#endif
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                 \
+    !defined(__CUDACC__)
+#define keep(v) __asm__("" : "+v"(v))
+#else
+#define keep(v) ((void)0)
 #endif
 
 #if !defined(__x86_64__) || defined(__CUDACC__) || LANES == 1

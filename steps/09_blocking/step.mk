@@ -21,7 +21,7 @@ bytes.fletcher.dram  = 52 samples
 
 title.gridding       = What a visibility brings to a column, once for all its rows
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.gridding      = the loops over blocks and over visibilities change places, and a product of three real ones has taps and sums of its own
+reason.gridding      = the loops over blocks and over visibilities change places, and three real products have taps and sums of their own, of two vectors each
 predict.gridding.cpu = 1.3: three products a cell instead of four and an eighth, from the nearest cache (written after a prototype had 1.3)
 predict.gridding.gpu = 1.2: three products instead of four; a thread has one block, and shares nothing
 flops.gridding       = 6 points

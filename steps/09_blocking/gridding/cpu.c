@@ -19,7 +19,7 @@ int gridding(const problem *p, void *result, run_times *t)
 
 #pragma omp parallel for schedule(dynamic) collapse(2)
     for (int band = 0; band < o.bands; band += BLOCKS)
-        for (int column = 0; column < s->size; column += LANES)
+        for (int column = 0; column < s->size; column += COLUMNS)
             grid_segment(s, table, o.first, o.samples, band, column, grid);
 
     double end = seconds();

@@ -9,6 +9,7 @@
 #include "cuda_device.h"
 #define COLUMNS 32 /* of a block, each of them with a thread of its own */
 #define LANES   1
+#define WIDE    1
 #define BLOCKS  1 /* of a thread, which has registers for one */
 #define CHUNK   1
 #include "host.h"

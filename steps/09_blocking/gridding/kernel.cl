@@ -5,7 +5,7 @@ __kernel void grid_segments(shape s, GLOBAL const real *taps, GLOBAL const int *
                             GLOBAL const sample *samples, GLOBAL cplx *grid)
 {
     grid_segment(&s, taps, first, samples, get_global_id(1) * BLOCKS,
-                 get_global_id(0) * LANES, grid);
+                 get_global_id(0) * WIDE * LANES, grid);
 }
 
 /* A work-item per visibility, in the order of bins, so that neighbours read the same

@@ -16,7 +16,7 @@ typedef struct {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    int rows, columns, lanes, blocks; /* of a block; of a work-item */
+    int rows, columns, lanes, wide, blocks; /* of a block; of a work-item */
 } machine;
 
 static machine machine_start(void)
@@ -29,7 +29,7 @@ static machine machine_start(void)
         clCreateCommandQueue(m.context, m.device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* A CPU's work-item has a vector register of columns, a GPU's one of 32 that run
+    /* A CPU's work-item has vector registers of columns, a GPU's one of 32 that run
      * together. */
     cl_uint native;
     OCL_CHECK(clGetDeviceInfo(m.device,
@@ -39,15 +39,16 @@ static machine machine_start(void)
                               sizeof native, &native, NULL));
     bool gpu = ocl_is_gpu(m.device);
     m.lanes = gpu ? 1 : (int)native;
-    m.columns = gpu ? 32 : m.lanes;
-    m.rows = native * sizeof(real) == 64 ? 8 : 4; /* AVX-512 has twice the registers */
+    m.wide = native * sizeof(real) == 64 && !gpu ? 2 : 1; /* twice the registers */
+    m.rows = 4;
+    m.columns = gpu ? 32 : m.wide * m.lanes;
     /* A GPU's work-item has registers for one block, and nothing to keep for others. */
     m.blocks = gpu ? 1 : BLOCKS;
     char options[128];
     snprintf(options, sizeof options,
              REAL_OPTION
-             "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D BLOCKS=%d -D CHUNK=%d",
-             m.rows, m.columns, m.lanes, m.blocks, gpu ? 1 : CHUNK);
+             "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D WIDE=%d -D BLOCKS=%d -D CHUNK=%d",
+             m.rows, m.columns, m.lanes, m.wide, m.blocks, gpu ? 1 : CHUNK);
     m.program = ocl_build(m.context, m.device, options);
     return m;
 }
@@ -116,7 +117,7 @@ int gridding(const problem *p, void *result, run_times *t)
     OCL_CHECK(clSetKernelArg(grid, 4, sizeof d_grid, &d_grid));
     cl_event done;
     size_t groups = BINS_OF(s.size, m.columns);
-    size_t local[2] = {m.columns / m.lanes, 1};
+    size_t local[2] = {m.columns / (m.wide * m.lanes), 1};
     size_t global[2] = {groups * local[0], BINS_OF(o.bands, m.blocks)};
     OCL_CHECK(
         clEnqueueNDRangeKernel(m.queue, grid, 2, NULL, global, local, 0, NULL, &done));

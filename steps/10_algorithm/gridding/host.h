@@ -102,6 +102,7 @@ static inline sorted sorted_for(const problem *p, int rows, int columns)
     o.bin = (int *)allocate(n, sizeof *o.bin, "the bins of visibilities");
     o.from = (int *)allocate(n, sizeof *o.from, "the order");
     o.samples = (sample *)allocate(n, sizeof *o.samples, "the sorted visibilities");
+    o.seconds = 0;
     return o;
 }
 

@@ -3,7 +3,7 @@
  *
  * The grid is cut in blocks of ROWS x COLUMNS cells, and a work-item has BLOCKS of
  * them, one below the other. Their sums stay in a cache, those of the block at which
- * visibilities arrive in registers. What a visibility is worth in LANES columns is
+ * visibilities arrive in registers. What a visibility is worth in these columns is
  * worked out once for all blocks that it touches. Taps have zeros around them, so that
  * a block half outside a footprint needs no test: [planes][oversampling] times re[pad +
  * width + pad], im[..], and for the rows [..][3]: re + im, im, re - im.
@@ -19,10 +19,13 @@
 #define LANE_BYTES REAL_BYTES
 #include "lanes.h"
 
-/* A work-item has LANES columns: all of its block, or one of them where COLUMNS
- * work-items that run together have the others. */
+/* A work-item has WIDE vectors of columns: all of its block, or one of them where
+ * COLUMNS work-items that run together have the others. */
+#ifndef WIDE /* narrow footprints would leave much of more columns empty */
+#define WIDE 1
+#endif
 #ifndef COLUMNS
-#define COLUMNS LANES
+#define COLUMNS (WIDE * LANES)
 #endif
 #if !defined(ROWS) && defined(__AVX512F__) /* 32 registers instead of 16 */
 #define ROWS 8
@@ -33,7 +36,7 @@
 #define BLOCKS 32
 #endif
 #ifndef CHUNK /* visibilities, as many as stay in the nearest cache */
-#define CHUNK 64
+#define CHUNK 40
 #endif
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
@@ -60,21 +63,35 @@ typedef struct {
     cplx d;    /* its conjugate where w < 0 */
 } sample;
 
-/* What it is worth in LANES columns: the visibility times their taps. */
+/* What it is worth in these columns: the visibility times their taps. */
 typedef struct {
-    lanes re, both, im; /* both: re + im, or where w < 0 the negative of that */
+    lanes re[WIDE], both[WIDE], im[WIDE]; /* both: re + im, if w < 0 its negative */
     long v;
     int minus; /* w < 0 */
 } part;
 
+/* The sums of a block: of three products each, see add_parts(). */
+typedef struct {
+    lanes re[ROWS][WIDE], both[ROWS][WIDE], im[ROWS][WIDE];
+} block;
+
 FN part part_of(const shape *s, GLOBAL const real *taps, int column, int minus,
                 sample d)
 {
-    GLOBAL const real *cu = taps + d.u + column;
-    const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
-    const lanes re = d.d.re * cre - d.d.im * cim, im = d.d.re * cim + d.d.im * cre;
+    part p;
     const real sign = minus ? -1 : 1;
-    return (part){re, sign * re + im, sign * im, d.v, minus};
+    UNROLL
+    for (int i = 0; i < WIDE; i++) {
+        GLOBAL const real *cu = taps + d.u + column + i * LANES;
+        const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
+        const lanes im = d.d.re * cim + d.d.im * cre;
+        p.re[i] = d.d.re * cre - d.d.im * cim;
+        p.both[i] = sign * p.re[i] + im;
+        p.im[i] = sign * im;
+    }
+    p.v = d.v;
+    p.minus = minus;
+    return p;
 }
 
 /* Adds n parts to the sums of block `band`, whose rows' taps are c. A product of
@@ -82,35 +99,34 @@ FN part part_of(const shape *s, GLOBAL const real *taps, int column, int minus,
  *
  *     t c = (t.re (c.re + c.im) - both c.im) + i (both c.im + t.im (c.re - c.im))
  *
- * Each of the three has a sum of its own. Where w < 0, c.im has the other sign. */
+ * Each of the three has a sum of its own, and a tap is loaded once for WIDE of them.
+ * Where w < 0, c.im has the other sign. */
 APART void add_parts(const part *parts, int n, GLOBAL const real *taps, int band,
-                     lanes *sums)
+                     block *sums)
 {
-    lanes re[ROWS], both[ROWS], im[ROWS];
-    UNROLL
-    for (int j = 0; j < ROWS; j++) {
-        re[j] = sums[3 * j];
-        both[j] = sums[3 * j + 1];
-        im[j] = sums[3 * j + 2];
-    }
+    block sum = *sums;
     for (int k = 0; k < n; k++) {
-        const lanes tre = parts[k].re, tboth = parts[k].both, tim = parts[k].im;
-        GLOBAL const real *c = taps + parts[k].v + 3 * ROWS * band;
-        const int minus = 2 * parts[k].minus;
-        GLOBAL const real *sum = c + minus, *difference = c + 2 - minus;
+        part t = parts[k];
+        UNROLL
+        for (int i = 0; i < WIDE; i++) {
+            keep(t.re[i]);
+            keep(t.both[i]);
+            keep(t.im[i]);
+        }
+        GLOBAL const real *c = taps + t.v + 3 * ROWS * band;
+        const long minus = 2 * t.minus;
         UNROLL
         for (int j = 0; j < ROWS; j++) {
-            re[j] += sum[3 * j] * tre;
-            both[j] += c[3 * j + 1] * tboth;
-            im[j] += difference[3 * j] * tim;
+            UNROLL
+            for (int i = 0; i < WIDE; i++) sum.re[j][i] += c[3 * j + minus] * t.re[i];
+            UNROLL
+            for (int i = 0; i < WIDE; i++) sum.both[j][i] += c[3 * j + 1] * t.both[i];
+            UNROLL
+            for (int i = 0; i < WIDE; i++)
+                sum.im[j][i] += c[3 * j + 2 - minus] * t.im[i];
         }
     }
-    UNROLL
-    for (int j = 0; j < ROWS; j++) {
-        sums[3 * j] = re[j];
-        sums[3 * j + 1] = both[j];
-        sums[3 * j + 2] = im[j];
-    }
+    *sums = sum;
 }
 
 /* BLOCKS blocks from band `begin` on, whose first column is `column`. Visibilities lie
@@ -122,9 +138,11 @@ FN void grid_segment(const shape *s, const classes *all, GLOBAL const real *taps
                      int column, GLOBAL cplx *grid)
 {
     part parts[CHUNK];
-    lanes sums[BLOCKS][3 * ROWS];
+    block sums[BLOCKS];
     for (int b = 0; b < BLOCKS; b++)
-        for (int j = 0; j < 3 * ROWS; j++) sums[b][j] = each(0);
+        for (int j = 0; j < ROWS; j++)
+            for (int i = 0; i < WIDE; i++)
+                sums[b].re[j][i] = sums[b].both[j][i] = sums[b].im[j][i] = each(0);
     int bands = BINS_OF(s->size, ROWS), bins = BINS_OF(s->size, COLUMNS);
     int end = begin + BLOCKS < bands ? begin + BLOCKS : bands;
 
@@ -151,24 +169,27 @@ FN void grid_segment(const shape *s, const classes *all, GLOBAL const real *taps
                                 samples[k + i < here ? minus[left] + k + i
                                                      : plus[left] + k + i - here]);
                 for (int b = from; b < to; b++)
-                    add_parts(parts, n, taps, b, sums[b - begin]);
+                    add_parts(parts, n, taps, b, &sums[b - begin]);
             }
         }
     }
 
     for (int b = begin; b < end; b++)
         for (int j = 0; j < ROWS && b * ROWS + j < s->size; j++) {
-            lanes *sum = &sums[b - begin][3 * j], re = sum[0] - sum[1],
-                  im = sum[1] + sum[2];
+            const block *of = &sums[b - begin];
             GLOBAL real *row =
                 (GLOBAL real *)(grid + (size_t)(b * ROWS + j) * s->pitch + column);
-            real cells[2 * LANES];
-            for (int i = 0; i < LANES; i++) {
-                cells[2 * i] = lane(re, i);
-                cells[2 * i + 1] = lane(im, i);
+            for (int w = 0; w < WIDE; w++, row += 2 * LANES) {
+                lanes re = of->re[j][w] - of->both[j][w];
+                lanes im = of->both[j][w] + of->im[j][w];
+                real cells[2 * LANES];
+                for (int i = 0; i < LANES; i++) {
+                    cells[2 * i] = lane(re, i);
+                    cells[2 * i + 1] = lane(im, i);
+                }
+                stream(row, load(cells));
+                stream(row + LANES, load(cells + LANES));
             }
-            stream(row, load(cells));
-            stream(row + LANES, load(cells + LANES));
         }
     streamed();
 }

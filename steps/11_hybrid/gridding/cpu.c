@@ -13,7 +13,7 @@ void host_grid(const problem *p, const real *taps, const sorted *o, piece at,
     int bands = least(o->bands, (at.row + at.rows) / ROWS);
     int columns = least(p->is.size, at.column + at.columns);
     for (int band = at.row / ROWS; band < bands; band += BLOCKS)
-        for (int column = at.column; column < columns; column += LANES)
+        for (int column = at.column; column < columns; column += COLUMNS)
             grid_segment(&p->is, &o->all, taps, o->first, o->samples, band, column,
                          grid);
 }

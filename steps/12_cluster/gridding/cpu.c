@@ -8,7 +8,7 @@ void grid_bands(const problem *p, const real *taps, const sorted *o, int begin, 
 {
 #pragma omp parallel for schedule(dynamic) collapse(2)
     for (int band = begin; band < end; band += BLOCKS)
-        for (int column = 0; column < p->is.size; column += LANES)
+        for (int column = 0; column < p->is.size; column += COLUMNS)
             grid_segment(&p->is, &o->all, taps, o->first, o->samples, band, end, column,
                          grid);
 }
