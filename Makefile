@@ -9,8 +9,9 @@ include config.mk
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-# As many at a time as there are processors, unless -j says otherwise.
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+# As many at a time as there are processors, unless -j says otherwise, or the make below
+# that calls this one.
+ifeq ($(filter -j%,$(MAKEFLAGS))$(CALLED),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
@@ -291,8 +292,11 @@ run_needs := $(call binaries_of,$(some_steps),$(run_programs),$(run_backends)) \
 run: $(run_needs) ## run and verify the main program (PROGRAM=all STEP= BACKEND= SET= ARGS=)
 	@$(PYTHON) -m tools.teach.run
 
-# Some outputs have no oracle but the first step.
+# Some outputs have no oracle but the first step, and some steps must repeat the bytes of
+# the one before.
 verify: all data $(call binaries_of,$(firstword $(steps)),$(some_programs)) ## check every step and back-end on small, awkward data
+	@needed=$$($(PYTHON) -m verify.matrix --needs) && \
+	 { [ -z "$$needed" ] || $(MAKE) --no-print-directory CALLED=yes $$needed; }
 	@$(PYTHON) -m verify.matrix
 
 verify-random: $(call binaries_of,$(some_steps),$(some_programs),$(BACKEND)) $(some_programs:%=$(BUILD)/%-check) $(if $(has_opencl),$(BUILD)/devices) ## the same on random queries: SEED= COUNT=2000 SECONDS= NUMBER=

@@ -1,7 +1,8 @@
 """matrix.py - make verify: every program, step and back-end on every case.
 
-    matrix.py [--sets]          STEP=, PROGRAM=, BACKEND= as make's; --sets: the sets of
-                                make run too, which take longer
+    matrix.py [--sets|--needs]  STEP=, PROGRAM=, BACKEND= as make's; --sets: the sets of
+                                make run too, which take longer; --needs: prints what must
+                                be built besides these
 
 A run passes if
   - the checker accepts its outputs: within the budget of the double-precision oracle,
@@ -162,9 +163,28 @@ def verify_program(program, with_sets):
     return passed, failed
 
 
+def needs():
+    """The binaries whose bytes those of the chosen steps must repeat, as make knows them."""
+    build = os.environ.get("BUILD", "build")
+    only = os.environ.get("BACKEND", "").split()
+    needed = {}
+    for program in tree.selected(tree.programs(), "PROGRAM"):
+        for step in tree.selected(tree.steps(), "STEP"):
+            for backend in step.available(program):
+                here = (step, backend) if not only or backend in only else None
+                while here and here[0].kind(program) == "refactor":
+                    here = tree.ported(here[0], program, here[1])
+                    if here:
+                        needed[f"{build}/{here[0].name}/{program.name}-{here[1]}"] = True
+    return needed
+
+
 def main():
-    if sys.argv[1:] not in ([], ["--sets"]):
+    if sys.argv[1:] not in ([], ["--sets"], ["--needs"]):
         raise SystemExit(__doc__)
+    if "--needs" in sys.argv:
+        print(*needs())
+        return
     passed, failed = 0, []
     for program in tree.selected(tree.programs(), "PROGRAM"):
         p, f = verify_program(program, "--sets" in sys.argv)
