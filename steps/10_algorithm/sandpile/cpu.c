@@ -188,17 +188,16 @@ static int topple_bits(pile *p, const plan *how, int mirror, cell *planes, int n
     }
 
     cell left = note(p, how, bits, n);
+#pragma omp parallel
     while (left > 3 && n < how->max_iterations) {
         int steps = smaller(STEPS, how->max_iterations - n);
-#pragma omp parallel
-        {
 #pragma omp for schedule(static)
-            for (int i = 0; i < all; i++)
-                do_band(how, &of, b[i], n, steps, i / bands, found + (size_t)i * STEPS);
-#pragma omp for schedule(static)
-            for (int i = 0; i < all; i++)
-                borrow(b + i / bands * bands, i % bands, bands, pitch);
-        }
+        for (int i = 0; i < all; i++)
+            do_band(how, &of, b[i], n, steps, i / bands, found + (size_t)i * STEPS);
+#pragma omp for schedule(static) nowait
+        for (int i = 0; i < all; i++)
+            borrow(b + i / bands * bands, i % bands, bands, pitch);
+#pragma omp single
         for (int s = 0; s < steps; s++) {
             memset(bits, 0, batch * sizeof *bits);
             for (int i = 0; i < all; i++)
