@@ -61,4 +61,4 @@ entry = topple
 perf = dim=128 max_iterations=50
 
 # make registers: what opencl.c says with -D when the device is a GPU.
-gpu = DIM=1024 WORDS=32 LAST=0x3fffffffu SIDE=513 WIDTH=16 MIRROR=1 LANES=1 RUN=4 STEPS=8 ROWS=8 TILE=32
+gpu = DIM=1024 WORDS=32 LAST=0x3fffffffu SIDE=513 WIDTH=16 MIRROR=1 LANES=1 RUN=4 CELLS=1 STEPS=8 ROWS=8 TILE=32

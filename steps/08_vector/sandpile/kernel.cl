@@ -1,8 +1,8 @@
-/* kernel.cl - the device side: one work-item a cell of a grid of the batch, or LANES
- * words of RUN rows once 32 of them fit in three.
+/* kernel.cl - the device side: a work-item takes CELLS cells of a row of a grid of the
+ * batch, or LANES words of RUN rows once 32 of them fit in three.
  *
  * The host builds this when it knows the shape and the device, with -D DIM, WIDTH,
- * LANES and RUN. */
+ * LANES, RUN and CELLS. */
 #include "body.h"
 
 /* Sets a bit of *bits if any work-item of the group has found what it stands for: one
@@ -25,17 +25,15 @@ __kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits
                       int slot, int batch)
 {
     LOCAL int any;
-    int x = get_global_id(0);
-    int y = get_global_id(1);
+    int x = get_global_id(0) * CELLS + 1;
+    int y = get_global_id(1) + 1;
     int g = get_global_id(2);
     size_t id = ((size_t)g * DIM + y) * DIM + x;
+    int cells = y < DIM - 1 ? min(DIM - 1 - x, CELLS) : 0;
 
     /* The range is rounded up to whole work-groups: what lies beyond only collects. */
     cell v = 0;
-    if (y > 0 && y < DIM - 1 && x > 0 && x < DIM - 1) {
-        v = after(in + id, DIM);
-        out[id] = v;
-    }
+    for (int i = 0; i < cells; i++) v |= out[id + i] = after(in + id + i, DIM);
     collect(v > 3, 4, &any, bits + (size_t)slot * batch + g);
     collect(v > 7, 8, &any, bits + (size_t)slot * batch + g);
 }

@@ -62,10 +62,12 @@ int topple(pile *p, const plan *how, run_times *t)
     if (width % lanes) lanes = VECTOR;
 
     /* The global size must be a multiple of the local size: round up. A work-item takes
-     * a cell first, and then a column of bits. */
-    size_t items[2][3] = {{dim, dim, batch},
+     * a cell first, of a CPU a row of them, and then a column of bits. */
+    int cells_each = gpu ? 1 : dim;
+    size_t items[2][3] = {{gpu ? dim : 1, dim, batch},
                           {width / lanes, (dim - 2 + run - 1) / run, batch}};
-    size_t local[2][3] = {{32, 1, 1}, {gpu ? 32 : 1, 1, 1}}, global[2][3];
+    size_t local[2][3] = {{gpu ? 32 : 1, gpu ? 1 : 32, 1}, {gpu ? 32 : 1, 1, 1}};
+    size_t global[2][3];
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 3; i++) {
             if (how->group[i] && i < 2) local[k][i] = how->group[i];
@@ -74,8 +76,9 @@ int topple(pile *p, const plan *how, run_times *t)
 
     /* The source is compiled here, at run time, when shape and device are known. */
     char options[96];
-    snprintf(options, sizeof options, "-D DIM=%d -D WIDTH=%d -D LANES=%u -D RUN=%d",
-             dim, width, lanes, run);
+    snprintf(options, sizeof options,
+             "-D DIM=%d -D WIDTH=%d -D LANES=%u -D RUN=%d -D CELLS=%d", dim, width,
+             lanes, run, cells_each);
     cl_program program = ocl_build(context, device, options);
     cl_kernel kernel[2];
     kernel[0] = clCreateKernel(program, "do_step", &err);

@@ -81,9 +81,11 @@ int topple(pile *p, const plan *how, run_times *t)
     bool fits = band_size <= near;
 
     /* The global size must be a multiple of the local size: round up. A work-item takes
-     * a cell first, and then a group a band. */
-    size_t local[2][3] = {{32, 1, 1}, {gpu ? 32 : 1, gpu ? 8 : 1, 1}};
-    size_t global[2][3] = {{dim, dim, batch}, {1, bands, batch}};
+     * a cell first, of a CPU a row of them, and then a group a band. */
+    int cells_each = gpu ? 1 : dim;
+    size_t local[2][3] = {{gpu ? 32 : 1, gpu ? 1 : 32, 1},
+                          {gpu ? 32 : 1, gpu ? 8 : 1, 1}};
+    size_t global[2][3] = {{gpu ? dim : 1, dim, batch}, {1, bands, batch}};
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < 2; k++)
             if (how->group[i]) local[k][i] = how->group[i];
@@ -94,8 +96,9 @@ int topple(pile *p, const plan *how, run_times *t)
     /* The source is compiled here, at run time, when shape and device are known. */
     char options[160];
     snprintf(options, sizeof options,
-             "-D DIM=%d -D WIDTH=%d -D LANES=%u -D STEPS=%d -D ROWS=%d -D TILE=%d%s",
-             dim, width, lanes, steps_most, rows, tile,
+             "-D DIM=%d -D WIDTH=%d -D LANES=%u -D STEPS=%d -D ROWS=%d -D TILE=%d "
+             "-D CELLS=%d%s",
+             dim, width, lanes, steps_most, rows, tile, cells_each,
              fits ? "" : " -D LOCAL=__global");
     cl_program program = ocl_build(context, device, options);
     cl_kernel kernel[2];

@@ -1,9 +1,9 @@
-/* kernel.cl - the device side: one work-item a cell of a grid of the batch, and a group
- * a band of a grid once 32 cells fit in three words.
+/* kernel.cl - the device side: a work-item takes CELLS cells of a row of a grid of the
+ * batch, and a group a band of a grid once 32 cells fit in three words.
  *
  * The host builds this when it knows the shape and the device, with -D DIM, SIDE,
- * WIDTH, MIRROR, LANES, ROWS and TILE, and -D LOCAL=__global where no band fits in
- * local memory.
+ * WIDTH, MIRROR, LANES, ROWS, TILE and CELLS, and -D LOCAL=__global where no band fits
+ * in local memory.
  *
  * Of grid `cut` only the rows before row `end` are stepped, and of those after it none.
  */
@@ -29,17 +29,15 @@ __kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits
                       int slot, int batch, int cut, int end)
 {
     __local int any;
-    int x = get_global_id(0);
-    int y = get_global_id(1);
+    int x = get_global_id(0) * CELLS + 1;
+    int y = get_global_id(1) + 1;
     int g = get_global_id(2);
     size_t id = ((size_t)g * DIM + y) * DIM + x;
+    int cells = y < (g < cut ? DIM - 1 : end) ? min(DIM - 1 - x, CELLS) : 0;
 
     /* The range is rounded up to whole work-groups: what lies beyond only collects. */
     cell v = 0;
-    if (y > 0 && y < (g < cut ? DIM - 1 : end) && x > 0 && x < DIM - 1) {
-        v = after(in + id, DIM);
-        out[id] = v;
-    }
+    for (int i = 0; i < cells; i++) v |= out[id + i] = after(in + id + i, DIM);
     collect(v > 3, 4, &any, bits + (size_t)slot * batch + g);
     collect(v > 7, 8, &any, bits + (size_t)slot * batch + g);
 }

@@ -26,6 +26,7 @@ static struct {
     cl_mem rows[2];      /* before and after a launch */
     cl_mem room, found;
     size_t local[2][3];
+    int items;                 /* that a row of numbers has */
     int steps_most, rows_most; /* of a launch, of a band */
     epoch epochs[EPOCHS];
     int started, waited;
@@ -88,8 +89,12 @@ void device_begin(const column *c, int host_threads, int *beside)
         clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof near, &near, NULL));
     bool fits = band_size <= near;
 
-    /* A work-item takes a cell first, and then a group a band. */
-    size_t local[2][3] = {{32, 1, 1}, {gpu ? 32 : 1, gpu ? 8 : 1, 1}};
+    /* A work-item takes a cell first, of a CPU a row of them, and then a group a band.
+     */
+    int cells_each = gpu ? 1 : dim;
+    own.items = gpu ? dim : 1;
+    size_t local[2][3] = {{gpu ? 32 : 1, gpu ? 1 : 32, 1},
+                          {gpu ? 32 : 1, gpu ? 8 : 1, 1}};
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < 2; k++)
             if (group[i]) local[k][i] = group[i];
@@ -99,8 +104,8 @@ void device_begin(const column *c, int host_threads, int *beside)
     char options[160];
     snprintf(options, sizeof options,
              "-D DIM=%d -D SIDE=%d -D WIDTH=%d -D MIRROR=%d -D LANES=%u -D ROWS=%d "
-             "-D TILE=%d%s",
-             dim, side, width, c->mirror, lanes, rows, tile,
+             "-D TILE=%d -D CELLS=%d%s",
+             dim, side, width, c->mirror, lanes, rows, tile, cells_each,
              fits ? "" : " -D LOCAL=__global");
     own.program = ocl_build(own.context, device, options);
     own.kernel[0] = clCreateKernel(own.program, "do_step", &err);
@@ -163,7 +168,7 @@ static void launch(const column *c, int n, int s, int steps)
     } else {
         /* The global size must be a multiple of the local size: round up. */
         size_t rows = cut ? c->side : end;
-        global[0] *= (c->side + local[0] - 1) / local[0];
+        global[0] *= (own.items + local[0] - 1) / local[0];
         global[1] *= (rows + local[1] - 1) / local[1];
         global[2] = cut + (y > 0);
     }
