@@ -140,8 +140,7 @@ int topple(pile *p, const plan *how, run_times *t)
     cell *bits =
         allocate((size_t)LOOK * p->batch, sizeof *bits, "the bits of each step");
     size_t row = pitch_of(width_of(dim)) * sizeof *bits;
-    cell *room = untouched(words_of(p) + LINE, sizeof *room, "the grids in bits");
-    cell *planes = room + LINE - (uintptr_t)room / sizeof *room % LINE;
+    cell *planes = untouched(words_of(p), sizeof *planes, "the grids in bits");
     spread(p, how, planes, row);
 
     double ready = seconds();
@@ -187,7 +186,7 @@ int topple(pile *p, const plan *how, run_times *t)
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free(room);
+    free(planes);
     free(bits);
     free(in);
     free(out);

@@ -178,35 +178,64 @@ static void spread(const pile *p, const plan *how, void *grids, size_t row)
                    smaller(how->tileh, dim - 1 - y) * row);
 }
 
-/* Steps of grids in bits from number n on; returns the number of the last. There is a
- * band for each thread where there are fewer grids than would keep them busy. */
-static int topple_bits(pile *p, const plan *how, cell *planes, int n, cell *bits)
+/* The bands of all grids: one for each thread, where there are fewer grids than would
+ * keep them busy. */
+typedef struct {
+    part *part;
+    int each, all; /* of a grid, and of all */
+    size_t pitch;
+    cell *found; /* [all][STEPS] */
+    cell *rows;
+} bands;
+
+/* Cuts rows 1 .. dim - 2 of each grid. Who will step a band touches its memory first,
+ * and before the clock runs: that takes as long as many steps. */
+static bands cut_bands(int batch, int dim)
 {
-    int dim = p->dim, batch = p->batch, inner = dim - 2;
-    shape of = {dim, width_of(dim), planes};
-    size_t pitch = pitch_of(of.width);
-    int bands = batch < 4 * threads() ? smaller(threads(), inner / STEPS) : 1;
-    bands = larger(bands, 1);
-    int all = bands * batch;
-    part *b = allocate(all, sizeof *b, "the bands");
-    cell *found = allocate((size_t)all * STEPS, sizeof *found, "what a band has found");
+    int inner = dim - 2;
+    bands cut = {.pitch = pitch_of(width_of(dim))};
+    cut.each = batch < 4 * threads() ? smaller(threads(), inner / STEPS) : 1;
+    cut.each = larger(cut.each, 1);
+    cut.all = cut.each * batch;
+    cut.part = allocate(cut.all, sizeof *cut.part, "the bands");
+    cut.found =
+        allocate((size_t)cut.all * STEPS, sizeof(cell), "what a band has found");
     size_t rows = 0;
-    for (int i = 0; i < all; i++) {
-        b[i].at = band_at(dim, 1 + (int64_t)inner * (i % bands) / bands,
-                          1 + (int64_t)inner * (i % bands + 1) / bands);
-        rows += b[i].at.end - b[i].at.top;
+    for (int i = 0; i < cut.all; i++) {
+        int k = i % cut.each;
+        cut.part[i].at = band_at(dim, 1 + (int64_t)inner * k / cut.each,
+                                 1 + (int64_t)inner * (k + 1) / cut.each);
+        rows += cut.part[i].at.end - cut.part[i].at.top;
     }
-    cell *room = untouched(rows * pitch + LINE, sizeof *room, "the rows of the bands");
-    cell *next = room + LINE - (uintptr_t)room / sizeof *room % LINE;
-    for (int i = 0; i < all; i++) {
-        b[i].rows = next;
-        next += (b[i].at.end - b[i].at.top) * pitch;
+    cut.rows = untouched(rows * cut.pitch, sizeof(cell), "the rows of the bands");
+    cell *next = cut.rows;
+    for (int i = 0; i < cut.all; i++) {
+        band at = cut.part[i].at;
+        cut.part[i].rows = next;
+        next += (at.end - at.top) * cut.pitch;
     }
+#pragma omp parallel for schedule(static)
+    for (int i = 0; i < cut.all; i++) {
+        part b = cut.part[i];
+        memset(b.rows, 0xff, (b.at.end - b.at.top) * cut.pitch * sizeof(cell));
+    }
+    return cut;
+}
+
+/* Steps of grids in bits from number n on; returns the number of the last. */
+static int topple_bits(pile *p, const plan *how, bands cut, cell *planes, int n,
+                       cell *bits)
+{
+    int dim = p->dim, batch = p->batch, each = cut.each, all = cut.all;
+    shape of = {dim, width_of(dim), planes};
+    size_t pitch = cut.pitch;
+    part *b = cut.part;
+    cell *found = cut.found;
 
 #pragma omp parallel for schedule(static)
     for (int i = 0; i < all; i++) {
         band at = b[i].at;
-        memcpy(b[i].rows, planes + ((size_t)(i / bands) * dim + at.top) * pitch,
+        memcpy(b[i].rows, planes + ((size_t)(i / each) * dim + at.top) * pitch,
                (at.end - at.top) * pitch * sizeof *planes);
     }
 
@@ -216,28 +245,25 @@ static int topple_bits(pile *p, const plan *how, cell *planes, int n, cell *bits
         int steps = smaller(STEPS, how->max_iterations - n);
 #pragma omp for schedule(static)
         for (int i = 0; i < all; i++)
-            do_band(how, &of, b[i], n, steps, i / bands, found + (size_t)i * STEPS);
+            do_band(how, &of, b[i], n, steps, i / each, found + (size_t)i * STEPS);
 #pragma omp for schedule(static) nowait
         for (int i = 0; i < all; i++)
-            borrow(b + i / bands * bands, i % bands, bands, pitch);
+            borrow(b + i / each * each, i % each, each, pitch);
 #pragma omp single
         for (int s = 0; s < steps; s++) {
             memset(bits, 0, batch * sizeof *bits);
             for (int i = 0; i < all; i++)
-                bits[i / bands] |= found[(size_t)i * STEPS + s];
+                bits[i / each] |= found[(size_t)i * STEPS + s];
             left = note(p, how, bits, ++n);
         }
     }
 
     for (int i = 0; i < all; i++) {
         band at = b[i].at;
-        memcpy(planes + ((size_t)(i / bands) * dim + at.first) * pitch,
+        memcpy(planes + ((size_t)(i / each) * dim + at.first) * pitch,
                b[i].rows + (at.first - at.top) * pitch,
                (at.after - at.first) * pitch * sizeof *planes);
     }
-    free(room);
-    free(found);
-    free(b);
     return n;
 }
 
@@ -254,8 +280,8 @@ int topple(pile *p, const plan *how, run_times *t)
     spread(p, how, out, dim * sizeof *in);
     for (int g = 0; g < p->batch; g++) pile_border(out + g * cells, dim);
     cell *bits = allocate(p->batch, sizeof *bits, "the bits of each grid");
-    cell *room = untouched(words_of(p) + LINE, sizeof *room, "the grids in bits");
-    cell *planes = room + LINE - (uintptr_t)room / sizeof *room % LINE;
+    cell *planes = allocate(words_of(p), sizeof *planes, "the grids in bits");
+    bands cut = cut_bands(p->batch, dim);
 
     double ready = seconds();
 
@@ -286,7 +312,7 @@ int topple(pile *p, const plan *how, run_times *t)
         /* From here on three bits are enough for any cell. */
         if (note(p, how, bits, n) <= 7) {
             pack_bits(p, n, planes);
-            n = topple_bits(p, how, planes, n, bits);
+            n = topple_bits(p, how, cut, planes, n, bits);
             unpack_bits(planes, n, p);
         }
     }
@@ -294,7 +320,10 @@ int topple(pile *p, const plan *how, run_times *t)
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free(room);
+    free(cut.rows);
+    free(cut.found);
+    free(cut.part);
+    free(planes);
     free(bits);
     free(in);
     free(out);

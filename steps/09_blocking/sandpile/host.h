@@ -22,8 +22,8 @@ static inline cell *blank_grids(const pile *p)
     return grids;
 }
 
-/* Words of a vector of this or another device, and of a cache line. */
-enum { VECTOR = LANES > 8 ? LANES : 8, LINE = 16 };
+/* Words of a vector of this or another device. */
+enum { VECTOR = LANES > 8 ? LANES : 8 };
 
 /* Words of a plane, and of all grids in bits. */
 static inline int width_of(int dim)

@@ -79,7 +79,8 @@ static inline int inner_rows(const column *c, int cut)
  *
  * rows always points to the first of the rows that are meant. */
 
-void cpu_begin(const pile *p, const plan *how);
+/* What is paid once, for a pile of *c's shape in bits. */
+void cpu_begin(const column *c);
 void cpu_end(void);
 
 /* The threads' rows are those of *c from now on. What they hold is rows, from the first

@@ -167,8 +167,17 @@ static void spread(const pile *p, const plan *how, void *grids, size_t row)
                    smaller(how->tileh, dim - 1 - y) * row);
 }
 
-void cpu_begin(const pile *p, const plan *how)
+/* Bands of a grid at most, of that many rows: one for each thread where there are fewer
+ * grids than would keep them busy, but none shorter than what it borrows. */
+static int bands_most(int grids, int rows, int halo)
 {
+    return larger(1, smaller(grids < 4 * threads() ? threads() : 1, rows / halo));
+}
+
+void cpu_begin(const column *c)
+{
+    const pile *p = c->p;
+    const plan *how = c->how;
     size_t all = pile_cells(p) * p->batch, row = p->dim * sizeof(cell);
     deal_evenly();
     own.in = untouched(all, sizeof(cell), "the grids before a step");
@@ -176,24 +185,31 @@ void cpu_begin(const pile *p, const plan *how)
     spread(p, how, own.in, row);
     spread(p, how, own.out, row);
     for (int g = 0; g < p->batch; g++) pile_border(own.out + g * pile_cells(p), p->dim);
+
+    /* Room for the bands of any part of the column, touched before the clock runs. */
+    size_t grids = p->batch, most = bands_most(1, c->side, c->halo);
+    size_t rows = grids * (c->side + 2 * c->halo * most), pitch = c->pitch;
+    own.b = allocate(grids * most, sizeof *own.b, "the bands");
+    own.found = allocate(grids * most * c->halo, sizeof(cell), "what a band has found");
+    own.room = untouched(rows * pitch, sizeof(cell), "the rows of the bands");
+#pragma omp parallel for schedule(static)
+    for (size_t y = 0; y < rows; y++)
+        memset(own.room + y * pitch, 0xff, pitch * sizeof(cell));
 }
 
-/* Notes the bands of a grid's rows first .. after - 1: one for each thread where there
- * are fewer grids than would keep them busy, but none shorter than what it borrows.
- * Returns their words. */
-static size_t cut_bands(const column *c, int grids, int grid, int first, int after)
+/* Notes the bands of a grid's rows first .. after - 1, whose own begin at room. Returns
+ * where they end. */
+static cell *cut_bands(const column *c, int bands, int grid, int first, int after,
+                       cell *room)
 {
-    int most = grids < 4 * threads() ? threads() : 1;
-    int bands = larger(1, smaller(most, (after - first) / c->halo));
-    size_t rows = 0;
     for (int i = 0; i < bands; i++) {
         int64_t here = after - first;
         band at = band_at(c->side, first + here * i / bands,
                           first + here * (i + 1) / bands, c->halo);
-        own.b[own.bands++] = (part){.grid = grid, .at = at};
-        rows += at.end - at.top;
+        own.b[own.bands++] = (part){grid, at, room};
+        room += (at.end - at.top) * c->pitch;
     }
-    return rows * c->pitch;
+    return room;
 }
 
 void cpu_take(const column *c, const cell *rows, const cell *masks)
@@ -206,29 +222,18 @@ void cpu_take(const column *c, const cell *rows, const cell *masks)
                (after_kept(c) - base) * pitch * sizeof *rows);
         return;
     }
-    free(own.b);
-    free(own.room);
-    free(own.found);
     own.masks = masks;
-    own.b = allocate((size_t)grids * threads() + 1, sizeof *own.b, "the bands");
     own.bands = 0;
-    size_t words = 0;
+    cell *room = own.room;
     for (int g = grid; g < grid + grids; g++) {
         int top = g * c->side, first = larger(c->first - top, 1);
         int after = smaller(c->after - top, c->side - 1);
-        words += cut_bands(c, grids, g, first, after);
-    }
-    int all = own.bands;
-    own.found = allocate((size_t)all * c->halo, sizeof(cell), "what a band has found");
-    own.room = untouched(words + LINE, sizeof(cell), "the rows of the bands");
-    cell *next = own.room + LINE - (uintptr_t)own.room / sizeof(cell) % LINE;
-    for (int i = 0; i < all; i++) {
-        own.b[i].rows = next;
-        next += (own.b[i].at.end - own.b[i].at.top) * pitch;
+        int bands = bands_most(grids, after - first, c->halo);
+        room = cut_bands(c, bands, g, first, after, room);
     }
 
 #pragma omp parallel for schedule(static, 1)
-    for (int i = 0; i < all; i++) {
+    for (int i = 0; i < own.bands; i++) {
         part b = own.b[i];
         size_t top = (size_t)b.grid * c->side + b.at.top;
         memcpy(b.rows, rows + (top - base) * pitch,

@@ -190,15 +190,14 @@ int topple(pile *p, const plan *how, run_times *t)
     shape(1);
     if (share != 0) device_begin(c, share_threads(1), &beside);
     omp_set_num_threads(share_threads(beside));
-    cpu_begin(p, how);
+    cpu_begin(c);
     cpu_busy = note_host;
 
     size_t batch = p->batch, widest = c->pitch > p->dim ? c->pitch : p->dim;
     cell *bits = allocate(batch, sizeof *bits, "the bits of each grid");
     cell *found = allocate(batch * c->halo, sizeof *found, "what a step has found");
     now.kept = allocate(c->halo * widest, sizeof(cell), "the rows that are kept");
-    cell *room = untouched(words_of(p, side) + LINE, sizeof *room, "the grids in bits");
-    cell *planes = room + LINE - (uintptr_t)room / sizeof *room % LINE;
+    cell *planes = allocate(words_of(p, side), sizeof *planes, "the grids in bits");
 
     double ready = seconds();
 
@@ -230,7 +229,7 @@ int topple(pile *p, const plan *how, run_times *t)
     share_trace();
     if (share != 0) device_end();
     cpu_end();
-    free(room);
+    free(planes);
     free(now.kept);
     free(found);
     free(bits);

@@ -41,6 +41,39 @@ static cl_mem buffer(size_t size)
     return made;
 }
 
+/* Steps n .. n + steps - 1, which are s .. of an epoch. */
+static void launch(const column *c, int n, int s, int steps)
+{
+    int k = c->packed, cut = c->after / c->side, y = c->after % c->side;
+    int end = after_right(c, s + steps);
+    cl_kernel kernel = own.kernel[k];
+    const size_t *local = own.local[k];
+    size_t global[3] = {local[0], local[1], 1};
+    if (k) {
+        int bands = (c->side - 2 + own.rows_most - 1) / own.rows_most;
+        int more = y ? (end - 1 + own.rows_most - 1) / own.rows_most : 0;
+        global[1] *= cut * bands + more;
+        OCL_CHECK(clSetKernelArg(kernel, 7, sizeof n, &n));
+        OCL_CHECK(clSetKernelArg(kernel, 8, sizeof steps, &steps));
+    } else {
+        /* The global size must be a multiple of the local size: round up. */
+        size_t rows = cut ? c->side : end;
+        global[0] *= (own.items + local[0] - 1) / local[0];
+        global[1] *= (rows + local[1] - 1) / local[1];
+        global[2] = cut + (y > 0);
+    }
+    OCL_CHECK(clSetKernelArg(kernel, 0, sizeof *own.rows, &own.rows[0]));
+    OCL_CHECK(clSetKernelArg(kernel, 1, sizeof *own.rows, &own.rows[1]));
+    OCL_CHECK(clSetKernelArg(kernel, 3, sizeof s, &s));
+    OCL_CHECK(clSetKernelArg(kernel, 5, sizeof cut, &cut));
+    OCL_CHECK(clSetKernelArg(kernel, 6, sizeof end, &end));
+    OCL_CHECK(clEnqueueNDRangeKernel(own.queue, kernel, 3, NULL, global, local, 0, NULL,
+                                     NULL));
+    cl_mem other = own.rows[0];
+    own.rows[0] = own.rows[1];
+    own.rows[1] = other;
+}
+
 void device_begin(const column *c, int host_threads, int *beside)
 {
     cl_int err;
@@ -133,6 +166,19 @@ void device_begin(const column *c, int host_threads, int *beside)
         e->out = allocate(c->halo * widest, sizeof(cell), "rows of the device");
         e->found = allocate((size_t)c->halo * batch, sizeof(cell), "what it has found");
     }
+
+    /* A step of an empty grid, of numbers and of bits: many a driver completes a kernel
+     * when it is first run. */
+    const cell nothing = 0;
+    for (int k = 0; k < 2; k++) {
+        column one = *c;
+        one.packed = k;
+        one.first = 0;
+        one.after = one.side = k ? side : dim;
+        OCL_CHECK(clEnqueueFillBuffer(own.queue, own.rows[0], &nothing, sizeof nothing,
+                                      0, size, 0, NULL, NULL));
+        launch(&one, 0, 0, 1);
+    }
     own.clock = ocl_clock(own.queue);
 }
 
@@ -149,39 +195,6 @@ void device_give(const column *c, int first, int after, cell *rows)
     size_t row = c->pitch * sizeof(cell);
     OCL_CHECK(clEnqueueReadBuffer(own.queue, own.rows[0], CL_TRUE, first * row,
                                   (after - first) * row, rows, 0, NULL, NULL));
-}
-
-/* Steps n .. n + steps - 1, which are s .. of an epoch. */
-static void launch(const column *c, int n, int s, int steps)
-{
-    int k = c->packed, cut = c->after / c->side, y = c->after % c->side;
-    int end = after_right(c, s + steps);
-    cl_kernel kernel = own.kernel[k];
-    const size_t *local = own.local[k];
-    size_t global[3] = {local[0], local[1], 1};
-    if (k) {
-        int bands = (c->side - 2 + own.rows_most - 1) / own.rows_most;
-        int more = y ? (end - 1 + own.rows_most - 1) / own.rows_most : 0;
-        global[1] *= cut * bands + more;
-        OCL_CHECK(clSetKernelArg(kernel, 7, sizeof n, &n));
-        OCL_CHECK(clSetKernelArg(kernel, 8, sizeof steps, &steps));
-    } else {
-        /* The global size must be a multiple of the local size: round up. */
-        size_t rows = cut ? c->side : end;
-        global[0] *= (own.items + local[0] - 1) / local[0];
-        global[1] *= (rows + local[1] - 1) / local[1];
-        global[2] = cut + (y > 0);
-    }
-    OCL_CHECK(clSetKernelArg(kernel, 0, sizeof *own.rows, &own.rows[0]));
-    OCL_CHECK(clSetKernelArg(kernel, 1, sizeof *own.rows, &own.rows[1]));
-    OCL_CHECK(clSetKernelArg(kernel, 3, sizeof s, &s));
-    OCL_CHECK(clSetKernelArg(kernel, 5, sizeof cut, &cut));
-    OCL_CHECK(clSetKernelArg(kernel, 6, sizeof end, &end));
-    OCL_CHECK(clEnqueueNDRangeKernel(own.queue, kernel, 3, NULL, global, local, 0, NULL,
-                                     NULL));
-    cl_mem other = own.rows[0];
-    own.rows[0] = own.rows[1];
-    own.rows[1] = other;
 }
 
 void device_start(const column *c, int n, int steps, const cell *kept)

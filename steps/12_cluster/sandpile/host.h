@@ -2,8 +2,8 @@
 #include "sandpile.h"
 #include "body.h"
 
-/* Words of a vector of this or another device, and of a cache line. */
-enum { VECTOR = LANES > 8 ? LANES : 8, LINE = 16 };
+/* Words of a vector of this or another device. */
+enum { VECTOR = LANES > 8 ? LANES : 8 };
 
 /* Whether all grids are their own mirror images, and of which kind. */
 static inline int mirror_of(const pile *p)

@@ -231,7 +231,7 @@ int topple(pile *p, const plan *how, run_times *t)
     *c =
         (column){p, how, mirror, how->halo ? how->halo : HALO, .width = width_of(side)};
     shape(1);
-    cpu_begin(p, how);
+    cpu_begin(c);
     size_t edge = (size_t)c->halo * larger(c->pitch, p->dim);
     for (int way = UP; way <= DOWN; way++) {
         own.edge[way] = allocate(edge, sizeof(cell), "rows for other ranks");
@@ -240,8 +240,7 @@ int topple(pile *p, const plan *how, run_times *t)
     }
     own.recv = allocate(2 * rank_count(), sizeof(MPI_Request), "who sends rows");
     cell *bits = allocate(batch, sizeof *bits, "the bits of each grid");
-    cell *room = untouched(words_of(p, side) + LINE, sizeof *room, "the grids in bits");
-    cell *planes = room + LINE - (uintptr_t)room / sizeof *room % LINE;
+    cell *planes = allocate(words_of(p, side), sizeof *planes, "the grids in bits");
     MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
 
     double ready = seconds();
@@ -269,7 +268,7 @@ int topple(pile *p, const plan *how, run_times *t)
         free(own.edge[way]);
     }
     free(own.recv);
-    free(room);
+    free(planes);
     free(bits);
     cpu_end();
     return 0;
