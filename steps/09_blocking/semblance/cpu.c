@@ -1,5 +1,7 @@
 /* cpu.c - the search, the values of (A, B, C) shared among threads. */
+#include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host.h"
 
@@ -31,7 +33,14 @@ struct search_state {
     const su_gather *g;
     trace *traces; /* of a search */
     point *part;   /* the best of each (A, B, C) */
+    float *room;   /* of each thread, for the hinges of a trace */
+    size_t each;   /* floats that a thread has */
 };
+
+static float *room_of_thread(const search_state *s)
+{
+    return s->room + omp_get_thread_num() * s->each;
+}
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 {
@@ -41,6 +50,12 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+
+    /* Threads are called for the first time here, and each touches its own room. */
+    s->each = (room_of(q->ntraces, window_of(q)) + 15) / 16 * 16;
+    s->room = untouched(s->each * omp_get_max_threads(), sizeof *s->room, "the hinges");
+#pragma omp parallel
+    memset(room_of_thread(s), 0xff, s->each * sizeof *s->room);
 
     t->init += seconds() - start;
     return s;
@@ -58,10 +73,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 
 #pragma omp parallel
     {
-        int w = window_of(q);
-        float *room =
-            untouched(room_of(q->ntraces, w), sizeof *room, "a thread's hinges");
-        workspace ws = workspace_of(room, q->ntraces, w);
+        workspace ws = workspace_of(room_of_thread(s), q->ntraces, window_of(q));
 
 #pragma omp for collapse(3) schedule(dynamic)
         for (int ia = 0; ia < q->np[0]; ia++)
@@ -69,8 +81,6 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
                 for (int ic = 0; ic < q->np[2]; ic++)
                     s->part[part_of(q, ia, ib, ic)] =
                         one(ia, ib, ic, s->traces, s->g->samples, q, ws);
-
-        free(room);
     }
 
     pick_best(q, s->part, q->np[2], found);
@@ -83,6 +93,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 
 void search_end(search_state *s)
 {
+    free(s->room);
     free(s->part);
     free(s->traces);
     free(s);

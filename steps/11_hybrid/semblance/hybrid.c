@@ -39,6 +39,8 @@ struct search_state {
     ranked *order;  /* all cells, of each list the most promising first */
     device *device; /* NULL where share=0 */
     int threads;
+    float *room;    /* of each thread, for the hinges of a trace */
+    size_t each;    /* floats that a thread has */
     double percent; /* of the values of A, for the device; negative: as it comes */
     double trip;    /* seconds until the host has the result of a chunk of one piece */
 
@@ -54,6 +56,11 @@ struct search_state {
     done lately[SIDES][PHASES]; /* what was long ago counts less and less */
     done ever[SIDES][PHASES];
 };
+
+static float *room_of_thread(const search_state *s)
+{
+    return s->room + omp_get_thread_num() * s->each;
+}
 
 /* ---- taking, and giving back ------------------------------------------------------
  */
@@ -268,8 +275,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 
 #pragma omp parallel num_threads(s->threads)
     {
-        float *room = untouched(room_of(q->ntraces, window_of(q)), sizeof *room,
-                                "a thread's hinges");
+        float *room = room_of_thread(s);
 #pragma omp single
         begin_phase(s, BOUNDS);
         if (s->all.prune) {
@@ -289,7 +295,6 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
             begin_phase(s, PARTS);
         }
         take_part(s, room);
-        free(room);
 #pragma omp barrier
 
         /* What was not worth taking. */
@@ -350,6 +355,12 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     }
     s->threads = share_threads(beside);
 
+    /* Threads are called for the first time here, and each touches its own room. */
+    s->each = (room_of(q->ntraces, window_of(q)) + 15) / 16 * 16;
+    s->room = untouched(s->each * s->threads, sizeof *s->room, "the hinges");
+#pragma omp parallel num_threads(s->threads)
+    memset(room_of_thread(s), 0xff, s->each * sizeof *s->room);
+
     t->init += seconds() - start;
     return s;
 }
@@ -371,6 +382,7 @@ void search_end(search_state *s)
     share_trace();
 
     if (s->device) device_end(s->device);
+    free(s->room);
     free(s->order);
     free(s->part);
     free(s->traces);

@@ -1,5 +1,7 @@
 /* cpu.c - the search, the values of (A, B, C) shared among threads. */
+#include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host.h"
 
@@ -44,8 +46,15 @@ struct search_state {
     const su_gather *g;
     trace *traces; /* of a search */
     point *part;   /* the best of each (A, B, C) */
+    float *room;   /* of each thread, for the hinges of a trace */
+    size_t each;   /* floats that a thread has */
     ranked *order; /* [np[0] np[1]]: all (A, B), the most promising first */
 };
+
+static float *room_of_thread(const search_state *s)
+{
+    return s->room + omp_get_thread_num() * s->each;
+}
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 {
@@ -56,6 +65,12 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
     s->order = allocate(cells_of(q), sizeof *s->order, "the order of the search");
+
+    /* Threads are called for the first time here, and each touches its own room. */
+    s->each = (room_of(q->ntraces, window_of(q)) + 15) / 16 * 16;
+    s->room = untouched(s->each * omp_get_max_threads(), sizeof *s->room, "the hinges");
+#pragma omp parallel
+    memset(room_of_thread(s), 0xff, s->each * sizeof *s->room);
 
     t->init += seconds() - start;
     return s;
@@ -78,10 +93,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 
 #pragma omp parallel
     {
-        int w = window_of(q);
-        float *room =
-            untouched(room_of(q->ntraces, w), sizeof *room, "a thread's hinges");
-        workspace ws = workspace_of(room, q->ntraces, w);
+        workspace ws = workspace_of(room_of_thread(s), q->ntraces, window_of(q));
 
 #pragma omp for schedule(dynamic)
         for (size_t n = 0; n < cells; n++) {
@@ -89,11 +101,13 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
             s->order[n].cell = (int)n;
             s->order[n].bound =
                 prune ? of.bound(ia, ib, 0, q->np[2], traces, samples, q) : 2;
+            for (int ic = 0; ic < q->np[2]; ic++)
+                s->part[part_of(q, ia, ib, ic)] = first_of(q, ia, ib, ic);
         }
 #pragma omp single
         if (prune) qsort(s->order, cells, sizeof *s->order, higher);
 
-        /* Whoever is free takes the next. */
+        /* Whoever is free takes the next, until nothing that follows can be better. */
         for (;;) {
             size_t n;
 #pragma omp atomic capture
@@ -101,15 +115,13 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
             if (n >= parts_of(q)) break;
             ranked r = s->order[n / q->np[2]];
             int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
-            point p = first_of(q, ia, ib, ic);
             float least;
 #pragma omp atomic read
             least = best;
-            float most = r.bound;
-            if (prune && most > 0 && most >= least)
-                most = of.bound(ia, ib, ic, 1, traces, samples, q);
-            if (most > 0 && most >= least)
-                p = of.search(ia, ib, ic, traces, samples, q, ws);
+            if (r.bound <= 0 || r.bound < least) break;
+            float most = prune ? of.bound(ia, ib, ic, 1, traces, samples, q) : r.bound;
+            if (most <= 0 || most < least) continue;
+            point p = of.search(ia, ib, ic, traces, samples, q, ws);
             if (p.semblance > least)
 #pragma omp critical
                 if (p.semblance > best) {
@@ -118,8 +130,6 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
                 }
             s->part[part_of(q, ia, ib, ic)] = p;
         }
-
-        free(room);
     }
 
     pick_best(q, s->part, q->np[2], found);
@@ -132,6 +142,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 
 void search_end(search_state *s)
 {
+    free(s->room);
     free(s->order);
     free(s->part);
     free(s->traces);
