@@ -131,14 +131,16 @@ static int topple_rows(pile *p, double share, cell *rows, int n, cell low, cell 
         bool ahead = h->packed && !judge;
 
         for (size_t i = 0; i < steps * batch; i++) found[i] = 0;
-        double took[2] = {0, 0}, begin = seconds();
+        double took[2] = {0, 0}, waited = 0, begin = seconds();
         cpu_steps(h, n, steps, found, ahead ? feed : NULL);
-        took[HOST] = seconds() - begin;
         if (d->after) {
             const cell *last;
+            double since = seconds();
             took[DEVICE] = device_wait(d, found, &last);
+            waited = seconds() - since;
             cpu_keep(h, last, NULL);
         }
+        took[HOST] = seconds() - begin - waited; /* with all that it does for both */
         double its[2] = {all - inner_rows(d, d->after), inner_rows(d, d->after)};
         for (int i = 0; i < 2; i++) {
             now.seconds[i] += took[i];

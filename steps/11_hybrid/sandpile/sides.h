@@ -39,7 +39,8 @@ static inline int first_wanted(const column *c)
 }
 
 /* Waits for the oldest of them: sets bits of found as cpu_steps does, and *last to its
- * rows from first_wanted on. Returns the seconds that the device took. */
+ * rows from first_wanted on, there until the next are started. Returns the seconds that
+ * the device took. */
 double device_wait(const column *c, cell *found, const cell **last);
 
 #ifdef __cplusplus
