@@ -36,7 +36,7 @@ class Hybrid:
         self.folder = folder / f"{program.name}-{backend}"
         self.folder.mkdir()
         name, words = next(iter(program.cases.items()))
-        self.small, self.large = (f"case{name}", words), shares.query(program)[:2]
+        self.small, self.large = (f"case{name}", words), shares.queries(program)[0][:2]
 
     def run(self, words, *extra, **environment):
         """How it ends, the only files in the folder being those that it wrote."""

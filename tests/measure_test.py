@@ -333,8 +333,10 @@ def sharing():
         shares.save(rows[:2], path, shares.COLUMNS)
         is_("rows of shares saved", [r["program"] for r in results.read(path)],
             ["fluid"] * 7 + ["sandpile"] * 2)
-    is_("the query, without a line of its own", shares.query(PROGRAMS["fluid"])[0]
-        in PROGRAMS["fluid"].sets, True)
+    is_("the query, without a line of its own", [q[0] in PROGRAMS["fluid"].sets
+        for q in shares.queries(PROGRAMS["fluid"])], [True])
+    is_("two queries in a line", [q[2] for q in shares.queries(PROGRAMS["sandpile"])],
+        ["max_iterations=40000", "batch=4 max_iterations=20000"])
 
 
 def times_of_who():

@@ -18,7 +18,7 @@ set.3 = config=alea dim=200 batch=3
 quick = 2
 
 # make shares: enough work for both sides to be measured.
-shares = 2 max_iterations=40000
+shares = 2 max_iterations=40000 | 2 batch=4 max_iterations=20000
 
 # make cluster: a quarter of the pile, four bits a cell, with 32 rows of each neighbour,
 # which last for 32 steps and are half of that work on the average; all have packed it.

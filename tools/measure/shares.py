@@ -5,9 +5,9 @@
 
 A hybrid back-end runs with share=0, the host alone, 100, the device alone, what lies
 between, and auto, in turns, each run verified (bench.py says how). Which query, says
-    shares = SET WORD ..
+    shares = SET WORD .. | SET WORD ..
 of common/PROGRAM/program.mk: the words in place of the set's; the bare key of an output
-asks for that too. Beside them runs what the sides were made of, the last OpenMP and OpenCL
+asks for that too, and | parts several queries. Beside them runs what the sides were made of, the last OpenMP and OpenCL
 back-end before: a side alone should be as fast. A device that is made of the host's cores
 (PoCL) gets the first half of them, and the host's threads the rest, unless OMP_NUM_THREADS
 says otherwise; each is bound to its own, alone too, for not all cores are equally fast.
@@ -21,8 +21,8 @@ even is p* = Th / (Th + Td), the share for the device with which both end at onc
 take Th and Td alone, in percent. What is meant to be reached: auto at 0.9 of the sum, and
 at 0.95 of the best.
 
-Then share=50 and auto run once more with busy=, and MACHINE-busy.csv has who was busy
-when: the whole run, and a closer look at its middle where that has more than a drawing
+Then share=50 and auto of the first query run once more with busy=, and MACHINE-busy.csv has
+who was busy when: the whole run, and a closer look at its middle where that has more than a drawing
 shows.
 """
 import copy
@@ -71,15 +71,19 @@ class Shared(bench.Item):
         return {**turn, "had": float(had)} if had else turn
 
 
-def query(program):
-    """(set, words, the same as text, outputs) that a program's shares are measured with."""
-    name, *more = program.mk.get("shares", program.shown).split()
-    if os.environ.get("SET"):
-        name = next(iter(bench.sets_of(program, False)), name)
-    keys = [w for w in more if "=" not in w]
-    words = runs.replaced(program.sets[name], [w for w in more if "=" in w])
-    return name, words, " ".join(more), [o for o in program.outputs
-                                         if o in program.timed or o.key in keys]
+def queries(program):
+    """[(set, words, the same as text, outputs)] that a program's shares are measured
+    with."""
+    found = []
+    for text in program.mk.get("shares", program.shown).split("|"):
+        name, *more = text.split()
+        if os.environ.get("SET"):
+            name = next(iter(bench.sets_of(program, False)), name)
+        keys = [w for w in more if "=" not in w]
+        words = runs.replaced(program.sets[name], [w for w in more if "=" in w])
+        found.append((name, words, " ".join(more),
+                      [o for o in program.outputs if o in program.timed or o.key in keys]))
+    return found
 
 
 def hybrids():
@@ -105,9 +109,9 @@ def environment(backend):
     return {"OMP_NUM_THREADS": str(threads), **bound}
 
 
-def items_of(program, step, backend, sweep):
+def items_of(program, step, backend, sweep, query):
     """{share: its item}"""
-    name, words, _, outputs = query(program)
+    name, words, _, outputs = query
     program = copy.copy(program)
     program.timed = outputs
     env, known, found = environment(backend), {}, {}
@@ -292,11 +296,14 @@ def main():
     if not found:
         raise SystemExit("nothing to measure: no hybrid back-end is built here")
     for program, step, backend in found:
-        items = items_of(program, step, backend, FEW if quick else SWEEP)
-        measure(items, repeat)
-        rows = rows_of(items, about, query(program)[2])
-        print(said(rows), flush=True)
-        busy = traced(items, about)
+        rows, busy = [], []
+        for query in queries(program):
+            items = items_of(program, step, backend, FEW if quick else SWEEP, query)
+            measure(items, repeat)
+            fresh = rows_of(items, about, query[2])
+            print(said(fresh), flush=True)
+            rows += fresh
+            busy = busy or traced(items, about)
         if not quick:
             path = results.FOLDER / f"{machine.name()}-shares.csv"
             save(rows, path, COLUMNS)

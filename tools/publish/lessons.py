@@ -332,13 +332,19 @@ def shares_of(step, program):
             if (r["program"], r["step"]) == (program.name, step.name)]
 
 
+def swept(row):
+    """What the rows of one sweep have in common."""
+    return row["backend"], row["set"], row["words"]
+
+
 def shares_table(step, program):
     """Both sides alone, half and half, the best of the sweep, and auto."""
     text, rows = "", shares_of(step, program)
     for path in dict.fromkeys(path for path, _ in rows):
         own = [r for where, r in rows if where == path]
-        for backend in dict.fromkeys(r["backend"] for r in own):
-            of = {r["share"]: r for r in own if r["backend"] == backend}
+        for query in dict.fromkeys(map(swept, own)):
+            of = {r["share"]: r for r in own if swept(r) == query}
+            backend = query[0]
             auto = of["auto"]
             best = min((s for s in of if s.isdigit()),
                        key=lambda s: float(of[s]["run_median"]))

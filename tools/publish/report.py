@@ -301,13 +301,15 @@ def shared(step, program, folder):
         own = [r for r in results.read(path)
                if (r["program"], r["step"]) == (program.name, step.name)]
         for backend in dict.fromkeys(r["backend"] for r in own):
-            rows = [r for r in own if r["backend"] == backend]
             name = f"figures/{program.name}-{machine}-{backend}"
-            where = f"{results.shown(machine)}, {backend}"
-            text += f"<h3>{where}</h3>\n" + '<div class="pair">' + "".join(
-                curve(f"{name}-{key}.svg", rows, key, folder) for key in
-                ("run", "over_sum")) + "</div>\n\n" + timelines(
-                    f"{name}-busy.svg", machine, program, backend, folder)
+            text += f"<h3>{results.shown(machine)}, {backend}</h3>\n"
+            sweeps = dict.fromkeys(lessons.swept(r) for r in own if r["backend"] == backend)
+            for n, query in enumerate(sweeps, 1):
+                rows = [r for r in own if lessons.swept(r) == query]
+                text += '<div class="pair">' + "".join(
+                    curve(f"{name}-{n}-{key}.svg", rows, key, folder)
+                    for key in ("run", "over_sum")) + "</div>\n\n"
+            text += timelines(f"{name}-busy.svg", machine, program, backend, folder)
     if not text and any(b.startswith("hybrid") for b in step.backends(program)):
         text = f"Not measured yet: `make shares PROGRAM={program.name}` does it.\n"
     return text and f"\n## Shares\n\n{text}"

@@ -300,9 +300,12 @@ void cpu_steps(const column *c, int n, int steps, cell *found, void (*feed)(void
             do_band(c, own.b[i], n, steps, own.found + i * halo, ready,
                     i ? NULL : feed);
         if (cpu_busy) cpu_busy(worker(), begin, seconds());
+        /* A band alone borrows nothing; a barrier costs a single thread, too. */
+        if (own.bands > 1) {
 #pragma omp barrier
-#pragma omp for schedule(static, 1)
-        for (int i = 0; i < own.bands; i++) borrow(i, c->pitch);
+#pragma omp for schedule(static, 1) nowait
+            for (int i = 0; i < own.bands; i++) borrow(i, c->pitch);
+        }
     }
     for (int i = 0; i < own.bands; i++)
         for (int s = 0; s < steps; s++)
