@@ -51,8 +51,8 @@ static void move(int cut, cell *rows)
 
 /* The seed's rule. The cut stays unless one side takes longer than the other by more
  * than a tenth; then it goes to where both would end at once. And who would have made
- * all rows in the time of both, alone and without the rows that are kept, gets them, if
- * two looks say so: the other gets none again. */
+ * all rows, alone and without those that are kept, in nine tenths of the time that both
+ * would take then, gets them, if two looks say so: the other gets none again. */
 static int better_cut(double host, double device, double both)
 {
     const column *d = &now.side[DEVICE];
@@ -60,8 +60,9 @@ static int better_cut(double host, double device, double both)
     int all = inner_rows(d, rows_of(d)), its = inner_rows(d, d->after);
     double spoiled = d->halo / 2., host_alone = host * all / (all - its + spoiled),
            device_alone = device * all / (its + spoiled);
-    if (host_alone < both && host_alone < device_alone) return 0;
-    if (device_alone < both) return rows_of(d);
+    double even = both - (longer - shorter) / 2;
+    if (host_alone < 0.9 * even && host_alone < device_alone) return 0;
+    if (device_alone < 0.9 * even) return rows_of(d);
     if (longer - shorter <= 0.1 * longer) return d->after;
     return cut_at(d, share_even(host_alone, device_alone) / 100 * all);
 }
