@@ -7,8 +7,8 @@ A hybrid back-end runs with share=0, the host alone, 100, the device alone, what
 between, and auto, in turns, each run verified (bench.py says how). Which query, says
     shares = SET WORD .. | SET WORD ..
 of common/PROGRAM/program.mk: the words in place of the set's; the bare key of an output
-asks for that too, and | parts several queries. Beside them runs what the sides were made of, the last OpenMP and OpenCL
-back-end before: a side alone should be as fast. A device that is made of the host's cores
+asks for that too, and | parts several queries. Beside them runs what the sides were made of,
+the last OpenMP and OpenCL back-end before: a side alone should be as fast. A device that is made of the host's cores
 (PoCL) gets the first half of them, and the host's threads the rest, unless OMP_NUM_THREADS
 says otherwise; each is bound to its own, alone too, for not all cores are equally fast.
 
@@ -22,8 +22,8 @@ take Th and Td alone, in percent. What is meant to be reached: auto at 0.9 of th
 at 0.95 of the best.
 
 Then share=50 and auto of the first query run once more with busy=, and MACHINE-busy.csv has
-who was busy when: the whole run, and a closer look at its middle where that has more than a drawing
-shows.
+who was busy when: the whole run, and a closer look at its middle where that has more than a
+drawing shows.
 """
 import copy
 import os
