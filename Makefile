@@ -273,7 +273,7 @@ $(foreach p,$(programs),$(eval $(call data_rule,$p)))
 
 # ---- targets -------------------------------------------------------------------------
 
-.PHONY: all binaries step tools data tests run verify verify-random coverage mutants section halfway lint lessons diff \
+.PHONY: all binaries step tools data tests run verify verify-random coverage mutants section variants lint lessons diff \
         san test test-all devices propagate format clean help bench cluster flags ceilings registers papers \
         shares perf report exercise grade reveal export new-step
 
@@ -295,21 +295,21 @@ run: $(run_needs) ## run and verify the main program (PROGRAM=all STEP= BACKEND=
 # Some outputs have no oracle but the first step, and some steps must repeat the bytes of
 # the one before.
 verify: all data $(call binaries_of,$(firstword $(steps)),$(some_programs)) ## check every step and back-end on small, awkward data
-	@needed=$$($(PYTHON) -m verify.matrix --needs) && \
+	@needed=$$($(PYTHON) -m tools.verify.matrix --needs) && \
 	 { [ -z "$$needed" ] || $(MAKE) --no-print-directory CALLED=yes $$needed; }
-	@$(PYTHON) -m verify.matrix
+	@$(PYTHON) -m tools.verify.matrix
 
 verify-random: $(call binaries_of,$(some_steps),$(some_programs),$(BACKEND)) $(some_programs:%=$(BUILD)/%-check) $(if $(has_opencl),$(BUILD)/devices) ## the same on random queries: SEED= COUNT=2000 SECONDS= NUMBER=
-	@$(PYTHON) -m verify.random_queries
+	@$(PYTHON) -m tools.verify.random_queries
 
 coverage: ## lines of the steps that random queries do not reach: SEED= COUNT=
-	@$(PYTHON) -m verify.coverage
+	@$(PYTHON) -m tools.verify.coverage
 
 mutants: all data ## plant bugs; verify must catch every one
-	@$(PYTHON) -m verify.mutants
+	@$(PYTHON) -m tools.verify.mutants
 
-halfway: all data ## build and verify what the papers measured between two steps
-	@$(PYTHON) -m tools.measure.halfway
+variants: all data ## build and verify what the papers measured between two steps
+	@$(PYTHON) -m tools.measure.variants
 
 section: tools data $(call binaries_of,$(steps),semblance,$(or $(BACKEND),omp)) ## fill a gap in a line of traces, and draw it
 	@$(PYTHON) -m tools.publish.section

@@ -276,7 +276,7 @@ def new_step(folder):
     binaries = [f"build/00_sequential/{PROGRAM}-seq", f"build/{last}/{PROGRAM}-omp",
                 f"build/{name}/{PROGRAM}-omp", "tools"]
     expect("new-step: builds", make(folder, "-j2", *binaries), 0)
-    done = module("verify.matrix", root=folder, BUILD="build", STEP=number,
+    done = module("tools.verify.matrix", root=folder, BUILD="build", STEP=number,
                   PROGRAM=PROGRAM, BACKEND="omp")
     expect("new-step: verifies", done, 0, rf"{name} +refactor .*=", " 0 failed")
     shutil.rmtree(folder / "steps" / name)

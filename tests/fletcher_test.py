@@ -316,9 +316,9 @@ def device_maps(tally):
     on the host, which has no maps, nobody would notice."""
     include = ["common/portable", "common/run", "common/fletcher"]
     for path in sorted(tree.ROOT.glob("steps/*/fletcher/openacc.c")) + sorted(
-            tree.ROOT.glob("steps/*/halfway/*.fletcher/openacc.c")):
+            tree.ROOT.glob("steps/*/variants/*.fletcher/openacc.c")):
         name = path.relative_to(tree.ROOT / "steps")
-        code = path.parents[2] / "fletcher" if "halfway" in path.parts else path.parent
+        code = path.parents[2] / "fletcher" if "variants" in path.parts else path.parent
         wrong = bounds_of_maps(path, [path.parent, code, *include])
         tally.check(f"{name}: bounds of maps", "; ".join(wrong) or None)
 

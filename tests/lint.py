@@ -235,12 +235,12 @@ def declared(step, first):
         for key in ("title", "predict") if tree.before(step, program) else ("title",):
             check(f"{mk}:1", f"no `{key}.{program.name}`",
                   not any(step.mk[k] for k in said if k.split(".")[0] == key))
-    known = {program.name for program in tree.programs()} | {"halfway"}
+    known = {program.name for program in tree.programs()} | {"variants"}
     for folder in sorted(p for p in step.folder.iterdir() if p.is_dir()):
         check(f"steps/{step.name}/{folder.name}", "is no program of common/",
               folder.name not in known)
         check(f"steps/{step.name}/{folder.name}", "a lesson without its program",
-              folder.name in known - {"halfway"} and not diff.sources(folder))
+              folder.name in known - {"variants"} and not diff.sources(folder))
     check(f"steps/{step.name}/Makefile:1", "is missing",
           not (step.folder / "Makefile").is_file())
 
@@ -305,8 +305,8 @@ def common(files):
 
 
 def patches():
-    """Planted bugs and half-way points apply as they are."""
-    for pattern in ("verify/mutants/*/*.patch", "steps/*/halfway/*.patch"):
+    """Planted bugs and variants apply as they are."""
+    for pattern in ("verify/mutants/*/*.patch", "steps/*/variants/*.patch"):
         for path in sorted(tree.ROOT.glob(pattern)):
             done = subprocess.run(["patch", "-p1", "-s", "-F0", "-r-", "--dry-run", "-d",
                                    ROOT, "-i", path], capture_output=True, text=True)

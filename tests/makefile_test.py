@@ -41,7 +41,7 @@ def questions(folder):
 
 def foreign(folder):
     """A copy of the tree that is built in build/ is not this tree."""
-    for name in ("mutants/program", "halfway/05.point", "grade/05_algebra", "asan", "san"):
+    for name in ("mutants/program", "variants/05.point", "grade/05_algebra", "asan", "san"):
         for inside in ("build/common/run", "common/run", "build/parts/05_algebra"):
             path = folder / "build" / name / inside / "x.d"
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -420,7 +420,7 @@ def machines():
 
 def run_bench(folder, **variables):
     clean = {k: v for k, v in os.environ.items() if k not in
-             ("STEP", "PROGRAM", "BACKEND", "SET", "REPEAT", "QUICK", "RESULTS", "HALFWAY")}
+             ("STEP", "PROGRAM", "BACKEND", "SET", "REPEAT", "QUICK", "RESULTS", "VARIANTS")}
     return subprocess.run(
         [sys.executable, "-m", "tools.measure.bench"], cwd=ROOT, text=True, timeout=120,
         env={**clean, "RESULTS_DIR": str(folder), "PROGRAM": "sandpile", "STEP": "00",

@@ -218,9 +218,9 @@ def diffs(tree, check):
         "--- steps/00_a/prog/vector.h\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-one\n-two\n"
         "-three\n") and done.returncode == 0, done)
     check("again", tree.diff(STEP="01_b", PROGRAM="prog").stdout == done.stdout)
-    tree.note("steps/01_b/halfway/half.prog.patch", "half way\n")
+    tree.note("steps/01_b/variants/half.prog.patch", "half way\n")
     tree.write("01_b", "README.md", "the lesson\n")
-    check("no half-way points, no lessons", tree.diff(STEP="01").stdout == done.stdout)
+    check("no variants, no lessons", tree.diff(STEP="01").stdout == done.stdout)
     tree.edit("01_b", "body.h", "int n = 8;", "    int n = 8;")
     check("white space", "\n+    int n = 8;" in tree.diff(STEP="01").stdout)
     check("SPACES=0", "\n+    int n = 8;" not in tree.diff(STEP="01", SPACES="0").stdout)

@@ -120,7 +120,7 @@ def invent_tree(copy, steps):
     model = max((copy / "steps").glob("*/step.mk")).parent
     for name in steps:
         made = copy / "steps" / name
-        shutil.copytree(model, made, ignore=shutil.ignore_patterns("halfway"))
+        shutil.copytree(model, made, ignore=shutil.ignore_patterns("variants"))
         for step in (tree.Step(model.name),):
             for program in filter(step.has, tree.programs()):
                 for path in (made / program.name).glob("*.[ch]"):

@@ -107,7 +107,7 @@ def take_away(copy, step, program):
     """A program from a step, with all that speaks of it."""
     shutil.rmtree(copy.path(step, program.name))
     copy.edit(copy.path(step, "step.mk"), rf"^\w+\.{program.name}\b.*\n", "")
-    for path in copy.path(step, "halfway").glob(f"*.{program.name}.patch"):
+    for path in copy.path(step, "variants").glob(f"*.{program.name}.patch"):
         path.unlink()
     for path in (copy.folder / "verify" / "mutants" / program.name).glob("*.patch"):
         if path.read_text().startswith(f"# step {step.number} "):
@@ -202,7 +202,7 @@ def declarations(copy):
     good = mk.read_text()
     where = rf"steps/{step.name}/step.mk"
     tools = {"diff": ("tools.history.diff",), "lessons": ("tools.publish.lessons",),
-             "matrix": ("verify.matrix",)}
+             "matrix": ("tools.verify.matrix",)}
     unread = {"no_such_program": f"no_such_program: no such program.*{program.name}",
               "typed": "no such key", "twice": "a second time",
               "no_equals": "expected key = value"}

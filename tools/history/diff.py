@@ -3,7 +3,7 @@
     STEP=05 [PROGRAM=fletcher] [SPACES=0] python3 -m tools.history.diff
 
 SPACES=0 leaves out lines that have only been indented anew, as by a loop that goes. Only
-sources are compared: lessons are about the diff, half-way points have diffs of their own.
+sources are compared: lessons are about the diff, variants have diffs of their own.
 Files come in the order of their names and without dates, so that the same tree always
 gives the same bytes.
 """

@@ -176,7 +176,7 @@ def produce(step, program, backend, words, folder, env=None, timeout=60, binary=
                "times": {k[5:]: number(v) for k, v in values.items()
                          if k.startswith("Time_")}}
     # Not at the top: what a program prints is verification's to know.
-    from verify import queries
+    from tools.verify import queries
     module, refusal = queries.of(program), queries.refusal(program, words, step, backend)
     why = ended.why() or next(filter(None, map(odd, filter(os.path.lexists,
                                                            files.values()))), None)

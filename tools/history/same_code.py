@@ -71,7 +71,7 @@ def declared_flags(root: Path, path: Path, key: str) -> tuple[str, ...]:
 def options_of(root: Path, source: Path) -> tuple[str, ...]:
     """The include folders of a source, and the flags that program.mk and step.mk declare."""
     program = source.parts[1] if source.parts[0] == "common" else \
-        source.parts[2] if source.parts[0] == "steps" and source.parts[2] != "halfway" else \
+        source.parts[2] if source.parts[0] == "steps" and source.parts[2] != "variants" else \
         source.parts[3].split(".")[-1] if source.parts[0] == "steps" else \
         re.sub(r"^(check|oracle|count)_", "", source.stem)
     options = tuple(f"-Icommon/{folder}" for folder in (*INCLUDES, program)) + ("-Iverify",)

@@ -7,7 +7,7 @@
     QUICK=1     a look: 3 rounds, of the quick set, their rows marked so; written nowhere
                 unless RESULTS= says where
     RESULTS=    the file to write, results/MACHINE.csv unless set
-    HALFWAY=1   the points between two steps too (tools/measure/halfway.py), which are
+    VARIANTS=1   the points between two steps too (tools/measure/variants.py), which are
                 compared with the step before
 
 What is compared is interleaved: a turn of each, in an order drawn anew for every round,
@@ -41,7 +41,7 @@ import time
 from pathlib import Path
 
 from tools.history import results, runs, tree, verdict
-from tools.measure import ceilings, halfway, machine, same
+from tools.measure import ceilings, variants, machine, same
 
 COLUMNS = """machine device compiler flags commit program set step backend threads runs
 per_round times_of init_mean init_sd run_mean run_sd run_median run_q1 run_q3
@@ -183,7 +183,7 @@ class Item:
 def previous(item, items):
     """What an item's gain is measured against: the same back-end one step before, or,
     for one that is new, the back-end that its first port came from."""
-    step = item.step.step if isinstance(item.step, halfway.Halfway) else item.step
+    step = item.step.step if isinstance(item.step, variants.Variant) else item.step
     found = tree.compared(step, item.program, item.backend)
     return next((i for i in items if (i.step, i.backend) == found), None)
 
@@ -278,8 +278,8 @@ def compared(item, other, key, spread):
 
 def ceiling(item, values):
     """What ceilings.py says of a row: how near it came to what the machine can do. Of a
-    half-way point nothing is declared."""
-    if isinstance(item.step, halfway.Halfway):
+    variant nothing is declared."""
+    if isinstance(item.step, variants.Variant):
         return None
     return ceilings.roofline(item.program, item.step, item.set,
                              float(values["kernel_median"]), values["threads"],
@@ -339,10 +339,10 @@ def duration(seconds):
 
 
 def between(program, steps):
-    """The half-way points into these steps, built, if they are asked for."""
-    if os.environ.get("HALFWAY", "") in ("", "0"):
+    """The variants into these steps, built, if they are asked for."""
+    if os.environ.get("VARIANTS", "") in ("", "0"):
         return []
-    found = [p for p in halfway.points(program) if p.step in steps and not p.words]
+    found = [p for p in variants.points(program) if p.step in steps and not p.words]
     for point in found:
         problem = point.build(program)
         if problem:

@@ -6,7 +6,7 @@
 
 tools/publish/papers/PROGRAM.figures says what each figure shows, PROGRAM.csv what the paper
 measured; papers_form.py reads them. For each figure N, build/papers/PROGRAM gets
-figN.svg and figN.csv with its numbers. Points between two steps are made by halfway.py.
+figN.svg and figN.csv with its numbers. Points between two steps are made by variants.py.
 All that is run on a set is run in turns, verified, and kept in runs.csv until a binary or
 the query changes. A bar that needs a GPU where none is comes from results/*.csv, if a
 machine there had one. Left out: what the paper shows in a drawing and does not say.
@@ -20,7 +20,7 @@ import subprocess
 import time
 
 from tools.history import results, runs, tree, verdict
-from tools.measure import bench, halfway, machine
+from tools.measure import bench, variants, machine
 from tools.publish import draw
 from tools.publish.papers_form import Kind, Paper, read_figures
 
@@ -105,9 +105,9 @@ def prepare(program, kind):
     if not step or backend not in step.backends(program):
         raise SystemExit(f"{program.name}.figures: there is no {backend} of step {number}")
     if point_name:
-        point = next((p for p in halfway.points(program, kind.make())
+        point = next((p for p in variants.points(program, kind.make())
                       if (p.step, p.point) == (step, point_name)), None)
-        problem = point.build(program) if point else "there is no such half-way point"
+        problem = point.build(program) if point else "there is no such variant"
         if problem:
             raise SystemExit(f"{kind.step}: {problem}")
         return point.binary(program, backend), backend, device

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools.history import tree
-from tools.measure import halfway, registers
+from tools.measure import variants, registers
 
 SOURCES = {"seq": "cpu.c", "omp": "cpu.c", "openacc": "openacc.c", "ocl": "opencl.c",
            "cuda": "cuda.cu", "cuda-cpu": "cuda.cu"}
@@ -109,9 +109,9 @@ def compiled(sources, program, backend, flags, root=tree.ROOT):
 
 
 def code(step, program, backend):
-    """A word that says what code a back-end of a step, or of a half-way point, is."""
+    """A word that says what code a back-end of a step, or of a variant, is."""
     root, build, name = tree.ROOT, tree.build(), step.name
-    if isinstance(step, halfway.Halfway):  # it has a copy of the tree of its own
+    if isinstance(step, variants.Variant):  # it has a copy of the tree of its own
         root, build, name = step.folder, step.folder / "build", step.step.name
         if "+++ b/common/" in step.path.read_text():
             return step.name  # beyond what is compared here

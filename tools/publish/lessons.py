@@ -120,7 +120,7 @@ def on_gpu(row):
 
 
 def in_order(rows):
-    """Rows by half-way point, back-end and set."""
+    """Rows by variant, back-end and set."""
     order = {name: i for i, name in enumerate(tree.BACKENDS)}
     return sorted(rows, key=lambda r: ("/" in r["step"], r["step"], order[r["backend"]],
                                        r["set"]))

@@ -12,7 +12,7 @@ tools/publish/papers/PROGRAM.figures has "key = value" lines, then figures:
     sweep = OMP_NUM_THREADS 1 .. cores     of lines and heat: what x is; left out: the set
     rows  = tileh 8 32 128            of heat: what y is
     base  = solver=gs                 words for the program that speedups are over
-    label | step, or step/half-way point | back-end | words | the paper's name
+    label | step, or step/variant | back-end | words | the paper's name
 
 A figure's lines go to its end. The back-end gpu is CUDA, or OpenCL, on whatever GPU is
 here, hybrid-gpu the host beside it. Words that begin with OMP_ are for the environment, others in capitals for make,

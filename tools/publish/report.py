@@ -633,7 +633,7 @@ def check():
         raise SystemExit("report: pandoc not found (Debian: pandoc)")
     names = [p.name for p in tree.programs()]
     for path in sorted(tree.ROOT.glob("steps/*/*/README.md")):
-        if path.parent.name not in names + ["halfway"]:
+        if path.parent.name not in names + ["variants"]:
             raise SystemExit(f"report: {path.relative_to(tree.ROOT)}: a lesson of no "
                              f"program: there are {' '.join(names)}")
     for path, _, _ in lessons.pages():

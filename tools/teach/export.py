@@ -18,8 +18,8 @@ from tools.teach import exercise
 
 WHOLE = ("Makefile", "config.mk", "setup.sh", "LICENSE", "tools/__init__.py",
          "tools/history", "tools/teach/run.py", "tools/publish/section.py",
-         "verify/matrix.py", "verify/verify.c", "verify/compare.c", "verify/compare.h",
-         "verify/verdict.h", "verify/queries/__init__.py")
+         "tools/verify/matrix.py", "verify/verify.c", "verify/compare.c", "verify/compare.h",
+         "verify/verdict.h", "tools/verify/queries/__init__.py")
 
 README = """\
 # {title}
@@ -59,7 +59,7 @@ def contents(step, program):
                if p.name == program.name or p.name not in others()]
     chosen += (tree.ROOT / "verify").glob(f"check_{program.name}.c")
     chosen += (tree.ROOT / "verify").glob(f"oracle_{program.name}.[ch]")
-    chosen += (tree.ROOT / "verify/queries").glob(f"{program.name}.py")
+    chosen += (tree.ROOT / "tools/verify/queries").glob(f"{program.name}.py")
     chosen += [tree.ROOT / "data" / f"{program.name}.c", step.folder / program.name,
                step.folder / "README.md", step.folder / "Makefile"]
     files = {}

@@ -33,7 +33,7 @@ from pathlib import Path
 from tools.history import copies, diff, runs, tree, verdict
 from tools.measure import machine
 from tools.teach import exercise, fresh, jail
-from verify import matrix
+from tools.verify import matrix
 
 BUILDING = 600  # seconds
 

@@ -1,7 +1,7 @@
 """coverage.py - make coverage: which lines of the steps do random queries reach?
 
     SEED= COUNT=    as of make verify-random; 60 queries a program, of seed 1 or of that
-                    which its verify/queries/PROGRAM.py has as COVERAGE
+                    which its tools/verify/queries/PROGRAM.py has as COVERAGE
     STEP= PROGRAM=  as make's
 
 Back-ends whose loops a host runs are built once more, unoptimized and counting (gcov), in
@@ -18,7 +18,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from tools.history import copies, runs, tree
-from verify import queries, random_queries
+from tools.verify import queries, random_queries
 
 COUNT = 60
 FLAGS = "--coverage -fprofile-update=atomic"

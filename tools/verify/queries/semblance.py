@@ -10,7 +10,7 @@ import struct
 
 import numpy
 
-from verify.queries import Query
+from tools.verify.queries import Query
 
 POINTS = 6e5  # samples that a search may look at, about
 PAPER = {  # what set= stands for, as far as a smaller search may keep it

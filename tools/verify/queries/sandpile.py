@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from verify.queries import Query
+from tools.verify.queries import Query
 
 COVERAGE = "3"  # a seed with ranks that have two bands, which few do
 MOST_GRAINS = 10**9

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from verify.queries import Query
+from tools.verify.queries import Query
 
 HALO = 4
 LINE = 16  # floats of a cache line

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy
 
-from verify.queries import Query
+from tools.verify.queries import Query
 
 LIGHT = 299792458
 ANTENNAS = 36

@@ -22,7 +22,7 @@ import re
 import sys
 
 from tools.history import copies, runs, tree
-from verify import queries
+from tools.verify import queries
 
 TIMEOUT = 20  # seconds a run: the slowest right one takes under one
 RANDOM = 300  # queries

@@ -36,9 +36,9 @@ class Query:
 def of(program):
     """The module of a program; None for one that has none."""
     try:
-        return importlib.import_module(f"verify.queries.{program.name}")
+        return importlib.import_module(f"tools.verify.queries.{program.name}")
     except ModuleNotFoundError as missing:
-        if missing.name == f"verify.queries.{program.name}":
+        if missing.name == f"tools.verify.queries.{program.name}":
             return None
         raise
 

@@ -9,7 +9,7 @@ thought of.
 
 A query passes on a back-end if
   - the checker, which has the double-precision oracle, accepts its files;
-  - what it prints on stdout is what its files and words say (verify/queries);
+  - what it prints on stdout is what its files and words say (tools/verify/queries);
   - in a step that only refactors, its files are the bytes of the step before, unless
     the query has several right answers.
 What several back-ends write alike is checked once. Queries kept from earlier failures run
@@ -27,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools.history import runs, tree
-from verify import queries
+from tools.verify import queries
 
 TIMEOUT = 30  # seconds a run; nearly all take some hundredths
 

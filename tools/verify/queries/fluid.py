@@ -16,7 +16,7 @@ import re
 import numpy as np
 
 from tools.history import tree
-from verify.queries import Query
+from tools.verify.queries import Query
 
 BOXES = [(1, 1, 1), (2, 2, 2), (1, 1, 2), (1, 2, 1), (2, 1, 1), (2, 2, 1), (2, 1, 2),
          (1, 2, 2), (3, 3, 3), (3, 1, 2), (1, 3, 2), (2, 3, 1), (4, 4, 4), (5, 1, 1),

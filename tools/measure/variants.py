@@ -1,10 +1,10 @@
-"""halfway.py - points that the papers measured between two steps.
+"""variants.py - points that the papers measured between two steps.
 
-    halfway.py [NAME ...]    builds and verifies all of them, or those named; PROGRAM=
+    variants.py [NAME ...]    builds and verifies all of them, or those named; PROGRAM=
 
-steps/NN/halfway/NAME.PROGRAM.patch turns step NN into such a point: something that the
+steps/NN/variants/NAME.PROGRAM.patch turns step NN into such a point: something that the
 step removed is still there, or what it did is done by half. Where the patch would be
-longer than half of the program, steps/NN/halfway/NAME.PROGRAM/ takes its place, a folder
+longer than half of the program, steps/NN/variants/NAME.PROGRAM/ takes its place, a folder
 of whole files, which replace those of the step or are new; files that stay as they are
 are not in it. The first line of the patch, or of the folder's file `about`, says which
 back-ends the point has and what it is:
@@ -15,10 +15,10 @@ A second line may give words for the query, without which the point makes no dif
 
     # words solver=gs
 
-The tree is copied to BUILD/halfway, changed and built there. Called by itself, this
+The tree is copied to BUILD/variants, changed and built there. Called by itself, this
 checks that every patch still applies without fuzz, that every file of a folder differs
 from the step's, and that each point builds and gives right results on the cases of make
-verify. papers.py times them, and make bench HALFWAY=1 does.
+verify. papers.py times them, and make bench VARIANTS=1 does.
 """
 import hashlib
 import re
@@ -31,7 +31,7 @@ WORDS = re.compile(r"# words (.+)")
 TIMEOUT = 60
 
 
-class Halfway:
+class Variant:
     """One point. It is named like a step, and has binaries like one. path is a patch or
     a folder; make are words for make, as OPT=-O2."""
 
@@ -48,7 +48,7 @@ class Halfway:
             raise SystemExit(f"{about}:1: expected # backends NAME ...: what it is")
         self.backends, self.about = header[1].split(), header[2]
         self.words = words[1].split() if words else []
-        self.folder = tree.build() / "halfway" / re.sub(
+        self.folder = tree.build() / "variants" / re.sub(
             r"[^\w.-]+", "_",
             " ".join([self.number + "." + path.name.removesuffix(".patch"), *self.make]))
 
@@ -93,9 +93,9 @@ class Halfway:
 
 def points(program, make=()):
     """All of a program, in the order of the steps."""
-    return [Halfway(path, step, make) for step in tree.steps()
+    return [Variant(path, step, make) for step in tree.steps()
             for form in ("", ".patch")
-            for path in sorted((step.folder / "halfway").glob(f"*.{program.name}{form}"))]
+            for path in sorted((step.folder / "variants").glob(f"*.{program.name}{form}"))]
 
 
 def verify(point, program, backend):
