@@ -77,7 +77,7 @@ static inline npy read_result(report *r, const char *key, const char *path, npy 
         same = same && a.shape[i] == like.shape[i];
     }
     if (same) return a;
-    require(r, false, "%s: wrong type or shape: expected %s of %s", key, shape,
+    require(r, false, "%s: wrong type or shape: expected %s numbers of %s", key, shape,
             types[like.type]);
     free(a.data);
     return (npy){0};

@@ -181,23 +181,6 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
     return cudaSuccess;
 }
 
-cudaError_t cudaMallocHost(void **p, size_t bytes)
-{
-    return cudaMalloc(p, bytes);
-}
-
-cudaError_t cudaFreeHost(void *p)
-{
-    return cudaFree(p);
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
-                            enum cudaMemcpyKind kind, int stream)
-{
-    (void)stream;
-    return cudaMemcpy(to, from, bytes, kind);
-}
-
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
                               size_t from_pitch, size_t bytes, size_t rows,
                               enum cudaMemcpyKind kind, int stream)
@@ -225,12 +208,6 @@ cudaError_t cudaMemset(void *p, int byte, size_t bytes)
 {
     memset(p, byte, bytes);
     return cudaSuccess;
-}
-
-cudaError_t cudaMemsetAsync(void *p, int byte, size_t bytes, int stream)
-{
-    (void)stream;
-    return cudaMemset(p, byte, bytes);
 }
 
 cudaError_t cudaGetDeviceCount(int *devices)

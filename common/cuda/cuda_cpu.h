@@ -96,15 +96,10 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
 enum { cudaHostRegisterDefault };
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *p);
-cudaError_t cudaMallocHost(void **p, size_t bytes);
-cudaError_t cudaFreeHost(void *p);
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
-                            enum cudaMemcpyKind, int stream);
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
                               size_t from_pitch, size_t bytes, size_t rows,
                               enum cudaMemcpyKind, int stream);
 cudaError_t cudaMemset(void *p, int byte, size_t bytes);
-cudaError_t cudaMemsetAsync(void *p, int byte, size_t bytes, int stream);
 cudaError_t cudaGetDeviceCount(int *devices);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int *device);
@@ -120,6 +115,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t before, cudaEvent_t after);
 const char *cudaGetErrorName(cudaError_t err);
 const char *cudaGetErrorString(cudaError_t err);
+#define cudaMallocHost(p, bytes) cudaMalloc(p, bytes)
+#define cudaFreeHost(p)          cudaFree(p)
+#define cudaMemcpyAsync(to, from, bytes, kind, stream)                                 \
+    ((void)(stream), cudaMemcpy(to, from, bytes, kind))
+#define cudaMemsetAsync(p, byte, bytes, stream)                                        \
+    ((void)(stream), cudaMemset(p, byte, bytes))
 #define cudaMemcpyToSymbol(symbol, from, bytes)                                        \
     (memcpy(&(symbol), from, bytes), cudaSuccess)
 #define cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, stream)             \

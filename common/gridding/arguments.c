@@ -321,9 +321,8 @@ int copies_of(int wanted, int workers, double bytes, double memory)
     int copies = wanted ? wanted : workers;
     if (copies * bytes > memory) {
         if (wanted || bytes > memory)
-            fail("%d copies of the grid: %.3g GB needed: expected at most %.3g GB, the memory of "
-                 "the "
-                 "device",
+            fail("%d copies of the grid: %.3g GB needed: expected at most %.3g GB, the "
+                 "memory of the device",
                  copies, copies * bytes / 1e9, memory / 1e9);
         copies = (int)(memory / bytes);
     }
