@@ -2,7 +2,7 @@
 #define _DEFAULT_SOURCE /* sysconf's pages */
 
 #include "arguments.h"
-#include "crew.h"
+#include "processes.h"
 
 #include <limits.h>
 #include <math.h>
@@ -195,11 +195,11 @@ static void check_words(const request *r)
                           : !r->h0.count                   ? "h0"
                           : !r->t0.count && !is_section(r) ? "t0"
                           : isnan(r->tau)                  ? "tau"
-                          : !r->row[0].np[0]               ? "a"
-                          : !r->row[0].np[1]               ? "b"
-                          : !r->row[0].np[2]               ? "c"
-                          : !r->row[0].np[3]               ? "d"
-                          : !r->row[0].np[4]               ? "e"
+                          : !r->row[0].np[A]               ? "a"
+                          : !r->row[0].np[B]               ? "b"
+                          : !r->row[0].np[C]               ? "c"
+                          : !r->row[0].np[D]               ? "d"
+                          : !r->row[0].np[E]               ? "e"
                                                            : NULL;
     if (missing) fail("%s= is missing (help lists the keys)", missing);
     double points = (double)r->m0.count * r->h0.count * (r->t0.count ? r->t0.count : 1);
@@ -241,7 +241,7 @@ request request_parse(int argc, char **argv, const char *about)
     return r;
 }
 
-origin origin_of(const request *r)
+origin request_origin(const request *r)
 {
     double m0 = r->m0.first, h0 = r->h0.first;
     return (origin){round(m0 - h0), round(m0 + h0)};
@@ -252,8 +252,8 @@ su_gather request_gather(request *r)
     su_gather g;
     char why[SU_WHY];
     size_t dead;
-    origin from = origin_of(r);
-    if (crew_headers(r->in, r->order, &g, why)) fail("%s: %s", r->in, why);
+    origin from = request_origin(r);
+    if (proc_read_headers(r->in, r->order, &g, why)) fail("%s: %s", r->in, why);
     if (su_line(&g, &r->axis, from.source, from.receiver, &dead, why))
         fail("%s: %s", r->in, why);
     if (dead && !run_rank)
@@ -272,10 +272,10 @@ int tau_samples(const request *r, const su_gather *g)
  * B, C) that a back-end may keep. */
 static void fits(const int np[5])
 {
-    double panel = (double)np[0] * np[1], points = panel * np[2];
-    if (points * np[3] * np[4] > 9e15)
+    double panel = (double)np[A] * np[B], points = panel * np[C];
+    if (points * np[D] * np[E] > 9e15)
         fail("np: a search of %g points, expected at most 9e15",
-             points * np[3] * np[4]);
+             points * np[D] * np[E]);
     double bytes = panel * sizeof(float) + points * sizeof(point);
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (bytes > memory)
@@ -328,7 +328,7 @@ void request_fit(request *r, const su_gather *g)
 
 query query_at(const request *r, const su_gather *g, double m0, double h0, double t0)
 {
-    origin from = origin_of(r);
+    origin from = request_origin(r);
     ranges at = ranges_at(r, t0);
     query q = {.m0 = (float)(m0 - (from.receiver + from.source) / 2),
                .h0 = (float)(h0 - (from.receiver - from.source) / 2),

@@ -54,7 +54,7 @@ typedef struct {
     double source, receiver;
 } origin;
 
-origin origin_of(const request *r);
+origin request_origin(const request *r);
 
 /* Reads the traces as su_line() makes them, from r's origin, their samples as
  * crew_headers() has it; r->axis becomes what it found. Says on stderr how many were
