@@ -16,7 +16,7 @@ enum { NX = 19, NY = 23, NZ = 21, LAYERS = 4 };
 
 typedef struct {
     const char *name;
-    float of_layer[LAYERS]; /* from the top down */
+    float layer_value[LAYERS]; /* from the top down */
     float slope; /* is added for each point along x: angles turn with the fold */
 } property;
 
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     for (int z = 0; z < NZ; z++)
         for (int y = 0; y < NY; y++)
             for (int x = 0; x < NX; x++, i++) {
-                field[i] = p->of_layer[layer_of(x, y, z)] + p->slope * (float)x;
+                field[i] = p->layer_value[layer_of(x, y, z)] + p->slope * (float)x;
                 low = fminf(low, field[i]);
                 high = fmaxf(high, field[i]);
             }

@@ -17,7 +17,7 @@
 typedef struct {
     const char *name, *about;
     int steps;
-    const char *truth;  /* lines */
+    const char *facts;  /* lines */
     const char *events; /* lines, as they go to the file; NULL: plume() writes them */
 } recipe;
 
@@ -76,10 +76,10 @@ static const recipe *find_recipe(const char *name)
 /* A source and a force at every step: the force up along y, swaying along x. */
 static void plume(FILE *f, int steps)
 {
-    const double sway = 12, rise = 20, period = 60, circle = 6.283185307179586;
+    const double sway = 12, rise = 20, period = 60, two_pi = 6.283185307179586;
     for (int t = 0; t < steps; t++)
         fprintf(f, "source 100 %d\nforce %.4g %g 0 %d\n", t,
-                sway * sin(circle * t / period), rise, t);
+                sway * sin(two_pi * t / period), rise, t);
 }
 
 int main(int argc, char **argv)
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
     fprintf(f, "# %s\ntime %d\n%s", r->about, r->steps, r->events ? r->events : "");
     if (!r->events) plume(f, r->steps);
     if (result_close(f)) fail("out=%s: cannot be written", out);
-    printf("%s", r->truth);
+    printf("%s", r->facts);
     if (fflush(stdout) != 0) fail("standard output cannot be written");
     return 0;
 }

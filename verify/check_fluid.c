@@ -43,18 +43,18 @@ enum { DENSITY = 3 }; /* of the outcomes */
 /* What the oracle's file says. */
 typedef struct {
     const query *q;
-    heading h;
-    const double *value[OUTCOMES], *budget[OUTCOMES];
-    void *room;
-} right;
+    header h;
+    const double *value[OUTPUTS], *budget[OUTPUTS];
+    void *buffer;
+} expected;
 
 /* ---- the oracle's file --------------------------------------------------------------
  */
 
 /* Of which run it is: doubles only, as they lie at the start of the file. */
 typedef struct {
-    double n[3], steps, dt, visc, diff, most, tolerance, by_index, keep, outright,
-        events;
+    double n[3], steps, dt, visc, diff, most, tolerance, lexicographic, keep_sources,
+        direct_pressure, events;
 } identity;
 
 enum { IDENTITY = sizeof(identity) / sizeof(double) };
@@ -68,9 +68,9 @@ static identity identity_of(const query *q)
                    .diff = q->diff,
                    .most = q->most,
                    .tolerance = q->tolerance,
-                   .by_index = q->by_index,
-                   .keep = q->keep,
-                   .outright = q->outright};
+                   .lexicographic = q->lexicographic,
+                   .keep_sources = q->keep_sources,
+                   .direct_pressure = q->direct_pressure};
     for (size_t e = 0; e < q->events; e++)
         for (int d = 0; d < 3; d++)
             id.events +=
@@ -80,22 +80,23 @@ static identity identity_of(const query *q)
 }
 
 /* What is right; it is computed if path does not exist. */
-static right oracle(const query *q, const char *path)
+static expected oracle(const query *q, const char *path)
 {
-    size_t inner = inner_cells(q), arrays = is_rated(q) ? 2 * OUTCOMES : OUTCOMES;
+    size_t inner = inner_cells(q),
+           arrays = can_afford_budget(q) ? 2 * OUTPUTS : OUTPUTS;
     npy all = {
-        .type = NPY_F8, .dims = 1, .shape = {IDENTITY + HEADING + arrays * inner}};
+        .type = NPY_F8, .dims = 1, .shape = {IDENTITY + HEADER + arrays * inner}};
     identity id = identity_of(q);
     if (!oracle_kept(path, &all, &id, sizeof id)) {
         solve_query(q, (double *)all.data + IDENTITY);
         npy_write(path, &all);
     }
     const double *from = (const double *)all.data + IDENTITY;
-    right r = {.q = q, .room = all.data};
+    expected r = {.q = q, .buffer = all.data};
     memcpy(&r.h, from, sizeof r.h);
-    for (size_t f = 0; f < OUTCOMES; f++) {
-        r.value[f] = from + HEADING + f * inner;
-        r.budget[f] = r.h.rated ? r.value[f] + OUTCOMES * inner : NULL;
+    for (size_t f = 0; f < OUTPUTS; f++) {
+        r.value[f] = from + HEADER + f * inner;
+        r.budget[f] = r.h.has_budget ? r.value[f] + OUTPUTS * inner : NULL;
     }
     return r;
 }
@@ -105,7 +106,7 @@ static right oracle(const query *q, const char *path)
 
 /* A field against found[nz][ny][nx]: the cell that is nearest to its budget, or
  * farthest beyond it; or else the norm of all. */
-static void check_field(report *rep, const right *r, const char *name, int field,
+static void check_field(report *rep, const expected *r, const char *name, int field,
                         const float *found)
 {
     const double *value = r->value[field], *budget = r->budget[field];
@@ -140,24 +141,24 @@ static double total_of(const query *q, const float *x)
             for (int i = 1; i <= q->n[X]; i++, x++) {
                 int faces = (i == 1) + (i == q->n[X]) + (j == 1) + (j == q->n[Y]) +
                             (k == 1) + (k == q->n[Z]);
-                sum += q->keep ? (1 + faces) * (double)*x : *x;
+                sum += q->keep_sources ? (1 + faces) * (double)*x : *x;
             }
     return sum;
 }
 
-static void check_density(report *rep, const right *r, const float *found,
+static void check_density(report *rep, const expected *r, const float *found,
                           double *total)
 {
-    double low = 0, high = 0, grown = 1e-4 + 1e-6 * r->q->most;
+    double low = 0, high = 0, growth = 1e-4 + 1e-6 * r->q->most;
     for (size_t c = 0; c < inner_cells(r->q); c++) {
         low = fmin(low, found[c]);
         high = fmax(high, found[c]);
     }
     *total = total_of(r->q, found);
     check_field(rep, r, "density", DENSITY, found);
-    require(rep, low >= 0 || r->q->keep, "density: %.9g is negative", low);
-    require(rep, high <= r->q->densest * (1 + grown) || r->q->keep,
-            "density: %.9g is more than was let in, %.9g", high, r->q->densest);
+    require(rep, low >= 0 || r->q->keep_sources, "density: %.9g is negative", low);
+    require(rep, high <= r->q->max_source * (1 + growth) || r->q->keep_sources,
+            "density: %.9g is more than was let in, %.9g", high, r->q->max_source);
 }
 
 /* The divergence that velocity[3][nz][ny][nx] has, as the pressure's equation takes it,
@@ -172,7 +173,7 @@ static double divergence_of(const query *q, const double *velocity)
     for (size_t c = 0; c < inner; c++) out[c] = 0;
     for (int pass = 0; pass < 2 * 3; pass++) { /* in and out again, of each component */
         size_t c = 0, d = (size_t)pass / 2, far = stride[d];
-        if (pass % 2) close_walls(q, x, (int)d);
+        if (pass % 2) set_walls(q, x, (int)d);
         for (int k = 1; k <= q->n[Z]; k++)
             for (int j = 1; j <= q->n[Y]; j++)
                 for (int i = 1; i <= q->n[X]; i++, c++) {
@@ -190,50 +191,52 @@ static double divergence_of(const query *q, const double *velocity)
     return sqrt(squares / (double)inner);
 }
 
-static void check_velocity(report *rep, const right *r, const float *found)
+static void check_velocity(report *rep, const expected *r, const float *found)
 {
     static const char *const name[] = {"velocity along x", "velocity along y",
                                        "velocity along z"};
     size_t inner = inner_cells(r->q);
     for (int d = X; d <= Z; d++)
         check_field(rep, r, name[d], d, found + (size_t)d * inner);
-    if (r->h.rated) return;
+    if (r->h.has_budget) return;
 
-    double size = 0, *wide = allocate(3 * inner, sizeof *wide, "velocity");
+    double size = 0, *velocity64 = allocate(3 * inner, sizeof *velocity64, "velocity");
     for (size_t c = 0; c < 3 * inner; c++) {
-        wide[c] = found[c];
-        size = fmax(size, fabs(wide[c]));
+        velocity64[c] = found[c];
+        size = fmax(size, fabs(velocity64[c]));
     }
-    double left = divergence_of(r->q, wide), least = divergence_of(r->q, r->value[X]);
-    free(wide);
-    require(rep, left <= 1.001 * least + 1e-5 * size,
-            "velocity: its divergence is %.9g, in double %.9g", left, least);
+    double divergence = divergence_of(r->q, velocity64),
+           oracle_divergence = divergence_of(r->q, r->value[X]);
+    free(velocity64);
+    require(rep, divergence <= 1.001 * oracle_divergence + 1e-5 * size,
+            "velocity: its divergence is %.9g, in double %.9g", divergence,
+            oracle_divergence);
 }
 
-static void check_totals(report *rep, const right *r, const double found[3],
+static void check_totals(report *rep, const expected *r, const double found[3],
                          double total)
 {
-    const heading *h = &r->h;
+    const header *h = &r->h;
     judge(rep, fabs(found[0] - h->total),
-          h->rated ? h->total_budget : BUDGET * fmax(fabs(h->total), 1e-30),
+          h->has_budget ? h->total_budget : BUDGET * fmax(fabs(h->total), 1e-30),
           "total density is %.9g, in double %.9g", found[0], h->total);
     if (isfinite(total))
         require(rep, fabs(found[0] - total) <= 1e-9 * fabs(total),
                 "total density is %.9g, the density's sum %.9g", found[0], total);
-    double fewest = h->fewest, most = h->most;
+    double min_sweeps = h->min_sweeps, most = h->most;
     if (r->q->tolerance < 0) {
-        fewest = most = 6.0 * r->q->most * r->q->steps;
-    } else if (!h->rated) {
-        double capped = r->q->outright ? 0 : 2.0 * r->q->most * r->q->steps;
+        min_sweeps = most = 6.0 * r->q->most * r->q->steps;
+    } else if (!h->has_budget) {
+        double capped = r->q->direct_pressure ? 0 : 2.0 * r->q->most * r->q->steps;
         double ended = fmax(h->sweeps - capped, h->sweeps / 2);
-        fewest = h->sweeps - fmax(SWEEPS_BUDGET * ended, 1);
+        min_sweeps = h->sweeps - fmax(SWEEPS_BUDGET * ended, 1);
         most = h->sweeps + fmax(SWEEPS_BUDGET * ended, 1);
     }
-    require(rep, found[1] >= fewest && found[1] <= most,
-            "sweeps are %g, expected %g to %g", found[1], fewest, most);
+    require(rep, found[1] >= min_sweeps && found[1] <= most,
+            "sweeps are %g, expected %g to %g", found[1], min_sweeps, most);
 }
 
-static void check_truth(report *rep, const right *r, const char *path)
+static void check_truth(report *rep, const expected *r, const char *path)
 {
     FILE *f = fopen(path, "r");
     if (!f) fail("truth=%s: cannot be read", path);
@@ -256,7 +259,7 @@ static void check_truth(report *rep, const right *r, const char *path)
 }
 
 /* Whether the pressures were solved and not relaxed: two solves of a step, or none. */
-static bool is_outright(report *rep, const query *q, const char *path)
+static bool uses_direct_pressure(report *rep, const query *q, const char *path)
 {
     npy a = read_result(rep, "totals", path, (npy){NPY_F8, 1, {3}, NULL});
     double solved = rep->ok ? ((const double *)a.data)[2] : 0;
@@ -284,12 +287,12 @@ int main(int argc, char **argv)
     if (!oracle_path) fail("oracle= is missing");
     report rep = NOTHING_DIFFERS;
     char other[4096];
-    if (totals && is_outright(&rep, &q, totals)) {
-        q.outright = true;
+    if (totals && uses_direct_pressure(&rep, &q, totals)) {
+        q.direct_pressure = true;
         snprintf(other, sizeof other, "%s.outright.npy", oracle_path);
         oracle_path = other;
     }
-    right r = oracle(&q, oracle_path);
+    expected r = oracle(&q, oracle_path);
 
     size_t nx = (size_t)q.n[X], ny = (size_t)q.n[Y], nz = (size_t)q.n[Z];
     double total = NAN;
@@ -312,10 +315,10 @@ int main(int argc, char **argv)
         free(a.data);
     }
 
-    printf("sweeps=%g\nfewest=%g\nmost=%g\ntotal=%.9g\n", r.h.sweeps, r.h.fewest,
+    printf("sweeps=%g\nfewest=%g\nmost=%g\ntotal=%.9g\n", r.h.sweeps, r.h.min_sweeps,
            r.h.most, r.h.total);
     int status = verdict(&rep, density || velocity || totals || truth);
-    free(r.room);
+    free(r.buffer);
     free(q.event);
     return status;
 }

@@ -16,18 +16,18 @@ typedef struct {
     int step;
     bool force;      /* or else a source: value[0] */
     double value[3]; /* velocity */
-} happening;
+} fluid_event;
 
 typedef struct {
     int n[3], steps;
     double dt, diff, visc;
     int most;         /* sweeps a solve */
     double tolerance; /* that ends one; negative: none */
-    bool by_index, keep;
-    bool outright; /* pressures are solved, not relaxed */
-    happening *event;
+    bool lexicographic, keep_sources;
+    bool direct_pressure; /* pressures are solved, not relaxed */
+    fluid_event *event;
     size_t events;
-    double densest; /* the largest source that happens */
+    double max_source; /* the largest source that happens */
 } query;
 
 /* The query that words are: fail() where they are none. extra: further keys. */
@@ -38,24 +38,24 @@ static inline size_t inner_cells(const query *q)
     return (size_t)q->n[X] * (size_t)q->n[Y] * (size_t)q->n[Z];
 }
 
-enum { OUTCOMES = 4 }; /* velocity along x, y, z, and density */
+enum { OUTPUTS = 4 }; /* velocity along x, y, z, and density */
 
 /* What is right: for each outcome of each inner cell, [nz][ny][nx], its value and, if
  * rated, how far from it a float may be; else that is for the reader to say. All of it
  * doubles, as they lie in a file. */
 typedef struct {
-    double rated;
-    double sweeps, fewest, most; /* sweeps in double; of a right program */
-    double total, total_budget;  /* of density, with ghosts where q->keep */
-} heading;
+    double has_budget;
+    double sweeps, min_sweeps, most; /* sweeps in double; of a right program */
+    double total, total_budget;      /* of density, with ghosts where q->keep */
+} header;
 
-enum { HEADING = sizeof(heading) / sizeof(double) };
+enum { HEADER = sizeof(header) / sizeof(double) };
 
-bool is_rated(const query *q);                /* whether it is cheap enough */
+bool can_afford_budget(const query *q);       /* whether it is cheap enough */
 void solve_query(const query *q, double *to); /* heading, values, budgets if rated */
 
 /* The ghosts at both walls across each axis of x, [nz + 2][ny + 2][nx + 2]: as their
  * neighbours, or minus those across the axis `turned`; -1 for none. */
-void close_walls(const query *q, double *x, int turned);
+void set_walls(const query *q, double *x, int negated_axis);
 
 #endif

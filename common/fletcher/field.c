@@ -10,7 +10,7 @@
 enum { BYTES = LINE * sizeof(float) };
 
 /* The line before a field has, at its end, the address that free() wants. */
-float *field_make(size_t n, const char *what)
+float *field_allocate(size_t n, const char *what)
 {
     char *block = untouched(n + 2 * LINE, sizeof(float), what);
     char *field = block + 2 * BYTES - (uintptr_t)block % BYTES;

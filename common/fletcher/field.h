@@ -8,7 +8,7 @@
 /* n floats for what (which a message names), of which the first begins a cache line:
  * then so does the first point inside the halo, in every row of a padded grid. Nobody
  * has touched them. Give them back with field_free(). */
-float *field_make(size_t n, const char *what);
+float *field_allocate(size_t n, const char *what);
 void field_free(float *field);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct {
     int pitch;                    /* floats from a row to the next */
     int plane;                    /* floats from a plane to the next */
     int lead;                     /* floats of a row before its first point */
-    int source;                   /* floats from the source's plane to the source */
+    int source_offset;            /* floats from the source's plane to the source */
     int source_z;                 /* its plane */
     float dt;                     /* seconds */
     float dxinv, dyinv, dzinv;    /* 1 / spacing, 1/m */
@@ -30,7 +30,7 @@ typedef struct {
 } grid;
 
 /* Where row y of plane z has its point of x = 0. */
-#define row_of(g, y, z)                                                                \
+#define row_start(g, y, z)                                                             \
     ((size_t)(z) * (size_t)(g)->plane + (size_t)(y) * (size_t)(g)->pitch +             \
      (size_t)(g)->lead)
 
@@ -43,7 +43,19 @@ typedef struct {
  * the others are squares of velocities, m^2/s^2: along the symmetry plane, along the
  * axis, normal moveout, and of the shear waves that keep p and q together. n itself
  * follows, for steps that make the first six of it. */
-enum { CH1DXX, CH1DYY, CH1DZZ, CH1DXY, CH1DYZ, CH1DXZ, V2PX, V2PZ, V2PN, V2SZ, MEDIUM };
-enum { NX = MEDIUM, NY, NZ, FIELDS };
+enum {
+    CH1DXX,
+    CH1DYY,
+    CH1DZZ,
+    CH1DXY,
+    CH1DYZ,
+    CH1DXZ,
+    V2PX,
+    V2PZ,
+    V2PN,
+    V2SZ,
+    MEDIUM_FIELDS
+};
+enum { NX = MEDIUM_FIELDS, NY, NZ, STORED_FIELDS };
 
 #endif

@@ -18,19 +18,19 @@
 #endif
 
 #if LANES == 1
-#define STORE(to, v, count) ((void)(count), *(to) = (v))
+#define STORE(address, v, count) ((void)(count), *(address) = (v))
 #else
-typedef lanes anywhere
+typedef lanes unaligned_lanes
     __attribute__((aligned(4))); /* not only at multiples of its size */
 #undef load
-#define load(p) (*(GLOBAL const anywhere *)(p))
-#define STORE(to, v, count)                                                            \
+#define load(p) (*(GLOBAL const unaligned_lanes *)(p))
+#define STORE(address, v, count)                                                       \
     do {                                                                               \
-        lanes kept = v;                                                                \
+        lanes value = v;                                                               \
         if ((count) >= LANES)                                                          \
-            *(GLOBAL anywhere *)(to) = kept;                                           \
+            *(GLOBAL unaligned_lanes *)(address) = value;                              \
         else                                                                           \
-            for (int l = 0; l < (count); l++) (to)[l] = lane(kept, l);                 \
+            for (int l = 0; l < (count); l++) (address)[l] = lane(value, l);           \
     } while (0)
 #endif
 

@@ -8,9 +8,9 @@
 #include "run.h"
 
 typedef struct {
-    int whole;    /* planes of the whole grid */
-    int first;    /* which of them is plane 0 here */
-    int own, end; /* planes here, own .. end - 1, that no other process has */
+    int total;              /* planes of the whole grid */
+    int first;              /* which of them is plane 0 here */
+    int own_first, own_end; /* planes here, own .. end - 1, that no other process has */
 } slab;
 
 /* Cuts the whole grid to the planes that this process updates, and HALO to either side.
@@ -18,11 +18,11 @@ typedef struct {
 slab slab_of(grid *g);
 
 /* fail() unless all processes have the same bytes; what is named in the message. */
-void slab_same(const char *what, const void *bytes, size_t size);
+void slab_require_equal(const char *what, const void *bytes, size_t size);
 
 /* array has `size` bytes for each plane of the whole grid, and here are those of the
  * own ones. Afterwards who prints has all. */
-void slab_join(const slab *s, void *array, size_t size);
+void slab_gather(const slab *s, void *array, size_t size);
 
 /* Writes the planes of all, of which a->data has the own ones. fail() if path cannot be
  * written. */

@@ -11,7 +11,7 @@ typedef struct {
     int steps;      /* -1: as in the events file, else STEPS */
     double dt, diff, visc;
     int sweeps; /* iterations per solve; 0: until the tolerance is met */
-    bool gauss_seidel, keep;
+    bool gauss_seidel, keep_sources;
     int group[3];
     const char *events; /* path */
 } request;
@@ -25,9 +25,9 @@ request request_parse(int argc, char **argv, arg *extra, const char *about);
 
 /* Parameters of the back-ends, and of a time step; fail() if the products of dt, diff
  * or visc that the program computes may overflow a float. */
-setup setup_of(const request *r);
-physics physics_of(const request *r);
+setup make_setup(const request *r);
+physics make_physics(const request *r);
 
-int steps_of(const request *r, const event_list *events);
+int step_count(const request *r, const event_list *events);
 
 #endif

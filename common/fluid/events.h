@@ -20,10 +20,10 @@ typedef struct {
 } event;
 
 typedef struct {
-    event *at; /* in the order of the file */
+    event *item; /* in the order of the file */
     size_t count;
-    int steps;     /* of the line `time`; -1 without one */
-    float densest; /* the largest source, 0 without one */
+    int steps;        /* of the line `time`; -1 without one */
+    float max_source; /* the largest source, 0 without one */
 } event_list;
 
 /* fail() with file and line where it is not as above. */

@@ -65,23 +65,23 @@ void fluid_end(void);
 
 /* Whether anybody asks what kernels cost (profile=1): if not, nobody stops to look at a
  * clock. */
-bool charging(void);
+bool profiling(void);
 
 /* Books seconds, by the device's own clock where it has one, on a kernel, by its name,
  * which must live on. Transfers have names that begin with copy. */
-void charge(const char *kernel, double seconds);
-double charged(void); /* all that was booked on kernels so far */
+void profile_record(const char *kernel, double seconds);
+double profiled_seconds(void); /* all that was booked on kernels so far */
 
 /* Runs a call and books it. */
 #define TIMED(kernel, call)                                                            \
     do {                                                                               \
-        double timed_ = charging() ? seconds() : 0;                                    \
+        double timed_ = profiling() ? seconds() : 0;                                   \
         call;                                                                          \
-        if (charging()) charge(kernel, seconds() - timed_);                            \
+        if (profiling()) profile_record(kernel, seconds() - timed_);                   \
     } while (0)
 
 /* The sweeps of a solve that was put off; before the next fluid_get returns. */
-void swept(int sweeps);
+void report_sweeps(int sweeps);
 
 static inline int longest_side(grid g)
 {

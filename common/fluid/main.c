@@ -17,15 +17,15 @@ static const char about[] =
 typedef struct {
     setup s;
     size_t cells;  /* with ghosts */
-    float *ghosts; /* a field as the back-end gives it, with ghosts */
+    float *padded; /* a field as the back-end gives it, with ghosts */
     float *inner;  /* [4][nz][ny][nx]: u, v, w, density */
-} box;
+} state;
 
-static long late; /* sweeps of solves that were put off */
+static long deferred_sweeps; /* sweeps of solves that were put off */
 
-void swept(int sweeps)
+void report_sweeps(int sweeps)
 {
-    late += sweeps;
+    deferred_sweeps += sweeps;
 }
 
 static size_t inner_cells(grid g)
@@ -34,16 +34,16 @@ static size_t inner_cells(grid g)
 }
 
 /* A field into its place in b->inner; b->ghosts keeps it whole. */
-static float *get(box *b, int field)
+static float *read_field(state *b, int field)
 {
     grid g = b->s.g;
     float *to = b->inner + (size_t)field * inner_cells(g), *start = to;
-    fluid_get(field, b->ghosts);
+    fluid_get(field, b->padded);
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++) {
             size_t row =
                 ((size_t)k * (size_t)(g.ny + 2) + (size_t)j) * (size_t)(g.nx + 2);
-            memcpy(to, b->ghosts + row + 1, (size_t)g.nx * sizeof *to);
+            memcpy(to, b->padded + row + 1, (size_t)g.nx * sizeof *to);
             to += g.nx;
         }
     return start;
@@ -57,34 +57,35 @@ static double sum(const float *x, size_t count)
 }
 
 /* The events of one step, from *next on. */
-static void happen(const box *b, const event_list *events, size_t *next, int step)
+static void apply_events(const state *b, const event_list *events, size_t *next,
+                         int step)
 {
     grid g = b->s.g;
     int i = g.nx / 2, j = g.ny / 2, k = g.nz / 2;
     i += !i; /* a side of one cell has it at 1 */
     j += !j;
     k += !k;
-    for (; *next < events->count && events->at[*next].step == step; ++*next) {
-        const event *e = &events->at[*next];
+    for (; *next < events->count && events->item[*next].step == step; ++*next) {
+        const event *e = &events->item[*next];
         for (int n = 0; n < (e->is_force ? 3 : 1); n++)
             fluid_put(e->is_force ? U + n : DENSITY, i, j, k, e->value[n]);
     }
 }
 
-static void frame(const char *folder, int step, box *b, float peak)
+static void write_frame(const char *folder, int step, state *b, float peak)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%06d.png", folder, step);
-    picture_write(path, b->s.g, get(b, DENSITY), peak);
+    picture_write(path, b->s.g, read_field(b, DENSITY), peak);
 }
 
-static void movie_writable(const char *folder)
+static void check_movie_folder(const char *folder)
 {
-    struct stat is;
+    struct stat info;
     char path[4096];
-    if (stat(folder, &is))
+    if (stat(folder, &info))
         fail("movie=%s: cannot be written: %s", folder, strerror(errno));
-    if (!S_ISDIR(is.st_mode)) fail("movie=%s: expected a folder", folder);
+    if (!S_ISDIR(info.st_mode)) fail("movie=%s: expected a folder", folder);
     if (snprintf(path, sizeof path, "%s/%06d.png", folder, 0) >= 4000)
         fail("movie=: a path of more than 4000 bytes");
     npy_writable("movie", path);
@@ -107,47 +108,47 @@ int main(int argc, char **argv)
         {0},
     };
     request r = request_parse(argc, argv, extra, about);
-    box b = {.s = setup_of(&r)};
-    physics p = physics_of(&r);
+    state b = {.s = make_setup(&r)};
+    physics p = make_physics(&r);
     event_list events = events_read(r.events);
-    int steps = steps_of(&r, &events);
+    int steps = step_count(&r, &events);
     if (out) npy_writable("out", out);
     if (velocity) npy_writable("velocity", velocity);
     if (totals) npy_writable("totals", totals);
     if (picture) npy_writable("picture", picture);
-    if (movie) movie_writable(movie);
+    if (movie) check_movie_folder(movie);
 
     double start = seconds();
     grid g = b.s.g;
     size_t inner = inner_cells(g);
     b.cells = (size_t)(g.nx + 2) * (size_t)(g.ny + 2) * (size_t)(g.nz + 2);
-    b.ghosts = allocate(b.cells, sizeof(float), "a field");
+    b.padded = allocate(b.cells, sizeof(float), "a field");
     b.inner = allocate(4 * inner, sizeof(float), "the fields that are read back");
     if (profile) profile_begin();
     fluid_begin(&b.s);
     double init = seconds() - start;
 
-    double run = 0, before = charged();
-    effort e = {0, 0};
+    double run = 0, kernel_before = profiled_seconds();
+    solve_stats e = {0, 0};
     size_t next = 0;
     for (int t = 0; t < steps; t++) {
-        double from = seconds();
-        happen(&b, &events, &next, t);
+        double begin = seconds();
+        apply_events(&b, &events, &next, t);
         fluid_step(&b.s, &p, &e);
-        run += seconds() - from;
-        if (movie) frame(movie, t, &b, events.densest);
+        run += seconds() - begin;
+        if (movie) write_frame(movie, t, &b, events.max_source);
         progress("step", t + 1, steps);
     }
-    double from = seconds();
-    get(&b, DENSITY);
-    run += seconds() - from;
-    e.sweeps += late;
-    double kernel = profile ? charged() - before : run;
+    double begin = seconds();
+    read_field(&b, DENSITY);
+    run += seconds() - begin;
+    e.sweeps += deferred_sweeps;
+    double kernel = profile ? profiled_seconds() - kernel_before : run;
 
     /* With compat=minho ghosts count too, as they did there. */
     double total =
-        r.keep ? sum(b.ghosts, b.cells) : sum(b.inner + DENSITY * inner, inner);
-    for (int f = U; f <= W; f++) get(&b, f);
+        r.keep_sources ? sum(b.padded, b.cells) : sum(b.inner + DENSITY * inner, inner);
+    for (int f = U; f <= W; f++) read_field(&b, f);
     if (!isfinite(total) || !isfinite(sum(b.inner, 3 * inner)))
         fail("no number any more after %d steps and %ld sweeps: are the forces too "
              "large?",
@@ -157,7 +158,7 @@ int main(int argc, char **argv)
     const float *density = b.inner + DENSITY * inner;
     if (out) npy_write(out, &(npy){NPY_F4, 3, {nz, ny, nx}, (void *)density});
     if (velocity) npy_write(velocity, &(npy){NPY_F4, 4, {3, nz, ny, nx}, b.inner});
-    double counts[] = {total, (double)e.sweeps, (double)e.outright};
+    double counts[] = {total, (double)e.sweeps, (double)e.direct_solves};
     if (totals) npy_write(totals, &(npy){NPY_F8, 1, {3}, counts});
     if (picture) {
         float peak = 0;
@@ -173,7 +174,7 @@ int main(int argc, char **argv)
 
     fluid_end();
     events_free(&events);
-    free(b.ghosts);
+    free(b.padded);
     free(b.inner);
     return 0;
 }

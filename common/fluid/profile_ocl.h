@@ -10,31 +10,31 @@
 #include "fluid.h"
 #include "ocl.h"
 
-enum { PENDING = 64 };
+enum { MAX_PENDING = 64 };
 static struct {
     const char *name;
-    cl_event done;
-} pending[PENDING];
-static int pendings;
+    cl_event event;
+} pending[MAX_PENDING];
+static int pending_count;
 
 /* Waits for the commands that have events, and books them. */
-static inline void collect(void)
+static inline void profile_collect(void)
 {
-    for (int n = 0; n < pendings; n++) {
-        OCL_CHECK(clWaitForEvents(1, &pending[n].done));
-        charge(pending[n].name, ocl_seconds(pending[n].done));
-        OCL_CHECK(clReleaseEvent(pending[n].done));
+    for (int n = 0; n < pending_count; n++) {
+        OCL_CHECK(clWaitForEvents(1, &pending[n].event));
+        profile_record(pending[n].name, ocl_seconds(pending[n].event));
+        OCL_CHECK(clReleaseEvent(pending[n].event));
     }
-    pendings = 0;
+    pending_count = 0;
 }
 
 /* The event of the next command, which is booked on name; none where nobody asks. */
-static inline cl_event *event_of(const char *name)
+static inline cl_event *profile_event(const char *name)
 {
-    if (!charging()) return NULL;
-    if (pendings == PENDING) collect();
-    pending[pendings].name = name;
-    return &pending[pendings++].done;
+    if (!profiling()) return NULL;
+    if (pending_count == MAX_PENDING) profile_collect();
+    pending[pending_count].name = name;
+    return &pending[pending_count++].event;
 }
 
 #endif

@@ -16,7 +16,8 @@
 /* How fast velocity and density spread. */
 typedef struct {
     float visc, diff; /* boxes^2 a unit of time */
-    int keep; /* 1: what a step leaves behind is added as a source in the next */
+    int keep_sources; /* 1: what a step leaves behind is added as a source in the next
+                       */
 } physics;
 
 static inline void swap(int *a, int *b)
@@ -36,19 +37,19 @@ static inline int diffuse(const setup *s, int wall, int x, int x0, float rate)
 
 /* What all solves together took. */
 typedef struct {
-    long sweeps, outright; /* solves that took none */
-} effort;
+    long sweeps, direct_solves; /* solves that took none */
+} solve_stats;
 
-static inline void project(effort *e, int u, int v, int w, int p, int div)
+static inline void project(solve_stats *e, int u, int v, int w, int p, int div)
 {
     fluid_divergence(u, v, w, p, div);
     int sweeps = fluid_solve(SCALAR, p, div, 1, 6);
     e->sweeps += sweeps;
-    e->outright += sweeps == 0;
+    e->direct_solves += sweeps == 0;
     fluid_gradient(u, v, w, p);
 }
 
-static inline void velocity_step(const setup *s, float visc, effort *e)
+static inline void velocity_step(const setup *s, float visc, solve_stats *e)
 {
     int u = U, v = V, w = W, u0 = U0, v0 = V0, w0 = W0;
 
@@ -73,7 +74,7 @@ static inline void velocity_step(const setup *s, float visc, effort *e)
     project(e, u, v, w, u0, v0);
 }
 
-static inline void density_step(const setup *s, float diff, effort *e)
+static inline void density_step(const setup *s, float diff, solve_stats *e)
 {
     int x = DENSITY, x0 = DENSITY0;
 
@@ -87,11 +88,11 @@ static inline void density_step(const setup *s, float diff, effort *e)
 }
 
 /* One step of dt. */
-static inline void fluid_step(const setup *s, const physics *p, effort *e)
+static inline void fluid_step(const setup *s, const physics *p, solve_stats *e)
 {
     velocity_step(s, p->visc, e);
     density_step(s, p->diff, e);
-    if (!p->keep)
+    if (!p->keep_sources)
         for (int f = U0; f <= DENSITY0; f++) fluid_clear(f);
 }
 

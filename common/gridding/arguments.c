@@ -186,13 +186,13 @@ static bool place_on(const request *r, double x, int *first, int *fraction)
 }
 
 /* Returns false if the footprint is not inside the grid. */
-static bool place_of(const request *r, double wstep, const visibility *d, place *at)
+static bool place_of(const request *r, double wstep, const visibility *d, footprint *at)
 {
     int middle = r->grid / 2;
     if (!place_on(r, d->u / r->cell + middle, &at->u, &at->fu)) return false;
     if (!place_on(r, d->v / r->cell + middle, &at->v, &at->fv)) return false;
     at->plane = r->planes == 1 ? 0 : (int)(fabs(d->w) / wstep + 0.5);
-    at->minus = d->w < 0;
+    at->negative_w = d->w < 0;
     return true;
 }
 
@@ -211,7 +211,7 @@ observation observe(const request *r)
 
     int inside = 0;
     for (int k = 0; k < o.n; k++) {
-        place at;
+        footprint at;
         if (!place_of(r, o.wstep, &o.d[k], &at)) {
             if (r->strict)
                 fail("visibility %d: (%g, %g) wavelengths is outside the grid of %d "
@@ -241,7 +241,7 @@ void observation_free(observation *o)
 problem problem_of(const request *r, const observation *o)
 {
     size_t n = (size_t)o->n;
-    place *at = allocate(n, sizeof *at, "the places");
+    footprint *at = allocate(n, sizeof *at, "the places");
     double(*value)[2] = allocate(n, sizeof *value, "the weighted visibilities");
     for (size_t k = 0; k < n; k++) {
         place_of(r, o->wstep, &o->d[k], &at[k]);
@@ -250,17 +250,17 @@ problem problem_of(const request *r, const observation *o)
     }
     int size = r->grid, width = 2 * r->support + 1;
     return (problem){
-        .is = {.samples = o->n,
-               .size = size,
-               .pitch = (size + 15) / 16 * 16 + 16, /* no power of two, so that rows
-                                                       of a footprint do not map to the
-                                                       same cache set */
-               .width = width,
-               .oversampling = r->oversampling,
-               .planes = r->planes,
-               .copies = 1,
-               .strips = {1, 1}},
-        .at = at,
+        .dims = {.visibilities = o->n,
+                 .size = size,
+                 .pitch = (size + 15) / 16 * 16 + 16, /* no power of two, so that rows
+                                                         of a footprint do not map to
+                                                         the same cache set */
+                 .width = width,
+                 .oversampling = r->oversampling,
+                 .planes = r->planes,
+                 .copies = 1,
+                 .strips = {1, 1}},
+        .footprints = at,
         .value = (const double *)value,
         .taps = r->integer ? integer_taps(r->planes, r->oversampling, width)
                            : w_taps(r->planes, r->oversampling, width,
@@ -272,19 +272,19 @@ problem problem_of(const request *r, const observation *o)
 
 void problem_free(problem *p)
 {
-    free((void *)p->at);
+    free((void *)p->footprints);
     free((void *)p->value);
     free((void *)p->taps);
 }
 
 double *degridding_model(const request *r, const problem *p)
 {
-    size_t size = (size_t)p->is.size, pitch = (size_t)p->is.pitch;
+    size_t size = (size_t)p->dims.size, pitch = (size_t)p->dims.pitch;
     double *grid = allocate(size * pitch, 2 * sizeof *grid, "the model");
     if (!strcmp(r->model, "sources") && !r->integer) {
         source s[SOURCES];
         sky_sources(s, r->grid, r->cell);
-        model_grid(grid, r->grid, p->is.pitch, r->cell, s, SOURCES);
+        model_grid(grid, r->grid, p->dims.pitch, r->cell, s, SOURCES);
         return grid;
     }
     bool noise = !strcmp(r->model, "noise") || !strcmp(r->model, "sources");
@@ -316,7 +316,7 @@ double *degridding_model(const request *r, const problem *p)
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-int copies_of(int wanted, int workers, double bytes, double memory)
+int choose_copies(int wanted, int workers, double bytes, double memory)
 {
     int copies = wanted ? wanted : workers;
     if (copies * bytes > memory) {

@@ -19,7 +19,7 @@ gcc_words = -fcx-limited-range -fno-loop-unroll-and-jam
 cflags = $(shell $(CC) -Werror $(gcc_words) -E -x c /dev/null >/dev/null 2>&1 && echo $(gcc_words)) -ffp-contract=fast $(NATIVE)
 
 # Every step is compiled once more for precision=double (common/gridding/real.h).
-again = -DREAL=double -DREAL_BYTES=8 -Dgridding=gridding_double -Ddegridding=degridding_double
+double = -DREAL=double -DREAL_BYTES=8 -Dgridding=gridding_double -Ddegridding=degridding_double
 
 # make run: the imaging case, and the paper's benchmark at a twentieth of its visibilities.
 # Taps under a hundredth of the largest may be left out; who does not know how takes all.
@@ -66,4 +66,4 @@ tiny = uv=random visibilities=5 grid=23 support=2 oversampling=2 planes=2 cell=5
 wide = uv=random visibilities=60 grid=64 support=4 oversampling=2 planes=2 cell=190
 
 # make registers: what opencl.c says with -D when the device is a GPU.
-gpu = ROWS=4 COLUMNS=32 WIDE=1 LANES=1 BLOCKS=1 CHUNK=1
+gpu = ROWS=4 COLUMNS=32 VECTORS=1 LANES=1 BLOCKS=1 CHUNK=1

@@ -1,7 +1,7 @@
 /* arguments.c - implements arguments.h. */
 
 #include "arguments.h"
-#include "crew.h"
+#include "processes.h"
 
 #include <limits.h>
 #include <math.h>
@@ -204,11 +204,11 @@ static void check_arguments(const request *r)
                           : !r->h0.count                   ? "h0"
                           : !r->t0.count && !is_section(r) ? "t0"
                           : isnan(r->tau)                  ? "tau"
-                          : !r->row[0].np[0]               ? "a"
-                          : !r->row[0].np[1]               ? "b"
-                          : !r->row[0].np[2]               ? "c"
-                          : !r->row[0].np[3]               ? "d"
-                          : !r->row[0].np[4]               ? "e"
+                          : !r->row[0].np[A]               ? "a"
+                          : !r->row[0].np[B]               ? "b"
+                          : !r->row[0].np[C]               ? "c"
+                          : !r->row[0].np[D]               ? "d"
+                          : !r->row[0].np[E]               ? "e"
                                                            : NULL;
     if (missing) fail("%s= is missing (help lists the keys)", missing);
     double points = (double)r->m0.count * r->h0.count * (r->t0.count ? r->t0.count : 1);
@@ -254,7 +254,7 @@ request request_parse(int argc, char **argv, const char *about)
     return r;
 }
 
-origin origin_of(const request *r)
+origin request_origin(const request *r)
 {
     double m0 = r->m0.first, h0 = r->h0.first;
     return (origin){round(m0 - h0), round(m0 + h0)};
@@ -265,8 +265,8 @@ su_gather request_gather(request *r)
     su_gather g;
     char reason[SU_REASON_SIZE];
     size_t dead;
-    origin from = origin_of(r);
-    if (crew_headers(r->in, r->order, &g, reason)) fail("%s: %s", r->in, reason);
+    origin from = request_origin(r);
+    if (proc_read_headers(r->in, r->order, &g, reason)) fail("%s: %s", r->in, reason);
     if (su_line(&g, &r->axis, from.source, from.receiver, &dead, reason))
         fail("%s: %s", r->in, reason);
     if (dead && !run_rank)
@@ -292,9 +292,9 @@ int tau_samples(const request *r, const su_gather *g)
  * for each (A, B, C), which some back-ends store. */
 static void check_search(const int np[5])
 {
-    double panel = (double)np[0] * np[1], points = panel * np[2];
-    if (points * np[3] * np[4] > SEARCH_MAX)
-        fail("np: a search of %g points: expected at most %g", points * np[3] * np[4],
+    double panel = (double)np[A] * np[B], points = panel * np[C];
+    if (points * np[D] * np[E] > SEARCH_MAX)
+        fail("np: a search of %g points: expected at most %g", points * np[D] * np[E],
              SEARCH_MAX);
     memory_check(panel * sizeof(float) + points * sizeof(point), "np: %.3g (A, B, C)",
                  points);
@@ -346,7 +346,7 @@ void request_fit(request *r, const su_gather *g)
 
 query query_at(const request *r, const su_gather *g, double m0, double h0, double t0)
 {
-    origin from = origin_of(r);
+    origin from = request_origin(r);
     ranges at = ranges_at(r, t0);
     query q = {.m0 = (float)(m0 - (from.receiver + from.source) / 2),
                .h0 = (float)(h0 - (from.receiver - from.source) / 2),

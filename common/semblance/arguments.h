@@ -56,10 +56,10 @@ typedef struct {
     double source, receiver;
 } origin;
 
-origin origin_of(const request *r);
+origin request_origin(const request *r);
 
 /* Reads the traces, relative to r's origin (see su_line()), with samples as
- * crew_headers() provides them. Sets r->axis. Reports the number of dead traces on
+ * proc_read_headers() provides them. Sets r->axis. Reports the number of dead traces on
  * stderr. fail() if the traces are invalid. */
 su_gather request_gather(request *r);
 

@@ -16,13 +16,13 @@ int main(int argc, char **argv)
     run_name = "fluid-count";
     arg extra[] = {{0}};
     request r = request_parse(argc, argv, extra, "counts the work of a fluid");
-    setup s = setup_of(&r);
+    setup s = make_setup(&r);
     event_list events = events_read(r.events);
-    double steps = steps_of(&r, &events);
+    double steps = step_count(&r, &events);
     double cells = (double)s.g.nx * s.g.ny * s.g.nz;
     double sweeps = r.sweeps ? 6.0 * r.sweeps : 2.0 * SWEEPS + 4;
     bool moves = false;
-    for (size_t e = 0; e < events.count; e++) moves |= events.at[e].is_force;
+    for (size_t e = 0; e < events.count; e++) moves |= events.item[e].is_force;
     if (!r.sweeps && !moves) sweeps = 6;
     printf("updates=%.0f\nadvected=%.0f\nn=%d\nsteps=%.0f\n", steps * cells * sweeps,
            4 * steps * cells, s.g.nz, steps);

@@ -59,8 +59,8 @@ static inline float der_cross(const float *f, size_t i, size_t s, size_t t, floa
 
 /* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
  * those of before, which become those of the next step. */
-static inline void sample(const grid *g, const float *m, const float *pc,
-                          const float *qc, float *pp, float *qp, size_t i)
+static inline void update_point(const grid *g, const float *m, const float *pc,
+                                const float *qc, float *pp, float *qp, size_t i)
 {
     const size_t x = 1, y = (size_t)g->pitch, z = (size_t)g->plane;
     const size_t n = field_size(g);

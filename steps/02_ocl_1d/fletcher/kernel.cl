@@ -19,8 +19,8 @@ __kernel void propagate(grid g, GLOBAL const float *restrict medium,
     if (z >= g.sz - HALO) return;
 
     for (int y = HALO; y < g.sy - HALO; y++) {
-        size_t row = row_of(&g, y, z);
+        size_t row = row_start(&g, y, z);
         for (int x = HALO; x < g.sx - HALO; x++)
-            sample(&g, medium, pc, qc, pp, qp, row + x);
+            update_point(&g, medium, pc, qc, pp, qp, row + x);
     }
 }

@@ -7,9 +7,9 @@
 #include "body.h"
 
 /* A value of the host's: the first work-item writes it. */
-__kernel void put(GLOBAL float *x, int where, float value)
+__kernel void put(GLOBAL float *x, int index, float value)
 {
-    if (get_global_id(0) == 0) x[where] = value;
+    if (get_global_id(0) == 0) x[index] = value;
 }
 
 __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt,
@@ -21,29 +21,31 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt,
 
 /* Each work-item notes how far its cell of the colour moved: the red one, and then the
  * larger of both. */
-__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL float *moved,
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL float *change,
                     grid g, int colour, float a, float c)
 {
-    int id = get_global_id(0), lanes = lanes_of(g);
-    int j = 1 + id / lanes % g.ny;
-    int k = 1 + id / lanes / g.ny;
-    int i = 1 + id % lanes * 2 + (j + k + colour) % 2;
+    int id = get_global_id(0), items = row_items(g);
+    int j = 1 + id / items % g.ny;
+    int k = 1 + id / items / g.ny;
+    int i = 1 + id % items * 2 + (j + k + colour) % 2;
     if (k > g.nz) return;
 
-    float most = colour == RED ? 0 : moved[id];
-    if (i <= g.nx) most = larger(most, relax_cell(x, x0, g, i, j, k, a, c));
-    moved[id] = most;
+    float max_change = colour == RED ? 0 : change[id];
+    if (i <= g.nx)
+        max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, a, c));
+    change[id] = max_change;
 }
 
 /* The largest of what PARTS work-items find, each in its part of moved. */
-__kernel void find_largest(GLOBAL const float *moved, int count, GLOBAL float *part)
+__kernel void find_largest(GLOBAL const float *change, int count, GLOBAL float *partial)
 {
     int id = get_global_id(0);
-    if (id >= PARTS) return;
+    if (id >= PARTIALS) return;
 
-    float most = 0;
-    for (int n = id; n < count; n += PARTS) most = larger(most, moved[n]);
-    part[id] = most;
+    float max_change = 0;
+    for (int n = id; n < count; n += PARTIALS)
+        max_change = maximum(max_change, change[n]);
+    partial[id] = max_change;
 }
 
 __kernel void walls_x(GLOBAL float *x, grid g, float sign)

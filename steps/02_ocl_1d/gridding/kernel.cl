@@ -1,11 +1,12 @@
 /* kernel.cl - the device side: a work-item per copy of the grid. */
 #include "body.h"
 
-__kernel void grid_copies(shape s, GLOBAL const cplx *table, GLOBAL const place *at,
-                          GLOBAL const cplx *value, GLOBAL cplx *grid)
+__kernel void grid_copies(shape s, GLOBAL const cplx *table,
+                          GLOBAL const footprint *footprints, GLOBAL const cplx *value,
+                          GLOBAL cplx *grid)
 {
     int c = get_global_id(0);
-    grid_share(&s, table, at, value, c, grid + c * ((size_t)s.size * s.pitch));
+    grid_range(&s, table, footprints, value, c, grid + c * ((size_t)s.size * s.pitch));
 }
 
 /* A work-item per cell of all copies. */
@@ -23,9 +24,10 @@ __kernel void add_copies(shape s, GLOBAL cplx *grid)
 }
 
 /* A work-item per visibility: they share nothing but what they read. */
-__kernel void degrid(shape s, GLOBAL const cplx *table, GLOBAL const place *at,
-                     GLOBAL const cplx *grid, GLOBAL cplx *value)
+__kernel void degrid(shape s, GLOBAL const cplx *table,
+                     GLOBAL const footprint *footprints, GLOBAL const cplx *grid,
+                     GLOBAL cplx *value)
 {
     int k = get_global_id(0);
-    value[k] = degrid_one(&s, table, &at[k], grid);
+    value[k] = degrid_visibility(&s, table, &footprints[k], grid);
 }

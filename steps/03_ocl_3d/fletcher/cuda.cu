@@ -18,7 +18,7 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 
 static grid g;
 static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static cudaEvent_t before, after;
+static cudaEvent_t start_event, end_event;
 
 /* Adds f to both fields at point i: a kernel of one thread. */
 __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
@@ -37,40 +37,40 @@ __global__ void propagate_kernel(grid g, const float *__restrict__ medium,
     int z = HALO + blockIdx.z * blockDim.z + threadIdx.z;
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        sample(&g, medium, pc, qc, pp, qp, row_of(&g, y, z) + x);
+        update_point(&g, medium, pc, qc, pp, qp, row_start(&g, y, z) + x);
 }
 
-static float *floats(size_t n)
+static float *zero_field(size_t n)
 {
-    float *made;
-    CUDA_CHECK(cudaMalloc((void **)&made, n * sizeof(float)));
-    CUDA_CHECK(cudaMemset(made, 0, n * sizeof(float)));
-    return made;
+    float *field;
+    CUDA_CHECK(cudaMalloc((void **)&field, n * sizeof(float)));
+    CUDA_CHECK(cudaMemset(field, 0, n * sizeof(float)));
+    return field;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = *the_grid;
+    g = *input_grid;
     cuda_device();
 
     size_t n = field_size(&g);
-    size_t size = MEDIUM * n * sizeof(float);
+    size_t size = MEDIUM_FIELDS * n * sizeof(float);
     CUDA_CHECK(cudaMalloc((void **)&medium, size));
-    CUDA_CHECK(cudaMemcpy(medium, the_medium, size, cudaMemcpyHostToDevice));
-    pp = floats(n);
-    pc = floats(n);
-    qp = floats(n);
-    qc = floats(n);
-    CUDA_CHECK(cudaEventCreate(&before));
-    CUDA_CHECK(cudaEventCreate(&after));
+    CUDA_CHECK(cudaMemcpy(medium, input_medium, size, cudaMemcpyHostToDevice));
+    pp = zero_field(n);
+    pc = zero_field(n);
+    qp = zero_field(n);
+    qc = zero_field(n);
+    CUDA_CHECK(cudaEventCreate(&start_event));
+    CUDA_CHECK(cudaEventCreate(&end_event));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return (MEDIUM + 4) * n * sizeof(float);
+    return (MEDIUM_FIELDS + 4) * n * sizeof(float);
 }
 
 void InsertSource(float f)
 {
     dim3 one = {1, 1, 1};
-    size_t i = (size_t)g.source_z * g.plane + g.source;
+    size_t i = (size_t)g.source_z * g.plane + g.source_offset;
     CUDA_LAUNCH(source_kernel, one, one, 0, pc, qc, i, f);
     CUDA_CHECK(cudaGetLastError());
 }
@@ -87,12 +87,12 @@ double Propagate(void)
     dim3 block = {local[0], local[1], local[2]};
     dim3 blocks = {groups[0], groups[1], groups[2]};
 
-    CUDA_CHECK(cudaEventRecord(before, 0));
+    CUDA_CHECK(cudaEventRecord(start_event, 0));
     CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, medium, pc, qc, pp, qp);
     CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaEventRecord(after, 0));
+    CUDA_CHECK(cudaEventRecord(end_event, 0));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return cuda_seconds(before, after);
+    return cuda_seconds(start_event, end_event);
 }
 
 void UpdatePointers(float *p, float *q)
@@ -110,8 +110,8 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    cudaEventDestroy(after);
-    cudaEventDestroy(before);
+    cudaEventDestroy(end_event);
+    cudaEventDestroy(start_event);
     cudaFree(qc);
     cudaFree(qp);
     cudaFree(pc);

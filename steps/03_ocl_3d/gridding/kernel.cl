@@ -4,11 +4,12 @@
 #define SYNC() barrier(CLK_GLOBAL_MEM_FENCE)
 #include "body.h"
 
-__kernel void grid_copies(shape s, GLOBAL const cplx *table, GLOBAL const place *at,
-                          GLOBAL const cplx *value, GLOBAL cplx *grid)
+__kernel void grid_copies(shape s, GLOBAL const cplx *table,
+                          GLOBAL const footprint *footprints, GLOBAL const cplx *value,
+                          GLOBAL cplx *grid)
 {
     int c = get_global_id(0);
-    grid_share(&s, table, at, value, c, get_local_id(1), get_local_id(2),
+    grid_range(&s, table, footprints, value, c, get_local_id(1), get_local_id(2),
                grid + c * ((size_t)s.size * s.pitch));
 }
 
@@ -27,9 +28,10 @@ __kernel void add_copies(shape s, GLOBAL cplx *grid)
 }
 
 /* A work-item per visibility: they share nothing but what they read. */
-__kernel void degrid(shape s, GLOBAL const cplx *table, GLOBAL const place *at,
-                     GLOBAL const cplx *grid, GLOBAL cplx *value)
+__kernel void degrid(shape s, GLOBAL const cplx *table,
+                     GLOBAL const footprint *footprints, GLOBAL const cplx *grid,
+                     GLOBAL cplx *value)
 {
     int k = get_global_id(0);
-    value[k] = degrid_one(&s, table, &at[k], grid);
+    value[k] = degrid_visibility(&s, table, &footprints[k], grid);
 }

@@ -49,8 +49,9 @@
 
 /* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
  * those of before, which become those of the next step. */
-FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
-               GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp, size_t i)
+FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
+                     GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
+                     size_t i)
 {
     const size_t x = 1, y = (size_t)g->pitch, z = (size_t)g->plane;
     const size_t n = field_size(g);

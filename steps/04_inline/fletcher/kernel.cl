@@ -20,5 +20,5 @@ __kernel void propagate(grid g, GLOBAL const float *restrict medium,
     int z = HALO + get_global_id(2);
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        sample(&g, medium, pc, qc, pp, qp, row_of(&g, y, z) + x);
+        update_point(&g, medium, pc, qc, pp, qp, row_start(&g, y, z) + x);
 }

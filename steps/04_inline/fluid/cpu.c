@@ -6,8 +6,8 @@
 
 #include "host.h"
 
-#pragma omp declare reduction(larger:float                                             \
-                              : omp_out = larger(omp_out, omp_in))                     \
+#pragma omp declare reduction(maximum:float                                            \
+                              : omp_out = maximum(omp_out, omp_in))                    \
     initializer(omp_priv = 0)
 
 static setup s;
@@ -15,12 +15,12 @@ static grid g;
 static size_t cells; /* of a field, with ghosts */
 static float *field[FIELDS];
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    cells = cells_of(g);
+    cells = field_size(g);
     for (int f = 0; f < FIELDS; f++) {
         field[f] = untouched(cells, sizeof(float), "a field");
         fluid_clear(f);
@@ -34,7 +34,7 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    field[f][at(g, i, j, k)] = value;
+    field[f][cell_index(g, i, j, k)] = value;
 }
 
 void fluid_get(int f, float *to)
@@ -48,7 +48,7 @@ static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
     for (int k = 0; k <= g.nz + 1; k++)
-        memset(x + at(g, 0, 0, k), 0, (size_t)plane_of(g) * sizeof(float));
+        memset(x + cell_index(g, 0, 0, k), 0, (size_t)plane_stride(g) * sizeof(float));
 }
 
 void fluid_clear(int f)
@@ -71,13 +71,14 @@ void fluid_add(int x, int source)
 static float relax_colour(float *x, const float *x0, int colour, int wall, float a,
                           float c)
 {
-    float most = 0;
-#pragma omp parallel for collapse(2) schedule(static) reduction(larger : most)
+    float max_change = 0;
+#pragma omp parallel for collapse(2) schedule(static) reduction(maximum : max_change)
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
             for (int i = 1 + (j + k + colour) % 2; i <= g.nx; i += 2)
-                most = larger(most, relax_cell(x, x0, g, i, j, k, wall, a, c));
-    return most;
+                max_change =
+                    maximum(max_change, relax_cell(x, x0, g, i, j, k, wall, a, c));
+    return max_change;
 }
 
 int fluid_solve(int wall, int to, int from, float a, float c)
@@ -90,7 +91,7 @@ int fluid_solve(int wall, int to, int from, float a, float c)
         TIMED("relax red", red = relax_colour(x, x0, RED, wall, a, c));
         TIMED("relax black", black = relax_colour(x, x0, BLACK, wall, a, c));
         sweeps++;
-    } while (sweeps < s.sweeps && !(larger(red, black) <= s.tolerance));
+    } while (sweeps < s.sweeps && !(maximum(red, black) <= s.tolerance));
     return sweeps;
 }
 

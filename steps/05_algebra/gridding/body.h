@@ -20,36 +20,37 @@ FN cplx plus(cplx a, cplx b)
 }
 
 /* Where share c begins when n things are dealt out in a row, in `shares` shares. */
-FN int share_of(int n, int shares, int c)
+FN int range_begin(int n, int ranges, int c)
 {
-    return (int)((long)n * c / shares);
+    return (int)((long)n * c / ranges);
 }
 
 /* Adds visibility d to the grid, in strip y of the footprint's rows and strip x of its
  * columns. Its function is a product, of the tap of the cell's row and the tap of its
  * column: the table is [planes][oversampling][width]. */
-FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
-                 cplx d, int y, int x, GLOBAL cplx *grid)
+FN void grid_visibility(const shape *s, GLOBAL const cplx *table,
+                        GLOBAL const footprint *fp, cplx d, int y, int x,
+                        GLOBAL cplx *grid)
 {
-    const place here = *at;
-    const real sign = here.minus ? -1 : 1;
-    GLOBAL const cplx *plane = table + here.plane * s->oversampling * s->width;
-    GLOBAL const cplx *cv = plane + here.fv * s->width;
-    GLOBAL const cplx *cu = plane + here.fu * s->width;
+    const footprint place = *fp;
+    const real sign = place.negative_w ? -1 : 1;
+    GLOBAL const cplx *plane = table + place.plane * s->oversampling * s->width;
+    GLOBAL const cplx *cv = plane + place.fv * s->width;
+    GLOBAL const cplx *cu = plane + place.fu * s->width;
 
-    int rows = share_of(s->width, s->strips[0], y + 1);
-    int left = share_of(s->width, s->strips[1], x);
-    int right = share_of(s->width, s->strips[1], x + 1);
-    for (int j = share_of(s->width, s->strips[0], y); j < rows; j++) {
+    int rows = range_begin(s->width, s->strips[0], y + 1);
+    int left = range_begin(s->width, s->strips[1], x);
+    int right = range_begin(s->width, s->strips[1], x + 1);
+    for (int j = range_begin(s->width, s->strips[0], y); j < rows; j++) {
         /* t is d times the row's tap; `it`, i t or for the conjugate -i t, is what the
          * imaginary parts of the columns' taps multiply. */
         const real cre = cv[j].re, cim = sign * cv[j].im;
         const cplx t = {d.re * cre - d.im * cim, d.re * cim + d.im * cre};
-        const cplx it = {-sign * t.im, sign * t.re};
-        GLOBAL cplx *row = grid + (size_t)(here.v + j) * s->pitch + here.u;
+        const cplx i_t = {-sign * t.im, sign * t.re};
+        GLOBAL cplx *row = grid + (size_t)(place.v + j) * s->pitch + place.u;
         for (int i = left; i < right; i++) {
-            real re = row[i].re + t.re * cu[i].re + it.re * cu[i].im;
-            real im = row[i].im + t.im * cu[i].re + it.im * cu[i].im;
+            real re = row[i].re + t.re * cu[i].re + i_t.re * cu[i].im;
+            real im = row[i].im + t.im * cu[i].re + i_t.im * cu[i].im;
             row[i] = (cplx){re, im};
         }
     }
@@ -63,29 +64,30 @@ FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *a
 /* Adds the visibilities of share c to a copy of the grid that no other group writes.
  * The strips of one footprint do not overlap, those of two footprints do: nobody goes
  * on to the next before all have done theirs. */
-FN void grid_share(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
-                   GLOBAL const cplx *value, int c, int y, int x, GLOBAL cplx *copy)
+FN void grid_range(const shape *s, GLOBAL const cplx *table,
+                   GLOBAL const footprint *footprints, GLOBAL const cplx *value, int c,
+                   int y, int x, GLOBAL cplx *copy)
 {
-    int last = share_of(s->samples, s->copies, c + 1);
-    for (int k = share_of(s->samples, s->copies, c); k < last; k++) {
-        grid_one(s, table, &at[k], value[k], y, x, copy);
+    int last = range_begin(s->visibilities, s->copies, c + 1);
+    for (int k = range_begin(s->visibilities, s->copies, c); k < last; k++) {
+        grid_visibility(s, table, &footprints[k], value[k], y, x, copy);
         SYNC();
     }
 }
 
 /* The visibility that the grid predicts at a place. */
-FN cplx degrid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
-                   GLOBAL const cplx *grid)
+FN cplx degrid_visibility(const shape *s, GLOBAL const cplx *table,
+                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
 {
-    const place here = *at;
-    const real sign = here.minus ? 1 : -1;
-    GLOBAL const cplx *plane = table + here.plane * s->oversampling * s->width;
-    GLOBAL const cplx *cv = plane + here.fv * s->width;
-    GLOBAL const cplx *cu = plane + here.fu * s->width;
+    const footprint place = *fp;
+    const real sign = place.negative_w ? 1 : -1;
+    GLOBAL const cplx *plane = table + place.plane * s->oversampling * s->width;
+    GLOBAL const cplx *cv = plane + place.fv * s->width;
+    GLOBAL const cplx *cu = plane + place.fu * s->width;
 
     cplx d = {0, 0};
     for (int j = 0; j < s->width; j++) {
-        GLOBAL const cplx *row = grid + (size_t)(here.v + j) * s->pitch + here.u;
+        GLOBAL const cplx *row = grid + (size_t)(place.v + j) * s->pitch + place.u;
         cplx sum = {0, 0}; /* of this row */
         for (int i = 0; i < s->width; i++) {
             real re = cu[i].re, im = sign * cu[i].im;

@@ -37,16 +37,16 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
 
 /* First derivatives of p and q along x at point i. They are 0 in the halo, as p and q
  * are. */
-FN void first_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
-                GLOBAL float *px, GLOBAL float *qx, size_t i)
+FN void derive_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                 GLOBAL float *px, GLOBAL float *qx, size_t i)
 {
     px[i] = DER1(pc, i, 1, g->dxinv);
     qx[i] = DER1(qc, i, 1, g->dxinv);
 }
 
 /* The same along z. */
-FN void first_z(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
-                GLOBAL float *pz, GLOBAL float *qz, size_t i)
+FN void derive_z(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                 GLOBAL float *pz, GLOBAL float *qz, size_t i)
 {
     const size_t z = (size_t)g->plane;
 
@@ -57,10 +57,10 @@ FN void first_z(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
 /* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
  * those of before, which become those of the next step; px .. qz are first derivatives
  * of now. */
-FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
-               GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
-               GLOBAL const float *px, GLOBAL const float *pz, GLOBAL const float *qx,
-               GLOBAL const float *qz, size_t i)
+FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
+                     GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
+                     GLOBAL const float *px, GLOBAL const float *pz,
+                     GLOBAL const float *qx, GLOBAL const float *qz, size_t i)
 {
     const size_t x = 1, y = (size_t)g->pitch, z = (size_t)g->plane;
     const size_t n = field_size(g);

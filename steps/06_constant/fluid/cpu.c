@@ -29,14 +29,14 @@ static void flush_denormals(void)
 #endif
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
 #pragma omp parallel
     flush_denormals();
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    cells = cells_of(g);
+    cells = field_size(g);
     for (int f = 0; f < FIELDS; f++) {
         field[f] = untouched(cells, sizeof(float), "a field");
         fluid_clear(f);
@@ -50,7 +50,7 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    field[f][at(g, i, j, k)] = value;
+    field[f][cell_index(g, i, j, k)] = value;
 }
 
 void fluid_get(int f, float *to)
@@ -64,7 +64,7 @@ static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
     for (int k = 0; k <= g.nz + 1; k++)
-        memset(x + at(g, 0, 0, k), 0, (size_t)plane_of(g) * sizeof(float));
+        memset(x + cell_index(g, 0, 0, k), 0, (size_t)plane_stride(g) * sizeof(float));
 }
 
 void fluid_clear(int f)
@@ -85,15 +85,16 @@ void fluid_add(int x, int source)
 /* Relaxes the cells of one colour: they have no neighbour of their own, so the order is
  * free. Returns how far the cell moved that moved most. */
 static float relax_colour(float *x, const float *x0, int colour, int wall, float a,
-                          float over_c)
+                          float inv_c)
 {
-    int most = 0;
-#pragma omp parallel for collapse(2) schedule(static) reduction(max : most)
+    int max_change = 0;
+#pragma omp parallel for collapse(2) schedule(static) reduction(max : max_change)
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
             for (int i = 1 + (j + k + colour) % 2; i <= g.nx; i += 2)
-                most = larger(most, relax_cell(x, x0, g, i, j, k, wall, a, over_c));
-    return distance_of(most);
+                max_change =
+                    maximum(max_change, relax_cell(x, x0, g, i, j, k, wall, a, inv_c));
+    return bits_to_change(max_change);
 }
 
 int fluid_solve(int wall, int to, int from, float a, float c)

@@ -23,37 +23,40 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     int i = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
     if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
 
-    int here = at(g, i, j, k);
-    x[here] += dt * source[here];
+    int idx = cell_index(g, i, j, k);
+    x[idx] += dt * source[idx];
 }
 
 /* Each thread notes how far its cell of the colour moved, in bits: the red one, and
  * then the larger of both. */
-__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *moved,
-                             int colour, int wall, float a, float over_c)
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *change,
+                             int colour, int wall, float a, float inv_c)
 {
     grid g = box;
-    int lane = GLOBAL_X, lanes = lanes_of(g);
+    int item = GLOBAL_X, items = row_items(g);
     int j = 1 + GLOBAL_Y;
     int k = 1 + GLOBAL_Z;
-    int i = 1 + lane * 2 + (j + k + colour) % 2;
-    if (lane >= lanes || j > g.ny || k > g.nz) return;
+    int i = 1 + item * 2 + (j + k + colour) % 2;
+    if (item >= items || j > g.ny || k > g.nz) return;
 
-    int id = lane + lanes * (j - 1 + g.ny * (k - 1));
-    int most = colour == RED ? 0 : moved[id];
-    if (i <= g.nx) most = larger(most, relax_cell(x, x0, g, i, j, k, wall, a, over_c));
-    moved[id] = most;
+    int id = item + items * (j - 1 + g.ny * (k - 1));
+    int max_change = colour == RED ? 0 : change[id];
+    if (i <= g.nx)
+        max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, wall, a, inv_c));
+    change[id] = max_change;
 }
 
 /* The largest of what PARTS threads find, each in its part of moved. */
-__global__ void find_largest_kernel(const int *__restrict__ moved, int count, int *part)
+__global__ void find_largest_kernel(const int *__restrict__ change, int count,
+                                    int *partial)
 {
     int id = GLOBAL_X;
-    if (id >= PARTS) return;
+    if (id >= PARTIALS) return;
 
-    int most = 0;
-    for (int n = id; n < count; n += PARTS) most = larger(most, moved[n]);
-    part[id] = most;
+    int max_change = 0;
+    for (int n = id; n < count; n += PARTIALS)
+        max_change = maximum(max_change, change[n]);
+    partial[id] = max_change;
 }
 
 __global__ void advect_kernel(float *d, const float *__restrict__ d0,
@@ -90,7 +93,7 @@ static grid g;
 static size_t bytes; /* of a field, with ghosts */
 static dim3 block;
 static float *field[FIELDS];
-static int *moved, *part;
+static int *change, *partial;
 
 /* A range of threads: the blocks that cover it, none of them larger than it is. */
 typedef struct {
@@ -117,15 +120,15 @@ static float *device_array(size_t size)
     return p;
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    bytes = cells_of(g) * sizeof(float);
+    bytes = field_size(g) * sizeof(float);
 
     cuda_device();
-    marks_begin();
+    profile_cuda_begin();
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
@@ -134,68 +137,68 @@ void fluid_begin(const setup *wanted)
         field[f] = device_array(bytes);
         fluid_clear(f);
     }
-    moved = (int *)device_array(lanes_in_all(g) * sizeof *moved);
-    part = (int *)device_array(PARTS * sizeof *part);
+    change = (int *)device_array(total_items(g) * sizeof *change);
+    partial = (int *)device_array(PARTIALS * sizeof *partial);
     CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
     CUDA_CHECK(cudaDeviceSynchronize());
-    collect();
+    profile_collect();
 }
 
 void fluid_end(void)
 {
-    cudaFree(part);
-    cudaFree(moved);
+    cudaFree(partial);
+    cudaFree(change);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
-    marks_end();
+    profile_cuda_end();
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    CUDA_CHECK(cudaMemcpy(field[f] + at(g, i, j, k), &value, sizeof value,
+    CUDA_CHECK(cudaMemcpy(field[f] + cell_index(g, i, j, k), &value, sizeof value,
                           cudaMemcpyHostToDevice));
-    book("copy to device");
+    profile_command("copy to device");
 }
 
 void fluid_get(int f, float *to)
 {
     CUDA_CHECK(cudaMemcpy(to, field[f], bytes, cudaMemcpyDeviceToHost));
-    book("copy to host");
-    collect();
+    profile_command("copy to host");
+    profile_collect();
 }
 
 void fluid_clear(int f)
 {
     CUDA_CHECK(cudaMemset(field[f], 0, bytes));
-    book("clear");
+    profile_command("clear");
 }
 
 void fluid_add(int x, int source)
 {
     range r = over(g.nx + 2, g.ny + 2, g.nz + 2);
     CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
-    book("add_source");
+    profile_command("add_source");
 }
 
-static void relax(int x, int x0, int colour, int wall, float a, float over_c)
+static void relax(int x, int x0, int colour, int wall, float a, float inv_c)
 {
-    range r = over(lanes_of(g), g.ny, g.nz);
-    CUDA_LAUNCH(relax_kernel, r.grid, r.block, 0, field[x], field[x0], moved, colour,
-                wall, a, over_c);
-    book(colour == RED ? "relax red" : "relax black");
+    range r = over(row_items(g), g.ny, g.nz);
+    CUDA_LAUNCH(relax_kernel, r.grid, r.block, 0, field[x], field[x0], change, colour,
+                wall, a, inv_c);
+    profile_command(colour == RED ? "relax red" : "relax black");
 }
 
 /* How far the cell moved that moved most. */
-static float most_moved(void)
+static float find_max_change(void)
 {
-    int found[PARTS], most = 0;
-    range r = over(PARTS, 1, 1);
-    CUDA_LAUNCH(find_largest_kernel, r.grid, r.block, 0, moved, (int)lanes_in_all(g),
-                part);
-    book("find_largest");
-    CUDA_CHECK(cudaMemcpy(found, part, sizeof found, cudaMemcpyDeviceToHost));
-    book("copy to host");
-    for (int n = 0; n < PARTS; n++) most = larger(most, found[n]);
-    return distance_of(most);
+    int found[PARTIALS], max_change = 0;
+    range r = over(PARTIALS, 1, 1);
+    CUDA_LAUNCH(find_largest_kernel, r.grid, r.block, 0, change, (int)total_items(g),
+                partial);
+    profile_command("find_largest");
+    CUDA_CHECK(cudaMemcpy(found, partial, sizeof found, cudaMemcpyDeviceToHost));
+    profile_command("copy to host");
+    for (int n = 0; n < PARTIALS; n++) max_change = maximum(max_change, found[n]);
+    return bits_to_change(max_change);
 }
 
 int fluid_solve(int wall, int x, int x0, float a, float c)
@@ -205,7 +208,7 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
         relax(x, x0, RED, wall, a, 1 / c);
         relax(x, x0, BLACK, wall, a, 1 / c);
         sweeps++;
-    } while (!(most_moved() <= s.tolerance) && sweeps < s.sweeps);
+    } while (!(find_max_change() <= s.tolerance) && sweeps < s.sweeps);
     return sweeps;
 }
 
@@ -214,7 +217,7 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
     range r = over(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
                 field[v], field[w], wall, s.dt);
-    book("advect");
+    profile_command("advect");
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
@@ -222,7 +225,7 @@ void fluid_divergence(int u, int v, int w, int p, int div)
     range r = over(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p], field[div], -0.5f / longest_side(g));
-    book("divergence");
+    profile_command("divergence");
 }
 
 void fluid_gradient(int u, int v, int w, int p)
@@ -230,5 +233,5 @@ void fluid_gradient(int u, int v, int w, int p)
     range r = over(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p]);
-    book("gradient");
+    profile_command("gradient");
 }

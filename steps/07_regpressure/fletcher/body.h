@@ -38,45 +38,45 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
 /* What is kept of one plane: derivatives of p and of q along x, along z, and twice
  * along z, each a plane after the one before. They are 0 in the halo, as p and q are.
  */
-enum { PX, PZ, PZZ, QX, QZ, QZZ, DERIVED };
+enum { PX, PZ, PZZ, QX, QZ, QZZ, DERIVATIVES };
 
 /* Derives f at point i, which is point k of planes of n floats: of p these are the
  * first three, of q the others. The nine points along z are read once for both
  * derivatives. */
-FN void derive_point(const grid *g, GLOBAL const float *f, GLOBAL float *to, size_t n,
-                     size_t i, size_t k)
+FN void derive_point(const grid *g, GLOBAL const float *f, GLOBAL float *out,
+                     size_t plane_size, size_t i, size_t k)
 {
     const size_t z = (size_t)g->plane;
     const float fz = DER1(f, i, z, g->dzinv);
     const float fzz = DER2(f, i, z, g->dzzinv);
 
-    to[PX * n + k] = DER1(f, i, 1, g->dxinv);
-    to[PZ * n + k] = fz;
-    to[PZZ * n + k] = fzz;
+    out[PX * plane_size + k] = DER1(f, i, 1, g->dxinv);
+    out[PZ * plane_size + k] = fz;
+    out[PZZ * plane_size + k] = fzz;
 }
 
 /* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
  * those of before, which become those of the next step; of holds what was derived of
  * this plane, in planes of ns floats, whose point k is this one. */
-FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
-               GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
-               GLOBAL const float *of, size_t ns, size_t i, size_t k)
+FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
+                     GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
+                     GLOBAL const float *planes, size_t plane_size, size_t i, size_t k)
 {
     const size_t x = 1, y = (size_t)g->pitch;
     const size_t n = field_size(g);
-    GLOBAL const float *px = of + PX * ns, *pz = of + PZ * ns;
-    GLOBAL const float *qx = of + QX * ns, *qz = of + QZ * ns;
+    GLOBAL const float *px = planes + PX * plane_size, *pz = planes + PZ * plane_size;
+    GLOBAL const float *qx = planes + QX * plane_size, *qz = planes + QZ * plane_size;
 
     const float pxx = DER2(pc, i, x, g->dxxinv);
     const float pyy = DER2(pc, i, y, g->dyyinv);
-    const float pzz = of[PZZ * ns + k];
+    const float pzz = planes[PZZ * plane_size + k];
     const float pxy = DER1(px, k, y, g->dyinv);
     const float pyz = DER1(pz, k, y, g->dyinv);
     const float pxz = DER1(pz, k, x, g->dxinv);
 
     const float qxx = DER2(qc, i, x, g->dxxinv);
     const float qyy = DER2(qc, i, y, g->dyyinv);
-    const float qzz = of[QZZ * ns + k];
+    const float qzz = planes[QZZ * plane_size + k];
     const float qxy = DER1(qx, k, y, g->dyinv);
     const float qyz = DER1(qz, k, y, g->dyinv);
     const float qxz = DER1(qz, k, x, g->dxinv);

@@ -9,39 +9,39 @@
 static const grid *g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *derived;           /* what was derived of one plane of now */
+static float *derivatives;       /* what was derived of one plane of now */
 
 /* A field of zeros, its planes dealt out among the threads. None has planes of its own
  * here, so that on several sockets the field is spread over all of them. */
-static float *floats(size_t n, const char *name)
+static float *zero_field(size_t n, const char *name)
 {
-    float *made = field_make(n, name);
+    float *field = field_allocate(n, name);
 #pragma omp parallel for
     for (int z = HALO; z < g->sz - HALO; z++) {
         size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
         size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
-        memset(made + from, 0, (end - from) * sizeof *made);
+        memset(field + from, 0, (end - from) * sizeof *field);
     }
-    return made;
+    return field;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = the_grid;
-    medium = the_medium;
+    g = input_grid;
+    medium = input_medium;
     size_t n = field_size(g), plane = (size_t)g->plane;
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    derived = field_make(DERIVED * plane, "a plane's derivatives");
-    memset(derived, 0, DERIVED * plane * sizeof *derived);
-    return ((MEDIUM + 4) * n + DERIVED * plane) * sizeof(float);
+    pp = zero_field(n, "p of before");
+    pc = zero_field(n, "p of now");
+    qp = zero_field(n, "q of before");
+    qc = zero_field(n, "q of now");
+    derivatives = field_allocate(DERIVATIVES * plane, "a plane's derivatives");
+    memset(derivatives, 0, DERIVATIVES * plane * sizeof *derivatives);
+    return ((MEDIUM_FIELDS + 4) * n + DERIVATIVES * plane) * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source_offset;
     pc[i] += f;
     qc[i] += f;
 }
@@ -52,12 +52,13 @@ static void derive(int z)
     size_t n = (size_t)g->plane;
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t in_plane = row_of(g, y, 0), row = (size_t)z * n + in_plane;
+        size_t row_in_plane = row_start(g, y, 0), row = (size_t)z * n + row_in_plane;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++) {
-            derive_point(g, pc, derived, n, row + (size_t)x, in_plane + (size_t)x);
-            derive_point(g, qc, derived + QX * n, n, row + (size_t)x,
-                         in_plane + (size_t)x);
+            derive_point(g, pc, derivatives, n, row + (size_t)x,
+                         row_in_plane + (size_t)x);
+            derive_point(g, qc, derivatives + QX * n, n, row + (size_t)x,
+                         row_in_plane + (size_t)x);
         }
     }
 }
@@ -68,11 +69,11 @@ static void update(int z)
     size_t n = (size_t)g->plane;
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t in_plane = row_of(g, y, 0), row = (size_t)z * n + in_plane;
+        size_t row_in_plane = row_start(g, y, 0), row = (size_t)z * n + row_in_plane;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++)
-            sample(g, medium, pc, qc, pp, qp, derived, n, row + (size_t)x,
-                   in_plane + (size_t)x);
+            update_point(g, medium, pc, qc, pp, qp, derivatives, n, row + (size_t)x,
+                         row_in_plane + (size_t)x);
     }
 }
 
@@ -110,5 +111,5 @@ void Finalize(void)
     field_free(pc);
     field_free(qp);
     field_free(qc);
-    field_free(derived);
+    field_free(derivatives);
 }

@@ -23,18 +23,18 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     int i = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
     if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
 
-    int here = at(g, i, j, k);
-    x[here] += dt * source[here];
+    int idx = cell_index(g, i, j, k);
+    x[idx] += dt * source[idx];
 }
 
 /* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
  * is NaN: the block agrees, and one of it writes. Once it was left 0 by a sweep before,
  * nothing is done. */
-__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *moving,
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
                              int planes, int sweep, float tolerance, int colour,
-                             int wall, float a, float over_c)
+                             int wall, float a, float inv_c)
 {
-    if (sweep > 0 && !moving[sweep - 1]) return;
+    if (sweep > 0 && !flags[sweep - 1]) return;
 
     grid g = box;
     int i = 1 + 2 * GLOBAL_X;
@@ -43,11 +43,11 @@ __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *moving
     int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
     int bits = 0;
     if (i <= g.nx && j <= g.ny)
-        bits = relax_columns(x, x0, g, colour, i, j, first, last, wall, a, over_c);
-    int far = !(distance_of(bits) <= tolerance);
+        bits = relax_columns(x, x0, g, colour, i, j, first, last, wall, a, inv_c);
+    int unconverged = !(bits_to_change(bits) <= tolerance);
 
-    int one = threadIdx.x == 0 && threadIdx.y == 0;
-    if (__syncthreads_or(far) && one) moving[sweep] = 1;
+    int leader = threadIdx.x == 0 && threadIdx.y == 0;
+    if (__syncthreads_or(unconverged) && leader) flags[sweep] = 1;
 }
 
 __global__ void advect_kernel(float *d, const float *__restrict__ d0,
@@ -83,12 +83,12 @@ static setup s;
 static grid g;
 static size_t bytes; /* of a field, with ghosts */
 static dim3 block;
-static int brick[3]; /* in a sweep: pairs of columns, rows and planes of a block */
+static int tile[3]; /* in a sweep: pairs of columns, rows and planes of a block */
 static float *field[FIELDS];
-static int *moving; /* [s.sweeps]: 1 if a cell moved too far to stop */
+static int *flags; /* [s.sweeps]: 1 if a cell moved too far to stop */
 
 /* Sweeps between two looks of the host. */
-enum { LOOK_EVERY = 4 };
+enum { POLL_INTERVAL = 4 };
 
 /* A range of threads: the blocks that cover it, none of them larger than it is. */
 typedef struct {
@@ -115,87 +115,87 @@ static float *device_array(size_t size)
     return p;
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    bytes = cells_of(g) * sizeof(float);
+    bytes = field_size(g) * sizeof(float);
 
     cuda_device();
-    marks_begin();
+    profile_cuda_begin();
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
-    static const int usual[3] = {32, 4, 16};
-    for (int d = 0; d < 3; d++) brick[d] = s.group[d] ? s.group[d] : usual[d];
+    static const int default_tile[3] = {32, 4, 16};
+    for (int d = 0; d < 3; d++) tile[d] = s.group[d] ? s.group[d] : default_tile[d];
 
     for (int f = 0; f < FIELDS; f++) {
         field[f] = device_array(bytes);
         fluid_clear(f);
     }
-    moving = (int *)device_array((size_t)s.sweeps * sizeof *moving);
+    flags = (int *)device_array((size_t)s.sweeps * sizeof *flags);
     CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
     CUDA_CHECK(cudaDeviceSynchronize());
-    collect();
+    profile_collect();
 }
 
 void fluid_end(void)
 {
-    cudaFree(moving);
+    cudaFree(flags);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
-    marks_end();
+    profile_cuda_end();
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    CUDA_CHECK(cudaMemcpy(field[f] + at(g, i, j, k), &value, sizeof value,
+    CUDA_CHECK(cudaMemcpy(field[f] + cell_index(g, i, j, k), &value, sizeof value,
                           cudaMemcpyHostToDevice));
-    book("copy to device");
+    profile_command("copy to device");
 }
 
 void fluid_get(int f, float *to)
 {
     CUDA_CHECK(cudaMemcpy(to, field[f], bytes, cudaMemcpyDeviceToHost));
-    book("copy to host");
-    collect();
+    profile_command("copy to host");
+    profile_collect();
 }
 
 void fluid_clear(int f)
 {
     CUDA_CHECK(cudaMemset(field[f], 0, bytes));
-    book("clear");
+    profile_command("clear");
 }
 
 void fluid_add(int x, int source)
 {
     range r = over(g.nx + 2, g.ny + 2, g.nz + 2);
     CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
-    book("add_source");
+    profile_command("add_source");
 }
 
-static void relax(int x, int x0, int sweep, int colour, int wall, float a, float over_c)
+static void relax(int x, int x0, int sweep, int colour, int wall, float a, float inv_c)
 {
-    int items[3] = {lanes_of(g), g.ny, g.nz}, group[3];
+    int items[3] = {row_items(g), g.ny, g.nz}, group[3];
     unsigned groups[3];
     for (int d = 0; d < 3; d++) {
-        group[d] = brick[d] < items[d] ? brick[d] : items[d];
+        group[d] = tile[d] < items[d] ? tile[d] : items[d];
         groups[d] = (unsigned)((items[d] + group[d] - 1) / group[d]);
     }
     dim3 blocks = {groups[0], groups[1], groups[2]};
     dim3 threads = {(unsigned)group[0], (unsigned)group[1], 1};
-    CUDA_LAUNCH(relax_kernel, blocks, threads, 0, field[x], field[x0], moving, group[2],
-                sweep, s.tolerance, colour, wall, a, over_c);
-    book(colour == RED ? "relax red" : "relax black");
+    CUDA_LAUNCH(relax_kernel, blocks, threads, 0, field[x], field[x0], flags, group[2],
+                sweep, s.tolerance, colour, wall, a, inv_c);
+    profile_command(colour == RED ? "relax red" : "relax black");
 }
 
 /* After which of the sweeps done the device has stopped; 0 if it has not. */
-static int stopped(int done)
+static int converged_after(int done)
 {
-    int found[LOOK_EVERY], first = (done - 1) / LOOK_EVERY * LOOK_EVERY;
-    CUDA_CHECK(cudaMemcpy(found, moving + first, (size_t)(done - first) * sizeof *found,
+    int found[POLL_INTERVAL], first = (done - 1) / POLL_INTERVAL * POLL_INTERVAL;
+    CUDA_CHECK(cudaMemcpy(found, flags + first, (size_t)(done - first) * sizeof *found,
                           cudaMemcpyDeviceToHost));
-    book("copy to host");
+    profile_command("copy to host");
     for (int n = first; n < done; n++)
         if (!found[n - first]) return n + 1;
     return 0;
@@ -204,14 +204,14 @@ static int stopped(int done)
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     int done = 0, last = 0;
-    CUDA_CHECK(cudaMemset(moving, 0, (size_t)s.sweeps * sizeof *moving));
-    book("clear");
+    CUDA_CHECK(cudaMemset(flags, 0, (size_t)s.sweeps * sizeof *flags));
+    profile_command("clear");
     while (done < s.sweeps && !last) {
         relax(x, x0, done, RED, wall, a, 1 / c);
         relax(x, x0, done, BLACK, wall, a, 1 / c);
         done++;
-        bool look = done % LOOK_EVERY == 0 || done == s.sweeps;
-        if (look && s.tolerance >= 0) last = stopped(done);
+        bool poll = done % POLL_INTERVAL == 0 || done == s.sweeps;
+        if (poll && s.tolerance >= 0) last = converged_after(done);
     }
     return last ? last : done;
 }
@@ -221,7 +221,7 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
     range r = over(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
                 field[v], field[w], wall, s.dt);
-    book("advect");
+    profile_command("advect");
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
@@ -229,7 +229,7 @@ void fluid_divergence(int u, int v, int w, int p, int div)
     range r = over(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p], field[div], -0.5f / longest_side(g));
-    book("divergence");
+    profile_command("divergence");
 }
 
 void fluid_gradient(int u, int v, int w, int p)
@@ -237,5 +237,5 @@ void fluid_gradient(int u, int v, int w, int p)
     range r = over(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p]);
-    book("gradient");
+    profile_command("gradient");
 }

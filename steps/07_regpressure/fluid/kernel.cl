@@ -13,9 +13,9 @@
  * one loop over the group and begins another. */
 
 /* A value of the host's: the first work-item writes it. */
-__kernel void put(GLOBAL float *x, int where, float value)
+__kernel void put(GLOBAL float *x, int index, float value)
 {
-    if (get_global_id(0) == 0) x[where] = value;
+    if (get_global_id(0) == 0) x[index] = value;
 }
 
 __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
@@ -24,17 +24,17 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
     int i = get_global_id(0), j = get_global_id(1), k = get_global_id(2);
     if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
 
-    int here = at(g, i, j, k);
-    x[here] += dt * source[here];
+    int idx = cell_index(g, i, j, k);
+    x[idx] += dt * source[idx];
 }
 
 /* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
  * is NaN. Once it was left 0 by a sweep before, nothing is done. */
-__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moving,
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
                     int planes, int sweep, float tolerance, int colour, int wall,
-                    float a, float over_c)
+                    float a, float inv_c)
 {
-    if (sweep > 0 && !moving[sweep - 1]) return;
+    if (sweep > 0 && !flags[sweep - 1]) return;
 
     grid g = BOX;
     int i = 1 + 2 * get_global_id(0);
@@ -43,19 +43,19 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moving,
     int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
     int bits = 0;
     if (i <= g.nx && j <= g.ny)
-        bits = relax_columns(x, x0, g, colour, i, j, first, last, wall, a, over_c);
-    int far = !(distance_of(bits) <= tolerance);
+        bits = relax_columns(x, x0, g, colour, i, j, first, last, wall, a, inv_c);
+    int unconverged = !(bits_to_change(bits) <= tolerance);
 
 #if SHARED /* one of the group writes for all */
-    LOCAL int any;
-    int one = get_local_id(0) == 0 && get_local_id(1) == 0;
-    if (one) any = 0;
+    LOCAL int group_flag;
+    int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
+    if (leader) group_flag = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (far) any = 1;
+    if (unconverged) group_flag = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
-    far = one && any;
+    unconverged = leader && group_flag;
 #endif
-    if (far) moving[sweep] = 1;
+    if (unconverged) flags[sweep] = 1;
 }
 
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,

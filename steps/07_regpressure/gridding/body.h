@@ -19,14 +19,14 @@
 #ifndef COLUMNS
 #define COLUMNS 8
 #endif
-#ifndef OWN
-#define OWN COLUMNS
+#ifndef COLUMNS_PER_ITEM
+#define COLUMNS_PER_ITEM COLUMNS
 #endif
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)
-#define PARTS                 2 /* of a function: STRIDE_OF taps each */
-#define BINS_OF(size, n)      (((size) + (n)-1) / (n))
+#define REALS_PER_TAP         2 /* of a function: STRIDE_OF taps each */
+#define CEIL_DIV(size, n)     (((size) + (n)-1) / (n))
 
 /* A device's C has no complex numbers. */
 typedef struct {
@@ -35,9 +35,10 @@ typedef struct {
 
 /* A visibility as blocks want it. */
 typedef struct {
-    int u, v; /* where in the table the taps of column 0 and of row 0 would be */
-    cplx d;   /* its conjugate where w < 0 */
-} sample;
+    int taps_u,
+        taps_v; /* where in the table the taps of column 0 and of row 0 would be */
+    cplx d;     /* its conjugate where w < 0 */
+} sorted_visibility;
 
 /* The block whose first column is `column`, in a band of ROWS rows. Visibilities lie in
  * bins of ROWS x COLUMNS first cells, those with w < 0 apart: bin [band][minus][b]
@@ -47,67 +48,69 @@ typedef struct {
  * Where w < 0 the function is a conjugate. Since d conj(C) is the conjugate of conj(d)
  * C, those are summed first, as if C were not conjugated, and their sum is. */
 FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *first,
-                   GLOBAL const sample *samples, int band, int column,
+                   GLOBAL const sorted_visibility *visibilities, int band, int column,
                    GLOBAL cplx *grid)
 {
-    real re[ROWS][OWN], im[ROWS][OWN];
+    real re[ROWS][COLUMNS_PER_ITEM], im[ROWS][COLUMNS_PER_ITEM];
     for (int j = 0; j < ROWS; j++)
-        for (int i = 0; i < OWN; i++) re[j][i] = im[j][i] = 0;
-    int bins = BINS_OF(s->size, COLUMNS), right = column / COLUMNS;
+        for (int i = 0; i < COLUMNS_PER_ITEM; i++) re[j][i] = im[j][i] = 0;
+    int bins_per_band = CEIL_DIV(s->size, COLUMNS), right = column / COLUMNS;
     int left = right - (s->width + COLUMNS - 2) / COLUMNS;
     int top = band - (s->width + ROWS - 2) / ROWS;
     if (left < 0) left = 0;
     if (top < 0) top = 0;
 
-    for (int minus = 1; minus >= 0; minus--) {
+    for (int negative_w = 1; negative_w >= 0; negative_w--) {
         for (int b = top; b <= band; b++) {
-            GLOBAL const int *along = first + (size_t)(2 * b + minus) * bins;
-            int last = along[right + 1];
-            for (int k = along[left]; k < last; k++) {
-                const sample here = samples[k];
-                GLOBAL const real *cu = taps + here.u + column;
-                GLOBAL const real *cv = taps + here.v + band * ROWS;
-                real tre[OWN], tim[OWN];
-                for (int i = 0; i < OWN; i++) {
+            GLOBAL const int *band_first =
+                first + (size_t)(2 * b + negative_w) * bins_per_band;
+            int last = band_first[right + 1];
+            for (int k = band_first[left]; k < last; k++) {
+                const sorted_visibility vis = visibilities[k];
+                GLOBAL const real *cu = taps + vis.taps_u + column;
+                GLOBAL const real *cv = taps + vis.taps_v + band * ROWS;
+                real tre[COLUMNS_PER_ITEM], tim[COLUMNS_PER_ITEM];
+                for (int i = 0; i < COLUMNS_PER_ITEM; i++) {
                     const real cre = cu[i], cim = cu[STRIDE_OF(s) + i];
-                    tre[i] = here.d.re * cre - here.d.im * cim;
-                    tim[i] = here.d.re * cim + here.d.im * cre;
+                    tre[i] = vis.d.re * cre - vis.d.im * cim;
+                    tim[i] = vis.d.re * cim + vis.d.im * cre;
                 }
                 UNROLL
                 for (int j = 0; j < ROWS; j++) {
                     const real vre = cv[j], vim = cv[STRIDE_OF(s) + j];
-                    for (int i = 0; i < OWN; i++) {
+                    for (int i = 0; i < COLUMNS_PER_ITEM; i++) {
                         re[j][i] = re[j][i] + vre * tre[i] - vim * tim[i];
                         im[j][i] = im[j][i] + vre * tim[i] + vim * tre[i];
                     }
                 }
             }
         }
-        if (minus)
+        if (negative_w)
             for (int j = 0; j < ROWS; j++)
-                for (int i = 0; i < OWN; i++) im[j][i] = -im[j][i];
+                for (int i = 0; i < COLUMNS_PER_ITEM; i++) im[j][i] = -im[j][i];
     }
 
     for (int j = 0; j < ROWS && band * ROWS + j < s->size; j++) {
         GLOBAL cplx *row = grid + (size_t)(band * ROWS + j) * s->pitch + column;
-        for (int i = 0; i < OWN; i++) row[i] = (cplx){re[j][i], im[j][i]};
+        for (int i = 0; i < COLUMNS_PER_ITEM; i++) row[i] = (cplx){re[j][i], im[j][i]};
     }
 }
 
 /* The visibility that the grid predicts at a place. */
-FN cplx degrid_one(const shape *s, GLOBAL const real *taps, GLOBAL const place *at,
-                   GLOBAL const cplx *grid)
+FN cplx degrid_visibility(const shape *s, GLOBAL const real *taps,
+                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
 {
-    const place here = *at;
-    const real sign = here.minus ? 1 : -1;
+    const footprint place = *fp;
+    const real sign = place.negative_w ? 1 : -1;
     GLOBAL const real *plane =
-        taps + (size_t)here.plane * s->oversampling * PARTS * STRIDE_OF(s) + PAD;
-    GLOBAL const real *cv = plane + here.fv * PARTS * STRIDE_OF(s);
-    GLOBAL const real *cu = plane + here.fu * PARTS * STRIDE_OF(s);
+        taps + (size_t)place.plane * s->oversampling * REALS_PER_TAP * STRIDE_OF(s) +
+        PAD;
+    GLOBAL const real *cv = plane + place.fv * REALS_PER_TAP * STRIDE_OF(s);
+    GLOBAL const real *cu = plane + place.fu * REALS_PER_TAP * STRIDE_OF(s);
 
     cplx d = {0, 0};
     for (int j = 0; j < s->width; j++) {
-        GLOBAL const cplx *row = grid + (size_t)(here.v + j) * s->pitch + here.u;
+        GLOBAL const cplx *row = grid + (size_t)(place.v + j) * s->pitch + place.u;
         cplx sum = {0, 0}; /* of this row */
         for (int i = 0; i < s->width; i++) {
             real re = cu[i], im = sign * cu[STRIDE_OF(s) + i];

@@ -40,53 +40,54 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
 /* What is kept of one plane: derivatives of p and of q along x, along z, and twice
  * along z, each a plane after the one before. They are 0 in the halo, as p and q are.
  */
-enum { PX, PZ, PZZ, QX, QZ, QZZ, DERIVED };
+enum { PX, PZ, PZZ, QX, QZ, QZZ, DERIVATIVES };
 
 /* Derives f at point i, which is point k of planes of n floats: of p these are the
  * first three, of q the others. The nine points along z are read once for both
  * derivatives. Of a row's points there are `count`, this one and those after it. */
-FN void derive_point(const grid *g, GLOBAL const float *f, GLOBAL float *to, size_t n,
-                     size_t i, size_t k, int count)
+FN void derive_point(const grid *g, GLOBAL const float *f, GLOBAL float *out,
+                     size_t plane_size, size_t i, size_t k, int count)
 {
     const size_t z = (size_t)g->plane;
     const lanes fz = DER1(f, i, z, g->dzinv);
     const lanes fzz = DER2(f, i, z, g->dzzinv);
 
-    STORE(&to[PX * n + k], DER1(f, i, 1, g->dxinv), count);
-    STORE(&to[PZ * n + k], fz, count);
-    STORE(&to[PZZ * n + k], fzz, count);
+    STORE(&out[PX * plane_size + k], DER1(f, i, 1, g->dxinv), count);
+    STORE(&out[PZ * plane_size + k], fz, count);
+    STORE(&out[PZZ * plane_size + k], fzz, count);
 }
 
 /* The medium's fields that are used, of which V2PX is the first. */
-#define ROCK(field) load(&m[((field)-V2PX) * n + i])
+#define LOAD_MEDIUM(field) load(&m[((field)-V2PX) * n + i])
 
 /* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
  * those of before, which become those of the next step; of holds what was derived of
  * this plane, in planes of ns floats, whose point k is this one. */
-FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
-               GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
-               GLOBAL const float *of, size_t ns, size_t i, size_t k, int count)
+FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
+                     GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
+                     GLOBAL const float *planes, size_t plane_size, size_t i, size_t k,
+                     int count)
 {
     const size_t x = 1, y = (size_t)g->pitch;
     const size_t n = field_size(g);
-    GLOBAL const float *px = of + PX * ns, *pz = of + PZ * ns;
-    GLOBAL const float *qx = of + QX * ns, *qz = of + QZ * ns;
+    GLOBAL const float *px = planes + PX * plane_size, *pz = planes + PZ * plane_size;
+    GLOBAL const float *qx = planes + QX * plane_size, *qz = planes + QZ * plane_size;
 
     const lanes pxx = DER2(pc, i, x, g->dxxinv);
     const lanes pyy = DER2(pc, i, y, g->dyyinv);
-    const lanes pzz = load(&of[PZZ * ns + k]);
+    const lanes pzz = load(&planes[PZZ * plane_size + k]);
     const lanes pxy = DER1(px, k, y, g->dyinv);
     const lanes pyz = DER1(pz, k, y, g->dyinv);
     const lanes pxz = DER1(pz, k, x, g->dxinv);
 
     const lanes qxx = DER2(qc, i, x, g->dxxinv);
     const lanes qyy = DER2(qc, i, y, g->dyyinv);
-    const lanes qzz = load(&of[QZZ * ns + k]);
+    const lanes qzz = load(&planes[QZZ * plane_size + k]);
     const lanes qxy = DER1(qx, k, y, g->dyinv);
     const lanes qyz = DER1(qz, k, y, g->dyinv);
     const lanes qxz = DER1(qz, k, x, g->dxinv);
 
-    const lanes nx = ROCK(NX), ny = ROCK(NY), nz = ROCK(NZ);
+    const lanes nx = LOAD_MEDIUM(NX), ny = LOAD_MEDIUM(NY), nz = LOAD_MEDIUM(NZ);
     const lanes xx = nx * nx, yy = ny * ny, zz = nz * nz;
     const lanes xy = 2 * nx * ny, yz = 2 * ny * nz, xz = 2 * nx * nz;
     const lanes h1p =
@@ -96,9 +97,9 @@ FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
     const lanes h2p = pxx + pyy + pzz - h1p;
     const lanes h2q = qxx + qyy + qzz - h1q;
 
-    const lanes vz = ROCK(V2PZ) * h1q, vs = ROCK(V2SZ);
-    const lanes rhsp = MAD(ROCK(V2PX), h2p, MAD(vs, h1p - h1q, vz));
-    const lanes rhsq = MAD(ROCK(V2PN), h2p, MAD(vs, h2q - h2p, vz));
+    const lanes vz = LOAD_MEDIUM(V2PZ) * h1q, vs = LOAD_MEDIUM(V2SZ);
+    const lanes rhsp = MAD(LOAD_MEDIUM(V2PX), h2p, MAD(vs, h1p - h1q, vz));
+    const lanes rhsq = MAD(LOAD_MEDIUM(V2PN), h2p, MAD(vs, h2q - h2p, vz));
 
     const float dt = g->dt;
     STORE(&pp[i], MAD(dt * dt, rhsp, 2 * load(&pc[i]) - load(&pp[i])), count);

@@ -21,39 +21,39 @@
 static const grid *g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *derived;           /* what was derived of one plane of now */
+static float *derivatives;       /* what was derived of one plane of now */
 
 /* A field of zeros, its planes dealt out among the threads. None has planes of its own
  * here, so that on several sockets the field is spread over all of them. */
-static float *floats(size_t n, const char *name)
+static float *zero_field(size_t n, const char *name)
 {
-    float *made = field_make(n, name);
+    float *field = field_allocate(n, name);
 #pragma omp parallel for
     for (int z = HALO; z < g->sz - HALO; z++) {
         size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
         size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
-        memset(made + from, 0, (end - from) * sizeof *made);
+        memset(field + from, 0, (end - from) * sizeof *field);
     }
-    return made;
+    return field;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = the_grid;
-    medium = the_medium + V2PX * field_size(g);
+    g = input_grid;
+    medium = input_medium + V2PX * field_size(g);
     size_t n = field_size(g), plane = (size_t)g->plane;
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    derived = field_make(DERIVED * plane, "a plane's derivatives");
-    memset(derived, 0, DERIVED * plane * sizeof *derived);
-    return ((FIELDS - V2PX + 4) * n + DERIVED * plane) * sizeof(float);
+    pp = zero_field(n, "p of before");
+    pc = zero_field(n, "p of now");
+    qp = zero_field(n, "q of before");
+    qc = zero_field(n, "q of now");
+    derivatives = field_allocate(DERIVATIVES * plane, "a plane's derivatives");
+    memset(derivatives, 0, DERIVATIVES * plane * sizeof *derivatives);
+    return ((STORED_FIELDS - V2PX + 4) * n + DERIVATIVES * plane) * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source_offset;
     pc[i] += f;
     qc[i] += f;
 }
@@ -68,25 +68,26 @@ static int points_of_row(void)
 
 /* Derivatives of `count` points of a row, of which i is the first, and point k of its
  * plane. */
-WIDE void derive_row(const grid *of, const float *f, float *to, size_t i, size_t k,
-                     int count)
+WIDE void derive_row(const grid *grid_pointer, const float *f, float *out, size_t i,
+                     size_t k, int count)
 {
-    const grid here = *of;
+    const grid local_grid = *grid_pointer;
 #pragma omp simd
     for (int x = 0; x < count; x++)
-        derive_point(&here, f, to, (size_t)here.plane, i + (size_t)x, k + (size_t)x, 1);
+        derive_point(&local_grid, f, out, (size_t)local_grid.plane, i + (size_t)x,
+                     k + (size_t)x, 1);
 }
 
 /* One step of them. */
-WIDE void update_row(const grid *of, const float *m, const float *p, const float *q,
-                     float *restrict next_p, float *restrict next_q,
+WIDE void update_row(const grid *grid_pointer, const float *m, const float *p,
+                     const float *q, float *restrict next_p, float *restrict next_q,
                      const float *planes, size_t i, size_t k, int count)
 {
-    const grid here = *of;
+    const grid local_grid = *grid_pointer;
 #pragma omp simd
     for (int x = 0; x < count; x++)
-        sample(&here, m, p, q, next_p, next_q, planes, (size_t)here.plane,
-               i + (size_t)x, k + (size_t)x, 1);
+        update_point(&local_grid, m, p, q, next_p, next_q, planes,
+                     (size_t)local_grid.plane, i + (size_t)x, k + (size_t)x, 1);
 }
 
 /* Derivatives of plane z, rows shared among threads. */
@@ -95,9 +96,9 @@ static void derive(int z)
     size_t n = (size_t)g->plane;
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t k = row_of(g, y, 0) + HALO, i = (size_t)z * n + k;
-        derive_row(g, pc, derived, i, k, points_of_row());
-        derive_row(g, qc, derived + QX * n, i, k, points_of_row());
+        size_t k = row_start(g, y, 0) + HALO, i = (size_t)z * n + k;
+        derive_row(g, pc, derivatives, i, k, points_of_row());
+        derive_row(g, qc, derivatives + QX * n, i, k, points_of_row());
     }
 }
 
@@ -107,8 +108,8 @@ static void update(int z)
     size_t n = (size_t)g->plane;
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t k = row_of(g, y, 0) + HALO, i = (size_t)z * n + k;
-        update_row(g, medium, pc, qc, pp, qp, derived, i, k, points_of_row());
+        size_t k = row_start(g, y, 0) + HALO, i = (size_t)z * n + k;
+        update_row(g, medium, pc, qc, pp, qp, derivatives, i, k, points_of_row());
     }
 }
 
@@ -146,5 +147,5 @@ void Finalize(void)
     field_free(pc);
     field_free(qp);
     field_free(qc);
-    field_free(derived);
+    field_free(derivatives);
 }

@@ -28,8 +28,8 @@
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)
-#define PARTS                 2 /* of a function: STRIDE_OF taps each */
-#define BINS_OF(size, n)      (((size) + (n)-1) / (n))
+#define REALS_PER_TAP         2 /* of a function: STRIDE_OF taps each */
+#define CEIL_DIV(size, n)     (((size) + (n)-1) / (n))
 
 /* A device's C has no complex numbers. */
 typedef struct {
@@ -38,9 +38,10 @@ typedef struct {
 
 /* A visibility as blocks want it. */
 typedef struct {
-    int u, v; /* where in the table the taps of column 0 and of row 0 would be */
-    cplx d;   /* its conjugate where w < 0 */
-} sample;
+    int taps_u,
+        taps_v; /* where in the table the taps of column 0 and of row 0 would be */
+    cplx d;     /* its conjugate where w < 0 */
+} sorted_visibility;
 
 /* The block whose first column is `column`, in a band of ROWS rows. Visibilities lie in
  * bins of ROWS x COLUMNS first cells, those with w < 0 apart: bin [band][minus][b]
@@ -50,28 +51,29 @@ typedef struct {
  * Where w < 0 the function is a conjugate. Since d conj(C) is the conjugate of conj(d)
  * C, those are summed first, as if C were not conjugated, and their sum is. */
 FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *first,
-                   GLOBAL const sample *samples, int band, int column,
+                   GLOBAL const sorted_visibility *visibilities, int band, int column,
                    GLOBAL cplx *grid)
 {
     lanes re[ROWS], im[ROWS];
     for (int j = 0; j < ROWS; j++) re[j] = im[j] = each(0);
-    int bins = BINS_OF(s->size, COLUMNS), right = column / COLUMNS;
+    int bins_per_band = CEIL_DIV(s->size, COLUMNS), right = column / COLUMNS;
     int left = right - (s->width + COLUMNS - 2) / COLUMNS;
     int top = band - (s->width + ROWS - 2) / ROWS;
     if (left < 0) left = 0;
     if (top < 0) top = 0;
 
-    for (int minus = 1; minus >= 0; minus--) {
+    for (int negative_w = 1; negative_w >= 0; negative_w--) {
         for (int b = top; b <= band; b++) {
-            GLOBAL const int *along = first + (size_t)(2 * b + minus) * bins;
-            int last = along[right + 1];
-            for (int k = along[left]; k < last; k++) {
-                const sample here = samples[k];
-                GLOBAL const real *cu = taps + here.u + column;
-                GLOBAL const real *cv = taps + here.v + band * ROWS;
+            GLOBAL const int *band_first =
+                first + (size_t)(2 * b + negative_w) * bins_per_band;
+            int last = band_first[right + 1];
+            for (int k = band_first[left]; k < last; k++) {
+                const sorted_visibility vis = visibilities[k];
+                GLOBAL const real *cu = taps + vis.taps_u + column;
+                GLOBAL const real *cv = taps + vis.taps_v + band * ROWS;
                 const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
-                const lanes tre = here.d.re * cre - here.d.im * cim;
-                const lanes tim = here.d.re * cim + here.d.im * cre;
+                const lanes tre = vis.d.re * cre - vis.d.im * cim;
+                const lanes tim = vis.d.re * cim + vis.d.im * cre;
                 UNROLL
                 for (int j = 0; j < ROWS; j++) {
                     const real vre = cv[j], vim = cv[STRIDE_OF(s) + j];
@@ -80,7 +82,7 @@ FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *fi
                 }
             }
         }
-        if (minus)
+        if (negative_w)
             for (int j = 0; j < ROWS; j++) im[j] = -im[j];
     }
 
@@ -93,20 +95,21 @@ FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *fi
 /* The visibility that the grid predicts at a place. Here LANES columns stay in
  * registers while the rows pass, times the real and times the imaginary part of each
  * row's tap; the columns' taps come last. */
-FN cplx degrid_one(const shape *s, GLOBAL const real *taps, GLOBAL const place *at,
-                   GLOBAL const cplx *grid)
+FN cplx degrid_visibility(const shape *s, GLOBAL const real *taps,
+                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
 {
-    const place here = *at;
-    const real sign = here.minus ? 1 : -1;
+    const footprint place = *fp;
+    const real sign = place.negative_w ? 1 : -1;
     GLOBAL const real *plane =
-        taps + (size_t)here.plane * s->oversampling * PARTS * STRIDE_OF(s) + PAD;
-    GLOBAL const real *cv = plane + here.fv * PARTS * STRIDE_OF(s);
-    GLOBAL const real *cu = plane + here.fu * PARTS * STRIDE_OF(s);
+        taps + (size_t)place.plane * s->oversampling * REALS_PER_TAP * STRIDE_OF(s) +
+        PAD;
+    GLOBAL const real *cv = plane + place.fv * REALS_PER_TAP * STRIDE_OF(s);
+    GLOBAL const real *cu = plane + place.fu * REALS_PER_TAP * STRIDE_OF(s);
 
     cplx d = {0, 0};
     for (int column = 0; column < s->width; column += LANES) {
         GLOBAL const real *cells =
-            (GLOBAL const real *)(grid + (size_t)here.v * s->pitch + here.u + column);
+            (GLOBAL const real *)(grid + (size_t)place.v * s->pitch + place.u + column);
         lanes re[2] = {each(0), each(0)}, im[2] = {each(0), each(0)};
         for (int j = 0; j < s->width; j++) {
             const lanes g0 = load(cells), g1 = load(cells + LANES);

@@ -16,10 +16,10 @@ void host_source(float f);
 
 /* One step of planes first .. end - 1. The thread that calls this calls meanwhile(),
  * unless it is NULL, after every plane of its tiles. */
-void host_planes(int first, int end, void (*meanwhile)(void));
+void host_planes(int first, int end, void (*poll)(void));
 
 /* What was next is now, what was now is before. */
-void host_turn(void);
+void host_swap(void);
 
 void host_end(void);
 

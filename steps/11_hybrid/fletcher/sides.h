@@ -16,7 +16,8 @@ extern "C" {
 
 /* Makes p and q, all 0. The host computes with so many threads; beside: whether the
  * device is made of the same cores. Returns the bytes of all that a step takes. */
-size_t device_begin(const grid *g, const float *medium, int host_threads, int *beside);
+size_t device_begin(const grid *g, const float *medium, int host_threads,
+                    int *shares_cores);
 void device_end(void);
 
 /* What follows comes to pass in the order of the calls. These do not wait for it: */
@@ -33,7 +34,7 @@ void device_step(int cut);
 void device_send(int cut, const float *p, const float *q);
 
 /* What was next is now, what was now is before. */
-void device_turn(void);
+void device_swap(void);
 
 /* These wait: */
 

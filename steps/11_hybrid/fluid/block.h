@@ -14,44 +14,47 @@
 
 /* The lowest plane of a team in half sweep h; that of the team above its last one is
  * one more than its highest. */
-FN int border(grid g, int team, int teams, int halves, int h)
+FN int lowest_plane(grid g, int worker, int workers, int split_field, int h)
 {
-    if (team == 0) return 1;
-    if (team == teams) return g.nz + 1;
-    return 1 + (int)((long)g.nz * team / teams) - halves / 2 + h;
+    if (worker == 0) return 1;
+    if (worker == workers) return g.nz + 1;
+    return 1 + (int)((long)g.nz * worker / workers) - split_field / 2 + h;
 }
 
 /* How many teams there can be, and how many sweeps a pass, at most those given: a team
  * must not reach beyond its own planes in the first phase. */
-BOTH_FN int teams_of(grid g, int teams)
+BOTH_FN int worker_count(grid g, int workers)
 {
-    int most = g.nz / 7;
-    return most < 1 ? 1 : teams < most ? teams : most;
+    int limit = g.nz / 7;
+    return limit < 1 ? 1 : workers < limit ? workers : limit;
 }
 
-BOTH_FN int depth_of(grid g, int teams, int depth)
+BOTH_FN int pass_depth(grid g, int workers, int depth)
 {
-    int most = (g.nz / teams - 2) / 5;
-    return teams == 1 || depth < most ? depth : most;
+    int limit = (g.nz / workers - 2) / 5;
+    return workers == 1 || depth < limit ? depth : limit;
 }
 
 /* One phase of a pass of some sweeps by one of the teams. far[n] becomes 1 if a cell
  * moved too far to stop in sweep n. */
-FN void relax_pass(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *far, grid g,
-                   int team, int teams, int phase, int sweeps, int wall, float a,
-                   float over_c, float tolerance)
+FN void relax_pass(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags, grid g,
+                   int worker, int workers, int phase, int sweeps, int wall, float a,
+                   float inv_c, float tolerance)
 {
-    int halves = 2 * sweeps, lowest = border(g, team, teams, halves, 0);
-    int begun = lowest + 2 * halves; /* the first phase ends here */
-    int end = g.nz + halves;
-    for (int front = phase ? begun : lowest; front < (phase ? end : begun); front++)
-        for (int h = 0; h < halves; h++) {
-            int k = front - h, moved = 0;
-            if (k < border(g, team, teams, halves, h) ||
-                k >= border(g, team + 1, teams, halves, h))
+    int split_field = 2 * sweeps,
+        lowest = lowest_plane(g, worker, workers, split_field, 0);
+    int phase_end = lowest + 2 * split_field; /* the first phase ends here */
+    int end = g.nz + split_field;
+    for (int front = phase ? phase_end : lowest; front < (phase ? end : phase_end);
+         front++)
+        for (int h = 0; h < split_field; h++) {
+            int k = front - h, unconverged = 0;
+            if (k < lowest_plane(g, worker, workers, split_field, h) ||
+                k >= lowest_plane(g, worker + 1, workers, split_field, h))
                 continue;
             for (int j = 1; j <= g.ny; j++)
-                moved |= relax_row(x, x0, g, h % 2, j, k, wall, a, over_c, tolerance);
-            if (moved) far[h / 2] = 1;
+                unconverged |=
+                    relax_row(x, x0, g, h % 2, j, k, wall, a, inv_c, tolerance);
+            if (unconverged) flags[h / 2] = 1;
         }
 }

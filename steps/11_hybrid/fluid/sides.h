@@ -40,18 +40,18 @@ void device_task(int kind);
 /* Waits for the last solve of x, which ends here: whether its sweeps were enough the
  * device has found out, but nobody has looked. Returns them. Until then x is not to be
  * used. */
-int device_settle(int x);
+int device_finish_solve(int x);
 
 /* Carries a field over. from may change once device_sent(): it waits. device_fetch
  * waits for all that was asked for, as there is no other way to have a result. */
 void device_send(int field, const float *from);
-void device_sent(int field);
-void device_fetch(int field, float *to);
+void device_await_send(int field);
+void device_receive(int field, float *to);
 
 /* ---- hybrid.c's ---------------------------------------------------------------------
  */
 
 /* A task of this kind has taken from begin to end on the device, by seconds(). CARRY: a
  * field was carried over. MORE: a solve needed more than was enqueued for it. */
-enum { CARRY, MORE };
-void took(int kind, double begin, double end);
+enum { TRANSFER, EXTRA_SWEEPS };
+void record_task_time(int kind, double begin, double end);

@@ -29,17 +29,17 @@ extern "C" {
  * sorted ones; columns is 1. It may go beyond the last of either. */
 typedef struct {
     int row, rows, column, columns;
-} piece;
+} work_region;
 
 /* ---- the host: one piece, by the thread that calls it ---------------------------- */
 
 /* o and taps are made for blocks of ROWS x COLUMNS. */
-void host_grid(const problem *p, const real *taps, const sorted *o, piece at,
-               cplx *grid);
+void host_grid(const problem *p, const real *taps, const binning *bins,
+               work_region region, cplx *grid);
 
 /* o may be of any blocks. value is in the order of the problem. */
-void host_degrid(const problem *p, const real *taps, const sorted *o, piece at,
-                 const cplx *grid, cplx *value);
+void host_degrid(const problem *p, const real *taps, const binning *bins,
+                 work_region region, const cplx *grid, cplx *value);
 
 /* ---- the device: pieces, in a queue that nobody waits for ---------------------------
  *
@@ -52,28 +52,28 @@ typedef struct device device;
  * is never computed shows. beside: whether the device is made of the cores of a host
  * that computes with so many threads. */
 device *device_begin(const problem *p, int degrid, void *result, int host_threads,
-                     int *beside);
+                     int *same_cores);
 void device_end(device *d);
 
 /* How it wants taps and visibilities: for blocks of rows x columns; and how many rows
  * one of its segments has. */
 typedef struct {
     int rows, columns, segment;
-} blocks;
-blocks device_blocks(const device *d);
+} block_shape;
+block_shape device_blocks(const device *d);
 
 /* Gives it the problem, and what is to be degridded. Does not wait: what is pointed at
  * must stay until the end. */
-void device_load(device *d, const real *taps, const sorted *o, const cplx *model);
+void device_load(device *d, const real *taps, const binning *bins, const cplx *model);
 
 /* Starts a piece, whose result comes by itself, and does not wait. IN_FLIGHT of them
  * may be on their way. */
-enum { IN_FLIGHT = 2 };
-void device_start(device *d, piece at);
+enum { MAX_IN_FLIGHT = 2 };
+void device_start(device *d, work_region region);
 
 /* Whether the oldest piece on its way has come, and when it began and ended, by
  * seconds(). With wait: once it has. */
-int device_ended(device *d, int wait, double *began, double *ended);
+int device_ended(device *d, int wait, double *begin_time, double *end_time);
 
 #ifdef __cplusplus
 }

@@ -12,13 +12,13 @@
 typedef struct {
     int first, last;     /* inner planes; first > last: none */
     int bottom, top;     /* the same, with the ghosts of the walls */
-    int rows_from, rows; /* of waves: counted from 0, and how many */
+    int first_row, rows; /* of waves: counted from 0, and how many */
 } slab;
 
 /* This rank's, and once there is memory: waves[planes of this rank][ny][pitch] and
  * columns[nz][rows of this rank][pitch] are what a pressure goes through. */
 slab slab_of(grid g);
-void ranks_begin(float *const field[FIELDS], float *waves, float *columns,
+void ranks_begin(float *const field[FIELDS], float *modes, float *row_modes,
                  size_t pitch);
 void ranks_end(void);
 
@@ -29,16 +29,16 @@ void halo_begin(int field, int colour);
 void halo_end(int field, int colour);
 
 /* far[n] becomes 1 in all ranks if it is in one. */
-void agree(int *far, int count);
+void reduce_flags(int *far, int count);
 
 /* Planes low to high of x, ghosts too, wherever they are; low > high: none. */
-void planes_from_all(float *x, int low, int high);
+void gather_planes(float *x, int low, int high);
 
 /* All planes of x to rank 0. */
-void planes_to_first(float *x);
+void gather_on_rank_0(float *x);
 
 /* The waves from planes to rows, and back. */
-void waves_to_columns(void);
-void waves_to_planes(void);
+void transpose_to_rows(void);
+void transpose_to_planes(void);
 
 #endif

@@ -15,11 +15,11 @@
 
 /* Bands begin .. end - 1 of the grid, of ROWS rows each; o has all visibilities that
  * reach them. */
-void grid_bands(const problem *p, const real *taps, const sorted *o, int begin, int end,
-                cplx *grid);
+void grid_bands(const problem *p, const real *taps, const binning *bins, int begin,
+                int end, cplx *grid);
 
 /* All visibilities of p; value is in their order. */
-void degrid_all(const problem *p, const real *taps, const sorted *o, const cplx *grid,
-                cplx *value);
+void degrid_all(const problem *p, const real *taps, const binning *bins,
+                const cplx *grid, cplx *value);
 
 #endif

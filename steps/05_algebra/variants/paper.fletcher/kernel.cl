@@ -18,11 +18,11 @@ __kernel void derive(grid g, GLOBAL const float *restrict pc,
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
     int z = HALO + get_global_id(2);
-    size_t i = row_of(&g, y, z) + x;
+    size_t i = row_start(&g, y, z) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO) {
-        first_x(&g, pc, qc, px, qx, i);
-        first_y(&g, pc, qc, py, qy, i);
+        derive_x(&g, pc, qc, px, qx, i);
+        derive_y(&g, pc, qc, py, qy, i);
     }
 }
 
@@ -39,5 +39,6 @@ __kernel void propagate(grid g, GLOBAL const float *restrict medium,
     int z = HALO + get_global_id(2);
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, row_of(&g, y, z) + x);
+        update_point(&g, medium, pc, qc, pp, qp, px, py, qx, qy,
+                     row_start(&g, y, z) + x);
 }

@@ -13,37 +13,37 @@ static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y */
 
 /* A field of zeros, its planes dealt out among the threads. None has planes of its own
  * here, so that on several sockets the field is spread over all of them. */
-static float *floats(size_t n, const char *name)
+static float *zero_field(size_t n, const char *name)
 {
-    float *made = field_make(n, name);
+    float *field = field_allocate(n, name);
 #pragma omp parallel for
     for (int z = HALO; z < g->sz - HALO; z++) {
         size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
         size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
-        memset(made + from, 0, (end - from) * sizeof *made);
+        memset(field + from, 0, (end - from) * sizeof *field);
     }
-    return made;
+    return field;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = the_grid;
-    medium = the_medium;
+    g = input_grid;
+    medium = input_medium;
     size_t n = field_size(g);
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    px = floats(n, "p along x");
-    py = floats(n, "p along y");
-    qx = floats(n, "q along x");
-    qy = floats(n, "q along y");
-    return (MEDIUM + 8) * n * sizeof(float);
+    pp = zero_field(n, "p of before");
+    pc = zero_field(n, "p of now");
+    qp = zero_field(n, "q of before");
+    qc = zero_field(n, "q of now");
+    px = zero_field(n, "p along x");
+    py = zero_field(n, "p along y");
+    qx = zero_field(n, "q along x");
+    qy = zero_field(n, "q along y");
+    return (MEDIUM_FIELDS + 8) * n * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source_offset;
     pc[i] += f;
     qc[i] += f;
 }
@@ -53,11 +53,11 @@ static void derive(int z)
 {
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t row = row_of(g, y, z);
+        size_t row = row_start(g, y, z);
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++) {
-            first_x(g, pc, qc, px, qx, row + (size_t)x);
-            first_y(g, pc, qc, py, qy, row + (size_t)x);
+            derive_x(g, pc, qc, px, qx, row + (size_t)x);
+            derive_y(g, pc, qc, py, qy, row + (size_t)x);
         }
     }
 }
@@ -67,10 +67,10 @@ static void update(int z)
 {
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t row = row_of(g, y, z);
+        size_t row = row_start(g, y, z);
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++)
-            sample(g, medium, pc, qc, pp, qp, px, py, qx, qy, row + (size_t)x);
+            update_point(g, medium, pc, qc, pp, qp, px, py, qx, qy, row + (size_t)x);
     }
 }
 

@@ -17,11 +17,11 @@ __kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t i = row_of(&g, y, z) + x;
+    size_t i = row_start(&g, y, z) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
-        first_x(&g, pc, qc, px, qx, i);
-        first_y(&g, pc, qc, py, qy, i);
+        derive_x(&g, pc, qc, px, qx, i);
+        derive_y(&g, pc, qc, py, qy, i);
     }
 }
 
@@ -37,5 +37,6 @@ __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
     int y = HALO + get_global_id(1);
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, row_of(&g, y, z) + x);
+        update_point(&g, medium, pc, qc, pp, qp, px, py, qx, qy,
+                     row_start(&g, y, z) + x);
 }

@@ -9,15 +9,15 @@
 
 /* What the device's code calls is compiled for it. */
 #pragma acc routine seq
-static inline void first_x(const grid *, const float *, const float *, float *, float *,
-                           size_t);
+static inline void derive_x(const grid *, const float *, const float *, float *,
+                            float *, size_t);
 #pragma acc routine seq
-static inline void first_y(const grid *, const float *, const float *, float *, float *,
-                           size_t);
+static inline void derive_y(const grid *, const float *, const float *, float *,
+                            float *, size_t);
 #pragma acc routine seq
-static inline void sample(const grid *, const float *, const float *, const float *,
-                          float *, float *, const float *, const float *, const float *,
-                          const float *, size_t);
+static inline void update_point(const grid *, const float *, const float *,
+                                const float *, float *, float *, const float *,
+                                const float *, const float *, const float *, size_t);
 #include "body.h"
 
 static grid g;
@@ -26,40 +26,40 @@ static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y */
 
-static float *floats(size_t count, const char *name)
+static float *zero_field(size_t count, const char *name)
 {
-    float *made = field_make(count, name);
-    memset(made, 0, count * sizeof(float));
-#pragma acc enter data copyin(made [0:count])
-    return made;
+    float *field = field_allocate(count, name);
+    memset(field, 0, count * sizeof(float));
+#pragma acc enter data copyin(field [0:count])
+    return field;
 }
 
-static void drop(float *f, size_t count)
+static void free_field(float *f, size_t count)
 {
 #pragma acc exit data delete (f [0:count])
     field_free(f);
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = *the_grid;
-    medium = the_medium;
+    g = *input_grid;
+    medium = input_medium;
     n = field_size(&g);
-#pragma acc enter data copyin(the_medium [0:MEDIUM * n])
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    px = floats(n, "p along x");
-    py = floats(n, "p along y");
-    qx = floats(n, "q along x");
-    qy = floats(n, "q along y");
-    return (MEDIUM + 8) * n * sizeof(float);
+#pragma acc enter data copyin(input_medium [0:MEDIUM_FIELDS * n])
+    pp = zero_field(n, "p of before");
+    pc = zero_field(n, "p of now");
+    qp = zero_field(n, "q of before");
+    qc = zero_field(n, "q of now");
+    px = zero_field(n, "p along x");
+    py = zero_field(n, "p along y");
+    qx = zero_field(n, "q along x");
+    qy = zero_field(n, "q along y");
+    return (MEDIUM_FIELDS + 8) * n * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source;
+    size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source_offset;
     float *p = pc, *q = qc;
 #pragma acc parallel present(p [0:n], q [0:n]) num_gangs(1)
     {
@@ -71,18 +71,18 @@ void InsertSource(float f)
 /* First derivatives of plane z. */
 static void derive(int z)
 {
-    const grid d = g;
+    const grid local_grid = g;
     const float *cp = pc, *cq = qc;
     float *dpx = px, *dpy = py, *dqx = qx, *dqy = qy;
 
-#pragma acc parallel loop gang copyin(d)                                               \
+#pragma acc parallel loop gang copyin(local_grid)                                      \
     present(cp [0:n], cq [0:n], dpx [0:n], dpy [0:n], dqx [0:n], dqy [0:n])
-    for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = row_of(&d, y, z);
+    for (int y = HALO; y < local_grid.sy - HALO; y++) {
+        size_t row = row_start(&local_grid, y, z);
 #pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++) {
-            first_x(&d, cp, cq, dpx, dqx, row + (size_t)x);
-            first_y(&d, cp, cq, dpy, dqy, row + (size_t)x);
+        for (int x = HALO; x < local_grid.sx - HALO; x++) {
+            derive_x(&local_grid, cp, cq, dpx, dqx, row + (size_t)x);
+            derive_y(&local_grid, cp, cq, dpy, dqy, row + (size_t)x);
         }
     }
 }
@@ -90,19 +90,20 @@ static void derive(int z)
 /* One step of plane z. */
 static void update(int z)
 {
-    const grid d = g;
+    const grid local_grid = g;
     const float *cp = pc, *cq = qc;
     const float *m = medium, *dpx = px, *dpy = py, *dqx = qx, *dqy = qy;
     float *np = pp, *nq = qp;
 
-#pragma acc parallel loop gang copyin(d)                                               \
-    present(m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], dpx [0:n],       \
-            dpy [0:n], dqx [0:n], dqy [0:n])
-    for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = row_of(&d, y, z);
+#pragma acc parallel loop gang copyin(local_grid)                                      \
+    present(m [0:MEDIUM_FIELDS * n], cp [0:n], cq [0:n], np [0:n], nq [0:n],           \
+            dpx [0:n], dpy [0:n], dqx [0:n], dqy [0:n])
+    for (int y = HALO; y < local_grid.sy - HALO; y++) {
+        size_t row = row_start(&local_grid, y, z);
 #pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++)
-            sample(&d, m, cp, cq, np, nq, dpx, dpy, dqx, dqy, row + (size_t)x);
+        for (int x = HALO; x < local_grid.sx - HALO; x++)
+            update_point(&local_grid, m, cp, cq, np, nq, dpx, dpy, dqx, dqy,
+                         row + (size_t)x);
     }
 }
 
@@ -142,13 +143,13 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    drop(qy, n);
-    drop(qx, n);
-    drop(py, n);
-    drop(px, n);
-    drop(qc, n);
-    drop(qp, n);
-    drop(pc, n);
-    drop(pp, n);
-#pragma acc exit data delete (medium [0:MEDIUM * n])
+    free_field(qy, n);
+    free_field(qx, n);
+    free_field(py, n);
+    free_field(px, n);
+    free_field(qc, n);
+    free_field(qp, n);
+    free_field(pc, n);
+    free_field(pp, n);
+#pragma acc exit data delete (medium [0:MEDIUM_FIELDS * n])
 }

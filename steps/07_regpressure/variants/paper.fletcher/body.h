@@ -40,7 +40,7 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
 #define RING (2 * HALO + 1)
 
 /* Where point k of plane z lies in a ring whose planes have `ring` floats. */
-#define IN_RING(z, k) ((size_t)((z) % RING) * ring + k)
+#define IN_RING(z, k) ((size_t)((z) % RING) * plane_size + k)
 
 /* Derivative along z of f, which is a ring, at point k of plane z. */
 #define DER1_RING(f, z, k, scale)                                                      \
@@ -51,9 +51,9 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
 
 /* First derivatives of p and q along x at point j of plane z, which is point k of a
  * plane of the ring. They are 0 in the halo, as p and q are. */
-FN void first_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
-                GLOBAL float *px, GLOBAL float *qx, size_t ring, int z, size_t j,
-                size_t k)
+FN void derive_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                 GLOBAL float *px, GLOBAL float *qx, size_t plane_size, int z, size_t j,
+                 size_t k)
 {
     const size_t i = (size_t)z * (size_t)g->plane + j, r = IN_RING(z, k);
 
@@ -62,9 +62,9 @@ FN void first_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
 }
 
 /* The same along y. */
-FN void first_y(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
-                GLOBAL float *py, GLOBAL float *qy, size_t ring, int z, size_t j,
-                size_t k)
+FN void derive_y(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                 GLOBAL float *py, GLOBAL float *qy, size_t plane_size, int z, size_t j,
+                 size_t k)
 {
     const size_t y = (size_t)g->pitch;
     const size_t i = (size_t)z * (size_t)g->plane + j, r = IN_RING(z, k);
@@ -76,10 +76,11 @@ FN void first_y(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
 /* One step of point j of plane z. m holds the medium; pc and qc are the fields of now;
  * pp and qp those of before, which become those of the next step; px .. qy are the ring
  * of first derivatives of now, whose point k is this one. */
-FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
-               GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
-               GLOBAL const float *px, GLOBAL const float *py, GLOBAL const float *qx,
-               GLOBAL const float *qy, size_t ring, int z, size_t j, size_t k)
+FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
+                     GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
+                     GLOBAL const float *px, GLOBAL const float *py,
+                     GLOBAL const float *qx, GLOBAL const float *qy, size_t plane_size,
+                     int z, size_t j, size_t k)
 {
     const size_t x = 1, y = (size_t)g->pitch, plane = (size_t)g->plane;
     const size_t i = (size_t)z * plane + j, r = IN_RING(z, k);

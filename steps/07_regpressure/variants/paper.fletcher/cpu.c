@@ -13,42 +13,42 @@ static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y: a r
 
 /* A field of zeros, its planes dealt out among the threads. None has planes of its own
  * here, so that on several sockets the field is spread over all of them. */
-static float *floats(size_t n, const char *name)
+static float *zero_field(size_t n, const char *name)
 {
-    float *made = field_make(n, name);
+    float *field = field_allocate(n, name);
 #pragma omp parallel for
     for (int z = HALO; z < g->sz - HALO; z++) {
         size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
         size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
-        memset(made + from, 0, (end - from) * sizeof *made);
+        memset(field + from, 0, (end - from) * sizeof *field);
     }
-    return made;
+    return field;
 }
 
-static float *zeros(size_t n, const char *name)
+static float *zero_planes(size_t n, const char *name)
 {
-    return memset(field_make(n, name), 0, n * sizeof(float));
+    return memset(field_allocate(n, name), 0, n * sizeof(float));
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = the_grid;
-    medium = the_medium;
-    size_t n = field_size(g), ring = RING * (size_t)g->plane;
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    px = zeros(ring, "p along x");
-    py = zeros(ring, "p along y");
-    qx = zeros(ring, "q along x");
-    qy = zeros(ring, "q along y");
-    return ((MEDIUM + 4) * n + 4 * ring) * sizeof(float);
+    g = input_grid;
+    medium = input_medium;
+    size_t n = field_size(g), ring_size = RING * (size_t)g->plane;
+    pp = zero_field(n, "p of before");
+    pc = zero_field(n, "p of now");
+    qp = zero_field(n, "q of before");
+    qc = zero_field(n, "q of now");
+    px = zero_planes(ring_size, "p along x");
+    py = zero_planes(ring_size, "p along y");
+    qx = zero_planes(ring_size, "q along x");
+    qy = zero_planes(ring_size, "q along y");
+    return ((MEDIUM_FIELDS + 4) * n + 4 * ring_size) * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source_offset;
     pc[i] += f;
     qc[i] += f;
 }
@@ -58,12 +58,12 @@ static void derive(int z)
 {
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t row = row_of(g, y, 0), ring = (size_t)g->plane;
+        size_t row = row_start(g, y, 0), plane_size = (size_t)g->plane;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++) {
             size_t j = row + (size_t)x;
-            first_x(g, pc, qc, px, qx, ring, z, j, j);
-            first_y(g, pc, qc, py, qy, ring, z, j, j);
+            derive_x(g, pc, qc, px, qx, plane_size, z, j, j);
+            derive_y(g, pc, qc, py, qy, plane_size, z, j, j);
         }
     }
 }
@@ -73,11 +73,12 @@ static void update(int z)
 {
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t row = row_of(g, y, 0), ring = (size_t)g->plane;
+        size_t row = row_start(g, y, 0), plane_size = (size_t)g->plane;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++) {
             size_t j = row + (size_t)x;
-            sample(g, medium, pc, qc, pp, qp, px, py, qx, qy, ring, z, j, j);
+            update_point(g, medium, pc, qc, pp, qp, px, py, qx, qy, plane_size, z, j,
+                         j);
         }
     }
 }

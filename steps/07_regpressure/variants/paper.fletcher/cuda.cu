@@ -19,7 +19,7 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 static grid g;
 static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y: a ring */
-static cudaEvent_t before, after;
+static cudaEvent_t start_event, end_event;
 
 /* Adds f to both fields at point i: a kernel of one thread. */
 __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
@@ -35,11 +35,11 @@ __global__ void derive_kernel(grid g, int z, const float *__restrict__ pc,
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
-    size_t j = row_of(&g, y, 0) + x;
+    size_t j = row_start(&g, y, 0) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
-        first_x(&g, pc, qc, px, qx, g.plane, z, j, j);
-        first_y(&g, pc, qc, py, qy, g.plane, z, j, j);
+        derive_x(&g, pc, qc, px, qx, g.plane, z, j, j);
+        derive_y(&g, pc, qc, py, qy, g.plane, z, j, j);
     }
 }
 
@@ -51,47 +51,47 @@ propagate_kernel(grid g, int z, const float *__restrict__ medium,
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
-    size_t j = row_of(&g, y, 0) + x;
+    size_t j = row_start(&g, y, 0) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, g.plane, z, j, j);
+        update_point(&g, medium, pc, qc, pp, qp, px, py, qx, qy, g.plane, z, j, j);
 }
 
-static float *floats(size_t n)
+static float *zero_field(size_t n)
 {
-    float *made;
-    CUDA_CHECK(cudaMalloc((void **)&made, n * sizeof(float)));
-    CUDA_CHECK(cudaMemset(made, 0, n * sizeof(float)));
-    return made;
+    float *field;
+    CUDA_CHECK(cudaMalloc((void **)&field, n * sizeof(float)));
+    CUDA_CHECK(cudaMemset(field, 0, n * sizeof(float)));
+    return field;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = *the_grid;
+    g = *input_grid;
     cuda_device();
 
     size_t n = field_size(&g), ring = RING * (size_t)g.plane;
-    size_t size = MEDIUM * n * sizeof(float);
+    size_t size = MEDIUM_FIELDS * n * sizeof(float);
     CUDA_CHECK(cudaMalloc((void **)&medium, size));
-    CUDA_CHECK(cudaMemcpy(medium, the_medium, size, cudaMemcpyHostToDevice));
-    pp = floats(n);
-    pc = floats(n);
-    qp = floats(n);
-    qc = floats(n);
-    px = floats(ring);
-    py = floats(ring);
-    qx = floats(ring);
-    qy = floats(ring);
-    CUDA_CHECK(cudaEventCreate(&before));
-    CUDA_CHECK(cudaEventCreate(&after));
+    CUDA_CHECK(cudaMemcpy(medium, input_medium, size, cudaMemcpyHostToDevice));
+    pp = zero_field(n);
+    pc = zero_field(n);
+    qp = zero_field(n);
+    qc = zero_field(n);
+    px = zero_field(ring);
+    py = zero_field(ring);
+    qx = zero_field(ring);
+    qy = zero_field(ring);
+    CUDA_CHECK(cudaEventCreate(&start_event));
+    CUDA_CHECK(cudaEventCreate(&end_event));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return ((MEDIUM + 4) * n + 4 * ring) * sizeof(float);
+    return ((MEDIUM_FIELDS + 4) * n + 4 * ring) * sizeof(float);
 }
 
 void InsertSource(float f)
 {
     dim3 one = {1, 1, 1};
-    size_t i = (size_t)g.source_z * g.plane + g.source;
+    size_t i = (size_t)g.source_z * g.plane + g.source_offset;
     CUDA_LAUNCH(source_kernel, one, one, 0, pc, qc, i, f);
     CUDA_CHECK(cudaGetLastError());
 }
@@ -110,7 +110,7 @@ double Propagate(void)
 
     /* A plane is updated when the derivatives of the HALO planes after it are there. A
      * launch waits for the one before it. */
-    CUDA_CHECK(cudaEventRecord(before, 0));
+    CUDA_CHECK(cudaEventRecord(start_event, 0));
     for (int z = 0; z < g.sz; z++) {
         CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, px, py, qx, qy);
         CUDA_CHECK(cudaGetLastError());
@@ -119,9 +119,9 @@ double Propagate(void)
                     qp, px, py, qx, qy);
         CUDA_CHECK(cudaGetLastError());
     }
-    CUDA_CHECK(cudaEventRecord(after, 0));
+    CUDA_CHECK(cudaEventRecord(end_event, 0));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return cuda_seconds(before, after);
+    return cuda_seconds(start_event, end_event);
 }
 
 void UpdatePointers(float *p, float *q)
@@ -139,8 +139,8 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    cudaEventDestroy(after);
-    cudaEventDestroy(before);
+    cudaEventDestroy(end_event);
+    cudaEventDestroy(start_event);
     cudaFree(qy);
     cudaFree(qx);
     cudaFree(py);

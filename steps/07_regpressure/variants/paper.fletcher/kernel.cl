@@ -17,11 +17,11 @@ __kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t j = row_of(&g, y, 0) + x;
+    size_t j = row_start(&g, y, 0) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
-        first_x(&g, pc, qc, px, qx, g.plane, z, j, j);
-        first_y(&g, pc, qc, py, qy, g.plane, z, j, j);
+        derive_x(&g, pc, qc, px, qx, g.plane, z, j, j);
+        derive_y(&g, pc, qc, py, qy, g.plane, z, j, j);
     }
 }
 
@@ -35,8 +35,8 @@ __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t j = row_of(&g, y, 0) + x;
+    size_t j = row_start(&g, y, 0) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, py, qx, qy, g.plane, z, j, j);
+        update_point(&g, medium, pc, qc, pp, qp, px, py, qx, qy, g.plane, z, j, j);
 }

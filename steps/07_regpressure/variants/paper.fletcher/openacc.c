@@ -9,58 +9,59 @@
 
 /* What the device's code calls is compiled for it. */
 #pragma acc routine seq
-static inline void first_x(const grid *, const float *, const float *, float *, float *,
-                           size_t, int, size_t, size_t);
+static inline void derive_x(const grid *, const float *, const float *, float *,
+                            float *, size_t, int, size_t, size_t);
 #pragma acc routine seq
-static inline void first_y(const grid *, const float *, const float *, float *, float *,
-                           size_t, int, size_t, size_t);
+static inline void derive_y(const grid *, const float *, const float *, float *,
+                            float *, size_t, int, size_t, size_t);
 #pragma acc routine seq
-static inline void sample(const grid *, const float *, const float *, const float *,
-                          float *, float *, const float *, const float *, const float *,
-                          const float *, size_t, int, size_t, size_t);
+static inline void update_point(const grid *, const float *, const float *,
+                                const float *, float *, float *, const float *,
+                                const float *, const float *, const float *, size_t,
+                                int, size_t, size_t);
 #include "body.h"
 
 static grid g;
-static size_t n, nine; /* floats of a field, and of the ring's nine planes */
+static size_t n, ring_size; /* floats of a field, and of the ring's nine planes */
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
 static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y: a ring */
 
-static float *floats(size_t count, const char *name)
+static float *zero_field(size_t count, const char *name)
 {
-    float *made = field_make(count, name);
-    memset(made, 0, count * sizeof(float));
-#pragma acc enter data copyin(made [0:count])
-    return made;
+    float *field = field_allocate(count, name);
+    memset(field, 0, count * sizeof(float));
+#pragma acc enter data copyin(field [0:count])
+    return field;
 }
 
-static void drop(float *f, size_t count)
+static void free_field(float *f, size_t count)
 {
 #pragma acc exit data delete (f [0:count])
     field_free(f);
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = *the_grid;
-    medium = the_medium;
+    g = *input_grid;
+    medium = input_medium;
     n = field_size(&g);
-    nine = RING * (size_t)g.plane;
-#pragma acc enter data copyin(the_medium [0:MEDIUM * n])
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    px = floats(nine, "p along x");
-    py = floats(nine, "p along y");
-    qx = floats(nine, "q along x");
-    qy = floats(nine, "q along y");
-    return ((MEDIUM + 4) * n + 4 * nine) * sizeof(float);
+    ring_size = RING * (size_t)g.plane;
+#pragma acc enter data copyin(input_medium [0:MEDIUM_FIELDS * n])
+    pp = zero_field(n, "p of before");
+    pc = zero_field(n, "p of now");
+    qp = zero_field(n, "q of before");
+    qc = zero_field(n, "q of now");
+    px = zero_field(ring_size, "p along x");
+    py = zero_field(ring_size, "p along y");
+    qx = zero_field(ring_size, "q along x");
+    qy = zero_field(ring_size, "q along y");
+    return ((MEDIUM_FIELDS + 4) * n + 4 * ring_size) * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source;
+    size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source_offset;
     float *p = pc, *q = qc;
 #pragma acc parallel present(p [0:n], q [0:n]) num_gangs(1)
     {
@@ -72,19 +73,21 @@ void InsertSource(float f)
 /* First derivatives of plane z. */
 static void derive(int z)
 {
-    const grid d = g;
+    const grid local_grid = g;
     const float *cp = pc, *cq = qc;
     float *dpx = px, *dpy = py, *dqx = qx, *dqy = qy;
 
-#pragma acc parallel loop gang copyin(d) present(                                      \
-    cp [0:n], cq [0:n], dpx [0:nine], dpy [0:nine], dqx [0:nine], dqy [0:nine])
-    for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = row_of(&d, y, 0), ring = (size_t)d.plane;
+#pragma acc parallel loop gang copyin(local_grid)                                      \
+    present(cp [0:n], cq [0:n], dpx [0:ring_size], dpy [0:ring_size],                  \
+            dqx [0:ring_size], dqy [0:ring_size])
+    for (int y = HALO; y < local_grid.sy - HALO; y++) {
+        size_t row = row_start(&local_grid, y, 0),
+               plane_size = (size_t)local_grid.plane;
 #pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++) {
+        for (int x = HALO; x < local_grid.sx - HALO; x++) {
             size_t j = row + (size_t)x;
-            first_x(&d, cp, cq, dpx, dqx, ring, z, j, j);
-            first_y(&d, cp, cq, dpy, dqy, ring, z, j, j);
+            derive_x(&local_grid, cp, cq, dpx, dqx, plane_size, z, j, j);
+            derive_y(&local_grid, cp, cq, dpy, dqy, plane_size, z, j, j);
         }
     }
 }
@@ -92,20 +95,22 @@ static void derive(int z)
 /* One step of plane z. */
 static void update(int z)
 {
-    const grid d = g;
+    const grid local_grid = g;
     const float *cp = pc, *cq = qc;
     const float *m = medium, *dpx = px, *dpy = py, *dqx = qx, *dqy = qy;
     float *np = pp, *nq = qp;
 
-#pragma acc parallel loop gang copyin(d)                                               \
-    present(m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], dpx [0:nine],    \
-            dpy [0:nine], dqx [0:nine], dqy [0:nine])
-    for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t row = row_of(&d, y, 0), ring = (size_t)d.plane;
+#pragma acc parallel loop gang copyin(local_grid) present(                             \
+    m [0:MEDIUM_FIELDS * n], cp [0:n], cq [0:n], np [0:n], nq [0:n],                   \
+    dpx [0:ring_size], dpy [0:ring_size], dqx [0:ring_size], dqy [0:ring_size])
+    for (int y = HALO; y < local_grid.sy - HALO; y++) {
+        size_t row = row_start(&local_grid, y, 0),
+               plane_size = (size_t)local_grid.plane;
 #pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++) {
+        for (int x = HALO; x < local_grid.sx - HALO; x++) {
             size_t j = row + (size_t)x;
-            sample(&d, m, cp, cq, np, nq, dpx, dpy, dqx, dqy, ring, z, j, j);
+            update_point(&local_grid, m, cp, cq, np, nq, dpx, dpy, dqx, dqy, plane_size,
+                         z, j, j);
         }
     }
 }
@@ -146,13 +151,13 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    drop(qy, nine);
-    drop(qx, nine);
-    drop(py, nine);
-    drop(px, nine);
-    drop(qc, n);
-    drop(qp, n);
-    drop(pc, n);
-    drop(pp, n);
-#pragma acc exit data delete (medium [0:MEDIUM * n])
+    free_field(qy, ring_size);
+    free_field(qx, ring_size);
+    free_field(py, ring_size);
+    free_field(px, ring_size);
+    free_field(qc, n);
+    free_field(qp, n);
+    free_field(pc, n);
+    free_field(pp, n);
+#pragma acc exit data delete (medium [0:MEDIUM_FIELDS * n])
 }

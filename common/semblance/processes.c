@@ -1,7 +1,7 @@
 /* crew.c - see crew.h: one process that does it all; its search is in main.c. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "crew.h"
+#include "processes.h"
 #include "journal.h"
 
 #include <errno.h>
@@ -9,15 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAY_BE_ANOTHER __attribute__((weak))
+#define WEAK __attribute__((weak))
 
-MAY_BE_ANOTHER int crew_headers(const char *path, su_order order, su_gather *g,
-                                char why[SU_WHY])
+WEAK int proc_read_headers(const char *path, su_order order, su_gather *g,
+                           char why[SU_WHY])
 {
     return su_read(path, order, g, why);
 }
 
-MAY_BE_ANOTHER su_gather crew_samples(const char *path, su_gather *g, int low, int high)
+WEAK su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
 {
     (void)path;
     su_gather part = *g;
@@ -27,45 +27,45 @@ MAY_BE_ANOTHER su_gather crew_samples(const char *path, su_gather *g, int low, i
     return part;
 }
 
-MAY_BE_ANOTHER void crew_free(su_gather *g)
+WEAK void proc_free_gather(su_gather *g)
 {
     su_free(g);
 }
 
-MAY_BE_ANOTHER void crew_same(const char *what, const void *bytes, size_t size)
+WEAK void proc_require_same(const char *what, const void *bytes, size_t size)
 {
     (void)what, (void)bytes, (void)size;
 }
 
-MAY_BE_ANOTHER void crew_tell(void *bytes, size_t size)
+WEAK void proc_broadcast(void *bytes, size_t size)
 {
     (void)bytes, (void)size;
 }
 
-MAY_BE_ANOTHER void crew_sum(double *value, int count)
+WEAK void proc_sum(double *value, int count)
 {
     (void)value, (void)count;
 }
 
-MAY_BE_ANOTHER int crew_next(void)
+WEAK int proc_next_item(void)
 {
     static int next;
     return next++;
 }
 
-MAY_BE_ANOTHER void crew_turn(void)
+WEAK void proc_progress(void)
 {
 }
 
 static int file[JOURNAL_FILES];
 
-MAY_BE_ANOTHER const char *crew_open(int f, const char *path)
+WEAK const char *proc_open(int f, const char *path)
 {
     file[f] = open(path, O_RDWR);
     return file[f] < 0 ? strerror(errno) : NULL;
 }
 
-MAY_BE_ANOTHER const char *crew_write(int f, const void *bytes, size_t size, size_t at)
+WEAK const char *proc_write(int f, const void *bytes, size_t size, size_t at)
 {
     const char *p = bytes;
     while (size > 0) {
@@ -79,12 +79,12 @@ MAY_BE_ANOTHER const char *crew_write(int f, const void *bytes, size_t size, siz
     return NULL;
 }
 
-MAY_BE_ANOTHER const char *crew_sync(int f)
+WEAK const char *proc_sync(int f)
 {
     return fdatasync(file[f]) != 0 ? strerror(errno) : NULL;
 }
 
-MAY_BE_ANOTHER const char *crew_close(int f)
+WEAK const char *proc_close(int f)
 {
     return fsync(file[f]) != 0 || close(file[f]) != 0 ? strerror(errno) : NULL;
 }
