@@ -1,5 +1,6 @@
-/* cpu.c - the drivers in C: rows of a plane shared among threads, the points of a row
- * among the lanes of a vector. */
+/* cpu.c - the C back-end: all threads work on the same plane and share its rows, and
+ * the compiler vectorizes the loop over the points of a row. The computation is in
+ * body.h. */
 #include <string.h>
 
 #include "fletcher.h"
@@ -8,11 +9,12 @@
 
 static const grid *g;
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *px, *py, *qx, *qy; /* dp/dx, dp/dy, dq/dx, dq/dy, current step */
 
-/* A field of zeros, its planes dealt out among the threads. None has planes of its own
- * here, so that on several sockets the field is spread over all of them. */
+/* Returns a field of zeros. No thread owns planes here, so the threads clear planes in
+ * equal parts: on a machine with several sockets, the pages are spread over the
+ * memories of all of them (first touch). */
 static float *zero_field(size_t n, const char *name)
 {
     float *field = field_allocate(n, name);
@@ -30,14 +32,14 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     g = input_grid;
     medium = input_medium;
     size_t n = field_size(g);
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
-    px = zero_field(n, "p along x");
-    py = zero_field(n, "p along y");
-    qx = zero_field(n, "q along x");
-    qy = zero_field(n, "q along y");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    px = zero_field(n, "dp/dx");
+    py = zero_field(n, "dp/dy");
+    qx = zero_field(n, "dq/dx");
+    qy = zero_field(n, "dq/dy");
     return (MEDIUM_FIELDS + 8) * n * sizeof(float);
 }
 
@@ -48,7 +50,7 @@ void InsertSource(float f)
     qc[i] += f;
 }
 
-/* First derivatives of plane z, rows shared among threads. */
+/* Computes the first derivatives of plane z. The threads share the rows. */
 static void derive(int z)
 {
 #pragma omp for
@@ -62,7 +64,7 @@ static void derive(int z)
     }
 }
 
-/* One step of plane z, rows shared among threads. */
+/* Updates plane z. The threads share the rows. */
 static void update(int z)
 {
 #pragma omp for
@@ -78,9 +80,9 @@ double Propagate(void)
 {
     double start = seconds();
 
-    /* A plane is updated when the derivatives of the HALO planes after it are there,
-     * and while those of the planes around it are still in the cache. Threads wait for
-     * each other at the end of every loop over y. */
+    /* A plane is updated after the derivatives of the HALO planes after it, while those
+     * of the planes around it are in the cache. Each loop over y ends with a barrier.
+     */
 #pragma omp parallel
     {
         for (int z = 0; z < 2 * HALO; z++) derive(z);

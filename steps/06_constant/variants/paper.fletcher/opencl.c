@@ -1,7 +1,8 @@
-/* opencl.c - the drivers, as the host side of kernel.cl.
+/* opencl.c - the host side of the OpenCL back-end: the five functions of fletcher.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of buffers take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The buffers of the previous and
+ * of the current step are exchanged by swapping their handles.
  */
 #include "fletcher.h"
 #include "ocl.h"
@@ -11,8 +12,8 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, derive, propagate;
-static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
-static cl_mem px, py, qx, qy;         /* first derivatives of now, along x and y */
+static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
+static cl_mem px, py, qx, qy;         /* dp/dx, dp/dy, dq/dx, dq/dy, current step */
 static size_t local[2], global[2];
 
 static cl_mem create_buffer(size_t count)
@@ -66,8 +67,8 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     qy = zero_buffer(n);
     OCL_CHECK(clFinish(queue));
 
-    /* A row of a group takes points of a row, which lie side by side. The global size
-     * must be a multiple of the local size: round up. */
+    /* Dimension 0 is x, so that neighbouring work-items update neighbouring points of a
+     * row. The global size must be a multiple of the local size: round up. */
     const size_t points[2] = {g.sx - 2 * HALO, g.sy - 2 * HALO};
     const size_t default_local[2] = {32, ocl_is_gpu(device) ? 4 : 1};
     for (int i = 0; i < 2; i++) {
@@ -89,7 +90,7 @@ void InsertSource(float f)
         clEnqueueNDRangeKernel(queue, source, 1, NULL, &one, &one, 0, NULL, NULL));
 }
 
-/* Enqueues a kernel on plane z; its event goes to *done, if that is wanted. */
+/* Enqueues a kernel for plane z. Stores its event in *done, unless done is NULL. */
 static void launch(cl_kernel kernel, int z, cl_event *propagate_event)
 {
     OCL_CHECK(clSetKernelArg(kernel, 1, sizeof z, &z));
@@ -117,8 +118,8 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(propagate, 9, sizeof qx, &qx));
     OCL_CHECK(clSetKernelArg(propagate, 10, sizeof qy, &qy));
 
-    /* A plane is updated when the derivatives of the HALO planes after it are there. A
-     * launch waits for the one before it, since the queue keeps them in order. */
+    /* A plane is updated after the derivatives of the HALO planes after it. The queue
+     * is in order, so each kernel starts after the previous one has ended. */
     cl_event first, last;
     for (int z = 0; z < g.sz; z++) {
         launch(derive, z, z == 0 ? &first : NULL);

@@ -1,13 +1,12 @@
-/* openacc.c - the drivers in C with OpenACC: loops as the CPU has them, and directives
- * that say which are parallel and what lies on the device. A compiler without a device
- * runs the same loops on the host.
- */
+/* openacc.c - the C back-end with OpenACC: the loops of cpu.c, with directives that say
+ * which loops are parallel and which arrays are in device memory. Without a device, the
+ * same loops run on the host. */
 #include <string.h>
 
 #include "fletcher.h"
 #include "field.h"
 
-/* What the device's code calls is compiled for it. */
+/* The functions of body.h are also compiled for the device. */
 #pragma acc routine seq
 static inline void derive_x(const grid *, const float *, const float *, float *,
                             float *, size_t, int, size_t, size_t);
@@ -22,10 +21,10 @@ static inline void update_point(const grid *, const float *, const float *,
 #include "body.h"
 
 static grid g;
-static size_t n, ring_size; /* floats of a field, and of the ring's nine planes */
+static size_t n, ring_size; /* floats per field and per ring */
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *py, *qx, *qy; /* first derivatives of now, along x and y: a ring */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *px, *py, *qx, *qy; /* dp/dx, dp/dy, dq/dx, dq/dy: rings of planes */
 
 static float *zero_field(size_t count, const char *name)
 {
@@ -48,14 +47,14 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     n = field_size(&g);
     ring_size = RING * (size_t)g.plane;
 #pragma acc enter data copyin(input_medium [0:MEDIUM_FIELDS * n])
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
-    px = zero_field(ring_size, "p along x");
-    py = zero_field(ring_size, "p along y");
-    qx = zero_field(ring_size, "q along x");
-    qy = zero_field(ring_size, "q along y");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    px = zero_field(ring_size, "dp/dx");
+    py = zero_field(ring_size, "dp/dy");
+    qx = zero_field(ring_size, "dq/dx");
+    qy = zero_field(ring_size, "dq/dy");
     return ((MEDIUM_FIELDS + 4) * n + 4 * ring_size) * sizeof(float);
 }
 
@@ -70,7 +69,7 @@ void InsertSource(float f)
     }
 }
 
-/* First derivatives of plane z. */
+/* Computes the first derivatives of plane z. */
 static void derive(int z)
 {
     const grid local_grid = g;
@@ -92,7 +91,7 @@ static void derive(int z)
     }
 }
 
-/* One step of plane z. */
+/* Updates plane z. */
 static void update(int z)
 {
     const grid local_grid = g;
@@ -119,7 +118,7 @@ double Propagate(void)
 {
     double start = seconds();
 
-    /* A plane is updated when the derivatives of the HALO planes after it are there. */
+    /* A plane is updated after the derivatives of the HALO planes after it. */
     for (int z = 0; z < 2 * HALO; z++) derive(z);
 
     for (int z = HALO; z < g.sz - HALO; z++) {
