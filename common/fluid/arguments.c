@@ -37,12 +37,12 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     r.side[1] = ny;
     r.side[2] = nz;
     r.gauss_seidel = parse_choice("solver", solver, "rb or gs");
-    r.keep_sources = parse_choice("compat", compat, "none or minho");
+    r.keep = parse_choice("compat", compat, "none or minho");
     if (!r.events) fail("events= is missing (help lists the keys)");
     return r;
 }
 
-setup make_setup(const request *r)
+setup setup_of(const request *r)
 {
     int side[3];
     for (int i = 0; i < 3; i++) side[i] = r->side[i] ? r->side[i] : r->n;
@@ -61,12 +61,12 @@ setup make_setup(const request *r)
     return s;
 }
 
-physics make_physics(const request *r)
+physics physics_of(const request *r)
 {
-    return (physics){(float)r->visc, (float)r->diff, r->keep_sources};
+    return (physics){(float)r->visc, (float)r->diff, r->keep};
 }
 
-int step_count(const request *r, const event_list *events)
+int steps_of(const request *r, const event_list *events)
 {
     return r->steps >= 0 ? r->steps : events->steps >= 0 ? events->steps : STEPS;
 }

@@ -13,7 +13,7 @@ typedef struct {
     int steps;      /* -1: what the events file says, or else STEPS */
     double dt, diff, visc;
     int sweeps; /* exactly so many a solve; 0: until the tolerance is met */
-    bool gauss_seidel, keep_sources;
+    bool gauss_seidel, keep;
     int group[3];
     const char *events; /* file */
 } request;
@@ -27,9 +27,9 @@ request request_parse(int argc, char **argv, arg *extra, const char *about);
 
 /* What back-ends are told, and what a step is; fail() where dt, diff or visc are too
  * large for a float to hold what is made of them. */
-setup make_setup(const request *r);
-physics make_physics(const request *r);
+setup setup_of(const request *r);
+physics physics_of(const request *r);
 
-int step_count(const request *r, const event_list *events);
+int steps_of(const request *r, const event_list *events);
 
 #endif
