@@ -28,7 +28,7 @@ static inline void profile_cuda_end(void)
 }
 
 /* Waits for the device and records the durations between consecutive events. */
-static inline void collect(void)
+static inline void profile_collect(void)
 {
     if (!profiling()) return;
     CUDA_CHECK(cudaDeviceSynchronize());
@@ -46,7 +46,7 @@ static inline void profile_command(const char *name)
     if (!profiling()) return;
     mark_name[mark_count++] = name;
     CUDA_CHECK(cudaEventRecord(mark[mark_count], 0));
-    if (mark_count == MAX_MARKS) collect();
+    if (mark_count == MAX_MARKS) profile_collect();
 }
 
 #endif
