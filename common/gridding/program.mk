@@ -19,7 +19,7 @@ gcc_words = -fcx-limited-range -fno-loop-unroll-and-jam
 cflags = $(shell $(CC) -Werror $(gcc_words) -E -x c /dev/null >/dev/null 2>&1 && echo $(gcc_words)) -ffp-contract=fast $(NATIVE)
 
 # Every step is compiled once more for precision=double (common/gridding/real.h).
-again = -DREAL=double -DREAL_BYTES=8 -Dgridding=gridding_double -Ddegridding=degridding_double
+double = -DREAL=double -DREAL_BYTES=8 -Dgridding=gridding_double -Ddegridding=degridding_double
 
 # make run: the imaging case, and the paper's benchmark at a twentieth of its visibilities.
 # Taps under a hundredth of the largest may be left out; who does not know how takes all.
