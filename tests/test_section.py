@@ -1,4 +1,4 @@
-"""section_test.py - whole output traces: what they hold, what their headers say, and that
+"""test_section.py: whole output traces: what they hold, what their headers say, and that
 a job which was killed, ran out of disk or is asked for otherwise loses and mixes nothing.
 """
 import os
@@ -6,24 +6,15 @@ import random
 import resource
 import shutil
 import signal
-import struct
 import subprocess
-import sys
-import tempfile
 import time
 
 import numpy
+import pytest
 import segyio
 
-from tests.helpers import BUILD, Tally, binaries, read_npy
-
-DATA = os.path.join(BUILD, "data", "semblance", "small.su")
-RANGES = {"a": (-0.00002, 0.00026, 3), "b": (-0.00032, -0.00008, 2),
-          "c": (4e-7, 9e-7, 2), "d": (1e-7, 5e-7, 2), "e": (0, 3e-7, 2)}
-WORDS = ["tau=0.008"] + [f"{k}={p},{q},{n}" for k, (p, q, n) in RANGES.items()]
-JOB = ["m0=4040,40,5", "h0=-500,30,4", "t0=0.4,0.004,60"]
-
-tally = Tally()
+from tests.helpers import BUILD, binaries, front_ends, printed, read_npy
+from tests.sections import DATA, JOB, QUERY, RANGES, outputs, read, rewritten, traces
 
 
 def search(binary, words, folder, limit=None, wait=True):
@@ -39,62 +30,64 @@ def search(binary, words, folder, limit=None, wait=True):
     return p
 
 
-def values(text):
-    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+@pytest.fixture(scope="module")
+def first():
+    return front_ends("semblance")[0][2]
 
 
-def traces(path):
-    """(headers as bytes, samples) of a little-endian SU file."""
-    raw = numpy.fromfile(path, "u1")
-    ns = int(raw[114:116].view("<u2")[0])
-    rows = raw.reshape(-1, 240 + 4 * ns)
-    return rows[:, :240].copy(), rows[:, 240:].copy().view("<f4")
+@pytest.fixture(scope="module")
+def last():
+    return binaries("semblance", ("omp",))[-1][2]
 
 
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("sections"))
 
 
-def outputs(folder, prefix=""):
-    return [f"stack={prefix}s.su", f"coherence={prefix}c.su", f"parameters={prefix}p.npy"]
+@pytest.fixture(scope="module")
+def section(last, folder):
+    """Makes the section of the last OpenMP step, whose files have the prefix all-; the
+    folder."""
+    p = search(last, [f"in={DATA}", *JOB, *QUERY, *outputs(folder, "all-")], folder)
+    assert p.returncode == 0, p.err
+    return folder
 
 
-def made(binary, folder, words, prefix=""):
+def made(check, binary, folder, words, prefix=""):
     """Makes a section: the bytes of its files, or None and a failed check."""
     p = search(binary, [*words, *outputs(folder, prefix)], folder)
-    tally.check(f"section {prefix}{' '.join(words)[:60]}", p.returncode and p.err)
+    check(f"section {prefix}{' '.join(words)[:60]}", p.returncode and p.err)
     if p.returncode:
         return None
     return [read(os.path.join(folder, prefix + n)) for n in ("s.su", "c.su", "p.npy")]
 
 
-def samples(binary, folder):
-    """Each sample is what a search for that one point finds."""
-    if not made(binary, folder, [f"in={DATA}", *JOB, *WORDS], "all-"):
+def check_samples(check, binary, folder):
+    if not made(check, binary, folder, [f"in={DATA}", *JOB, *QUERY], "all-"):
         return
     head, stack = traces(os.path.join(folder, "all-s.su"))
     _, coherence = traces(os.path.join(folder, "all-c.su"))
     shape, found = read_npy(os.path.join(folder, "all-p.npy"))
-    tally.check("shape of parameters", shape != [20, 60, 5] and str(shape))
+    check("shape of parameters", shape != [20, 60, 5] and str(shape))
     found = numpy.array(found, "f4").reshape(shape)
     for i, k in ((0, 0), (0, 59), (7, 13), (19, 30), (19, 59), (12, 45)):
         point = [f"m0={4040 + 40 * (i // 4)}", f"h0={-500 + 30 * (i % 4)}",
                  f"t0={0.4 + 0.004 * k:.9g}"]
-        said = values(search(binary, [f"in={DATA}", *point, *WORDS], folder).out)
+        said = printed(search(binary, [f"in={DATA}", *point, *QUERY], folder).out)
         want = [float(said[key]) for key in ("A", "B", "C", "D", "E", "Stack",
                                              "Semblance")]
         got = [*found[i, k], stack[i, k], coherence[i, k]]
-        tally.check(f"trace {i}, sample {k}",
+        check(f"trace {i}, sample {k}",
                     not numpy.allclose(got, want, rtol=1e-6, atol=0)
                     and f"{got}, by itself {want}")
 
 
-def headers(binary, folder):
+def test_headers(check, section):
     """As another reader sees them."""
-    path = os.path.join(folder, "all-s.su")
+    path = os.path.join(section, "all-s.su")
     with segyio.su.open(path, endian="little", ignore_geometry=True) as f:
-        tally.check("samples' times", list(f.samples)[:2] != [400, 404]
+        check("samples' times", list(f.samples)[:2] != [400, 404]
                     and str(f.samples[:2]))
         for i in (0, 6, 19):
             h, m0, h0 = f.header[i], 4040 + 40 * (i // 4), -500 + 30 * (i % 4)
@@ -103,31 +96,10 @@ def headers(binary, folder):
                                   segyio.su.ns, segyio.su.dt, segyio.su.delrt,
                                   segyio.su.trid)]
             want = [i + 1, m0 - h0, m0 + h0, 0, 2 * h0, 1, 60, 4000, 400, 1]
-            tally.check(f"header {i}", got != want and f"{got}, expected {want}")
+            check(f"header {i}", got != want and f"{got}, expected {want}")
 
 
-def rewritten(path, change, order="<"):
-    """The small gather, its headers changed by change(header, number), in another order
-    of bytes."""
-    head, data = traces(DATA)
-    with open(path, "wb") as out:
-        for i, (h, row) in enumerate(zip(head, data)):
-            v = dict(zip(("sy", "gx", "gy"), struct.unpack_from("<3i", h.tobytes(), 76)))
-            v["sx"], v["gx"], v["scalco"], v["delrt"] = 0, 0, 1, 0
-            v["cdp"], v["trid"] = 100 + i, 1
-            v["row"] = row
-            change(v, i)
-            raw = bytearray(240)
-            struct.pack_into(order + "i", raw, 20, v["cdp"])
-            struct.pack_into(order + "h", raw, 28, v["trid"])
-            struct.pack_into(order + "h4i", raw, 70, v["scalco"], v["sx"], v["sy"],
-                             v["gx"], v["gy"])
-            struct.pack_into(order + "h", raw, 108, v["delrt"])
-            struct.pack_into(order + "HH", raw, 114, len(v["row"]), 4000)
-            out.write(bytes(raw) + v["row"].astype(order + "f4").tobytes())
-
-
-def real_headers(binary, folder):
+def test_headers_of_the_input(check, last, folder, section):
     """Along x, in decimetres, from -20 ms or +200 ms on, the other order of bytes: the
     same answer."""
     def along_x(v, i):
@@ -144,53 +116,53 @@ def real_headers(binary, folder):
         v["delrt"] = 200
         v["row"] = v["row"][50:]
 
-    words = [*JOB, *WORDS]
+    words = [*JOB, *QUERY]
     plain = os.path.join(folder, "all-s.su")
     for name, change in (("x", along_x), ("early", early), ("late", late)):
         rewritten(os.path.join(folder, f"{name}.su"), change, ">")
-        if not made(binary, folder, [f"in={name}.su", *words], f"{name}-"):
+        if not made(check, last, folder, [f"in={name}.su", *words], f"{name}-"):
             continue
         head, got = traces(os.path.join(folder, f"{name}-s.su"))
         _, want = traces(plain)
-        tally.check(f"{name}: samples", (got != want).any() and "differ")
+        check(f"{name}: samples", (got != want).any() and "differ")
         sx, sy = head[:, 72:76].copy().view("<i4"), head[:, 76:80].copy().view("<i4")
-        tally.check(f"{name}: along x", (not sx.any() or sy.any()) and "not in sx")
-        tally.check(f"{name}: cdp", not head[:, 20:24].copy().view("<i4").all()
+        check(f"{name}: along x", (not sx.any() or sy.any()) and "not in sx")
+        check(f"{name}: cdp", not head[:, 20:24].copy().view("<i4").all()
                     and "is 0")
 
 
-def apertures(binary, folder):
+def test_apertures(check, last, folder):
     """What a trace gets comes from its aperture alone."""
     head, _ = traces(DATA)
     sy = head[:, 76:80].copy().view("<i4")[:, 0]
     gy = head[:, 84:88].copy().view("<i4")[:, 0]
     m, h = (gy + sy) / 2, (gy - sy) / 2
     reach = 150, 120
-    words = [f"in={DATA}", "m0=3900,110,4", "h0=-480", "t0=0.6,0.004,3", *WORDS,
+    words = [f"in={DATA}", "m0=3900,110,4", "h0=-480", "t0=0.6,0.004,3", *QUERY,
              f"aperture={reach[0]},{reach[1]}"]
-    if not made(binary, folder, words, "near-"):
+    if not made(check, last, folder, words, "near-"):
         return
     _, stack = traces(os.path.join(folder, "near-s.su"))
     raw = numpy.fromfile(DATA, "u1").reshape(len(m), -1)
     for i in range(4):
         near = (abs(m - 3900 - 110 * i) <= reach[0]) & (abs(h + 480) <= reach[1])
         if near.sum() < 2:
-            tally.check(f"aperture {i}: dead", stack[i].any() and "not zero")
+            check(f"aperture {i}: dead", stack[i].any() and "not zero")
             continue
         raw[near].tofile(os.path.join(folder, "few.su"))
-        said = values(search(binary, ["in=few.su", f"m0={3900 + 110 * i}", "h0=-480",
-                                      "t0=0.604", "axis=y", *WORDS], folder).out)
-        tally.check(f"aperture {i}", not numpy.isclose(stack[i][1], float(said["Stack"]),
+        said = printed(search(last, ["in=few.su", f"m0={3900 + 110 * i}", "h0=-480",
+                                      "t0=0.604", "axis=y", *QUERY], folder).out)
+        check(f"aperture {i}", not numpy.isclose(stack[i][1], float(said["Stack"]),
                                                        rtol=1e-6, atol=0)
                     and f"{stack[i][1]}, of its {near.sum()} traces {said['Stack']}")
-    p = search(binary, [f"in={DATA}", "m0=4120,9000,2", "h0=-480", "t0=0.6", *WORDS,
+    p = search(last, [f"in={DATA}", "m0=4120,9000,2", "h0=-480", "t0=0.6", *QUERY,
                         "aperture=300,300", "stack=far.su"], folder)
     head, stack = traces(os.path.join(folder, "far.su"))
-    tally.check("far: one line", p.err.count("less than 2 traces") != 1 and p.err)
-    tally.check("far: trid", head[:, 28].tolist() != [1, 2] and str(head[:, 28]))
+    check("far: one line", p.err.count("less than 2 traces") != 1 and p.err)
+    check("far: trid", head[:, 28].tolist() != [1, 2] and str(head[:, 28]))
 
 
-def ranges(binary, folder):
+def test_ranges(check, last, folder):
     """A file of one row is what a= .. e= are; between rows, what lies between."""
     def row(t0, add):
         return " ".join([str(t0)] + [f"{p + add * (q - p):.9g} {q:.9g} {n + int(4 * add)}"
@@ -200,29 +172,32 @@ def ranges(binary, folder):
         with open(os.path.join(folder, f"{name}.txt"), "w") as out:
             out.write(text)
     section = [f"in={DATA}", "m0=4120", "h0=-480", "tau=0.008"]
-    plain = made(binary, folder, [f"in={DATA}", "m0=4120", "h0=-480", "t0=0.4,0.06,5",
-                                  *WORDS], "plain-")
-    one = made(binary, folder, [*section, "t0=0.4,0.06,5", "ranges=one.txt"], "one-")
-    tally.check("ranges of one row", plain and one and plain[2] != one[2] and "differ")
-    if made(binary, folder, [*section, "t0=0.4,0.06,5", "ranges=two.txt"], "two-"):
+    plain = made(check, last, folder, [f"in={DATA}", "m0=4120", "h0=-480", "t0=0.4,0.06,5",
+                                  *QUERY], "plain-")
+    one = made(check, last, folder, [*section, "t0=0.4,0.06,5", "ranges=one.txt"], "one-")
+    check("ranges of one row", plain and one and plain[2] != one[2] and "differ")
+    if made(check, last, folder, [*section, "t0=0.4,0.06,5", "ranges=two.txt"], "two-"):
         _, stack = traces(os.path.join(folder, "two-s.su"))
         for k, part in ((0, 0), (1, 0.075), (2, 0.15), (4, 0.3)):
             words = [f"{key}={p + part * (q - p):.12g},{q},{round(n + 4 * part)}"
                      for key, (p, q, n) in RANGES.items()]
-            said = values(search(binary, [*section, f"t0={0.4 + 0.06 * k:.9g}", *words],
+            said = printed(search(last, [*section, f"t0={0.4 + 0.06 * k:.9g}", *words],
                                  folder).out)
-            tally.check(f"ranges at {k}", abs(stack[0][k] - float(said["Stack"])) > 1e-6
+            check(f"ranges at {k}", abs(stack[0][k] - float(said["Stack"])) > 1e-6
                         and f"{stack[0][k]}, expected {said['Stack']}")
 
 
-def killed(binary, folder, times):
+@pytest.mark.seconds(30)
+@pytest.mark.parametrize("which", ["first", "last"])
+def test_killed(check, folder, which, request):
     """kill -9 at any moment, and the same words again: the same bytes."""
-    words = [f"in={DATA}", "m0=4000,12,20", "h0=-500,30,2", "t0=0.4,0.004,60", *WORDS]
+    binary, times = request.getfixturevalue(which), 3
+    words = [f"in={DATA}", "m0=4000,12,20", "h0=-500,30,2", "t0=0.4,0.004,60", *QUERY]
     for name in os.listdir(folder):
         if name.startswith("whole-"):
             os.remove(os.path.join(folder, name))
     begin = time.monotonic()
-    want = made(binary, folder, words, "whole-")
+    want = made(check, binary, folder, words, "whole-")
     took = time.monotonic() - begin
     rng, interrupted = random.Random(16), 0
     for n in range(times):
@@ -239,18 +214,18 @@ def killed(binary, folder, times):
                 interrupted += 1
                 continue
             break
-        tally.check(f"killed {n}: goes on", p.returncode and p.err)
-        there = int(values(p.out).get("There", -1))
-        tally.check(f"killed {n}: says so", there > 0
+        check(f"killed {n}: goes on", p.returncode and p.err)
+        there = int(printed(p.out).get("There", -1))
+        check(f"killed {n}: says so", there > 0
                     and f"{there} of 40 traces are there already" not in p.err and p.err)
         got = [read(os.path.join(folder, "k-" + n)) for n in ("s.su", "c.su", "p.npy")]
-        tally.check(f"killed {n}: bytes", got != want and "differ")
-    tally.check("killed: at all", interrupted < times and f"only {interrupted} times")
+        check(f"killed {n}: bytes", got != want and "differ")
+    check("killed: at all", interrupted < times and f"only {interrupted} times")
 
 
-def refused(binary, folder):
+def test_refused(check, last, folder, section):
     """(name, words, what the one line says); files are as they were."""
-    job = [f"in={DATA}", *JOB, *WORDS]
+    job = [f"in={DATA}", *JOB, *QUERY]
     done = outputs(folder, "all-")
     before = [read(os.path.join(folder, "all-" + n)) for n in ("s.su", "c.su", "p.npy")]
     shutil.copy(DATA, os.path.join(folder, "mine.su"))
@@ -262,7 +237,7 @@ def refused(binary, folder):
         with open(os.path.join(folder, f"{name}.txt"), "w") as out:
             out.write(text + "\n" + ("1.2 " + "0 1e-4 2 " * 5) * (name == "gap"))
     point = [f"in={DATA}", "m0=4120", "h0=-480", "tau=0.008"]
-    full = [*point, *WORDS[1:]]
+    full = [*point, *QUERY[1:]]
     cases = [
         ("other words", [*job[:-1], "e=0,4e-7,2", *done], "belongs to another job"),
         ("other data", [f"in={BUILD}/data/semblance/awkward.su", *job[1:], *done],
@@ -279,7 +254,7 @@ def refused(binary, folder):
         ("parameters alone", [*full, "t0=0.6", "parameters=t.npy"], "stack="),
         ("no points", [*full, "m0=1,1,0"], "m0"),
         ("too many points", [*full[:1], "m0=0,1,40000", "h0=0,1,40000", "t0=0.1",
-                             *WORDS, "stack=t.su"], "at most"),
+                             *QUERY, "stack=t.su"], "at most"),
         ("t0 outside", [*full, "t0=0.4,0.004,500", "stack=t.su"], "t0=2.396"),
         ("t0 backwards", [*full, "t0=0.4,-0.004,500", "stack=t.su"], "t0"),
         ("a step of no microseconds", [*full, "t0=0.4,0.0000005,5", "stack=t.su"],
@@ -304,59 +279,43 @@ def refused(binary, folder):
          "aperture"),
     ]
     for name, words, line in cases:
-        p = search(binary, words, folder)
+        p = search(last, words, folder)
         problem = (p.returncode != 1 and f"status {p.returncode}") \
             or (p.err.count("\n") != 1 and f"not one line: {p.err}") \
             or (line not in p.err and p.err) \
             or (os.path.exists(os.path.join(folder, "t.su")) and "t.su is left")
-        tally.check(f"refused: {name}", problem)
+        check(f"refused: {name}", problem)
     after = [read(os.path.join(folder, "all-" + n)) for n in ("s.su", "c.su", "p.npy")]
-    tally.check("refused: files stay", before != after and "they changed")
+    check("refused: files stay", before != after and "they changed")
 
 
-def full_disk(binary, folder):
+def test_full_disk(check, last, folder):
     """No room for the files: said before the work, nothing left."""
-    p = search(binary, [f"in={DATA}", *JOB, *WORDS, *outputs(folder, "full-")], folder,
+    p = search(last, [f"in={DATA}", *JOB, *QUERY, *outputs(folder, "full-")], folder,
                limit=6000)
     left = [n for n in os.listdir(folder) if n.startswith("full-")]
-    tally.check("full disk: status", p.returncode != 1 and str(p.returncode))
-    tally.check("full disk: one line", ("full-s.su" not in p.err or
+    check("full disk: status", p.returncode != 1 and str(p.returncode))
+    check("full disk: one line", ("full-s.su" not in p.err or
                                         p.err.count("\n") != 1) and p.err)
-    tally.check("full disk: nothing left", left and str(left))
+    check("full disk: nothing left", left and str(left))
 
 
-def main():
-    found = binaries("semblance")
-    first, last = found[0][2], [path for _, b, path in found if b == "omp"][-1]
-    with tempfile.TemporaryDirectory() as folder:
-        for binary in (first, last):
-            samples(binary, folder)
-            for name in os.listdir(folder):
-                if binary != last:
-                    os.remove(os.path.join(folder, name))
-        headers(last, folder)
-        real_headers(last, folder)
-        apertures(last, folder)
-        ranges(last, folder)
-        killed(first, folder, 3)
-        killed(last, folder, 3)
-        refused(last, folder)
-        full_disk(last, folder)
-        for _, backend, path in found:
-            if path not in (first, last) and path.startswith(os.path.dirname(last)):
-                made(path, folder, [f"in={DATA}", *JOB, *WORDS], f"{backend}-")
-                same(folder, backend)
-    sys.exit(tally.finish())
+def test_samples(check, first, last, tmp_path):
+    """Each sample is what a search for that one point finds."""
+    for name, binary in ("first", first), ("last", last):
+        (tmp_path / name).mkdir()
+        check_samples(check, binary, str(tmp_path / name))
 
 
-def same(folder, backend):
-    """Another back-end's traces are the same within rounding."""
-    for name in ("s.su", "c.su"):
-        _, want = traces(os.path.join(folder, "all-" + name))
-        _, got = traces(os.path.join(folder, f"{backend}-{name}"))
-        worst = abs(want - got).max()
-        tally.check(f"{backend} {name}", worst > 2e-5 and f"differs by {worst}")
-
-
-if __name__ == "__main__":
-    main()
+@pytest.mark.seconds(10)
+def test_back_ends(check, last, folder, section):
+    """The traces of the last step's other back-ends are the same within rounding."""
+    for _, backend, path in binaries("semblance"):
+        if path == last or os.path.dirname(path) != os.path.dirname(last):
+            continue
+        made(check, path, folder, [f"in={DATA}", *JOB, *QUERY], f"{backend}-")
+        for name in ("s.su", "c.su"):
+            _, want = traces(os.path.join(folder, "all-" + name))
+            _, got = traces(os.path.join(folder, f"{backend}-{name}"))
+            difference = abs(want - got).max()
+            check(f"{backend} {name}", difference > 2e-5 and f"differs by {difference}")

@@ -1,21 +1,17 @@
-"""fluid_test.py: what the fluid program refuses, what is known of its answers, and that
+"""test_fluid.py: what the fluid program refuses, what is known of its answers, and that
 steps which promise the same operations give the same bytes on every back-end.
 
-The cases of bad input must end with exit status 1 and exactly one line on stderr that
-says what is wrong; nothing on stdout, no output file, no temporary. They run on the first
-sequential and the last OpenCL binary, of which the other steps share all code that judges
-input.
+Bad input must be refused as helpers.refusal() checks it.
 """
 import os
 import pathlib
 import random
 import re
-import struct
-import sys
-import tempfile
-import zlib
 
-from tests.helpers import Tally, binaries, read_npy, run
+import pytest
+
+from tests.helpers import (arguments, binaries, emptied, png, printed, program_named,
+                           read_npy, refusal, run)
 from tools.history import runs, tree
 
 GOOD = "source 60 0\nforce 9 -5 3 0\nforce -4 7 11 1\nsource 45.5 2\n"
@@ -86,107 +82,91 @@ VALUES = [  # name, what it changes in QUERY, what the line must say
 ]
 
 
-def command(changes, base=QUERY):
-    """The query with changes: 'key=value key=value', '-key' leaves one out."""
-    query, words = dict(base), []
-    for change in changes.split():
-        key, equals, value = change.partition("=")
-        if change.startswith("-"):
-            del query[change[1:]]
-        elif equals:
-            query[key] = value
-        else:
-            words.append(change)
-    return [f"{k}={v}" for k, v in query.items()] + words
+def command(changes):
+    return arguments(QUERY, changes)
 
 
-def problem_of(result, expected, folder):
-    """What is wrong with how a run ended, or nothing."""
-    left = os.listdir(folder)
-    for name in left:
-        os.remove(os.path.join(folder, name))
-    lines = result.stderr.split("\n")
-    if result.returncode != 1:
-        return f"exit status {result.returncode}, not 1; {result.stderr[-200:]!r}"
-    if result.stdout:
-        return f"stdout has {result.stdout[:100]!r}"
-    if left:
-        return f"left behind: {left}"
-    if len(lines) != 2 or lines[-1]:
-        return f"{len(lines) - 1} lines on stderr: {result.stderr[:300]!r}"
-    if not lines[0].startswith("fluid: ") or not re.search(expected, lines[0]):
-        return f"{lines[0]!r} does not say {expected!r}"
-    return None
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """Files of events, and a folder below them to run in."""
+    folder = tmp_path_factory.mktemp("fluid")
+    (folder / "good.txt").write_text(GOOD)
+    (folder / "still.txt").write_text("source 100 0\n")
+    (folder / "wild.txt").write_text("source 1 0\n" + "".join(
+        f"force 3.4e38 3.4e38 -3.4e38 {t}\n" for t in range(6)))
+    (folder / "work").mkdir()
+    return folder / "work"
 
 
-def bad_input(tally, where, binary, folder):
-    work = os.path.join(folder, "work")
-    for name, (text, expected) in EVENTS.items():
-        with open(os.path.join(folder, "bad.txt"), "w", encoding="utf-8") as f:
-            f.write(text)
-        tally.check(f"{where}, {name}", problem_of(
-            run([binary, *command("events=../bad.txt")], work), expected, work))
-    for name, changes, expected in VALUES:
-        tally.check(f"{where}, {name}", problem_of(
-            run([binary, *command(changes)], work), expected, work))
-    rng = random.Random(3)
+def some(backend):
+    """(step, binary): the first sequential one, or the last of another back-end."""
+    found = binaries("fluid", (backend,))
+    assert found or backend not in ("seq", "omp"), "make binaries"
+    return found[0 if backend == "seq" else -1][::2] if found else \
+        pytest.skip(f"no fluid-{backend} is built")
+
+
+def front_end(*backends):
+    return pytest.mark.parametrize("backend", backends)
+
+
+@front_end("seq", "ocl")
+@pytest.mark.parametrize("text, pattern", EVENTS.values(),
+                         ids=[name.replace(" ", "-") for name in EVENTS])
+def test_bad_events(backend, work, text, pattern):
+    (work.parent / "bad.txt").write_text(text)
+    ended = run([some(backend)[1], *command("events=../bad.txt")], work)
+    assert not refusal("fluid", ended, pattern, work)
+
+
+@front_end("seq", "ocl")
+@pytest.mark.parametrize("changes, pattern", [
+    pytest.param(*row[1:], id=row[0].replace(" ", "-")) for row in VALUES])
+def test_bad_value(backend, work, changes, pattern):
+    ended = run([some(backend)[1], *command(changes)], work)
+    assert not refusal("fluid", ended, pattern, work)
+
+
+@front_end("seq", "ocl")
+def test_random_bytes(check, backend, work):
+    rng, binary = random.Random(3), some(backend)[1]
     for seed in range(30):
-        with open(os.path.join(folder, "bad.txt"), "wb") as f:
-            f.write(rng.randbytes(rng.randrange(1, 400)))
-        tally.check(f"{where}, random bytes {seed}", problem_of(
-            run([binary, *command("events=../bad.txt")], work), r"bad\.txt", work))
+        (work.parent / "bad.txt").write_bytes(rng.randbytes(rng.randrange(1, 400)))
+        ended = run([binary, *command("events=../bad.txt")], work)
+        check(f"seed {seed}", refusal("fluid", ended, r"bad\.txt", work))
     with open("/dev/full", "w") as full:
-        result = run([binary, *command("-out -velocity -totals -picture")], work,
-                     stdout=full)
-        result.stdout = ""
-        tally.check(f"{where}, standard output full",
-                    problem_of(result, "standard output: cannot be written", work))
+        ended = run([binary, *command("-out -velocity -totals -picture")], work, stdout=full)
+    ended.stdout = ""
+    check("standard output full", refusal("fluid", ended,
+                                          "standard output: cannot be written", work))
 
 
-def said(result):
-    return dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+def test_no_gauss_seidel_in_parallel(work):
+    ended = run([binaries("fluid", ("omp",))[0][2], *command("solver=gs")], work)
+    assert not refusal("fluid", ended, r"solver=gs: in the", work)
 
 
-def png_size(path):
-    """(width, height) of a PNG file whose parts are whole; None where they are not."""
-    with open(path, "rb") as f:
-        raw = f.read()
-    if raw[:8] != b"\x89PNG\r\n\x1a\n":
-        return None
-    at, size = 8, None
-    while at < len(raw):
-        length, = struct.unpack_from(">I", raw, at)
-        part = raw[at + 4:at + 8 + length]
-        if zlib.crc32(part) != struct.unpack_from(">I", raw, at + 8 + length)[0]:
-            return None
-        if part[:4] == b"IHDR":
-            size = struct.unpack_from(">II", part, 4)
-        at += 12 + length
-    return size if part[:4] == b"IEND" else None
-
-
-def answers(tally, where, binary, folder):
+@front_end("seq", "ocl", "omp")
+def test_known_answers(check, backend, work):
     """What is known without an oracle."""
-    work = os.path.join(folder, "work")
+    step, binary = some(backend)
 
-    def check(name, holds, detail=""):
-        tally.check(f"{where}, {name}", None if holds else f"does not hold: {detail}")
+    def holds(name, condition, detail=""):
+        check(name, not condition and f"does not hold: {detail}")
 
     result = run([binary, *command("movie=. steps=3")], work)
     left = sorted(os.listdir(work))
-    check("good input", result.returncode == 0 and not result.stderr, result.stderr)
-    check("files", left == ["000000.png", "000001.png", "000002.png", "out.npy", "p.png",
+    holds("good input", result.returncode == 0 and not result.stderr, result.stderr)
+    holds("files", left == ["000000.png", "000001.png", "000002.png", "out.npy", "p.png",
                             "t.npy", "v.npy"], left)
     if result.returncode == 0:
         shape, density = read_npy(os.path.join(work, "out.npy"))
-        check("shape", shape == [3, 4, 5], shape)
-        total = float(said(result)["total_density"])
-        check("total", abs(sum(density) - total) < 1e-4 * total, (sum(density), total))
-        check("sweeps", said(result)["sweeps"] == "36", said(result)["sweeps"])
-        check("picture", png_size(os.path.join(work, "p.png")) == (400, 320),
-              png_size(os.path.join(work, "p.png")))
-    for name in os.listdir(work):
-        os.remove(os.path.join(work, name))
+        holds("shape", shape == [3, 4, 5], shape)
+        total = float(printed(result.stdout)["total_density"])
+        holds("total", abs(sum(density) - total) < 1e-4 * total, (sum(density), total))
+        holds("sweeps", printed(result.stdout)["sweeps"] == "36", printed(result.stdout)["sweeps"])
+        holds("picture", png(work / "p.png")[0] == (400, 320))
+    emptied(work)
 
     # Nothing stirs: mass stays, velocity is 0, and what spreads stays symmetric. With
     # sides of an odd number of cells the middle cell is not in the middle: n / 2.
@@ -194,32 +174,31 @@ def answers(tally, where, binary, folder):
                   "out=out.npy", "velocity=v.npy"], work)
     _, x = read_npy(os.path.join(work, "out.npy"))
     _, v = read_npy(os.path.join(work, "v.npy"))
-    check("mass", abs(sum(x) - 100) < 1e-3, sum(x))
-    check("still", not any(v))
-    check("between 0 and its source", min(x) >= 0 and max(x) <= 100, (min(x), max(x)))
+    holds("mass", abs(sum(x) - 100) < 1e-3, sum(x))
+    holds("still", not any(v))
+    holds("between 0 and its source", min(x) >= 0 and max(x) <= 100, (min(x), max(x)))
     cell = {(n // 36, n // 6 % 6, n % 6): value for n, value in enumerate(x)}
     odd = max(abs(cell[k, j, i] - cell[i, k, j]) for k, j, i in cell)
-    check("the same along all axes", odd < 1e-4, odd)
+    holds("the same along all axes", odd < 1e-4, odd)
 
     # A step of 0 moves nothing: the source stays where it is.
     run([binary, "events=../good.txt", "n=4", "dt=0", "steps=1", "out=out.npy"], work)
     _, x = read_npy(os.path.join(work, "out.npy"))
-    check("dt 0", sum(1 for value in x if value) == 1 and max(x) == 60, max(x))
+    holds("dt 0", sum(1 for value in x if value) == 1 and max(x) == 60, max(x))
 
     # NaN never counts as converged: every solve of velocity takes all sweeps.
     result = run([binary, *command("events=../wild.txt visc=1e20 dt=1 steps=6 sweeps=0")],
                  work)
     sweeps = int(re.search(r"(\d+) sweeps", result.stderr)[1])
-    solves = 4 if where >= "10" else 6  # those that sweep
-    check("NaN does not converge", sweeps > solves * 20 * 4, sweeps)
-    for name in os.listdir(work):
-        os.remove(os.path.join(work, name))
+    solves = 4 if step >= "10" else 6  # those that sweep
+    holds("NaN does not converge", sweeps > solves * 20 * 4, sweeps)
+    emptied(work)
 
 
-def gauss_seidel(tally, folder):
+@pytest.mark.seconds(10)
+def test_gauss_seidel(check, work):
     """What only the first step has, against the oracle; and not what colours give."""
-    work = os.path.join(folder, "work")
-    program = next(p for p in tree.programs() if p.name == "fluid")
+    program = program_named("fluid")
     step = next(s for s in tree.steps() if s.has(program))
     colours = {}
     for case, words in program.cases.items():
@@ -227,21 +206,20 @@ def gauss_seidel(tally, folder):
         for solver in ("rb", "gs"):
             got = runs.run_and_check(step, program, "seq", [*words, f"solver={solver}"],
                                      work, f"{case}-{solver}")
-            tally.check(f"{step.name} solver={solver}, {case}",
+            check(f"{step.name} solver={solver}, {case}",
                         None if got["ok"] else got["reason"])
             files.append(pathlib.Path(work, "out.npy").read_bytes())
         colours[case] = files[0] == files[1]
-    tally.check("solver=gs differs from solver=rb",
+    check("solver=gs differs from solver=rb",
                 "the same bytes in all cases" if all(colours.values()) else None)
-    for name in os.listdir(work):
-        os.remove(os.path.join(work, name))
+    emptied(work)
 
 
-def same_bytes(tally, folder):
+@pytest.mark.seconds(60)
+def test_same_bytes(check, work):
     """Until the algebra changes all back-ends do the same operations in the same order,
     and so they do after it. Memory is full of what nobody wrote: fields that threads
     clear together must be cleared to the last cell."""
-    work = os.path.join(folder, "work")
     first = {}
     for step, backend, binary in binaries("fluid"):
         if backend == "cuda":
@@ -254,17 +232,16 @@ def same_bytes(tally, folder):
             with open(os.path.join(work, name), "rb") as f:
                 files.append(f.read())
         expected = first.setdefault(kind, files)
-        tally.check(f"{step} {backend}: same bytes {kind}",
+        check(f"{step} {backend}: same bytes {kind}",
                     result.stderr if result.returncode else
                     None if files == expected else "differs")
-        for name in os.listdir(work):
-            os.remove(os.path.join(work, name))
+        emptied(work)
 
 
-def together(tally, folder):
+@pytest.mark.seconds(60)
+def test_shared_work(check, work):
     """Whoever shares the work, a host and a device or ranks of any number, also more than
     there are planes: the bytes of the last OpenMP step, and its sweeps."""
-    work = os.path.join(folder, "work")
     shares = [([binary, f"share={share}"], f"share={share}", {"OMP_NUM_THREADS": "2"})
               for _, _, binary in binaries("fluid", ("hybrid",))
               for share in ("0", "1", "50", "99", "100", "auto")]
@@ -281,42 +258,41 @@ def together(tally, folder):
                           "velocity=v.npy", "totals=t.npy"], work, variables)
             files = [pathlib.Path(work, f).read_bytes() for f in sorted(os.listdir(work))]
             first = first or files
-            tally.check(f"{name}, {query}: the bytes of threads alone",
+            check(f"{name}, {query}: the bytes of threads alone",
                         result.stderr if result.returncode else
                         None if files == first and len(files) == 3 else "differs")
-            for file in os.listdir(work):
-                os.remove(os.path.join(work, file))
+            emptied(work)
 
 
-def profiles(tally, where, binary, folder):
+@front_end("seq", "ocl", "omp", "cuda-cpu")
+def test_profiles(check, backend, work):
     """profile=1 books every command on the device's clock; without, nobody looks."""
-    work = os.path.join(folder, "work")
+    binary = some(backend)[1]
     for profile in (0, 1):
         result = run([binary, *command(f"profile={profile} -out -velocity -totals "
                                        "-picture")], work)
-        values = said(result)
+        values = printed(result.stdout)
         table = re.findall(r"^([a-z_ ]+?) +[\d.]+ % +[\d.]+ +(\d+)$", result.stdout, re.M)
         calls = sum(int(n) for name, n in table if name.startswith("relax"))
         # A call of "relax" is a pass, of all that was asked for; the others are a colour.
         # Of two phases each where a pass takes two launches.
         told = (12, 24) if any(name == "relax" for name, _ in table) else (48,)
         same = values["Time_kernel"] == values["Time_run"]
-        tally.check(f"{where}, profile={profile}", None if (
+        check(f"profile={profile}", None if (
             calls in told and not same if profile else not table and same)
             else f"does not hold: {table} {values}")
 
 
-def outright(tally, folder):
+@pytest.mark.seconds(5)
+def test_direct_solver(check, work):
     """The last step solves the pressure outright; the first one comes to the same, if it is
     given the time. How far from that it is otherwise is seen too: the test sees something."""
-    work = os.path.join(folder, "work")
 
     def fields(binary, words):
         result = run([binary, "events=../good.txt", "nx=12", "ny=7", "nz=9", "steps=4",
                       "out=out.npy", "velocity=v.npy", *words], work)
         found = [read_npy(os.path.join(work, name))[1] for name in ("out.npy", "v.npy")]
-        for name in os.listdir(work):
-            os.remove(os.path.join(work, name))
+        emptied(work)
         return found if result.returncode == 0 else [[1], [1]]
 
     def apart(a, b):
@@ -329,16 +305,16 @@ def outright(tally, folder):
     for name, found, there, few in zip(("density", "velocity"), fields(last, []), right,
                                        short):
         far, before = apart(found, there), apart(few, there)
-        tally.check(f"{step} {backend}, {name} as with 3000 sweeps",
+        check(f"{step} {backend}, {name} as with 3000 sweeps",
                     None if far < 2e-6 else f"relative L2 {far:.3g}")
-        tally.check(f"{name} of 20 sweeps is not", None if before > 20 * far else
+        check(f"{name} of 20 sweeps is not", None if before > 20 * far else
                     f"relative L2 {before:.3g}, of {step} {far:.3g}")
 
 
-def sources(tally):
+def test_sources(check):
     """What a run cannot show: kernels say of what they only read that nobody writes it,
     queues keep times only where somebody asks, and threads touch their memory first."""
-    program = next(p for p in tree.programs() if p.name == "fluid")
+    program = program_named("fluid")
     for step in tree.steps():
         folder = step.folder / program.name
         for name, pattern, missing in (
@@ -350,12 +326,12 @@ def sources(tally):
                  "one thread touches all fields first")):
             if (folder / name).exists() and "omp" in step.backends(program):
                 found = re.search(pattern, (folder / name).read_text())
-                tally.check(f"{step.name} {name}", missing if found else None)
+                check(f"{step.name} {name}", missing if found else None)
 
 
-def quotations(tally):
+def test_quotations(check):
     """What a lesson quotes by hand still stands in its step, or stood in the one before."""
-    program = next(p for p in tree.programs() if p.name == "fluid")
+    program = program_named("fluid")
 
     def lines(step):
         return {line.strip() for path in (step.folder / program.name).glob("*.*")
@@ -370,38 +346,5 @@ def quotations(tally):
             for line in block.splitlines():
                 gone, line = line.startswith("-") and kind == "diff", (
                     line[1:] if kind == "diff" else line).strip()
-                tally.check(f"{step.name} README.md quotes `{line}`",
+                check(f"{step.name} README.md quotes `{line}`",
                             None if line in (before if gone else now) else "is not there")
-
-
-def main():
-    tally = Tally()
-    with tempfile.TemporaryDirectory() as folder:
-        os.mkdir(os.path.join(folder, "work"))
-        for name, text in (("good", GOOD), ("still", "source 100 0\n"),
-                           ("wild", "source 1 0\n" + "".join(
-                               f"force 3.4e38 3.4e38 -3.4e38 {t}\n" for t in range(6)))):
-            with open(os.path.join(folder, name + ".txt"), "w", encoding="utf-8") as f:
-                f.write(text)
-        chosen = binaries("fluid", ("seq",))[:1] + binaries("fluid", ("ocl",))[-1:]
-        for step, backend, binary in chosen:
-            bad_input(tally, f"{step} {backend}", binary, folder)
-        for step, backend, binary in chosen + binaries("fluid", ("omp",))[-1:]:
-            answers(tally, f"{step} {backend}", binary, folder)
-        for step, backend, binary in binaries("fluid", ("omp",))[:1]:
-            work = os.path.join(folder, "work")
-            tally.check(f"{step} {backend}, Gauss-Seidel", problem_of(
-                run([binary, *command("solver=gs")], work), r"solver=gs: in the", work))
-        for step, backend, binary in (chosen + binaries("fluid", ("omp",))[-1:]
-                                      + binaries("fluid", ("cuda-cpu",))[-1:]):
-            profiles(tally, f"{step} {backend}", binary, folder)
-        gauss_seidel(tally, folder)
-        same_bytes(tally, folder)
-        together(tally, folder)
-        outright(tally, folder)
-        sources(tally)
-        quotations(tally)
-    return tally.finish()
-
-
-sys.exit(main())

@@ -1,17 +1,18 @@
-"""gridding_test.py: what can be wrong with what gridding is given, answers that are known
+"""test_gridding.py: what can be wrong with what gridding is given, answers that are known
 without an oracle, and the mistakes of published programs.
 
 Bad input must end with exit status 1 and one line on stderr that says what is wrong;
 nothing on stdout, no output file. Run on the first sequential and the last OpenCL binary.
 """
 import math
-import os
 import re
-import struct
-import sys
-import tempfile
 
-from tests.helpers import BUILD, Tally, binaries, run, tree
+import numpy
+import pytest
+
+from tests.helpers import (arguments, binaries, emptied, front_ends, npy, printed, refusal,
+                           run)
+from tools.history import tree
 
 QUERY = {"uv": "random", "visibilities": "20", "grid": "64", "support": "3",
          "oversampling": "4", "planes": "3", "cell": "200", "out": "out.npy"}
@@ -68,99 +69,86 @@ BAD = [
 ]
 
 
-def npy(path, rows, columns=6):
+def save(path, rows, columns=6):
     """Writes float64 rows."""
-    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({len(rows)}, {columns}), }}"
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode())
-        for row in rows:
-            file.write(struct.pack(f"<{columns}d", *row))
+    path.write_bytes(npy(rows, "<f8", (len(rows), columns)))
 
 
 def read(path):
     """The numbers of a float .npy."""
-    with open(path, "rb") as file:
-        raw = file.read()
-    start = 10 + struct.unpack_from("<H", raw, 8)[0]
-    code = "<d" if b"'<f8'" in raw[:start] else "<f"
-    return [x for x, in struct.iter_unpack(code, raw[start:])]
+    return numpy.load(path).ravel().tolist()
 
 
-def files(folder):
-    good = [[10.0 * k, -20.0 * k, 5.0 * k, 1.0, 0.5, 1.0] for k in range(4)]
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """Files of visibilities, most of them damaged, and a folder below them to run in."""
+    folder, good = tmp_path_factory.mktemp("gridding"), [
+        [10.0 * k, -20.0 * k, 5.0 * k, 1.0, 0.5, 1.0] for k in range(4)]
 
     def changed(name, row, column, value):
         rows = [list(r) for r in good]
         rows[row][column] = value
-        npy(os.path.join(folder, name), rows)
+        save(folder / name, rows)
 
-    npy(os.path.join(folder, "good.npy"), good)
-    npy(os.path.join(folder, "five.npy"), [r[:5] for r in good], 5)
-    npy(os.path.join(folder, "none.npy"), [])
-    npy(os.path.join(folder, "light.npy"), [r[:5] + [0.0] for r in good])
+    save(folder / "good.npy", good)
+    save(folder / "five.npy", [r[:5] for r in good], 5)
+    save(folder / "none.npy", [])
+    save(folder / "light.npy", [r[:5] + [0.0] for r in good])
     changed("nan_u.npy", 1, 0, math.nan)
     changed("nan_re.npy", 2, 3, math.nan)
     changed("inf.npy", 0, 5, math.inf)
     changed("minus.npy", 1, 5, -1.0)
-    with open(os.path.join(folder, "text.npy"), "w", encoding="ascii") as file:
-        file.write("u v w\n")
-    open(os.path.join(folder, "zero.npy"), "wb").close()
-    with open(os.path.join(folder, "good.npy"), "rb") as file:
-        raw = file.read()
-    with open(os.path.join(folder, "cut.npy"), "wb") as file:
-        file.write(raw[:-7])
+    (folder / "text.npy").write_text("u v w\n")
+    (folder / "zero.npy").touch()
+    (folder / "cut.npy").write_bytes((folder / "good.npy").read_bytes()[:-7])
+    (folder / "work").mkdir()
+    return folder / "work"
 
 
-def words(changes):
-    query = dict(QUERY)
-    for change in changes.split():
-        key, equals, value = change.partition("=")
-        if change.startswith("-") and not equals:
-            del query[change[1:]]
-        else:
-            query[key] = value
-    return [f"{k}={v}" for k, v in query.items()]
+FRONT_ENDS = pytest.mark.parametrize("backend", ["seq", "ocl"])
 
 
-def emptied(folder):
-    left = os.listdir(folder)
-    for name in left:
-        os.remove(os.path.join(folder, name))
-    return left
+def binary_of(backend):
+    """The first sequential or the last OpenCL binary."""
+    found = [path for _, b, path in front_ends("gridding") if b == backend]
+    return found[0] if found else pytest.skip(f"no gridding-{backend} is built")
 
 
-def problem(result, expected, work):
-    left = emptied(work)
-    if result.returncode != 1:
-        return f"exit status {result.returncode}: {result.stderr[-200:]!r}"
-    if result.stdout or left:
-        return f"stdout {result.stdout[:80]!r}, left behind {left}"
-    lines = result.stderr.splitlines()
-    if len(lines) != 1 or not lines[0].startswith("gridding: "):
-        return f"not one line of the program: {result.stderr[:300]!r}"
-    return None if re.search(expected, lines[0]) else f"{lines[0]!r}: not {expected!r}"
+@FRONT_ENDS
+@pytest.mark.parametrize("changes, pattern", [
+    pytest.param(*row[1:], id=row[0].replace(" ", "-")) for row in BAD])
+def test_bad_input(backend, work, changes, pattern):
+    ended = run([binary_of(backend), *arguments(QUERY, changes)], work)
+    assert not refusal("gridding", ended, pattern, work)
+
+
+@FRONT_ENDS
+def test_good_input(backend, work):
+    ended = run([binary_of(backend), *arguments(QUERY, "image=a.png")], work)
+    assert ended.returncode == 0 and "Mpts/s=" in ended.stdout, ended
+    assert sorted(emptied(work)) == ["a.png", "out.npy"]
 
 
 def grid_of(binary, work, changes):
-    """The grid (or visibilities) of a good query, and what was said."""
-    result = run([binary, *words(changes)], work)
+    """The grid (or visibilities) of a good query, and what was printed."""
+    result = run([binary, *arguments(QUERY, changes)], work)
     if result.returncode:
         raise RuntimeError(result.stderr)
-    said = dict(line.partition("=")[::2] for line in result.stdout.splitlines())
-    values = read(os.path.join(work, "out.npy"))
+    values = read(work / "out.npy")
     emptied(work)
-    return values, said
+    return values, printed(result.stdout)
 
 
-def known_answers(tally, where, binary, work):
+@FRONT_ENDS
+def test_known_answers(check, backend, work):
     """One visibility, and what it must look like."""
+    binary = binary_of(backend)
     size, middle, support = 64, 32, 3
     base = "-uv -visibilities oversampling=8 planes=2 cell=100 precision=double in=../one.npy"
 
     def one(u, v, w, re=1.0, im=0.0):
-        npy(os.path.join(work, "..", "one.npy"), [[u, v, w, re, im, 1.0],
-                                                  [0.0, 0.0, 500.0, 0.0, 0.0, 1.0]])
+        save(work.parent / "one.npy", [[u, v, w, re, im, 1.0],
+                                       [0.0, 0.0, 500.0, 0.0, 0.0, 1.0]])
         values, _ = grid_of(binary, work, base)
         return {(i // 2 // size - middle, i // 2 % size - middle):
                 complex(values[i], values[i + 1])
@@ -169,49 +157,49 @@ def known_answers(tally, where, binary, work):
     # The footprint lies in the middle of the cell, as far to one side as to the other.
     cells = one(0, 0, 0)
     rows = sorted({v for v, _ in cells})
-    tally.check(f"{where}: centred", None if rows == list(range(-support, support + 1)) and
+    check("centred", None if rows == list(range(-support, support + 1)) and
                 all(abs(cells[v, u] - cells[-v, -u]) < 1e-12 for v, u in cells)
                 else f"rows {rows}")
     # u moves columns and v rows; a fraction moves weight towards it.
     cells = one(500, -300, 0)
     peak = max(cells, key=lambda at: abs(cells[at]))
-    tally.check(f"{where}: rows are v", None if peak == (-3, 5) else f"peak at {peak}")
+    check("rows are v", None if peak == (-3, 5) else f"peak at {peak}")
     cells = one(25, 0, 0)
-    tally.check(f"{where}: fraction's sign",
+    check("fraction's sign",
                 None if abs(cells[0, 1]) > abs(cells[0, -1]) else "weight moved away from u")
     cells = one(0, 25, 0)
-    tally.check(f"{where}: fraction's sign in v",
+    check("fraction's sign in v",
                 None if abs(cells[1, 0]) > abs(cells[-1, 0]) else "weight moved away from v")
     # The function of -w is the conjugate, and the grid is linear in the visibility.
     plus, minus = one(0, 0, 500), one(0, 0, -500)
-    tally.check(f"{where}: w < 0 is the conjugate", None if plus.keys() == minus.keys() and
+    check("w < 0 is the conjugate", None if plus.keys() == minus.keys() and
                 all(abs(plus[k] - minus[k].conjugate()) < 1e-12 for k in plus) and
                 max(abs(plus[k].imag) for k in plus) > 1e-3 else "it is not")
     twice = one(0, 0, 500, 0, 2)
-    tally.check(f"{where}: linear", None if all(abs(twice[k] - 2j * plus[k]) < 1e-12
+    check("linear", None if all(abs(twice[k] - 2j * plus[k]) < 1e-12
                                                 for k in plus) else "it is not")
     # Outside is counted, not gridded, and not an error.
     _, said = grid_of(binary, work, "cell=100")
     outside = int(said["outside"])
-    tally.check(f"{where}: outside is counted", None if 0 < outside < 20 and
+    check("outside is counted", None if 0 < outside < 20 and
                 int(said["visibilities"]) + outside == 20 else repr(said))
 
 
-def sources(tally):
-    """What a right result does not show."""
+def test_sources(check):
+    """Properties of the source that a right result does not show."""
     for step in tree.steps():
         cuda, cpu = (step.folder / "gridding" / name for name in ("cuda.cu", "cpu.c"))
         if cuda.exists():
             kernels = re.findall(r"^KERNEL void (\w+)\(([^)]*)\)", cuda.read_text(), re.M)
             plain = [name for name, parameters in kernels
                      if re.search(r"const \w+ \*(?!__restrict__)", parameters)]
-            tally.check(f"{step.name}: what a kernel only reads is restrict",
+            check(f"{step.name}: what a kernel only reads is restrict",
                         None if kernels and not plain else f"not in {plain or cuda}")
         # A thread's copy of the grid has not been written by another before.
         text = cpu.read_text() if cpu.exists() else ""
         if '"copies of the grid"' in text:
             loops = text.count("schedule(static, 1)\n    for (int c = 0;")
-            tally.check(f"{step.name}: copies are first written by who uses them",
+            check(f"{step.name}: copies are first written by who uses them",
                         None if "untouched(s.copies - 1," in text and loops == 2
                         else "they are not")
         # What a lesson quotes is there, between lines of dots.
@@ -221,38 +209,16 @@ def sources(tally):
         there = [path.read_text() for path in folder.iterdir() if path.suffix != ".md"]
         for quoted in re.findall(r"```c\n(.*?)```", (folder / "README.md").read_text(), re.S):
             for piece in quoted.split("...\n"):
-                tally.check(f"{step.name}: a lesson's quotation",
+                check(f"{step.name}: a lesson's quotation",
                             None if any(piece in text for text in there) else piece)
 
 
-def main():
-    tally = Tally()
-    sources(tally)
-    chosen = binaries("gridding", ("seq",))[:1] + binaries("gridding", ("ocl",))[-1:]
-    if not chosen:
-        sys.exit(f"gridding_test.py: no gridding binary in {BUILD} (make binaries)")
-    with tempfile.TemporaryDirectory() as folder:
-        work = os.path.join(folder, "work")
-        os.mkdir(work)
-        files(folder)
-        for step, backend, binary in chosen:
-            where = f"{step} {backend}"
-            for name, changes, expected in BAD:
-                result = run([binary, *words(changes)], work)
-                tally.check(f"{where}, {name}", problem(result, expected, work))
-            known_answers(tally, where, binary, work)
-            result = run([binary, *words("image=a.png")], work)
-            tally.check(f"{where}, good input", None if result.returncode == 0 and
-                        "Mpts/s=" in result.stdout and
-                        sorted(emptied(work)) == ["a.png", "out.npy"] else repr(result))
-        # Every version gives the same integers, whatever the order of its sums.
-        want = None
-        for step, backend, binary in binaries("gridding"):
-            got, _ = grid_of(binary, work, "kernel=integer strips=2,2 copies=2"
-                             if backend != "seq" else "kernel=integer")
-            want = want or got
-            tally.check(f"{step} {backend}: integers", None if got == want else "differ")
-    return tally.finish()
-
-
-sys.exit(main())
+@pytest.mark.seconds(20)
+def test_integers(check, work):
+    """Every version gives the same integers, whatever the order of its sums."""
+    expected = None
+    for step, backend, binary in binaries("gridding"):
+        found, _ = grid_of(binary, work, "kernel=integer" if backend == "seq" else
+                           "kernel=integer strips=2,2 copies=2")
+        expected = expected or found
+        check(f"{step} {backend}", found != expected and "differ")

@@ -1,4 +1,4 @@
-"""sandpile_test.py: what make verify does not ask of the sandpile.
+"""test_sandpile.py: what make verify does not ask of the sandpile.
 
 Bad input: each case must end with exit status 1 and one line on stderr that says what is
 wrong, and leave no file behind. Known answers: published numbers of steps and grains,
@@ -12,11 +12,12 @@ import os
 import re
 import struct
 import subprocess
-import sys
-import tempfile
-import zlib
 
-from tests.helpers import BUILD, ROOT, Tally, binaries, run
+import numpy
+import pytest
+
+from tests.helpers import (BUILD, ROOT, binaries, front_ends, npy, png, printed, refusal,
+                           run)
 from tools.history import tree
 
 CHECKER = os.path.join(BUILD, "sandpile-check")
@@ -24,47 +25,32 @@ KNOWN = {32: (241, 2136), 64: (1024, 9248), 128: (4242, 38344), 256: (17035, 157
 LARGE = {512: (69190, 633624)}  # for the fastest
 COLOURS = {(16, 24, 48): 0, (38, 110, 156): 1, (230, 178, 80): 2, (160, 52, 40): 3}
 
-tally = Tally()
 
 
-def npy(descr, shape, data):
-    head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
-    head += " " * (64 - (len(head) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode() + data
-
-
-def grid(values, descr="<i4", shape=None):
-    """values: rows of the cells within the border, as .npy."""
-    n = len(values) + 2
-    rows = [[0] * n] + [[0, *row, 0] for row in values] + [[0] * n]
-    code = {"<i4": "i", "<f4": "f", "<f8": "d", "|u1": "B"}[descr]
-    cells = [v for row in rows for v in row]
-    return npy(descr, shape or (n, n), struct.pack(f"<{len(cells)}{code}", *cells))
+def grid(rows, dtype="<i4"):
+    """The cells within the border, as .npy."""
+    return npy(numpy.pad(numpy.array(rows), 1), dtype)
 
 
 def read_int32(path):
-    with open(path, "rb") as file:
-        raw = file.read()
-    start = 10 + struct.unpack_from("<H", raw, 8)[0]
-    assert b"'<i4'" in raw[:start], path
-    return [x for x, in struct.iter_unpack("<i", raw[start:])]
+    values = numpy.load(path)
+    assert values.dtype == "<i4", path
+    return values.ravel().tolist()
 
 
-def files():
-    nan = float("nan")
-    bare = npy("<i4", (3, 3), struct.pack("<9i", 0, 1, 0, 0, 4, 0, 0, 0, 0))
-    return {
-        "good": grid([[4, 1], [0, 7]]), "negative": grid([[4, -1], [0, 0]]),
-        "broken": grid([[4, 0], [0.5, 0]], "<f4"), "nan": grid([[nan]], "<f8"),
-        "huge": grid([[10 ** 9 + 1, 0], [0, 0]]), "border": bare,
-        "flat": npy("<i4", (9,), bytes(36)), "oblong": npy("<i4", (3, 4), bytes(48)),
-        "four": npy("<i4", (1, 1, 3, 3), bytes(36)), "none": npy("<i4", (0, 3, 3), b""),
-        "two_cells": npy("<i4", (2, 2), bytes(16)), "cut": grid([[4]])[:-3],
-        "type": npy("<i8", (3, 3), bytes(72)), "text": b"4 4 4\n4 4 4\n",
-    }
+FILES = {
+    "good": grid([[4, 1], [0, 7]]), "negative": grid([[4, -1], [0, 0]]),
+    "broken": grid([[4, 0], [0.5, 0]], "<f4"), "nan": grid([[numpy.nan]], "<f8"),
+    "huge": grid([[10 ** 9 + 1, 0], [0, 0]]),
+    "border": npy([[0, 1, 0], [0, 4, 0], [0, 0, 0]], "<i4"),
+    "flat": npy([0] * 9, "<i4"), "oblong": npy([0] * 12, "<i4", (3, 4)),
+    "four": npy([0] * 9, "<i4", (1, 1, 3, 3)), "none": npy([], "<i4", (0, 3, 3)),
+    "two_cells": npy([0] * 4, "<i4", (2, 2)), "cut": grid([[4]])[:-3],
+    "type": npy([0] * 9, "<i8", (3, 3)), "text": b"4 4 4\n4 4 4\n",
+}
 
 
-# the words, what the line must say
+# arguments, what the line must say
 BAD = [
     ("dim=2", r"dim=2: expected a whole number from 3 to 32768"),
     ("dim=0", r"dim=0: expected"), ("dim=-5", r"dim=-5: expected"),
@@ -106,50 +92,54 @@ BAD = [
 ]
 
 
-def refuses(result, pattern, folder):
-    lines = result.stderr.splitlines()
-    if result.returncode != 1:
-        return f"exit status {result.returncode}"
-    if len(lines) != 1 or not re.search(pattern, lines[0]):
-        return f"says {result.stderr[:300]!r}, not {pattern}"
-    if result.stdout:
-        return f"prints {result.stdout[:80]!r}"
-    return os.listdir(folder) and f"leaves {os.listdir(folder)}"
+HYBRID = [(f"dim=9 share={share}", rf"share={share}: expected auto, or percent")
+          for share in ("-1", "100.1", "nan", "half")] + [
+    ("dim=9 trace=t.csv", r"trace=: the back-end omp has it"),
+    ("dim=9 busy=none/b.csv", r"busy=none/b\.csv: cannot be written")]
+OPENCL = [("dim=9 rule=async", r"rule=async: the back-ends seq and omp"),
+          ("dim=9 trace=t.csv", r"trace=: the back-end omp has it")]
+OUTPUTS = {"out": "grid.npy", "counts": "counts.npy", "picture": "pile.png"}
 
 
-def bad_input(folder):
-    for name, data in files().items():
-        with open(os.path.join(folder, f"{name}.npy"), "wb") as file:
-            file.write(data)
-    work = os.path.join(folder, "work")
-    os.mkdir(work)
-    outputs = {"out": "grid.npy", "counts": "counts.npy", "picture": "pile.png"}
-    seq, ocl = binaries("sandpile", ("seq",))[0], binaries("sandpile", ("ocl",))[-1:]
-    for step, backend, path in [seq, *ocl, *binaries("sandpile", ("hybrid",))]:
-        cases = list(BAD)
-        if backend == "ocl":
-            cases += [("dim=9 rule=async", r"rule=async: the back-ends seq and omp"),
-                      ("dim=9 trace=t.csv", r"trace=: the back-end omp has it")]
-        if backend == "hybrid":
-            cases += [(f"dim=9 share={share}", rf"share={share}: expected auto, or percent")
-                      for share in ("-1", "100.1", "nan", "half")]
-            cases += [("dim=9 trace=t.csv", r"trace=: the back-end omp has it"),
-                      ("dim=9 busy=none/b.csv", r"busy=none/b\.csv: cannot be written")]
-        for text, pattern in cases:
-            words = text.split()
-            given = {w.partition("=")[0] for w in words}
-            words += [f"{k}={v}" for k, v in outputs.items() if k not in given]
-            tally.check(f"{step} {backend} {text}",
-                        refuses(run([path, *words], work), pattern, work))
-    told = run([seq[2], "config=../good.npy", "dim=4", "batch=1"], work)
-    tally.check("a good file", told.returncode and told.stderr)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Grids, most of them damaged; bad/ is empty, to run in."""
+    folder = tmp_path_factory.mktemp("sandpile")
+    for name, data in FILES.items():
+        (folder / f"{name}.npy").write_bytes(data)
+    (folder / "bad").mkdir()
+    return folder
 
 
-def values(result):
-    return dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+def last(backend):
+    found = binaries("sandpile", (backend,))
+    return found[-1][2] if found else pytest.skip(f"no sandpile-{backend} is built")
 
 
-def known(folder):
+@pytest.fixture
+def first():
+    return front_ends("sandpile")[0][2]
+
+
+@pytest.mark.parametrize("backend, text, pattern", [
+    (backend, *row) for backend, more in (("seq", []), ("ocl", OPENCL), ("hybrid", HYBRID))
+    for row in BAD + more])
+def test_bad_input(folder, first, backend, text, pattern):
+    options = text.split()
+    named = {option.partition("=")[0] for option in options}
+    options += [f"{k}={v}" for k, v in OUTPUTS.items() if k not in named]
+    binary = first if backend == "seq" else last(backend)
+    ended = run([binary, *options], folder / "bad")
+    assert not refusal("sandpile", ended, pattern, folder / "bad")
+
+
+def test_good_file(folder, first):
+    ended = run([first, "config=good.npy", "dim=4", "batch=1"], folder)
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.seconds(60)
+def test_published_numbers(check, folder):
     """Published numbers, and every small size against the checker's oracles."""
     first = binaries("sandpile", ("seq",))[0][2]
     threads = {step: path for step, _, path in binaries("sandpile", ("omp",))}
@@ -158,12 +148,12 @@ def known(folder):
         for dim, right in {**KNOWN, **(LARGE if name == last else {})}.items():
             # Threads that wait for each other at every step suffer from all that runs.
             threads_of = {"OMP_NUM_THREADS": "3" if dim < 100 else "1"}
-            said = values(run([path, f"dim={dim}"], folder, threads_of))
+            said = printed(run([path, f"dim={dim}"], folder, threads_of).stdout)
             got = int(said["iterations"]), int(said["grains"])
-            tally.check(f"{name} dim={dim}", got != right and f"{got}, not {right}")
+            check(f"{name} dim={dim}", got != right and f"{got}, not {right}")
     last = threads[last]
-    said = values(run([last, "dim=256", "config=big"], folder, {"OMP_NUM_THREADS": "1"}))
-    tally.check("big", said["iterations"] != "20521" and said["iterations"])
+    said = printed(run([last, "dim=256", "config=big"], folder, {"OMP_NUM_THREADS": "1"}).stdout)
+    check("big", said["iterations"] != "20521" and said["iterations"])
     for dim in range(3, 41):
         for config in ("4partout", "alea"):
             words = [f"dim={dim}", f"config={config}"]
@@ -171,11 +161,12 @@ def known(folder):
                 {"OMP_NUM_THREADS": "3"})
             told = run([CHECKER, *words, f"oracle=oracle{dim}{config}.npy",
                         "result=o.npy", "counts=c.npy"], folder)
-            tally.check(f"{config} dim={dim}",
+            check(f"{config} dim={dim}",
                         told.returncode and (told.stdout + told.stderr)[-200:])
 
 
-def asynchronous(folder):
+@pytest.mark.seconds(60)
+def test_asynchronous_rule(check, folder):
     """In place the same rest, whatever the tiles and threads; the sweeps are the tiles'
     own, not the threads'."""
     chosen = [binaries("sandpile", ("seq",))[0], *binaries("sandpile", ("omp",))]
@@ -190,12 +181,12 @@ def asynchronous(folder):
                                 {"OMP_NUM_THREADS": threads})
                     told = run([CHECKER, *words, f"oracle=async{limit}.npy",
                                 "result=a.npy", "counts=n.npy"], folder)
-                    tally.check(f"{step} {backend} async {tiles} {limit} {threads}",
+                    check(f"{step} {backend} async {tiles} {limit} {threads}",
                                 (ended.returncode or told.returncode) and
                                 (ended.stderr + told.stdout + told.stderr)[-200:])
                     sweeps.setdefault((tiles, limit), set()).add(
                         tuple(read_int32(os.path.join(folder, "n.npy"))))
-        tally.check(f"{step} {backend}: sweeps depend on threads",
+        check(f"{step} {backend}: sweeps depend on threads",
                     any(len(n) > 1 for n in sweeps.values()) and str(sweeps))
     # Between sweeps a cell holds more than twice the most that a file may say, and what
     # is written has 31 bits.
@@ -204,35 +195,36 @@ def asynchronous(folder):
     ended = run([chosen[1][2], "config=most.npy", "rule=async", "tilew=2", "tileh=2",
                  "max_iterations=12", "out=most_12.npy"], folder)
     cells = read_int32(os.path.join(folder, "most_12.npy"))
-    tally.check("in place, the most a cell holds",
+    check("in place, the most a cell holds",
                 (ended.returncode or min(cells) < 0 or max(cells) <= 2 * 10 ** 9) and
                 f"{min(cells)} to {max(cells)} {ended.stderr[-80:]}")
 
 
-def mistakes(folder):
+@pytest.mark.seconds(10)
+def test_published_mistakes(check, folder):
     """What the paper's program does, and what it comes to."""
     path = binaries("sandpile", ("seq",))[0][2]
     for dim, factor in ((32, 7), (64, 8), (128, 8), (256, 8)):
         guess = dim // 32 * factor * dim
-        steps = int(values(run([path, f"dim={dim}"], folder))["iterations"])
-        tally.check(f"the guessed {guess} steps of dim={dim}, of {steps}",
+        steps = int(printed(run([path, f"dim={dim}"], folder).stdout)["iterations"])
+        check(f"the guessed {guess} steps of dim={dim}, of {steps}",
                     (guess == steps) != (dim == 64) and "were fitted to dim=64 alone")
-        said = values(run([path, f"dim={dim}", f"max_iterations={guess}"], folder))
-        tally.check(f"a guess that is too low is seen, dim={dim}",
+        said = printed(run([path, f"dim={dim}", f"max_iterations={guess}"], folder).stdout)
+        check(f"a guess that is too low is seen, dim={dim}",
                     (said["stable"] == "1") != (guess >= steps) and said["stable"])
     # A cell of 4 among four cells of 4 does not change, and is not stable.
     run([path, "dim=9", "max_iterations=1", "out=one.npy"], folder)
     cells = read_int32(os.path.join(folder, "one.npy"))
-    tally.check("an unchanged cell may be unstable", cells[4 * 9 + 4] != 4 and cells)
+    check("an unchanged cell may be unstable", cells[4 * 9 + 4] != 4 and cells)
     # The largest cell can grow, but not beyond the number it fills: 4 becomes 7.
     with open(os.path.join(folder, "seven.npy"), "wb") as file:
         file.write(grid([[0, 4, 0], [4, 3, 4], [0, 4, 0]]))
     run([path, "config=seven.npy", "max_iterations=1", "out=one.npy"], folder)
     most = max(read_int32(os.path.join(folder, "one.npy")))
-    tally.check("4 and 3 become 7", most != 7 and most)
+    check("4 and 3 become 7", most != 7 and most)
 
 
-def oracle_refuses(folder):
+def test_checker(check, folder):
     """The checker sees one grain too many, a lost step, a grid of another shape."""
     path = binaries("sandpile", ("seq",))[0][2]
     run([path, "dim=12", "out=r.npy", "counts=k.npy"], folder)
@@ -246,35 +238,28 @@ def oracle_refuses(folder):
         return run([CHECKER, *words, f"oracle=o{''.join(words)}.npy", "result=r2.npy",
                     "counts=k2.npy"], folder)
 
-    tally.check("checker, right", asked(raw, counts).returncode)
+    check("checker, right", asked(raw, counts).returncode)
     for cell in (12 + 1, 5 * 12 + 7, 10 * 12 + 10, 0, 11 * 12 + 11):
         for change in (1, 3, 255):
             wrong = bytearray(raw)
             wrong[128 + 4 * cell] = wrong[128 + 4 * cell] + change & 255
             told = asked(wrong, counts)
-            tally.check(f"checker, cell {cell} + {change}",
+            check(f"checker, cell {cell} + {change}",
                         "verdict=FAIL" not in told.stdout and told.stdout)
     late = counts[:-4] + struct.pack("<i", struct.unpack("<i", counts[-4:])[0] + 1)
     told = asked(raw, late)
-    tally.check("checker, a step late", "iterations, expected" not in told.stdout)
+    check("checker, a step late", "iterations, expected" not in told.stdout)
     told = asked(raw, counts, ("dim=13",))
-    tally.check("checker, another shape", "shape" not in told.stdout)
+    check("checker, another shape", "shape" not in told.stdout)
 
 
-def picture_and_trace(folder):
+def test_picture_and_trace(check, folder):
     path = dict((b, p) for _, b, p in binaries("sandpile", ("omp",)))["omp"]
     run([path, "dim=20", "batch=2", "picture=p.png", "out=p.npy", "trace=t.csv",
          "tilew=6", "tileh=5"], folder, {"OMP_NUM_THREADS": "2"})
-    raw = open(os.path.join(folder, "p.png"), "rb").read()
-    at, packed = 8, b""
-    while at < len(raw):
-        size, kind = struct.unpack_from(">I4s", raw, at)
-        if kind == b"IHDR":
-            width, height, depth, colour = struct.unpack_from(">IIBB", raw, at + 8)
-        packed += raw[at + 8:at + 8 + size] if kind == b"IDAT" else b""
-        at += 12 + size
-    tally.check("picture, shape", (width, height, depth, colour) != (40, 20, 8, 2))
-    lines, above, seen = zlib.decompress(packed), [0] * 120, []
+    (width, height), lines = png(folder / "p.png")
+    check("picture, shape", (width, height) != (40, 20))
+    above, seen = [0] * 120, []
     for y in range(height):
         how, line = lines[y * 121], list(lines[y * 121 + 1:(y + 1) * 121])
         for i in range(120):  # PNG's five filters
@@ -287,21 +272,22 @@ def picture_and_trace(folder):
     cells = read_int32(os.path.join(folder, "p.npy"))
     right = [cells[g * 400 + y * 20 + x] for y in range(20) for g in range(2)
              for x in range(20)]
-    tally.check("picture, colours", seen != right and "a colour is another's")
+    check("picture, colours", seen != right and "a colour is another's")
 
     rows = open(os.path.join(folder, "t.csv")).read().split("\n")[1:-1]
     tiles = [[float(v) for v in row.split(",")] for row in rows]
     first = [t for t in tiles if t[0] == 0]
-    tally.check("trace, tiles", len(first) < 8 and f"{len(first)} in the first step")
-    tally.check("trace, times", any(not 0 <= t[7] <= t[8] for t in tiles))
+    check("trace, tiles", len(first) < 8 and f"{len(first)} in the first step")
+    check("trace, times", any(not 0 <= t[7] <= t[8] for t in tiles))
     covered = {(t[1], x, y) for t in first for x in range(int(t[3]), int(t[3] + t[5]))
                for y in range(int(t[4]), int(t[4] + t[6]))}
     missing = [(g, x, y) for g in range(2) for x in range(1, 19) for y in range(1, 19)
                if (g, x, y) not in covered]
-    tally.check("trace, every cell", missing[:3])
+    check("trace, every cell", missing[:3])
 
 
-def meant(folder):
+@pytest.mark.seconds(3)
+def test_sources(check, folder):
     """What no result shows."""
     for step in tree.steps():
         texts = {path.name: path.read_text()
@@ -311,33 +297,20 @@ def meant(folder):
         touched = spread and {"schedule(runtime)", "memset("} <= set(
             re.findall(r"schedule\(runtime\)|memset\(", spread[0]))
         if "omp parallel" in cpu:
-            tally.check(f"{step.name}: the threads that topple rows touch them first",
+            check(f"{step.name}: the threads that topple rows touch them first",
                         not (touched and cpu.count("untouched(") >= 2) and "they do not")
         for name, words in re.findall(r"__global__ void (\w+)\(([^)]*)\)",
                                       texts.get("cuda.cu", "")):
             bare = [w.strip() for w in words.split(",")
                     if re.match(r"\s*const\b.*\*", w) and "__restrict__" not in w]
-            tally.check(f"{step.name} {name}: what is only read is __restrict__", bare)
+            check(f"{step.name} {name}: what is only read is __restrict__", bare)
     program = os.path.join(folder, "cuda_any")
     built = subprocess.run(
         ["gcc", "-std=c11", "-O1", "-fopenmp", "-Icommon/run", "-Icommon/cuda",
          "tests/cuda_any.c", "common/cuda/cuda_cpu.c", "common/run/run.c",
          "common/run/args.c", "-lm", "-o", program],
         cwd=ROOT, capture_output=True, text=True)
-    tally.check("cuda_any.c", built.returncode and built.stderr[-300:])
+    check("cuda_any.c", built.returncode and built.stderr[-300:])
     for _ in range(0 if built.returncode else 5):
         told = run([program], folder, {"OMP_WAIT_POLICY": "passive"})
-        tally.check("__syncthreads_or", told.returncode and told.stdout)
-
-
-def main():
-    if not any(p.name == "sandpile" for p in tree.programs()):
-        sys.exit("sandpile_test.py: no such program")
-    for part in (bad_input, known, asynchronous, mistakes, oracle_refuses,
-                 picture_and_trace, meant):
-        with tempfile.TemporaryDirectory() as folder:
-            part(folder)
-    return tally.finish()
-
-
-sys.exit(main())
+        check("__syncthreads_or", told.returncode and told.stdout)

@@ -1,4 +1,4 @@
-"""slurm_test.py - a section as a batch job: submitted to a real Slurm, thrown back into the
+"""test_slurm.py: a section as a batch job: submitted to a real Slurm, thrown back into the
 queue, cancelled, submitted again with the same words, and finished, with the bytes that it
 has without Slurm.
 
@@ -10,12 +10,12 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 
-from tests.helpers import ROOT, Tally
+import pytest
+
+from tests.helpers import ROOT
 from tools.history import runs, tree
 from tools.publish import section
 
@@ -53,25 +53,24 @@ NodeName=here NodeHostname={host} NodeAddr=localhost CPUs=2 State=UNKNOWN
 PartitionName=all Nodes=here Default=YES MaxTime=INFINITE State=UP
 """
 
-tally = Tally()
 
 
-def wait(what, done):
+def wait(check, what, done):
     """Until done() is true; False where it takes too long."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if done():
             return True
         time.sleep(0.05)
-    tally.check(what, f"not within {PATIENCE} s")
+    check(what, f"not within {PATIENCE} s")
     return False
 
 
 class Slurm:
     """The daemons, in a folder."""
 
-    def __init__(self, folder):
-        self.folder, self.running = folder, []
+    def __init__(self, folder, check):
+        self.folder, self.check, self.running = folder, check, []
         self.env = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
 
     def __enter__(self):
@@ -91,7 +90,7 @@ class Slurm:
         self.start("munged", "--foreground", "--force", f"--socket={folder}/munge.socket",
                    f"--key-file={folder}/munge.key", f"--pid-file={folder}/munge.pid",
                    f"--log-file={folder}/munge.log", f"--seed-file={folder}/munge.seed")
-        if wait("munged starts", (folder / "munge.socket").exists):
+        if wait(self.check, "munged starts", (folder / "munge.socket").exists):
             self.start("slurmctld", "-D", "-i")
             self.start("slurmd", "-D")
         return self
@@ -138,6 +137,7 @@ def live(path):
 
 
 def queued(slurm, program, binary):
+    check = slurm.check
     words, alone, path = job_of(program, slurm.folder)
     _, env = runs.launched(binary, "mpi")
     slurm.env |= env
@@ -147,52 +147,47 @@ def queued(slurm, program, binary):
         return slurm.ask("sbatch", "--parsable", f"--output={output}", "--ntasks=2",
                          str(JOB), program.name, *words, f"stack={path}")
 
-    if not wait("Slurm is ready", lambda: "idle" in slurm.ask("sinfo", "-h", "-o", "%T")):
+    if not wait(check, "Slurm is ready", lambda: "idle" in slurm.ask("sinfo", "-h", "-o", "%T")):
         return
     job = submit()
-    tally.check("submitted", not job and "sbatch fails")
-    wait("two traces are done", lambda: live(path) >= 2)
-    tally.check("thrown back into the queue", not slurm.ask("scontrol", "requeue", job)
+    check("submitted", not job and "sbatch fails")
+    wait(check, "two traces are done", lambda: live(path) >= 2)
+    check("thrown back into the queue", not slurm.ask("scontrol", "requeue", job)
                 and "scontrol fails")
-    wait("out of the machine", lambda: slurm.state(job) == "PENDING")
+    wait(check, "out of the machine", lambda: slurm.state(job) == "PENDING")
     first = live(path)
-    wait("it goes on by itself", lambda: live(path) > first)
-    tally.check("cancelled", not slurm.ask("scancel", job) and "scancel fails")
-    wait("is cancelled", lambda: slurm.state(job) == "CANCELLED")
+    wait(check, "it goes on by itself", lambda: live(path) > first)
+    check("cancelled", not slurm.ask("scancel", job) and "scancel fails")
+    wait(check, "is cancelled", lambda: slurm.state(job) == "CANCELLED")
     second, many = live(path), len(section.traces(path))
-    tally.check("killed in the middle", not 2 <= first < second < many and
+    check("killed in the middle", not 2 <= first < second < many and
                 f"{first}, {second} of {many} traces")
     job = submit()
-    wait("submitted again, it finishes", lambda: slurm.state(job) == "COMPLETED")
+    wait(check, "submitted again, it finishes", lambda: slurm.state(job) == "COMPLETED")
     said = output.read_text(errors="replace")
     for there in (first, second):
-        tally.check(f"it began with {there} traces",
+        check(f"it began with {there} traces",
                     f"{there} of {many} traces are there already" not in said and said)
 
     command, env = runs.launched(binary, "mpi")
     ended = runs.run([*command, *words, f"stack={alone}"], 600, env)
-    tally.check("without Slurm", ended.why())
-    tally.check("the same bytes", not alone.exists() or not path.exists() or
+    check("without Slurm", ended.why())
+    check("the same bytes", not alone.exists() or not path.exists() or
                 alone.read_bytes() != path.read_bytes())
 
 
-def main():
+@pytest.mark.slow
+@pytest.mark.seconds(60)
+def test_batch_job(check, tmp_path):
     absent = [name for name in NEEDED if not shutil.which(name)]
+    if absent:
+        pytest.skip(f"{' '.join(absent)} not found (Debian: slurmctld slurmd slurm-client "
+                    "munge openmpi-bin)")
     program = tree.programs()[0]
     step = next((s for s in reversed(tree.steps()) if "mpi" in s.available(program)), None)
-    if absent or not step:
-        print(f"skipped: {' '.join(absent)} not found (Debian: slurmctld slurmd slurm-client "
-              "munge openmpi-bin)" if absent else "skipped: no back-end mpi is built")
-        return 0
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        folder = Path(folder)
-        folder.chmod(0o755)
-        with Slurm(folder) as slurm:
-            queued(slurm, program, step.binary(program, "mpi"))
-            if tally.failed:
-                print(slurm.said())
-    return tally.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    if not step:
+        pytest.skip("no back-end mpi is built")
+    tmp_path.chmod(0o755)
+    with Slurm(tmp_path, check) as slurm:
+        queued(slurm, program, step.binary(program, "mpi"))
+        print(slurm.said())

@@ -1,10 +1,9 @@
-"""bad_input.py: everything that can be wrong with what a user gives a search.
+"""test_bad_input.py: everything that can be wrong with what a user gives a search.
 
-Each case of the tables below must end with exit status 1 and exactly one line on stderr
-that says what is wrong; nothing on stdout, no output file, no temporary. The cases run on
-the first sequential and the last OpenCL binary, of which the other steps share all code
-that judges input. The other programs have such tables in tests of their own; what all
-share is here: an input that is a pipe, a disk that is full, a signal.
+Each case of the tables below must be refused as helpers.refusal() checks it. The cases run
+on the first sequential and the last OpenCL binary. The other programs have such tables in
+their own test files; what all programs share is here: an input that is a pipe, a disk that
+is full, a signal.
 """
 import fnmatch
 import os
@@ -15,11 +14,12 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
-import tempfile
 import time
 
-from tests.helpers import BUILD, ROOT, Tally, binaries, run, trace
+import pytest
+
+from tests.helpers import (BUILD, ROOT, arguments, binaries, emptied, front_ends, refusal,
+                           run, trace)
 
 QUERY = {"in": "../good.su", "m0": "0", "h0": "0", "t0": "0.08", "tau": "0.008",
          "a": "-1e-4,1e-4,2", "b": "-1e-4,1e-4,2", "c": "1e-7,2e-7,2",
@@ -275,264 +275,230 @@ EVERY = {
 
 
 def command(changes):
-    """QUERY with changes: 'key=value key=value', '-key' to leave one out, or a list of
-    words that are added as they are."""
-    query = dict(QUERY)
-    if isinstance(changes, list):
-        for word in changes:
-            query.pop(word.split("=")[0], None)
-        return [f"{k}={v}" for k, v in query.items()] + changes
-    words = []
-    for change in changes.split():
-        key, equals, value = change.partition("=")
-        if change.startswith("-"):
-            del query[change[1:]]
-        elif equals and key in query:
-            query[key] = value
-        else:
-            words.append(change)
-    return [f"{k}={v}" for k, v in query.items()] + words
+    return arguments(QUERY, changes)
 
 
-def problem_of(result, expected, folder, log=False, program="semblance"):
-    """What is wrong with how a run ended, or nothing. With log, the line is the last."""
-    left = os.listdir(folder)
-    for name in left:
-        os.remove(os.path.join(folder, name))
-    lines = result.stderr.split("\n")
-    if result.returncode != 1:
-        return f"exit status {result.returncode}, not 1; {result.stderr[-200:]!r}"
-    if result.stdout:
-        return f"stdout has {result.stdout[:100]!r}"
-    if left:
-        return f"left behind: {left}"
-    if lines[-1] or len(lines) < 2 or len(lines) > 2 and not log:
-        return f"{len(lines) - 1} lines on stderr: {result.stderr[:300]!r}"
-    if not lines[-2].startswith(program + ": "):
-        return f"the line does not begin with the program's name: {lines[-2]!r}"
-    if not expected.search(lines[-2]):
-        return f"{lines[-2]!r} does not say {expected.pattern!r}"
-    return None
+def named(table):
+    """A table whose rows begin with a name, as parametrize() takes it."""
+    return [pytest.param(*row[1:], id=row[0].replace(" ", "-")) for row in table]
 
 
-def broken_kernel(tally, folder, step):
-    """A copy of the step with a line of kernel.cl that no compiler takes."""
-    tree = os.path.join(folder, "tree")
-    os.mkdir(tree)
-    for name in ("Makefile", "config.mk"):
-        shutil.copy(os.path.join(ROOT, name), tree)
-    for name in ("common", os.path.join("steps", step)):
-        shutil.copytree(os.path.join(ROOT, name), os.path.join(tree, name))
-    path = os.path.join("steps", step, "semblance", "kernel.cl")
-    with open(os.path.join(tree, path), encoding="utf-8") as file:
-        lines = file.read().split("\n")
-    at = next(i for i, line in enumerate(lines) if "get_global_id" in line)
-    lines.insert(at, "    int broken = no_such_thing;")
-    with open(os.path.join(tree, path), "w", encoding="utf-8") as file:
-        file.write("\n".join(lines))
-
-    clean = {k: v for k, v in os.environ.items()
-             if k not in ("MAKEFLAGS", "MAKELEVEL", "STEP", "PROGRAM")}
-    made = subprocess.run(["make", f"BUILD={tree}/build", "OPT=-O0",
-                           f"{tree}/build/{step}/semblance-ocl"],
-                          cwd=tree, env=clean, capture_output=True, text=True)
-    if made.returncode:
-        tally.check("kernel that does not build", made.stderr[-300:])
-        return
-    work = os.path.join(folder, "work")
-    result = run([f"{tree}/build/{step}/semblance-ocl", *command("")], work)
-    tally.check("kernel that does not build: last line", problem_of(
-        result, re.compile("kernel does not build"), work, log=True))
-    place = f"{path}:{at + 1}"
-    tally.check("kernel that does not build: place", None if place in result.stderr else
-                f"{place} is not in the log: {result.stderr[:500]!r}")
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Damaged files, pipes, and an empty folder work/ to run in."""
+    folder = tmp_path_factory.mktemp("bad_input")
+    (folder / "work").mkdir()
+    for name, raw in su_files().items():
+        (folder / f"{name}.su").write_bytes(raw)
+    for name in "pipe", "pipe.npy":
+        os.mkfifo(folder / name)
+    (folder / "events.txt").write_text("source 60 0\nforce 9 -5 3 0\n")
+    return folder
 
 
-def every_binary(tally, where, binary, folder):
-    work = os.path.join(folder, "work")
+@pytest.fixture
+def work(folder):
+    yield folder / "work"
+    emptied(folder / "work")
 
-    def refused(name, words, expected, environment=None, **more):
-        result = run([binary, *words], work, environment, **more)
-        if result.stdout is None:
-            result.stdout = ""
-        tally.check(f"{where}, {name}",
-                    problem_of(result, re.compile(expected), work))
 
-    for name, changes, expected in FILES + VALUES:
-        refused(name, command(changes), expected)
-    for name, words, expected in POSITIONAL:
-        refused(name, words.split(), expected)
+def semblance(backend):
+    """The first sequential or the last OpenCL binary."""
+    found = [path for _, b, path in front_ends("semblance") if b == backend]
+    return found[0] if found else pytest.skip(f"no semblance-{backend} is built")
 
+
+@pytest.fixture(params=["seq", "ocl"])
+def binary(request):
+    return semblance(request.param)
+
+
+@pytest.fixture
+def opencl():
+    return semblance("ocl")
+
+
+# ---- values and files of semblance ---------------------------------------------------
+
+
+@pytest.mark.parametrize("changes, pattern", named(FILES + VALUES))
+def test_value(binary, work, changes, pattern):
+    assert not refusal("semblance", run([binary, *command(changes)], work), pattern, work)
+
+
+@pytest.mark.parametrize("positional, pattern", named(POSITIONAL))
+def test_positional(binary, work, positional, pattern):
+    assert not refusal("semblance", run([binary, *positional.split()], work), pattern, work)
+
+
+@pytest.mark.parametrize("environment, changes, pattern", named(DEVICES))
+def test_device(opencl, work, environment, changes, pattern):
+    ended = run([opencl, *command(changes)], work, environment)
+    assert not refusal("semblance", ended, pattern, work)
+
+
+@pytest.mark.seconds(5)
+def test_random_bytes(check, binary, folder, work):
     rng = random.Random(2)
-    path = os.path.join(folder, "random.su")
     for seed in range(150):
         size = rng.choice((1, 239, 240, 241, 404, 808)) if seed % 2 else rng.randrange(3000)
-        with open(path, "wb") as file:
-            file.write(rng.randbytes(size))
-        refused(f"random bytes {seed}", command("in=../random.su"), r"random\.su: ")
+        (folder / "random.su").write_bytes(rng.randbytes(size))
+        ended = run([binary, *command("in=../random.su")], work)
+        check(f"seed {seed}", refusal("semblance", ended, r"random\.su: ", work))
 
-    # Fields of a good file overwritten: refused, or searched; never anything else.
-    with open(os.path.join(folder, "good.su"), "rb") as file:
-        good = file.read()
+
+@pytest.mark.seconds(5)
+def test_damaged_file(check, binary, folder, work):
+    """Fields of a good file are overwritten: it is refused or searched, nothing else."""
+    good, rng = (folder / "good.su").read_bytes(), random.Random(2)
     for seed in range(60):
         raw = bytearray(good)
         for _ in range(3):
             struct.pack_into("<I", raw, rng.randrange(len(raw) - 4), rng.getrandbits(32))
-        with open(path, "wb") as file:
-            file.write(raw)
-        result = run([binary, *command("in=../random.su")], work)
-        if result.returncode == 0:
-            for name in os.listdir(work):
-                os.remove(os.path.join(work, name))
-            tally.check(f"{where}, damaged {seed}", result.stderr)
+        (folder / "random.su").write_bytes(raw)
+        ended = run([binary, *command("in=../random.su")], work)
+        if ended.returncode == 0:
+            emptied(work)
+            check(f"seed {seed}", ended.stderr)
         else:
-            tally.check(f"{where}, damaged {seed}",
-                        problem_of(result, re.compile("semblance"), work))
+            check(f"seed {seed}", refusal("semblance", ended, "", work))
 
-    no_files = command("-out -panel")
-    full = "standard output: cannot be written"
+
+def test_outputs(check, binary, work):
+    """Standard output that is full or closed, a device as a file."""
+    no_files, full = command("-out -panel"), "standard output: cannot be written"
     with open("/dev/full", "w") as device:
-        refused("standard output full", no_files, full, stdout=device)
-        refused("standard output full, help", ["help"], full, stdout=device)
-    refused("standard output closed", no_files, full, stdout=None,
-            preexec_fn=lambda: os.close(1))
-    refused("out=/dev/full", command("out=/dev/full"), r"/dev/full: cannot be written")
-
-    for words, status in (([], 1), (["help"], 0), (["--help"], 0), (["t0=1", "-h"], 0)):
-        result = run([binary, *words], work)
-        good = (result.returncode == status and not result.stderr
-                and "key=default:" in result.stdout and "tau=" in result.stdout)
-        tally.check(f"{where}, help by {words}", None if good else repr(result))
-
-    # And what is right is searched, or all of the above would prove nothing.
-    for words in (command(""), WORDS.split()):
-        result = run([binary, *words], work)
-        good = result.returncode == 0 and "Semblance=" in result.stdout
-        tally.check(f"{where}, good input", None if good else repr(result))
-        for name in os.listdir(work):
-            os.remove(os.path.join(work, name))
+        for options in no_files, ["help"]:
+            ended = run([binary, *options], work, stdout=device)
+            ended.stdout = ""
+            check(f"full, {options[0]}", refusal("semblance", ended, full, work))
+    ended = run([binary, *no_files], work, stdout=None, preexec_fn=lambda: os.close(1))
+    ended.stdout = ""
+    check("closed", refusal("semblance", ended, full, work))
+    ended = run([binary, *command("out=/dev/full")], work)
+    check("out=/dev/full", refusal("semblance", ended, r"/dev/full: cannot be", work))
 
 
-def replaced(text, words):
-    """The words key=value of text, with those of words in their place or at the end."""
-    keys = {word.split("=")[0] for word in words}
-    return [w for w in text.split() if w.split("=")[0] not in keys] + words
+def test_help(check, binary, work):
+    for options, status in (([], 1), (["help"], 0), (["--help"], 0), (["t0=1", "-h"], 0)):
+        ended = run([binary, *options], work)
+        good = ended.returncode == status and not ended.stderr and \
+            "key=default:" in ended.stdout and "tau=" in ended.stdout
+        check(f"{options}", not good and ended)
 
 
-def no_more_than(size):
+def test_good_input(check, binary, work):
+    """What is right is searched; otherwise the tests above would prove nothing."""
+    for options in command(""), WORDS.split():
+        ended = run([binary, *options], work)
+        check(options[0], ended.returncode or "Semblance=" not in ended.stdout and ended)
+
+
+@pytest.mark.seconds(20)
+def test_kernel_that_does_not_build(check, opencl, tmp_path, work):
+    """A copy of the step with a line of kernel.cl that no compiler takes."""
+    step = opencl.split("/")[-2]
+    for name in "Makefile", "config.mk":
+        shutil.copy(os.path.join(ROOT, name), tmp_path)
+    for name in "common", "tools", f"steps/{step}":
+        shutil.copytree(os.path.join(ROOT, name), tmp_path / name)
+    path = f"steps/{step}/semblance/kernel.cl"
+    lines = (tmp_path / path).read_text().split("\n")
+    at = next(i for i, line in enumerate(lines) if "get_global_id" in line)
+    lines.insert(at, "    int broken = no_such_thing;")
+    (tmp_path / path).write_text("\n".join(lines))
+
+    clean = {k: v for k, v in os.environ.items()
+             if k not in ("MAKEFLAGS", "MAKELEVEL", "STEP", "PROGRAM")}
+    made = subprocess.run(["make", "BUILD=build", "OPT=-O0", f"build/{step}/semblance-ocl"],
+                          cwd=tmp_path, env=clean, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    ended = run([tmp_path / f"build/{step}/semblance-ocl", *command("")], work)
+    check("last line", refusal("semblance", ended, "kernel does not build", work, log=True))
+    place = f"{path}:{at + 1}"
+    check("place", place not in ended.stderr and f"{place} is not in {ended.stderr[:500]!r}")
+
+
+# ---- all programs --------------------------------------------------------------------
+
+
+def replaced(text, changes):
+    """The arguments of text, those of changes in their place or at the end."""
+    return arguments(dict(a.split("=", 1) for a in text.split()), changes)
+
+
+def file_limit(size):
     """For a child, a disk with room for files of size bytes."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def every_program(tally, program, where, binary, folder):
-    """Pipes to read from, which nobody writes to; files that find no room."""
-    text, pipes, outputs = EVERY[program]
-    work = os.path.join(folder, "work")
-    for words, expected in pipes.items():
-        name = f"{where}, {words}"
-        try:
-            result = run([binary, *replaced(text, words.split())], work, timeout=20)
-        except subprocess.TimeoutExpired:
-            tally.check(name, "waits for ever")
-            continue
-        tally.check(name, problem_of(result, re.compile(expected), work,
-                                     program=program))
+@pytest.fixture(params=EVERY)
+def program(request):
+    """(name, its first OpenMP binary)."""
+    return request.param, binaries(request.param, ("omp",))[0][2]
 
+
+@pytest.mark.seconds(5)
+def test_pipes(check, program, work):
+    """Nothing writes to the pipe: a program that opens it waits for ever."""
+    name, binary = program
+    text, pipes, _ = EVERY[name]
+    for changes, pattern in pipes.items():
+        ended = run([binary, *replaced(text, changes.split())], work, timeout=20)
+        check(changes, refusal(name, ended, pattern, work))
+
+
+@pytest.mark.seconds(10)
+def test_full_disk(check, program, work):
+    name, binary = program
+    text, _, outputs = EVERY[name]
     for key, path in outputs.items():
-        words = replaced(text, [f"{key}={'.' if '.' in path else path}"])
-        result = run([binary, *words], work)
-        sizes = {name: os.path.getsize(os.path.join(work, name))
-                 for name in os.listdir(work)}
-        tally.check(f"{where}, {key}= with room", None if path in sizes and
-                    result.returncode == 0 else f"{sizes} {result}")
-        for name in sizes:
-            os.remove(os.path.join(work, name))
+        options = replaced(text, [f"{key}={'.' if '.' in path else path}"])
+        ended = run([binary, *options], work)
+        sizes = {p.name: p.stat().st_size for p in work.iterdir()}
+        check(f"{key}=, no limit", (path not in sizes or ended.returncode) and ended)
+        emptied(work)
         size = sizes.get(path, 0)
-        line = re.compile(rf"[=/ ]{re.escape(path)}: cannot be written: File too large")
-        # A trace of times is not as long each time.
+        line = rf"[=/ ]{re.escape(path)}: cannot be written: File too large"
+        # The length of a trace of times varies.
         almost = size - 1 if path.endswith((".npy", ".png")) else size * 3 // 4
-        for room in sorted({0, size // 2, almost}):
-            result = run([binary, *words], work, preexec_fn=no_more_than(room))
-            tally.check(f"{where}, {key}= with room for {room} of {size} bytes",
-                        problem_of(result, line, work, program=program))
+        for limit in sorted({0, size // 2, almost}):
+            ended = run([binary, *options], work, preexec_fn=file_limit(limit))
+            check(f"{key}=, {limit} of {size} bytes", refusal(name, ended, line, work))
 
 
-def signals(tally, where, binary, folder):
-    """A movie that would take hours is ended while its pictures are written."""
-    work = os.path.join(folder, "work")
+@pytest.mark.seconds(20)
+def test_signals(check, work):
+    """A movie that would take hours is interrupted while its pictures are written."""
+    binary = binaries("fluid", ("omp",))[0][2]
     rng = random.Random(3)
-    words = replaced(EVERY["fluid"][0], ["n=3", "steps=1000000", "movie=."])
+    options = replaced(EVERY["fluid"][0], ["n=3", "steps=1000000", "movie=."])
     for number in (signal.SIGINT, signal.SIGTERM) * 10:
-        # Whoever runs this in the background may have had the signal ignored.
-        child = subprocess.Popen([binary, *words], cwd=work, stderr=subprocess.PIPE,
+        # A process that was started in the background may ignore the signal.
+        child = subprocess.Popen([binary, *options], cwd=work, stderr=subprocess.PIPE,
                                  preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
         while child.poll() is None and "000001.png" not in os.listdir(work):
             time.sleep(0.001)
         time.sleep(0.01 * rng.random())
         child.send_signal(number)
-        said = child.communicate(timeout=60)[1]
-        left = os.listdir(work)
-        for name in left:
-            os.remove(os.path.join(work, name))
-        parts = [name for name in left if not fnmatch.fnmatch(name, "??????.png")]
-        tally.check(f"{where}, {number.name}", None
-                    if child.returncode == -number and not parts and not said
-                    else f"ended with {child.returncode}, left {parts}, said {said}")
+        stderr = child.communicate(timeout=60)[1]
+        parts = [name for name in emptied(work) if not fnmatch.fnmatch(name, "??????.png")]
+        check(number.name, (child.returncode != -number or parts or stderr) and
+              f"exit status {child.returncode}, left {parts}, stderr {stderr}")
 
 
-def caches(tally, where, binary, folder):
-    """PoCL's folder cannot be written, or the disk is full where it is."""
-    work = os.path.join(folder, "work")
+@pytest.mark.seconds(5)
+def test_pocl_cache(check, opencl, folder, work):
+    """PoCL's folder cannot be written, or its disk is full."""
+    if "PoCL" not in run([os.path.join(BUILD, "devices")], work).stdout:
+        pytest.skip("no PoCL")
     bare = {k: v for k, v in os.environ.items()
             if k not in ("POCL_CACHE_DIR", "XDG_CACHE_HOME")}
-    full = ("cache on a full disk", {"POCL_CACHE_DIR": os.path.join(folder, "cache")},
+    full = ("cache on a full disk", {"POCL_CACHE_DIR": str(folder / "cache")},
             r"POCL_CACHE_DIR=\S+/cache: cannot be written: File too large")
-    for name, environment, expected in CACHES + [full]:
-        room = resource.RLIM_INFINITY if name != full[0] else 0
-        result = subprocess.run(
-            [binary, *command("")], cwd=work, capture_output=True, text=True,
-            env={**bare, "DEVICE": "cpu", **environment}, preexec_fn=no_more_than(room))
-        tally.check(f"{where}, {name}", problem_of(result, re.compile(expected), work))
-
-
-def main():
-    tally = Tally()
-    chosen = binaries("semblance", ("seq",))[:1]
-    opencl = binaries("semblance", ("ocl",))[-1:]
-    if not chosen:
-        sys.exit(f"bad_input.py: no semblance-seq in {BUILD} (make binaries)")
-    with tempfile.TemporaryDirectory() as folder:
-        work = os.path.join(folder, "work")
-        os.mkdir(work)
-        for name, raw in su_files().items():
-            with open(os.path.join(folder, name + ".su"), "wb") as file:
-                file.write(raw)
-        os.mkfifo(os.path.join(folder, "pipe"))
-        os.mkfifo(os.path.join(folder, "pipe.npy"))
-        with open(os.path.join(folder, "events.txt"), "w", encoding="ascii") as file:
-            file.write("source 60 0\nforce 9 -5 3 0\n")
-        for program in EVERY:
-            for step, backend, binary in binaries(program, ("omp",))[:1]:
-                every_program(tally, program, f"{step} {program}-{backend}", binary,
-                              folder)
-                if program == "fluid":
-                    signals(tally, f"{step} {program}-{backend}", binary, folder)
-        for step, backend, binary in chosen + opencl:
-            every_binary(tally, f"{step} {backend}", binary, folder)
-        for step, _, binary in opencl:
-            for name, environment, changes, expected in DEVICES:
-                result = run([binary, *command(changes)], work, environment)
-                tally.check(f"{step} ocl, {name}",
-                            problem_of(result, re.compile(expected), work))
-            devices = run([os.path.join(BUILD, "devices")], work).stdout
-            if "PoCL" in devices:
-                caches(tally, f"{step} ocl", binary, folder)
-            else:
-                print("no PoCL: the cases of its cache are left out")
-            broken_kernel(tally, folder, step)
-        if not opencl:
-            print("no ocl binary is built: OpenCL's cases are left out")
-    return tally.finish()
-
-
-sys.exit(main())
+    for name, environment, pattern in [*CACHES, full]:
+        limit = resource.RLIM_INFINITY if name != full[0] else 0
+        ended = subprocess.run(
+            [opencl, *command("")], cwd=work, capture_output=True, text=True,
+            env={**bare, "DEVICE": "cpu", **environment}, preexec_fn=file_limit(limit))
+        check(name, refusal("semblance", ended, pattern, work))

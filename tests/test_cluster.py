@@ -1,4 +1,4 @@
-"""cluster_test.py - sections filled by ranks of MPI: any number of them gives the bytes of
+"""test_cluster.py: sections filled by ranks of MPI: any number of them gives the bytes of
 one process, and a job that lost a rank, ran out of disk or was called otherwise here than
 there loses and mixes nothing.
 """
@@ -8,18 +8,42 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
 import numpy
+import pytest
 
-from tests.helpers import ROOT, Tally, binaries
-from tests.section_test import DATA, JOB, WORDS, outputs, read, rewritten, traces, values
+from tests.helpers import ROOT, binaries, printed
+from tests.sections import DATA, JOB, QUERY, outputs, read, rewritten, traces
 from tools.history import runs
 
-KILLS = int(os.environ.get("KILLS") or 20)
-tally = Tally()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("cluster"))
+
+
+def last(backend):
+    found = binaries("semblance", (backend,))
+    return found[-1][2] if found else pytest.skip(f"no semblance-{backend} is built")
+
+
+@pytest.fixture(scope="module")
+def omp():
+    return last("omp")
+
+
+@pytest.fixture(scope="module")
+def mpi():
+    return last("mpi")
+
+
+@pytest.fixture(scope="module")
+def section(mpi, folder):
+    """Makes a section, whose files have the prefix all-, in folder."""
+    p = ranks(mpi, [f"in={DATA}", *JOB, *QUERY, *outputs(folder, "all-")], folder)
+    assert p.returncode == 0, p.err
 
 
 def ranks(binary, words, folder, number=2, env=None, limit=None, wait=True, launch=None):
@@ -53,21 +77,22 @@ def removed(folder, prefix):
             os.remove(os.path.join(folder, name))
 
 
-def alone(omp, folder, words, prefix):
+def alone(check, omp, folder, words, prefix):
     """What one process makes: the bytes of its files, and what it printed."""
     p = subprocess.run([os.path.abspath(omp), *words, *outputs(folder, prefix)], cwd=folder,
                        capture_output=True, text=True,
                        env={**os.environ, "OMP_WAIT_POLICY": "passive"})
-    tally.check(f"alone {prefix}", p.returncode and p.stderr)
+    check(f"alone {prefix}", p.returncode and p.stderr)
     return files(folder, prefix), p
 
 
 def said(text, times=False):
     """What was printed, but for how long it took."""
-    return {k: v for k, v in values(text).items() if times or not k.startswith("Time_")}
+    return {k: v for k, v in printed(text).items() if times or not k.startswith("Time_")}
 
 
-def same(omp, mpi, folder):
+@pytest.mark.seconds(60)
+def test_any_number_of_ranks(check, omp, mpi, folder):
     """Bytes, and what is printed, of 1, 2, 3 and 8 ranks; also where most of them get
     nothing, where traces stay dead, and where a file is of the other order of bytes and
     begins before time 0 or after it."""
@@ -80,27 +105,27 @@ def same(omp, mpi, folder):
         return change
     rewritten(os.path.join(folder, "early.su"), moved(-20, -5), ">")
     rewritten(os.path.join(folder, "late.su"), moved(200, 50), ">")
-    near = ["m0=3900,110,5", "h0=-480", "t0=0.6,0.004,9", "aperture=150,120", *WORDS]
+    near = ["m0=3900,110,5", "h0=-480", "t0=0.6,0.004,9", "aperture=150,120", *QUERY]
     for name, words, numbers in (
-            ("all", [f"in={DATA}", *JOB, *WORDS], (1, 2, 3, 8)),
-            ("one", [f"in={DATA}", "m0=4120", "h0=-480", "t0=0.6,0.004,9", *WORDS], (3,)),
+            ("all", [f"in={DATA}", *JOB, *QUERY], (1, 2, 3, 8)),
+            ("one", [f"in={DATA}", "m0=4120", "h0=-480", "t0=0.6,0.004,9", *QUERY], (3,)),
             ("near", [f"in={DATA}", *near], (2, 8)),
-            ("far", [f"in={DATA}", "m0=99000", "h0=0", "t0=0.6", "aperture=9,9", *WORDS],
+            ("far", [f"in={DATA}", "m0=99000", "h0=0", "t0=0.6", "aperture=9,9", *QUERY],
              (2,)),
             ("early", ["in=early.su", *near], (3,)), ("late", ["in=late.su", *near], (3,))):
-        want, one = alone(omp, folder, words, f"{name}-")
+        want, one = alone(check, omp, folder, words, f"{name}-")
         for number in numbers:
             p = ranks(mpi, [*words, *outputs(folder, "r-")], folder, number)
-            tally.check(f"{name}, {number} ranks", p.returncode and p.err)
-            tally.check(f"{name}, {number} ranks: bytes",
+            check(f"{name}, {number} ranks", p.returncode and p.err)
+            check(f"{name}, {number} ranks: bytes",
                         files(folder, "r-") != want and "differ")
-            tally.check(f"{name}, {number} ranks: printed",
+            check(f"{name}, {number} ranks: printed",
                         (said(p.out) != said(one.stdout) and p.out)
                         or (p.err != one.stderr and p.err))
             p = ranks(mpi, [*words, *outputs(folder, "r-")], folder, number)
-            tally.check(f"{name}, {number} ranks again: nothing to do",
+            check(f"{name}, {number} ranks again: nothing to do",
                         (p.returncode and p.err) or said(p.out)["Points"] != "0" and p.out)
-            tally.check(f"{name}, {number} ranks again: bytes",
+            check(f"{name}, {number} ranks again: bytes",
                         files(folder, "r-") != want and "differ")
             removed(folder, "r-")
 
@@ -125,12 +150,14 @@ def done(folder, prefix, want, most):
     return begun > most and f"{begun} traces were begun, of {most} ranks", marked.sum()
 
 
-def killed(omp, mpi, folder):
+@pytest.mark.seconds(60)
+def test_killed(check, omp, mpi, folder, everything):
     """kill -9 of a rank at any moment, and the same words again: the same bytes."""
-    words = [f"in={DATA}", "m0=4000,12,20", "h0=-500,30,2", "t0=0.4,0.004,60", *WORDS]
-    want, _ = alone(omp, folder, words, "whole-")
+    words = [f"in={DATA}", "m0=4000,12,20", "h0=-500,30,2", "t0=0.4,0.004,60", *QUERY]
+    want, _ = alone(check, omp, folder, words, "whole-")
     rng, kills, halfway, marked = random.Random(12), 0, 0, 0
-    while kills < KILLS:
+    wanted_kills = 20 if everything else 5
+    while kills < wanted_kills:
         p = ranks(mpi, [*words, *outputs(folder, "k-")], folder, wait=False)
         wanted = rng.randint(marked, 39)  # traces, of 40, and some moment after them
         while p.poll() is None and done(folder, "k-", "whole-", 2)[1] < wanted:
@@ -144,82 +171,83 @@ def killed(omp, mpi, folder):
         problem, marked = done(folder, "k-", "whole-", 2)
         if found:
             halfway += 0 < marked < 40
-            tally.check(f"killed {kills}", problem)
+            check(f"killed {kills}", problem)
             if marked == 40:  # all is there: begin anew
                 removed(folder, "k-")
                 marked = 0
             continue
         marked = 0
-        tally.check("killed: goes on", p.returncode and p.err)
-        tally.check("killed: bytes", files(folder, "k-") != want and "differ")
+        check("killed: goes on", p.returncode and p.err)
+        check("killed: bytes", files(folder, "k-") != want and "differ")
         removed(folder, "k-")
     p = ranks(mpi, [*words, *outputs(folder, "k-")], folder, 3)
-    tally.check("killed: the last", (p.returncode and p.err)
+    check("killed: the last", (p.returncode and p.err)
                 or (files(folder, "k-") != want and "differ"))
-    tally.check("killed: while at work", halfway < KILLS // 4 and f"only {halfway} times")
+    check("killed: while at work", halfway < wanted_kills // 4 and f"only {halfway} times")
 
 
-def one_line(name, p, words):
+def one_line(check, name, p, words):
     """But for how much was there already."""
     lines = [line for line in p.err.splitlines() if "are there already" not in line]
-    tally.check(f"{name}: status", p.returncode != 1 and str(p.returncode))
-    tally.check(f"{name}: one line", (len(lines) != 1 or words not in lines[0] or p.out)
+    check(f"{name}: status", p.returncode != 1 and str(p.returncode))
+    check(f"{name}: one line", (len(lines) != 1 or words not in lines[0] or p.out)
                 and p.out + p.err)
 
 
-def refused(mpi, folder):
+def test_refused(check, mpi, folder, section):
     """Ranks that are called otherwise, see other files, or find those of another job."""
-    path, job = os.path.abspath(mpi), [f"in={DATA}", *JOB, *WORDS]
+    path, job = os.path.abspath(mpi), [f"in={DATA}", *JOB, *QUERY]
     out = outputs(folder, "no-")
     other = [*job[:-1], "e=0,4e-7,2"]
     p = ranks(mpi, [], folder, launch=["-n", "1", path, *job, *out, ":",
                                        "-n", "2", path, *other, *out])
-    one_line("other words", p, "the words: rank 1 sees another than rank 0")
+    one_line(check, "other words", p, "the words: rank 1 sees another than rank 0")
 
     def louder(v, i):
         v["gy"] += i == 3
     for name, change in (("here", lambda v, i: None), ("there", louder)):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
         rewritten(os.path.join(folder, name, "in.su"), change)
-    seen = ["in=in.su", "axis=y", *JOB, *WORDS, *(w.replace("=", f"={folder}/")
+    seen = ["in=in.su", "axis=y", *JOB, *QUERY, *(w.replace("=", f"={folder}/")
                                                   for w in out)]
     p = ranks(mpi, [], folder, launch=["-wdir", "here", "-n", "2", path, *seen, ":",
                                        "-wdir", "there", "-n", "1", path, *seen])
-    one_line("another file", p, "in.su: rank 2 sees another than rank 0")
+    one_line(check, "another file", p, "in.su: rank 2 sees another than rank 0")
 
     p = ranks(mpi, [w.replace(DATA, "none.su") for w in job] + out, folder, 3)
-    one_line("no file", p, "none.su: cannot be read")
+    one_line(check, "no file", p, "none.su: cannot be read")
     p = ranks(mpi, [*job, "nonsense=1"], folder, 3)
-    one_line("unknown word", p, "unknown key 'nonsense'")
-    tally.check("refused: nothing left", any(files(folder, "no-")) and "files are left")
+    one_line(check, "unknown word", p, "unknown key 'nonsense'")
+    check("refused: nothing left", any(files(folder, "no-")) and "files are left")
 
     before = files(folder, "all-")
     p = ranks(mpi, [*other, *outputs(folder, "all-")], folder, 3)
-    one_line("another job", p, "belongs to another job")
-    tally.check("another job: stays as it is", files(folder, "all-") != before and "changed")
+    one_line(check, "another job", p, "belongs to another job")
+    check("another job: stays as it is", files(folder, "all-") != before and "changed")
 
 
-def full_disk(omp, mpi, folder):
+@pytest.mark.seconds(10)
+def test_full_disk(check, mpi, folder, section):
     """No room for the files: said before the work, nothing left. No room later: what is
     marked is done, and the same words go on when there is room."""
     long = ["m0=4040,1,60", "h0=-500", "t0=0.4,0.000001,65000"]
-    p = ranks(mpi, [f"in={DATA}", *long, *WORDS, "stack=full-s.su"], folder, limit=12 << 20)
-    one_line("full disk", p, "stack=full-s.su: cannot be written: File too large")
-    tally.check("full disk: nothing left",
+    p = ranks(mpi, [f"in={DATA}", *long, *QUERY, "stack=full-s.su"], folder, limit=12 << 20)
+    one_line(check, "full disk", p, "stack=full-s.su: cannot be written: File too large")
+    check("full disk: nothing left",
                 [n for n in os.listdir(folder) if n.startswith("full-")])
 
     shim = os.path.join(folder, "full.so")
     subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-O1", "-o", shim,
                     os.path.join(ROOT, "tests/cluster_full.c"), "-ldl"], check=True)
-    words = [f"in={DATA}", *JOB, *WORDS, *outputs(folder, "f-")]
+    words = [f"in={DATA}", *JOB, *QUERY, *outputs(folder, "f-")]
     for after, env in ((0, {}), (5, {}), (13, {}), (21, {"FULL_PART": "1"})):
         p = ranks(mpi, words, folder, env={"LD_PRELOAD": shim, "FULL_AFTER": str(after),
                                            **env})
-        one_line(f"full after {after}", p, "cannot be written: No space left on device")
+        one_line(check, f"full after {after}", p, "cannot be written: No space left on device")
         problem, _ = done(folder, "f-", "all-", 2)
-        tally.check(f"full after {after}: journal", problem)
+        check(f"full after {after}: journal", problem)
     p = ranks(mpi, words, folder)
-    tally.check("full: goes on", (p.returncode and p.err)
+    check("full: goes on", (p.returncode and p.err)
                 or (files(folder, "f-") != files(folder, "all-") and "bytes differ"))
 
 
@@ -231,41 +259,22 @@ exec unshare -u sh -c "hostname $name; $*"
 """
 
 
-def two_machines(mpi, folder):
+@pytest.mark.seconds(5)
+def test_two_machines(check, mpi, folder, section):
     """Ranks that think they are on two, without memory in common."""
     if os.geteuid() or subprocess.run(["unshare", "-u", "true"]).returncode:
-        print("two machines: not tried, names of hosts cannot be changed here")
-        return
+        pytest.skip("the name of the host cannot be changed here")
     agent = os.path.join(folder, "agent")
     with open(agent, "w") as file:
         file.write(AGENT)
     os.chmod(agent, 0o755)
     hosts = ["-n", "3", "--host", "one:2,two:1", os.path.abspath(mpi)]
-    job = [f"in={DATA}", *JOB, *WORDS]
+    job = [f"in={DATA}", *JOB, *QUERY]
     env = {"OMPI_MCA_plm_rsh_agent": agent}
     p = ranks(mpi, [], folder, env=env, launch=[*hosts, *job, *outputs(folder, "two-")])
-    tally.check("two machines", p.returncode and p.err)
-    tally.check("two machines: bytes", files(folder, "two-") != files(folder, "all-")
+    check("two machines", p.returncode and p.err)
+    check("two machines: bytes", files(folder, "two-") != files(folder, "all-")
                 and "differ")
     p = ranks(mpi, [], folder, env=env, launch=[*hosts, *job, *outputs(folder, "all-"),
                                                 "nonsense=1"])
-    one_line("two machines: unknown word", p, "unknown key 'nonsense'")
-
-
-def main():
-    if not shutil.which("mpirun"):
-        print("mpirun is not here")
-        sys.exit(tally.finish())
-    omp = [path for step, b, path in binaries("semblance") if b == "omp"][-1]
-    mpi = [path for step, b, path in binaries("semblance") if b == "mpi"][-1]
-    with tempfile.TemporaryDirectory() as folder:
-        same(omp, mpi, folder)
-        two_machines(mpi, folder)
-        refused(mpi, folder)
-        full_disk(omp, mpi, folder)
-        killed(omp, mpi, folder)
-    sys.exit(tally.finish())
-
-
-if __name__ == "__main__":
-    main()
+    one_line(check, "two machines: unknown word", p, "unknown key 'nonsense'")

@@ -1,4 +1,4 @@
-"""semblance_test.py - what a back-end of the search promises beyond one answer: that many
+"""test_semblance.py: what a back-end of the search promises beyond one answer: that many
 searches with one state give what each gives by itself (semblance_calls.c); and that the
 cases of make verify go through all of body.h and bound.h, the fast way and the slow one, so
 that what they prove is proven of both; and that nodes err no more than they say
@@ -9,10 +9,10 @@ Run from the root; the objects are those of BUILD. Left out: what CUDA does on a
 import os
 import re
 import subprocess
-import sys
-import tempfile
 
-from tests.helpers import BUILD, ROOT, Tally, run
+import pytest
+
+from tests.helpers import BUILD, ROOT, program_named, run
 from tools.history import tree
 
 INCLUDE = [f"-Icommon/{name}" for name in
@@ -22,9 +22,20 @@ FRONT = [f"{BUILD}/common/{name}.o" for name in
           "su/su", "run/run", "run/args", "run/npy")]
 MAIN = [f"common/semblance/{name}.c" for name in ("main", "survey", "section", "journal")]
 CASES = ("small", "outside", "wide")
+STEPS = [s for s in tree.steps() if s.has(program_named("semblance"))]
 # What a hybrid back-end is asked besides: where nobody decides as it runs who has what,
 # the bytes are the same.
 SHARES = ("share=0", "share=37", "share=100")
+
+
+@pytest.fixture
+def program():
+    return program_named("semblance")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return str(tmp_path)
 
 
 def sources(step, backend):
@@ -47,28 +58,31 @@ def sources(step, backend):
             f"{BUILD}/common/cuda/cuda_device-cpu.o", f"{BUILD}/common/cuda/cuda_cpu.o"]
 
 
-def calls(tally, program, folder):
+@pytest.mark.seconds(20)
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.number)
+def test_calls(check, program, folder, step):
     with open(f"{BUILD}/flags", encoding="utf-8") as file:
         gcc = file.read().split()
-    for step in tree.steps():
-        for backend in step.available(program):
-            if backend in tree.NEED_GPU:
-                continue
-            name = f"{step.name} {backend}"
-            binary = os.path.join(folder, name.replace(" ", "-"))
-            made = subprocess.run(
-                [*gcc, "-O0", *INCLUDE, "tests/semblance_calls.c", *sources(step, backend),
-                 *FRONT, "-lm", "-o", binary], cwd=ROOT, capture_output=True, text=True)
-            if made.returncode:
-                tally.check(name, made.stderr[-300:])
-                continue
-            shares = [[s] for s in SHARES] if backend.startswith("hybrid") else [[]]
-            for case, share in ((c, s) for c in CASES for s in shares):
-                ended = run([binary, *program.cases[case], *share], ROOT)
-                good = ended.returncode == 0 and "8 passed, 0 failed" in ended.stdout
-                tally.check(" ".join((f"{name}, {case}", *share)), None if good else
-                            f"exit status {ended.returncode}: {ended.stdout}"
-                            f"{ended.stderr[-300:]}")
+    if not step.available(program):
+        pytest.skip("not built")
+    for backend in step.available(program):
+        if backend in tree.NEED_GPU:
+            continue
+        name = f"{step.name} {backend}"
+        binary = os.path.join(folder, name.replace(" ", "-"))
+        made = subprocess.run(
+            [*gcc, "-O0", *INCLUDE, "tests/semblance_calls.c", *sources(step, backend),
+             *FRONT, "-lm", "-o", binary], cwd=ROOT, capture_output=True, text=True)
+        if made.returncode:
+            check(name, made.stderr[-300:])
+            continue
+        shares = [[s] for s in SHARES] if backend.startswith("hybrid") else [[]]
+        for case, share in ((c, s) for c in CASES for s in shares):
+            ended = run([binary, *program.cases[case], *share], ROOT)
+            good = ended.returncode == 0 and "8 passed, 0 failed" in ended.stdout
+            check(" ".join((f"{name}, {case}", *share)), None if good else
+                        f"exit status {ended.returncode}: {ended.stdout}"
+                        f"{ended.stderr[-300:]}")
 
 
 # Branches that no case takes: ties of lanes of which the later has the earlier point.
@@ -95,7 +109,8 @@ def untaken(said):
     return found
 
 
-def paths(tally, program, folder):
+@pytest.mark.seconds(60)
+def test_paths(check, program, folder):
     for step in tree.steps():
         if not step.has(program):
             continue
@@ -110,7 +125,7 @@ def paths(tally, program, folder):
              *MAIN, *FRONT, "-lm", "-o", binary], cwd=ROOT,
             capture_output=True, text=True)
         if made.returncode:
-            tally.check(f"{name}: coverage", made.stderr[-300:])
+            check(f"{name}: coverage", made.stderr[-300:])
             continue
         for words in program.cases.values():
             for panel in ([], ["panel=/dev/null"]):
@@ -122,10 +137,11 @@ def paths(tally, program, folder):
         if step.number < "08":  # a line is enough there: nothing has two ways
             found = [f for f in found if f.startswith("not reached")]
         reached = "body.h" in said
-        tally.check(f"{name}: paths", "; ".join(found) if reached else "gcov says nothing")
+        check(f"{name}: paths", "; ".join(found) if reached else "gcov says nothing")
 
 
-def nodes(tally, folder):
+@pytest.mark.seconds(5)
+def test_nodes(check, folder):
     for step in tree.steps():
         body = step.folder / "semblance" / "body.h"
         if not body.exists() or "#define NODES" not in body.read_text():
@@ -137,18 +153,4 @@ def nodes(tally, folder):
             capture_output=True, text=True)
         ended = made if made.returncode else run([binary], ROOT)
         good = ended.returncode == 0 and "3 passed, 0 failed" in ended.stdout
-        tally.check(f"{step.name}: nodes", None if good else ended.stdout + ended.stderr)
-
-
-def main():
-    tally = Tally()
-    program = next(p for p in tree.programs() if p.name == "semblance")
-    with tempfile.TemporaryDirectory() as folder:
-        calls(tally, program, folder)
-        paths(tally, program, folder)
-        nodes(tally, folder)
-    return tally.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        check(f"{step.name}: nodes", None if good else ended.stdout + ended.stderr)

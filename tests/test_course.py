@@ -1,11 +1,8 @@
-"""course_test.py: what a class uses: make run, exercise, grade, reveal, export, new-step.
+"""test_course.py: what a class uses: make run, exercise, grade, reveal, export, new-step.
 
-Attempts at step 05, right ones and others, are written into a folder of their own and
-graded, OpenMP only and on the shortest of the sets. A new step is made in a copy of the
-tree; an export is unpacked elsewhere and built with an empty environment.
-
-    course_test.py [untimed]    all, or those that do not look at the clock
-    course_test.py NAME ...     those named
+Attempts at step 05, right and wrong ones, are written into a folder of their own and graded,
+OpenMP only and on the shortest of the sets. A new step is made in a copy of the tree; an
+export is unpacked elsewhere and built with an empty environment.
 """
 import os
 import re
@@ -13,10 +10,11 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 from pathlib import Path
 
-from tests.helpers import BUILD, ROOT, Tally
+import pytest
+
+from tests.helpers import BUILD, ROOT
 from tools.history import tree
 from tools.teach import export as packing
 
@@ -38,8 +36,6 @@ PLANTED = {
     "says too much": ("for (;;) puts(\"no end\");", "NO, .*(crashes: SIGXFSZ|hangs)"),
 }
 
-tally = Tally()
-check = tally.check
 
 
 def module(name, *words, root=ROOT, **variables):
@@ -63,26 +59,22 @@ def all_of(done):
     return f"exit status {done.returncode}: {done.stdout}{done.stderr}"
 
 
-def expect(name, done, status, *patterns):
-    """One check: how a command ended, and that what it said has all the patterns."""
-    text = done.stdout + done.stderr
-    good = done.returncode == status and all(re.search(p, text) for p in patterns)
-    check(name, None if good else all_of(done))
-
-
 # ---- exercise and reveal ------------------------------------------------------------
 
 
-def exercise_and_reveal(folder):
+@pytest.mark.slow
+@pytest.mark.seconds(5)
+def test_exercise_and_reveal(check, tmp_path):
+    folder = tmp_path
     work = str(folder / "work")
     attempt = folder / "work" / STEP / PROGRAM
 
     def exercise(command="exercise", **variables):
         return module("tools.teach.exercise", command, **{**TASK, "WORK": work, **variables})
 
-    expect("reveal without an attempt", exercise("reveal"), 0, "no attempt",
+    check.process("reveal without an attempt", exercise("reveal"), 0, "no attempt",
            f"--- steps/{BEFORE}/{PROGRAM}/body.h", f"\\+\\+\\+ steps/{STEP}/")
-    expect("exercise", exercise(), 0, "TASK.md")
+    check.process("exercise", exercise(), 0, "TASK.md")
     same = subprocess.run(["diff", "-r", "-x", "*.md", START, attempt],
                           capture_output=True, text=True)
     check("exercise: the files of the step before", same.stdout)
@@ -97,15 +89,15 @@ def exercise_and_reveal(folder):
     check("TASK.md does not give the answer", given_away)
 
     (attempt / "mine.h").write_text("/* mine */\n")
-    expect("exercise: an attempt is kept", exercise(), 1, "there is an attempt")
+    check.process("exercise: an attempt is kept", exercise(), 1, "there is an attempt")
     check("exercise: one line", exercise().stderr.count("\n") != 1)
-    expect("reveal", exercise("reveal"), 0, "your attempt", "-/\\* mine", "the book's")
-    expect("exercise FORCE=1", exercise(FORCE="1"), 0, f"{PROGRAM}.1")
+    check.process("reveal", exercise("reveal"), 0, "your attempt", "-/\\* mine", "the book's")
+    check.process("exercise FORCE=1", exercise(FORCE="1"), 0, f"{PROGRAM}.1")
     check("exercise FORCE=1: the old one is aside",
           (attempt / "mine.h").exists() or
           not (attempt.with_name(f"{PROGRAM}.1") / "mine.h").exists())
-    expect("exercise: no step before", exercise(STEP="00"), 1, "nothing before it")
-    expect("exercise: which step", exercise(STEP=""), 1, "which step")
+    check.process("exercise: no step before", exercise(STEP="00"), 1, "nothing before it")
+    check.process("exercise: which step", exercise(STEP=""), 1, "which step")
 
 
 # ---- grade --------------------------------------------------------------------------
@@ -132,30 +124,37 @@ def gain(done):
     return int(found[1]) if found else None
 
 
-def gains(folder):
+@pytest.mark.alone
+@pytest.mark.slow
+@pytest.mark.seconds(60)
+def test_gains(check, tmp_path):
     """What depends on the clock: all.py runs it alone."""
+    folder = tmp_path
     attempt_of(folder / "right", BOOK)
     done = graded(folder / "right")
-    expect("the book's", done, 0, "compiles +yes", "correct +yes", "faster +[1-9]",
+    check.process("the book's", done, 0, "compiles +yes", "correct +yes", "faster +[1-9]",
            r"\+(\d+) -(\d+) \(the book: \+\1 -\2\)", "grade: .* omp: right")
     check("the book's has the book's gain",
           None if (gain(done) or 0) > 50 else all_of(done))
 
     attempt_of(folder / "slow", START)
     done = graded(folder / "slow")
-    expect("unchanged", done, 0, "correct +yes", r"\+0 -0 \(the book", "no file")
+    check.process("unchanged", done, 0, "correct +yes", r"\+0 -0 \(the book", "no file")
     check("unchanged has no gain", None if abs(gain(done) or 0) < 50 else all_of(done))
 
 
-def grades(folder):
-    expect("no attempt", graded(folder / "none"), 1, "no attempt: make exercise")
+@pytest.mark.slow
+@pytest.mark.seconds(60)
+def test_grades(check, tmp_path):
+    folder = tmp_path
+    check.process("no attempt", graded(folder / "none"), 1, "no attempt: make exercise")
     attempt_of(folder / "right", BOOK)
     done = graded(folder / "right", BACKEND="fpga")
-    expect("other back-ends", done, 1, "no back-end")
+    check.process("other back-ends", done, 1, "no back-end")
     for name, (line, pattern) in PLANTED.items():
         attempt_of(folder / name, BOOK, line)
         limit = "3" if name == "never ends" else "20"
-        expect(name, graded(folder / name, GRADE_TIMEOUT=limit), 1, pattern,
+        check.process(name, graded(folder / name, GRADE_TIMEOUT=limit), 1, pattern,
                "grade: .*(wrong|not compile)")
 
     place = attempt_of(folder / "no clock", BOOK)
@@ -163,15 +162,18 @@ def grades(folder):
     code = re.sub(r"t->run \+= .*;", "t->run += 0 * (end - ready);", code)
     (place / "cpu.c").write_text(code)
     (place / "extra.h").write_text("/* not of this lesson */\n")
-    expect("no clock", graded(folder / "no clock"), 1, "NO, .*(says that it ran for 0|Time_run=0)",
+    check.process("no clock", graded(folder / "no clock"), 1, "NO, .*(says that it ran for 0|Time_run=0)",
            "beyond the lesson: .*extra.h")
 
 
 # ---- export -------------------------------------------------------------------------
 
 
-def export(folder):
-    expect("export", module("tools.teach.export", **TASK), 0, r"\.tar\.gz: \d+ files")
+@pytest.mark.slow
+@pytest.mark.seconds(120)
+def test_export(check, tmp_path):
+    folder = tmp_path
+    check.process("export", module("tools.teach.export", **TASK), 0, r"\.tar\.gz: \d+ files")
     name = f"{PROGRAM}-{STEP}"
     path = Path(BUILD, "export", f"{name}.tar.gz")
     packed = path.read_bytes()
@@ -191,22 +193,25 @@ def export(folder):
 
     # Without nvcc, which takes long; make test builds its code elsewhere.
     bare = {"PATH": os.environ["PATH"], "HOME": str(folder)}
-    expect("export: make", make(folder / name, "NVCC=", environment=bare), 0)
+    check.process("export: make", make(folder / name, "NVCC=", environment=bare), 0)
     done = make(folder / name, "verify", "NVCC=", environment=bare)
     program = next(p for p in tree.programs() if p.name == PROGRAM)
-    expect("export: make verify", done, 0, r"\d+ passed, 0 failed")
+    check.process("export: make verify", done, 0, r"\d+ passed, 0 failed")
     passed = int((re.findall(r"(\d+) passed", done.stdout) or ["0"])[-1])
     check("export: every case of two back-ends", passed < 2 * len(program.cases))
     kernel = folder / name / "steps" / STEP / PROGRAM / "body.h"
     kernel.write_text(kernel.read_text().replace("used++", "used += 2"))
     done = make(folder / name, "verify", "NVCC=", "BACKEND=omp", environment=bare)
-    expect("export: make verify finds a bug", done, 2, "FAIL", r"[1-9]\d* failed")
+    check.process("export: make verify finds a bug", done, 2, "FAIL", r"[1-9]\d* failed")
     make(folder / name, "clean", "NVCC=", environment=bare)
     check("export: make clean", (folder / name / "build").exists())
 
 
-def every_export(folder):
+@pytest.mark.slow
+@pytest.mark.seconds(5)
+def test_every_export(check, tmp_path):
     """What is packed of a step can build all its back-ends, in every step and program."""
+    folder = tmp_path
     source = {"seq": "cpu.c", "omp": "cpu.c", "openacc": "openacc.c", "ocl": "opencl.c",
               "cuda": "cuda.cu", "cuda-cpu": "cuda.cu", "hybrid": "hybrid.c",
               "hybrid-cuda": "hybrid.c", "hybrid-cuda-cpu": "hybrid.c", "mpi": "mpi.c",
@@ -217,7 +222,7 @@ def every_export(folder):
             where = f"steps/{step.name}/{program.name}"
             check(f"export of {where}", " ".join(
                 b for b in step.backends(program) if f"{where}/{source[b]}" not in packed))
-    expect("export: OpenACC", module("tools.teach.export", STEP="03", PROGRAM="fletcher"),
+    check.process("export: OpenACC", module("tools.teach.export", STEP="03", PROGRAM="fletcher"),
            0)
     with tarfile.open(Path(BUILD, "export", "fletcher-03_ocl_3d.tar.gz")) as tar:
         tar.extractall(folder)
@@ -249,7 +254,10 @@ def copy_of_tree(folder):
     return last
 
 
-def new_step(folder):
+@pytest.mark.slow
+@pytest.mark.seconds(60)
+def test_new_step(check, tmp_path):
+    folder = tmp_path
     last = copy_of_tree(folder)
     number = f"{int(last[:2]) + 1:02}"
     name = f"{number}_dummy"
@@ -257,11 +265,11 @@ def new_step(folder):
     def new(**variables):
         return module("tools.teach.new_step", root=folder, **variables)
 
-    expect("new-step: no name", new(), 1, "expected two digits")
-    expect("new-step: number taken", new(NAME=f"{last[:2]}_other"), 1, last)
-    expect("new-step: before what it continues", new(NAME="00_x", AFTER="03"), 1, "0")
-    expect("new-step: after no step", new(NAME=name, AFTER="77"), 1, "no such step")
-    expect("new-step", new(NAME=name), 0, f"the programs of {last}", "make lint|lint")
+    check.process("new-step: no name", new(), 1, "expected two digits")
+    check.process("new-step: number taken", new(NAME=f"{last[:2]}_other"), 1, last)
+    check.process("new-step: before what it continues", new(NAME="00_x", AFTER="03"), 1, "0")
+    check.process("new-step: after no step", new(NAME=name, AFTER="77"), 1, "no such step")
+    check.process("new-step", new(NAME=name), 0, f"the programs of {last}", "make lint|lint")
     steps = folder / "steps"
     pair = steps / last / PROGRAM, steps / name / PROGRAM
     same = subprocess.run(["diff", "-r", "-x", "*.md", *pair], capture_output=True,
@@ -271,14 +279,14 @@ def new_step(folder):
     for rule in ("no `title`", f"no `title.{PROGRAM}`", f"no `predict.{PROGRAM}`"):
         check(f"new-step: lint says {rule}",
               None if f"steps/{name}/step.mk:1: {rule}" in lint else lint)
-    expect("new-step: make lists it", make(folder, "STEP=zz"), 2, name)
+    check.process("new-step: make lists it", make(folder, "STEP=zz"), 2, name)
 
     binaries = [f"build/00_sequential/{PROGRAM}-seq", f"build/{last}/{PROGRAM}-omp",
                 f"build/{name}/{PROGRAM}-omp", "tools"]
-    expect("new-step: builds", make(folder, "-j2", *binaries), 0)
+    check.process("new-step: builds", make(folder, "-j2", *binaries), 0)
     done = module("tools.verify.matrix", root=folder, BUILD="build", STEP=number,
                   PROGRAM=PROGRAM, BACKEND="omp")
-    expect("new-step: verifies", done, 0, rf"{name} +refactor .*=", " 0 failed")
+    check.process("new-step: verifies", done, 0, rf"{name} +refactor .*=", " 0 failed")
     shutil.rmtree(folder / "steps" / name)
     gone = make(folder, "STEP=zz")
     check("new-step: taken away", None if name not in gone.stderr else all_of(gone))
@@ -287,22 +295,25 @@ def new_step(folder):
 # ---- run ----------------------------------------------------------------------------
 
 
-def first_look(folder):
+@pytest.mark.slow
+@pytest.mark.seconds(20)
+def test_first_look(check, tmp_path):
     """make run, on a query so small that its words replace those of the set."""
+    folder = tmp_path
     program = next(p for p in tree.programs() if p.name == PROGRAM)
     tiny = program.mk["tiny"].replace("{data}", str(program.data))
     asked = {"STEP": "00 05", "BACKEND": "seq omp", "ARGS": tiny}
     done = module("tools.teach.run", **asked)
-    expect("run", done, 0, rf"\A{PROGRAM}: ", r"00_sequential +seq +.*verified",
+    check.process("run", done, 0, rf"\A{PROGRAM}: ", r"00_sequential +seq +.*verified",
            r"05_algebra +omp +.*verified", r"\n2 verified, 0 failed\n", r"Next: make \w+")
     done = module("tools.teach.run", **asked, PROGRAM=PROGRAM, SET="all")
-    expect("run SET=all", done, 0, rf"\n{2 * len(program.usual)} verified, 0 failed\n")
+    check.process("run SET=all", done, 0, rf"\n{2 * len(program.usual)} verified, 0 failed\n")
     for variables, said in (({"SET": "none"}, "nothing to run"),
                             ({"BACKEND": "none"}, "nothing to run"),
                             ({"PROGRAM": "none"}, "no such program"),
                             ({"STEP": "99"}, "no such step")):
         done = module("tools.teach.run", **{**asked, **variables})
-        expect(f"run {variables}", done, 1, said)
+        check.process(f"run {variables}", done, 1, said)
         check(f"run {variables}: one line", done.stderr.count("\n") != 1)
 
     # A binary that does nothing is not verified. The rest is that of the tree.
@@ -312,14 +323,14 @@ def first_look(folder):
     (folder / "05_algebra").mkdir()
     (folder / "05_algebra" / f"{PROGRAM}-omp").symlink_to("/bin/true")
     done = module("tools.teach.run", **asked, BUILD=str(folder))
-    expect("run finds what is not verified", done, 1, "05_algebra .*FAIL",
+    check.process("run finds what is not verified", done, 1, "05_algebra .*FAIL",
            r"\n1 verified, 1 failed\n")
 
 
 # ---- what the course says -----------------------------------------------------------
 
 
-def commands(_):
+def test_commands(check):
     """Every make target that the pages name is one of the Makefile's."""
     makefile = Path(ROOT, "Makefile").read_text()
     targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.M))
@@ -338,25 +349,3 @@ def commands(_):
         for word in sorted(named):
             check(f"{page.relative_to(ROOT)}: make {word}",
                   None if word in targets else "no such target")
-
-
-UNTIMED = [first_look, exercise_and_reveal, grades, export, every_export, new_step,
-           commands]
-TESTS = [gains, *UNTIMED]
-
-
-def main():
-    wanted = sys.argv[1:] or [test.__name__ for test in TESTS]
-    if wanted == ["untimed"]:
-        wanted = [test.__name__ for test in UNTIMED]
-    with tempfile.TemporaryDirectory() as folder:
-        for test in TESTS:
-            if test.__name__ in wanted:
-                place = Path(folder, test.__name__)
-                place.mkdir()
-                test(place)
-    return tally.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

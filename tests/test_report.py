@@ -1,32 +1,29 @@
-"""report_test.py: the report of an invented tree, with numbers and pictures invented too.
+"""test_report.py: the report of an invented tree, with invented numbers and pictures.
 
-The tree is a copy of this one with steps added to make thirteen, of which two programs
-leave some out; two machines, of which one has a GPU and four back-ends. Each page is read (links
-lead somewhere, nothing comes from outside, pictures say what they show), and looked at by
-Chromium (nothing sticks out of a phone's window, letters are large enough and stand out from
-what is behind them, the index is three screens). Then what can be wrong with the input:
-one line for each. A folder as an argument keeps the report and pictures of some pages.
+The tree is a copy of this one with steps added to make thirteen, of which two programs leave
+some out; two machines, of which one has a GPU and four back-ends. Links must lead somewhere,
+nothing may come from outside, pictures must be described, and each wrong input must be
+rejected with one line.
 """
 import csv
-import html
 import itertools
-import json
 import os
 import random
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
-from tests.helpers import ROOT, Tally, trace
+import pytest
+
+from tests.helpers import ROOT, trace
 from tools.history import results, tree
 from tools.measure import bench, shares
 from tools.publish import draw, lessons, papers_form
 
-SCREENS, WIDE, HIGH, PHONE, LETTERS, CONTRAST = 3, 1280, 800, 390, 11, 4.5
+LETTERS, CONTRAST = 11, 4.5  # pixels; WCAG 2, level AA
 STEPS = "08_vector 09_blocking 10_algorithm 11_hybrid 12_cluster".split()
 ABSENT = {"gridding": "03 04 06 08 09 11", "fluid": "03 04 06 10 12"}  # from these steps
 GAINS = (1.0, 1.9, 1.02, 0.96, 1.4, 2.3, 1.01, 0.9)
@@ -212,13 +209,13 @@ class Text(HTMLParser):
             self.faults.append(f"alt of {have.get('src')}: {have.get('alt')!r}")
 
 
-def check_texts(tally, report, steps):
+def check_texts(check, report, steps):
     pages = {p: Text(p.read_text()) for p in report.rglob("*.html")}
     for path, page in pages.items():
         where = str(path.relative_to(report))
-        tally.check(f"{where}: nothing from outside, pictures are described", page.faults[:5])
-        tally.check(f"{where}: one title", page.alone != 1 and page.alone)
-        tally.check(f"{where}: identifiers are unique",
+        check(f"{where}: nothing from outside, pictures are described", page.faults[:5])
+        check(f"{where}: one title", page.alone != 1 and page.alone)
+        check(f"{where}: identifiers are unique",
                     sorted({i for i in page.ids if page.ids.count(i) > 1})[:5])
         loose = []
         for link in page.links + page.sources:
@@ -229,32 +226,32 @@ def check_texts(tally, report, steps):
             if not target.is_file() or report not in target.parents or \
                     anchor and anchor not in pages[target].ids:
                 loose.append(link)
-        tally.check(f"{where}: links lead to files", loose[:5])
+        check(f"{where}: links lead to files", loose[:5])
         left = re.search(r"generated:|\{png\}|\{file\}|\{data\}", path.read_text())
-        tally.check(f"{where}: nothing is left to fill in", left and left[0])
+        check(f"{where}: nothing is left to fill in", left and left[0])
     names = {str(p.relative_to(report)) for p in pages}
     expected = {"index.html", "machines.html"} | {f"{p.name}.html" for p in tree.programs()}
     for step in steps:
         expected |= {f"{step.name}/index.html"} | {
             f"{step.name}/{p.name}.html" for p in tree.programs()
             if (step / p.name).is_dir()}
-    tally.check("a page each", sorted(names ^ expected))
+    check("a page each", sorted(names ^ expected))
     reached, new = set(), {report / "index.html"}
     while new:
         reached |= new
         new = {(p.parent / link.partition("#")[0]).resolve() for p in new
                for link in pages[p].links if ".html" in link} - reached
-    tally.check("all pages are reached from the index",
+    check("all pages are reached from the index",
                 [str(p) for p in set(pages) - reached][:5])
     for path in report.rglob("*.svg"):
         text = path.read_text()
         sizes = [float(x) for x in re.findall(r"font: (?:\w+ )*([\d.]+)px", text)]
-        tally.check(f"{path.name}: letters", min(sizes, default=LETTERS) < LETTERS and sizes)
+        check(f"{path.name}: letters", min(sizes, default=LETTERS) < LETTERS and sizes)
         urls = re.findall(r'(?:href="|url\()(?!#|data:)[^")]*', text)
-        tally.check(f"{path.name}: nothing from outside", urls or "<script" in text)
+        check(f"{path.name}: nothing from outside", urls or "<script" in text)
 
 
-def check_words(tally, report):
+def check_words(check, report):
     """What the numbers say: the best step, not the last; what gained nothing, and why."""
     folder = report.parent.parent / "results"
     index = (report / "index.html").read_text()
@@ -262,10 +259,10 @@ def check_words(tally, report):
         rows = lessons.results.read(folder / f"{machine}.csv")
         for program in tree.programs():
             best = lessons.best_of(rows, program)
-            tally.check(f"{program.name} on {machine}: its best", not re.search(
+            check(f"{program.name} on {machine}: its best", not re.search(
                 rf'{draw.number(best["over_first"])} times</b> as fast: <a href="'
                 rf'{best["step"]}/{program.name}.html">', index))
-    tally.check("steps that gained nothing say so and why", not re.search(
+    check("steps that gained nothing say so and why", not re.search(
         r"What gained nothing.*what-surprised", (report / "05_algebra/index.html")
         .read_text(), re.S))
     page = (report / "08_vector/sandpile.html").read_text()
@@ -273,100 +270,12 @@ def check_words(tally, report):
         path = report / f"11_hybrid/{name}.html"
         found = re.findall(r"figures/.*?-hybrid-(?:\d-)?(run|over_sum|busy)\.svg",
                            path.read_text() if path.exists() else "")
-        tally.check(f"how {name} shares the work", path.exists() and
+        check(f"how {name} shares the work", path.exists() and
                     found != ["run", "over_sum"] * sweeps + ["busy"] * (sweeps > 0) and found)
-    tally.check("whole diffs are there", "08_vector &amp; &lt;more&gt;" not in page)
-    tally.check("diffs are coloured", 'class="va"' not in page)
-    tally.check("files of the first step are coloured", 'class="sourceCode c"' not in
+    check("whole diffs are there", "08_vector &amp; &lt;more&gt;" not in page)
+    check("diffs are coloured", 'class="va"' not in page)
+    check("files of the first step are coloured", 'class="sourceCode c"' not in
                 (report / "00_sequential/sandpile.html").read_text())
-
-
-# ---- the pages in a browser ----------------------------------------------------------
-
-# Loads pages into a frame one after another and writes what it finds of each.
-LOOK = """<meta charset="utf-8"><body style="margin:0"><pre id="found"></pre><script>
-const jobs = JOBS, found = [];
-const rgb = c => (c.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
-const light = c => { const [r, g, b] = rgb(c).map(v => (v /= 255) <= .04045 ? v / 12.92 :
-  ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
-const behind = (e, w) => { for (; e; e = e.parentElement) { const c =
-  w.getComputedStyle(e).backgroundColor; if (rgb(c)[3] !== 0) return c; }
-  return 'rgb(255, 255, 255)'; };
-function look(w, job) {
-  const d = w.document, wide = d.documentElement.clientWidth, out = [], small = [], dim = [];
-  const height = d.documentElement.scrollHeight;
-  for (const e of d.querySelectorAll('details')) e.open = true;
-  const boxed = e => { for (; e && e !== d.body; e = e.parentElement)
-    if (w.getComputedStyle(e).overflowX !== 'visible') return true; return false; };
-  for (const e of d.body.querySelectorAll('*')) {
-    const box = e.getBoundingClientRect(), style = w.getComputedStyle(e);
-    const say = e.tagName + ' ' + e.textContent.slice(0, 30).trim();
-    if (box.width && (box.right > wide + 1 || box.left < -1) && !boxed(e)) out.push(say);
-    if (e.tagName === 'IMG' && e.src.endsWith('.svg') && e.naturalWidth > box.width + .5)
-      small.push(e.src + ' ' + box.width + ' of ' + e.naturalWidth);
-    if ([...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) {
-      if (parseFloat(style.fontSize) < LETTERS) small.push(say + ' ' + style.fontSize);
-      const a = light(style.color), b = light(behind(e, w));
-      const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-      if (ratio < CONTRAST && dim.length < 5) dim.push(say + ' ' + ratio.toFixed(2));
-    }
-  }
-  const more = d.documentElement.scrollWidth - wide;
-  return {...job, height, out: out.slice(0, 5), more, small: small.slice(0, 5), dim};
-}
-(async () => {
-  const frame = document.body.appendChild(document.createElement('iframe'));
-  frame.style = 'border:0;height:800px';
-  for (const job of jobs) {
-    frame.style.width = job.wide + 'px';
-    await new Promise(done => { frame.onload = done; frame.src = job.url; });
-    found.push(look(frame.contentWindow, job));
-  }
-  document.getElementById('found').textContent = JSON.stringify(found);
-})();
-</script>"""
-FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
---disable-background-networking --disable-component-update --disable-sync
---disable-dev-shm-usage --hide-scrollbars --allow-file-access-from-files""".split()
-
-
-def chromium(folder, dark, *words):
-    profile = tempfile.mkdtemp(dir=folder)
-    scheme = ["--blink-settings=preferredColorScheme=0"] if dark else []
-    return subprocess.run(["chromium", *FLAGS, *scheme, f"--user-data-dir={profile}",
-                           *words], capture_output=True, text=True, timeout=120).stdout
-
-
-def check_looks(tally, report, folder):
-    """Returns how many checks were skipped."""
-    if not shutil.which("chromium"):
-        print("chromium not found, no page was looked at (Debian: chromium)")
-        return 1
-    chance, pages = random.Random(2), sorted(report.rglob("*.html"))
-    some = [p for p in pages if p.parent == report] + chance.sample(
-        [p for p in pages if p.parent != report], 16)
-    for dark in (False, True):
-        jobs = [{"url": p.as_uri(), "wide": PHONE} for p in some] + \
-            [{"url": (report / "index.html").as_uri(), "wide": WIDE}]
-        some = some[::2]
-        frame = folder / "look.html"
-        frame.write_text(LOOK.replace("JOBS", json.dumps(jobs)).replace(
-            "LETTERS", str(LETTERS)).replace("CONTRAST", str(CONTRAST)))
-        dom = chromium(folder, dark, "--virtual-time-budget=100000", "--dump-dom",
-                       frame.as_uri())
-        said = re.search(r'<pre id="found">(.*?)</pre>', dom, re.S)
-        seen = json.loads(html.unescape(said[1])) if said and said[1] else []
-        tally.check(f"Chromium looks at all pages, dark={dark}", len(seen) != len(jobs)
-                    and f"{len(seen)} of {len(jobs)}")
-        for page in seen:
-            where = f"{page['url'].partition('/report/')[2]}, {page['wide']} px, dark={dark}"
-            tally.check(f"{where}: fits", page["out"] or max(0, page["more"]))
-            tally.check(f"{where}: letters are large enough", page["small"])
-            tally.check(f"{where}: letters stand out", page["dim"])
-            if page["wide"] == WIDE:
-                tally.check(f"{where}: three screens", page["height"] > SCREENS * HIGH
-                            and f"{page['height']} px")
-    return 0
 
 
 def stands_out(colour, paper):
@@ -387,12 +296,12 @@ def make(copy, **environment):
                               "RESULTS_DIR": str(copy / "results"), **environment})
 
 
-def check_complaints(tally, copy):
+def check_complaints(check, copy):
     """Each wrong input: one line that says what is wrong."""
     def complains(name, words, undo, **environment):
         ended = make(copy, **environment)
         lines = ended.stderr.strip().splitlines()
-        tally.check(name, (ended.returncode != 1 or len(lines) != 1 or
+        check(name, (ended.returncode != 1 or len(lines) != 1 or
                            words not in lines[0]) and (ended.returncode, ended.stderr[-400:]))
         undo()
     results = copy / "results/Invented-CPU-2-cores.csv"
@@ -417,49 +326,52 @@ def check_complaints(tally, copy):
     complains("no matplotlib", "matplotlib not found", (copy / "matplotlib.py").unlink)
 
 
-def main():
-    tally, skipped = Tally(), 0
-    keep = Path(sys.argv[1]).absolute() if len(sys.argv) > 1 else None
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        folder = Path(folder).resolve()
-        copy, bare = folder / "tree", folder / "bare"
-        invent_tree(copy, STEPS)
-        invent_results(copy)
-        invent_shares(copy)
-        invent_pictures(copy / "build")
-        ended = make(copy)
-        tally.check("makes a report", ended.returncode and ended.stderr[-900:])
-        report = copy / "build/report"
-        if not ended.returncode:
-            check_texts(tally, report, sorted(copy.glob("steps/*")))
-            check_words(tally, report)
-            skipped = check_looks(tally, report, folder)
-            check_complaints(tally, copy)
-        if keep:
-            shutil.copytree(report, keep, dirs_exist_ok=True)
-        invent_tree(bare, [])
-        for path in list((bare / "steps").glob("0[2-9]*")):
-            shutil.rmtree(path)
-        invent_pictures(bare / "build")
-        ended = make(bare)
-        tally.check("makes a report of no results", ended.returncode and ended.stderr[-900:])
-        words = (bare / "build/report/index.html").read_text() if not ended.returncode else ""
-        tally.check("and says so", "make bench" not in words)
-        faint = [colours for colours in draw.DARK.items() if colours[0] not in
-                 (draw.PAPER, draw.LINE, draw.START) and min(
-                     stands_out(c, paper) for c, paper in
-                     zip(colours, (draw.PAPER, draw.DARK[draw.PAPER]))) < CONTRAST]
-        tally.check("colours of drawings stand out", faint)
-        twice = [folder / "1.svg", folder / "2.svg"]
-        for path in twice:
-            draw.stairs(path, ["00", "01"], {"omp": {0: (1, 1, 1), 1: (2, 1.9, 2.1)}})
-        tally.check("the same drawing, the same bytes",
-                    twice[0].read_bytes() != twice[1].read_bytes())
-    if skipped:
-        print(f"{tally.passed} passed, {tally.failed} failed, {skipped} skipped")
-        return 1 if tally.failed else 0
-    return tally.finish()
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The report of an invented tree, in TREE/build/report."""
+    copy = tmp_path_factory.mktemp("report").resolve() / "tree"
+    invent_tree(copy, STEPS)
+    invent_results(copy)
+    invent_shares(copy)
+    invent_pictures(copy / "build")
+    ended = make(copy)
+    assert ended.returncode == 0, ended.stderr
+    return copy / "build/report"
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.seconds(60)
+def test_texts(check, report):
+    check_texts(check, report, sorted(report.parent.parent.glob("steps/*")))
+
+
+def test_words(check, report):
+    check_words(check, report)
+
+
+def test_complaints(check, report):
+    check_complaints(check, report.parent.parent)
+
+
+@pytest.mark.seconds(20)
+def test_no_results(tmp_path):
+    invent_tree(tmp_path / "tree", [])
+    for path in list((tmp_path / "tree/steps").glob("0[2-9]*")):
+        shutil.rmtree(path)
+    invent_pictures(tmp_path / "tree/build")
+    ended = make(tmp_path / "tree")
+    assert ended.returncode == 0, ended.stderr
+    assert "make bench" in (tmp_path / "tree/build/report/index.html").read_text()
+
+
+def test_colours_stand_out():
+    assert not [colours for colours in draw.DARK.items() if colours[0] not in
+                (draw.PAPER, draw.LINE, draw.START) and min(
+                    stands_out(c, paper) for c, paper in
+                    zip(colours, (draw.PAPER, draw.DARK[draw.PAPER]))) < CONTRAST]
+
+
+def test_drawings_are_reproducible(tmp_path):
+    for name in "12":
+        draw.stairs(tmp_path / name, ["00", "01"],
+                    {"omp": {0: (1, 1, 1), 1: (2, 1.9, 2.1)}})
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()

@@ -1,10 +1,9 @@
-"""mistakes.py: the mistakes of the published code, each made a test of its own, and some
-that could be made here.
+"""test_published_mistakes.py: the mistakes of the published code, each with a test of its
+own, and some that could be made here.
 
-Every test makes a small file, asks every step and back-end that is built here, and
-compares with a search in double precision written below, straight from the definition.
-Where a mistake has a formula, that formula is searched too: its answer must be one that
-the test would refuse.
+Every test writes a small file, runs every step and back-end that is built here, and compares
+with a search in double precision written below, straight from the definition. If a mistake
+has a formula, that formula is searched too: its answer must be one that the test refuses.
 """
 import math
 import os
@@ -13,9 +12,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-from tests.helpers import BUILD, ROOT, Tally, binaries, float32, read_npy, run, trace
+import pytest
+
+from tests.helpers import BUILD, ROOT, binaries, float32, read_npy, run, trace
 from tools.history import tree
 
 BUDGET = 1e-5  # of semblance and stack, absolute
@@ -146,10 +146,9 @@ TINY = [(-2e-4, 2e-4, 2), (-2e-4, 2e-4, 3), (1e-7, 5e-7, 2), (1e-7, 3e-7, 2),
 class Bench:
     """Runs every binary on a file, in an empty folder."""
 
-    def __init__(self, tally, folder):
-        self.tally = tally
+    def __init__(self, check, folder):
+        self.check = check
         self.folder = folder
-        self.test = ""
         self.binaries = binaries("semblance")
 
     def words(self, traces, t0, tau, ranges, more=()):
@@ -174,7 +173,7 @@ class Bench:
                 read_npy(os.path.join(self.folder, "panel.npy"))[1], raw)
 
     def check(self, what, problem):
-        self.tally.check(f"{self.test} {what}", problem)
+        self.check(f"{self.test} {what}", problem)
 
     def compare(self, traces, t0, tau, ranges, more=(), wrong=None, environment=None,
                 only=None):
@@ -204,7 +203,15 @@ class Bench:
                        f"exit status {result.returncode}, {result.stderr[-200:]!r}")
 
 
-def negative_scalco_keeps_its_sign(bench):
+@pytest.fixture
+def bench(check, tmp_path):
+    bench = Bench(check, str(tmp_path))
+    assert bench.binaries, f"no semblance binary in {BUILD}: make binaries"
+    return bench
+
+
+@pytest.mark.seconds(15)
+def test_negative_scalco_keeps_its_sign(bench):
     for scalco in (-10, -1, 0, 10):
         rng = random.Random(3)
         data = gather(rng, 6, 61, spread=round(100 / abs(scale_of(scalco))), scalco=scalco)
@@ -212,7 +219,8 @@ def negative_scalco_keeps_its_sign(bench):
         bench.compare(data, 0.12, 0.008, TINY, wrong=wrong)
 
 
-def data_ns_is_read_at_the_last_sample(bench):
+@pytest.mark.seconds(15)
+def test_data_ns_is_read_at_the_last_sample(bench):
     """Each trace ends next to one that is 100 times larger."""
     rng = random.Random(4)
     for beyond in (-1.5, -0.5, 0.5, 1.5):
@@ -226,7 +234,8 @@ def data_ns_is_read_at_the_last_sample(bench):
         bench.compare(data, t0, 0.008, TINY, wrong=wrong if beyond == 0.5 else None)
 
 
-def late_samples_come_from_the_next_trace(bench):
+@pytest.mark.seconds(15)
+def test_late_samples_come_from_the_next_trace(bench):
     """2502 samples, of which a row of the published code held 2052."""
     data = gather(random.Random(5), 3, 2502, dt=2000, spread=40, period=300)
     flat = [x for row in data.rows for x in row["samples"]] + [0.0] * 5000
@@ -235,7 +244,8 @@ def late_samples_come_from_the_next_trace(bench):
                       wrong={"read": lambda i, k: flat[i * 2052 + k]})
 
 
-def index_is_wrong_unless_all_np_are_equal(bench):
+@pytest.mark.seconds(20)
+def test_index_is_wrong_unless_all_np_are_equal(bench):
     rng = random.Random(6)
     for order in ((0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 4, 1, 3)):
         counts = [RANGES[k][2] for k in order]
@@ -243,7 +253,8 @@ def index_is_wrong_unless_all_np_are_equal(bench):
         bench.compare(gather(rng, 6, 61), 0.12, 0.008, ranges)
 
 
-def np_7_is_an_invalid_work_group_size(bench):
+@pytest.mark.seconds(20)
+def test_np_7_is_an_invalid_work_group_size(bench):
     rng = random.Random(7)
     for counts, more in (((7, 7, 7, 1, 1), ()), ((1, 1, 1, 1, 1), ()),
                          ((7, 1, 5, 1, 2), ("local=3,5,2",)),
@@ -252,7 +263,8 @@ def np_7_is_an_invalid_work_group_size(bench):
         bench.compare(gather(rng, 4, 61), 0.12, 0.004, ranges, more)
 
 
-def window_is_fixed_at_5(bench):
+@pytest.mark.seconds(20)
+def test_window_is_fixed_at_5(bench):
     """tau 0 and 0.02 s, and 0.2 s: the widest."""
     rng = random.Random(8)
     for tau, ns, t0 in ((0, 61, 0.06), (0.02, 61, 0.06), (0.2, 301, 0.3)):
@@ -260,7 +272,8 @@ def window_is_fixed_at_5(bench):
         bench.compare(data, t0, tau, TINY, wrong={"window": 5})
 
 
-def t0_nan_and_1e9_crash(bench):
+@pytest.mark.seconds(15)
+def test_t0_nan_and_1e9_crash(bench):
     data = gather(random.Random(9), 3, 41)
     for t0 in ("nan", "1e9", "inf"):
         bench.refused(f"t0={t0}", bench.words(data, t0, 0.008, TINY), r"t0=\S+: expected")
@@ -274,7 +287,8 @@ def t0_nan_and_1e9_crash(bench):
                     problem or (None if best[6] == 0 else f"found {best}"))
 
 
-def bad_files_and_np_are_accepted(bench):
+@pytest.mark.seconds(15)
+def test_bad_files_and_np_are_accepted(bench):
     wave = [math.sin(j / 3) for j in range(41)]
     good = trace(wave) * 3
     for what, raw, line in (("dt 0", trace(wave, dt=0) * 3, "trace 1: dt is 0"),
@@ -290,7 +304,7 @@ def bad_files_and_np_are_accepted(bench):
                           f"{'abcde'[k]}={n}: expected a whole number from 1")
 
 
-def first_gpu_or_garbage(bench):
+def test_first_gpu_or_garbage(bench):
     data = gather(random.Random(10), 4, 41)
     words = bench.words(data, 0.08, 0.008, TINY)
     bench.refused("DEVICE=9:0", words, "no platform 9", {"DEVICE": "9:0"}, ("ocl",))
@@ -315,7 +329,7 @@ def first_gpu_or_garbage(bench):
             bench.check(f"DEVICE={kind} {step}", problem)
 
 
-def kernel_is_read_from_the_working_directory(bench):
+def test_kernel_is_read_from_the_working_directory(bench):
     """Every run has a folder of its own already; here it holds kernels to be misled by."""
     names = ("kernel.cl", "body.h", "query.h", "portable.h")
     for name in names:
@@ -360,7 +374,8 @@ sys.exit(1 if built else 0)
 """
 
 
-def local_inside_a_function_does_not_build(bench):
+@pytest.mark.seconds(20)
+def test_local_inside_a_function_does_not_build(bench):
     """The device's own compiler and clang as the strictest reader of OpenCL C 1.2; local
     memory both in use and switched off, as 07 does on a CPU."""
     clang = ["clang-14", "-x", "cl", "-cl-std=CL1.2", "-Wall", "-Wextra", "-Werror",
@@ -387,9 +402,9 @@ def local_inside_a_function_does_not_build(bench):
         clang_here = False
     device_here = build_on_device("__kernel void f(void) {}\n", []).returncode == 0
     if not clang_here:
-        print("clang-14 is not here (Debian: clang-14): its check of kernels is left out")
+        print("clang-14 not found (Debian: clang-14): kernels are not checked with it")
     if not device_here:
-        print("no OpenCL device (Debian: pocl-opencl-icd): its check is left out")
+        print("no OpenCL device (Debian: pocl-opencl-icd): kernels are not checked with it")
     for name, here, build in (("clang", clang_here, compile_with_clang),
                               ("the device", device_here, build_on_device)):
         if not here:
@@ -408,7 +423,8 @@ def local_inside_a_function_does_not_build(bench):
                             (result.stderr + result.stdout)[:600])
 
 
-def ns_65535_is_negative(bench):
+@pytest.mark.seconds(15)
+def test_ns_65535_is_negative(bench):
     """ns and dt are unsigned: read as short they are below 0."""
     data = gather(random.Random(12), 3, 65535, dt=100, spread=0, period=20000)
     bench.compare(data, 6.5, 0.01, TINY)
@@ -416,7 +432,7 @@ def ns_65535_is_negative(bench):
     bench.compare(data, 1.1, 0.14, TINY)
 
 
-def x_coordinates_count(bench):
+def test_x_coordinates_count(bench):
     rng = random.Random(14)
     data = gather(rng, 5, 41)
     moved = Traces(4000, [{**row, "sx": rng.randint(-9999, 9999),
@@ -429,7 +445,8 @@ def x_coordinates_count(bench):
                     (None if one[3] == two[3] else f"{one[1]} became {two[1]}"))
 
 
-def ties_go_to_any_index(bench):
+@pytest.mark.seconds(15)
+def test_ties_go_to_any_index(bench):
     """All traces at the output point: no parameter moves them, every point scores the
     same. And zeros: every point scores 0."""
     rng = random.Random(15)
@@ -451,7 +468,8 @@ def ties_go_to_any_index(bench):
             bench.check(f"{what}, {step} {backend}", problem)
 
 
-def bounded_base_leaves_parts_out(bench):
+@pytest.mark.seconds(30)
+def test_bounded_base_leaves_parts_out(bench):
     """From 05 on devices have a row of memory for each work-item, but only so many: with
     room for a few, each work-item has to take several parts."""
     having = [s.name for s in tree.steps() if "BASE_BYTES" in host(s.name)]
@@ -477,14 +495,14 @@ def host(step):
     return open(path).read() if os.path.exists(path) else ""
 
 
-def cuda_keeps_windows_in_memory(bench):
+@pytest.mark.seconds(60)
+def test_cuda_keeps_windows_in_memory(bench):
     """Kernels for a known window need no private arrays, but for nodes, and what is only
     read goes through the read-only cache: nvcc's PTX says both. What a thread writes for
     itself, rows of base, is read plainly; hinges and their list are too many to count."""
     nvcc = shutil.which("nvcc", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
     if not nvcc:
-        print("no nvcc (CUDA Toolkit): what CUDA makes of windows is not looked at")
-        return
+        pytest.skip("nvcc not found (CUDA Toolkit)")
     include = [word for folder in ("run", "su", "portable", "cuda", "semblance")
                for word in ("-I", f"{ROOT}/common/{folder}")]
     for step in (s.name for s in tree.steps()):
@@ -517,7 +535,7 @@ def cuda_keeps_windows_in_memory(bench):
         bench.check(f"{step}, windows", None if windows == expected else f"{windows}")
 
 
-def lessons_quote_what_is_not_there(bench):
+def test_lessons_quote_what_is_not_there(bench):
     """C that a lesson quotes is in the step's sources, line after line."""
     for step in tree.steps():
         folder = f"{ROOT}/steps/{step.name}/semblance"
@@ -532,29 +550,3 @@ def lessons_quote_what_is_not_there(bench):
             text = "".join(line.strip() + "\n" for line in text.splitlines())
             bench.check(f"{step.name}, quotation {number}", None if
                         any(text in source for source in sources) else text[:80])
-
-
-TESTS = [negative_scalco_keeps_its_sign, data_ns_is_read_at_the_last_sample,
-         late_samples_come_from_the_next_trace, index_is_wrong_unless_all_np_are_equal,
-         np_7_is_an_invalid_work_group_size, window_is_fixed_at_5, t0_nan_and_1e9_crash,
-         bad_files_and_np_are_accepted, first_gpu_or_garbage,
-         kernel_is_read_from_the_working_directory,
-         local_inside_a_function_does_not_build, ns_65535_is_negative,
-         x_coordinates_count, ties_go_to_any_index, bounded_base_leaves_parts_out,
-         cuda_keeps_windows_in_memory, lessons_quote_what_is_not_there]
-
-
-def main():
-    tally = Tally()
-    chosen = [t for t in TESTS if len(sys.argv) < 2 or t.__name__ in sys.argv[1:]]
-    for test in chosen:
-        with tempfile.TemporaryDirectory() as folder:
-            bench = Bench(tally, folder)
-            if not bench.binaries:
-                sys.exit(f"mistakes.py: no semblance binary in {BUILD} (make binaries)")
-            bench.test = test.__name__ + ":"
-            test(bench)
-    return tally.finish()
-
-
-sys.exit(main())

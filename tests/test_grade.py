@@ -16,7 +16,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.helpers import ROOT, Tally
+from tests.helpers import ROOT
 from tools.history import tree
 from tools.teach import fresh, jail
 
@@ -35,8 +35,6 @@ from tools.teach import grade
 grade.main()
 """
 
-tally = Tally()
-check = tally.check
 
 
 def attempt(folder, line="", before="", replace=("", "")):
@@ -341,6 +339,3 @@ def main():
             list(pool.map(run, TESTS))
     return tally.finish()
 
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,15 +1,14 @@
-"""check_semblance_test.py - does build/semblance-check refuse what it should?
+"""test_check_semblance.py: does build/semblance-check refuse what it should?
 
-A right result is taken from the sequential search and spoiled in one place at a time.
+A right result is taken from the sequential search and changed in one place at a time.
 Needs the binary of step 00, the checker and the data. Left out: whether the search
 itself is right; that is what make verify and make mutants ask.
 """
 import os
-import sys
-import tempfile
 
-from tests.helpers import BUILD, Tally, read_npy, run, trace, write_npy
-from tools.history import tree
+import pytest
+
+from tests.helpers import BUILD, program_named, read_npy, run, trace, write_npy
 
 CHECKER = os.path.join(BUILD, "semblance-check")
 SEARCH = os.path.join(BUILD, "00_sequential", "semblance-seq")
@@ -72,9 +71,28 @@ def changed(values, at, value):
     return values[:at] + [value] + values[at + 1:]
 
 
-def test_result(tally, q):
-    tally.check("a right result", passes(q.check()))
-    tally.check("again, from the oracle that was kept", passes(q.check()))
+@pytest.fixture(scope="module")
+def queries(tmp_path_factory):
+    """A query with its truth, and another one."""
+    folder, program = str(tmp_path_factory.mktemp("checker")), program_named("semblance")
+    case = program.cases["small"]
+    return (Query(case, folder, "small", truth=case[0][3:] + ".truth"),
+            Query(program.cases["outside"], folder, "outside"))
+
+
+@pytest.fixture
+def q(queries):
+    return queries[0]
+
+
+@pytest.fixture
+def other(queries):
+    return queries[1]
+
+
+def test_result(check, q):
+    check("a right result", passes(q.check()))
+    check("again, from the oracle that was kept", passes(q.check()))
     for k, (p0, p1, n) in enumerate(q.ranges):
         name, v, step = NAMES[k], q.result[k], (p1 - p0) / n
         for what, to, word in (("off the grid", v + 0.1 * step, "of its grid"),
@@ -82,43 +100,43 @@ def test_result(tally, q):
                                ("below the range", p0 - step, "expected 0 to"),
                                ("the range's end", p1, "expected 0 to")):
             spoiled = q.check(changed(q.result, k, to))
-            tally.check(f"{name} {what}", fails(spoiled, word))
+            check(f"{name} {what}", fails(spoiled, word))
     for k in (5, 6):
         for d in (-5e-5, 5e-5):
-            tally.check(f"{NAMES[k]} {d:+g}",
+            check(f"{NAMES[k]} {d:+g}",
                         fails(q.check(changed(q.result, k, q.result[k] + d)), NAMES[k]))
     for k, name in enumerate(NAMES):
         for bad in (float("nan"), float("inf")):
             spoiled = q.check(changed(q.result, k, bad))
-            tally.check(f"{name} {bad}", fails(spoiled, f"number {k + 1} of 7"))
-    tally.check("six numbers", fails(q.check(q.result[:6]), "7 numbers"))
+            check(f"{name} {bad}", fails(spoiled, f"number {k + 1} of 7"))
+    check("six numbers", fails(q.check(q.result[:6]), "7 numbers"))
 
 
-def test_lesser_maximum(tally, q, folder):
+def test_lesser_maximum(check, q, tmp_path):
     """A point that scores as it says, but is not the best there is."""
     p0, p1, n = q.ranges[2]
     words = [w for w in q.words if not w.startswith("c=")]
-    part = Query([*words, f"c={p0!r},{p1!r},1"], folder, "part")  # only C = p0
-    tally.check("not the best", fails(q.check(part.result), "the best"))
+    part = Query([*words, f"c={p0!r},{p1!r},1"], q.folder, "part")  # only C = p0
+    check("not the best", fails(q.check(part.result), "the best"))
 
 
-def test_panel(tally, q):
+def test_panel(check, q):
     na, nb = q.shape
     for at in (0, na * nb // 2, na * nb - 1):
         for to in (q.panel[at] + 2e-5, q.panel[at] - 2e-5, float("nan"), float("inf")):
-            tally.check(f"panel[{at}] {to:.9g}",
+            check(f"panel[{at}] {to:.9g}",
                         fails(q.check(panel=changed(q.panel, at, to)),
                               f"panel[{at // nb}][{at % nb}]"))
     for shape, values in (((nb, na), q.panel), ((na * nb,), q.panel),
                           ((na - 1, nb), q.panel[nb:])):
         spoiled = q.check(panel=values, shape=shape)
-        tally.check(f"panel {shape}", fails(spoiled, "shape"))
+        check(f"panel {shape}", fails(spoiled, "shape"))
     turned = [q.panel[b * nb + a] for a in range(nb) for b in range(na)]
     if na != nb:
-        tally.check("panel turned", fails(q.check(panel=turned), "panel["))
+        check("panel turned", fails(q.check(panel=turned), "panel["))
 
 
-def test_truth(tally, q, folder):
+def test_truth(check, q, tmp_path):
     """Events that are not in the data, or not where the search found them."""
     with open(q.truth[0][len("truth="):], encoding="utf-8") as file:
         event = [float(v) for v in file.readline().split()]
@@ -127,50 +145,50 @@ def test_truth(tally, q, folder):
             ("an event that is not there", 2, event[2] + 0.0003, "expected 0.99"),
             ("an event of another curvature", 3, 9e-6, "expected 0.99"),
             ("another t0", 0, 9, None)):
-        path = os.path.join(folder, "wrong.truth")
+        path = os.path.join(tmp_path, "wrong.truth")
         with open(path, "w", encoding="utf-8") as file:
             print(*changed(event, at, to), file=file)
         q.truth = [f"truth={path}"]
-        tally.check(name, fails(q.check(), word) if word else passes(q.check()))
-    q.truth = [f"truth={folder}/none"]
-    tally.check("no truth file", refuses(q.check(), "truth="))
+        check(name, fails(q.check(), word) if word else passes(q.check()))
+    q.truth = [f"truth={tmp_path}/none"]
+    check("no truth file", refuses(q.check(), "truth="))
     q.truth = right
 
 
-def test_files(tally, q, other, folder):
+def test_files(check, q, other, tmp_path):
     for key in ("result", "panel"):
         ended = run([CHECKER, *q.words, f"oracle={q.path('oracle')}",
-                     f"{key}={folder}/none.npy"], folder)
-        tally.check(f"no {key}", refuses(ended, f"{key}={folder}/none.npy: "))
-    text = os.path.join(folder, "text.npy")
+                     f"{key}={tmp_path}/none.npy"], tmp_path)
+        check(f"no {key}", refuses(ended, f"{key}={tmp_path}/none.npy: "))
+    text = os.path.join(tmp_path, "text.npy")
     with open(text, "w", encoding="utf-8") as file:
         print("not an array", file=file)
-    tally.check("not .npy", refuses(q.check(oracle=text), "oracle="))
-    tally.check("no oracle=", refuses(run([CHECKER, *q.words], folder), "oracle="))
-    other.check()
-    tally.check("another's oracle", refuses(q.check(oracle=other.path("oracle")),
+    check("not .npy", refuses(q.check(oracle=text), "oracle="))
+    check("no oracle=", refuses(run([CHECKER, *q.words], tmp_path), "oracle="))
+    check("one trace outside", passes(other.check()))
+    check("another's oracle", refuses(q.check(oracle=other.path("oracle")),
                                             "another query"))
     for old, new in (("tau=0.008", "tau=0.004"), ("t0=0.6", "t0=0.604"),
                      ("d=1e-7", "d=2e-7")):
         words = [w.replace(old, new) for w in q.words]
         assert words != q.words, old
-        tally.check(f"the oracle of {old}, {new} asked",
+        check(f"the oracle of {old}, {new} asked",
                     refuses(q.check(words=words), "another query"))
-    data = os.path.join(folder, "changed.su")
+    data = os.path.join(tmp_path, "changed.su")
     with open(q.words[0][3:], "rb") as file:
         raw = bytearray(file.read())
     raw[240 + 4 * 100 + 1] ^= 1  # a sample's low bits
     with open(data, "wb") as file:
         file.write(raw)
-    tally.check("other traces", refuses(q.check(words=[f"in={data}", *q.words[1:]]),
+    check("other traces", refuses(q.check(words=[f"in={data}", *q.words[1:]]),
                                         "another query"))
 
 
-def test_edge(tally, folder):
+def test_edge(check, tmp_path):
     """All windows end where the traces do, x = ns - 1: in float each may be used or
     not, and every panel from 0 to what the best choice scores is right. Half a sample
     earlier only one is."""
-    data = os.path.join(folder, "edge.su")
+    data = os.path.join(tmp_path, "edge.su")
     with open(data, "wb") as file:
         for i in range(4):
             file.write(trace([1 + 0.1 * i] * 11))
@@ -186,34 +204,13 @@ def test_edge(tally, folder):
     highest = max(semblance(samples[:i] + samples[i + 1:]) for i in range(4))
     for t0, result, right in (("0.04", used, True), ("0.04", skipped, True),
                               ("0.038", used, True), ("0.038", skipped, False)):
-        q = Query([*words, f"t0={t0}"], folder, f"edge{t0}")
+        q = Query([*words, f"t0={t0}"], tmp_path, f"edge{t0}")
         ended = q.check(result, [result[6]], (1, 1))
-        tally.check(f"edge t0={t0} semblance {result[6]:g}",
+        check(f"edge t0={t0} semblance {result[6]:g}",
                     passes(ended) if right else fails(ended, "semblance"))
-    q = Query([*words, "t0=0.04"], folder, "edge")
+    q = Query([*words, "t0=0.04"], tmp_path, "edge")
     ended = q.check(changed(used, 6, 0.5), [0.5], (1, 1))
-    tally.check("edge, a semblance of no choice", fails(ended, "semblance"))
-    tally.check("edge, one skipped", passes(q.check(used, [highest], (1, 1))))
+    check("edge, a semblance of no choice", fails(ended, "semblance"))
+    check("edge, one skipped", passes(q.check(used, [highest], (1, 1))))
     ended = q.check(used, [highest + 2e-5], (1, 1))
-    tally.check("edge, a panel above all choices", fails(ended, "panel[0][0]"))
-
-
-def main():
-    tally = Tally()
-    program = next(p for p in tree.programs() if p.name == "semblance")
-    with tempfile.TemporaryDirectory() as folder:
-        words = program.cases["small"]
-        q = Query(words, folder, "small", truth=words[0][3:] + ".truth")
-        other = Query(program.cases["outside"], folder, "outside")
-        tally.check("one trace outside", passes(other.check()))
-        test_result(tally, q)
-        test_lesser_maximum(tally, q, folder)
-        test_panel(tally, q)
-        test_truth(tally, q, folder)
-        test_files(tally, q, other, folder)
-        test_edge(tally, folder)
-    sys.exit(tally.finish())
-
-
-if __name__ == "__main__":
-    main()
+    check("edge, a panel above all choices", fails(ended, "panel[0][0]"))

@@ -1,4 +1,4 @@
-"""hybrid_test.py: host and device that share the work, when that goes well and when not.
+"""test_hybrid.py: host and device that share the work, when that goes well and when not.
 
 Every program that has a hybrid back-end is run as it is: with shares that are none, with
 no device, with a device that fails in the middle (ocl_fail.c); and with busy=, whose spans
@@ -8,17 +8,14 @@ checker, and as bytes where the program's results do not depend on the share.
 import os
 import re
 import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 
-from tests.helpers import ROOT, Tally, run
+import pytest
+
+from tests.helpers import ROOT, printed, run
 from tools.history import runs, spans, tree
 from tools.measure import shares
 
-tally = Tally()
-check = tally.check
 PERCENT = r"share=.*expected auto, or percent for the device, 0 to 100$"
 NO_DEVICE = {"DEVICE": "9:9"}, {"OCL_ICD_VENDORS": "/nonexistent"}
 SUB_DEVICE = {"POCL_MAX_PTHREAD_COUNT": "4"}  # three of whose threads are left
@@ -30,8 +27,8 @@ class Hybrid:
     """The hybrid binary of a program, and two queries: a small one, and one with enough
     work for both sides."""
 
-    def __init__(self, program, step, backend, folder):
-        self.program, self.backend = program, backend
+    def __init__(self, check, program, step, backend, folder):
+        self.check, self.program, self.backend = check, program, backend
         self.binary = step.binary(program, backend)
         self.folder = folder / f"{program.name}-{backend}"
         self.folder.mkdir()
@@ -53,7 +50,7 @@ class Hybrid:
     def refused(self, name, ended, pattern):
         lines = ended.stderr.strip().splitlines()
         left = sorted(p.name for p in self.folder.iterdir())
-        check(f"{self.binary.name}, {name}", (ended.returncode != 1 or len(lines) != 1 or
+        self.check(name, (ended.returncode != 1 or len(lines) != 1 or
                                               not re.search(pattern, lines[0]) or left)
               and (ended.returncode, ended.stderr[-400:], left))
 
@@ -63,16 +60,15 @@ class Hybrid:
         if not problem:
             found = runs.check(self.program, query[1], self.files, query[0])
             problem = None if found["ok"] else found["reason"]
-        check(f"{self.binary.name}, {name}", problem)
+        self.check(name, problem)
         return None if problem else [p.read_bytes() for p in self.files.values()]
 
 
-def said(ended, key):
-    found = re.search(rf"^{key}=(.*)$", ended.stdout, re.M)
-    return float(found[1]) if found else -1
+def share_of_device(ended):
+    return float(printed(ended.stdout).get("Share", -1))
 
 
-def shares_that_are_none(h):
+def invalid_shares(h):
     for text in "-1", "-0.001", "100.5", "nan", "inf", "half", "50%", "":
         h.refused(f"share={text}", h.run(h.small[1], f"share={text}"),
                   PERCENT if text else "share")
@@ -95,20 +91,20 @@ def shared(h):
     for share in "0", "37", "100", "auto":
         ended = h.run(h.small[1], f"share={share}")
         bytes_of.add(str(h.right(f"share={share}", h.small, ended)))
-        had = said(ended, "Share")
-        check(f"{h.binary.name}, share={share}: what the device had", (
+        had = share_of_device(ended)
+        h.check(f"share={share}: what the device had", (
             had != float(share) if share in ("0", "100") else not 0 <= had <= 100) and
             f"Share={had}")
     ended = h.run(h.small[1], "share=37", OMP_NUM_THREADS="1", **SUB_DEVICE)
     bytes_of.add(str(h.right("share=37 of a sub-device", h.small, ended)))
-    check("sandpile: another share, another pile",
+    h.check("sandpile: another share, another pile",
           h.program.name == "sandpile" and len(bytes_of) > 1)
 
 
-def possible(found, seconds):
+def implausible(found, seconds):
     """What is wrong with spans; None if they may have been."""
     if not found:
-        return "nobody was busy"
+        return "no span"
     if any(not 0 <= s.begin <= s.end <= seconds for s in found):
         return f"outside of 0 .. {seconds}"
     if [s.begin for s in found] != sorted(s.begin for s in found):
@@ -129,9 +125,9 @@ def busy(h, shim):
     for attempt in range(10):
         ended = h.run(h.large[1], *half, OMP_NUM_THREADS="1", LD_PRELOAD=shim)
         kernels = re.search(r"^kernels=(\d+)$", ended.stderr, re.M)
-        had = said(ended, "Share")
+        had = share_of_device(ended)
         if ended.returncode or not kernels or not path.exists():
-            check(f"{h.binary.name}, share=50", ended.stderr or "no file, or no kernel")
+            h.check(f"share=50", ended.stderr or "no file, or no kernel")
             return 1
         found = spans.read(path)
         least = min(sum(f.busy for f in found if (f.who == "device") == (s == "device"))
@@ -139,18 +135,18 @@ def busy(h, shim):
         both = spans.both(found)
         if both > 0.1 * least:
             break
-    check(f"{h.binary.name}: both were busy at once, {attempt + 1} runs",
+    h.check(f"both were busy at once, {attempt + 1} runs",
           not both > 0.1 * least and f"{both:.4f} s of {least:.4f}")
-    check(f"{h.binary.name}, share=50: what the device had", abs(had - 50) > NEAR and
+    h.check(f"share=50: what the device had", abs(had - 50) > NEAR and
           f"Share={had}")
-    check(f"{h.binary.name}: columns of busy=", not path.read_text().startswith(
+    h.check(f"columns of busy=", not path.read_text().startswith(
         "begin,end,who,what\n") and path.read_text()[:100])
-    check(f"{h.binary.name}: who was busy when", possible(found, h.seconds))
+    h.check(f"who was busy when", implausible(found, h.seconds))
     for share, nobody in ("0", "device"), ("100", "host"):
         path.unlink(missing_ok=True)
         h.run(h.small[1], f"share={share}", half[1])
         who = {f.who for f in spans.read(path)} if path.exists() else {"no file"}
-        check(f"{h.binary.name}, share={share}: who was busy",
+        h.check(f"share={share}: who was busy",
               who in ({"no file"}, {"device"}) if nobody == "device" else
               "device" not in who and who)
     return int(kernels[1])
@@ -163,29 +159,23 @@ def device_that_fails(h, shim, count):
                   "CL_OUT_OF_RESOURCES")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        shim = folder / "ocl_fail.so"
-        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/ocl_fail.c", "-o", shim,
-                        "-ldl"], cwd=ROOT, check=True)
-        for program in tree.selected(tree.programs(), "PROGRAM"):
-            step = next((s for s in reversed(tree.steps())
-                         if "hybrid" in s.available(program)), None)
-            if not step:
-                print(f"{program.name}: no hybrid back-end is built")
-                continue
-            h = Hybrid(program, step, "hybrid", folder)
-            start = time.monotonic()
-            shares_that_are_none(h)
-            no_device(h)
-            shared(h)
-            device_that_fails(h, str(shim), busy(h, str(shim)))
-            print(f"{h.binary.name}: {time.monotonic() - start:.0f} s", flush=True)
-    tally.passed += not tally.passed  # nothing to test is no failure
-    return tally.finish()
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory):
+    """A library for LD_PRELOAD that counts kernels, and lets one fail."""
+    path = tmp_path_factory.mktemp("shim") / "ocl_fail.so"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/ocl_fail.c", "-o", path,
+                    "-ldl"], cwd=ROOT, check=True)
+    return str(path)
 
 
-if __name__ == "__main__":
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    sys.exit(main())
+@pytest.mark.seconds(15)
+@pytest.mark.parametrize("program", tree.programs(), ids=lambda program: program.name)
+def test_hybrid(check, program, shim, tmp_path):
+    step = next((s for s in reversed(tree.steps()) if "hybrid" in s.available(program)), None)
+    if not step:
+        pytest.skip("no hybrid back-end is built")
+    h = Hybrid(check, program, step, "hybrid", tmp_path)
+    invalid_shares(h)
+    no_device(h)
+    shared(h)
+    device_that_fails(h, shim, busy(h, shim))

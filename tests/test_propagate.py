@@ -1,13 +1,14 @@
-"""propagate_test.py: make propagate and make diff on a tree of four small steps, in a git
+"""test_propagate.py: make propagate and make diff on a tree of four small steps, in a git
 repository of their own.
 """
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
-from tests.helpers import ROOT, Tally
+import pytest
+
+from tests.helpers import ROOT
 
 # What the small tree takes from this one.
 TOOLS = ("tools/__init__.py", "tools/history", "tools/teach/propagate.py")
@@ -87,42 +88,58 @@ class Tree:
         return self.module("tools.history.diff", **variables)
 
 
-def clean(tree, check):
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    # Neither git nor the tools may see variables that were meant for another tree.
+    for name in list(os.environ):
+        if name.startswith("GIT_") or name in ("FROM", "PROGRAM", "STEP"):
+            monkeypatch.delenv(name)
+    return Tree(str(tmp_path))
+
+
+@pytest.fixture
+def expect(check):
+    def expect(name, good, seen=""):
+        check(name, not good and (seen or "does not hold"))
+    return expect
+
+
+def test_clean(tree, expect):
     tree.edit("00_a", "body.h", "tau = 2", "tau = 3")
     done = tree.propagate("00", "prog")
-    check("status", done.returncode == 0, done)
+    expect("status", done.returncode == 0, done)
     for step, how in LESSONS.items():
         expected = BODY.format(how=how).replace("tau = 2", "tau = 3")
-        check(f"{step} has the fix and its lesson", tree.read(step, "body.h") == expected)
-    check("nothing else", tree.status().count("\n") == 4, tree.status())
+        expect(f"{step} has the fix and its lesson", tree.read(step, "body.h") == expected)
+    expect("nothing else", tree.status().count("\n") == 4, tree.status())
     before = tree.status()
     again = tree.propagate("00_a", "prog")
-    check("a second time", again.returncode == 0 and tree.status() == before
+    expect("a second time", again.returncode == 0 and tree.status() == before
           and tree.read("03_d", "body.h").count("tau = 3") == 1, again)
 
 
-def from_the_middle(tree, check):
+def test_from_the_middle(tree, expect):
     tree.edit("02_c", "body.h", "n = 8", "n = 9")
-    check("status", tree.propagate("02", "prog").returncode == 0)
+    expect("status", tree.propagate("02", "prog").returncode == 0)
     has = [step for step in LESSONS if "n = 9" in tree.read(step, "body.h")]
-    check("only later steps", has == ["02_c", "03_d"], has)
+    expect("only later steps", has == ["02_c", "03_d"], has)
 
 
-def own_words(tree, check):
+def test_own_words(tree, expect):
     """A fix that a later step keeps in another form goes on in that form."""
     tree.edit("01_b", "body.h", "how = threads;", "how = threads + 1;")
     done = tree.propagate("01", "prog")
-    check("stops", done.returncode == 1 and "steps/02_c/prog/body.h" in done.stderr, done)
-    check("says how to go on", "make propagate FROM=02_c PROGRAM=prog" in done.stderr)
+    expect("stops", done.returncode == 1 and "steps/02_c/prog/body.h" in done.stderr, done)
+    expect("says how to go on", "make propagate FROM=02_c PROGRAM=prog" in done.stderr)
     tree.edit("02_c", "body.h", "how = vectors;", "how = vectors + 1;")
     tree.edit("03_d", "body.h", "how = cache;", "how = vectors;")  # for a clean merge
     tree.git("add", "steps/03_d")
     done = tree.propagate("02", "prog")
-    check("goes on", done.returncode == 0
+    expect("goes on", done.returncode == 0
           and "how = vectors + 1;" in tree.read("03_d", "body.h"), done)
 
 
-def conflict(tree, check):
+def test_conflict(tree, expect):
     """One file merges, the other does not: the step is left as it was, both files."""
     tree.edit("00_a", "body.h", "tau = 2", "tau = 3")
     tree.edit("00_a", "same.c", "the same", "a fix")
@@ -130,125 +147,100 @@ def conflict(tree, check):
     tree.git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "y",
              "steps/02_c")  # and no other
     done = tree.propagate("00", "prog")
-    check("stops", done.returncode == 1, done)
-    check("names the file", "steps/02_c/prog/same.c" in done.stderr, done)
-    check("the step before is done", tree.read("01_b", "same.c") == "a fix in all\n"
+    expect("stops", done.returncode == 1, done)
+    expect("names the file", "steps/02_c/prog/same.c" in done.stderr, done)
+    expect("the step before is done", tree.read("01_b", "same.c") == "a fix in all\n"
           and "tau = 3" in tree.read("01_b", "body.h"))
-    check("the step is untouched", "tau = 2" in tree.read("02_c", "body.h")
+    expect("the step is untouched", "tau = 2" in tree.read("02_c", "body.h")
           and tree.read("02_c", "same.c") == "a lesson in all\n")
-    check("what follows is untouched", "03_d" not in tree.status(), tree.status())
-    check("no traceback", "Traceback" not in done.stderr, done)
+    expect("what follows is untouched", "03_d" not in tree.status(), tree.status())
+    expect("no traceback", "Traceback" not in done.stderr, done)
 
 
-def new_file(tree, check):
+def test_new_file(tree, expect):
     tree.write("01_b", "new.h", "int added;\n")
-    check("status", tree.propagate("01", "prog").returncode == 0)
+    expect("status", tree.propagate("01", "prog").returncode == 0)
     has = [step for step in LESSONS if tree.read(step, "new.h")]
-    check("is in the later steps", has == ["01_b", "02_c", "03_d"], has)
+    expect("is in the later steps", has == ["01_b", "02_c", "03_d"], has)
     tree.write("02_c", "other.h", "here\n")
     tree.write("01_b", "other.h", "there\n")
     done = tree.propagate("01", "prog")
-    check("another of that name", done.returncode == 1
+    expect("another of that name", done.returncode == 1
           and "steps/02_c/prog/other.h" in done.stderr
           and tree.read("02_c", "other.h") == "here\n", done)
 
 
-def deleted_file(tree, check):
+def test_deleted_file(tree, expect):
     os.remove(tree.path("00_a", "same.c"))
-    check("status", tree.propagate("00", "prog").returncode == 0)
-    check("is gone everywhere", all(tree.read(s, "same.c") is None for s in LESSONS))
+    expect("status", tree.propagate("00", "prog").returncode == 0)
+    expect("is gone everywhere", all(tree.read(s, "same.c") is None for s in LESSONS))
 
 
-def deleted_but_changed(tree, check):
+def test_deleted_but_changed(tree, expect):
     os.remove(tree.path("01_b", "body.h"))
     done = tree.propagate("01", "prog")
-    check("stops", done.returncode == 1 and "steps/02_c/prog/body.h" in done.stderr, done)
-    check("is kept", tree.read("02_c", "body.h") is not None)
+    expect("stops", done.returncode == 1 and "steps/02_c/prog/body.h" in done.stderr, done)
+    expect("is kept", tree.read("02_c", "body.h") is not None)
 
 
-def file_of_an_earlier_step(tree, check):
+def test_file_of_an_earlier_step(tree, expect):
     tree.edit("00_a", "vector.h", "two", "2")
     done = tree.propagate("00", "prog")
-    check("is not brought back", done.returncode == 0
+    expect("is not brought back", done.returncode == 0
           and all(tree.read(s, "vector.h") is None for s in ("01_b", "02_c", "03_d")),
           done)
 
 
-def nothing_to_do(tree, check):
+def test_nothing_to_do(tree, expect):
     done = tree.propagate("01", "prog")
-    check("says so", done.returncode == 0 and "nothing has changed" in done.stdout, done)
-    check("touches nothing", tree.status() == "")
+    expect("says so", done.returncode == 0 and "nothing has changed" in done.stdout, done)
+    expect("touches nothing", tree.status() == "")
     tree.edit("03_d", "body.h", "n = 8", "n = 9")
     done = tree.propagate("03", "prog")
-    check("the last step", done.returncode == 0 and done.stderr == "", done)
+    expect("the last step", done.returncode == 0 and done.stderr == "", done)
 
 
-def wrong_words(tree, check):
+def test_wrong_words(tree, expect):
     for words in ((), ("", "prog"), ("00",), ("07", "prog"), ("00", "none"), ("0", "prog")):
         done = tree.propagate(*words)
-        check(f"{words}", done.returncode == 1 and done.stderr.count("\n") == 1, done)
+        expect(f"{words}", done.returncode == 1 and done.stderr.count("\n") == 1, done)
 
 
-def gap(tree, check):
+def test_gap(tree, expect):
     """A step without the program is passed over: the step before is the last that has
     it."""
     shutil.rmtree(os.path.dirname(tree.path("01_b", "body.h")))
     tree.commit("z")
     done = tree.diff(STEP="02")
-    check("diff", done.returncode == 0
+    expect("diff", done.returncode == 0
           and "--- steps/00_a/prog/body.h\n+++ steps/02_c/prog/body.h\n" in done.stdout
           and "-int how = plain;\n+int how = vectors;\n" in done.stdout, done)
     done = tree.diff(STEP="01", PROGRAM="prog")
-    check("diff of what is not there", done.returncode == 1 and "01_b has no prog"
+    expect("diff of what is not there", done.returncode == 1 and "01_b has no prog"
           in done.stderr and done.stderr.count("\n") == 1, done)
     tree.edit("00_a", "body.h", "tau = 2", "tau = 3")
     done = tree.propagate("00", "prog")
     has = [step for step in LESSONS if "tau = 3" in (tree.read(step, "body.h") or "")]
-    check("propagate", done.returncode == 0 and has == ["00_a", "02_c", "03_d"], done)
+    expect("propagate", done.returncode == 0 and has == ["00_a", "02_c", "03_d"], done)
 
 
-def diffs(tree, check):
+def test_diffs(tree, expect):
     done = tree.diff(STEP="00")
-    check("the first step", done.returncode == 0 and "nothing before" in done.stdout, done)
+    expect("the first step", done.returncode == 0 and "nothing before" in done.stdout, done)
     done = tree.diff(STEP="01")
-    check("is the lesson", done.stdout == (
+    expect("is the lesson", done.stdout == (
         "--- steps/00_a/prog/body.h\n+++ steps/01_b/prog/body.h\n@@ -1,7 +1,7 @@\n"
         " /* body */\n int n = 8;\n \n-int how = plain;\n+int how = threads;\n \n"
         " int tau = 2;\n \n"
         "--- steps/00_a/prog/vector.h\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-one\n-two\n"
         "-three\n") and done.returncode == 0, done)
-    check("again", tree.diff(STEP="01_b", PROGRAM="prog").stdout == done.stdout)
+    expect("again", tree.diff(STEP="01_b", PROGRAM="prog").stdout == done.stdout)
     tree.note("steps/01_b/variants/half.prog.patch", "half way\n")
     tree.write("01_b", "README.md", "the lesson\n")
-    check("no variants, no lessons", tree.diff(STEP="01").stdout == done.stdout)
+    expect("no variants, no lessons", tree.diff(STEP="01").stdout == done.stdout)
     tree.edit("01_b", "body.h", "int n = 8;", "    int n = 8;")
-    check("white space", "\n+    int n = 8;" in tree.diff(STEP="01").stdout)
-    check("SPACES=0", "\n+    int n = 8;" not in tree.diff(STEP="01", SPACES="0").stdout)
+    expect("white space", "\n+    int n = 8;" in tree.diff(STEP="01").stdout)
+    expect("SPACES=0", "\n+    int n = 8;" not in tree.diff(STEP="01", SPACES="0").stdout)
     for variables in ({}, {"STEP": "07"}, {"STEP": "01", "PROGRAM": "none"}):
         done = tree.diff(**variables)
-        check(f"{variables}", done.returncode == 1 and done.stderr.count("\n") == 1, done)
-
-
-TESTS = [clean, from_the_middle, own_words, conflict, new_file, deleted_file,
-         deleted_but_changed, file_of_an_earlier_step, nothing_to_do, wrong_words, gap,
-         diffs]
-
-
-def main():
-    tally = Tally()
-    if not shutil.which("git"):
-        print("git is not here (Debian: git): propagate is not tested")
-        return 0
-    # Neither git nor our scripts are to be told what was meant for another tree.
-    ours = ("FROM", "PROGRAM", "STEP")
-    for name in [n for n in os.environ if n.startswith("GIT_") or n in ours]:
-        del os.environ[name]
-    for test in TESTS:
-        with tempfile.TemporaryDirectory() as folder:
-            def check(what, good, seen=""):
-                tally.check(f"{test.__name__}: {what}", None if good else f"{seen}" or "no")
-            test(Tree(folder), check)
-    return tally.finish()
-
-
-sys.exit(main())
+        expect(f"{variables}", done.returncode == 1 and done.stderr.count("\n") == 1, done)
