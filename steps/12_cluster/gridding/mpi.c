@@ -116,7 +116,8 @@ int gridding(const problem *p, void *result, run_times *t)
     binning bins = allocate_binning(p, ROWS, COLUMNS);
     int *plane_width = plane_widths(p);
     t->copies = 1;
-    ranks_same("the footprints of the visibilities", p->footprints, n * sizeof *p->footprints);
+    ranks_same("the footprints of the visibilities", p->footprints,
+               n * sizeof *p->footprints);
     ranks_same("the visibilities", p->value, n * 2 * sizeof *p->value);
     MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
 
