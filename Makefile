@@ -61,6 +61,7 @@ $(if $(some_programs),,$(error PROGRAM=$(PROGRAM): no such program: expected one
 limited_to = $(foreach b,$(all_backends),$(if $(filter $1,$($b.limits)),$b))
 lacks      = $(strip $(foreach n,$($1.needs),$(if $(has_$n),,$n)))
 buildable := $(foreach b,$(all_backends),$(if $(call lacks,$b),,$b))
+missing   := $(sort $(foreach b,$(all_backends),$(call lacks,$b)))
 
 # The binaries of the steps $1 and the programs $2: all, or those of the back-ends $3.
 backends_of = $(filter $(buildable),$(or $($1.backends.$2),$($1.backends)))
@@ -82,7 +83,7 @@ include common/rules.mk
 python = @$(PYTHON) -m
 
 all: binaries tools ## build every step and back-end
-	@$(foreach n,$(sort $(foreach b,$(all_backends),$(call lacks,$b))),$(if $(without_$n),echo "$(without_$n)";))
+	@$(foreach n,$(missing),$(if $(without_$n),echo "$(without_$n)";))
 binaries: $(filter-out $(left_out),$(call binaries_of,$(some_steps),$(some_programs)))
 tools: $(tools)
 tests: $(patsubst tests/%_test.c,$(BUILD)/tests/%_test,$(wildcard tests/*_test.c))
@@ -120,13 +121,17 @@ lint: ## check the rules of the tree
 	$(python) tests.lint
 
 # Without a GPU, CUDA code is compiled but cannot run: its last step is enough for the tests.
-test_needs = @$(MAKE) --no-print-directory JOBS= $(if $(has_gpu),,CUDA=last) all data tests
+# Tests that measure time run alone; then the others, as many at a time as there are processors.
+test_needs = @./setup.sh --list test && $(MAKE) --no-print-directory JOBS= \
+             $(if $(has_gpu),,CUDA=last) all data tests
+pytest = @$(PYTHON) -m pytest $1 -m "alone$2" tests; alone=$$?; \
+         $(PYTHON) -m pytest $1 -n auto -m "not alone$2" tests && exit $$alone
 test: ## verify everything, and a sample of the other tests: under 15 minutes
 	$(test_needs)
-	$(python) tests.all
+	$(call pytest,, and not slow)
 test-all: ## everything that can be checked on a CPU: before a release
 	$(test_needs)
-	$(python) tests.all --all
+	$(call pytest,--all)
 
 bench: all data ## measure times, interleaved and verified (the options of run, REPEAT= QUICK=1)
 	$(python) tools.measure.bench
@@ -177,4 +182,5 @@ clean: ## remove build/
 	rm -rf $(BUILD)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
-	@echo; sed -n 's/^\([A-Z_]*\) *?= *.*/  \1/p' config.mk | tr '\n' ' '; echo "can be set: see config.mk"
+	@echo; sed -n 's/^\([A-Z_]*\) *?= *.*/  \1/p' config.mk | tr '\n' ' '
+	@echo "can be set: see config.mk"

@@ -51,7 +51,8 @@ $(BUILD)/parts/%.cu.o: $$(source).cu $$(part_needs)
 headers = $(wildcard steps/$(step)/$(program)/*.h common/$(program)/*.h common/portable/*.h)
 $(BUILD)/parts/%.cl.o: $$(source).cl $$(headers) common/opencl/embed.awk
 	@$(say)
-	awk -v path="$(<D) common/portable common/$(program)" -f common/opencl/embed.awk $< >$(@:.o=.c)
+	awk -v path="$(<D) common/portable common/$(program)" -f common/opencl/embed.awk $< \
+	  >$(@:.o=.c)
 	$(CC) $(CFLAGS) -c $(@:.o=.c) -o $@
 
 $(BUILD)/common/%.o: common/%.c $(BUILD)/flags
@@ -67,15 +68,17 @@ $(BUILD)/common/cuda/cuda_cpu.o $(BUILD)/common/hybrid/share.o: private CFLAGS +
 $(BUILD)/common/mpi/ranks.o: $(BUILD)/toolchain
 $(BUILD)/common/mpi/ranks.o $(BUILD)/pingpong: private override CC := $(MPICC)
 
-# These files change when a compiler or its flags do; what was compiled with them depends on them.
-stamp = mkdir -p $(@D); echo '$(strip $1)' | cmp -s - $@ || echo '$(strip $1)' >$@
+# These files change when a compiler or its flags do, and objects depend on them. Tools read
+# the compiler and the flags of CPU code in the first line.
+stamp = mkdir -p $(@D); printf '%s\n' $1 | cmp -s - $@ || printf '%s\n' $1 >$@
 .PHONY: always
 $(BUILD)/flags: always
-	@$(call stamp,$(CC) $(CFLAGS))
+	@$(call stamp,'$(strip $(CC) $(CFLAGS))')
 $(BUILD)/toolchain: always
-	@$(call stamp,$(NVCC) $(NVFLAGS) $(MPICC) $(foreach b,$(all_backends),$($b.flags)))
+	@$(call stamp,'$(NVCC) $(NVFLAGS)' '$(MPICC)' '$(foreach b,$(all_backends),$($b.flags))')
 $(programs:%=$(BUILD)/common/%/flags): $(BUILD)/common/%/flags: always
-	@$(call stamp,$(CC) $(CFLAGS) $($*.cflags) $(foreach s,$(steps),$($s.cflags.$*)) $($*.double))
+	@$(call stamp,'$(strip $(CC) $(CFLAGS) $($*.cflags))' \
+	              '$(foreach s,$(steps),$($s.cflags.$*)) $($*.double)')
 
 # ---- tools, data, tests ----------------------------------------------------------------------
 
@@ -94,7 +97,8 @@ $(BUILD)/verify: verify/verify.c verify/compare.c $(run_objects)
 $(BUILD)/devices: common/opencl/devices.c
 	$(call tool,,-lOpenCL)
 # A checker shares nothing with what it checks but the parser of arguments and of .npy files.
-$(BUILD)/%-check: verify/check_%.c verify/compare.c $$(wildcard verify/oracle_$$*.c) $(run_objects)
+$(BUILD)/%-check: verify/check_%.c verify/compare.c $$(wildcard verify/oracle_$$*.c) \
+                  $(run_objects)
 	$(call tool,-fopenmp -Iverify)
 $(BUILD)/%-data: data/%.c $$(call library,$$*)
 	$(call tool,-Icommon/$*,$($*.libs))

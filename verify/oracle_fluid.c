@@ -1,21 +1,21 @@
-/* oracle_fluid.c - see oracle_fluid.h.
+/* oracle_fluid.c - implements oracle_fluid.h.
  *
- * How far may a float be? That depends on the query: what a large force has blown into
- * a corner is known to fewer digits than what lies still. So the fluid is simulated in
- * several lanes at once. Lane 0 is the oracle: double, no more. In each other lane all
- * that a float would round is moved at random by a few of its roundings; how far these
- * lanes end from lane 0, times SAFETY, is the budget of a cell, taken over the cells
- * around it too, since a lane may be close by chance.
+ * Error budgets. How far a float program may deviate depends on the query: after a
+ * large force, far fewer digits are determined than at rest. The oracle therefore
+ * simulates several replicas at once (stochastic arithmetic). Replica 0 is the oracle
+ * in plain double precision. In the others, each result that a float program rounds is
+ * perturbed at random by a few float roundings. The budget of a cell is the largest
+ * deviation of these replicas from replica 0, in the cell and its neighbours (a replica
+ * may be close by chance), times SAFETY.
  *
- * Which numbers of sweeps are right? A solve ends where no cell moves more than the
- * tolerance, and a move of a float is known to some roundings of the largest number in
- * the field and to what the lanes differ by. It may end from the first sweep in which
- * moves that much smaller would be within the tolerance, and must where moves that much
- * larger are. Half of the lanes go on from the former, half from the latter, so that
- * budgets hold what either leads to. Where numbers are small against the tolerance both
- * are one.
+ * Number of sweeps. A solve ends when no cell changes by more than the tolerance. A
+ * change computed in float is uncertain by some roundings of the largest value in the
+ * field and by the spread of the replicas. A solve may end as soon as the change minus
+ * this slack is within the tolerance, and must end when the change plus the slack is.
+ * Odd replicas end at the former sweep, even ones at the latter, so that the budgets
+ * cover both. If the values are small compared with the tolerance, the two coincide.
  *
- * Left out: lanes for large boxes, which would take minutes.
+ * Left out: budgets for large boxes, which would take minutes.
  */
 #include "oracle_fluid.h"
 
@@ -28,24 +28,33 @@ enum {
     FIELDS = 8,
     DENSITY = 3,
     SOURCE = 4
-}; /* field + BEFORE: its source */
+}; /* field + SOURCE: its source */
 
-static const double ROUNDING = 0x1p-24; /* of a float: half of its last bit */
-static const double SMALLEST = 1e-36;   /* what a float may lose to underflow */
-static const double SAFETY = 8;
-static const double MAX_BUDGET_WORK = 3e7; /* relaxations */
+static const double ROUNDING =
+    0x1p-24; /* half a unit in the last place of a float, relative */
+static const double SMALLEST = 1e-36; /* bound on the loss by float underflow */
+static const double SAFETY = 8;       /* tuned: few replicas underestimate the spread */
+/* Roundings by which a solve's change (see solve), an operation, and the two sides of a
+ * direct solve are perturbed; tuned so that correct programs pass. */
+static const double CHANGE_ROUNDINGS = 16, NOISE_ROUNDINGS = 3, DIRECT_ROUNDINGS = 4;
+/* Squared relative residual that ends the conjugate gradients, 1e-13 for the residual:
+ * hundreds of roundings of a double, millionths of one of a float. */
+static const double CG_TARGET = 1e-26;
+enum { CG_ITERATIONS = 100000 };           /* never reached; prevents an endless loop */
+static const double MAX_BUDGET_WORK = 3e7; /* relaxations; tuned: about a second */
 
-/* ---- the query ----------------------------------------------------------------------
- */
+/* ---- the query ------------------------------------------------------------------- */
 
 static int to_step(double x, const char *path, int line)
 {
     if (!(x >= 0 && x <= 1e6 && x == floor(x)))
-        fail("events=%s: line %d: a step is a whole number to a million", path, line);
+        fail(
+            "events=%s: line %d: wrong step: expected a whole number from 0 to 1000000",
+            path, line);
     return (int)x;
 }
 
-/* Each line is one of four forms. Returns the steps of `time`, or -1. */
+/* Reads an events file. Returns the value of the line `time`; -1: no such line. */
 static int read_events(query *q, const char *path)
 {
     FILE *f = fopen(path, "r");
@@ -65,7 +74,8 @@ static int read_events(query *q, const char *path)
             continue;
         }
         if (!force && (count != 3 || strcmp(word, "source")))
-            fail("events=%s: line %d is no event", path, number);
+            fail("events=%s: line %d: not an event: expected time, source or force",
+                 path, number);
         if (q->events == buffer) {
             buffer = 2 * buffer + 8;
             q->event = realloc(q->event, buffer * sizeof *q->event);
@@ -77,7 +87,7 @@ static int read_events(query *q, const char *path)
         q->event[q->events++] = h;
     }
     fclose(f);
-    if (!q->events) fail("events=%s: nothing happens", path);
+    if (!q->events) fail("events=%s: no event: expected at least one", path);
     return steps;
 }
 
@@ -92,11 +102,15 @@ query query_read(int argc, char **argv, arg *extra, const char *about)
         {"nx", ARG_INT, &q.n[X], 0, 1280, "cells along x; 0: n", 0},
         {"ny", ARG_INT, &q.n[Y], 0, 1280, "cells along y; 0: n", 0},
         {"nz", ARG_INT, &q.n[Z], 0, 1280, "cells along z; 0: n", 0},
-        {"steps", ARG_INT, &steps, -1, 1e6, "time steps; -1: the file's, or 100", 0},
+        {"steps", ARG_INT, &steps, -1, 1e6,
+         "time steps; -1: as in the events file, else 100", 0},
         {"dt", ARG_DOUBLE, &q.dt, 0, 1e30, "time step", 0},
-        {"diff", ARG_DOUBLE, &q.diff, 0, 1e30, "how fast density spreads", 0},
-        {"visc", ARG_DOUBLE, &q.visc, 0, 1e30, "how fast velocity spreads", 0},
-        {"sweeps", ARG_INT, &sweeps, 0, 1e4, "a solve; 0: to the tolerance", 0},
+        {"diff", ARG_DOUBLE, &q.diff, 0, 1e30, "diffusion coefficient of the density",
+         0},
+        {"visc", ARG_DOUBLE, &q.visc, 0, 1e30, "diffusion coefficient of the velocity",
+         0},
+        {"sweeps", ARG_INT, &sweeps, 0, 1e4,
+         "iterations per solve; 0: to the tolerance", 0},
         {"solver", ARG_TEXT, &solver, 0, 0, "rb or gs", 0},
         {"compat", ARG_TEXT, &compat, 0, 0, "none or minho", 0},
         {"local", ARG_INTS, ignored, 1, 1024, "X,Y,Z: ignored", 0},
@@ -111,7 +125,7 @@ query query_read(int argc, char **argv, arg *extra, const char *about)
         if (!q.n[d]) q.n[d] = cube;
     q.lexicographic = !strcmp(solver, "gs");
     q.keep_sources = !strcmp(compat, "minho");
-    q.most = sweeps ? sweeps : 20;
+    q.sweep_limit = sweeps ? sweeps : 20;
     q.tolerance = sweeps ? -1 : 1e-7;
     for (size_t e = 0; e < q.events; e++)
         if (!q.event[e].force && q.event[e].step < q.steps)
@@ -119,18 +133,17 @@ query query_read(int argc, char **argv, arg *extra, const char *about)
     return q;
 }
 
-/* ---- the fluid ----------------------------------------------------------------------
- */
+/* ---- the simulation -------------------------------------------------------------- */
 
 typedef struct {
     const query *q;
-    size_t stride[3]; /* to the next cell along x, y, z */
-    size_t cells;     /* with ghosts */
+    size_t stride[3]; /* distance to the next cell along x, y, z */
+    size_t cells;     /* including ghost cells */
     int longest, replicas;
     double *field[REPLICAS][FIELDS];
     double dt[REPLICAS];
     uint64_t seed;
-    long sweeps, min_sweeps, most;
+    long sweeps, min_sweeps, max_sweeps;
 } simulation;
 
 static size_t cell(const simulation *w, int i, int j, int k)
@@ -139,8 +152,8 @@ static size_t cell(const simulation *w, int i, int j, int k)
            (size_t)k * w->stride[Z];
 }
 
-/* Every inner cell, as it lies in memory. */
-#define EACH_CELL(w, i, j, k)                                                          \
+/* Iterates over all inner cells in memory order. */
+#define FOR_EACH_CELL(w, i, j, k)                                                      \
     for (int k = 1; k <= (w)->q->n[Z]; k++)                                            \
         for (int j = 1; j <= (w)->q->n[Y]; j++)                                        \
             for (int i = 1; i <= (w)->q->n[X]; i++)
@@ -164,7 +177,7 @@ static simulation make_simulation(const query *q)
     return w;
 }
 
-/* From -1 to 1 (xorshift). */
+/* Uniform random number from -1 to 1 (xorshift generator). */
 static double random_unit(simulation *w)
 {
     w->seed ^= w->seed << 13;
@@ -173,13 +186,15 @@ static double random_unit(simulation *w)
     return (double)(w->seed >> 11) * 0x1p-52 - 1;
 }
 
-/* What roundings of numbers of this size amount to, in a lane that rounds. */
+/* Random perturbation by up to three roundings of a number of this size; 0 in replica
+ * 0. */
 static double rounding_noise(simulation *w, int replica, double size)
 {
-    return replica ? 3 * ROUNDING * size * random_unit(w) : 0;
+    return replica ? NOISE_ROUNDINGS * ROUNDING * size * random_unit(w) : 0;
 }
 
-/* What is rounded once and used again and again: off by as much as it can be. */
+/* Perturbs a constant, which is rounded once and then used many times, by one to two
+ * roundings in a random direction. */
 static double perturbed(simulation *w, int replica, double x)
 {
     double by = random_unit(w);
@@ -203,8 +218,8 @@ void set_walls(const query *q, double *x, int negated_axis)
     }
 }
 
-/* One relaxation of the cells whose i + j + k is odd (1) or even (0), or of all, each
- * by index (2); the largest change. NaN is an infinite change. */
+/* Relaxes the cells with odd (1) or even (0) i + j + k, or all cells in lexicographic
+ * order (2). Returns the largest change; INFINITY if a value is NaN. */
 static double relax(simulation *w, int replica, double *x, const double *b, double a,
                     double c, int colour)
 {
@@ -215,17 +230,17 @@ static double relax(simulation *w, int replica, double *x, const double *b, doub
         for (int j = 1; j <= q->n[Y]; j++)
             for (int i = 1; i <= q->n[X]; i++) {
                 if (colour < 2 && (i + j + k) % 2 != colour) continue;
-                size_t at = cell(w, i, j, k);
-                double neighbours = 0, size = fabs(b[at]);
+                size_t idx = cell(w, i, j, k);
+                double neighbours = 0, size = fabs(b[idx]);
                 for (int d = X; d <= Z; d++) {
-                    double low = x[at - w->stride[d]], high = x[at + w->stride[d]];
+                    double low = x[idx - w->stride[d]], high = x[idx + w->stride[d]];
                     neighbours += low + high;
                     size += a * (fabs(low) + fabs(high));
                 }
-                double now =
-                    (b[at] + a * neighbours) / c + rounding_noise(w, replica, size / c);
-                double change = fabs(now - x[at]);
-                x[at] = now;
+                double now = (b[idx] + a * neighbours) / c +
+                             rounding_noise(w, replica, size / c);
+                double change = fabs(now - x[idx]);
+                x[idx] = now;
                 if (!(change <= largest)) largest = isnan(change) ? INFINITY : change;
             }
     return largest;
@@ -244,24 +259,25 @@ static double sweep(simulation *w, int replica, int x, int b, double a, double c
 
 static double largest_of(const simulation *w, int field)
 {
-    double most = 0;
+    double largest = 0;
     for (size_t c = 0; c < w->cells; c++)
-        most = fmax(most, fabs(w->field[0][field][c]));
-    return most;
+        largest = fmax(largest, fabs(w->field[0][field][c]));
+    return largest;
 }
 
-/* Lane 0 goes on until it is within the tolerance; odd lanes until a right program may
- * be, the others until it must. */
+/* Replica 0 ends when its change is within the tolerance, odd replicas when a correct
+ * program may end, even ones when it must. */
 static void solve(simulation *w, int x, int b, double a, double c, int negated_axis)
 {
     double as[REPLICAS], cs[REPLICAS], tolerance = w->q->tolerance;
     bool done[REPLICAS] = {false};
-    int min_sweeps = w->q->most, most = w->q->most, sweeps = w->q->most;
+    int min_sweeps = w->q->sweep_limit, max_sweeps = w->q->sweep_limit,
+        sweeps = w->q->sweep_limit;
     for (int replica = 0; replica < w->replicas; replica++) {
         as[replica] = perturbed(w, replica, a);
         cs[replica] = perturbed(w, replica, c);
     }
-    for (int n = 1; n <= w->q->most && most == w->q->most; n++) {
+    for (int n = 1; n <= w->q->sweep_limit && max_sweeps == w->q->sweep_limit; n++) {
         double move[REPLICAS], low = INFINITY, high = 0;
         for (int replica = 0; replica < w->replicas; replica++) {
             if (done[replica]) continue;
@@ -271,9 +287,10 @@ static void solve(simulation *w, int x, int b, double a, double c, int negated_a
             high = fmax(high, move[replica]);
         }
         if (tolerance < 0) continue;
-        double slack =
-            w->replicas > 1 ? 16 * ROUNDING * largest_of(w, x) + high - low : 0;
-        if (min_sweeps == w->q->most && low - slack <= tolerance) {
+        double slack = w->replicas > 1
+                           ? CHANGE_ROUNDINGS * ROUNDING * largest_of(w, x) + high - low
+                           : 0;
+        if (min_sweeps == w->q->sweep_limit && low - slack <= tolerance) {
             min_sweeps = n;
             for (int replica = 1; replica < w->replicas; replica += 2)
                 done[replica] = true;
@@ -282,15 +299,15 @@ static void solve(simulation *w, int x, int b, double a, double c, int negated_a
             sweeps = n;
             done[0] = true;
         }
-        if (high + slack <= tolerance) most = n;
+        if (high + slack <= tolerance) max_sweeps = n;
     }
     w->min_sweeps += min_sweeps;
     w->sweeps += sweeps;
-    w->most += most;
+    w->max_sweeps += max_sweeps;
 }
 
-/* What the pressure's equation makes of x: the sum of the differences to the neighbours
- * inside. */
+/* Applies the matrix of the pressure equation: the sum of the differences of a cell to
+ * its neighbours inside the box. */
 static void differences(const simulation *w, double *to, const double *x)
 {
     const query *q = w->q;
@@ -298,12 +315,12 @@ static void differences(const simulation *w, double *to, const double *x)
     for (int k = 1; k <= q->n[Z]; k++)
         for (int j = 1; j <= q->n[Y]; j++)
             for (int i = 1; i <= q->n[X]; i++) {
-                size_t at = cell(w, i, j, k);
+                size_t idx = cell(w, i, j, k);
                 int here[3] = {i, j, k};
-                to[at] = 0;
+                to[idx] = 0;
                 for (int d = X; d <= Z; d++) {
-                    if (here[d] > 1) to[at] += x[at] - x[at - w->stride[d]];
-                    if (here[d] < q->n[d]) to[at] += x[at] - x[at + w->stride[d]];
+                    if (here[d] > 1) to[idx] += x[idx] - x[idx - w->stride[d]];
+                    if (here[d] < q->n[d]) to[idx] += x[idx] - x[idx + w->stride[d]];
                 }
             }
 }
@@ -311,46 +328,47 @@ static void differences(const simulation *w, double *to, const double *x)
 static double product(const simulation *w, const double *a, const double *b)
 {
     double sum = 0;
-    EACH_CELL(w, i, j, k) sum += a[cell(w, i, j, k)] * b[cell(w, i, j, k)];
+    FOR_EACH_CELL(w, i, j, k) sum += a[cell(w, i, j, k)] * b[cell(w, i, j, k)];
     return sum;
 }
 
 /* to = a + times b */
-static void add(const simulation *w, double *to, const double *a, double times,
+static void add(const simulation *w, double *to, const double *a, double factor,
                 const double *b)
 {
-    EACH_CELL(w, i, j, k)
+    FOR_EACH_CELL(w, i, j, k)
     {
-        size_t at = cell(w, i, j, k);
-        to[at] = a[at] + times * b[at];
+        size_t idx = cell(w, i, j, k);
+        to[idx] = a[idx] + factor * b[idx];
     }
 }
 
 static double largest_in(const simulation *w, const double *x)
 {
-    double most = 0;
-    EACH_CELL(w, i, j, k) most = fmax(most, fabs(x[cell(w, i, j, k)]));
-    return most;
+    double largest = 0;
+    FOR_EACH_CELL(w, i, j, k) largest = fmax(largest, fabs(x[cell(w, i, j, k)]));
+    return largest;
 }
 
-/* The pressure x that makes b, from 0, by conjugate gradients to what double can tell.
- * What floats round on any way to it is moved in the other lanes: b by some roundings
- * of its largest number, and the pressure by some of its own. */
-static void solve_outright(simulation *w, int replica, double *x, const double *b)
+/* Solves the pressure equation for x, starting from 0, by the conjugate gradient method
+ * to the precision of double. A float solver's rounding errors are modelled in the
+ * other replicas: the right-hand side is perturbed by some roundings of its largest
+ * value, and the pressure by some of its own. */
+static void solve_directly(simulation *w, int replica, double *x, const double *b)
 {
     double *residual = allocate(3 * w->cells, sizeof *residual, "the oracle");
     double *direction = residual + w->cells, *image = direction + w->cells, mean = 0;
     double size = largest_in(w, b);
-    EACH_CELL(w, i, j, k)
+    FOR_EACH_CELL(w, i, j, k)
     {
-        size_t at = cell(w, i, j, k);
-        residual[at] = b[at] + rounding_noise(w, replica, 4 * size);
-        mean += residual[at] / (double)inner_cells(w->q);
+        size_t idx = cell(w, i, j, k);
+        residual[idx] = b[idx] + rounding_noise(w, replica, DIRECT_ROUNDINGS * size);
+        mean += residual[idx] / (double)inner_cells(w->q);
     }
-    EACH_CELL(w, i, j, k) residual[cell(w, i, j, k)] -= mean;
+    FOR_EACH_CELL(w, i, j, k) residual[cell(w, i, j, k)] -= mean;
     add(w, direction, residual, 0, residual);
-    double squares = product(w, residual, residual), target = 1e-26 * squares;
-    for (int n = 0; n < 100000 && squares > target; n++) {
+    double squares = product(w, residual, residual), target = CG_TARGET * squares;
+    for (int n = 0; n < CG_ITERATIONS && squares > target; n++) {
         differences(w, image, direction);
         double step = squares / product(w, direction, image), before = squares;
         add(w, x, x, step, direction);
@@ -359,7 +377,8 @@ static void solve_outright(simulation *w, int replica, double *x, const double *
         add(w, direction, residual, squares / before, direction);
     }
     size = largest_in(w, x);
-    EACH_CELL(w, i, j, k) x[cell(w, i, j, k)] += rounding_noise(w, replica, 4 * size);
+    FOR_EACH_CELL(w, i, j, k)
+    x[cell(w, i, j, k)] += rounding_noise(w, replica, DIRECT_ROUNDINGS * size);
     set_walls(w->q, x, -1);
     free(residual);
 }
@@ -370,60 +389,61 @@ static void diffuse(simulation *w, int x, int b, double rate, int negated_axis)
     solve(w, x, b, a, 1 + 6 * a, negated_axis);
 }
 
-/* Takes what flows out of the cells from velocity, fields u, u + 1, u + 2; p and div
- * are fields for the work. */
+/* Makes the velocity, fields u, u + 1 and u + 2, free of divergence; p and div are
+ * workspace. */
 static void project(simulation *w, int u, int p, int div)
 {
     for (int replica = 0; replica < w->replicas; replica++) {
         double **f = w->field[replica];
-        EACH_CELL(w, i, j, k)
+        FOR_EACH_CELL(w, i, j, k)
         {
-            size_t at = cell(w, i, j, k);
-            double out = 0, size = 0;
+            size_t idx = cell(w, i, j, k);
+            double divergence = 0, size = 0;
             for (int d = X; d <= Z; d++) {
-                double low = f[u + d][at - w->stride[d]];
-                double high = f[u + d][at + w->stride[d]];
-                out += high - low;
+                double low = f[u + d][idx - w->stride[d]];
+                double high = f[u + d][idx + w->stride[d]];
+                divergence += high - low;
                 size += fabs(high) + fabs(low);
             }
-            f[div][at] = -(out + rounding_noise(w, replica, size)) / 2 / w->longest;
-            f[p][at] = 0;
+            f[div][idx] =
+                -(divergence + rounding_noise(w, replica, size)) / 2 / w->longest;
+            f[p][idx] = 0;
         }
         set_walls(w->q, f[div], -1);
         set_walls(w->q, f[p], -1);
     }
     for (int replica = 0; replica < w->replicas && w->q->direct_pressure; replica++)
-        solve_outright(w, replica, w->field[replica][p], w->field[replica][div]);
+        solve_directly(w, replica, w->field[replica][p], w->field[replica][div]);
     if (!w->q->direct_pressure) solve(w, p, div, 1, 6, -1);
     for (int replica = 0; replica < w->replicas; replica++)
         for (int d = X; d <= Z; d++) {
             double *v = w->field[replica][u + d];
             const double *pressure = w->field[replica][p];
-            EACH_CELL(w, i, j, k)
+            FOR_EACH_CELL(w, i, j, k)
             {
-                size_t at = cell(w, i, j, k);
-                double low = pressure[at - w->stride[d]];
-                double high = pressure[at + w->stride[d]];
-                double size = fabs(v[at]) + fabs(low) + fabs(high);
-                v[at] -= (high - low) / 2 - rounding_noise(w, replica, size);
+                size_t idx = cell(w, i, j, k);
+                double low = pressure[idx - w->stride[d]];
+                double high = pressure[idx + w->stride[d]];
+                double size = fabs(v[idx]) + fabs(low) + fabs(high);
+                v[idx] -= (high - low) / 2 - rounding_noise(w, replica, size);
             }
             set_walls(w->q, v, d);
         }
 }
 
-/* to(p) = from(where the flow (u, u + 1, u + 2) came from), linear between the eight
- * cells around. */
+/* Semi-Lagrangian advection: to(p) = from(q), where q is the point from which the flow
+ * (u, u + 1, u + 2) reaches p; trilinear interpolation. */
 static void advect(simulation *w, int to, int from, int u, int negated_axis)
 {
     for (int replica = 0; replica < w->replicas; replica++) {
         double **f = w->field[replica];
-        EACH_CELL(w, i, j, k)
+        FOR_EACH_CELL(w, i, j, k)
         {
-            size_t at = cell(w, i, j, k), corner = 0;
+            size_t idx = cell(w, i, j, k), corner = 0;
             int here[3] = {i, j, k};
             double after[3];
             for (int d = X; d <= Z; d++) {
-                double move = w->dt[replica] * w->q->n[d] * f[u + d][at];
+                double move = w->dt[replica] * w->q->n[d] * f[u + d][idx];
                 double x =
                     here[d] - move + rounding_noise(w, replica, here[d] + fabs(move));
                 x = fmin(fmax(x, 0.5), w->q->n[d] + 0.5);
@@ -442,7 +462,7 @@ static void advect(simulation *w, int to, int from, int u, int negated_axis)
                 value += weight * f[from][place];
                 size += weight * fabs(f[from][place]);
             }
-            f[to][at] = value + rounding_noise(w, replica, size);
+            f[to][idx] = value + rounding_noise(w, replica, size);
         }
         set_walls(w->q, f[to], negated_axis);
     }
@@ -494,28 +514,28 @@ static void run(simulation *w)
     }
 }
 
-/* ---- what came out ------------------------------------------------------------------
- */
+/* ---- the result ------------------------------------------------------------------ */
 
 bool can_afford_budget(const query *q)
 {
-    return (double)inner_cells(q) * (q->steps + 1.0) * 6 * q->most <= MAX_BUDGET_WORK;
+    return (double)inner_cells(q) * (q->steps + 1.0) * 6 * q->sweep_limit <=
+           MAX_BUDGET_WORK;
 }
 
-/* How far the lanes ended from lane 0, in a cell or one beside it. */
+/* Largest deviation of a replica from replica 0 in a cell and its neighbours. */
 static double max_deviation(const simulation *w, int field, int i, int j, int k)
 {
     const int *n = w->q->n;
-    double far = 0;
+    double deviation = 0;
     for (int c = k > 1 ? k - 1 : 1; c <= k + 1 && c <= n[Z]; c++)
         for (int b = j > 1 ? j - 1 : 1; b <= j + 1 && b <= n[Y]; b++)
             for (int a = i > 1 ? i - 1 : 1; a <= i + 1 && a <= n[X]; a++) {
-                size_t at = cell(w, a, b, c);
+                size_t idx = cell(w, a, b, c);
                 for (int replica = 1; replica < w->replicas; replica++)
-                    far = fmax(far, fabs(w->field[replica][field][at] -
-                                         w->field[0][field][at]));
+                    deviation = fmax(deviation, fabs(w->field[replica][field][idx] -
+                                                     w->field[0][field][idx]));
             }
-    return far;
+    return deviation;
 }
 
 static double total_of(const simulation *w, int replica)
@@ -525,7 +545,7 @@ static double total_of(const simulation *w, int replica)
     if (w->q->keep_sources)
         for (size_t c = 0; c < w->cells; c++) sum += x[c];
     else
-        EACH_CELL(w, i, j, k) sum += x[cell(w, i, j, k)];
+        FOR_EACH_CELL(w, i, j, k) sum += x[cell(w, i, j, k)];
     return sum;
 }
 
@@ -536,19 +556,19 @@ void solve_query(const query *q, double *to)
     header h = {.has_budget = w.replicas > 1,
                 .sweeps = (double)w.sweeps,
                 .min_sweeps = (double)w.min_sweeps,
-                .most = (double)w.most,
+                .max_sweeps = (double)w.max_sweeps,
                 .total = total_of(&w, 0)};
-    /* A source that is too small for a float is 0 before time makes it larger. */
+    /* A source too small for a float underflows to 0 before it is multiplied by dt. */
     double underflow = SMALLEST * fmax(1, q->dt);
     for (int replica = 1; replica < w.replicas; replica++) {
-        double far = fabs(total_of(&w, replica) - h.total) + ROUNDING * fabs(h.total) +
-                     underflow;
-        h.total_budget = fmax(h.total_budget, SAFETY * far);
+        double deviation = fabs(total_of(&w, replica) - h.total) +
+                           ROUNDING * fabs(h.total) + underflow;
+        h.total_budget = fmax(h.total_budget, SAFETY * deviation);
     }
 
     size_t inner = inner_cells(q), c = 0;
     double *value = to + HEADER, *budget = value + OUTPUTS * inner;
-    for (int f = 0; f < OUTPUTS; f++) EACH_CELL(&w, i, j, k)
+    for (int f = 0; f < OUTPUTS; f++) FOR_EACH_CELL(&w, i, j, k)
         {
             value[c] = w.field[0][f][cell(&w, i, j, k)];
             if (w.replicas > 1)

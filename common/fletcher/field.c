@@ -9,7 +9,8 @@
 
 enum { BYTES = LINE * sizeof(float) };
 
-/* The line before a field has, at its end, the address that free() wants. */
+/* Rounds the address up to a cache line, at least one line into the block. The bytes
+ * before the field hold the address of the block, for free(). */
 float *field_allocate(size_t n, const char *what)
 {
     char *block = untouched(n + 2 * LINE, sizeof(float), what);

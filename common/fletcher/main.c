@@ -1,5 +1,5 @@
-/* main.c - the front end of every step and back-end: arguments, the medium, the loop
- * over time, what is written.
+/* main.c - the front end of all steps and back-ends: arguments, the medium, the loop
+ * over time, output.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "picture.h"
 #include "slab.h"
 
-static const char about[] = "models how waves travel from a source in the middle of a "
+static const char about[] = "models how waves travel from a source in the center of a "
                             "grid through rock in which\n"
                             "sound is faster along layers than across them, however "
                             "they are tilted (Fletcher, Du "
@@ -20,15 +20,14 @@ static const char about[] = "models how waves travel from a source in the middle
                             "Fields are written as [z][y][x], the absorbing band and a "
                             "halo of 4 points included.";
 
-static const double SNAPSHOT_INTERVAL = 0.01; /* seconds from a snapshot to the next */
+static const double SNAPSHOT_INTERVAL = 0.01; /* seconds of model time */
 
-/* What multiplies the derivatives, rounded to float once. */
+/* Returns the fields of the medium, computed in double and rounded to float once. */
 static float *medium_of(const model *m, const grid *g, const slab *s)
 {
     size_t n = field_size(g);
     float *medium = field_allocate(STORED_FIELDS * n, "the medium");
-    memset(medium, 0,
-           STORED_FIELDS * n * sizeof *medium); /* nothing moves between rows */
+    memset(medium, 0, STORED_FIELDS * n * sizeof *medium); /* the padding is 0 */
     for (int z = 0; z < g->sz; z++)
         for (int y = 0; y < g->sy; y++)
             for (int x = 0; x < g->sx; x++) {
@@ -57,7 +56,7 @@ static float *medium_of(const model *m, const grid *g, const slab *s)
     return medium;
 }
 
-/* The points of a field, without what pads its rows and planes. */
+/* Writes the points of a field, without its padding. */
 static void write_field(const char *path, const float *field, const grid *g,
                         const slab *s)
 {
@@ -73,7 +72,7 @@ static void write_field(const char *path, const float *field, const grid *g,
     free(points);
 }
 
-/* p in the xz plane of the source. */
+/* Writes a picture of p in the xz plane of the source. */
 static void write_picture(const char *path, const float *p, const grid *g,
                           const slab *s)
 {
@@ -93,12 +92,14 @@ static void write_snapshot(const char *folder, int number, const float *p,
     char path[4096];
     if (snprintf(path, sizeof path, "%s/p-%04d.npy", folder, number) >=
         (int)sizeof path)
-        fail("snapshots=%.100s...: too long a name", folder);
+        fail("snapshots=%.100s...: too long: expected at most 4084 characters", folder);
     write_field(path, p, g, s);
 }
 
-/* The sum of squares of all points, plane by plane, so that it does not depend on who
- * has which; fail() if one is not finite. */
+/* Returns the sum of squares over all points. It is summed plane by plane, so that the
+ * result does not depend on the number of processes. Calls fail() if a value is not
+ * finite.
+ */
 static double energy_of(const char *name, const float *field, const grid *g,
                         const slab *s)
 {
@@ -111,8 +112,9 @@ static double energy_of(const char *name, const float *field, const grid *g,
             for (int x = 0; x < g->sx; x++) {
                 float v = field[row_start(g, y, z) + (size_t)x];
                 if (!isfinite(v))
-                    fail("%s is %g at (x %d, y %d, z %d): a point was not written, or "
-                         "the waves have outgrown float",
+                    fail("%s is %g at (x %d, y %d, z %d): expected a finite number: a "
+                         "point was not written, or the values exceed the range of "
+                         "float",
                          name, v, x, y, s->first + z);
                 *energy += (double)v * v;
             }
@@ -128,7 +130,7 @@ static void create_folder(const char *path)
     struct stat status;
     if (mkdir(path, 0777) == 0) return;
     if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
-        fail("snapshots=%s: not a folder that can be made", path);
+        fail("snapshots=%s: not a folder and cannot be created", path);
 }
 
 int main(int argc, char **argv)
@@ -151,7 +153,7 @@ int main(int argc, char **argv)
     if (picture) npy_writable("picture", picture);
     if (snapshots) create_folder(snapshots);
     if (m.absorb == 0 && run_rank == 0)
-        fprintf(stderr, "fletcher: absorb=0: nothing absorbs, the faces reflect\n");
+        fprintf(stderr, "fletcher: absorb=0: no absorbing band: the faces reflect\n");
 
     grid g = grid_of(&m);
     const slab s = slab_of(&g);

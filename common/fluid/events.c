@@ -1,4 +1,4 @@
-/* events.c - see events.h. Left out: events anywhere but in the middle. */
+/* events.c - implements events.h. Limitation: events act on the middle cell only. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "events.h"
@@ -12,7 +12,8 @@
 
 enum { MAX_LINE = 256, MAX_TOKENS = 6, STEPS_MAX = 1000000 };
 
-/* The words of a line, cut in place; returns how many, WORDS at most. */
+/* Splits a line in place at white space. Returns the number of tokens, at most
+ * MAX_TOKENS. */
 static int split(char *line, char *token[MAX_TOKENS])
 {
     int n = 0;
@@ -45,7 +46,7 @@ static int to_step(const char *path, int number, const char *text)
 
 static void add(event_list *list, event e)
 {
-    if ((list->count & (list->count - 1)) == 0) { /* full at the powers of two */
+    if ((list->count & (list->count - 1)) == 0) { /* full: double the capacity */
         size_t capacity = list->count ? 2 * list->count : 1;
         event *larger = realloc(list->item, capacity * sizeof e);
         if (!larger) fail("no memory for %zu events", capacity);
@@ -63,7 +64,9 @@ static void read_line(event_list *list, const char *path, int number, char *line
     if (!strcmp(token[0], "time")) {
         if (n != 2) fail("%s:%d: expected time N", path, number);
         if (list->count || list->steps >= 0)
-            fail("%s:%d: time must be the first line that says anything", path, number);
+            fail("%s:%d: time: not the first entry: expected before all sources and "
+                 "forces",
+                 path, number);
         list->steps = to_step(path, number, token[1]);
         return;
     }
@@ -72,13 +75,13 @@ static void read_line(event_list *list, const char *path, int number, char *line
     if (!e.is_force && strcmp(token[0], "source"))
         fail("%s:%d: %.40s: expected source, force or time", path, number, token[0]);
     if (n != values + 2)
-        fail("%s:%d: %d words, expected %s", path, number, n,
+        fail("%s:%d: wrong number of fields (%d): expected %s", path, number, n,
              e.is_force ? "force X Y Z T" : "source D T");
     for (int i = 0; i < values; i++)
         e.value[i] = to_float(path, number, token[1 + i], e.is_force);
     e.step = to_step(path, number, token[1 + values]);
     if (list->count && e.step < list->item[list->count - 1].step)
-        fail("%s:%d: step %d comes after step %d: expected times that do not fall",
+        fail("%s:%d: step %d comes after step %d: expected steps that do not decrease",
              path, number, e.step, list->item[list->count - 1].step);
     if (!e.is_force) list->max_source = fmaxf(list->max_source, e.value[0]);
     add(list, e);
@@ -97,7 +100,8 @@ event_list events_read(const char *path)
         number++;
         size_t length = strlen(line);
         if (length + 1 == sizeof line && line[length - 1] != '\n')
-            fail("%s:%d: a line of more than %d bytes", path, number, MAX_LINE - 2);
+            fail("%s:%d: line too long: expected at most %d bytes", path, number,
+                 MAX_LINE - 2);
         if (length == 0 || (line[length - 1] != '\n' && !feof(f)))
             fail("%s:%d: a zero byte: expected text", path, number);
         read_line(&list, path, number, line);

@@ -1,6 +1,5 @@
-/* main.c - the front end of every step and back-end: arguments, events, time steps,
- * what has become of the fluid.
- */
+/* main.c - the front end of every step and back-end: arguments, events, time steps and
+ * output. */
 #include "arguments.h"
 #include "picture.h"
 #include "profile.h"
@@ -12,16 +11,17 @@
 #include <sys/stat.h>
 
 static const char about[] =
-    "a fluid in a box, stirred and dyed in the middle (stable fluids, 3-D)";
+    "simulates a fluid in a box with sources and forces in its middle\n"
+    "(3-D stable fluids)";
 
 typedef struct {
     setup s;
-    size_t cells;  /* with ghosts */
-    float *padded; /* a field as the back-end gives it, with ghosts */
+    size_t cells;  /* including ghost cells */
+    float *padded; /* one field as fluid_get returns it, with ghost cells */
     float *inner;  /* [4][nz][ny][nx]: u, v, w, density */
 } state;
 
-static long deferred_sweeps; /* sweeps of solves that were put off */
+static long deferred_sweeps; /* sweeps of solves that were completed later */
 
 void report_sweeps(int sweeps)
 {
@@ -33,7 +33,8 @@ static size_t inner_cells(grid g)
     return (size_t)g.nx * (size_t)g.ny * (size_t)g.nz;
 }
 
-/* A field into its place in b->inner; b->ghosts keeps it whole. */
+/* Reads a field and copies its inner cells to their place in b->inner. b->padded holds
+ * the whole field until the next call. */
 static float *read_field(state *b, int field)
 {
     grid g = b->s.g;
@@ -56,13 +57,14 @@ static double sum(const float *x, size_t count)
     return s;
 }
 
-/* The events of one step, from *next on. */
+/* Applies the events of one step; *next is the first event that has not been applied.
+ */
 static void apply_events(const state *b, const event_list *events, size_t *next,
                          int step)
 {
     grid g = b->s.g;
     int i = g.nx / 2, j = g.ny / 2, k = g.nz / 2;
-    i += !i; /* a side of one cell has it at 1 */
+    i += !i; /* a side of one cell: the only inner index is 1 */
     j += !j;
     k += !k;
     for (; *next < events->count && events->item[*next].step == step; ++*next) {
@@ -87,7 +89,7 @@ static void check_movie_folder(const char *folder)
         fail("movie=%s: cannot be written: %s", folder, strerror(errno));
     if (!S_ISDIR(info.st_mode)) fail("movie=%s: expected a folder", folder);
     if (snprintf(path, sizeof path, "%s/%06d.png", folder, 0) >= 4000)
-        fail("movie=: a path of more than 4000 bytes");
+        fail("movie=: path too long: expected at most 4000 bytes");
     npy_writable("movie", path);
 }
 
@@ -99,11 +101,12 @@ int main(int argc, char **argv)
     int profile = 0;
     arg extra[] = {
         {"out", ARG_TEXT, &out, 0, 0, ".npy of the density [nz][ny][nx]", 0},
-        {"velocity", ARG_TEXT, &velocity, 0, 0, ".npy of it [3][nz][ny][nx]", 0},
+        {"velocity", ARG_TEXT, &velocity, 0, 0, ".npy of the velocity [3][nz][ny][nx]",
+         0},
         {"totals", ARG_TEXT, &totals, 0, 0,
-         ".npy: total density, sweeps, solves without", 0},
+         ".npy of total density, sweeps, direct solves", 0},
         {"picture", ARG_TEXT, &picture, 0, 0, ".png of the density's middle slice", 0},
-        {"movie", ARG_TEXT, &movie, 0, 0, "folder for such pictures, one a step", 0},
+        {"movie", ARG_TEXT, &movie, 0, 0, "folder for one such picture per step", 0},
         {"profile", ARG_INT, &profile, 0, 1, "1: time and calls of each kernel", 0},
         {0},
     };
@@ -123,7 +126,7 @@ int main(int argc, char **argv)
     size_t inner = inner_cells(g);
     b.cells = (size_t)(g.nx + 2) * (size_t)(g.ny + 2) * (size_t)(g.nz + 2);
     b.padded = allocate(b.cells, sizeof(float), "a field");
-    b.inner = allocate(4 * inner, sizeof(float), "the fields that are read back");
+    b.inner = allocate(4 * inner, sizeof(float), "the inner cells of the fields");
     if (profile) profile_begin();
     fluid_begin(&b.s);
     double init = seconds() - start;
@@ -145,13 +148,14 @@ int main(int argc, char **argv)
     e.sweeps += deferred_sweeps;
     double kernel = profile ? profiled_seconds() - kernel_before : run;
 
-    /* With compat=minho ghosts count too, as they did there. */
+    /* With compat=minho the total includes ghost cells, as in the program that it
+     * reproduces. */
     double total =
-        r.keep_sources ? sum(b.padded, b.cells) : sum(b.inner + DENSITY * inner, inner);
+        r.keep ? sum(b.padded, b.cells) : sum(b.inner + DENSITY * inner, inner);
     for (int f = U; f <= W; f++) read_field(&b, f);
     if (!isfinite(total) || !isfinite(sum(b.inner, 3 * inner)))
-        fail("no number any more after %d steps and %ld sweeps: are the forces too "
-             "large?",
+        fail("result is not finite after %d steps and %ld sweeps: expected smaller "
+             "forces, dt, diff or visc",
              steps, e.sweeps);
 
     size_t nx = (size_t)g.nx, ny = (size_t)g.ny, nz = (size_t)g.nz;

@@ -1,12 +1,14 @@
-/* picture.c - see picture.h. Density falls over many powers of ten from its source to
- * where it fades, and so its cube root is shown. */
+/* picture.c - implements picture.h. The density varies over many powers of ten, so the
+ * picture shows its cube root. */
 #include "picture.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { MIN_PIXELS = 400 }; /* a side at least: a cell is a square of pixels */
+enum { MIN_PIXELS = 400 }; /* minimum of the longer side */
 
+/* Linear ramps of the cube root d of the value, chosen by eye: red is 0 from d = 0.63
+ * on, green from d = 0.91 on, blue falls from 1 (up to d = 0.47) to 0.2. */
 static void colour_map(float value, unsigned char rgb[3])
 {
     float d = value > 0 ? cbrtf(value < 1 ? value : 1) : 0;

@@ -1,4 +1,4 @@
-/* profile.c - how much time each kernel took, and how often it ran (profile=1). */
+/* profile.c - records how often each kernel ran and how long (profile=1). */
 #include "profile.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ double profiled_seconds(void)
     return sum;
 }
 
-/* The largest first; of equal ones that which ran first. */
+/* Sorts by decreasing time; equal times in the order of the first call. */
 void profile_print(double run)
 {
     printf("%-18s %8s %12s %9s\n", "kernel", "share", "seconds", "calls");

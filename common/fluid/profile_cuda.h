@@ -1,7 +1,8 @@
-/* profile_cuda.h - what the commands to a CUDA device cost, by its own clock.
+/* profile_cuda.h - durations of the commands of a CUDA device, by the device's own
+ * clock.
  *
- * With profile=1 a mark is set after each command: what lies between two marks is the
- * later one's. Without, there are no marks.
+ * With profile=1 an event is recorded after each command; a command's duration is the
+ * time between its event and the previous one. Without profile=1 no events exist.
  */
 #ifndef PROFILE_CUDA_H
 #define PROFILE_CUDA_H
@@ -26,8 +27,8 @@ static inline void profile_cuda_end(void)
     for (int n = 0; n <= MAX_MARKS && profiling(); n++) cudaEventDestroy(mark[n]);
 }
 
-/* Waits for the device and books what lies between marks. */
-static inline void collect(void)
+/* Waits for the device and records the durations between consecutive events. */
+static inline void profile_collect(void)
 {
     if (!profiling()) return;
     CUDA_CHECK(cudaDeviceSynchronize());
@@ -37,14 +38,15 @@ static inline void collect(void)
     CUDA_CHECK(cudaEventRecord(mark[0], 0));
 }
 
-/* After each command: whether it was accepted, and on which name it is booked. */
+/* Called after each command: reports a failed launch, and records the command under
+ * `name`. */
 static inline void profile_command(const char *name)
 {
     CUDA_CHECK(cudaGetLastError());
     if (!profiling()) return;
     mark_name[mark_count++] = name;
     CUDA_CHECK(cudaEventRecord(mark[mark_count], 0));
-    if (mark_count == MAX_MARKS) collect();
+    if (mark_count == MAX_MARKS) profile_collect();
 }
 
 #endif

@@ -1,8 +1,9 @@
-/* profile_ocl.h - what the commands of an OpenCL queue cost, by the device's own clock.
+/* profile_ocl.h - durations of the commands of an OpenCL queue, by the device's own
+ * clock.
  *
- * With profile=1 each command has an event, which is kept until the command is done and
- * then asked. Without, there are no events: the queue need not keep times, and nothing
- * is looked at.
+ * With profile=1 each command has an event, which is kept until the command has
+ * completed and is then queried. Without profile=1 there are no events, and the queue
+ * records no times.
  */
 #ifndef PROFILE_OCL_H
 #define PROFILE_OCL_H
@@ -17,7 +18,7 @@ static struct {
 } pending[MAX_PENDING];
 static int pending_count;
 
-/* Waits for the commands that have events, and books them. */
+/* Waits for the pending events, records their durations and releases them. */
 static inline void profile_collect(void)
 {
     for (int n = 0; n < pending_count; n++) {
@@ -28,7 +29,8 @@ static inline void profile_collect(void)
     pending_count = 0;
 }
 
-/* The event of the next command, which is booked on name; none where nobody asks. */
+/* Returns where to store the event of the next command, recorded under `name`; NULL
+ * without profile=1. */
 static inline cl_event *profile_event(const char *name)
 {
     if (!profiling()) return NULL;

@@ -241,7 +241,7 @@ void observation_free(observation *o)
 problem problem_of(const request *r, const observation *o)
 {
     size_t n = (size_t)o->n;
-    footprint *at = allocate(n, sizeof *at, "the places");
+    footprint *at = allocate(n, sizeof *at, "the footprints");
     double(*value)[2] = allocate(n, sizeof *value, "the weighted visibilities");
     for (size_t k = 0; k < n; k++) {
         place_of(r, o->wstep, &o->d[k], &at[k]);

@@ -163,8 +163,8 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     if (group[0] * group[1] * (int64_t)group[2] > 1024)
         fail("local=%d,%d,%d: too many work-items: expected at most 1024", group[0],
              group[1], group[2]);
-    r.plan.how = parse_choice("rule", how, "sync", "async") ? ASYNC : SYNC;
-    if (r.plan.how == ASYNC && (r.plan.tilew == 1 || r.plan.tileh == 1))
+    r.plan.rule = parse_choice("rule", how, "sync", "async") ? ASYNC : SYNC;
+    if (r.plan.rule == ASYNC && (r.plan.tilew == 1 || r.plan.tileh == 1))
         fail("rule=async: tiles are too small: expected at least 2 x 2 cells");
     size_t c = 0, count = sizeof configurations / sizeof *configurations;
     while (c < count && strcmp(r.config, configurations[c].name)) c++;

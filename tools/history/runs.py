@@ -7,6 +7,7 @@ program prints are right, tools/verify/execute.py decides.
 """
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import os
@@ -71,7 +72,7 @@ def run(command: Iterable[Argument], timeout: float, env: Environment | None = N
         except subprocess.TimeoutExpired:
             return Result(None, "", f"stopped after {timeout} s")
         finally:
-            if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):  # also if its leader has ended
                 os.killpg(process.pid, signal.SIGKILL)
 
 
@@ -193,6 +194,13 @@ def gpu_name() -> str:
 def compiler() -> str:
     """The C compiler of what is built."""
     return (build() / "flags").read_text().split()[0]
+
+
+def flags(program: Program, folder: Path | None = None) -> list[str]:
+    """The C compiler and the flags with which a program's CPU code was built in a folder:
+    in BUILD unless given."""
+    stamp = (folder or build()) / "common" / program.name / "flags"
+    return stamp.read_text().splitlines()[0].split()
 
 
 def openacc_on_gpu() -> bool:

@@ -1,13 +1,13 @@
-/* count_fluid.c - how much work a fluid query is: ceilings.py turns it into
+/* count_fluid.c - counts the work of a fluid query; ceilings.py converts it to
  * operations and bytes.
  *
  *     fluid-count QUERY   prints updates= advected= n= steps=
  *
- * An update is one relaxation of one cell; how many sweeps a solve takes is known only
- * by doing it where a tolerance ends it, and then they are counted as the fewest there
- * can be, so that no ceiling is ever too low: the pressure's solves take all of SWEEPS
- * in any flow that is not at rest, and the others at least one. Advected are the cells
- * of each field that is carried with the flow. The box has n cells along z.
+ * updates: relaxations of a cell. If a tolerance ends the solves, their number is known
+ * only by computing them. The count is then a lower bound, so that no measured rate
+ * exceeds a ceiling by mistake: the two pressure solves need all SWEEPS unless the
+ * fluid is at rest, the other four need at least one. advected: cells of the fields
+ * that are advected. n: cells along z.
  */
 #include "arguments.h"
 

@@ -5,6 +5,7 @@ run_and_check() also runs the program's checker on the files.
 """
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import stat
@@ -87,12 +88,31 @@ def run_and_check(step: Step, program: Program, backend: str, arguments: Sequenc
                   folder: Path, name: str, env: Environment | None = None,
                   timeout: float = 60, binary: Path | None = None,
                   extra: Sequence[str] = (), checker: Path | None = None,
-                  outputs: Sequence[Output] | None = None) -> Outcome:
+                  outputs: Sequence[Output] | None = None,
+                  checked: dict[str, Outcome] | None = None) -> Outcome:
     """produce(), then check(), which sets ok, share and reason; `caught` is "check" if the
-    checker rejects the files. `name` is the query's, for the oracle's result."""
+    checker rejects the files. `name` is the query's, for the oracle's result. `checked`,
+    {digest of the files: result}, spares the checker files that it has already seen."""
     outcome = produce(step, program, backend, arguments, folder, env, timeout, binary, extra,
                       outputs=outputs)
     if outcome["ok"] and not outcome.get("refused"):
-        outcome.update(check(program, arguments, outcome["files"], name, checker=checker))
+        mark = digest(outcome["files"], arguments)
+        known = checked if checked is not None else {}
+        if mark not in known:
+            known[mark] = check(program, arguments, outcome["files"], name, checker=checker)
+        outcome.update(known[mark])
         outcome["caught"] = None if outcome["ok"] else "check"
     return outcome
+
+
+def digest(files: Mapping[str, Path], arguments: Sequence[str] = ()) -> str:
+    """A digest that is equal if the bytes of all files are, including those in folders
+    that the arguments name."""
+    mark = hashlib.sha256()
+    folders = (Path(a.partition("=")[2]) for a in arguments if "=" in a)
+    more = {str(path): path for folder in folders if folder.is_dir()
+            for path in folder.iterdir() if path.is_file()}
+    for key, path in sorted({**files, **more}.items()):
+        mark.update(f"{key} {path.stat().st_size}\n".encode() + path.read_bytes()
+                    if path.exists() else b"none\n")
+    return mark.hexdigest()

@@ -1,4 +1,5 @@
-/* cpu.c - the drivers in C: one point after the other. */
+/* cpu.c - the sequential C back-end: three nested loops over the points of the grid.
+ * The update of a point is update_point() in body.h. */
 #include <string.h>
 
 #include "fletcher.h"
@@ -7,7 +8,7 @@
 
 static const grid *g;
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
 static float *zero_field(size_t n, const char *name)
 {
@@ -19,10 +20,10 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     g = input_grid;
     medium = input_medium;
     size_t n = field_size(g);
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
     return (MEDIUM_FIELDS + 4) * n * sizeof(float);
 }
 

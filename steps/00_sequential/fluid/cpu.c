@@ -1,4 +1,5 @@
-/* cpu.c - the fluid, sequential: loops over the cells of the box. */
+/* cpu.c - the sequential back-end: loops over the cells of the box. The loops iterate
+ * over z, the axis with the largest stride, innermost; step 01 changes that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 
 static setup s;
 static grid g;
-static size_t cells; /* of a field, with ghosts */
+static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
 
 void fluid_begin(const setup *requested)
@@ -66,8 +67,8 @@ static void set_bnd(float *x, int wall)
         for (int j = 1; j <= g.ny; j++) mirror_z(x, g, i, j, sign_z);
 }
 
-/* Relaxes the cells of one colour: they have no neighbour of their own, so the order is
- * free. Returns how far the cell moved that moved most. */
+/* Relaxes all cells of one colour. Cells of one colour are not neighbours, so they can
+ * be relaxed in any order. Returns the largest change of a cell. */
 static float relax_colour(float *x, const float *x0, int colour, float a, float c)
 {
     float max_change = 0;
@@ -78,7 +79,8 @@ static float relax_colour(float *x, const float *x0, int colour, float a, float 
     return max_change;
 }
 
-/* Relaxes all cells by index: each sees the new values of the neighbours before it. */
+/* Relaxes all cells in lexicographic order: each cell reads the new values of the
+ * neighbours that precede it. */
 static float relax_all(float *x, const float *x0, float a, float c)
 {
     float max_change = 0;

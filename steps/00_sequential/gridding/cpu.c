@@ -1,4 +1,4 @@
-/* cpu.c - gridding and degridding, sequential: one visibility after the other. */
+/* cpu.c - sequential gridding and degridding, one visibility after the other. */
 #include <stdlib.h>
 #include <string.h>
 

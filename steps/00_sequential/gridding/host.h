@@ -1,7 +1,7 @@
-/* host.h - what is made ready before the first visibility. */
+/* host.h - tables and arrays that the host prepares before the first visibility. */
 #include "body.h"
 
-/* Elements of the table. */
+/* Returns the number of elements of the table. */
 static inline size_t table_length(const problem *p)
 {
     size_t functions =
@@ -9,9 +9,8 @@ static inline size_t table_length(const problem *p)
     return functions * p->dims.width * p->dims.width;
 }
 
-/* The table of all convolution functions, products of the taps in v and in u; to be
- * freed.
- */
+/* Returns the table of all convolution functions: the products of the taps in v and in
+ * u. The caller frees it. */
 static cplx *make_table(const problem *p)
 {
     const shape *s = &p->dims;
@@ -31,7 +30,7 @@ static cplx *make_table(const problem *p)
     return table;
 }
 
-/* The weighted visibilities; to be freed. */
+/* Returns the weighted visibilities. The caller frees them. */
 static cplx *make_values(const problem *p)
 {
     cplx *value = allocate(p->dims.visibilities, sizeof *value, "the visibilities");

@@ -1,7 +1,12 @@
-/* body.h - what one cell costs, in each of the things a time step does.
+/* body.h - the computation for one cell, for each operation of a time step.
  *
- * A field is (nx + 2)(ny + 2)(nz + 2) floats, i next in memory. A cell is named by its
- * (i, j, k); its neighbours in the three directions lie 1, a row and a plane away.
+ * Method: stable fluids (J. Stam, SIGGRAPH 1999): implicit diffusion and pressure by
+ * Gauss-Seidel relaxation in red-black order, semi-Lagrangian advection with trilinear
+ * interpolation, and projection onto divergence-free fields.
+ *
+ * Layout: a field is an array [nz + 2][ny + 2][nx + 2] of floats, x fastest, with one
+ * layer of ghost cells. The neighbours of a cell lie 1, one row and one plane away. The
+ * caller passes inner cells (1 .. n along each axis) and fills the ghost cells first.
  */
 #include <math.h>
 
@@ -17,20 +22,20 @@ static int plane_stride(grid g)
     return row_stride(g) * (g.ny + 2);
 }
 
-/* Where the cell (i, j, k) lies in a field, 0 .. n + 1 each. */
+/* Index of the cell (i, j, k) in a field; 0 .. n + 1 along each axis. */
 static int cell_index(grid g, int i, int j, int k)
 {
     return i + row_stride(g) * j + plane_stride(g) * k;
 }
 
-/* The larger of two numbers that are not negative; NaN is larger than any. */
+/* The larger of two non-negative numbers; NaN if either is NaN. */
 static float maximum(float a, float b)
 {
     return b > a || isnan(b) ? b : a;
 }
 
-/* One relaxation of a cell towards the solution of c x - a (sum of neighbours) = x0;
- * returns how far it moved. */
+/* Relaxes one cell towards the solution of c x - a (sum of neighbours) = x0. Returns
+ * its absolute change. */
 static float relax_cell(float *x, const float *x0, grid g, int i, int j, int k, float a,
                         float c)
 {
@@ -42,7 +47,8 @@ static float relax_cell(float *x, const float *x0, grid g, int i, int j, int k, 
     return fabsf(x[idx] - old_value);
 }
 
-/* The ghosts at the two walls across each axis: sign times their neighbours inside. */
+/* Set the ghost cells at the two walls across one axis to sign times their inner
+ * neighbours. */
 static void mirror_x(float *x, grid g, int j, int k, float sign)
 {
     x[cell_index(g, 0, j, k)] = sign * x[cell_index(g, 1, j, k)];
@@ -61,8 +67,8 @@ static void mirror_z(float *x, grid g, int i, int j, float sign)
     x[cell_index(g, i, j, g.nz + 1)] = sign * x[cell_index(g, i, j, g.nz)];
 }
 
-/* Where along an axis of n cells the flow came from, at most half a cell beyond the
- * outermost: NaN too ends up there. */
+/* Coordinate along an axis of n cells from which the flow reaches this cell, clamped to
+ * the walls at 0.5 and n + 0.5. NaN becomes 0.5, so that the index stays valid. */
 static float backtrace(int cell, float distance, int n)
 {
     float x = cell - distance;
@@ -70,8 +76,9 @@ static float backtrace(int cell, float distance, int n)
     return x < n + 0.5f ? x : n + 0.5f;
 }
 
-/* What the flow (u, v, w) brings to a cell in dt: d0 there where it came from, between
- * eight cells. Velocity is in boxes, n cells long, a unit of time. */
+/* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
+ * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per unit
+ * of time; a box is n cells long. */
 static void advect_cell(float *d, const float *d0, const float *u, const float *v,
                         const float *w, grid g, int i, int j, int k, float dt)
 {
@@ -91,8 +98,8 @@ static void advect_cell(float *d, const float *d0, const float *u, const float *
                    y1 * (x0 * plane1[row] + x1 * plane1[row + 1]));
 }
 
-/* How much flows out of a cell, as the pressure's equation wants it; n is the longest
- * side. The pressure starts from 0. */
+/* Right-hand side of the pressure equation: -1/2 (divergence) / n; n is the number of
+ * cells along the longest side. Sets the pressure to 0, its initial value. */
 static void divergence_cell(const float *u, const float *v, const float *w, float *p,
                             float *div, grid g, int i, int j, int k, int n)
 {
@@ -104,7 +111,7 @@ static void divergence_cell(const float *u, const float *v, const float *w, floa
     p[idx] = 0;
 }
 
-/* Takes the pressure's gradient away from the velocity of a cell. */
+/* Subtracts the gradient of the pressure from the velocity of one cell. */
 static void gradient_cell(float *u, float *v, float *w, const float *p, grid g, int i,
                           int j, int k)
 {

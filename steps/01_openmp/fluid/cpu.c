@@ -1,6 +1,5 @@
-/* cpu.c - the fluid, rows of cells shared among threads; along a row cells are next to
- * each other in memory too.
- */
+/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the loop
+ * along a row has unit stride. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,14 +11,14 @@
 
 static setup s;
 static grid g;
-static size_t cells; /* of a field, with ghosts */
+static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
 
 void fluid_begin(const setup *requested)
 {
     s = *requested;
     if (s.gauss_seidel)
-        fail("solver=gs: in the order of the index nothing is parallel");
+        fail("solver=gs: no parallel version (lexicographic order): expected rb");
     g = s.g;
     cells = (size_t)plane_stride(g) * (g.nz + 2);
     for (int f = 0; f < FIELDS; f++) {
@@ -43,8 +42,8 @@ void fluid_get(int f, float *to)
     TIMED("copy", memcpy(to, field[f], cells * sizeof(float)));
 }
 
-/* A page of memory lies near the thread that first writes to it: planes are shared here
- * as they are when they are computed. */
+/* The operating system places a page of memory near the thread that first writes to it.
+ * The planes are therefore cleared with the same schedule as they are computed. */
 static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
@@ -83,8 +82,8 @@ static void set_bnd(float *x, int wall)
         for (int i = 1; i <= g.nx; i++) mirror_z(x, g, i, j, sign_z);
 }
 
-/* Relaxes the cells of one colour: they have no neighbour of their own, so the order is
- * free. Returns how far the cell moved that moved most. */
+/* Relaxes all cells of one colour. Cells of one colour are not neighbours, so they can
+ * be relaxed in any order. Returns the largest change of a cell. */
 static float relax_colour(float *x, const float *x0, int colour, float a, float c)
 {
     float max_change = 0;

@@ -1,9 +1,15 @@
-/* body.h - what one visibility costs.
+/* body.h - gridding and degridding of one visibility.
  *
- * Its footprint on the grid is width x width cells. Each of them gets the visibility
- * times the value that its convolution function has there. There are many such
- * functions, since a visibility rarely lies on the middle of a cell and has a w of its
- * own: one for each plane in w and each fraction of a cell in v and in u.
+ * Method: convolutional gridding with W-projection (Cornwell, Golap & Bhatnagar 2008,
+ * "The noncoplanar baselines effect in radio interferometry: the W-projection
+ * algorithm", IEEE J. Sel. Top. Signal Process. 2). The footprint of a visibility is
+ * width x width cells of the grid; each cell receives the visibility times the value of
+ * its convolution function (W-kernel) there. A visibility rarely lies at the middle of
+ * a cell and has its own w, so there is one function per w-plane and per oversampled
+ * fraction of a cell in v and in u.
+ *
+ * All arrays are row-major. The caller guarantees that every footprint lies inside the
+ * grid and that no other thread adds to the same grid at the same time.
  */
 #include <tgmath.h>
 
@@ -11,7 +17,7 @@
 
 typedef REAL complex cplx;
 
-/* Where the convolution function of a visibility begins in the table,
+/* Returns the convolution function of a visibility in the table
  * [planes][oversampling][oversampling][width][width]. */
 static const cplx *find_function(const shape *s, const cplx *table, const footprint *fp)
 {
@@ -20,7 +26,7 @@ static const cplx *find_function(const shape *s, const cplx *table, const footpr
     return table + f * s->width * s->width;
 }
 
-/* Its value at row j and column i of the footprint. */
+/* Returns the value of the function at row j and column i of the footprint. */
 static cplx function_value(const shape *s, const cplx *function, int negative_w, int j,
                            int i)
 {
@@ -28,19 +34,20 @@ static cplx function_value(const shape *s, const cplx *function, int negative_w,
     return negative_w ? conj(c) : c;
 }
 
-/* Where row j and column i of a footprint are in the grid. */
+/* Returns the index in the grid of row j and column i of a footprint. */
 static size_t cell_index(const shape *s, const footprint *fp, int j, int i)
 {
     return (size_t)(fp->v + j) * s->pitch + fp->u + i;
 }
 
-/* Where share c begins when n things are dealt out in a row, in `shares` shares. */
+/* Returns the first of the items 0 .. n - 1 that belong to range c, if they are divided
+ * into so many contiguous ranges. */
 static int range_begin(int n, int ranges, int c)
 {
     return (int)((long)n * c / ranges);
 }
 
-/* Adds visibility d to the grid. */
+/* Adds visibility d to all cells of its footprint. */
 static void grid_visibility(const shape *s, const cplx *table, const footprint *fp,
                             cplx d, cplx *grid)
 {
@@ -51,7 +58,7 @@ static void grid_visibility(const shape *s, const cplx *table, const footprint *
                 d * function_value(s, function, fp->negative_w, j, i);
 }
 
-/* Adds the visibilities of share c to a copy of the grid that nobody else writes. */
+/* Adds the visibilities of range c to `copy`, a grid that no other thread writes. */
 static void grid_range(const shape *s, const cplx *table, const footprint *footprints,
                        const cplx *value, int c, cplx *copy)
 {
@@ -60,7 +67,8 @@ static void grid_range(const shape *s, const cplx *table, const footprint *footp
         grid_visibility(s, table, &footprints[k], value[k], copy);
 }
 
-/* The visibility that the grid predicts at a place. */
+/* Returns the visibility that the grid predicts for a footprint: the dot product of its
+ * cells with the conjugate of the convolution function. */
 static cplx degrid_visibility(const shape *s, const cplx *table, const footprint *fp,
                               const cplx *grid)
 {

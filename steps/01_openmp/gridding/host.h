@@ -1,7 +1,7 @@
-/* host.h - what is made ready before the first visibility. */
+/* host.h - tables and arrays that the host prepares before the first visibility. */
 #include "body.h"
 
-/* Elements of the table. */
+/* Returns the number of elements of the table. */
 static inline size_t table_length(const problem *p)
 {
     size_t functions =
@@ -9,9 +9,8 @@ static inline size_t table_length(const problem *p)
     return functions * p->dims.width * p->dims.width;
 }
 
-/* The table of all convolution functions, products of the taps in v and in u; to be
- * freed.
- */
+/* Returns the table of all convolution functions: the products of the taps in v and in
+ * u. The caller frees it. */
 static cplx *make_table(const problem *p)
 {
     const shape *s = &p->dims;
@@ -31,7 +30,7 @@ static cplx *make_table(const problem *p)
     return table;
 }
 
-/* The weighted visibilities; to be freed. */
+/* Returns the weighted visibilities. The caller frees them. */
 static cplx *make_values(const problem *p)
 {
     cplx *value = allocate(p->dims.visibilities, sizeof *value, "the visibilities");
@@ -40,8 +39,8 @@ static cplx *make_values(const problem *p)
     return value;
 }
 
-/* The problem's shape, with as many copies of the grid as there are workers and as
- * memory bytes hold. */
+/* Returns the problem's shape. The number of copies of the grid is the number of
+ * workers, limited by the size of the memory in bytes. */
 static shape make_shape(const problem *p, int workers, double memory)
 {
     shape s = p->dims;

@@ -1,24 +1,27 @@
-/* cuda.cu - the drivers in CUDA C, both sides: one thread per xy plane.
+/* cuda.cu - the CUDA back-end, host and device side: one thread per xy plane. The
+ * update of a point is update_point() in body.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of fields take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The fields of the previous and
+ * of the current step are exchanged by swapping pointers.
  */
 #include "cuda_device.h"
 #include "fletcher.h"
 #include "body.h"
 
 static grid g;
-static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 static cudaEvent_t start_event, end_event;
 
-/* Adds f to both fields at point i: a kernel of one thread. */
+/* Adds f to p and q at point i. Launched with one thread. */
 __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
+/* The grid of threads is rounded up to whole blocks. Threads outside the grid of points
+ * return without doing anything. */
 __global__ void propagate_kernel(grid g, const float *__restrict__ medium,
                                  const float *__restrict__ pc,
                                  const float *__restrict__ qc, float *pp, float *qp)

@@ -1,7 +1,8 @@
-/* opencl.c - the drivers, as the host side of kernel.cl.
+/* opencl.c - the host side of the OpenCL back-end: the five functions of fletcher.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of buffers take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The buffers of the previous and
+ * of the current step are exchanged by swapping their handles.
  */
 #include "fletcher.h"
 #include "ocl.h"
@@ -11,7 +12,7 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, propagate;
-static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
+static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
 static size_t local, global;
 
 static cl_mem create_buffer(size_t count)

@@ -1,12 +1,17 @@
-/* body.h - what one cell costs, in each of the things a time step does.
+/* body.h - the computation for one cell, for each operation of a time step.
  *
- * A field is (nx + 2)(ny + 2)(nz + 2) floats, i next in memory. A cell is named by its
- * (i, j, k); its neighbours in the three directions lie 1, a row and a plane away.
+ * Method: stable fluids (J. Stam, SIGGRAPH 1999): implicit diffusion and pressure by
+ * Gauss-Seidel relaxation in red-black order, semi-Lagrangian advection with trilinear
+ * interpolation, and projection onto divergence-free fields.
+ *
+ * Layout: a field is an array [nz + 2][ny + 2][nx + 2] of floats, x fastest, with one
+ * layer of ghost cells. The neighbours of a cell lie 1, one row and one plane away. The
+ * caller passes inner cells (1 .. n along each axis) and fills the ghost cells first.
  */
 #include "grid.h"
 #include "portable.h"
 
-/* Of how many parts the largest move is found in two stages. */
+/* Number of partial maxima in the two-stage reduction of the largest change. */
 #define PARTIALS 64
 
 BOTH_FN int row_stride(grid g)
@@ -19,26 +24,26 @@ BOTH_FN int plane_stride(grid g)
     return row_stride(g) * (g.ny + 2);
 }
 
-/* Where the cell (i, j, k) lies in a field, 0 .. n + 1 each. */
+/* Index of the cell (i, j, k) in a field; 0 .. n + 1 along each axis. */
 BOTH_FN int cell_index(grid g, int i, int j, int k)
 {
     return i + row_stride(g) * j + plane_stride(g) * k;
 }
 
-/* How many cells of one colour a row has, or one more: the lanes along x. */
+/* Number of work-items along x for one colour: half the cells of a row, rounded up. */
 BOTH_FN int row_items(grid g)
 {
     return (g.nx + 1) / 2;
 }
 
-/* The larger of two numbers that are not negative; NaN is larger than any. */
+/* The larger of two non-negative numbers; NaN if either is NaN. */
 BOTH_FN float maximum(float a, float b)
 {
     return b > a || isnan(b) ? b : a;
 }
 
-/* One relaxation of a cell towards the solution of c x - a (sum of neighbours) = x0;
- * returns how far it moved. */
+/* Relaxes one cell towards the solution of c x - a (sum of neighbours) = x0. Returns
+ * its absolute change. */
 FN float relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int i, int j,
                     int k, float a, float c)
 {
@@ -50,7 +55,8 @@ FN float relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int i, int 
     return fabsf(x[idx] - old_value);
 }
 
-/* The ghosts at the two walls across each axis: sign times their neighbours inside. */
+/* Set the ghost cells at the two walls across one axis to sign times their inner
+ * neighbours. */
 FN void mirror_x(GLOBAL float *x, grid g, int j, int k, float sign)
 {
     x[cell_index(g, 0, j, k)] = sign * x[cell_index(g, 1, j, k)];
@@ -69,8 +75,8 @@ FN void mirror_z(GLOBAL float *x, grid g, int i, int j, float sign)
     x[cell_index(g, i, j, g.nz + 1)] = sign * x[cell_index(g, i, j, g.nz)];
 }
 
-/* Where along an axis of n cells the flow came from, at most half a cell beyond the
- * outermost: NaN too ends up there. */
+/* Coordinate along an axis of n cells from which the flow reaches this cell, clamped to
+ * the walls at 0.5 and n + 0.5. NaN becomes 0.5, so that the index stays valid. */
 FN float backtrace(int cell, float distance, int n)
 {
     float x = cell - distance;
@@ -78,8 +84,9 @@ FN float backtrace(int cell, float distance, int n)
     return x < n + 0.5f ? x : n + 0.5f;
 }
 
-/* What the flow (u, v, w) brings to a cell in dt: d0 there where it came from, between
- * eight cells. Velocity is in boxes, n cells long, a unit of time. */
+/* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
+ * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per unit
+ * of time; a box is n cells long. */
 FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                     GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
                     int k, float dt)
@@ -101,8 +108,8 @@ FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float 
                    y1 * (x0 * plane1[row] + x1 * plane1[row + 1]));
 }
 
-/* How much flows out of a cell, as the pressure's equation wants it; n is the longest
- * side. The pressure starts from 0. */
+/* Right-hand side of the pressure equation: -1/2 (divergence) / n; n is the number of
+ * cells along the longest side. Sets the pressure to 0, its initial value. */
 FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
                         grid g, int i, int j, int k, int n)
@@ -115,7 +122,7 @@ FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
     p[idx] = 0;
 }
 
-/* Takes the pressure's gradient away from the velocity of a cell. */
+/* Subtracts the gradient of the pressure from the velocity of one cell. */
 FN void gradient_cell(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                       GLOBAL const float *p, grid g, int i, int j, int k)
 {

@@ -1,7 +1,8 @@
-/* cuda.cu - the same fluid in CUDA C, both sides.
+/* cuda.cu - the CUDA back-end, host and device side.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call.
+ * The kernels correspond to those of kernel.cl. The CUDA compiler builds them, and the
+ * CUDA runtime creates the context at its first call, so no code is needed here for
+ * what OpenCL calls context, queue, program and kernel.
  */
 #include <stdlib.h>
 
@@ -16,8 +17,8 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     if (id < cells) x[id] += dt * source[id];
 }
 
-/* Each thread notes how far its cell of the colour moved: the red one, and then the
- * larger of both. */
+/* Relaxes the cells of one colour, one per thread. change[id] receives the change of
+ * the thread's red cell, and then the larger change of its red and its black cell. */
 __global__ void relax_kernel(float *x, const float *__restrict__ x0, float *change,
                              grid g, int colour, float a, float c)
 {
@@ -33,7 +34,8 @@ __global__ void relax_kernel(float *x, const float *__restrict__ x0, float *chan
     change[id] = max_change;
 }
 
-/* The largest of what PARTS threads find, each in its part of moved. */
+/* First stage of the reduction: each of PARTIALS threads finds the maximum of every
+ * PARTIALS-th element of change. */
 __global__ void find_largest_kernel(const float *__restrict__ change, int count,
                                     float *partial)
 {
@@ -96,11 +98,11 @@ __global__ void gradient_kernel(float *u, float *v, float *w,
 
 static setup s;
 static grid g;
-static size_t bytes; /* of a field, with ghosts */
+static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
 static float *field[FIELDS], *change, *partial;
 
-/* Blocks for so many threads. */
+/* Number of blocks for this number of threads, rounded up. */
 static dim3 blocks(size_t threads)
 {
     dim3 b = {(unsigned)((threads + block.x - 1) / block.x), 1, 1};
@@ -111,7 +113,7 @@ static float *device_array(size_t size)
 {
     float *p;
     CUDA_CHECK(cudaMalloc((void **)&p, size));
-    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* the poison */
+    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* all bits set: NaN */
     return p;
 }
 
@@ -197,7 +199,7 @@ static void relax(int x, int x0, int colour, float a, float c)
     profile_command(colour == RED ? "relax red" : "relax black");
 }
 
-/* How far the cell moved that moved most. */
+/* Returns the largest change of a cell in this sweep. */
 static float find_max_change(void)
 {
     float found[PARTIALS], max_change = 0;

@@ -1,17 +1,18 @@
-/* cuda.cu - the same in CUDA C, both sides: one thread per copy of the grid.
+/* cuda.cu - host and device side in CUDA C: one thread per copy of the grid.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call.
+ * CUDA has no counterpart to OpenCL's context, queue and program in the source: nvcc
+ * compiles the kernels, and the runtime creates a context and a default stream at its
+ * first call.
  */
 #include <stdlib.h>
 
 #include "cuda_device.h"
 #include "host.h"
 
-#define THREADS 32 /* a block, where threads have nothing to do with each other */
+#define THREADS 32 /* per block, in kernels whose threads do not cooperate */
 
-/* const with __restrict__ promises that nobody writes there while the kernel runs: the
- * compiler may read early, and through the read-only cache. */
+/* `const .. __restrict__` promises that no thread writes this memory while the kernel
+ * runs. The compiler may then load early, and through the read-only cache. */
 KERNEL void grid_copies(shape s, const cplx *__restrict__ table,
                         const footprint *__restrict__ footprints,
                         const cplx *__restrict__ value, cplx *grid)
@@ -20,7 +21,7 @@ KERNEL void grid_copies(shape s, const cplx *__restrict__ table,
     grid_range(&s, table, footprints, value, c, grid + c * ((size_t)s.size * s.pitch));
 }
 
-/* Adds all copies to the first: a block per row. */
+/* Adds all copies to the first: one block per row of the grid. */
 KERNEL void add_copies(shape s, cplx *grid)
 {
     size_t cells = (size_t)s.size * s.pitch;
@@ -30,7 +31,8 @@ KERNEL void add_copies(shape s, cplx *grid)
     }
 }
 
-/* A thread per visibility: they share nothing but what they read. */
+/* One thread per visibility. The threads only read common data, so they need no
+ * synchronization. */
 KERNEL void degrid(shape s, const cplx *__restrict__ table,
                    const footprint *__restrict__ footprints,
                    const cplx *__restrict__ grid, cplx *value)
@@ -40,7 +42,8 @@ KERNEL void degrid(shape s, const cplx *__restrict__ table,
         value[k] = degrid_visibility(&s, table, &footprints[k], grid);
 }
 
-/* Device memory of so many bytes; with from, they are copied there. */
+/* Allocates device memory. If host_data is not NULL, copies that many bytes from
+ * there. */
 static void *device_copy(size_t bytes, const void *host_data)
 {
     void *p;
@@ -124,7 +127,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     footprint *d_footprints =
         (footprint *)device_copy(s.visibilities * sizeof *p->footprints, p->footprints);
     cplx *d_grid = (cplx *)device_copy(grid_size, model);
-    cplx *d_value = (cplx *)device_copy(value_size, result); /* the poison */
+    cplx *d_value = (cplx *)device_copy(value_size, result); /* NaN fill */
     dim3 blocks = {(unsigned)((s.visibilities + THREADS - 1) / THREADS), 1, 1};
     dim3 threads = {THREADS, 1, 1};
     CUDA_CHECK(cudaEventRecord(start_event, 0));

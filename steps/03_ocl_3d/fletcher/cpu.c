@@ -1,5 +1,5 @@
-/* cpu.c - the drivers in C: planes shared among threads, the points of a row among the
- * lanes of a vector. */
+/* cpu.c - the C back-end: the threads share the planes, and the compiler vectorizes the
+ * loop over the points of a row. The update of a point is update_point() in body.h. */
 #include <string.h>
 
 #include "fletcher.h"
@@ -8,11 +8,11 @@
 
 static const grid *g;
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
-/* A field of zeros, each plane cleared by the thread that will compute it: where a
- * machine has several sockets, memory is in that of the thread that wrote to it first.
- */
+/* Returns a field of zeros. Each thread clears the planes that it will update: on a
+ * machine with several sockets, a page is placed in the memory of the thread that
+ * writes to it first (first touch). */
 static float *zero_field(size_t n, const char *name)
 {
     float *field = field_allocate(n, name);
@@ -30,10 +30,10 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     g = input_grid;
     medium = input_medium;
     size_t n = field_size(g);
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
     return (MEDIUM_FIELDS + 4) * n * sizeof(float);
 }
 

@@ -1,13 +1,12 @@
-/* openacc.c - the drivers in C with OpenACC: loops as the CPU has them, and directives
- * that say which are parallel and what lies on the device. A compiler without a device
- * runs the same loops on the host.
- */
+/* openacc.c - the C back-end with OpenACC: the loops of cpu.c, with directives that say
+ * which loops are parallel and which arrays are in device memory. Without a device, the
+ * same loops run on the host. */
 #include <string.h>
 
 #include "fletcher.h"
 #include "field.h"
 
-/* What the device's code calls is compiled for it. */
+/* The functions of body.h are also compiled for the device. */
 #pragma acc routine seq
 static inline float der2(const float *, size_t, size_t, float);
 #pragma acc routine seq
@@ -20,9 +19,9 @@ static inline void update_point(const grid *, const float *, const float *,
 #include "body.h"
 
 static grid g;
-static size_t n; /* floats of a field */
+static size_t n; /* floats per field */
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
 static float *zero_field(size_t count, const char *name)
 {
@@ -44,10 +43,10 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     medium = input_medium;
     n = field_size(&g);
 #pragma acc enter data copyin(input_medium [0:MEDIUM_FIELDS * n])
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
     return (MEDIUM_FIELDS + 4) * n * sizeof(float);
 }
 

@@ -1,7 +1,8 @@
-/* opencl.c - the drivers, as the host side of kernel.cl.
+/* opencl.c - the host side of the OpenCL back-end: the five functions of fletcher.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of buffers take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The buffers of the previous and
+ * of the current step are exchanged by swapping their handles.
  */
 #include "fletcher.h"
 #include "ocl.h"
@@ -11,7 +12,7 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, propagate;
-static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
+static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
 static size_t local[3], global[3];
 
 static cl_mem create_buffer(size_t count)
@@ -59,8 +60,8 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     qc = zero_buffer(n);
     OCL_CHECK(clFinish(queue));
 
-    /* A row of a group takes points of a row, which lie side by side. The global size
-     * must be a multiple of the local size: round up. */
+    /* Dimension 0 is x, so that neighbouring work-items update neighbouring points of a
+     * row. The global size must be a multiple of the local size: round up. */
     const size_t points[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
     const size_t default_local[3] = {32, ocl_is_gpu(device) ? 4 : 1, 1};
     for (int i = 0; i < 3; i++) {

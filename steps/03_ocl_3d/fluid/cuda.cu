@@ -1,7 +1,8 @@
-/* cuda.cu - the same fluid in CUDA C, both sides.
+/* cuda.cu - the CUDA back-end, host and device side.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call.
+ * The kernels correspond to those of kernel.cl. The CUDA compiler builds them, and the
+ * CUDA runtime creates the context at its first call, so no code is needed here for
+ * what OpenCL calls context, queue, program and kernel.
  */
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 #include "host.h"
 #include "profile_cuda.h"
 
-/* This thread's place in the range, counted from 0; z is the slowest. */
+/* Index of this thread in the whole range, from 0. */
 #define GLOBAL_X ((int)(blockIdx.x * blockDim.x + threadIdx.x))
 #define GLOBAL_Y ((int)(blockIdx.y * blockDim.y + threadIdx.y))
 #define GLOBAL_Z ((int)(blockIdx.z * blockDim.z + threadIdx.z))
@@ -24,8 +25,8 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, gr
     x[idx] += dt * source[idx];
 }
 
-/* Each thread notes how far its cell of the colour moved: the red one, and then the
- * larger of both. */
+/* Relaxes the cells of one colour, one per thread. change[id] receives the change of
+ * the thread's red cell, and then the larger change of its red and its black cell. */
 __global__ void relax_kernel(float *x, const float *__restrict__ x0, float *change,
                              grid g, int colour, float a, float c)
 {
@@ -42,7 +43,8 @@ __global__ void relax_kernel(float *x, const float *__restrict__ x0, float *chan
     change[id] = max_change;
 }
 
-/* The largest of what PARTS threads find, each in its part of moved. */
+/* First stage of the reduction: each of PARTIALS threads finds the maximum of every
+ * PARTIALS-th element of change. */
 __global__ void find_largest_kernel(const float *__restrict__ change, int count,
                                     float *partial)
 {
@@ -101,16 +103,17 @@ __global__ void gradient_kernel(float *u, float *v, float *w,
 
 static setup s;
 static grid g;
-static size_t bytes; /* of a field, with ghosts */
+static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
 static float *field[FIELDS], *change, *partial;
 
-/* A range of threads: the blocks that cover it, none of them larger than it is. */
+/* The launch configuration for a range of threads: blocks cover the range, and no block
+ * is larger than the range. */
 typedef struct {
     dim3 grid, block;
 } range;
 
-static range over(int x, int y, int z)
+static range make_range(int x, int y, int z)
 {
     range r;
     r.block.x = block.x < (unsigned)x ? block.x : (unsigned)x;
@@ -126,7 +129,7 @@ static float *device_array(size_t size)
 {
     float *p;
     CUDA_CHECK(cudaMalloc((void **)&p, size));
-    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* the poison */
+    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* all bits set: NaN */
     return p;
 }
 
@@ -183,7 +186,7 @@ void fluid_clear(int f)
 
 void fluid_add(int x, int source)
 {
-    range r = over(g.nx + 2, g.ny + 2, g.nz + 2);
+    range r = make_range(g.nx + 2, g.ny + 2, g.nz + 2);
     CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], g,
                 s.dt);
     profile_command("add_source");
@@ -194,7 +197,8 @@ static void set_bnd(int f, int wall)
     float sign_x = wall == ALONG_X ? -1 : 1;
     float sign_y = wall == ALONG_Y ? -1 : 1;
     float sign_z = wall == ALONG_Z ? -1 : 1;
-    range x = over(g.ny, g.nz, 1), y = over(g.nx, g.nz, 1), z = over(g.nx, g.ny, 1);
+    range x = make_range(g.ny, g.nz, 1), y = make_range(g.nx, g.nz, 1),
+          z = make_range(g.nx, g.ny, 1);
     CUDA_LAUNCH(walls_x_kernel, x.grid, x.block, 0, field[f], g, sign_x);
     profile_command("set_bnd");
     CUDA_LAUNCH(walls_y_kernel, y.grid, y.block, 0, field[f], g, sign_y);
@@ -205,17 +209,17 @@ static void set_bnd(int f, int wall)
 
 static void relax(int x, int x0, int colour, float a, float c)
 {
-    range r = over(row_items(g), g.ny, g.nz);
+    range r = make_range(row_items(g), g.ny, g.nz);
     CUDA_LAUNCH(relax_kernel, r.grid, r.block, 0, field[x], field[x0], change, g,
                 colour, a, c);
     profile_command(colour == RED ? "relax red" : "relax black");
 }
 
-/* How far the cell moved that moved most. */
+/* Returns the largest change of a cell in this sweep. */
 static float find_max_change(void)
 {
     float found[PARTIALS], max_change = 0;
-    range r = over(PARTIALS, 1, 1);
+    range r = make_range(PARTIALS, 1, 1);
     CUDA_LAUNCH(find_largest_kernel, r.grid, r.block, 0, change, (int)total_items(g),
                 partial);
     profile_command("find_largest");
@@ -239,7 +243,7 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
                 field[v], field[w], g, s.dt);
     profile_command("advect");
@@ -248,7 +252,7 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p], field[div], g, longest_side(g));
     profile_command("divergence");
@@ -258,7 +262,7 @@ void fluid_divergence(int u, int v, int w, int p, int div)
 
 void fluid_gradient(int u, int v, int w, int p)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p], g);
     profile_command("gradient");

@@ -1,15 +1,21 @@
-/* body.h - what one visibility costs.
+/* body.h - gridding and degridding of one visibility.
  *
- * Its footprint on the grid is width x width cells. Each of them gets the visibility
- * times the value that its convolution function has there. There are many such
- * functions, since a visibility rarely lies on the middle of a cell and has a w of its
- * own: one for each plane in w and each fraction of a cell in v and in u.
+ * Method: convolutional gridding with W-projection (Cornwell, Golap & Bhatnagar 2008,
+ * "The noncoplanar baselines effect in radio interferometry: the W-projection
+ * algorithm", IEEE J. Sel. Top. Signal Process. 2). The footprint of a visibility is
+ * width x width cells of the grid; each cell receives the visibility times the value of
+ * its convolution function (W-kernel) there. A visibility rarely lies at the middle of
+ * a cell and has its own w, so there is one function per w-plane and per oversampled
+ * fraction of a cell in v and in u.
+ *
+ * All arrays are row-major. The caller guarantees that every footprint lies inside the
+ * grid and that no other thread adds to the same grid at the same time.
  */
 #include "portable.h"
 #include "real.h"
 #include "shape.h"
 
-/* A device's C has no complex numbers. */
+/* OpenCL C and CUDA C have no complex numbers. */
 typedef struct {
     real re, im;
 } cplx;
@@ -29,7 +35,7 @@ FN cplx conjugate(cplx a)
     return (cplx){a.re, -a.im};
 }
 
-/* Where the convolution function of a visibility begins in the table,
+/* Returns the convolution function of a visibility in the table
  * [planes][oversampling][oversampling][width][width]. */
 FN GLOBAL const cplx *find_function(const shape *s, GLOBAL const cplx *table,
                                     GLOBAL const footprint *fp)
@@ -39,7 +45,7 @@ FN GLOBAL const cplx *find_function(const shape *s, GLOBAL const cplx *table,
     return table + f * s->width * s->width;
 }
 
-/* Its value at row j and column i of the footprint. */
+/* Returns the value of the function at row j and column i of the footprint. */
 FN cplx function_value(const shape *s, GLOBAL const cplx *function, int negative_w,
                        int j, int i)
 {
@@ -47,20 +53,21 @@ FN cplx function_value(const shape *s, GLOBAL const cplx *function, int negative
     return negative_w ? conjugate(c) : c;
 }
 
-/* Where row j and column i of a footprint are in the grid. */
+/* Returns the index in the grid of row j and column i of a footprint. */
 FN size_t cell_index(const shape *s, GLOBAL const footprint *fp, int j, int i)
 {
     return (size_t)(fp->v + j) * s->pitch + fp->u + i;
 }
 
-/* Where share c begins when n things are dealt out in a row, in `shares` shares. */
+/* Returns the first of the items 0 .. n - 1 that belong to range c, if they are divided
+ * into so many contiguous ranges. */
 FN int range_begin(int n, int ranges, int c)
 {
     return (int)((long)n * c / ranges);
 }
 
-/* Adds visibility d to the grid, in strip y of the footprint's rows and strip x of its
- * columns. */
+/* Adds visibility d to strip (y, x) of its footprint: y counts strips of rows, x strips
+ * of columns. */
 FN void grid_visibility(const shape *s, GLOBAL const cplx *table,
                         GLOBAL const footprint *fp, cplx d, int y, int x,
                         GLOBAL cplx *grid)
@@ -76,14 +83,14 @@ FN void grid_visibility(const shape *s, GLOBAL const cplx *table,
         }
 }
 
-/* Waits for all of the group; on the host a group is one thread. */
+/* Barrier for all work-items of a group. On the host a group is one thread. */
 #ifndef SYNC
 #define SYNC() (void)0
 #endif
 
-/* Adds the visibilities of share c to a copy of the grid that no other group writes.
- * The strips of one footprint do not overlap, those of two footprints do: nobody goes
- * on to the next before all have done theirs. */
+/* Adds the visibilities of range c to `copy`, a grid that no other group writes. The
+ * strips of one footprint do not overlap, but those of two footprints do. The barrier
+ * keeps all work-items of the group at the same visibility. */
 FN void grid_range(const shape *s, GLOBAL const cplx *table,
                    GLOBAL const footprint *footprints, GLOBAL const cplx *value, int c,
                    int y, int x, GLOBAL cplx *copy)
@@ -95,7 +102,8 @@ FN void grid_range(const shape *s, GLOBAL const cplx *table,
     }
 }
 
-/* The visibility that the grid predicts at a place. */
+/* Returns the visibility that the grid predicts for a footprint: the dot product of its
+ * cells with the conjugate of the convolution function. */
 FN cplx degrid_visibility(const shape *s, GLOBAL const cplx *table,
                           GLOBAL const footprint *fp, GLOBAL const cplx *grid)
 {

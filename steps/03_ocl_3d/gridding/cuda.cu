@@ -1,8 +1,9 @@
-/* cuda.cu - the same in CUDA C, both sides: a block per copy of the
- * grid, and in it a thread per strip of the footprint.
+/* cuda.cu - host and device side in CUDA C: one block per copy of the grid, one thread
+ * per strip of the footprint.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call.
+ * CUDA has no counterpart to OpenCL's context, queue and program in the source: nvcc
+ * compiles the kernels, and the runtime creates a context and a default stream at its
+ * first call.
  */
 #include <stdlib.h>
 
@@ -10,10 +11,10 @@
 #define SYNC() __syncthreads()
 #include "host.h"
 
-#define THREADS 32 /* a block, where threads have nothing to do with each other */
+#define THREADS 32 /* per block, in kernels whose threads do not cooperate */
 
-/* const with __restrict__ promises that nobody writes there while the kernel runs: the
- * compiler may read early, and through the read-only cache. */
+/* `const .. __restrict__` promises that no thread writes this memory while the kernel
+ * runs. The compiler may then load early, and through the read-only cache. */
 KERNEL void grid_copies(shape s, const cplx *__restrict__ table,
                         const footprint *__restrict__ footprints,
                         const cplx *__restrict__ value, cplx *grid)
@@ -23,7 +24,7 @@ KERNEL void grid_copies(shape s, const cplx *__restrict__ table,
                grid + c * ((size_t)s.size * s.pitch));
 }
 
-/* Adds all copies to the first: a block per row. */
+/* Adds all copies to the first: one block per row of the grid. */
 KERNEL void add_copies(shape s, cplx *grid)
 {
     size_t cells = (size_t)s.size * s.pitch;
@@ -33,7 +34,8 @@ KERNEL void add_copies(shape s, cplx *grid)
     }
 }
 
-/* A thread per visibility: they share nothing but what they read. */
+/* One thread per visibility. The threads only read common data, so they need no
+ * synchronization. */
 KERNEL void degrid(shape s, const cplx *__restrict__ table,
                    const footprint *__restrict__ footprints,
                    const cplx *__restrict__ grid, cplx *value)
@@ -43,7 +45,8 @@ KERNEL void degrid(shape s, const cplx *__restrict__ table,
         value[k] = degrid_visibility(&s, table, &footprints[k], grid);
 }
 
-/* Device memory of so many bytes; with from, they are copied there. */
+/* Allocates device memory. If host_data is not NULL, copies that many bytes from
+ * there. */
 static void *device_copy(size_t bytes, const void *host_data)
 {
     void *p;
@@ -67,7 +70,7 @@ int gridding(const problem *p, void *result, run_times *t)
     size_t table_size = table_length(p) * sizeof *table;
     shape s = make_shape(p, units, (double)free_bytes - (double)table_size);
     t->copies = s.copies;
-    choose_strips(&s, p, s.width, 5, 1024); /* the paper's strips */
+    choose_strips(&s, p, s.width, 5, 1024); /* the strips of the paper */
 
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
     cplx *d_grid = (cplx *)device_copy(s.copies * grid_size, NULL);
@@ -130,7 +133,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     footprint *d_footprints =
         (footprint *)device_copy(s.visibilities * sizeof *p->footprints, p->footprints);
     cplx *d_grid = (cplx *)device_copy(grid_size, model);
-    cplx *d_value = (cplx *)device_copy(value_size, result); /* the poison */
+    cplx *d_value = (cplx *)device_copy(value_size, result); /* NaN fill */
     dim3 blocks = {(unsigned)((s.visibilities + THREADS - 1) / THREADS), 1, 1};
     dim3 threads = {THREADS, 1, 1};
     CUDA_CHECK(cudaEventRecord(start_event, 0));

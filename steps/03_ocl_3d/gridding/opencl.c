@@ -1,10 +1,16 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run kernels over a range, read buffers.
+ * Every OpenCL host program creates the same objects, in this order:
+ *
+ *   device    the processor that computes
+ *   context   owns the memory objects and programs of the device
+ *   queue     the commands for the device, executed in order
+ *   program   source code, compiled for the device
+ *   kernel    one entry point of a program
+ *   buffer    device memory
+ *
+ * Then it enqueues commands: write buffers, run a kernel over an index range, read
+ * buffers.
  */
 #include <stdlib.h>
 
@@ -61,8 +67,8 @@ static void write_buffer(const opencl *cl, cl_mem buffer, size_t bytes,
                                    NULL, NULL));
 }
 
-/* The bytes that all copies of the grid may take: they are one buffer, and the table is
- * there too. */
+/* Returns the number of bytes available for the copies of the grid. They are one
+ * buffer; the table needs memory as well. */
 static double memory_for_copies(const opencl *cl, size_t table_size)
 {
     cl_ulong global_bytes, max_alloc;
@@ -92,7 +98,8 @@ int gridding(const problem *p, void *result, run_times *t)
     shape s = make_shape(p, (int)units, memory_for_copies(&cl, table_size));
     t->copies = s.copies;
 
-    /* The paper's strips on a GPU: one row high, a fifth of a row wide. */
+    /* On a GPU the strips of the paper: one row high, a fifth of a row wide. On a CPU
+     * four strips of whole rows: a barrier then costs least. */
     size_t max_items;
     OCL_CHECK(clGetKernelWorkGroupInfo(grid, cl.device, CL_KERNEL_WORK_GROUP_SIZE,
                                        sizeof max_items, &max_items, NULL));
@@ -187,7 +194,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     write_buffer(&cl, d_table, table_size, table);
     write_buffer(&cl, d_footprints, footprints_size, p->footprints);
     write_buffer(&cl, d_grid, grid_size, model);
-    write_buffer(&cl, d_value, value_size, result); /* the poison */
+    write_buffer(&cl, d_value, value_size, result); /* NaN fill */
     cl_event kernel_event;
     size_t visibilities = s.visibilities;
     OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, degrid, 1, NULL, &visibilities, NULL, 0,

@@ -1,12 +1,17 @@
-/* body.h - what one cell costs, in each of the things a time step does.
+/* body.h - the computation for one cell, for each operation of a time step.
  *
- * A field is (nx + 2)(ny + 2)(nz + 2) floats, i next in memory. A cell is named by its
- * (i, j, k); its neighbours in the three directions lie 1, a row and a plane away.
+ * Method: stable fluids (J. Stam, SIGGRAPH 1999): implicit diffusion and pressure by
+ * Gauss-Seidel relaxation in red-black order, semi-Lagrangian advection with trilinear
+ * interpolation, and projection onto divergence-free fields.
+ *
+ * Layout: a field is an array [nz + 2][ny + 2][nx + 2] of floats, x fastest, with one
+ * layer of ghost cells. The neighbours of a cell lie 1, one row and one plane away. The
+ * caller passes inner cells (1 .. n along each axis) and fills the ghost cells first.
  */
 #include "grid.h"
 #include "portable.h"
 
-/* Of how many parts the largest move is found in two stages. */
+/* Number of partial maxima in the two-stage reduction of the largest change. */
 #define PARTIALS 64
 
 BOTH_FN int row_stride(grid g)
@@ -19,30 +24,31 @@ BOTH_FN int plane_stride(grid g)
     return row_stride(g) * (g.ny + 2);
 }
 
-/* Where the cell (i, j, k) lies in a field, 0 .. n + 1 each. */
+/* Index of the cell (i, j, k) in a field; 0 .. n + 1 along each axis. */
 BOTH_FN int cell_index(grid g, int i, int j, int k)
 {
     return i + row_stride(g) * j + plane_stride(g) * k;
 }
 
-/* How many cells of one colour a row has, or one more: the lanes along x. */
+/* Number of work-items along x for one colour: half the cells of a row, rounded up. */
 BOTH_FN int row_items(grid g)
 {
     return (g.nx + 1) / 2;
 }
 
-/* The larger of two numbers that are not negative; NaN is larger than any. */
+/* The larger of two non-negative numbers; NaN if either is NaN. */
 BOTH_FN float maximum(float a, float b)
 {
     return b > a || isnan(b) ? b : a;
 }
 
-/* Writes a cell, and its ghosts where it lies at a wall: nobody else reads those. */
+/* Writes a cell and, if it lies at a wall, its ghost cells. No other cell uses these
+ * ghost cells. */
 FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
 {
     x[cell_index(g, i, j, k)] = value;
 
-    /* One branch a cell, and rarely taken. */
+    /* a single branch, rarely taken, for most cells */
     if (!((i == 1) | (i == g.nx) | (j == 1) | (j == g.ny) | (k == 1) | (k == g.nz)))
         return;
 
@@ -57,8 +63,8 @@ FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float valu
     if (k == g.nz) x[cell_index(g, i, j, g.nz + 1)] = ghost_z;
 }
 
-/* One relaxation of a cell towards the solution of c x - a (sum of neighbours) = x0;
- * returns how far it moved. */
+/* Relaxes one cell towards the solution of c x - a (sum of neighbours) = x0. Returns
+ * its absolute change. */
 FN float relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int i, int j,
                     int k, int wall, float a, float c)
 {
@@ -71,8 +77,8 @@ FN float relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int i, int 
     return fabsf(new_value - old_value);
 }
 
-/* Where along an axis of n cells the flow came from, at most half a cell beyond the
- * outermost: NaN too ends up there. */
+/* Coordinate along an axis of n cells from which the flow reaches this cell, clamped to
+ * the walls at 0.5 and n + 0.5. NaN becomes 0.5, so that the index stays valid. */
 FN float backtrace(int cell, float distance, int n)
 {
     float x = cell - distance;
@@ -80,8 +86,9 @@ FN float backtrace(int cell, float distance, int n)
     return x < n + 0.5f ? x : n + 0.5f;
 }
 
-/* What the flow (u, v, w) brings to a cell in dt: d0 there where it came from, between
- * eight cells. Velocity is in boxes, n cells long, a unit of time. */
+/* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
+ * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per unit
+ * of time; a box is n cells long. */
 FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                     GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
                     int k, int wall, float dt)
@@ -104,8 +111,8 @@ FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float 
     store(d, g, i, j, k, wall, value);
 }
 
-/* How much flows out of a cell, as the pressure's equation wants it; n is the longest
- * side. The pressure starts from 0. */
+/* Right-hand side of the pressure equation: -1/2 (divergence) / n; n is the number of
+ * cells along the longest side. Sets the pressure to 0, its initial value. */
 FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
                         grid g, int i, int j, int k, int n)
@@ -119,7 +126,7 @@ FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
     store(p, g, i, j, k, SCALAR, 0);
 }
 
-/* Takes the pressure's gradient away from the velocity of a cell. */
+/* Subtracts the gradient of the pressure from the velocity of one cell. */
 FN void gradient_cell(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                       GLOBAL const float *p, grid g, int i, int j, int k)
 {

@@ -1,15 +1,21 @@
-/* body.h - what one visibility costs.
+/* body.h - gridding and degridding of one visibility.
  *
- * Its footprint on the grid is width x width cells. Each of them gets the visibility
- * times the value that its convolution function has there. There are many such
- * functions, since a visibility rarely lies on the middle of a cell and has a w of its
- * own: one for each plane in w and each fraction of a cell in v and in u.
+ * Method: convolutional gridding with W-projection (Cornwell, Golap & Bhatnagar 2008,
+ * "The noncoplanar baselines effect in radio interferometry: the W-projection
+ * algorithm", IEEE J. Sel. Top. Signal Process. 2). The footprint of a visibility is
+ * width x width cells of the grid; each cell receives the visibility times the value of
+ * its convolution function (W-kernel) there. A visibility rarely lies at the middle of
+ * a cell and has its own w, so there is one function per w-plane and per oversampled
+ * fraction of a cell in v and in u.
+ *
+ * All arrays are row-major. The caller guarantees that every footprint lies inside the
+ * grid and that no other thread adds to the same grid at the same time.
  */
 #include "portable.h"
 #include "real.h"
 #include "shape.h"
 
-/* A device's C has no complex numbers. */
+/* OpenCL C and CUDA C have no complex numbers. */
 typedef struct {
     real re, im;
 } cplx;
@@ -19,21 +25,22 @@ FN cplx plus(cplx a, cplx b)
     return (cplx){a.re + b.re, a.im + b.im};
 }
 
-/* Where share c begins when n things are dealt out in a row, in `shares` shares. */
+/* Returns the first of the items 0 .. n - 1 that belong to range c, if they are divided
+ * into so many contiguous ranges. */
 FN int range_begin(int n, int ranges, int c)
 {
     return (int)((long)n * c / ranges);
 }
 
-/* Adds visibility d to the grid, in strip y of the footprint's rows and strip x of its
- * columns. The table is [planes][oversampling][oversampling][width][width]. */
+/* Adds visibility d to strip (y, x) of its footprint: y counts strips of rows, x strips
+ * of columns. The table is [planes][oversampling][oversampling][width][width]. */
 FN void grid_visibility(const shape *s, GLOBAL const cplx *table,
                         GLOBAL const footprint *fp, cplx d, int y, int x,
                         GLOBAL cplx *grid)
 {
     const footprint place = *fp;
     const real sign = place.negative_w ? -1 : 1;
-    /* i d, or for the conjugate -i d, is what imaginary parts multiply. */
+    /* The factor of the imaginary parts: i d, or -i d for a conjugate function. */
     const cplx i_d = {-sign * d.im, sign * d.re};
     size_t index = ((size_t)place.plane * s->oversampling + place.fv) * s->oversampling;
     GLOBAL const cplx *function = table + (index + place.fu) * s->width * s->width;
@@ -52,14 +59,14 @@ FN void grid_visibility(const shape *s, GLOBAL const cplx *table,
     }
 }
 
-/* Waits for all of the group; on the host a group is one thread. */
+/* Barrier for all work-items of a group. On the host a group is one thread. */
 #ifndef SYNC
 #define SYNC() (void)0
 #endif
 
-/* Adds the visibilities of share c to a copy of the grid that no other group writes.
- * The strips of one footprint do not overlap, those of two footprints do: nobody goes
- * on to the next before all have done theirs. */
+/* Adds the visibilities of range c to `copy`, a grid that no other group writes. The
+ * strips of one footprint do not overlap, but those of two footprints do. The barrier
+ * keeps all work-items of the group at the same visibility. */
 FN void grid_range(const shape *s, GLOBAL const cplx *table,
                    GLOBAL const footprint *footprints, GLOBAL const cplx *value, int c,
                    int y, int x, GLOBAL cplx *copy)
@@ -71,7 +78,8 @@ FN void grid_range(const shape *s, GLOBAL const cplx *table,
     }
 }
 
-/* The visibility that the grid predicts at a place. */
+/* Returns the visibility that the grid predicts for a footprint: the dot product of its
+ * cells with the conjugate of the convolution function. */
 FN cplx degrid_visibility(const shape *s, GLOBAL const cplx *table,
                           GLOBAL const footprint *fp, GLOBAL const cplx *grid)
 {

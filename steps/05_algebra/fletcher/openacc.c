@@ -1,13 +1,12 @@
-/* openacc.c - the drivers in C with OpenACC: loops as the CPU has them, and directives
- * that say which are parallel and what lies on the device. A compiler without a device
- * runs the same loops on the host.
- */
+/* openacc.c - the C back-end with OpenACC: the loops of cpu.c, with directives that say
+ * which loops are parallel and which arrays are in device memory. Without a device, the
+ * same loops run on the host. */
 #include <string.h>
 
 #include "fletcher.h"
 #include "field.h"
 
-/* What the device's code calls is compiled for it. */
+/* The functions of body.h are also compiled for the device. */
 #pragma acc routine seq
 static inline void derive_x(const grid *, const float *, const float *, float *,
                             float *, size_t);
@@ -21,10 +20,10 @@ static inline void update_point(const grid *, const float *, const float *,
 #include "body.h"
 
 static grid g;
-static size_t n; /* floats of a field */
+static size_t n; /* floats per field */
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *pz, *qx, *qz; /* first derivatives of now, along x and z */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *px, *pz, *qx, *qz; /* dp/dx, dp/dz, dq/dx, dq/dz, current step */
 
 static float *zero_field(size_t count, const char *name)
 {
@@ -46,14 +45,14 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     medium = input_medium;
     n = field_size(&g);
 #pragma acc enter data copyin(input_medium [0:MEDIUM_FIELDS * n])
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
-    px = zero_field(n, "p along x");
-    pz = zero_field(n, "p along z");
-    qx = zero_field(n, "q along x");
-    qz = zero_field(n, "q along z");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    px = zero_field(n, "dp/dx");
+    pz = zero_field(n, "dp/dz");
+    qx = zero_field(n, "dq/dx");
+    qz = zero_field(n, "dq/dz");
     return (MEDIUM_FIELDS + 8) * n * sizeof(float);
 }
 

@@ -1,11 +1,12 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: run a kernel over a range, read and write buffers. The fields live
- * on the device; the host reads a few numbers after each sweep to see whether to go on.
+ * Every OpenCL program creates the same objects in the same order:
+ *   device   the processor                   context  owns memory and programs
+ *   queue    commands for one device         program  source compiled for the device
+ *   kernel   an entry point of a program     buffer   memory of the device
+ * It then enqueues commands: kernels over a range of work-items, reads and writes of
+ * buffers. The fields stay on the device. After each sweep the host reads the partial
+ * maxima of the change and decides whether to continue.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,13 @@
 
 static setup s;
 static grid g;
-static size_t bytes;    /* of a field, with ghosts */
-static size_t local[3]; /* work-items a group */
+static size_t bytes;    /* in a field, with ghost cells */
+static size_t local[3]; /* work-items per work-group */
 
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
-static cl_mem zeros; /* what fields are cleared with */
+static cl_mem zeros; /* source of clear() */
 static cl_mem field[FIELDS], change, partial;
 
 enum { PUT, ADD_SOURCE, RELAX, FIND_LARGEST, ADVECT, DIVERGENCE, GRADIENT, KERNELS };
@@ -33,7 +34,7 @@ static const char *const kernel_name[KERNELS] = {
     "put", "add_source", "relax", "find_largest", "advect", "divergence", "gradient"};
 static cl_kernel kernel[KERNELS];
 
-/* The global size must be a multiple of the local size: round up. */
+/* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
 static void launch(int k, const char *name, int x, int y, int z)
 {
     size_t items[3] = {(size_t)x, (size_t)y, (size_t)z}, group[3], global[3];
@@ -45,8 +46,9 @@ static void launch(int k, const char *name, int x, int y, int z)
                                      profile_event(name)));
 }
 
-/* clEnqueueFillBuffer would spare the host an array of contents, but Oclgrind takes
- * what was once filled for uninitialised, whoever writes there later. */
+/* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
+ * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
+ * later writes. */
 static cl_mem buffer_of(size_t size, void *contents)
 {
     cl_int err;
@@ -84,8 +86,9 @@ void fluid_begin(const setup *requested)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t max_size = bytes + PARTIALS * sizeof(cl_int); /* of any buffer */
-    char *contents = allocate(max_size, 1, "what buffers hold at first"); /* poison */
+    size_t max_size =
+        bytes + PARTIALS * sizeof(cl_int); /* size of the largest buffer */
+    char *contents = allocate(max_size, 1, "initial contents"); /* all bits set: NaN */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
     change = buffer_of(total_items(g) * sizeof(cl_int), contents);
     partial = buffer_of(PARTIALS * sizeof(cl_int), contents);
@@ -153,7 +156,7 @@ static void relax(int x, int x0, int colour, int wall, float a, float inv_c)
            g.nz);
 }
 
-/* How far the cell moved that moved most. */
+/* Returns the largest change of a cell in this sweep. */
 static float find_max_change(void)
 {
     int count = (int)total_items(g);

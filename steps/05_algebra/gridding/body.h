@@ -1,15 +1,21 @@
-/* body.h - what one visibility costs.
+/* body.h - gridding and degridding of one visibility.
  *
- * Its footprint on the grid is width x width cells. Each of them gets the visibility
- * times the value that its convolution function has there. There are many such
- * functions, since a visibility rarely lies on the middle of a cell and has a w of its
- * own: one for each plane in w and each fraction of a cell in v and in u.
+ * Method: convolutional gridding with W-projection (Cornwell, Golap & Bhatnagar 2008,
+ * "The noncoplanar baselines effect in radio interferometry: the W-projection
+ * algorithm", IEEE J. Sel. Top. Signal Process. 2). The footprint of a visibility is
+ * width x width cells of the grid; each cell receives the visibility times the value of
+ * its convolution function (W-kernel) there. A visibility rarely lies at the middle of
+ * a cell and has its own w, so there is one function per w-plane and per oversampled
+ * fraction of a cell in v and in u.
+ *
+ * All arrays are row-major. The caller guarantees that every footprint lies inside the
+ * grid and that no other thread adds to the same grid at the same time.
  */
 #include "portable.h"
 #include "real.h"
 #include "shape.h"
 
-/* A device's C has no complex numbers. */
+/* OpenCL C and CUDA C have no complex numbers. */
 typedef struct {
     real re, im;
 } cplx;
@@ -19,15 +25,16 @@ FN cplx plus(cplx a, cplx b)
     return (cplx){a.re + b.re, a.im + b.im};
 }
 
-/* Where share c begins when n things are dealt out in a row, in `shares` shares. */
+/* Returns the first of the items 0 .. n - 1 that belong to range c, if they are divided
+ * into so many contiguous ranges. */
 FN int range_begin(int n, int ranges, int c)
 {
     return (int)((long)n * c / ranges);
 }
 
-/* Adds visibility d to the grid, in strip y of the footprint's rows and strip x of its
- * columns. Its function is a product, of the tap of the cell's row and the tap of its
- * column: the table is [planes][oversampling][width]. */
+/* Adds visibility d to strip (y, x) of its footprint: y counts strips of rows, x strips
+ * of columns. The convolution function is separable, the product of one tap per row and
+ * one tap per column; the table is [planes][oversampling][width]. */
 FN void grid_visibility(const shape *s, GLOBAL const cplx *table,
                         GLOBAL const footprint *fp, cplx d, int y, int x,
                         GLOBAL cplx *grid)
@@ -42,8 +49,8 @@ FN void grid_visibility(const shape *s, GLOBAL const cplx *table,
     int left = range_begin(s->width, s->strips[1], x);
     int right = range_begin(s->width, s->strips[1], x + 1);
     for (int j = range_begin(s->width, s->strips[0], y); j < rows; j++) {
-        /* t is d times the row's tap; `it`, i t or for the conjugate -i t, is what the
-         * imaginary parts of the columns' taps multiply. */
+        /* t is d times the tap of the row. The factor of the imaginary parts of the
+         * column taps is i t, or -i t for a conjugate function. */
         const real cre = cv[j].re, cim = sign * cv[j].im;
         const cplx t = {d.re * cre - d.im * cim, d.re * cim + d.im * cre};
         const cplx i_t = {-sign * t.im, sign * t.re};
@@ -56,14 +63,14 @@ FN void grid_visibility(const shape *s, GLOBAL const cplx *table,
     }
 }
 
-/* Waits for all of the group; on the host a group is one thread. */
+/* Barrier for all work-items of a group. On the host a group is one thread. */
 #ifndef SYNC
 #define SYNC() (void)0
 #endif
 
-/* Adds the visibilities of share c to a copy of the grid that no other group writes.
- * The strips of one footprint do not overlap, those of two footprints do: nobody goes
- * on to the next before all have done theirs. */
+/* Adds the visibilities of range c to `copy`, a grid that no other group writes. The
+ * strips of one footprint do not overlap, but those of two footprints do. The barrier
+ * keeps all work-items of the group at the same visibility. */
 FN void grid_range(const shape *s, GLOBAL const cplx *table,
                    GLOBAL const footprint *footprints, GLOBAL const cplx *value, int c,
                    int y, int x, GLOBAL cplx *copy)
@@ -75,7 +82,8 @@ FN void grid_range(const shape *s, GLOBAL const cplx *table,
     }
 }
 
-/* The visibility that the grid predicts at a place. */
+/* Returns the visibility that the grid predicts for a footprint: the dot product of its
+ * cells with the conjugate of the convolution function. */
 FN cplx degrid_visibility(const shape *s, GLOBAL const cplx *table,
                           GLOBAL const footprint *fp, GLOBAL const cplx *grid)
 {
@@ -88,7 +96,7 @@ FN cplx degrid_visibility(const shape *s, GLOBAL const cplx *table,
     cplx d = {0, 0};
     for (int j = 0; j < s->width; j++) {
         GLOBAL const cplx *row = grid + (size_t)(place.v + j) * s->pitch + place.u;
-        cplx sum = {0, 0}; /* of this row */
+        cplx sum = {0, 0}; /* over one row */
         for (int i = 0; i < s->width; i++) {
             real re = cu[i].re, im = sign * cu[i].im;
             sum.re += row[i].re * re - row[i].im * im;

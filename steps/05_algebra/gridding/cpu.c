@@ -1,6 +1,7 @@
-/* cpu.c - gridding and degridding, the visibilities shared among threads. Footprints
- * overlap, so that two threads would add to the same cell at once: each thread has a
- * copy of the grid to itself, and the copies are added up at the end.
+/* cpu.c - gridding and degridding with the visibilities divided among threads.
+ * Footprints overlap, so two threads could add to the same cell at the same time.
+ * Therefore each thread adds to its own copy of the grid; at the end, all threads sum
+ * up the copies.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,9 @@ int gridding(const problem *p, void *result, run_times *t)
     cplx *extra = untouched(s.copies - 1, cells * sizeof *extra, "copies of the grid");
     t->copies = s.copies;
 
-    /* Memory lies near the processor whose thread writes to it first. The schedule is
-     * that of the loop below, which gives thread 0 the grid itself. */
+    /* First touch: a page of memory is allocated on the socket of the thread that
+     * writes to it first. This loop has the schedule of the loop below, in which thread
+     * 0 uses the grid itself. */
 #pragma omp parallel for schedule(static, 1)
     for (int c = 0; c < s.copies; c++)
         if (c > 0) memset(extra + (c - 1) * cells, 0xff, cells * sizeof *extra);

@@ -1,14 +1,14 @@
-/* host.h - what is made ready before the first visibility. */
+/* host.h - tables and arrays that the host prepares before the first visibility. */
 #include "gridding.h"
 #include "body.h"
 
-/* Elements of the table. */
+/* Returns the number of elements of the table. */
 static inline size_t table_length(const problem *p)
 {
     return (size_t)p->dims.planes * p->dims.oversampling * p->dims.width;
 }
 
-/* The taps, rounded; to be freed. */
+/* Returns the taps, rounded to `real`. The caller frees them. */
 static cplx *make_table(const problem *p)
 {
     size_t count = table_length(p);
@@ -20,7 +20,7 @@ static cplx *make_table(const problem *p)
     return table;
 }
 
-/* The weighted visibilities; to be freed. */
+/* Returns the weighted visibilities. The caller frees them. */
 static inline cplx *make_values(const problem *p)
 {
     cplx *value =
@@ -32,8 +32,8 @@ static inline cplx *make_values(const problem *p)
     return value;
 }
 
-/* The problem's shape, with as many copies of the grid as there are workers and as
- * memory bytes hold. */
+/* Returns the problem's shape. The number of copies of the grid is the number of
+ * workers, limited by the size of the memory in bytes. */
 static inline shape make_shape(const problem *p, int workers, double memory)
 {
     shape s = p->dims;
@@ -42,7 +42,8 @@ static inline shape make_shape(const problem *p, int workers, double memory)
     return s;
 }
 
-/* Cuts the footprint as wanted, or in rows x columns; a group has room for so many. */
+/* Sets the number of strips per footprint: as the user asked, otherwise rows x columns.
+ * A group has at most max_items work-items. */
 static inline void choose_strips(shape *s, const problem *p, int rows, int columns,
                                  size_t max_items)
 {

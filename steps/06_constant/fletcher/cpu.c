@@ -1,5 +1,5 @@
-/* cpu.c - the drivers in C: planes shared among threads, the points of a row among the
- * lanes of a vector. */
+/* cpu.c - the C back-end: the threads share the planes, and the compiler vectorizes the
+ * loop over the points of a row. The update of a point is update_point() in body.h. */
 #include <string.h>
 
 #include "fletcher.h"
@@ -8,12 +8,12 @@
 
 static const grid *g;
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *pz, *qx, *qz; /* first derivatives of now, along x and z */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *px, *pz, *qx, *qz; /* dp/dx, dp/dz, dq/dx, dq/dz, current step */
 
-/* A field of zeros, each plane cleared by the thread that will compute it: where a
- * machine has several sockets, memory is in that of the thread that wrote to it first.
- */
+/* Returns a field of zeros. Each thread clears the planes that it will update: on a
+ * machine with several sockets, a page is placed in the memory of the thread that
+ * writes to it first (first touch). */
 static float *zero_field(size_t n, const char *name)
 {
     float *field = field_allocate(n, name);
@@ -31,14 +31,14 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     g = input_grid;
     medium = input_medium;
     size_t n = field_size(g);
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
-    px = zero_field(n, "p along x");
-    pz = zero_field(n, "p along z");
-    qx = zero_field(n, "q along x");
-    qz = zero_field(n, "q along z");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    px = zero_field(n, "dp/dx");
+    pz = zero_field(n, "dp/dz");
+    qx = zero_field(n, "dq/dx");
+    qz = zero_field(n, "dq/dz");
     return (MEDIUM_FIELDS + 8) * n * sizeof(float);
 }
 

@@ -1,15 +1,18 @@
-/* cuda.cu - the drivers in CUDA C, both sides: one thread per point of the grid.
+/* cuda.cu - the CUDA back-end, host and device side: one thread per point of the grid.
+ * The update of a point is update_point() in body.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of fields take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The fields of the previous and
+ * of the current step are exchanged by swapping pointers.
  */
 #include "cuda_device.h"
 #include "fletcher.h"
 #include "body.h"
 
-/* A block, unless local= says otherwise: a warp takes points of a row, which lie side
- * by side. The CPU gives each thread of a block a thread of the system: one is enough.
- */
+/* Default shape of a block; the option local= overrides it. The threads of a warp take
+ * neighbouring points of a row, so that their loads are coalesced. When gcc compiles
+ * this file for the CPU, each thread of a block is a thread of the operating system,
+ * and one per block is enough. */
 #ifdef __CUDACC__
 enum { LOCAL_X = 32, LOCAL_Y = 4 };
 #else
@@ -17,18 +20,19 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 #endif
 
 static grid g;
-static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *pz, *qx, *qz;          /* first derivatives of now, along x and z */
+static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *px, *pz, *qx, *qz;          /* dp/dx, dp/dz, dq/dx, dq/dz, current step */
 static cudaEvent_t start_event, end_event;
 
-/* Adds f to both fields at point i: a kernel of one thread. */
+/* Adds f to p and q at point i. Launched with one thread. */
 __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
+/* The grid of threads is rounded up to whole blocks. Threads outside the grid of points
+ * return without doing anything. */
 __global__ void derive_kernel(grid g, const float *__restrict__ pc,
                               const float *__restrict__ qc, float *px, float *pz,
                               float *qx, float *qz)

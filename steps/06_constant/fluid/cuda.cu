@@ -1,7 +1,8 @@
-/* cuda.cu - the same fluid in CUDA C, both sides.
+/* cuda.cu - the CUDA back-end, host and device side.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call.
+ * The kernels correspond to those of kernel.cl. The CUDA compiler builds them, and the
+ * CUDA runtime creates the context at its first call, so no code is needed here for
+ * what OpenCL calls context, queue, program and kernel.
  */
 #include <stdlib.h>
 
@@ -9,12 +10,13 @@
 #include "host.h"
 #include "profile_cuda.h"
 
-/* This thread's place in the range, counted from 0; z is the slowest. */
+/* Index of this thread in the whole range, from 0. */
 #define GLOBAL_X ((int)(blockIdx.x * blockDim.x + threadIdx.x))
 #define GLOBAL_Y ((int)(blockIdx.y * blockDim.y + threadIdx.y))
 #define GLOBAL_Z ((int)(blockIdx.z * blockDim.z + threadIdx.z))
 
-/* The box, which the host writes once, and the strides that follow from it. */
+/* The size of the box in constant memory; the host writes it once. All strides follow
+ * from it. */
 __constant__ grid box;
 
 __global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt)
@@ -27,8 +29,9 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     x[idx] += dt * source[idx];
 }
 
-/* Each thread notes how far its cell of the colour moved, in bits: the red one, and
- * then the larger of both. */
+/* Relaxes the cells of one colour, one per thread. change[id] receives, as bits, the
+ * change of the thread's red cell, and then the larger change of its red and its black
+ * cell. */
 __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *change,
                              int colour, int wall, float a, float inv_c)
 {
@@ -46,7 +49,8 @@ __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *change
     change[id] = max_change;
 }
 
-/* The largest of what PARTS threads find, each in its part of moved. */
+/* First stage of the reduction: each of PARTIALS threads finds the maximum of every
+ * PARTIALS-th element of change. */
 __global__ void find_largest_kernel(const int *__restrict__ change, int count,
                                     int *partial)
 {
@@ -90,17 +94,18 @@ __global__ void gradient_kernel(float *u, float *v, float *w,
 
 static setup s;
 static grid g;
-static size_t bytes; /* of a field, with ghosts */
+static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
 static float *field[FIELDS];
 static int *change, *partial;
 
-/* A range of threads: the blocks that cover it, none of them larger than it is. */
+/* The launch configuration for a range of threads: blocks cover the range, and no block
+ * is larger than the range. */
 typedef struct {
     dim3 grid, block;
 } range;
 
-static range over(int x, int y, int z)
+static range make_range(int x, int y, int z)
 {
     range r;
     r.block.x = block.x < (unsigned)x ? block.x : (unsigned)x;
@@ -116,7 +121,7 @@ static float *device_array(size_t size)
 {
     float *p;
     CUDA_CHECK(cudaMalloc((void **)&p, size));
-    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* the poison */
+    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* all bits set: NaN */
     return p;
 }
 
@@ -174,24 +179,24 @@ void fluid_clear(int f)
 
 void fluid_add(int x, int source)
 {
-    range r = over(g.nx + 2, g.ny + 2, g.nz + 2);
+    range r = make_range(g.nx + 2, g.ny + 2, g.nz + 2);
     CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
     profile_command("add_source");
 }
 
 static void relax(int x, int x0, int colour, int wall, float a, float inv_c)
 {
-    range r = over(row_items(g), g.ny, g.nz);
+    range r = make_range(row_items(g), g.ny, g.nz);
     CUDA_LAUNCH(relax_kernel, r.grid, r.block, 0, field[x], field[x0], change, colour,
                 wall, a, inv_c);
     profile_command(colour == RED ? "relax red" : "relax black");
 }
 
-/* How far the cell moved that moved most. */
+/* Returns the largest change of a cell in this sweep. */
 static float find_max_change(void)
 {
     int found[PARTIALS], max_change = 0;
-    range r = over(PARTIALS, 1, 1);
+    range r = make_range(PARTIALS, 1, 1);
     CUDA_LAUNCH(find_largest_kernel, r.grid, r.block, 0, change, (int)total_items(g),
                 partial);
     profile_command("find_largest");
@@ -214,7 +219,7 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
                 field[v], field[w], wall, s.dt);
     profile_command("advect");
@@ -222,7 +227,7 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p], field[div], -0.5f / longest_side(g));
     profile_command("divergence");
@@ -230,7 +235,7 @@ void fluid_divergence(int u, int v, int w, int p, int div)
 
 void fluid_gradient(int u, int v, int w, int p)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p]);
     profile_command("gradient");

@@ -1,15 +1,16 @@
-/* kernel.cl - the device side: one work-item per cell, or per cell of one colour,
- * counted along x, y and z. Ranges are rounded up to whole work-groups: what lies
- * beyond does nothing.
- */
+/* kernel.cl - the OpenCL kernels. One work-item computes one cell or one cell of one
+ * colour, with a three-dimensional index (x, y, z). The global size is rounded up to
+ * whole work-groups; the surplus work-items return. The computation for a cell, and the
+ * layout of the fields, are in body.h. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "body.h"
 
-/* The box, which the compiler is told with -D, and all strides with it. */
+/* The size of the box as compile-time constants (-D options), so that the strides are
+ * constants, too. */
 #define BOX ((grid){NX, NY, NZ})
 
-/* A value of the host's: the first work-item writes it. */
+/* Writes one value on behalf of the host. */
 __kernel void put(GLOBAL float *x, int index, float value)
 {
     if (get_global_id(0) == 0) x[index] = value;
@@ -25,8 +26,9 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
     x[idx] += dt * source[idx];
 }
 
-/* Each work-item notes how far its cell of the colour moved, in bits: the red one, and
- * then the larger of both. */
+/* Relaxes the cells of one colour, one per work-item. change[id] receives, as bits, the
+ * change of the work-item's red cell, and then the larger change of its red and its
+ * black cell. */
 __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *change,
                     int colour, int wall, float a, float inv_c)
 {
@@ -44,7 +46,8 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *change,
     change[id] = max_change;
 }
 
-/* The largest of what PARTS work-items find, each in its part of moved. */
+/* First stage of the reduction: each of PARTIALS work-items finds the maximum of every
+ * PARTIALS-th element of change. */
 __kernel void find_largest(GLOBAL const int *change, int count, GLOBAL int *partial)
 {
     int id = get_global_id(0);

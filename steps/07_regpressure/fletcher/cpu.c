@@ -1,5 +1,6 @@
-/* cpu.c - the drivers in C: rows of a plane shared among threads, the points of a row
- * among the lanes of a vector. */
+/* cpu.c - the C back-end: all threads work on the same plane and share its rows, and
+ * the compiler vectorizes the loop over the points of a row. The computation is in
+ * body.h. */
 #include <string.h>
 
 #include "fletcher.h"
@@ -8,11 +9,12 @@
 
 static const grid *g;
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *derivatives;       /* what was derived of one plane of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *derivatives;       /* derivatives of one plane */
 
-/* A field of zeros, its planes dealt out among the threads. None has planes of its own
- * here, so that on several sockets the field is spread over all of them. */
+/* Returns a field of zeros. No thread owns planes here, so the threads clear planes in
+ * equal parts: on a machine with several sockets, the pages are spread over the
+ * memories of all of them (first touch). */
 static float *zero_field(size_t n, const char *name)
 {
     float *field = field_allocate(n, name);
@@ -30,11 +32,11 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     g = input_grid;
     medium = input_medium;
     size_t n = field_size(g), plane = (size_t)g->plane;
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
-    derivatives = field_allocate(DERIVATIVES * plane, "a plane's derivatives");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    derivatives = field_allocate(DERIVATIVES * plane, "the derivatives of a plane");
     memset(derivatives, 0, DERIVATIVES * plane * sizeof *derivatives);
     return ((MEDIUM_FIELDS + 4) * n + DERIVATIVES * plane) * sizeof(float);
 }
@@ -46,7 +48,7 @@ void InsertSource(float f)
     qc[i] += f;
 }
 
-/* Derivatives of plane z, rows shared among threads. */
+/* Computes the derivatives of plane z. The threads share the rows. */
 static void derive(int z)
 {
     size_t n = (size_t)g->plane;
@@ -63,7 +65,7 @@ static void derive(int z)
     }
 }
 
-/* One step of plane z, rows shared among threads. */
+/* Updates plane z. The threads share the rows. */
 static void update(int z)
 {
     size_t n = (size_t)g->plane;
@@ -81,9 +83,8 @@ double Propagate(void)
 {
     double start = seconds();
 
-    /* A plane is updated while its derivatives are still in the cache, and the next
-     * one's take their place. Threads wait for each other at the end of every loop over
-     * y. */
+    /* A plane is updated while its derivatives are in the cache, and the derivatives of
+     * the next plane replace them. Each loop over y ends with a barrier. */
 #pragma omp parallel
     for (int z = HALO; z < g->sz - HALO; z++) {
         derive(z);

@@ -1,15 +1,16 @@
-/* kernel.cl - the device side: one work-item per point of an xy plane. */
+/* kernel.cl - the device side: one work-item per point of one xy plane. The computation
+ * is in body.h. */
 #include "body.h"
 
-/* Adds f to both fields at point i: a kernel of one work-item. */
+/* Adds f to p and q at point i. Launched with one work-item. */
 __kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* The range is rounded up to whole work-groups: what lies beyond the grid does nothing.
- */
+/* The global size is rounded up to whole work-groups. Work-items outside the grid
+ * return without doing anything. */
 __kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
                      GLOBAL const float *restrict qc,
                      GLOBAL float *restrict derivatives)

@@ -1,13 +1,12 @@
-/* openacc.c - the drivers in C with OpenACC: loops as the CPU has them, and directives
- * that say which are parallel and what lies on the device. A compiler without a device
- * runs the same loops on the host.
- */
+/* openacc.c - the C back-end with OpenACC: the loops of cpu.c, with directives that say
+ * which loops are parallel and which arrays are in device memory. Without a device, the
+ * same loops run on the host. */
 #include <string.h>
 
 #include "fletcher.h"
 #include "field.h"
 
-/* What the device's code calls is compiled for it. */
+/* The functions of body.h are also compiled for the device. */
 #pragma acc routine seq
 static inline void derive_point(const grid *, const float *, float *, size_t, size_t,
                                 size_t);
@@ -18,10 +17,10 @@ static inline void update_point(const grid *, const float *, const float *,
 #include "body.h"
 
 static grid g;
-static size_t n, plane; /* floats of a field, and of a plane */
+static size_t n, plane; /* floats per field and per plane */
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *derivatives;       /* what was derived of one plane of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *derivatives;       /* derivatives of one plane */
 
 static float *zero_field(size_t count, const char *name)
 {
@@ -44,11 +43,11 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     n = field_size(&g);
     plane = (size_t)g.plane;
 #pragma acc enter data copyin(input_medium [0:MEDIUM_FIELDS * n])
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
-    derivatives = zero_field(DERIVATIVES * plane, "a plane's derivatives");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    derivatives = zero_field(DERIVATIVES * plane, "the derivatives of a plane");
     return ((MEDIUM_FIELDS + 4) * n + DERIVATIVES * plane) * sizeof(float);
 }
 
@@ -63,7 +62,7 @@ void InsertSource(float f)
     }
 }
 
-/* Derivatives of plane z. */
+/* Computes the derivatives of plane z. */
 static void derive(int z)
 {
     const grid local_grid = g;
@@ -85,7 +84,7 @@ static void derive(int z)
     }
 }
 
-/* One step of plane z. */
+/* Updates plane z. */
 static void update(int z)
 {
     const grid local_grid = g;

@@ -1,7 +1,8 @@
-/* opencl.c - the drivers, as the host side of kernel.cl.
+/* opencl.c - the host side of the OpenCL back-end: the five functions of fletcher.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of buffers take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The buffers of the previous and
+ * of the current step are exchanged by swapping their handles.
  */
 #include "fletcher.h"
 #include "ocl.h"
@@ -12,8 +13,8 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, derive, propagate;
-static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
-static cl_mem derivatives;            /* what was derived of one plane of now */
+static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
+static cl_mem derivatives;            /* derivatives of one plane */
 static size_t local[2], global[2];
 
 static cl_mem create_buffer(size_t count)
@@ -64,8 +65,8 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     derivatives = zero_buffer(DERIVATIVES * plane);
     OCL_CHECK(clFinish(queue));
 
-    /* A row of a group takes points of a row, which lie side by side. The global size
-     * must be a multiple of the local size: round up. */
+    /* Dimension 0 is x, so that neighbouring work-items update neighbouring points of a
+     * row. The global size must be a multiple of the local size: round up. */
     const size_t points[2] = {g.sx - 2 * HALO, g.sy - 2 * HALO};
     const size_t default_local[2] = {32, ocl_is_gpu(device) ? 4 : 1};
     for (int i = 0; i < 2; i++) {
@@ -87,7 +88,7 @@ void InsertSource(float f)
         clEnqueueNDRangeKernel(queue, source, 1, NULL, &one, &one, 0, NULL, NULL));
 }
 
-/* Enqueues a kernel on plane z; its event goes to *done, if that is wanted. */
+/* Enqueues a kernel for plane z. Stores its event in *done, unless done is NULL. */
 static void launch(cl_kernel kernel, int z, cl_event *propagate_event)
 {
     OCL_CHECK(clSetKernelArg(kernel, 1, sizeof z, &z));
@@ -109,7 +110,7 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
     OCL_CHECK(clSetKernelArg(propagate, 7, sizeof derivatives, &derivatives));
 
-    /* A launch waits for the one before it, since the queue keeps them in order. */
+    /* The queue is in order, so each kernel starts after the previous one has ended. */
     cl_event first, last;
     for (int z = HALO; z < g.sz - HALO; z++) {
         launch(derive, z, z == HALO ? &first : NULL);

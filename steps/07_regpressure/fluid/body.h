@@ -1,7 +1,12 @@
-/* body.h - what one cell costs, in each of the things a time step does.
+/* body.h - the computation for one cell, for each operation of a time step.
  *
- * A field is (nx + 2)(ny + 2)(nz + 2) floats, i next in memory. A cell is named by its
- * (i, j, k); its neighbours in the three directions lie 1, a row and a plane away.
+ * Method: stable fluids (J. Stam, SIGGRAPH 1999): implicit diffusion and pressure by
+ * Gauss-Seidel relaxation in red-black order, semi-Lagrangian advection with trilinear
+ * interpolation, and projection onto divergence-free fields.
+ *
+ * Layout: a field is an array [nz + 2][ny + 2][nx + 2] of floats, x fastest, with one
+ * layer of ghost cells. The neighbours of a cell lie 1, one row and one plane away. The
+ * caller passes inner cells (1 .. n along each axis) and fills the ghost cells first.
  */
 #include "grid.h"
 #include "portable.h"
@@ -16,20 +21,21 @@ BOTH_FN int plane_stride(grid g)
     return row_stride(g) * (g.ny + 2);
 }
 
-/* Where the cell (i, j, k) lies in a field, 0 .. n + 1 each. */
+/* Index of the cell (i, j, k) in a field; 0 .. n + 1 along each axis. */
 BOTH_FN int cell_index(grid g, int i, int j, int k)
 {
     return i + row_stride(g) * j + plane_stride(g) * k;
 }
 
-/* How many cells of one colour a row has, or one more: the lanes along x. */
+/* Number of work-items along x for one colour: half the cells of a row, rounded up. */
 BOTH_FN int row_items(grid g)
 {
     return (g.nx + 1) / 2;
 }
 
-/* How far it is between two numbers, as an integer that is the larger the farther: the
- * bits of floats that are not negative are in their order, and NaN is above all. */
+/* Absolute change of a cell as the bits of a non-negative float. Interpreted as
+ * integers, these bits have the same order as the floats, and NaN is larger than any
+ * number. */
 BOTH_FN int change_bits(float a, float b)
 {
     union {
@@ -55,12 +61,13 @@ BOTH_FN int maximum(int a, int b)
     return a > b ? a : b;
 }
 
-/* Writes a cell, and its ghosts where it lies at a wall: nobody else reads those. */
+/* Writes a cell and, if it lies at a wall, its ghost cells. No other cell uses these
+ * ghost cells. */
 FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
 {
     x[cell_index(g, i, j, k)] = value;
 
-    /* One branch a cell, and rarely taken. */
+    /* a single branch, rarely taken, for most cells */
     if (!((i == 1) | (i == g.nx) | (j == 1) | (j == g.ny) | (k == 1) | (k == g.nz)))
         return;
 
@@ -75,15 +82,15 @@ FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float valu
     if (k == g.nz) x[cell_index(g, i, j, g.nz + 1)] = ghost_z;
 }
 
-/* What a cell becomes by one relaxation towards the solution of c x - a (sum of
- * neighbours) = x0; over_c is 1 / c. */
+/* New value of a cell by one relaxation towards the solution of c x - a (sum of
+ * neighbours) = x0; inv_c is 1 / c. */
 FN float relaxed_value(float x0, float west, float east, float south, float north,
                        float below, float above, float a, float inv_c)
 {
     return (x0 + a * (west + east + south + north + below + above)) * inv_c;
 }
 
-/* Relaxes a cell. Returns how far it moved, in bits. */
+/* Relaxes one cell. Returns its absolute change as bits (change_bits). */
 FN int relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int i, int j, int k,
                   int wall, float a, float inv_c)
 {
@@ -96,15 +103,22 @@ FN int relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int i, int j,
     return change_bits(new_value, old_value);
 }
 
-/* The same for the cells of a colour in two columns side by side, the lower of which is
- * i, upwards from plane first to last: in each plane one of the two has the colour. The
- * other one is a neighbour of three of them, below, beside and above, and is loaded
- * once. */
+/* Relaxes the cells of one colour in the two columns i and i + 1, from plane first up
+ * to plane last. In each plane exactly one of the two cells has the colour; the other
+ * one is its partner. A partner is a neighbour of up to three cells of the colour, in
+ * its own plane and in the planes below and above it, and is loaded once (register
+ * blocking along z):
+ *
+ *       k + 1:   cell     partner = above         right = !right in each plane
+ *       k:       partner  cell
+ *       k - 1:   cell     partner = below
+ */
 FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, int i,
                      int j, int first, int last, int wall, float a, float inv_c)
 {
     int row = row_stride(g), plane = plane_stride(g), max_change = 0;
-    int right = (i + j + first + colour) % 2 == 0; /* the cell is in the right column */
+    int right =
+        (i + j + first + colour) % 2 == 0; /* true: the cell is in column i + 1 */
     int idx = cell_index(g, i + right, j, first);
     float below = x[idx - plane], partner = x[right ? idx - 1 : idx + 1];
 
@@ -127,8 +141,8 @@ FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour
     return max_change;
 }
 
-/* Where along an axis of n cells the flow came from, at most half a cell beyond the
- * outermost: NaN too ends up there. */
+/* Coordinate along an axis of n cells from which the flow reaches this cell, clamped to
+ * the walls at 0.5 and n + 0.5. NaN becomes 0.5, so that the index stays valid. */
 FN float backtrace(int cell, float distance, int n)
 {
     float x = cell - distance;
@@ -136,8 +150,9 @@ FN float backtrace(int cell, float distance, int n)
     return x < n + 0.5f ? x : n + 0.5f;
 }
 
-/* What the flow (u, v, w) brings to a cell in dt: d0 there where it came from, between
- * eight cells. Velocity is in boxes, n cells long, a unit of time. */
+/* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
+ * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per unit
+ * of time; a box is n cells long. */
 FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                     GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
                     int k, int wall, float dt)
@@ -160,8 +175,8 @@ FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float 
     store(d, g, i, j, k, wall, value);
 }
 
-/* How much flows out of a cell, as the pressure's equation wants it: scale is -1/2 over
- * the longest side. The pressure starts from 0. */
+/* Right-hand side of the pressure equation; scale is -1/2 divided by the number of
+ * cells along the longest side. Sets the pressure to 0, its initial value. */
 FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
                         grid g, int i, int j, int k, float scale)
@@ -173,7 +188,7 @@ FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
     store(p, g, i, j, k, SCALAR, 0);
 }
 
-/* Takes the pressure's gradient away from the velocity of a cell. */
+/* Subtracts the gradient of the pressure from the velocity of one cell. */
 FN void gradient_cell(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                       GLOBAL const float *p, grid g, int i, int j, int k)
 {

@@ -1,5 +1,5 @@
-/* cpu.c - gridding and degridding. Threads take bands of the grid: nobody else writes
- * there, and no copy is needed.
+/* cpu.c - gridding and degridding. Each thread owns bands of the grid, so it needs
+ * neither a copy of the grid nor atomic additions.
  */
 #include "host.h"
 

@@ -1,4 +1,6 @@
-/* kernel.cl - the device side: a work-item per block of cells, or per column of one. */
+/* kernel.cl - device side: one work-item per block of cells (CPU), or per column of a
+ * block (GPU).
+ */
 #include "body.h"
 
 __kernel void grid_blocks(shape s, GLOBAL const real *taps, GLOBAL const int *first,
@@ -9,8 +11,9 @@ __kernel void grid_blocks(shape s, GLOBAL const real *taps, GLOBAL const int *fi
                get_global_id(0) * COLUMNS_PER_ITEM, grid);
 }
 
-/* A work-item per visibility, in the order of bins, so that neighbours read the same
- * cells: they share nothing but what they read. */
+/* One work-item per visibility, in the order of the bins, so that neighbouring work-
+ * items read the same cells. The work-items only read common data, so they need no
+ * synchronization. */
 __kernel void degrid(shape s, GLOBAL const real *taps, GLOBAL const int *permutation,
                      GLOBAL const footprint *footprints, GLOBAL const cplx *grid,
                      GLOBAL cplx *value)

@@ -1,28 +1,41 @@
-/* body.h - what one point of the grid costs in one step of time: the paper's sample.h.
+/* body.h - the update of one grid point in one time step (sample.h in the paper's
+ * code).
  *
- * p and q, of which p is the pressure, follow (Fletcher, Du and Fowler 2009)
+ * The wave fields p (the pressure) and q satisfy (Fletcher, Du and Fowler, Geophysics
+ * 74(6), 2009)
  *
- *     p'' = vpx^2 H2(p) + vpz^2 H1(q) + vsz^2 H1(p - q)
- *     q'' = vpn^2 H2(p) + vpz^2 H1(q) - vsz^2 H2(p - q)
+ *     p_tt = vpx^2 H2(p) + vpz^2 H1(q) + vsz^2 H1(p - q)
+ *     q_tt = vpn^2 H2(p) + vpz^2 H1(q) - vsz^2 H2(p - q)
  *
- * where H1 is the second derivative along the axis of symmetry and H2 that across it.
- * Derivatives are central differences of order 8.
+ * H1 = (n . grad)^2 is the second derivative along the symmetry axis n, and H2 is the
+ * Laplacian minus H1. With n = (nx, ny, nz):
+ *
+ *     H1 = nx^2 dxx + ny^2 dyy + nz^2 dzz + 2 nx ny dxy + 2 ny nz dyz + 2 nx nz dxz
+ *
+ * Space: central finite differences of order 8. A cross derivative is the first
+ * derivative of a stored first derivative; the stored derivatives are those of one
+ * plane. Time: the leapfrog scheme, next = 2 current - previous + dt^2 second
+ * derivative.
+ *
+ * Layout: grid.h. The caller guarantees that the point has HALO neighbours on each
+ * side.
  */
 #include "rows.h"
 #include "grid.h"
 
-/* Weights of the second derivative: of the point itself, and of those at 1 .. 4. */
+/* Weights of the second derivative: of the point itself, and of the points at distance
+ * 1 to 4. */
 TABLE float c[5] = {-205.0f / 72, 8.0f / 5, -1.0f / 5, 8.0f / 315, -1.0f / 560};
 
-/* Weights of the first derivative, of the points at 1 .. 4; those behind count
- * negative. */
+/* Weights of the first derivative, of the points at distance 1 to 4 in positive
+ * direction. In negative direction the sign is opposite. */
 TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
 
 #ifdef _OPENACC
 #pragma acc declare copyin(c, d)
 #endif
 
-/* Second derivative of f at i, s floats from point to point; scale is 1 / h^2. */
+/* Second derivative of f at i along an axis with stride s; scale is 1 / h^2. */
 #define SUM(f, i, s) (load(&f[i + (s)]) + load(&f[i - (s)]))
 #define DER2(f, i, s, scale)                                                           \
     ((scale)*MAD(c[4], SUM(f, i, 4 * s),                                               \
@@ -30,21 +43,25 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
                      MAD(c[2], SUM(f, i, 2 * s),                                       \
                          MAD(c[1], SUM(f, i, s), c[0] * load(&f[i]))))))
 
-/* First derivative of f at i, s floats from point to point; scale is 1 / h. */
+/* First derivative of f at i along an axis with stride s; scale is 1 / h. */
 #define DIFF(f, i, s) (load(&f[i + (s)]) - load(&f[i - (s)]))
 #define DER1(f, i, s, scale)                                                           \
     ((scale)*MAD(d[4], DIFF(f, i, 4 * s),                                              \
                  MAD(d[3], DIFF(f, i, 3 * s),                                          \
                      MAD(d[2], DIFF(f, i, 2 * s), d[1] * DIFF(f, i, s)))))
 
-/* What is kept of one plane: derivatives of p and of q along x, along z, and twice
- * along z, each a plane after the one before. They are 0 in the halo, as p and q are.
+/* The derivatives that are stored for one plane: d/dx, d/dz and d2/dz2 of p, then of q.
+ *
+ *     | PX | PZ | PZZ | QX | QZ | QZZ |     each a plane of floats, laid out as in
+ * grid.h
+ *
+ * They are 0 in the halo, as p and q are.
  */
 enum { PX, PZ, PZZ, QX, QZ, QZZ, DERIVATIVES };
 
-/* Derives f at point i, which is point k of planes of n floats: of p these are the
- * first three, of q the others. The nine points along z are read once for both
- * derivatives. Of a row's points there are `count`, this one and those after it. */
+/* Computes the derivatives of f at `count` points of a row. The first point is i in f
+ * and k in a plane of plane_size floats; out points to the first of the three planes of
+ * f. Both derivatives along z use the same nine loads. */
 FN void derive_point(const grid *g, GLOBAL const float *f, GLOBAL float *out,
                      size_t plane_size, size_t i, size_t k, int count)
 {
@@ -57,12 +74,13 @@ FN void derive_point(const grid *g, GLOBAL const float *f, GLOBAL float *out,
     STORE(&out[PZZ * plane_size + k], fzz, count);
 }
 
-/* The medium's fields that are used, of which V2PX is the first. */
+/* Loads a field of the medium. m points to V2PX, the first field that is used. */
 #define LOAD_MEDIUM(field) load(&m[((field)-V2PX) * n + i])
 
-/* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
- * those of before, which become those of the next step; of holds what was derived of
- * this plane, in planes of ns floats, whose point k is this one. */
+/* Updates `count` points of a row, from point i on. m holds the fields of the medium,
+ * pc and qc the current fields. pp and qp hold the previous fields, and are overwritten
+ * with the next ones. `planes` holds the derivatives of this plane, in planes of
+ * plane_size floats; point i is point k there. */
 FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
                      GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
                      GLOBAL const float *planes, size_t plane_size, size_t i, size_t k,

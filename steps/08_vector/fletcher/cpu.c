@@ -1,17 +1,20 @@
-/* cpu.c - the drivers in C: rows of a plane shared among threads, the points of a row
- * among the lanes of a vector. */
+/* cpu.c - the C back-end: all threads work on the same plane and share its rows, and
+ * the compiler vectorizes the loop over the points of a row. The computation is in
+ * body.h. */
 #include <string.h>
 
 #include "fletcher.h"
 #include "field.h"
-#define LANES 1 /* the compiler makes lanes of a loop */
+#define LANES 1 /* the compiler vectorizes the loops itself */
 #include "portable.h"
-#undef FN /* what a row calls has vectors as wide as the row's */
+#undef FN /* the vectors of a callee must be as wide as those of derive_row and        \
+             update_row */
 #define FN static inline __attribute__((always_inline))
 #include "body.h"
 
-/* The tree's flags stop at vectors of 8, for step 00's sake. A row is compiled twice,
- * and the processor chooses when the program starts. */
+/* The compiler options of this tree allow AVX2 (8 floats) only, so that all steps share
+ * them. These functions are compiled for AVX-512 as well, and the program chooses a
+ * version when it starts. */
 #if defined(__x86_64__) && !defined(NARROW)
 #define WIDE __attribute__((target_clones("avx512f", "default")))
 #else
@@ -20,11 +23,12 @@
 
 static const grid *g;
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *derivatives;       /* what was derived of one plane of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *derivatives;       /* derivatives of one plane */
 
-/* A field of zeros, its planes dealt out among the threads. None has planes of its own
- * here, so that on several sockets the field is spread over all of them. */
+/* Returns a field of zeros. No thread owns planes here, so the threads clear planes in
+ * equal parts: on a machine with several sockets, the pages are spread over the
+ * memories of all of them (first touch). */
 static float *zero_field(size_t n, const char *name)
 {
     float *field = field_allocate(n, name);
@@ -42,11 +46,11 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     g = input_grid;
     medium = input_medium + V2PX * field_size(g);
     size_t n = field_size(g), plane = (size_t)g->plane;
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
-    derivatives = field_allocate(DERIVATIVES * plane, "a plane's derivatives");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    derivatives = field_allocate(DERIVATIVES * plane, "the derivatives of a plane");
     memset(derivatives, 0, DERIVATIVES * plane * sizeof *derivatives);
     return ((STORED_FIELDS - V2PX + 4) * n + DERIVATIVES * plane) * sizeof(float);
 }
@@ -58,16 +62,17 @@ void InsertSource(float f)
     qc[i] += f;
 }
 
-/* Points of a row in whole vectors. Those beyond its end lie in the halo or between
- * rows, where nothing moves: the medium has no velocity, and they stay 0. */
+/* The number of points to compute in a row, rounded up to whole vectors. Points beyond
+ * the end of the row are in the halo or in the padding: the medium has no velocity
+ * there, so they stay 0. */
 static int points_of_row(void)
 {
     int points = g->sx - 2 * HALO, whole = (points + LINE - 1) / LINE * LINE;
     return whole <= g->pitch ? whole : points;
 }
 
-/* Derivatives of `count` points of a row, of which i is the first, and point k of its
- * plane. */
+/* Computes the derivatives of `count` points of a row; the first is point i of the
+ * field and point k of the plane. */
 WIDE void derive_row(const grid *grid_pointer, const float *f, float *out, size_t i,
                      size_t k, int count)
 {
@@ -78,7 +83,7 @@ WIDE void derive_row(const grid *grid_pointer, const float *f, float *out, size_
                      k + (size_t)x, 1);
 }
 
-/* One step of them. */
+/* Updates `count` points of a row. */
 WIDE void update_row(const grid *grid_pointer, const float *m, const float *p,
                      const float *q, float *restrict next_p, float *restrict next_q,
                      const float *planes, size_t i, size_t k, int count)
@@ -90,7 +95,7 @@ WIDE void update_row(const grid *grid_pointer, const float *m, const float *p,
                      (size_t)local_grid.plane, i + (size_t)x, k + (size_t)x, 1);
 }
 
-/* Derivatives of plane z, rows shared among threads. */
+/* Computes the derivatives of plane z. The threads share the rows. */
 static void derive(int z)
 {
     size_t n = (size_t)g->plane;
@@ -102,7 +107,7 @@ static void derive(int z)
     }
 }
 
-/* One step of plane z, rows shared among threads. */
+/* Updates plane z. The threads share the rows. */
 static void update(int z)
 {
     size_t n = (size_t)g->plane;
@@ -117,9 +122,8 @@ double Propagate(void)
 {
     double start = seconds();
 
-    /* A plane is updated while its derivatives are still in the cache, and the next
-     * one's take their place. Threads wait for each other at the end of every loop over
-     * y. */
+    /* A plane is updated while its derivatives are in the cache, and the derivatives of
+     * the next plane replace them. Each loop over y ends with a barrier. */
 #pragma omp parallel
     for (int z = HALO; z < g->sz - HALO; z++) {
         derive(z);

@@ -1,16 +1,19 @@
-/* cuda.cu - the drivers in CUDA C, both sides: one thread per point of an xy plane.
+/* cuda.cu - the CUDA back-end, host and device side: one thread per point of one xy
+ * plane, and two launches per plane. The computation is in body.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of fields take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The fields of the previous and
+ * of the current step are exchanged by swapping pointers.
  */
 #include "cuda_device.h"
 #include "fletcher.h"
-#define LANES 1 /* the lanes of a GPU are its threads */
+#define LANES 1 /* the threads of a GPU are its lanes */
 #include "body.h"
 
-/* A block, unless local= says otherwise: a warp takes points of a row, which lie side
- * by side. The CPU gives each thread of a block a thread of the system: one is enough.
- */
+/* Default shape of a block; the option local= overrides it. The threads of a warp take
+ * neighbouring points of a row, so that their loads are coalesced. When gcc compiles
+ * this file for the CPU, each thread of a block is a thread of the operating system,
+ * and one per block is enough. */
 #ifdef __CUDACC__
 enum { LOCAL_X = 32, LOCAL_Y = 4 };
 #else
@@ -18,18 +21,19 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 #endif
 
 static grid g;
-static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *derivatives;                /* what was derived of one plane of now */
+static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *derivatives;                /* derivatives of one plane */
 static cudaEvent_t start_event, end_event;
 
-/* Adds f to both fields at point i: a kernel of one thread. */
+/* Adds f to p and q at point i. Launched with one thread. */
 __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
+/* The grid of threads is rounded up to whole blocks. Threads outside the grid of points
+ * return without doing anything. */
 __global__ void derive_kernel(grid g, int z, const float *__restrict__ pc,
                               const float *__restrict__ qc, float *derivatives)
 {
@@ -70,7 +74,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     cuda_device();
 
     size_t n = field_size(&g), plane = (size_t)g.plane;
-    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium */
+    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
     CUDA_CHECK(cudaMalloc((void **)&medium, used * sizeof(float)));
     CUDA_CHECK(cudaMemcpy(medium, input_medium + V2PX * n, used * sizeof(float),
                           cudaMemcpyHostToDevice));
@@ -105,7 +109,7 @@ double Propagate(void)
     dim3 block = {local[0], local[1], 1};
     dim3 blocks = {groups[0], groups[1], 1};
 
-    /* A launch waits for the one before it. */
+    /* Kernels of one stream run in order. */
     CUDA_CHECK(cudaEventRecord(start_event, 0));
     for (int z = HALO; z < g.sz - HALO; z++) {
         CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, derivatives);

@@ -1,13 +1,12 @@
-/* openacc.c - the drivers in C with OpenACC: loops as the CPU has them, and directives
- * that say which are parallel and what lies on the device. A compiler without a device
- * runs the same loops on the host.
- */
+/* openacc.c - the C back-end with OpenACC: the loops of cpu.c, with directives that say
+ * which loops are parallel and which arrays are in device memory. Without a device, the
+ * same loops run on the host. */
 #include <string.h>
 
 #include "fletcher.h"
 #include "field.h"
 
-/* What the device's code calls is compiled for it. */
+/* The functions of body.h are also compiled for the device. */
 #pragma acc routine seq
 static inline void derive_point(const grid *, const float *, float *, size_t, size_t,
                                 size_t, int);
@@ -15,16 +14,16 @@ static inline void derive_point(const grid *, const float *, float *, size_t, si
 static inline void update_point(const grid *, const float *, const float *,
                                 const float *, float *, float *, const float *, size_t,
                                 size_t, size_t, int);
-#define LANES 1 /* the compiler makes lanes of a loop */
+#define LANES 1 /* the compiler vectorizes the loops itself */
 #include "body.h"
 
-enum { USED = STORED_FIELDS - V2PX }; /* fields of the medium */
+enum { USED = STORED_FIELDS - V2PX }; /* fields of the medium that are used */
 
 static grid g;
-static size_t n, plane; /* floats of a field, and of a plane */
+static size_t n, plane; /* floats per field and per plane */
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *derivatives;       /* what was derived of one plane of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *derivatives;       /* derivatives of one plane */
 
 static float *zero_field(size_t count, const char *name)
 {
@@ -47,11 +46,11 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     medium = input_medium + V2PX * n;
     plane = (size_t)g.plane;
 #pragma acc enter data copyin(medium [0:USED * n])
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
-    derivatives = zero_field(DERIVATIVES * plane, "a plane's derivatives");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    derivatives = zero_field(DERIVATIVES * plane, "the derivatives of a plane");
     return ((USED + 4) * n + DERIVATIVES * plane) * sizeof(float);
 }
 
@@ -66,7 +65,7 @@ void InsertSource(float f)
     }
 }
 
-/* Derivatives of plane z. */
+/* Computes the derivatives of plane z. */
 static void derive(int z)
 {
     const grid local_grid = g;
@@ -88,7 +87,7 @@ static void derive(int z)
     }
 }
 
-/* One step of plane z. */
+/* Updates plane z. */
 static void update(int z)
 {
     const grid local_grid = g;

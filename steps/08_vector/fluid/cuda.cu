@@ -1,25 +1,27 @@
-/* cuda.cu - the same fluid in CUDA C, both sides.
+/* cuda.cu - the CUDA back-end, host and device side.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call.
+ * The kernels correspond to those of kernel.cl. The CUDA compiler builds them, and the
+ * CUDA runtime creates the context at its first call, so no code is needed here for
+ * what OpenCL calls context, queue, program and kernel.
  */
 #include <stdlib.h>
 
-#define LANES 1 /* a GPU's lanes are threads */
+#define LANES 1 /* the lanes of a GPU are threads */
 #include "cuda_device.h"
 #include "host.h"
 #include "profile_cuda.h"
 
-/* This thread's place in the range, counted from 0; z is the slowest. */
+/* Index of this thread in the whole range, from 0. */
 #define GLOBAL_X ((int)(blockIdx.x * blockDim.x + threadIdx.x))
 #define GLOBAL_Y ((int)(blockIdx.y * blockDim.y + threadIdx.y))
 #define GLOBAL_Z ((int)(blockIdx.z * blockDim.z + threadIdx.z))
 
-/* The box, which the host writes once, and the strides that follow from it. */
+/* The size of the box in constant memory; the host writes it once. All strides follow
+ * from it. */
 __constant__ grid box;
 
-/* Neighbours among threads take neighbours in memory: the odd columns, then the even
- * ones. */
+/* Column of a thread. Consecutive threads access consecutive memory: the odd columns
+ * first, then the even ones. */
 FN int thread_column(grid g, int id)
 {
     int odd = (g.nx + 1) / 2;
@@ -37,9 +39,10 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     x[black] += dt * source[black];
 }
 
-/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
- * is NaN: the block agrees, and one of it writes. Once it was left 0 by a sweep before,
- * nothing is done. */
+/* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
+ * than the tolerance, or to NaN; the threads of a block combine their results and one
+ * of them writes. Returns at once if an earlier sweep has converged, that is, left its
+ * flag 0. */
 __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
                              int planes, int sweep, float tolerance, int colour,
                              int wall, float a, float inv_c)
@@ -90,22 +93,25 @@ __global__ void gradient_kernel(float *u, float *v, float *w,
 
 static setup s;
 static grid g;
-static size_t bytes; /* of a field, with ghosts */
+static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
-static int tile[3]; /* in a sweep: strips, rows and planes of a block */
+static int tile[3]; /* tile of a block in a sweep: strips, rows, planes */
 static float *field[FIELDS];
-static float *split_field; /* a field on its way to the host */
-static int *flags;         /* [s.sweeps]: 1 if a cell moved too far to stop */
+static float *split_field; /* host copy of a field, split by colour */
+static int *flags;         /* [s.sweeps]: 1 if a sweep has not converged */
 
-/* Sweeps between two looks of the host. */
+/* Number of sweeps between two reads of the flags by the host: fewer reads block the
+ * host less often, but up to POLL_INTERVAL - 1 sweeps are enqueued that return at once.
+ * Chosen, not tuned. */
 enum { POLL_INTERVAL = 4 };
 
-/* A range of threads: the blocks that cover it, none of them larger than it is. */
+/* The launch configuration for a range of threads: blocks cover the range, and no block
+ * is larger than the range. */
 typedef struct {
     dim3 grid, block;
 } range;
 
-static range over(int x, int y, int z)
+static range make_range(int x, int y, int z)
 {
     range r;
     r.block.x = block.x < (unsigned)x ? block.x : (unsigned)x;
@@ -121,7 +127,7 @@ static float *device_array(size_t size)
 {
     float *p;
     CUDA_CHECK(cudaMalloc((void **)&p, size));
-    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* the poison */
+    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* all bits set: NaN */
     return p;
 }
 
@@ -137,6 +143,7 @@ void fluid_begin(const setup *requested)
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
+    /* 32: the size of a warp; 4 rows and 16 planes are not tuned. */
     static const int default_tile[3] = {32, 4, 16};
     for (int d = 0; d < 3; d++) tile[d] = s.group[d] ? s.group[d] : default_tile[d];
 
@@ -182,7 +189,7 @@ void fluid_clear(int f)
 
 void fluid_add(int x, int source)
 {
-    range r = over(row_stride(g), g.ny + 2, g.nz + 2);
+    range r = make_range(row_stride(g), g.ny + 2, g.nz + 2);
     CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
     profile_command("add_source");
 }
@@ -202,7 +209,7 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
     profile_command(colour == RED ? "relax red" : "relax black");
 }
 
-/* After which of the sweeps done the device has stopped; 0 if it has not. */
+/* Returns the first of the sweeps done after which the solve has converged; 0: none. */
 static int converged_after(int done)
 {
     int found[POLL_INTERVAL], first = (done - 1) / POLL_INTERVAL * POLL_INTERVAL;
@@ -231,7 +238,7 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
                 field[v], field[w], wall, s.dt);
     profile_command("advect");
@@ -239,7 +246,7 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p], field[div], -0.5f / longest_side(g));
     profile_command("divergence");
@@ -247,7 +254,7 @@ void fluid_divergence(int u, int v, int w, int p, int div)
 
 void fluid_gradient(int u, int v, int w, int p)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p]);
     profile_command("gradient");

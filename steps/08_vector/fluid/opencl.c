@@ -1,12 +1,12 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: run a kernel over a range, read and write buffers. The fields live
- * on the device, which stops by itself when a solve has come within its tolerance; the
- * host looks every few sweeps whether it has.
+ * Every OpenCL program creates the same objects in the same order:
+ *   device   the processor                   context  owns memory and programs
+ *   queue    commands for one device         program  source compiled for the device
+ *   kernel   an entry point of a program     buffer   memory of the device
+ * It then enqueues commands: kernels over a range of work-items, reads and writes of
+ * buffers. The fields stay on the device, which stops relaxing by itself when a solve
+ * has converged. The host reads the flags every POLL_INTERVAL sweeps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,21 +20,23 @@
 
 static setup s;
 static grid g;
-static size_t bytes;       /* of a field, with ghosts */
-static size_t local[3];    /* work-items a group */
-static size_t tile[3];     /* in a sweep: strips, rows and planes of a group */
-static float *split_field; /* a field on its way to the host */
+static size_t bytes;       /* in a field, with ghost cells */
+static size_t local[3];    /* work-items per work-group */
+static size_t tile[3];     /* tile of a work-group in a sweep: strips, rows, planes */
+static float *split_field; /* host copy of a field, split by colour */
 
-static int device_lanes; /* lanes of the device: its LANES */
+static int device_lanes; /* native vector width of the device; LANES in the kernels */
 
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
-static cl_mem zeros; /* what fields are cleared with */
+static cl_mem zeros; /* source of clear() */
 static cl_mem field[FIELDS];
-static cl_mem flags; /* [s.sweeps]: 1 if a cell moved too far to stop */
+static cl_mem flags; /* [s.sweeps]: 1 if a sweep has not converged */
 
-/* Sweeps between two looks of the host. */
+/* Number of sweeps between two reads of the flags by the host: fewer reads block the
+ * host less often, but up to POLL_INTERVAL - 1 sweeps are enqueued that return at once.
+ * Chosen, not tuned. */
 enum { POLL_INTERVAL = 4 };
 
 enum { PUT, ADD_SOURCE, RELAX, ADVECT, DIVERGENCE, GRADIENT, KERNELS };
@@ -42,7 +44,7 @@ static const char *const kernel_name[KERNELS] = {"put",    "add_source", "relax"
                                                  "advect", "divergence", "gradient"};
 static cl_kernel kernel[KERNELS];
 
-/* The global size must be a multiple of the local size: round up. */
+/* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
 static void launch(int k, const char *name, int x, int y, int z)
 {
     size_t items[3] = {(size_t)x, (size_t)y, (size_t)z}, group[3], global[3];
@@ -54,8 +56,9 @@ static void launch(int k, const char *name, int x, int y, int z)
                                      profile_event(name)));
 }
 
-/* clEnqueueFillBuffer would spare the host an array of contents, but Oclgrind takes
- * what was once filled for uninitialised, whoever writes there later. */
+/* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
+ * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
+ * later writes. */
 static cl_mem buffer_of(size_t size, void *contents)
 {
     cl_int err;
@@ -86,8 +89,10 @@ void fluid_begin(const setup *requested)
     queue = clCreateCommandQueue(context, device,
                                  profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    /* In a sweep, where work-items are rounds of a loop, they go along rows, a group
-     * has whole planes, and each core several groups. */
+    /* Tile of a work-group in a sweep. On a CPU, PoCL turns work-items into loop
+     * iterations: a tile has whole rows and few planes, so that each core gets at least
+     * four work-groups. On a GPU: 32 work-items along x, the size of a warp; 4 rows and
+     * 16 planes have not been tuned. */
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
@@ -100,7 +105,7 @@ void fluid_begin(const setup *requested)
         local[d] = (size_t)(s.group[d] ? s.group[d] : 8);
     }
 
-    /* How many lanes a vector of this device has: 1 on a GPU. */
+    /* Native vector width in floats; 1 on a GPU. */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
@@ -114,8 +119,9 @@ void fluid_begin(const setup *requested)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t max_size = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
-    char *contents = allocate(max_size, 1, "what buffers hold at first"); /* poison */
+    size_t max_size =
+        bytes + (size_t)s.sweeps * sizeof(cl_int); /* size of the largest buffer */
+    char *contents = allocate(max_size, 1, "initial contents"); /* all bits set: NaN */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
     split_field = allocate(field_size(g), sizeof *split_field, "a field");
     flags = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
@@ -180,7 +186,7 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
         global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
     }
     cl_int planes = (cl_int)group[2];
-    global[2] /= group[2]; /* a work-item takes all planes of its brick */
+    global[2] /= group[2]; /* a work-item iterates over all planes of its tile */
     group[2] = 1;
 
     ARG(kernel[RELAX], 0, field[x]);
@@ -198,7 +204,7 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
         profile_event(colour == RED ? "relax red" : "relax black")));
 }
 
-/* After which of the sweeps done the device has stopped; 0 if it has not. */
+/* Returns the first of the sweeps done after which the solve has converged; 0: none. */
 static int converged_after(int done)
 {
     cl_int found[POLL_INTERVAL];

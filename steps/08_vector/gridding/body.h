@@ -1,11 +1,29 @@
-/* body.h - what one block of cells costs, and one visibility on the way back.
+/* body.h - gridding of one block of cells, degridding of one visibility.
  *
- * The grid is cut in blocks of ROWS x COLUMNS cells. The sums of a block stay in
- * registers while all visibilities pass whose footprints touch it; they are written
- * once and read never. Each cell gets the visibility times the tap of its row and the
- * tap of its column; taps have zeros around them, so that a block half outside a
- * footprint needs no test. They lie apart, real parts and imaginary parts:
- * [planes][oversampling][2][pad + width + pad].
+ * Method: W-projection with separable convolution functions, output-driven (gather
+ * instead of scatter). A work-item owns a block of ROWS x COLUMNS cells. It keeps the
+ * sums of the block in registers, iterates over all visibilities whose footprints
+ * overlap the block, and writes each cell once. A cell receives the visibility times
+ * the tap of its row and the tap of its column.
+ *
+ * Binning (host.h): a visibility belongs to the bin that contains the first cell of its
+ * footprint. Bins are as large as blocks; a row of bins is a band.
+ *
+ *             left        right
+ *           +-----+-----+-----+   x  bins whose footprints can overlap block B. In
+ *      top  |  x  |  x  |  x  |      each band, the visibilities of bins left .. right
+ *           +-----+-----+-----+      are contiguous in the sorted array.
+ *     band  |  x  |  x  |  B  |
+ *           +-----+-----+-----+
+ *
+ * Taps: real and imaginary parts in separate rows, [planes][oversampling][2] rows of
+ *
+ *     | PAD zeros | width taps | PAD zeros |        STRIDE_OF(s) numbers in all
+ *
+ * The zeros make a test unnecessary where a block extends beyond a footprint.
+ *
+ * The caller guarantees that every footprint lies inside the grid and that the
+ * visibilities are sorted into bins of ROWS x COLUMNS cells.
  */
 #include "portable.h"
 #include "real.h"
@@ -15,12 +33,12 @@
 #define LANE_BYTES REAL_BYTES
 #include "lanes.h"
 
-/* A work-item has LANES columns: all of its block, or one of them where COLUMNS
- * work-items that run together have the others. */
+/* A work-item computes LANES columns of a block: all of them on a CPU, one on a GPU,
+ * where COLUMNS neighbouring work-items share the block. */
 #ifndef COLUMNS
 #define COLUMNS LANES
 #endif
-#if !defined(ROWS) && defined(__AVX512F__) /* 32 registers instead of 16 */
+#if !defined(ROWS) && defined(__AVX512F__) /* 32 vector registers, not 16 */
 #define ROWS 8
 #elif !defined(ROWS)
 #define ROWS 6
@@ -28,28 +46,27 @@
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)
-#define REALS_PER_TAP         2 /* of a function: STRIDE_OF taps each */
+#define REALS_PER_TAP         2 /* rows of STRIDE_OF numbers per function */
 #define CEIL_DIV(size, n)     (((size) + (n)-1) / (n))
 
-/* A device's C has no complex numbers. */
+/* OpenCL C and CUDA C have no complex numbers. */
 typedef struct {
     real re, im;
 } cplx;
 
-/* A visibility as blocks want it. */
+/* A sorted visibility. */
 typedef struct {
-    int taps_u,
-        taps_v; /* where in the table the taps of column 0 and of row 0 would be */
-    cplx d;     /* its conjugate where w < 0 */
+    int taps_u, taps_v; /* index of the taps of column 0 and of row 0 of the grid */
+    cplx d;             /* conjugated if w < 0 */
 } sorted_visibility;
 
-/* The block whose first column is `column`, in a band of ROWS rows. Visibilities lie in
- * bins of ROWS x COLUMNS first cells, those with w < 0 apart: bin [band][minus][b]
- * begins at first[(2 band + minus) bins + b], and those along a band follow each other.
- * Some of the bins above and left of the block have footprints that reach it.
+/* Grids the block of band `band` whose first column is `column`. The visibilities of a
+ * band with w >= 0 precede those with w < 0: bin b of a band begins at first[(2 band +
+ * (w < 0)) bins_per_band + b].
  *
- * Where w < 0 the function is a conjugate. Since d conj(C) is the conjugate of conj(d)
- * C, those are summed first, as if C were not conjugated, and their sum is. */
+ * For w < 0 the function is a conjugate. Since d conj(C) = conj(conj(d) C), the
+ * visibilities with w < 0 are conjugated when they are sorted; their sum is computed
+ * first and conjugated as a whole. */
 FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *first,
                    GLOBAL const sorted_visibility *visibilities, int band, int column,
                    GLOBAL cplx *grid)
@@ -92,9 +109,9 @@ FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *fi
     }
 }
 
-/* The visibility that the grid predicts at a place. Here LANES columns stay in
- * registers while the rows pass, times the real and times the imaginary part of each
- * row's tap; the columns' taps come last. */
+/* Returns the visibility that the grid predicts for a footprint. The products of LANES
+ * columns with the real and with the imaginary part of each row's tap are summed over
+ * all rows in registers; the taps of the columns multiply these sums at the end. */
 FN cplx degrid_visibility(const shape *s, GLOBAL const real *taps,
                           GLOBAL const footprint *fp, GLOBAL const cplx *grid)
 {
@@ -120,7 +137,7 @@ FN cplx degrid_visibility(const shape *s, GLOBAL const real *taps,
             im[1] += vim * g1;
             cells += 2 * s->pitch;
         }
-        for (int i = 0; i < LANES; i++) { /* the lanes are re, im, re, im .. */
+        for (int i = 0; i < LANES; i++) { /* lanes hold re, im, re, im, .. */
             int l = 2 * i % LANES, h = 2 * i / LANES, next = (2 * i + 1) / LANES;
             const real a = lane(re[h], l) - lane(im[next], (2 * i + 1) % LANES);
             const real b = lane(re[next], (2 * i + 1) % LANES) + lane(im[h], l);

@@ -1,20 +1,20 @@
-/* cuda.cu - the same in CUDA C, both sides: a thread per column of a
- * band.
+/* cuda.cu - host and device side in CUDA C: one thread per column of a band.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call.
+ * CUDA has no counterpart to OpenCL's context, queue and program in the source: nvcc
+ * compiles the kernels, and the runtime creates a context and a default stream at its
+ * first call.
  */
 #include <stdlib.h>
 
 #include "cuda_device.h"
-#define COLUMNS 32 /* of a block, each of them with a thread of its own */
+#define COLUMNS 32 /* of a block; one thread each */
 #define LANES   1
 #include "host.h"
 
-#define THREADS 32 /* a block, where threads have nothing to do with each other */
+#define THREADS 32 /* per block, in kernels whose threads do not cooperate */
 
-/* const with __restrict__ promises that nobody writes there while the kernel runs: the
- * compiler may read early, and through the read-only cache. */
+/* `const .. __restrict__` promises that no thread writes this memory while the kernel
+ * runs. The compiler may then load early, and through the read-only cache. */
 KERNEL void grid_blocks(shape s, const real *__restrict__ taps,
                         const int *__restrict__ first,
                         const sorted_visibility *__restrict__ visibilities, cplx *grid)
@@ -23,8 +23,9 @@ KERNEL void grid_blocks(shape s, const real *__restrict__ taps,
                blockIdx.x * COLUMNS + threadIdx.x, grid);
 }
 
-/* A thread per visibility, in the order of bins, so that neighbours read the same
- * cells: they share nothing but what they read. */
+/* One thread per visibility, in the order of the bins, so that neighbouring threads
+ * read the same cells. The threads only read common data, so they need no
+ * synchronization. */
 KERNEL void degrid(shape s, const real *__restrict__ taps,
                    const int *__restrict__ permutation,
                    const footprint *__restrict__ footprints,
@@ -36,7 +37,8 @@ KERNEL void degrid(shape s, const real *__restrict__ taps,
             degrid_visibility(&s, taps, &footprints[permutation[i]], grid);
 }
 
-/* Device memory of so many bytes; with from, they are copied there. */
+/* Allocates device memory. If host_data is not NULL, copies that many bytes from
+ * there. */
 static void *device_copy(size_t bytes, const void *host_data)
 {
     void *p;
@@ -55,7 +57,7 @@ int gridding(const problem *p, void *result, run_times *t)
     cuda_device();
     t->copies = 1;
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-    cplx *d_grid = (cplx *)device_copy(grid_size, result); /* the poison */
+    cplx *d_grid = (cplx *)device_copy(grid_size, result); /* NaN fill */
     cudaEvent_t start_event, end_event;
     CUDA_CHECK(cudaEventCreate(&start_event));
     CUDA_CHECK(cudaEventCreate(&end_event));
@@ -121,7 +123,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     footprint *d_footprints =
         (footprint *)device_copy(s.visibilities * sizeof *p->footprints, p->footprints);
     cplx *d_grid = (cplx *)device_copy(grid_size, model);
-    cplx *d_value = (cplx *)device_copy(value_size, result); /* the poison */
+    cplx *d_value = (cplx *)device_copy(value_size, result); /* NaN fill */
     dim3 blocks = {(unsigned)((s.visibilities + THREADS - 1) / THREADS), 1, 1};
     dim3 threads = {THREADS, 1, 1};
     CUDA_CHECK(cudaEventRecord(start_event, 0));

@@ -1,18 +1,20 @@
-/* cuda.cu - the drivers in CUDA C, both sides: a block takes a tile through
- * some planes.
+/* cuda.cu - the CUDA back-end, host and device side: a block takes a tile through some
+ * planes (2.5-D blocking). The computation is in body.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of fields take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The fields of the previous and
+ * of the current step are exchanged by swapping pointers.
  */
 #include "cuda_device.h"
 #include "fletcher.h"
-#define LANES 1 /* the lanes of a GPU are its threads */
+#define LANES 1 /* the threads of a GPU are its lanes */
 #include "body.h"
 #include "tile.h"
 
-/* A block, unless local= says otherwise: a warp takes points of a row, which lie side
- * by side. The CPU gives each thread of a block a thread of the system: one is enough.
- */
+/* Default shape of a block; the option local= overrides it. The threads of a warp take
+ * neighbouring points of a row, so that their loads are coalesced. When gcc compiles
+ * this file for the CPU, each thread of a block is a thread of the operating system,
+ * and one per block is enough. */
 #ifdef __CUDACC__
 enum { LOCAL_X = 32, LOCAL_Y = 8 };
 #else
@@ -20,18 +22,19 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 #endif
 
 static grid g;
-static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 static cudaEvent_t start_event, end_event;
 
-/* Adds f to both fields at point i: a kernel of one thread. */
+/* Adds f to p and q at point i. Launched with one thread. */
 __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* A block's tile lies at point (x0, y0, z0), and the last tiles of a row, plane or
- * field are what is left. What is derived of a plane of it lies in shared memory. */
+/* A block updates the tile whose first point is (x0, y0, z0); the last tile of a row,
+ * plane or field may be smaller. The derivatives of one plane of the tile are in shared
+ * memory. */
 __global__ void propagate_kernel(grid g, tile_shape t, const float *__restrict__ medium,
                                  const float *__restrict__ pc,
                                  const float *__restrict__ qc, float *pp, float *qp)
@@ -85,7 +88,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     cuda_device();
 
     size_t n = field_size(&g);
-    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium */
+    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
     CUDA_CHECK(cudaMalloc((void **)&medium, used * sizeof(float)));
     CUDA_CHECK(cudaMemcpy(medium, input_medium + V2PX * n, used * sizeof(float),
                           cudaMemcpyHostToDevice));

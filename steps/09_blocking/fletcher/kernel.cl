@@ -1,19 +1,20 @@
-/* kernel.cl - the device side: a group takes a tile of some rows through some planes.
- */
+/* kernel.cl - the device side: a work-group takes a tile of some rows through some
+ * planes (2.5-D blocking). The computation is in body.h. */
 #include "body.h"
 #include "tile.h"
 
-/* Adds f to both fields at point i: a kernel of one work-item. */
+/* Adds f to p and q at point i. Launched with one work-item. */
 __kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* A group's tile lies at point (x0, y0, z0), and the last tiles of a row, plane or
- * field are what is left. What is derived of a plane of it is the group's own, and lies
- * in `derived`: in local memory, or in a piece of global memory, as t says. A work-item
- * takes LANES points of every so many rows. */
+/* A group updates the tile whose first point is (x0, y0, z0); the last tile of a row,
+ * plane or field may be smaller. The derivatives of one plane of the tile are in
+ * `derivatives`, which is private to the group: local memory, or a part of a global
+ * buffer (see t.group_floats). A work-item takes LANES points, every get_local_size(1)
+ * rows. */
 __kernel void propagate(grid g, tile_shape t, GLOBAL const float *restrict medium,
                         GLOBAL const float *restrict pc,
                         GLOBAL const float *restrict qc, GLOBAL float *restrict pp,

@@ -1,11 +1,12 @@
-/* opencl.c - the drivers, as the host side of kernel.cl.
+/* opencl.c - the host side of the OpenCL back-end: the five functions of fletcher.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of buffers take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The buffers of the previous and
+ * of the current step are exchanged by swapping their handles.
  */
 #include "fletcher.h"
 #include "ocl.h"
-#define LANES 1 /* of this side, which has no vectors to do */
+#define LANES 1 /* the host side computes nothing with vectors */
 #include "body.h"
 #include "tile.h"
 
@@ -14,9 +15,9 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, propagate;
-static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
-static cl_mem
-    derivatives; /* what was derived of one plane of each tile; NULL: local memory */
+static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
+static cl_mem derivatives; /* derivatives of one plane of each tile; NULL: they are in
+                              local memory */
 static tile_shape t;
 static size_t local[3], global[3];
 
@@ -48,8 +49,8 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
-    /* As many lanes as a vector of this device has: 1 on a GPU, whose lanes are its
-     * work-items. */
+    /* LANES is the number of floats in a vector of this device. It is 1 on a GPU, where
+     * the work-items are the lanes. */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
@@ -65,7 +66,8 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     OCL_CHECK(err);
 
     size_t n = field_size(&g);
-    const size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium */
+    const size_t used =
+        (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
     medium = create_buffer(used);
     OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0, used * sizeof(cl_float),
                                    input_medium + V2PX * n, 0, NULL, NULL));
@@ -74,15 +76,16 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     qp = zero_buffer(n);
     qc = zero_buffer(n);
 
-    /* On a GPU a tile's planes lie in local memory: it is small, and there are many. On
-     * a CPU a work-item has a tile of whole rows, and its planes are in a cache. */
+    /* On a GPU, a tile is 32 x 8 points and its derivatives are in local memory. On a
+     * CPU, a work-group is one work-item with a tile of whole rows, and the derivatives
+     * are in global memory that stays in a cache. */
     const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
     if (gpu) {
         t = (tile_shape){
             .width = 32, .rows = 8, .depth = 32, .x_halo = HALO, .lead = HALO};
         t.pitch = t.width + 2 * HALO;
     } else {
-        cl_uint units; /* none of which is to go without a tile */
+        cl_uint units; /* each compute unit gets a tile */
         OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
                                   &units, NULL));
         int rows_per_unit = (inner[1] + (int)units - 1) / (int)units;

@@ -1,6 +1,5 @@
-/* cpu.c - the fluid, rows of cells shared among threads; along a row cells are next to
- * each other in memory too.
- */
+/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the loop
+ * along a row has unit stride. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,29 +11,30 @@
 #include "host.h"
 #include "block.h"
 
-/* Sweeps in one pass, at most. */
+/* Maximum number of sweeps per pass; README.md has the measurement of this choice. */
 #ifndef DEPTH
 #define DEPTH 4
 #endif
 
 static setup s;
 static grid g;
-static size_t cells; /* of a field, with ghosts */
+static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
-static float *initial;       /* what a solve started from, where that is not 0 */
-static bool is_zero[FIELDS]; /* whether all of a field is 0 */
+static float *initial;       /* x before the solve, if it was not 0 */
+static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
 
-/* From now on a thread takes denormals, below 1.2e-38, for 0 and makes none: many
- * processors compute them apart, and slowly. Threads start with what their maker has.
- */
+/* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
+ * read and written as 0. Many processors compute denormals in a slow special path. New
+ * threads inherit the mode of the thread that creates them. */
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: in what is read too */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
+               0x40 /* DAZ: denormal operands are 0 */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
-    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24));
+    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24 /* FZ */));
 #endif
 }
 
@@ -70,8 +70,8 @@ void fluid_get(int f, float *to)
     TIMED("copy", merge_colours(g, field[f], to));
 }
 
-/* A page of memory lies near the thread that first writes to it: planes are shared here
- * as they are when they are computed. */
+/* The operating system places a page of memory near the thread that first writes to it.
+ * The planes are therefore cleared with the same schedule as they are computed. */
 static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
@@ -99,8 +99,8 @@ void fluid_add(int x, int source)
     is_zero[x] = false;
 }
 
-/* The next sweeps of a solve, in one pass. Returns the first after which no cell moved
- * farther than the tolerance, counted from 1; 0 if there is none. */
+/* Executes the next sweeps of a solve in one pass. Returns the first of these sweeps,
+ * counted from 1, after which the solve has converged; 0: none. */
 static int relax(float *x, const float *x0, int workers, int sweeps, int wall, float a,
                  float inv_c)
 {
@@ -126,10 +126,11 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Whether a sweep was the last one is known only after its pass. So it is guessed: all
- * but one of those that the last such solve took go without a look, and then one by
- * one. Where one of them would have ended the solve, all is done once more, from the
- * start. */
+/* A pass of several sweeps detects convergence only after its last sweep, when the
+ * field has been overwritten. The number of sweeps is therefore predicted from the
+ * previous solve of the same kind: all but the last of them are executed in passes, the
+ * following ones one by one. If one of the sweeps of a pass has already converged, the
+ * solve is repeated from its initial values, up to that sweep. */
 int fluid_solve(int wall, int to, int from, float a, float c)
 {
     static int previous_sweeps[ALONG_Z + 1][FIELDS];
@@ -163,7 +164,8 @@ int fluid_solve(int wall, int to, int from, float a, float c)
     return done;
 }
 
-/* The cells of each colour in each row: count of them, in columns i, i + 2 .. */
+/* Iterates over the rows of each colour. The inner cells of a row are in columns i, i +
+ * 2 ..; there are count of them. */
 #define FOR_EACH_COLOUR_ROW(i, count, j, k)                                            \
     for (int k = 1; k <= g.nz; k++)                                                    \
         for (int j = 1; j <= g.ny; j++)                                                \

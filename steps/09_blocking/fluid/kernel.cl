@@ -1,20 +1,21 @@
-/* kernel.cl - the device side: one work-item per strip of a row, in a sweep of some
- * planes. Ranges are rounded up to whole
- * work-groups: what lies beyond does nothing.
- */
+/* kernel.cl - the OpenCL kernels. One work-item computes a strip of a row (strip.h); in
+ * a sweep, the cells of one colour in a strip of a tile of planes. The global size is
+ * rounded up to whole work-groups; the surplus work-items return. The layout of the
+ * fields is described in body.h. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "body.h"
 #include "strip.h"
 #include "block.h"
 
-/* The box, which the compiler is told with -D, and all strides with it. */
+/* The size of the box as compile-time constants (-D options), so that the strides are
+ * constants, too. */
 #define BOX ((grid){NX, NY, NZ})
 
-/* SHARED: groups have memory of their own. Where they have none, a barrier only ends
- * one loop over the group and begins another. */
+/* SHARED: the work-groups of this device have local memory in hardware. On a CPU they
+ * have none: a barrier there only splits the loop over the work-items into two. */
 
-/* A value of the host's: the first work-item writes it. */
+/* Writes one value on behalf of the host. */
 __kernel void put(GLOBAL float *x, int index, float value)
 {
     if (get_global_id(0) == 0) x[index] = value;
@@ -34,8 +35,9 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
         for (; c < end; c++) x[c] += dt * source[c];
 }
 
-/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
- * is NaN. Once it was left 0 by a sweep before, nothing is done. */
+/* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
+ * than the tolerance, or to NaN. Returns at once if an earlier sweep has converged,
+ * that is, left its flag 0. */
 __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
                     int planes, int sweep, float tolerance, int colour, int wall,
                     float a, float inv_c)
@@ -51,7 +53,7 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
         strip < strip_count(g, LANES) && j <= g.ny &&
         relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, inv_c, tolerance);
 
-#if SHARED /* one of the group writes for all */
+#if SHARED /* one work-item writes for its work-group */
     LOCAL int group_flag;
     int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
     if (leader) group_flag = 0;
@@ -63,8 +65,8 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
     if (unconverged) flags[sweep] = 1;
 }
 
-/* One work-item per team, where groups have no memory of their own: a phase of a pass.
- */
+/* Executes one phase of a pass, one worker per work-item. Used on devices without local
+ * memory in hardware. */
 __kernel void relax_wavefront(GLOBAL float *x, GLOBAL const float *x0,
                               GLOBAL int *flags, int workers, int phase, int first,
                               int sweeps, float tolerance, int wall, float a,

@@ -1,19 +1,30 @@
-/* strip.h - LANES cells of one colour at once, in C, OpenCL C and CUDA C.
+/* strip.h - vectorized operations on LANES cells of one colour, in C, OpenCL C and CUDA
+ * C.
  *
- * A row's full pairs of columns (1, 2), (3, 4) .. are dealt out to strips, LANES pairs
- * each. Whoever includes this has included body.h.
+ * Layout: see body.h; the cells of one colour in a row are contiguous, so a vector of
+ * LANES cells is one unaligned load. The columns of a row form pairs (1, 2), (3, 4) ..;
+ * a strip is a group of LANES pairs (strip mining):
+ *
+ *      pairs      0 1 2 3   4 5 6 7   8 9        nx = 20, LANES = 4: two strips
+ *      strip 0    v v v v
+ *      strip 1              v v v v              its second vector starts at pair 6
+ *                               v v   v v        so that it is full; pairs 6, 7 overlap
+ *
+ * The last vector of a row overlaps the previous one instead of being shorter. A last
+ * column without a partner, and rows of fewer than LANES pairs, are computed cell by
+ * cell. The caller includes body.h first.
  */
 #include "lanes.h"
 
-/* The lanes that moved at most by the tolerance: never to NaN. */
+/* Mask of the lanes whose change is at most the tolerance; false for NaN. */
 FN mask converged_lanes(lanes new_value, lanes old_value, float tolerance)
 {
     lanes move = new_value - old_value;
     return (move <= each(tolerance)) & (move >= each(-tolerance));
 }
 
-/* Writes LANES cells, in columns i, i + 2, i + 4 .., and their ghosts, which have the
- * other colour. */
+/* Writes LANES cells, in columns i, i + 2, i + 4 .., and their ghost cells, which have
+ * the other colour. */
 FN void store_lanes(GLOBAL float *x, grid g, int i, int j, int k, int wall, lanes value)
 {
     int row = row_stride(g), plane = plane_stride(g), last = i + 2 * (LANES - 1);
@@ -34,17 +45,17 @@ FN void store_lanes(GLOBAL float *x, grid g, int i, int j, int k, int wall, lane
     if (k == g.nz) unload(opposite + plane, ghost_z);
 }
 
-/* What cells become by one relaxation towards the solution of c x - a (sum of
- * neighbours) = x0; over_c is 1 / c. */
+/* New values of LANES cells by one relaxation towards the solution of c x - a (sum of
+ * neighbours) = x0; inv_c is 1 / c. */
 FN lanes relaxed_value(lanes x0, lanes west, lanes east, lanes south, lanes north,
                        lanes below, lanes above, float a, float inv_c)
 {
     return (x0 + a * (west + east + south + north + below + above)) * inv_c;
 }
 
-/* Relaxes LANES cells of one colour in a row; beside is their place in the other half,
- * and left the lower neighbours along x there. Ghosts stay as they were. Returns which
- * moved little. */
+/* Relaxes LANES contiguous cells of one colour in a row. opposite points to the same
+ * indices in the other half, west to the neighbours at i - 1 there. Does not write
+ * ghost cells. Returns the mask of the lanes that converged. */
 FN mask relax_lanes(GLOBAL float *cells, GLOBAL const float *opposite,
                     GLOBAL const float *west, GLOBAL const float *x0, int row,
                     int plane, float a, float inv_c, float tolerance)
@@ -57,7 +68,7 @@ FN mask relax_lanes(GLOBAL float *cells, GLOBAL const float *opposite,
     return converged_lanes(new_value, old_value, tolerance);
 }
 
-/* Relaxes a cell. Returns whether it moved too far to stop. */
+/* Relaxes one cell. Returns true if it changed by more than the tolerance. */
 FN int relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int i, int j, int k,
                   int wall, float a, float inv_c, float tolerance)
 {
@@ -73,7 +84,7 @@ FN int relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int i, int j,
     return !all(converged_lanes(new_value, old_value, tolerance));
 }
 
-/* All lanes but the first few. */
+/* Mask of the lanes from `first` on. */
 FN mask lanes_from(int first)
 {
     lanes selected = each(1);
@@ -86,8 +97,8 @@ FN void mirror(GLOBAL float *ghosts, GLOBAL const float *cells, int count, float
     for (int n = 0; n < count; n++) ghosts[n] = sign * cells[n];
 }
 
-/* Writes the ghosts of count cells in columns i, i + 2, i + 4 ..: those of a colour in
- * a row. */
+/* Writes the ghost cells of the count cells of one colour in a row, in columns i, i +
+ * 2, i + 4 .. */
 FN void set_bnd(GLOBAL float *x, grid g, int i, int count, int j, int k, int wall)
 {
     float sign_x = wall == ALONG_X ? -1 : 1;
@@ -106,9 +117,9 @@ FN void set_bnd(GLOBAL float *x, grid g, int i, int count, int j, int k, int wal
     if (k == g.nz) mirror(opposite + plane, cells, count, sign_z);
 }
 
-/* Relaxes the cells of one colour in a row. The last vector begins early enough to be
- * full: to relax a cell twice changes nothing, since its neighbours are of the other
- * colour. Returns whether one moved too far to stop. */
+/* Relaxes the cells of one colour in a row. The last vector starts early enough to be
+ * full. Relaxing a cell twice gives the same value, because its neighbours have the
+ * other colour. Returns true if a cell changed by more than the tolerance. */
 FN int relax_row(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, int j,
                  int k, int wall, float a, float inv_c, float tolerance)
 {
@@ -133,16 +144,18 @@ FN int relax_row(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, in
     return !all(converged);
 }
 
-/* Relaxes the cells of a colour in LANES pairs of columns, the first of which is i,
- * upwards from plane first to last: in each plane either all left columns or all right
- * ones have the colour. The others are neighbours of three of them, below, beside and
- * above, and are loaded once. The first lanes, done of them, have been relaxed before.
- */
+/* Relaxes the cells of one colour in LANES pairs of columns, the first pair being (i, i
+ * + 1), from plane first up to plane last. In each plane the cells of the colour are
+ * either all in the left or all in the right columns. The other cells, their partners,
+ * are neighbours in their own plane and in the planes below and above, and are loaded
+ * once. The first `skip` lanes belong to the previous vector and keep their values.
+ * Returns true if a cell changed by more than the tolerance. */
 FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, int i,
                      int j, int first, int last, int skip, int wall, float a,
                      float inv_c, float tolerance)
 {
-    int right = (i + j + first + colour) % 2 == 0; /* the cells are in the right ones */
+    int right =
+        (i + j + first + colour) % 2 == 0; /* the cells are in the right columns */
     int row = row_stride(g), plane = plane_stride(g),
         idx = half_index(g, i + right, j, first);
     GLOBAL float *own = x + half_offset(g, i + right, j, first);
@@ -169,27 +182,28 @@ FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour
     return !all(converged);
 }
 
-/* How many vectors of so many lanes hold a row of each colour. */
+/* Number of vectors of this width that cover a row of each colour. */
 BOTH_FN int vectors_per_row(grid g, int width)
 {
     return (2 * row_stride(g) + width - 1) / width;
 }
 
-/* How many strips a box has, of width pairs of columns each. */
+/* Number of strips of a row, each of `width` pairs of columns; at least 1. */
 BOTH_FN int strip_count(grid g, int width)
 {
     return g.nx / 2 < width ? 1 : g.nx / 2 / width;
 }
 
-/* The vectors of strip n: one, and in the last strip another for what is left over,
- * which begins early enough to be full; none where there are less pairs than lanes. */
+/* Number of vectors of strip n: 1; 2 in the last strip if pairs remain; 0 if the row
+ * has fewer than LANES pairs. */
 FN int vector_count(grid g, int n)
 {
     int pairs = g.nx / 2, last = n == strip_count(g, LANES) - 1;
     return pairs < LANES ? 0 : last && pairs % LANES ? 2 : 1;
 }
 
-/* Where vector v of them begins, and how many of its lanes were in the one before. */
+/* First column of vector v of strip n, and the number of its lanes that the previous
+ * vector has computed already. */
 FN int first_column(grid g, int n, int v)
 {
     return 1 + 2 * (v ? g.nx / 2 - LANES : LANES * n);
@@ -200,16 +214,17 @@ FN int lanes_to_skip(grid g, int n, int v)
     return v ? LANES * (n + 2) - g.nx / 2 : 0;
 }
 
-/* From which column on, to the end of the row, strip n takes cell by cell: those less
- * than a vector, or a last column that has no other beside it. */
+/* First column that strip n computes cell by cell, to the end of the row: all columns
+ * of a row of fewer than LANES pairs, or a last column without a partner. nx + 1: none.
+ */
 FN int first_single_column(grid g, int n)
 {
     if (n < strip_count(g, LANES) - 1) return g.nx + 1;
     return g.nx / 2 < LANES ? 1 : g.nx / 2 * 2 + 1;
 }
 
-/* Relaxes strip n in planes first to last; returns whether a cell moved too far to
- * stop. */
+/* Relaxes strip n in planes first to last. Returns true if a cell changed by more than
+ * the tolerance. */
 FN int relax_strip(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, int n,
                    int j, int first, int last, int wall, float a, float inv_c,
                    float tolerance)
@@ -225,8 +240,8 @@ FN int relax_strip(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, 
     return unconverged;
 }
 
-/* What advect_cell, divergence_cell and gradient_cell do, for LANES cells in columns i,
- * i + 2, i + 4 .. */
+/* Vectorized advect_cell, divergence_cell and gradient_cell for LANES cells in columns
+ * i, i + 2, i + 4 .. */
 FN void advect_lanes(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                      GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
                      int k, int wall, float dt)
@@ -252,7 +267,7 @@ FN void divergence_lanes(GLOBAL const float *u, GLOBAL const float *v,
     store_lanes(p, g, i, j, k, SCALAR, each(0));
 }
 
-/* The first lanes, done of them, have been here before. */
+/* The first `skip` lanes belong to the previous vector and keep their values. */
 FN void gradient_lanes(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                        GLOBAL const float *p, grid g, int i, int j, int k, int skip)
 {

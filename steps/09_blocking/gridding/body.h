@@ -1,12 +1,33 @@
-/* body.h - what a segment costs, a column of blocks of cells, and one visibility on the
- * way back.
+/* body.h - gridding of one segment of the grid, degridding of one visibility.
  *
- * The grid is cut in blocks of ROWS x COLUMNS cells, and a work-item has BLOCKS of
- * them, one below the other. Their sums stay in a cache, those of the block at which
- * visibilities arrive in registers. What a visibility is worth in these columns is
- * worked out once for all blocks that it touches. Taps have zeros around them, so that
- * a block half outside a footprint needs no test: [planes][oversampling] times re[pad +
- * width + pad], im[..], and for the rows [..][3]: re + im, im, re - im.
+ * Method: output-driven W-projection as in step 07, with cache blocking and Karatsuba's
+ * (Gauss's) complex multiplication. A segment is a column of BLOCKS blocks, each of
+ * ROWS x COLUMNS cells, one below the other. A work-item owns a segment. Per chunk of
+ * CHUNK visibilities it computes their contributions to the segment's columns once
+ * (visibility times the columns' taps; they stay in the L1 cache), and then adds them
+ * to every block that they touch. The sums of a segment stay in the L2 cache; those of
+ * the current block are in registers.
+ *
+ * Binning (host.h): a visibility belongs to the bin that contains the first cell of its
+ * footprint. Bins are as large as blocks; a row of bins is a band.
+ *
+ *             left        right
+ *           +-----+-----+-----+   x  bins whose footprints can overlap block B. In
+ *      top  |  x  |  x  |  x  |      each band, the visibilities of bins left .. right
+ *           +-----+-----+-----+      are contiguous in the sorted array.
+ *     band  |  x  |  x  |  B  |
+ *           +-----+-----+-----+
+ *
+ * Taps: [planes][oversampling] functions of REALS_PER_TAP rows of STRIDE_OF(s) numbers,
+ * each with PAD zeros, width taps, PAD zeros. The last three rows are interleaved, tap
+ * by tap, for the Karatsuba products with the taps of rows:
+ *
+ *     | re .. | im .. | re+im, im, re-im, re+im, im, re-im, ..  |
+ *
+ * The zeros make a test unnecessary where a block extends beyond a footprint.
+ *
+ * The caller guarantees that every footprint lies inside the grid and that the
+ * visibilities are sorted into bins of ROWS x COLUMNS cells.
  */
 #include "portable.h"
 #include "real.h"
@@ -16,9 +37,9 @@
 #define LANE_BYTES REAL_BYTES
 #include "lanes.h"
 
-/* A work-item has WIDE vectors of columns: all of its block, or one of them where
- * COLUMNS work-items that run together have the others. */
-#if !defined(VECTORS) && defined(__AVX512F__) /* 32 registers instead of 16 */
+/* A work-item computes VECTORS vectors of columns of a block: all of them on a CPU, one
+ * column on a GPU, where COLUMNS neighbouring work-items share the block. */
+#if !defined(VECTORS) && defined(__AVX512F__) /* 32 vector registers, not 16 */
 #define VECTORS 2
 #elif !defined(VECTORS)
 #define VECTORS 1
@@ -32,40 +53,42 @@
 #ifndef BLOCKS
 #define BLOCKS 64
 #endif
-#ifndef CHUNK /* visibilities, as many as stay in the nearest cache */
+#ifndef CHUNK /* visibilities: their contributions fill half of an L1 cache */
 #define CHUNK 40
 #endif
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)
-#define REALS_PER_TAP         5 /* of a function: STRIDE_OF taps each */
+#define REALS_PER_TAP         5 /* rows of STRIDE_OF numbers per function */
 #define CEIL_DIV(size, n)     (((size) + (n)-1) / (n))
 
-/* A device's C has no complex numbers. */
+/* OpenCL C and CUDA C have no complex numbers. */
 typedef struct {
     real re, im;
 } cplx;
 
-/* A visibility as blocks want it. */
+/* A sorted visibility. */
 typedef struct {
-    long taps_u,
-        taps_v; /* where in the table the taps of column 0 and of row 0 would be */
-    cplx d;     /* its conjugate where w < 0 */
+    long taps_u, taps_v; /* index of the taps of column 0 and of row 0 of the grid */
+    cplx d;              /* conjugated if w < 0 */
 } sorted_visibility;
 
-/* What it is worth in these columns: the visibility times their taps. */
+/* The contribution of a visibility to the segment's columns: the visibility times their
+ * taps. */
 typedef struct {
-    lanes re[VECTORS], sum[VECTORS],
-        im[VECTORS]; /* both: re + im, if w < 0 its negative */
+    lanes re[VECTORS], sum[VECTORS], im[VECTORS]; /* sum: re + im, negated if w < 0 */
     long taps_v;
-    int negative_w; /* w < 0 */
+    int negative_w; /* 1 if w < 0 */
 } contribution;
 
-/* The sums of a block: of three products each, see add_parts(). */
+/* The sums of a block: one per product of Karatsuba's algorithm, see
+ * add_contributions(). `common` is the product that the real and the imaginary part
+ * share. */
 typedef struct {
     lanes re[ROWS][VECTORS], common[ROWS][VECTORS], im[ROWS][VECTORS];
 } block_sums;
 
+/* Returns the contribution of a visibility to the block's columns from `column` on. */
 FN contribution make_contribution(const shape *s, GLOBAL const real *taps, int column,
                                   int negative_w, sorted_visibility vis)
 {
@@ -85,13 +108,15 @@ FN contribution make_contribution(const shape *s, GLOBAL const real *taps, int c
     return p;
 }
 
-/* Adds n parts to the sums of block `band`, whose rows' taps are c. A product of
- * complex numbers takes three of real ones, once sums of their parts are there:
+/* Adds n contributions to the sums of block `band`. Karatsuba's (Gauss's) algorithm
+ * multiplies complex numbers with three real products instead of four. With t the
+ * contribution and c the tap of a row:
  *
- *     t c = (t.re (c.re + c.im) - both c.im) + i (both c.im + t.im (c.re - c.im))
+ *     t c = (t.re (c.re + c.im) - t.sum c.im) + i (t.sum c.im + t.im (c.re - c.im))
  *
- * Each of the three has a sum of its own, and a tap is loaded once for WIDE of them.
- * Where w < 0, c.im has the other sign. */
+ * where t.sum = t.re + t.im. Each of the three products has sums of its own, and each
+ * number of c is loaded once for VECTORS products. If w < 0, c.im has the opposite
+ * sign: c.re + c.im and c.re - c.im are swapped. */
 APART void add_contributions(const contribution *contributions, int n,
                              GLOBAL const real *taps, int band, block_sums *sums)
 {
@@ -121,10 +146,9 @@ APART void add_contributions(const contribution *contributions, int n,
     *sums = acc;
 }
 
-/* BLOCKS blocks from band `begin` on, whose first column is `column`. Visibilities lie
- * in bins of ROWS x COLUMNS first cells, those with w < 0 apart: bin [band][minus][b]
- * begins at first[(2 band + minus) bins + b], and those along a band follow each other.
- * Some of the bins above and left of a block have footprints that reach it. */
+/* Grids BLOCKS blocks from band first_band on, whose first column is `column`. The
+ * visibilities of a band with w >= 0 precede those with w < 0: bin b of a band begins
+ * at first[(2 band + (w < 0)) bins_per_band + b]. */
 FN void grid_segment(const shape *s, GLOBAL const real *taps, GLOBAL const int *first,
                      GLOBAL const sorted_visibility *visibilities, int first_band,
                      int column, GLOBAL cplx *grid)
@@ -138,7 +162,8 @@ FN void grid_segment(const shape *s, GLOBAL const real *taps, GLOBAL const int *
     int bands = CEIL_DIV(s->size, ROWS), bins_per_band = CEIL_DIV(s->size, COLUMNS);
     int end_band = first_band + BLOCKS < bands ? first_band + BLOCKS : bands;
     int right = column / COLUMNS, left = right - (s->width + COLUMNS - 2) / COLUMNS;
-    int reach = (s->width + ROWS - 2) / ROWS; /* bands that a footprint reaches */
+    int reach = (s->width + ROWS - 2) /
+                ROWS; /* bands below its own that a footprint can touch */
     int top = first_band - reach;
     if (left < 0) left = 0;
     if (top < 0) top = 0;
@@ -184,9 +209,9 @@ FN void grid_segment(const shape *s, GLOBAL const real *taps, GLOBAL const int *
     streamed();
 }
 
-/* The visibility that the grid predicts at a place. Here LANES columns stay in
- * registers while the rows pass, times the real and times the imaginary part of each
- * row's tap; the columns' taps come last. */
+/* Returns the visibility that the grid predicts for a footprint. The products of LANES
+ * columns with the real and with the imaginary part of each row's tap are summed over
+ * all rows in registers; the taps of the columns multiply these sums at the end. */
 FN cplx degrid_visibility(const shape *s, GLOBAL const real *taps,
                           GLOBAL const footprint *fp, GLOBAL const cplx *grid)
 {
@@ -212,7 +237,7 @@ FN cplx degrid_visibility(const shape *s, GLOBAL const real *taps,
             im[1] += vim * g1;
             cells += 2 * s->pitch;
         }
-        for (int i = 0; i < LANES; i++) { /* the lanes are re, im, re, im .. */
+        for (int i = 0; i < LANES; i++) { /* lanes hold re, im, re, im, .. */
             int l = 2 * i % LANES, h = 2 * i / LANES, next = (2 * i + 1) / LANES;
             const real a = lane(re[h], l) - lane(im[next], (2 * i + 1) % LANES);
             const real b = lane(re[next], (2 * i + 1) % LANES) + lane(im[h], l);

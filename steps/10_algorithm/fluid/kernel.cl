@@ -1,7 +1,7 @@
-/* kernel.cl - the device side: one work-item per strip of a row, in a sweep of some
- * planes. Ranges are rounded up to whole
- * work-groups: what lies beyond does nothing.
- */
+/* kernel.cl - the OpenCL kernels. One work-item computes a strip of a row (strip.h); in
+ * a sweep, the cells of one colour in a strip of a tile of planes. The global size is
+ * rounded up to whole work-groups; the surplus work-items return. The layout of the
+ * fields is described in body.h. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "body.h"
@@ -9,13 +9,14 @@
 #include "block.h"
 #include "cosine.h"
 
-/* The box, which the compiler is told with -D, and all strides with it. */
+/* The size of the box as compile-time constants (-D options), so that the strides are
+ * constants, too. */
 #define BOX ((grid){NX, NY, NZ})
 
-/* SHARED: groups have memory of their own. Where they have none, a barrier only ends
- * one loop over the group and begins another. */
+/* SHARED: the work-groups of this device have local memory in hardware. On a CPU they
+ * have none: a barrier there only splits the loop over the work-items into two. */
 
-/* A value of the host's: the first work-item writes it. */
+/* Writes one value on behalf of the host. */
 __kernel void put(GLOBAL float *x, int index, float value)
 {
     if (get_global_id(0) == 0) x[index] = value;
@@ -35,8 +36,9 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
         for (; c < end; c++) x[c] += dt * source[c];
 }
 
-/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
- * is NaN. Once it was left 0 by a sweep before, nothing is done. */
+/* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
+ * than the tolerance, or to NaN. Returns at once if an earlier sweep has converged,
+ * that is, left its flag 0. */
 __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
                     int planes, int sweep, float tolerance, int colour, int wall,
                     float a, float inv_c)
@@ -52,7 +54,7 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
         strip < strip_count(g, LANES) && j <= g.ny &&
         relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, inv_c, tolerance);
 
-#if SHARED /* one of the group writes for all */
+#if SHARED /* one work-item writes for its work-group */
     LOCAL int group_flag;
     int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
     if (leader) group_flag = 0;
@@ -64,8 +66,8 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
     if (unconverged) flags[sweep] = 1;
 }
 
-/* One work-item per team, where groups have no memory of their own: a phase of a pass.
- */
+/* Executes one phase of a pass, one worker per work-item. Used on devices without local
+ * memory in hardware. */
 __kernel void relax_wavefront(GLOBAL float *x, GLOBAL const float *x0,
                               GLOBAL int *flags, int workers, int phase, int first,
                               int sweeps, float tolerance, int wall, float a,
@@ -121,10 +123,12 @@ __kernel void gradient(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
         gradient_cell(u, v, w, p, g, i, j, k);
 }
 
-/* ---- the pressure outright
- * -------------------------------------------------------------- waves[nz][ny][PITCH]
- * holds it, or what it is made of; PITCH is nx, rounded up to vectors. A work-item has
- * a vector of columns, or in solve one of planes.
+/* Direct solution of the pressure equation (cosine.h).
+ *
+ * Layout: modes[NZ][NY][PITCH] holds the right-hand side, then its cosine modes, then
+ * the pressure; PITCH is NX, rounded up to whole vectors. A work-item transforms one
+ * vector of columns (transform_y, transform_z), or solves along x for one vector of
+ * planes (solve_x). Its private arrays hold two rows of vectors.
  */
 
 FN dct_plan make_plan(int n, GLOBAL const float *table)
@@ -134,7 +138,8 @@ FN dct_plan make_plan(int n, GLOBAL const float *table)
     return c;
 }
 
-/* Planes turned along y: what b holds, and back to p. */
+/* Transforms one vector of columns of plane k along y: forward from the field x to
+ * modes, or inverse back to the field, with ghost cells. */
 __kernel void transform_y(GLOBAL float *x, GLOBAL float *modes,
                           GLOBAL const float *table, int inverse)
 {
@@ -163,7 +168,7 @@ __kernel void transform_y(GLOBAL float *x, GLOBAL float *modes,
             unload(plane + PITCH * j, result[j]);
 }
 
-/* All waves along z. */
+/* Transforms one vector of columns of row j along z, in place. */
 __kernel void transform_z(GLOBAL float *modes, GLOBAL const float *table, int inverse)
 {
     int first = LANES * get_global_id(0), j = get_global_id(1);
@@ -177,8 +182,8 @@ __kernel void transform_z(GLOBAL float *modes, GLOBAL const float *table, int in
     for (int k = 0; k < NZ; k++) unload(xz_slab + (size_t)PITCH * NY * k, result[k]);
 }
 
-/* What is left along x. along_y and along_z: how stiff each wave is, and by what it is
- * multiplied. */
+/* Solves along x for one vector of modes along z. table_y and table_z hold the
+ * eigenvalues of the modes, then their scale factors. */
 __kernel void solve_x(GLOBAL float *modes, GLOBAL const float *table_y,
                       GLOBAL const float *table_z)
 {

@@ -1,12 +1,12 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: run a kernel over a range, read and write buffers. The fields live
- * on the device, which stops by itself when a solve has come within its tolerance; the
- * host looks every few sweeps whether it has.
+ * Every OpenCL program creates the same objects in the same order:
+ *   device   the processor                   context  owns memory and programs
+ *   queue    commands for one device         program  source compiled for the device
+ *   kernel   an entry point of a program     buffer   memory of the device
+ * It then enqueues commands: kernels over a range of work-items, reads and writes of
+ * buffers. The fields stay on the device, which stops relaxing by itself when a solve
+ * has converged. The host reads the flags every POLL_INTERVAL sweeps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,29 +21,32 @@
 
 static setup s;
 static grid g;
-static size_t bytes;       /* of a field, with ghosts */
-static size_t local[3];    /* work-items a group */
-static size_t tile[3];     /* in a sweep: strips, rows and planes of a group */
-static float *split_field; /* a field on its way to the host */
+static size_t bytes;       /* in a field, with ghost cells */
+static size_t local[3];    /* work-items per work-group */
+static size_t tile[3];     /* tile of a work-group in a sweep: strips, rows, planes */
+static float *split_field; /* host copy of a field, split by colour */
 
-static bool has_local_memory; /* groups have memory of their own */
-static int workers;           /* where they have none: each sweeps planes of its own */
-static int device_lanes;      /* lanes of the device: its LANES */
+static bool has_local_memory; /* the device has local memory in hardware */
+static int workers; /* work-items of relax_wavefront on a device without local memory */
+static int device_lanes; /* native vector width of the device; LANES in the kernels */
 
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
-static cl_mem zeros; /* what fields are cleared with */
+static cl_mem zeros; /* source of clear() */
 static cl_mem field[FIELDS];
-static cl_mem modes;         /* [nz][ny][pitch]: a pressure, or what it is made of */
-static cl_mem dct_table[2];  /* cosines along y and z */
-static cl_mem mode_table[2]; /* how stiff their waves are, and by what multiplied */
-static int pitch;            /* nx, rounded up to vectors */
-static cl_mem initial;       /* what a solve started from, where that is not 0 */
-static bool is_zero[FIELDS]; /* whether all of a field is 0 */
-static cl_mem flags;         /* [s.sweeps]: 1 if a cell moved too far to stop */
+static cl_mem modes; /* [nz][ny][pitch]: right-hand side, its cosine modes, pressure */
+static cl_mem dct_table[2]; /* tables of the transforms along y and z */
+static cl_mem
+    mode_table[2];     /* eigenvalues of the modes along y and z, then scale factors */
+static int pitch;      /* nx, rounded up to whole vectors */
+static cl_mem initial; /* x before the solve, if it was not 0 */
+static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
+static cl_mem flags;         /* [s.sweeps]: 1 if a sweep has not converged */
 
-/* Sweeps between two looks of the host, and in one pass at most. */
+/* POLL_INTERVAL: sweeps between two reads of the flags by the host; chosen, not tuned.
+ * DEPTH: maximum number of sweeps per pass; README.md has the measurement of its
+ * choice. */
 enum { POLL_INTERVAL = 4, DEPTH = 4 };
 
 enum {
@@ -64,7 +67,7 @@ static const char *const kernel_name[KERNELS] = {
     "divergence", "gradient",   "transform_y", "transform_z",     "solve_x"};
 static cl_kernel kernel[KERNELS];
 
-/* The global size must be a multiple of the local size: round up. */
+/* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
 static void launch(int k, const char *name, int x, int y, int z)
 {
     size_t items[3] = {(size_t)x, (size_t)y, (size_t)z}, group[3], global[3];
@@ -76,8 +79,9 @@ static void launch(int k, const char *name, int x, int y, int z)
                                      profile_event(name)));
 }
 
-/* clEnqueueFillBuffer would spare the host an array of contents, but Oclgrind takes
- * what was once filled for uninitialised, whoever writes there later. */
+/* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
+ * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
+ * later writes. */
 static cl_mem buffer_of(size_t size, void *contents)
 {
     cl_int err;
@@ -100,7 +104,7 @@ static void copy(cl_mem to, cl_mem from)
                                   profile_event("copy")));
 }
 
-/* What the pressure needs. */
+/* Creates the buffers of the pressure solver. */
 static void create_dct_buffers(void)
 {
     size_t size = (size_t)pitch * (size_t)g.ny * (size_t)g.nz * sizeof(float);
@@ -115,7 +119,7 @@ static void create_dct_buffers(void)
         fill_odd_matrix(odd, to + n);
         dct_table[d] = buffer_of(table_size * sizeof *to, to);
         free(to);
-        to = allocate(2 * (size_t)n, sizeof *to, "waves");
+        to = allocate(2 * (size_t)n, sizeof *to, "cosine modes");
         fill_modes(n, to, to + n);
         mode_table[d] = buffer_of(2 * (size_t)n * sizeof *to, to);
         free(to);
@@ -136,8 +140,10 @@ void fluid_begin(const setup *requested)
     queue = clCreateCommandQueue(context, device,
                                  profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    /* In a sweep, where work-items are rounds of a loop, they go along rows, a group
-     * has whole planes, and each core several groups. */
+    /* Tile of a work-group in a sweep. On a CPU, PoCL turns work-items into loop
+     * iterations: a tile has whole rows and few planes, so that each core gets at least
+     * four work-groups. On a GPU: 32 work-items along x, the size of a warp; 4 rows and
+     * 16 planes have not been tuned. */
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
@@ -150,7 +156,7 @@ void fluid_begin(const setup *requested)
         local[d] = (size_t)(s.group[d] ? s.group[d] : 8);
     }
 
-    /* How many lanes a vector of this device has: 1 on a GPU. */
+    /* Native vector width in floats; 1 on a GPU. */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
@@ -167,8 +173,9 @@ void fluid_begin(const setup *requested)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t max_size = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
-    char *contents = allocate(max_size, 1, "what buffers hold at first"); /* poison */
+    size_t max_size =
+        bytes + (size_t)s.sweeps * sizeof(cl_int); /* size of the largest buffer */
+    char *contents = allocate(max_size, 1, "initial contents"); /* all bits set: NaN */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
     split_field = allocate(field_size(g), sizeof *split_field, "a field");
     create_dct_buffers();
@@ -244,7 +251,7 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
         global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
     }
     cl_int planes = (cl_int)group[2];
-    global[2] /= group[2]; /* a work-item takes all planes of its brick */
+    global[2] /= group[2]; /* a work-item iterates over all planes of its tile */
     group[2] = 1;
 
     ARG(kernel[RELAX], 0, field[x]);
@@ -262,7 +269,7 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
         profile_event(colour == RED ? "relax red" : "relax black")));
 }
 
-/* After which of the sweeps done the device has stopped; 0 if it has not. */
+/* Returns the first of the sweeps done after which the solve has converged; 0: none. */
 static int converged_after(int done)
 {
     cl_int found[POLL_INTERVAL];
@@ -289,12 +296,13 @@ static int solve_by_colour(int wall, int x, int x0, float a, float c)
     return last ? last : done;
 }
 
-/* The next sweeps of a solve, from first on, in one pass. Returns the first after which
- * no cell moved farther than the tolerance, counted from 1; 0 if there is none. */
+/* Executes the sweeps first, first + 1 .. of a solve in one pass. Returns the first of
+ * these sweeps, counted from 1, after which the solve has converged; 0: none. */
 static int relax_wavefront(int x, int x0, int first, int sweeps, int wall, float a,
                            float inv_c)
 {
-    size_t items = (size_t)workers, alone = 1; /* a group each: on a core of its own */
+    size_t items = (size_t)workers,
+           alone = 1; /* one work-item per group: each on its own core */
     cl_int found[DEPTH];
     clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     ARG(kernel[RELAX_WAVEFRONT], 0, field[x]);
@@ -327,10 +335,11 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Whether a sweep was the last one is known only after its pass. So it is guessed: all
- * but one of those that the last such solve took go without a look, and then one by
- * one. Where one of them would have ended the solve, all is done once more, from the
- * start. */
+/* A pass of several sweeps detects convergence only after its last sweep, when the
+ * field has been overwritten. The number of sweeps is therefore predicted from the
+ * previous solve of the same kind: all but the last of them are executed in passes, the
+ * following ones one by one. If one of the sweeps of a pass has already converged, the
+ * solve is repeated from its initial values, up to that sweep. */
 static int solve_by_passes(int wall, int x, int x0, float a, float c)
 {
     static int previous_sweeps[ALONG_Z + 1][FIELDS];
@@ -370,7 +379,9 @@ static void transform_z(cl_int inverse)
     launch(TRANSFORM_Z, "transform_z", pitch / device_lanes, g.ny, 1);
 }
 
-/* The pressure, outright: 6 p - (the six neighbours) = b. */
+/* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
+ * along y and z, Thomas algorithm along x, inverse transforms. See R. W. Hockney, A
+ * fast direct solution of Poisson's equation using Fourier analysis, JACM 12 (1965). */
 static void solve_pressure(cl_mem p, cl_mem b)
 {
     transform_y(b, 0);

@@ -1,4 +1,4 @@
-/* kernel.cl - the device side: a work-item per segment. */
+/* kernel.cl - device side: one work-item per segment. */
 #include "body.h"
 
 __kernel void grid_segments(shape s, support_classes classes, GLOBAL const real *taps,
@@ -10,8 +10,9 @@ __kernel void grid_segments(shape s, support_classes classes, GLOBAL const real 
                  get_global_id(0) * VECTORS * LANES, grid);
 }
 
-/* A work-item per visibility, in the order of bins, so that neighbours read the same
- * cells: they share nothing but what they read. */
+/* One work-item per visibility, in the order of the bins, so that neighbouring work-
+ * items read the same cells. The work-items only read common data, so they need no
+ * synchronization. */
 __kernel void degrid(shape s, GLOBAL const real *taps, GLOBAL const int *permutation,
                      GLOBAL const footprint *footprints, GLOBAL const cplx *grid,
                      GLOBAL cplx *value)

@@ -1,10 +1,16 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run kernels over a range, read buffers.
+ * Every OpenCL host program creates the same objects, in this order:
+ *
+ *   device    the processor that computes
+ *   context   owns the memory objects and programs of the device
+ *   queue     the commands for the device, executed in order
+ *   program   source code, compiled for the device
+ *   kernel    one entry point of a program
+ *   buffer    device memory
+ *
+ * Then it enqueues commands: write buffers, run a kernel over an index range, read
+ * buffers.
  */
 #include <stdlib.h>
 
@@ -16,7 +22,7 @@ typedef struct {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    int rows, columns, lanes, blocks; /* of a block; of a work-item */
+    int rows, columns, lanes, blocks; /* per block; per work-item */
 } opencl;
 
 static opencl opencl_start(void)
@@ -29,8 +35,8 @@ static opencl opencl_start(void)
         clCreateCommandQueue(cl.context, cl.device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* A CPU's work-item has a vector register of columns, a GPU's one of 32 that run
-     * together. */
+    /* A CPU's work-item computes one vector register of columns; a GPU's computes one
+     * column of 32, the number of work-items that execute together (a warp). */
     cl_uint native;
     OCL_CHECK(clGetDeviceInfo(cl.device,
                               sizeof(real) == sizeof(double)
@@ -40,8 +46,9 @@ static opencl opencl_start(void)
     bool gpu = ocl_is_gpu(cl.device);
     cl.lanes = gpu ? 1 : (int)native;
     cl.columns = gpu ? 32 : cl.lanes;
-    cl.rows = native * sizeof(real) == 64 ? 8 : 4; /* AVX-512 has twice the registers */
-    /* A GPU's work-item has registers for one block, and nothing to keep for others. */
+    cl.rows = native * sizeof(real) == 64 ? 8 : 4; /* AVX-512 has 32 vector registers */
+    /* A GPU's work-item has registers for the sums of one block, and no cache of its
+     * own. */
     cl.blocks = gpu ? 1 : BLOCKS;
     char options[128];
     snprintf(options, sizeof options,
@@ -101,7 +108,7 @@ int gridding(const problem *p, void *result, run_times *t)
     cl_mem d_first = create_buffer(&cl, first_size);
     cl_mem d_visibilities = create_buffer(&cl, visibilities_size);
     cl_mem d_grid = create_buffer(&cl, grid_size);
-    write_buffer(&cl, d_grid, grid_size, result); /* the poison */
+    write_buffer(&cl, d_grid, grid_size, result); /* NaN fill */
     OCL_CHECK(clFinish(cl.queue));
 
     double run_start = seconds();
@@ -179,7 +186,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
                  bins.permutation);
     write_buffer(&cl, d_footprints, footprints_size, p->footprints);
     write_buffer(&cl, d_grid, grid_size, model);
-    write_buffer(&cl, d_value, value_size, result); /* the poison */
+    write_buffer(&cl, d_value, value_size, result); /* NaN fill */
     cl_event kernel_event;
     size_t visibilities = s.visibilities;
     OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, degrid, 1, NULL, &visibilities, NULL, 0,

@@ -1,19 +1,22 @@
-/* cpu.c - the loop over the grid in C: tiles of a few rows, through some planes, shared
- * among threads, the points of a row among the lanes of a vector. */
+/* cpu.c - the update of a range of planes in C: a thread takes a tile of a few rows
+ * through all of these planes, and the compiler vectorizes the loop over the points of
+ * a row. The computation is in body.h. */
 #include <omp.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "host.h"
 #include "field.h"
-#define LANES 1 /* the compiler makes lanes of a loop */
+#define LANES 1 /* the compiler vectorizes the loops itself */
 #include "portable.h"
-#undef FN /* what a row calls has vectors as wide as the row's */
+#undef FN /* the vectors of a callee must be as wide as those of derive_row and        \
+             update_row */
 #define FN static inline __attribute__((always_inline))
 #include "body.h"
 
-/* The tree's flags stop at vectors of 8, for step 00's sake. A row is compiled twice,
- * and the processor chooses when the program starts. */
+/* The compiler options of this tree allow AVX2 (8 floats) only, so that all steps share
+ * them. These functions are compiled for AVX-512 as well, and the program chooses a
+ * version when it starts. */
 #if defined(__x86_64__) && !defined(NARROW)
 #define WIDE __attribute__((target_clones("avx512f", "default")))
 #else
@@ -22,20 +25,31 @@
 
 static const grid *g;
 static const float *medium;
-float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
-/* Rows of a tile, which are never so few that deriving them costs most. */
+/* The rows of a tile. With fewer than 8 rows, the derivatives of the 2 HALO extra rows
+ * would cost more than those of the tile itself. */
 enum { MIN_TILE_ROWS = 8 };
 static int tile_rows;
 
-/* What was derived of one plane of a tile, and each thread has such planes. Their rows
- * are those of the tile and HALO more to either side; of what was derived along y the
- * first row serves all, one after the other. */
+/* The derivatives of one plane of a tile; each thread has its own. Derivatives along z
+ * have HALO rows more than the tile on either side, since they are differentiated along
+ * y. Derivatives along y are needed in one row at a time, so row 0 is used for all of
+ * them.
+ *
+ *                    PY, PYY, QY, QYY         PZ, PZZ, QZ, QZZ
+ *     row 0          the row being updated    tile row -HALO
+ *     ..             unused                   ..
+ *     row HALO                                tile row 0
+ *     ..                                      ..
+ *     last row                                last tile row + HALO
+ */
 static float *derivatives;
 #pragma omp threadprivate(derivatives)
 
-/* A field of zeros, its planes dealt out among the threads. None has planes of its own
- * here, so that on several sockets the field is spread over all of them. */
+/* Returns a field of zeros. No thread owns planes here, so the threads clear planes in
+ * equal parts: on a machine with several sockets, the pages are spread over the
+ * memories of all of them (first touch). */
 static float *zero_field(size_t n, const char *name)
 {
     float *field = field_allocate(n, name);
@@ -48,17 +62,20 @@ static float *zero_field(size_t n, const char *name)
     return field;
 }
 
-/* So many rows that what a tile needs at one plane fills a core's own cache (L2) and
- * waits there for the tile's next plane: nine planes of p and of q and what is derived,
- * which have HALO rows more to either side, and the rest, which passes. Not so many
- * that a thread gets no tile, or that some get more than others. */
+/* Chooses the rows of a tile such that its working set at one plane fits into the L2
+ * cache of a core and is still there at the next plane. The working set per row is nine
+ * planes of p and q and half of the derivatives, which have 2 HALO rows more than the
+ * tile, and the other fields, which do not. The number of tiles is then rounded up to a
+ * multiple of the number of threads, so that all threads get the same number of tiles.
+ */
 static int rows_per_tile(int threads)
 {
     const int fields_with_halo = 2 * (2 * HALO + 1) + DERIVATIVES / 2,
               fields_without_halo = STORED_FIELDS - V2PX + 2;
-    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); /* bytes, or 0: it is not known */
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); /* bytes; 0 or -1 if unknown */
     if (cache <= 0) cache = 1 << 20;
-    long cache_rows = cache / ((long)sizeof(float) * g->pitch); /* rows */
+    long cache_rows =
+        cache / ((long)sizeof(float) * g->pitch); /* rows that fit into the cache */
     int max_rows = (int)(cache_rows - fields_with_halo * 2 * HALO) /
                    (fields_with_halo + fields_without_halo);
     if (max_rows < MIN_TILE_ROWS) max_rows = MIN_TILE_ROWS;
@@ -68,18 +85,19 @@ static int rows_per_tile(int threads)
     return (rows + tiles - 1) / tiles;
 }
 
-/* Floats of a plane of a tile. */
+/* Floats of one plane of a tile. */
 static size_t tile_plane_size(void)
 {
     return (size_t)(tile_rows + 2 * HALO) * (size_t)g->pitch;
 }
 
-/* The calling thread's planes, unless it has them. */
+/* Allocates the derivatives of the calling thread, if it has none yet. Returns their
+ * number of floats. */
 static size_t allocate_own_planes(void)
 {
     size_t n = DERIVATIVES * tile_plane_size();
     if (!derivatives)
-        derivatives = memset(field_allocate(n, "a plane's derivatives"), 0,
+        derivatives = memset(field_allocate(n, "the derivatives of a plane"), 0,
                              n * sizeof *derivatives);
     return n;
 }
@@ -93,10 +111,10 @@ size_t host_begin(const grid *input_grid, const float *input_medium)
 #pragma omp parallel reduction(+ : threads)
     threads++;
     tile_rows = rows_per_tile(threads);
-    pp = zero_field(n, "p of before");
-    pc = zero_field(n, "p of now");
-    qp = zero_field(n, "q of before");
-    qc = zero_field(n, "q of now");
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
 #pragma omp parallel reduction(+ : total)
     total += allocate_own_planes();
     return total * sizeof(float);
@@ -109,16 +127,17 @@ void host_source(float f)
     qc[i] += f;
 }
 
-/* Points of a row in whole vectors. Those beyond its end lie in the halo or between
- * rows, where nothing moves: the medium has no velocity, and they stay 0. */
+/* The number of points to compute in a row, rounded up to whole vectors. Points beyond
+ * the end of the row are in the halo or in the padding: the medium has no velocity
+ * there, so they stay 0. */
 static int points_of_row(void)
 {
     int points = g->sx - 2 * HALO, whole = (points + LINE - 1) / LINE * LINE;
     return whole <= g->pitch ? whole : points;
 }
 
-/* Derivatives along y of `count` points of a row, of which i is the first, and point k
- * of planes of n floats. */
+/* Computes the derivatives along y of `count` points of a row; the first is point i of
+ * the field and point k of planes of n floats. */
 WIDE void derive_row_y(const grid *grid_pointer, const float *restrict f,
                        float *restrict out, size_t n, size_t i, size_t k, int count)
 {
@@ -138,7 +157,7 @@ WIDE void derive_row_z(const grid *grid_pointer, const float *restrict f,
         derive_z(&local_grid, f, out, n, i + (size_t)x, k + (size_t)x, 1);
 }
 
-/* One step of these points. */
+/* Updates `count` points of a row. */
 WIDE void update_row(const grid *grid_pointer, const float *m, const float *p,
                      const float *q, float *restrict next_p, float *restrict next_q,
                      const float *planes, size_t n, size_t i, size_t k, size_t ky,
@@ -152,8 +171,8 @@ WIDE void update_row(const grid *grid_pointer, const float *m, const float *p,
                      ky + (size_t)x, 1);
 }
 
-/* Derivatives along z of plane z in the tile from row first to row end - 1, and HALO
- * rows further, since they are derived along y. */
+/* Computes the derivatives along z of plane z, in rows first .. end - 1 of the tile and
+ * in HALO rows more on either side, since they are differentiated along y. */
 static void derive(int z, int first, int end)
 {
     size_t n = tile_plane_size();
@@ -165,8 +184,8 @@ static void derive(int z, int first, int end)
     }
 }
 
-/* One step of plane z in the tile from row first to row end - 1. What is derived along
- * y of a row is still in the nearest cache (L1) when its points are updated. */
+/* Updates plane z in rows first .. end - 1. The derivatives along y of a row are still
+ * in the L1 cache when its points are updated. */
 static void update(int z, int first, int end)
 {
     size_t n = tile_plane_size(), ky = (size_t)g->lead + HALO;
@@ -182,10 +201,11 @@ static void update(int z, int first, int end)
 
 void host_planes(int first, int end, void (*poll)(void))
 {
-    /* A thread waits for no other: what two tiles need, both derive. */
+    /* There is no barrier: two neighbouring tiles both compute the derivatives that
+     * both need. */
 #pragma omp parallel
     {
-        allocate_own_planes(); /* threads may come that were not there before */
+        allocate_own_planes(); /* the number of threads may have grown */
 #pragma omp for schedule(dynamic)
         for (int y = HALO; y < g->sy - HALO; y += tile_rows) {
             int tile_end = y + tile_rows < g->sy - HALO ? y + tile_rows : g->sy - HALO;

@@ -1,9 +1,10 @@
-/* cuda.cu - the device's side in CUDA C: a block takes a tile through some planes.
+/* cuda.cu - the device's side of the hybrid back-end in CUDA: a block takes a tile
+ * through some planes (2.5-D blocking). The computation is in body.h.
  *
- * The fields stay on the device from the first step to the last: a step sends a halo
- * each way, and the source's number. Two pairs of fields take turns as before and now.
- * There is one stream. What goes through it lies in memory that nobody else touches:
- * the host may be a step ahead, and changes its planes.
+ * The fields stay in device memory from the first step to the last. A step exchanges
+ * HALO planes of p and q with the host in either direction. There is one stream.
+ * Transfers use separate host buffers (to_host, from_host), because the host may be one
+ * step ahead and changes its own planes.
  */
 #include <string.h>
 
@@ -11,13 +12,14 @@
 #include "run.h"
 #include "share.h"
 #include "sides.h"
-#define LANES 1 /* the lanes of a GPU are its threads */
+#define LANES 1 /* the threads of a GPU are its lanes */
 #include "body.h"
 #include "tile.h"
 
-/* A block, unless local= says otherwise: a warp takes points of a row, which lie side
- * by side. The CPU gives each thread of a block a thread of the system: one is enough.
- */
+/* Default shape of a block; the option local= overrides it. The threads of a warp take
+ * neighbouring points of a row, so that their loads are coalesced. When gcc compiles
+ * this file for the CPU, each thread of a block is a thread of the operating system,
+ * and one per block is enough. */
 #ifdef __CUDACC__
 enum { LOCAL_X = 32, LOCAL_Y = 8 };
 #else
@@ -25,10 +27,11 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 #endif
 
 static grid g;
-static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
-/* Of this step and the one before: what is sent to the host, and by the host, and the
- * moments of its kernels, and that of the planes for the host. */
+/* The state of one step on the device: the buffers of its transfers, and events before
+ * and after its kernels and after the last transfer to the host. Two steps can be in
+ * flight. */
 typedef struct {
     float *to_host, *from_host; /* HALO planes of p, then of q */
     cudaEvent_t border_start, border_done, copied, inner_done;
@@ -36,18 +39,19 @@ typedef struct {
 } pending_step;
 static pending_step pending[2];
 static int slot;
-static cudaEvent_t reference_event; /* a moment that the host's clock has, too */
+static cudaEvent_t reference_event; /* the same moment as reference_seconds */
 static double reference_seconds;
 
-/* Adds f to both fields at point i: a kernel of one thread. */
+/* Adds f to p and q at point i. Launched with one thread. */
 __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* A block's tile lies at point (x0, y0, z0), and the last tiles of a row, plane or
- * piece are what is left. What is derived of a plane of it lies in shared memory. */
+/* A block updates the tile whose first point is (x0, y0, z0); the last tile of a row,
+ * plane or range of planes may be smaller. The derivatives of one plane of the tile are
+ * in shared memory. */
 __global__ void propagate_kernel(grid g, tile_shape t, const float *__restrict__ medium,
                                  const float *__restrict__ pc,
                                  const float *__restrict__ qc, float *pp, float *qp)
@@ -110,7 +114,7 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     cuda_device();
 
     size_t n = field_size(&g);
-    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium */
+    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
     CUDA_CHECK(cudaMalloc((void **)&medium, used * sizeof(float)));
     CUDA_CHECK(cudaMemcpy(medium, input_medium + V2PX * n, used * sizeof(float),
                           cudaMemcpyHostToDevice));
@@ -143,7 +147,7 @@ void device_source(float f)
     CUDA_CHECK(cudaGetLastError());
 }
 
-/* One step of planes first .. end - 1. */
+/* Updates planes first .. end - 1. */
 static void launch(int first, int end)
 {
     tile_shape t;
@@ -175,7 +179,7 @@ void device_step(int cut)
 {
     pending_step *f = &pending[slot];
     const int end = g.sz - HALO, border_end = cut + HALO < end ? cut + HALO : end;
-    const int inner_first = cut > HALO ? border_end : cut; /* of the rest */
+    const int inner_first = cut > HALO ? border_end : cut; /* of the inner planes */
     const size_t n = halo_size(), at = (size_t)cut * g.plane;
 
     CUDA_CHECK(cudaEventRecord(f->border_start, 0));
@@ -213,7 +217,7 @@ static double kernel_time(cudaEvent_t begin, cudaEvent_t end, const char *what)
     return time;
 }
 
-/* What a step took, if that is not known yet. */
+/* Returns the seconds of a step, 0 if they have been returned before. */
 static double step_time(pending_step *f)
 {
     if (!f->active) return 0;

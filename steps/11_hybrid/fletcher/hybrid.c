@@ -1,12 +1,16 @@
-/* hybrid.c - the drivers for host and device together: the grid is cut along z, and
- * what lies before the cut is the host's, what lies behind it the device's.
+/* hybrid.c - the hybrid back-end: the grid is divided along z at plane `cut`. The host
+ * updates the planes before the cut, the device those from the cut on.
  *
- * Each step needs HALO planes from the other side. So each side makes those first that
- * the other waits for; they travel while it makes the rest. The device is told all of a
- * step at once and is not waited for until the host's own share is done; then only its
- * first planes are, so that it may be one step behind.
+ * Each step needs HALO planes from the other side. Therefore each side updates these
+ * border planes first, and they are transferred while it updates the rest. The host
+ * enqueues all work of the device at the start of a step, updates its own planes, and
+ * then waits only for the border planes of the device. The device may be one step
+ * behind.
  *
- * Left out: a device that lacks room for the whole grid.
+ * The cut is moved to where both sides would end at the same time, according to the
+ * measured times.
+ *
+ * Left out: a device whose memory does not hold the whole grid.
  */
 #include <omp.h>
 #include <string.h>
@@ -21,28 +25,30 @@ static int cut;                /* the device's first plane */
 static double requested_share; /* percent for the device; negative: auto */
 static bool has_device;
 
-/* What a side took for its planes, since the cut is where it is. A step that is not to
- * count, the first or one of another cut, is counted from -1. */
+/* The time of one side since the cut was last moved. Counting starts at -1, so that the
+ * first step after that is not timed. */
 typedef struct {
     double seconds;
     int steps;
 } timing;
 static timing host_time = {0, -1}, device_time = {0, -1};
 
-static double device_planes, all_planes; /* planes that were made so far */
+static double device_planes, all_planes; /* planes updated so far */
 
-/* Steps before the first real one, and steps from a look at the times to the next:
- * then, and after. */
+/* Steps of zero fields before the first real one, and the number of steps between two
+ * decisions about the cut: during these steps, and later. The three values are tuned.
+ */
 enum { WARMUP_STEPS = 7, SHORT_WINDOW = 2, LONG_WINDOW = 8 };
 static int window = LONG_WINDOW;
 
-/* The cut stays unless another promises a step that is so many times as fast. */
+/* The cut is moved only if the predicted step is faster by this factor. Tuned, not
+ * derived. */
 static const double MIN_SPEEDUP = 1.04;
 
-/* ---- where to cut -------------------------------------------------------------------
+/* ---- the cut ------------------------------------------------------------------------
  */
 
-/* The planes that are updated end here. */
+/* The end of the planes that are updated. */
 static int planes_end(void)
 {
     return g->sz - HALO;
@@ -53,7 +59,8 @@ static int cut_for(double percent)
     return planes_end() - (int)((g->sz - 2 * HALO) * percent / 100 + 0.5);
 }
 
-/* Who gets planes gets p and q of them, of before and of now, and a halo. */
+/* Moves the cut. The side that gains planes receives p and q of both steps, and HALO
+ * planes beyond the new cut. */
 static void move_cut(int new_cut)
 {
     float *const field[] = {pp, pc, qp, qc};
@@ -62,13 +69,14 @@ static void move_cut(int new_cut)
     cut = new_cut;
 }
 
-/* Seconds that a side takes for a plane. */
+/* Seconds per step and plane of one side. */
 static double seconds_per_plane(const timing *side, int planes)
 {
     return side->seconds / side->steps / planes;
 }
 
-/* The device's share with which both would have ended at once, if that is known. */
+/* Returns the device's share in percent for which both sides would have ended at the
+ * same time, or -1 if it is unknown. */
 static double balanced_share(void)
 {
     if (host_time.steps < 1 || device_time.steps < 1) return -1;
@@ -76,8 +84,8 @@ static double balanced_share(void)
                       seconds_per_plane(&device_time, planes_end() - cut));
 }
 
-/* Moves the cut to where both sides end at once, if that is worth it. Each side keeps a
- * plane, so that it is measured again. */
+/* Moves the cut to where both sides end at the same time, if that is worth it. Each
+ * side keeps at least one plane, so that its speed can still be measured. */
 static void balance(void)
 {
     if (requested_share >= 0 || host_time.steps < window ||
@@ -88,17 +96,17 @@ static void balance(void)
     if (new_cut >= planes_end()) new_cut = planes_end() - 1;
 
     double h = seconds_per_plane(&host_time, 1),
-           d = seconds_per_plane(&device_time, 1); /* a step */
+           d = seconds_per_plane(&device_time, 1); /* seconds per step */
     double current = h > d ? h : d;
     h *= (double)(new_cut - HALO) / (cut - HALO);
     d *= (double)(planes_end() - new_cut) / (planes_end() - cut);
     host_time = device_time = (timing){0, 0};
     if (current < MIN_SPEEDUP * (h > d ? h : d)) return;
     move_cut(new_cut);
-    device_time.steps = -1; /* the next time that is known is from before */
+    device_time.steps = -1; /* device_receive() returns the time of the step before */
 }
 
-/* ---- the drivers --------------------------------------------------------------------
+/* ---- the five functions of fletcher.h -----------------------------------------------
  */
 
 size_t Initialize(const grid *input_grid, const float *medium)
@@ -114,7 +122,8 @@ size_t Initialize(const grid *input_grid, const float *medium)
     omp_set_num_threads(share_threads(shares_cores));
     bytes += host_begin(g, medium);
 
-    /* A step of zeros makes zeros: what it takes can be tried out. */
+    /* A step of zero fields gives zero fields, so the cut can be tuned before the first
+     * real step. */
     if (requested_share < 0) {
         window = SHORT_WINDOW;
         for (int i = 0; i < WARMUP_STEPS; i++) {
@@ -127,7 +136,8 @@ size_t Initialize(const grid *input_grid, const float *medium)
     return bytes;
 }
 
-/* Both have it, for where it is within HALO planes of the cut both need it. */
+/* Both sides add the source, because both need it if it lies within HALO planes of the
+ * cut. */
 void InsertSource(float f)
 {
     host_source(f);
@@ -144,7 +154,7 @@ double Propagate(void)
     double start = seconds();
     balance();
 
-    /* The device is told all that it has to do, and begins. */
+    /* The device starts first: it gets all work of this step. */
     const bool device_used = cut < planes_end();
     if (device_used) device_step(cut);
 
@@ -162,7 +172,7 @@ double Propagate(void)
         share_note("host", 0, "inside", inner_begin, inner_end);
     }
 
-    /* Only now the host waits, and only for what it needs. */
+    /* The host waits only for the planes that it needs next. */
     if (device_used) add_time(&device_time, device_receive(cut, pp, qp));
     device_planes += planes_end() - cut;
     all_planes += g->sz - 2 * HALO;

@@ -1,9 +1,9 @@
-/* opencl.c - the device's side, as the host side of kernel.cl.
+/* opencl.c - the device's side of the hybrid back-end: the host side of kernel.cl.
  *
- * The fields stay on the device from the first step to the last: a step sends a halo
- * each way, and the source's number. Two pairs of buffers take turns as before and now.
- * There is one queue, in order. What goes through it lies in memory that nobody else
- * touches: the host may be a step ahead, and changes its planes.
+ * The fields stay in device memory from the first step to the last. A step exchanges
+ * HALO planes of p and q with the host in either direction. There is one in-order
+ * queue. Transfers use separate host buffers (to_host, from_host), because the host may
+ * be one step ahead and changes its own planes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "run.h"
 #include "share.h"
 #include "sides.h"
-#define LANES 1 /* of this side, which has no vectors to do */
+#define LANES 1 /* the host side computes nothing with vectors */
 #include "body.h"
 #include "tile.h"
 
@@ -21,21 +21,22 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, propagate;
-static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
-static cl_mem
-    derivatives; /* what was derived of one plane of each tile; NULL: local memory */
+static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
+static cl_mem derivatives; /* derivatives of one plane of each tile; NULL: they are in
+                              local memory */
 static tile_shape t;
 static size_t local[3], global[3];
 
-/* Of this step and the one before: what is sent to the host, and by the host, and the
- * events of its kernels, of what the host waits for, and of the last; NULL: none. */
+/* The state of one step on the device: the buffers of its transfers, the events of its
+ * two kernels, and the event of the last transfer to the host; NULL if there is none.
+ * Two steps can be in flight. */
 typedef struct {
     float *to_host, *from_host; /* HALO planes of p, then of q */
     cl_event border_event, inner_event, copied;
 } pending_step;
 static pending_step pending[2];
 static int slot;
-static double device_clock; /* what makes its seconds the host's */
+static double device_clock; /* offset from the device's clock to seconds() */
 
 static cl_mem create_buffer(size_t count)
 {
@@ -72,8 +73,8 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
-    /* As many lanes as a vector of this device has: 1 on a GPU, whose lanes are its
-     * work-items. */
+    /* LANES is the number of floats in a vector of this device. It is 1 on a GPU, where
+     * the work-items are the lanes. */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
@@ -89,7 +90,8 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     OCL_CHECK(err);
 
     size_t n = field_size(&g);
-    const size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium */
+    const size_t used =
+        (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
     medium = create_buffer(used);
     OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0, used * sizeof(cl_float),
                                    input_medium + V2PX * n, 0, NULL, NULL));
@@ -98,15 +100,16 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     qp = zero_buffer(n);
     qc = zero_buffer(n);
 
-    /* On a GPU a tile's planes lie in local memory: it is small, and there are many. On
-     * a CPU a work-item has a tile of whole rows, and its planes are in a cache. */
+    /* On a GPU, a tile is 32 x 8 points and its derivatives are in local memory. On a
+     * CPU, a work-group is one work-item with a tile of whole rows, and the derivatives
+     * are in global memory that stays in a cache. */
     const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
     if (gpu) {
         t = (tile_shape){
             .width = 32, .rows = 8, .depth = 32, .x_halo = HALO, .lead = HALO};
         t.pitch = t.width + 2 * HALO;
     } else {
-        cl_uint units; /* none of which is to go without a tile */
+        cl_uint units; /* each compute unit gets a tile */
         OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
                                   &units, NULL));
         int rows_per_unit = (inner[1] + (int)units - 1) / (int)units;
@@ -153,7 +156,7 @@ void device_source(float f)
         clEnqueueNDRangeKernel(queue, source, 1, NULL, &one, &one, 0, NULL, NULL));
 }
 
-/* One step of planes first .. end - 1. */
+/* Updates planes first .. end - 1. */
 static cl_event launch(int first, int end)
 {
     if (first >= end) return NULL;
@@ -183,7 +186,7 @@ void device_step(int cut)
 {
     pending_step *f = &pending[slot];
     const int end = g.sz - HALO, border_end = cut + HALO < end ? cut + HALO : end;
-    const int inner_first = cut > HALO ? border_end : cut; /* of the rest */
+    const int inner_first = cut > HALO ? border_end : cut; /* of the inner planes */
     const size_t n = halo_size(), bytes = n * sizeof(cl_float);
     const size_t at = (size_t)cut * g.plane * sizeof(cl_float);
 
@@ -212,7 +215,7 @@ void device_send(int cut, const float *p, const float *q)
     OCL_CHECK(clFlush(queue));
 }
 
-/* What a kernel took; its event is given back. */
+/* Returns the seconds of a kernel, and releases its event. */
 static double kernel_time(cl_event *event, const char *what)
 {
     if (!*event) return 0;

@@ -1,25 +1,34 @@
-/* cosine.h - sums of cosines, LANES rows of numbers at once: the waves that fit between
- * two walls, of which each solves its own equation.
+/* cosine.h - direct solution of the pressure equation: the discrete cosine transforms
+ * DCT-II and DCT-III along y and z, and the Thomas algorithm along x, for LANES rows at
+ * once, in C and OpenCL C.
  *
- *   X[k] = sum over i of x[i] cos(pi (2 i + 1) k / (2 n))        cosines_of
- *   x[i] = sum over k of X[k] cos(pi (2 i + 1) k / (2 n))        sum_of_cosines
+ *      X[k] = sum over i of x[i] cos(pi (2 i + 1) k / (2 n))        dct2: DCT-II
+ *      x[i] = sum over k of X[k] cos(pi (2 i + 1) k / (2 n))        dct3: DCT-III
  *
- * The second undoes the first where X[0] is halved and all are multiplied by 2 / n. An
- * even n is halved: the sums of x[i] and x[n - 1 - i] have the even waves, and their
- * differences the odd ones, which times 2 cos(pi (2 i + 1) / (2 n)) are the sums of two
- * neighbours among the even ones of half as many. What is left over, an odd number, is
- * summed up as it stands.
+ * dct3 inverts dct2 if X[0] is halved and all results are multiplied by 2 / n. The
+ * cosine modes k are the eigenvectors of the second difference with walls (Neumann
+ * boundary conditions); their eigenvalues are 2 - 2 cos(pi k / n). See G. Strang, The
+ * Discrete Cosine Transform, SIAM Review 41 (1999).
+ *
+ * Method: an even n is split recursively (as in B. G. Lee, IEEE Trans. ASSP 32, 1984).
+ * The sums x[i] + x[n - 1 - i] have the even modes. Their differences, multiplied by 2
+ * cos(pi (2 i + 1) / (2 n)), have sums of two neighbouring odd modes. The remaining odd
+ * factor of n is transformed by multiplication by a matrix, so an odd n costs O(n^2)
+ * operations per row.
+ *
+ * Layout: v and w are arrays of n vectors; a vector holds the same element of LANES
+ * rows. The caller provides both arrays.
  */
 #include "lanes.h"
 
 typedef struct {
-    int n, odd; /* how many numbers; n without its factors 2 */
-    GLOBAL const float
-        *factors; /* the factors 2 cos(..) of n, then those of n / 2 .. */
+    int n, odd;                  /* length of the transform; n without its factors 2 */
+    GLOBAL const float *factors; /* 2 cos(..) for n, n / 2 .. */
     GLOBAL const float *odd_matrix; /* [odd][odd / 2]: cos(pi (2 i + 1) k / (2 odd)) */
 } dct_plan;
 
-/* Both of these begin in v, write to v and w, and return which has the result. */
+/* Both transforms read v, use v and w as buffers, and return the one that holds the
+ * result. */
 FN lanes *dct2(dct_plan c, lanes *v, lanes *w)
 {
     int n = c.n, odd = c.odd, pairs = odd / 2;
@@ -34,8 +43,7 @@ FN lanes *dct2(dct_plan c, lanes *v, lanes *w)
 
     for (int b = 0; b < n; b += odd) {
         lanes *sums = src + b, *differences = sums + pairs + 1;
-        for (int i = 0; i < pairs;
-             i++) { /* differences turn round: the last comes first */
+        for (int i = 0; i < pairs; i++) { /* differences in reverse order */
             lanes x = sums[i], y = sums[odd - 1 - i];
             sums[i] = x + y;
             sums[odd - 1 - i] = x - y;
@@ -66,7 +74,7 @@ FN lanes *dct2(dct_plan c, lanes *v, lanes *w)
     return src;
 }
 
-/* The same way back. */
+/* The inverse transform, up to scaling (see above). */
 FN lanes *dct3(dct_plan c, lanes *v, lanes *w)
 {
     int n = c.n, odd = c.odd, pairs = odd / 2;
@@ -108,10 +116,15 @@ FN lanes *dct3(dct_plan c, lanes *v, lanes *w)
     return src;
 }
 
-/* Where the wave (ky, kz) is, along x: neighbours differ by b, and stiff pulls to 0.
- * LANES of them at once, in x[n], by elimination. A pivot is 1 + over, and the last one
- * over itself: of the wave that is the same everywhere it is 0, and the pressure is
- * free there: its mean becomes 0.
+/* Solves, for LANES cosine modes (ky, kz) at once, a tridiagonal system along x in
+ * place, by the Thomas algorithm:
+ *
+ *      (eigenvalue + d[i]) x[i] - x[i - 1] - x[i + 1] = right-hand side
+ *
+ * d[i] is the number of neighbours of i inside the box (2, at the ends 1), and
+ * eigenvalue is the sum of the eigenvalues along y and z. All pivots but the last are 1
+ * + excess; the last one is excess. It is 0 for the mode ky = kz = 0, whose pressure is
+ * determined up to a constant: its mean is set to 0.
  */
 FN void thomas_solve(lanes *x, lanes *inv_pivot, int n, lanes eigenvalue)
 {

@@ -1,6 +1,5 @@
-/* cpu.c - the host's side: rows of cells shared among threads; along a row cells are
- * next to each other in memory too.
- */
+/* cpu.c - the host back-end of the hybrid program: rows of cells are distributed over
+ * the OpenMP threads; the loop along a row has unit stride. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,33 +13,34 @@
 #include "cosine.h"
 #include "sides.h"
 
-/* Sweeps in one pass, at most. */
+/* Maximum number of sweeps per pass; README.md has the measurement of this choice. */
 #ifndef DEPTH
 #define DEPTH 4
 #endif
 
 static setup s;
 static grid g;
-static size_t cells; /* of a field, with ghosts */
+static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
 static dct_plan plan_y, plan_z;
-static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* of each wave */
-static float *modes;         /* [nz][ny][pitch]: a pressure, or what it is made of */
-static size_t pitch;         /* of its rows: nx, rounded up to whole vectors */
-static float *initial;       /* what a solve started from, where that is not 0 */
-static bool is_zero[FIELDS]; /* whether all of a field is 0 */
+static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* of each cosine mode */
+static float *modes; /* [nz][ny][pitch]: right-hand side, its cosine modes, pressure */
+static size_t pitch; /* row length of modes: nx, rounded up to whole vectors */
+static float *initial;       /* x before the solve, if it was not 0 */
+static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
 
-/* From now on a thread takes denormals, below 1.2e-38, for 0 and makes none: many
- * processors compute them apart, and slowly. Threads start with what their maker has.
- */
+/* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
+ * read and written as 0. Many processors compute denormals in a slow special path. New
+ * threads inherit the mode of the thread that creates them. */
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: in what is read too */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
+               0x40 /* DAZ: denormal operands are 0 */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
-    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24));
+    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24 /* FZ */));
 #endif
 }
 
@@ -50,8 +50,8 @@ static dct_plan make_plan(int n, float **eigenvalue, float **scale)
     float *factors = allocate((size_t)n, sizeof *factors, "cosines");
     float *odd_matrix =
         allocate((size_t)odd * (size_t)odd, sizeof *odd_matrix, "cosines");
-    *eigenvalue = allocate((size_t)n, sizeof **eigenvalue, "waves");
-    *scale = allocate((size_t)n, sizeof **scale, "waves");
+    *eigenvalue = allocate((size_t)n, sizeof **eigenvalue, "cosine modes");
+    *scale = allocate((size_t)n, sizeof **scale, "cosine modes");
     fill_dct_factors(n, factors);
     fill_odd_matrix(odd, odd_matrix);
     fill_modes(n, *eigenvalue, *scale);
@@ -108,8 +108,8 @@ float *host_field(int f)
     return field[f];
 }
 
-/* A page of memory lies near the thread that first writes to it: planes are shared here
- * as they are when they are computed. */
+/* The operating system places a page of memory near the thread that first writes to it.
+ * The planes are therefore cleared with the same schedule as they are computed. */
 static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
@@ -137,8 +137,8 @@ static void host_add(int x, int source)
     is_zero[x] = false;
 }
 
-/* The next sweeps of a solve, in one pass. Returns the first after which no cell moved
- * farther than the tolerance, counted from 1; 0 if there is none. */
+/* Executes the next sweeps of a solve in one pass. Returns the first of these sweeps,
+ * counted from 1, after which the solve has converged; 0: none. */
 static int relax(float *x, const float *x0, int workers, int sweeps, int wall, float a,
                  float inv_c)
 {
@@ -164,8 +164,8 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* All waves along z of row j, and along x what is left: a slab that a core's cache
- * holds. */
+/* Transforms row j of all planes along z, solves along x, and transforms back. This x-z
+ * slab is small enough for a core's cache. */
 static void solve_slab(int j, lanes *v, lanes *w)
 {
     size_t plane = pitch * (size_t)g.ny;
@@ -201,7 +201,7 @@ static void solve_slab(int j, lanes *v, lanes *w)
     }
 }
 
-/* Waves along y of plane k, or there and back. */
+/* Transforms plane k along y, forward or inverse. */
 static void transform_plane(int k, int inverse, lanes *v, lanes *w)
 {
     float *plane = modes + pitch * (size_t)g.ny * (size_t)k;
@@ -212,7 +212,7 @@ static void transform_plane(int k, int inverse, lanes *v, lanes *w)
     }
 }
 
-/* The plane k of waves from a field, or to one. */
+/* Copies the inner cells of plane k from a field to modes, or back with ghost cells. */
 static void copy_plane(int k, float *x, int to_field)
 {
     for (int j = 0; j < g.ny; j++) {
@@ -231,7 +231,7 @@ static void copy_plane(int k, float *x, int to_field)
     }
 }
 
-/* Room for so many vectors. */
+/* Allocates a buffer of vectors, aligned to a cache line (64 bytes). */
 static lanes *allocate_vectors(size_t count)
 {
     lanes *p = aligned_alloc(64, (count * sizeof *p + 63) / 64 * 64);
@@ -239,7 +239,9 @@ static lanes *allocate_vectors(size_t count)
     return p;
 }
 
-/* The pressure, outright: 6 p - (the six neighbours) = b. */
+/* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
+ * along y and z, Thomas algorithm along x, inverse transforms. See R. W. Hockney, A
+ * fast direct solution of Poisson's equation using Fourier analysis, JACM 12 (1965). */
 static void solve_pressure(float *p, float *b)
 {
     size_t longest = (size_t)longest_side(g);
@@ -263,10 +265,11 @@ static void solve_pressure(float *p, float *b)
     }
 }
 
-/* Whether a sweep was the last one is known only after its pass. So it is guessed: all
- * but one of those that the last such solve took go without a look, and then one by
- * one. Where one of them would have ended the solve, all is done once more, from the
- * start. */
+/* A pass of several sweeps detects convergence only after its last sweep, when the
+ * field has been overwritten. The number of sweeps is therefore predicted from the
+ * previous solve of the same kind: all but the last of them are executed in passes, the
+ * following ones one by one. If one of the sweeps of a pass has already converged, the
+ * solve is repeated from its initial values, up to that sweep. */
 static int host_solve(int wall, int to, int from, float a, float c)
 {
     if (s.tolerance >= 0 && a == 1 && c == 6) {
@@ -306,7 +309,8 @@ static int host_solve(int wall, int to, int from, float a, float c)
     return done;
 }
 
-/* The cells of each colour in each row: count of them, in columns i, i + 2 .. */
+/* Iterates over the rows of each colour. The inner cells of a row are in columns i, i +
+ * 2 ..; there are count of them. */
 #define FOR_EACH_COLOUR_ROW(i, count, j, k)                                            \
     for (int k = 1; k <= g.nz; k++)                                                    \
         for (int j = 1; j <= g.ny; j++)                                                \

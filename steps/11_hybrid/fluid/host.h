@@ -1,4 +1,4 @@
-/* host.h - what the host knows, whatever the back-end. */
+/* host.h - host functions that all back-ends of this step use. */
 #include <math.h>
 
 #include "fluid.h"
@@ -8,16 +8,16 @@
 static inline void reject_gauss_seidel(const setup *s)
 {
     if (s->gauss_seidel)
-        fail("solver=gs: in the order of the index nothing is parallel");
+        fail("solver=gs: no parallel version (lexicographic order): expected rb");
 }
 
-/* Cells of a field, with ghosts. */
+/* Number of floats in a field, with ghost cells. */
 static inline size_t field_size(grid g)
 {
     return 2 * (size_t)half_size(g);
 }
 
-/* A field's halves brought together: to[k][j][i]. */
+/* Converts a field that is split by colour to to[k][j][i]. */
 static inline void merge_colours(grid g, const float *split_field, float *table)
 {
     for (int k = 0; k <= g.nz + 1; k++)
@@ -28,7 +28,7 @@ static inline void merge_colours(grid g, const float *split_field, float *table)
 
 #define PI 3.14159265358979323846
 
-/* The factors of cosines of n numbers, and those that are summed up as they stand. */
+/* Tables of a dct_plan. odd_factor: n without its factors 2. */
 static inline int odd_factor(int n)
 {
     while (n % 2 == 0) n /= 2;
@@ -49,9 +49,8 @@ static inline void fill_odd_matrix(int odd, float *table)
             *table++ = (float)cos(PI * ((2 * i + 1) * k % (4 * odd)) / (2 * odd));
 }
 
-/* How stiff a wave is: 2 - 2 cos(pi k / n); and by what it is multiplied on the way
- * back.
- */
+/* For each cosine mode: the eigenvalue 2 - 2 cos(pi k / n) = 4 sin^2(pi k / (2 n)), and
+ * the scale factor of the inverse transform. */
 static inline void fill_modes(int n, float *eigenvalue, float *scale)
 {
     for (int k = 0; k < n; k++) {

@@ -1,14 +1,14 @@
-/* hybrid.c - the fluid, dealt out by field: what a step does to one is a task of the
- * host or of the device.
+/* hybrid.c - the hybrid back-end: distributes the operations of a time step over the
+ * host and the device, as tasks on whole fields.
  *
- * Tasks are dealt out in the order in which they are asked for. The device is given its
- * own at once, as commands of a queue; the host's are put on a list, which is worked
- * off when something on it is needed: by the device, or by the host of the device. So
- * the device has all its work before the host begins, and nobody waits before there is
- * nothing else to do. A field that the other side has made is carried over, and only
- * then.
+ * Tasks are scheduled in program order. A task of the device is enqueued at once in its
+ * command queue. A task of the host is appended to a list. The host executes the list
+ * when the device needs one of its results, or when it waits for a result of the device
+ * itself. So the device has all its commands before the host starts to compute. A field
+ * is transferred only if a task reads it on the other side.
  *
- * Left out: a cut through the box. Each half sweep would carry a plane over.
+ * Left out: splitting the box between host and device. Each half sweep would have to
+ * exchange a plane.
  */
 #include <stdlib.h>
 
@@ -27,18 +27,18 @@ enum {
     ADVECT,
     DIVERGENCE,
     GRADIENT,
-    ALL
+    KINDS
 };
-static const char *const kind_name[ALL] = {
-    "carry", "more sweeps", "put",    "clear",      "add",
-    "solve", "pressure",    "advect", "divergence", "gradient"};
+static const char *const kind_name[KINDS] = {
+    "transfer", "more sweeps", "put",    "clear",      "add",
+    "solve",    "pressure",    "advect", "divergence", "gradient"};
 
-/* A set of fields has a bit for each. */
+/* A set of fields is a bit mask. */
 #define SET(field) (1u << (field))
 
 typedef struct {
     int kind, wall;
-    int field[5]; /* in the order of the call */
+    int field[5]; /* in the order of the call's arguments */
     unsigned reads, writes;
     float a, c;
     int cell[3];
@@ -46,22 +46,21 @@ typedef struct {
 
 static setup s;
 static grid g;
-static double device_percent; /* percent for the device; negative: as is measured */
-static bool enabled[SIDES];   /* is there this side? */
+static double device_percent; /* percentage of tasks for the device; negative: auto */
+static bool enabled[SIDES];   /* side is in use */
 static int threads;           /* of the host */
-static float *split_field; /* a field on its way from the device, where it is alone */
+static float *split_field;    /* of the host if only the device is in use */
 
-/* Where the fields are when all is done that was dealt out. A blank one is 0, and made
- * anew where it is needed. */
+/* Sides that hold the current values of each field after all scheduled tasks. A field
+ * in zero_fields is 0 and is cleared on a side when it is needed there. */
 static unsigned valid[SIDES], zero_fields;
-static unsigned open_solves; /* by the device, to be settled before they are used */
-static unsigned
-    in_flight; /* from the host's memory, which must stay as it is till then */
+static unsigned open_solves; /* of the device, not yet checked for convergence */
+static unsigned in_flight;   /* sends that still read host memory */
 
 enum { MAX_TASKS = 64 };
 static task host_tasks[MAX_TASKS]; /* of the host */
 static int list_size;
-static unsigned pending_writes; /* what it will write */
+static unsigned pending_writes; /* fields that tasks of the list will write */
 
 static int perform(const side *target, const task *t)
 {
@@ -91,45 +90,50 @@ static int perform(const side *target, const task *t)
     return 0;
 }
 
-/* ---- whose it is --------------------------------------------------------------------
+/* ---- choice of the side ---------------------------------------------------------
  *
- * Eight tasks of a step have others beside them that do not wait for them: four fields
- * spread, and four are moved. Of these the device gets its share, counted. What all
- * others wait for stays with the host.
+ * In each step eight tasks are independent of others: the diffusion of four fields and
+ * the advection of four fields. With share=P the device gets P percent of these. All
+ * other tasks run on the host, because every later task depends on them.
  *
- * auto has a timetable instead: when each side will have done what it has, and when
- * each field will be ready, by what such tasks took so far. A task goes where it will
- * end first, with what must be carried there. The host does all once; the device is
- * taken for as fast as the host until it has done a task twice, since first times are
- * slow.
+ * share=auto uses list scheduling: a task goes to the side on which it finishes first.
+ * The estimate uses the time until each side is busy, the time at which each field is
+ * ready, the average duration of such tasks so far, and the transfers of fields. The
+ * host executes each kind of task first. Until the device has executed a kind of task
+ * twice, it is assumed to be as fast as the host, because first executions are slow.
  */
 
-static double average_cost[SIDES][ALL][ALONG_Z + 1], transfer_cost; /* seconds */
-static int run_count[SIDES][ALL][ALONG_Z + 1];
-static double busy_until[SIDES], ready[FIELDS]; /* the timetable */
-static long shared, device_tasks;               /* tasks */
+static double average_cost[SIDES][KINDS][ALONG_Z + 1], transfer_cost; /* seconds */
+static int run_count[SIDES][KINDS][ALONG_Z + 1];
+static double busy_until[SIDES], ready[FIELDS]; /* estimated times */
+static long shared, device_tasks;               /* counts */
+
+/* Weight of the latest duration in the moving average; chosen, not tuned. */
+static const double LATEST = 0.25;
+/* The first executions of a kind of task, which are slow, replace the average. */
+enum { WARM_UP = 2 };
 
 static void update_average(double *average, bool first, double seconds)
 {
-    *average = first ? seconds : 0.75 * *average + 0.25 * seconds;
+    *average = first ? seconds : (1 - LATEST) * *average + LATEST * seconds;
 }
 
-/* What the device is told as kind is the kind and the wall. */
+/* `code` combines the kind of the task and the wall: kind + ALL * wall. */
 void record_task_time(int code, double begin, double end)
 {
-    int kind = code % ALL, wall = code / ALL;
+    int kind = code % KINDS, wall = code / KINDS;
     share_note("device", -1, kind_name[kind], begin, end);
     if (kind == TRANSFER)
         update_average(&transfer_cost, transfer_cost == 0, end - begin);
     else
         update_average(&average_cost[DEVICE][kind][wall],
-                       run_count[DEVICE][kind][wall]++ < 2, end - begin);
+                       run_count[DEVICE][kind][wall]++ < WARM_UP, end - begin);
 }
 
 static int earliest_finish(const task *t)
 {
     double end[SIDES];
-    int average = run_count[DEVICE][t->kind][t->wall] < 2 ? HOST : DEVICE;
+    int average = run_count[DEVICE][t->kind][t->wall] < WARM_UP ? HOST : DEVICE;
     double takes[SIDES] = {average_cost[HOST][t->kind][t->wall],
                            average_cost[average][t->kind][t->wall]};
     for (int n = 0; n < SIDES; n++) {
@@ -165,13 +169,12 @@ static int side_for(const task *t)
     return to;
 }
 
-/* ---- how it is done ---------------------------------------------------------------
- */
+/* ---- execution ------------------------------------------------------------------- */
 
 #define ALL_FIELDS (~0u)
 
-/* Works off the list as far as the last task that writes one of these fields: what
- * comes after it is for the time when the device has something to do. */
+/* Executes the host's list up to the last task that writes one of these fields. Later
+ * tasks stay on the list, to be executed while the device computes. */
 static void run_host_tasks(unsigned fields)
 {
     int end = 0;
@@ -188,7 +191,7 @@ static void run_host_tasks(unsigned fields)
         double end = seconds();
         if (s.tolerance >= 0) report_sweeps(sweeps);
         update_average(&average_cost[HOST][t->kind][t->wall],
-                       run_count[HOST][t->kind][t->wall]++ < 2, end - begin);
+                       run_count[HOST][t->kind][t->wall]++ < WARM_UP, end - begin);
         for (int thread = 0; thread < threads; thread++)
             share_note("host", thread, kind_name[t->kind], begin, end);
     }
@@ -203,7 +206,7 @@ static void run_host_tasks(unsigned fields)
 static void dispatch(int to, const task *t)
 {
     if (to == DEVICE) {
-        device_task(t->kind + ALL * t->wall);
+        device_task(t->kind + KINDS * t->wall);
         perform(&device, t);
         if (t->kind == SOLVE && s.tolerance >= 0) open_solves |= t->writes;
     } else {
@@ -222,7 +225,7 @@ static void finish_solves(unsigned fields)
     open_solves &= ~fields;
 }
 
-/* Sees to it that a side has a field. */
+/* Makes the current values of a field available on a side. */
 static void make_available(int to, int f)
 {
     if (valid[to] & SET(f)) return;
@@ -251,8 +254,7 @@ static void schedule_task(task t)
     valid[!to] &= ~t.writes;
 }
 
-/* ---- what is asked for --------------------------------------------------------------
- */
+/* ---- interface of fluid.h -------------------------------------------------------- */
 
 void fluid_begin(const setup *requested)
 {
@@ -315,7 +317,7 @@ void fluid_add(int x, int source)
                          .writes = SET(x)});
 }
 
-/* How many sweeps there were is known later, unless so many are asked for. */
+/* The number of sweeps is reported later, unless it is fixed by the caller. */
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     schedule_task((task){.kind = a == 1 && c == 6 ? PRESSURE : SOLVE,

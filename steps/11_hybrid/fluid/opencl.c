@@ -1,12 +1,12 @@
-/* opencl.c - the device's side, as its host sees it.
+/* opencl.c - the device back-end of the hybrid program: the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: run a kernel over a range, read and write buffers. The fields live
- * on the device, which stops by itself when a solve has come within its tolerance; the
- * host looks whether it has when it needs to know.
+ * Every OpenCL program creates the same objects in the same order:
+ *   device   the processor                   context  owns memory and programs
+ *   queue    commands for one device         program  source compiled for the device
+ *   kernel   an entry point of a program     buffer   memory of the device
+ * It then enqueues commands: kernels over a range of work-items, reads and writes of
+ * buffers. The fields stay on the device, which stops relaxing by itself when a solve
+ * has converged. The host reads the flags when it needs the number of sweeps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,39 +22,41 @@
 
 static setup s;
 static grid g;
-static size_t bytes;    /* of a field, with ghosts */
-static size_t local[3]; /* work-items a group */
-static size_t tile[3];  /* in a sweep: strips, rows and planes of a group */
+static size_t bytes;    /* in a field, with ghost cells */
+static size_t local[3]; /* work-items per work-group */
+static size_t tile[3];  /* tile of a work-group in a sweep: strips, rows, planes */
 
-static bool has_local_memory; /* groups have memory of their own */
-static int workers;           /* where they have none: each sweeps planes of its own */
-static int device_lanes;      /* lanes of the device: its LANES */
+static bool has_local_memory; /* the device has local memory in hardware */
+static int workers; /* work-items of relax_wavefront on a device without local memory */
+static int device_lanes; /* native vector width of the device; LANES in the kernels */
 
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
-static cl_mem zeros; /* what fields are cleared with */
+static cl_mem zeros; /* source of clear() */
 static cl_mem field[FIELDS];
-static cl_mem modes;           /* [nz][ny][pitch]: a pressure, or what it is made of */
-static cl_mem dct_table[2];    /* cosines along y and z */
-static cl_mem mode_table[2];   /* how stiff their waves are, and by what multiplied */
-static int pitch;              /* nx, rounded up to vectors */
-static cl_mem initial[FIELDS]; /* what a solve started from, where that is not 0 */
-static bool is_zero[FIELDS];   /* whether all of a field is 0 */
-static cl_mem flags[FIELDS];   /* [s.sweeps]: 1 if a cell moved too far to stop */
-static cl_int *found;          /* one of them, on the host */
-static cl_event send_event[FIELDS]; /* of the write, where one is under way */
-static double clock_offset;         /* seconds() less the device's */
+static cl_mem modes; /* [nz][ny][pitch]: right-hand side, its cosine modes, pressure */
+static cl_mem dct_table[2]; /* tables of the transforms along y and z */
+static cl_mem
+    mode_table[2]; /* eigenvalues of the modes along y and z, then scale factors */
+static int pitch;  /* nx, rounded up to whole vectors */
+static cl_mem initial[FIELDS];      /* x before the solve, if it was not 0 */
+static bool is_zero[FIELDS];        /* true: all cells of a field are 0 */
+static cl_mem flags[FIELDS];        /* [s.sweeps]: 1 if a sweep has not converged */
+static cl_int *found;               /* host copy of the flags of one solve */
+static cl_event send_event[FIELDS]; /* event of an unfinished write; NULL: none */
+static double clock_offset;         /* seconds() minus the device's clock */
 
-/* A solve whose sweeps are enqueued, done of them; so many, guessed, went without the
- * device looking whether one was the last. */
+/* Unfinished solves: `done` sweeps are enqueued; the first `predicted` of them are
+ * executed in passes that do not check for convergence in between. */
 static struct {
     int wall, x0, predicted, done;
     float a, inv_c;
-    bool is_zero; /* x was */
+    bool is_zero; /* x was 0 before the solve */
 } solve[FIELDS];
 
-/* Sweeps in one pass, at most, and beyond those guessed, before the host looks. */
+/* DEPTH: maximum number of sweeps per pass. EXTRA: sweeps that are enqueued beyond the
+ * number of the previous solve, before the host reads the flags; chosen, not tuned. */
 enum { DEPTH = 4, EXTRA = 2 };
 
 enum {
@@ -75,30 +77,29 @@ static const char *const kernel_name[KERNELS] = {
     "divergence", "gradient",   "transform_y", "transform_z",     "solve_x"};
 static cl_kernel kernel[KERNELS];
 
-/* ---- when it did what ---------------------------------------------------------------
- */
+/* ---- times of the commands ------------------------------------------------------- */
 
 enum { MAX_PENDING = 1024 };
 static struct {
     const char *name;
-    int task; /* the how manieth */
+    int task; /* sequence number of the task */
     cl_event done;
 } pending[MAX_PENDING];
-static unsigned pending_begin, pending_end;    /* counted on; they lie at % PENDING */
-static int task_count, task_kind[MAX_PENDING]; /* the latter of task % PENDING */
+static unsigned pending_begin, pending_end;    /* taken modulo MAX_PENDING */
+static int task_count, task_kind[MAX_PENDING]; /* kind of task n at n % MAX_PENDING */
 
 static struct {
     int task;
     double begin, end;
-} current; /* of the task whose commands are being looked at */
+} current; /* the task whose commands are being recorded */
 
 void device_task(int kind)
 {
     task_kind[++task_count % MAX_PENDING] = kind;
 }
 
-/* Books the commands that are done, the oldest first, in turn with those of the same
- * task. */
+/* Records the oldest pending command. The commands of one task are recorded as one
+ * interval. */
 static void record_oldest(void)
 {
     double begin, end;
@@ -109,7 +110,7 @@ static void record_oldest(void)
     OCL_CHECK(clReleaseEvent(done));
     if (profiling()) profile_record(name, end - begin);
     if (!strncmp(name, "copy ", 5)) record_task_time(TRANSFER, begin, end);
-    if (!strncmp(name, "copy ", 5) || !strcmp(name, "look")) return;
+    if (!strncmp(name, "copy ", 5) || !strcmp(name, "poll")) return;
     if (task != current.task) {
         if (current.task)
             record_task_time(task_kind[current.task % MAX_PENDING], current.begin,
@@ -120,7 +121,7 @@ static void record_oldest(void)
     current.end = end;
 }
 
-/* Those of the commands that are done; all: they all are. */
+/* Records the pending commands that have completed; with `all`, all of them. */
 static void profile_collect(bool all)
 {
     for (; pending_begin != pending_end; record_oldest()) {
@@ -134,7 +135,7 @@ static void profile_collect(bool all)
     }
 }
 
-/* The event of the next command. */
+/* Returns where to store the event of the next command. */
 static cl_event *profile_event(const char *name)
 {
     if (pending_end - pending_begin == MAX_PENDING) {
@@ -146,7 +147,7 @@ static cl_event *profile_event(const char *name)
     return &pending[pending_end++ % MAX_PENDING].done;
 }
 
-/* The global size must be a multiple of the local size: round up. */
+/* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
 static void launch(int k, const char *name, int x, int y, int z)
 {
     size_t items[3] = {(size_t)x, (size_t)y, (size_t)z}, group[3], global[3];
@@ -158,8 +159,9 @@ static void launch(int k, const char *name, int x, int y, int z)
                                      profile_event(name)));
 }
 
-/* clEnqueueFillBuffer would spare the host an array of contents, but Oclgrind takes
- * what was once filled for uninitialised, whoever writes there later. */
+/* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
+ * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
+ * later writes. */
 static cl_mem buffer_of(size_t size, void *contents)
 {
     cl_int err;
@@ -182,7 +184,7 @@ static void copy(cl_mem to, cl_mem from)
                                   profile_event("copy")));
 }
 
-/* What the pressure needs. */
+/* Creates the buffers of the pressure solver. */
 static void create_dct_buffers(void)
 {
     size_t size = (size_t)pitch * (size_t)g.ny * (size_t)g.nz * sizeof(float);
@@ -197,7 +199,7 @@ static void create_dct_buffers(void)
         fill_odd_matrix(odd, to + n);
         dct_table[d] = buffer_of(table_size * sizeof *to, to);
         free(to);
-        to = allocate(2 * (size_t)n, sizeof *to, "waves");
+        to = allocate(2 * (size_t)n, sizeof *to, "cosine modes");
         fill_modes(n, to, to + n);
         mode_table[d] = buffer_of(2 * (size_t)n * sizeof *to, to);
         free(to);
@@ -215,15 +217,18 @@ int device_begin(const setup *requested, int threads)
     g = s.g;
     bytes = field_size(g) * sizeof(float);
 
-    /* All of the device, unless the host computes there. */
+    /* The whole device, or, if the host computes on the same processor, the cores that
+     * the host does not use. */
     cl_device_id subdevice = ocl_device_beside(threads, share_cores(), &shares_cores);
     context = clCreateContext(NULL, 1, &subdevice, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, subdevice, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
     clock_offset = ocl_clock(queue);
-    /* In a sweep, where work-items are rounds of a loop, they go along rows, a group
-     * has whole planes, and each core several groups. */
+    /* Tile of a work-group in a sweep. On a CPU, PoCL turns work-items into loop
+     * iterations: a tile has whole rows and few planes, so that each core gets at least
+     * four work-groups. On a GPU: 32 work-items along x, the size of a warp; 4 rows and
+     * 16 planes have not been tuned. */
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(subdevice, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
                               &units, NULL));
@@ -236,7 +241,7 @@ int device_begin(const setup *requested, int threads)
         local[d] = (size_t)(s.group[d] ? s.group[d] : 8);
     }
 
-    /* How many lanes a vector of this device has: 1 on a GPU. */
+    /* Native vector width in floats; 1 on a GPU. */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(subdevice, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT,
                               sizeof width, &width, NULL));
@@ -253,10 +258,11 @@ int device_begin(const setup *requested, int threads)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t max_size = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
-    char *contents = allocate(max_size, 1, "what buffers hold at first"); /* poison */
+    size_t max_size =
+        bytes + (size_t)s.sweeps * sizeof(cl_int); /* size of the largest buffer */
+    char *contents = allocate(max_size, 1, "initial contents"); /* all bits set: NaN */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
-    found = allocate((size_t)s.sweeps, sizeof *found, "what moved");
+    found = allocate((size_t)s.sweeps, sizeof *found, "convergence flags");
     create_dct_buffers();
     for (int f = 0; f < FIELDS; f++)
         flags[f] = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
@@ -358,7 +364,7 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
         global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
     }
     cl_int planes = (cl_int)group[2];
-    global[2] /= group[2]; /* a work-item takes all planes of its brick */
+    global[2] /= group[2]; /* a work-item iterates over all planes of its tile */
     group[2] = 1;
 
     ARG(kernel[RELAX], 0, field[x]);
@@ -376,11 +382,12 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
         profile_event(colour == RED ? "relax red" : "relax black")));
 }
 
-/* The next sweeps of a solve, from first on, in one pass. */
+/* Enqueues the sweeps first, first + 1 .. of a solve as one pass. */
 static void relax_wavefront(int x, int x0, int first, int sweeps, int wall, float a,
                             float inv_c)
 {
-    size_t items = (size_t)workers, alone = 1; /* a group each: on a core of its own */
+    size_t items = (size_t)workers,
+           alone = 1; /* one work-item per group: each on its own core */
     ARG(kernel[RELAX_WAVEFRONT], 0, field[x]);
     ARG(kernel[RELAX_WAVEFRONT], 1, field[x0]);
     ARG(kernel[RELAX_WAVEFRONT], 2, flags[x]);
@@ -404,8 +411,8 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Goes on with the solve of x to the sweep given: those guessed in passes, then one by
- * one, each of which does nothing if the one before it was the last. */
+/* Enqueues the sweeps of the solve of x up to sweep `end`: the predicted ones in
+ * passes, then one by one. A sweep returns at once if an earlier one has converged. */
 static void enqueue_sweeps(int x, int end)
 {
     int wall = solve[x].wall, x0 = solve[x].x0, *done = &solve[x].done, batch;
@@ -425,7 +432,7 @@ static void enqueue_sweeps(int x, int end)
     OCL_CHECK(clFlush(queue));
 }
 
-static int previous_sweeps[ALONG_Z + 1][FIELDS]; /* sweeps, the last time */
+static int previous_sweeps[ALONG_Z + 1][FIELDS]; /* sweeps of the previous solve */
 
 static void start_solve(int wall, int x, int x0, float a, float c)
 {
@@ -450,20 +457,21 @@ static void start_solve(int wall, int x, int x0, float a, float c)
     enqueue_sweeps(x, s.tolerance < 0 ? s.sweeps : smaller(last + EXTRA, s.sweeps));
 }
 
-/* After which of the sweeps done nothing moved any more; 0 if there is none. */
+/* Returns the first sweep after which the solve has converged; 0: none of those done.
+ */
 static int converged_after(int x)
 {
     int done = solve[x].done;
     OCL_CHECK(clEnqueueReadBuffer(queue, flags[x], CL_TRUE, 0,
                                   (size_t)done * sizeof *found, found, 0, NULL,
-                                  profile_event("look")));
+                                  profile_event("poll")));
     for (int n = 0; n < done; n++)
         if (!found[n]) return n + 1;
     return 0;
 }
 
-/* The guess was too high where one of those sweeps would have ended the solve: all is
- * done once more, from the start. */
+/* Completes the solve. If a sweep before the predicted one has converged, the solve is
+ * repeated from its initial values, up to that sweep. */
 int device_finish_solve(int x)
 {
     int last;
@@ -499,7 +507,9 @@ static void transform_z(cl_int inverse)
     launch(TRANSFORM_Z, "transform_z", pitch / device_lanes, g.ny, 1);
 }
 
-/* The pressure, outright: 6 p - (the six neighbours) = b. */
+/* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
+ * along y and z, Thomas algorithm along x, inverse transforms. See R. W. Hockney, A
+ * fast direct solution of Poisson's equation using Fourier analysis, JACM 12 (1965). */
 static void solve_pressure(cl_mem p, cl_mem b)
 {
     transform_y(b, 0);

@@ -1,5 +1,4 @@
-/* cpu.c - the host's side: the loops of step 10, over one piece instead of all.
- */
+/* cpu.c - the host's side: the loops of step 10, limited to one region. */
 #include "sides.h"
 
 static int min_int(int a, int b)

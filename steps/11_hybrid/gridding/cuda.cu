@@ -1,25 +1,25 @@
-/* cuda.cu - the device's side in CUDA C: a thread per column of a band, of those of one
- * piece.
+/* cuda.cu - the device's side in CUDA C: one thread per column of a band of one region.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call. Launches and
- * copies that are Async go into one queue; a copy is waited for all the same, unless
- * the host's memory is registered with the driver.
+ * CUDA has no counterpart to OpenCL's context, queue and program in the source: nvcc
+ * compiles the kernels, and the runtime creates a context and a default stream at its
+ * first call. Kernels and asynchronous copies execute in order in that stream. A copy
+ * to or from host memory is asynchronous only if the memory is registered with the
+ * driver (pinned).
  */
 #include <stdlib.h>
 
 #include "cuda_device.h"
-#define COLUMNS 32 /* of a block, each of them with a thread of its own */
+#define COLUMNS 32 /* of a block; one thread each */
 #define LANES   1
 #define VECTORS 1
-#define BLOCKS  1 /* of a thread, which has registers for one */
+#define BLOCKS  1 /* per thread: its registers hold the sums of one block */
 #define CHUNK   1
 #include "sides.h"
 
-#define THREADS 32 /* a block, where threads have nothing to do with each other */
+#define THREADS 32 /* per block, in kernels whose threads do not cooperate */
 
-/* const with __restrict__ promises that nobody writes there while the kernel runs: the
- * compiler may read early, and through the read-only cache. */
+/* `const .. __restrict__` promises that no thread writes this memory while the kernel
+ * runs. The compiler may then load early, and through the read-only cache. */
 KERNEL void grid_segments(shape s, support_classes classes,
                           const real *__restrict__ taps, const int *__restrict__ first,
                           const sorted_visibility *__restrict__ visibilities,
@@ -29,9 +29,9 @@ KERNEL void grid_segments(shape s, support_classes classes,
                  column + blockIdx.x * COLUMNS + threadIdx.x, grid);
 }
 
-/* A thread per visibility, in the order of bins, so that neighbours read the same
- * cells: they share nothing but what they read. Values stay in that order: those of a
- * piece are to lie together. */
+/* One thread per visibility, in the order of the bins, so that neighbouring threads
+ * read the same cells. The results stay in that order, so that those of a region are
+ * contiguous. */
 KERNEL void degrid(shape s, const real *__restrict__ taps,
                    const int *__restrict__ permutation,
                    const footprint *__restrict__ footprints,
@@ -42,7 +42,7 @@ KERNEL void degrid(shape s, const real *__restrict__ taps,
         value[k] = degrid_visibility(&s, taps, &footprints[permutation[k]], grid);
 }
 
-/* A piece on its way: before its first command and after its last. */
+/* The events before the first and after the last command of a chunk. */
 typedef struct {
     cudaEvent_t begin_time, end_time;
 } chunk_events;
@@ -50,19 +50,20 @@ typedef struct {
 struct device {
     const problem *p;
     int degrid;
-    cplx *result; /* where results go */
+    cplx *result; /* host memory that receives the results */
     size_t grid_bytes, result_bytes;
 
     real *taps;
-    int *first; /* or from */
+    int *first; /* gridding: first of each bin; degridding: permutation */
     sorted_visibility *visibilities;
     footprint *footprints;
     cplx *grid, *value;
     support_classes classes;
 
-    chunk_events ring[MAX_IN_FLIGHT]; /* a ring: `flying` of them from `oldest` on */
+    chunk_events
+        ring[MAX_IN_FLIGHT]; /* ring buffer: in_flight chunks from `oldest` on */
     int oldest, in_flight;
-    cudaEvent_t zero_event; /* when it was `start` by the host's clock */
+    cudaEvent_t zero_event; /* recorded when the host's clock was zero_time */
     double zero_time;
 };
 
@@ -73,8 +74,8 @@ static void *device_memory(size_t bytes)
     return p;
 }
 
-/* The same with a copy of what lies at `from`, which comes in time for what is launched
- * after it. */
+/* Allocates device memory and enqueues a copy of host_data. The copy completes before
+ * any kernel that is launched later. */
 static void *device_copy(size_t bytes, const void *host_data)
 {
     void *p = device_memory(bytes);
@@ -100,7 +101,7 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
     d->grid = (cplx *)device_memory(d->grid_bytes);
     if (degrid) d->value = (cplx *)device_memory(d->result_bytes);
     CUDA_CHECK(cudaMemcpy(degrid ? d->value : d->grid, result, d->result_bytes,
-                          cudaMemcpyHostToDevice)); /* the poison */
+                          cudaMemcpyHostToDevice)); /* NaN fill */
     for (int i = 0; i < MAX_IN_FLIGHT; i++) {
         CUDA_CHECK(cudaEventCreate(&d->ring[i].begin_time));
         CUDA_CHECK(cudaEventCreate(&d->ring[i].end_time));

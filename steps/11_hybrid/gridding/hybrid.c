@@ -1,15 +1,20 @@
-/* hybrid.c - gridding and degridding by threads of the host and a device at once.
+/* hybrid.c - gridding and degridding by the host's threads and a device at the same
+ * time.
  *
- * What is to be computed is cut in units: of the grid, rectangles that are whole
- * segments of both sides; of sorted visibilities, some that follow each other. A cell
- * is computed by one side alone, from all visibilities that reach it, so no grid is
- * added to another. Units lie in a row. The device takes chunks of them from the front,
- * threads of the host single ones from the back, until they meet; or, where share= says
- * how much is the device's, up to where it says.
+ * The work is divided into units. Gridding: a unit is a rectangle of cells, whole
+ * segments of both sides. Degridding: a unit is UNIT_VISIBILITIES consecutive sorted
+ * visibilities. Each cell is computed by one side, from all visibilities that reach it,
+ * so no grid is added to another.
  *
- * Thread 0 feeds the device: before each unit of its own it looks whether a chunk has
- * ended, and starts another. Nobody waits for the device before the host has done its
- * part.
+ *     unit 0                                                   unit units - 1
+ *     | device: chunks of units  -->   |   not taken   |   <--  host: single units |
+ *                                     front          back
+ *
+ * Without share=, the sides take units until front = back. With share=, the device
+ * takes the units before device_limit, and the host the others.
+ *
+ * Thread 0 feeds the device: before each of its own units it polls for completed chunks
+ * and starts the next. No thread waits for the device before all host units are done.
  */
 #include "sides.h"
 
@@ -17,32 +22,36 @@
 
 #include "share.h"
 
-#define UNIT_VISIBILITIES 64 /* of a unit of degridding */
-#define FIRST_CHUNK_DIVISOR                                                            \
-    64 /* the first chunk is a part of the work, one of so many */
+#define UNIT_VISIBILITIES 64 /* per unit of degridding */
+
+/* The first chunk has 1 / 64 of the work, no chunk more than 1 / 8 of the work that is
+ * left. Chosen so that a slow device delays the end only slightly and a fast one soon
+ * gets large chunks; not tuned further. */
+#define FIRST_CHUNK_DIVISOR   64
+#define LARGEST_CHUNK_DIVISOR 8
 
 typedef struct {
     const problem *p;
-    const cplx *model; /* that is degridded; NULL: visibilities are gridded */
+    const cplx *model; /* the grid to degrid; NULL: gridding */
     cplx *result;
-    double share;             /* percent for the device; negative: what it can take */
+    double share;             /* percent for the device; negative: dynamic */
     int threads;              /* on the host */
-    device *d;                /* NULL: not one is wanted */
-    block_shape device_block; /* the device's */
+    device *d;                /* NULL if the device has no share */
+    block_shape device_block; /* the device's block shape */
 
     int rows, columns; /* of a unit */
-    int units_per_row; /* units from one row of them to the next */
-    int units,
-        *count_before; /* [units + 1]: visibilities in the units before this one */
-    int front, back;   /* units that nobody has taken: front .. back - 1 */
-    int device_limit;  /* the device's end, where a share is wanted */
+    int units_per_row;
+    int units;
+    int *count_before; /* [units + 1]: visibilities in all units before this one */
+    int front, back;   /* units not yet taken: front .. back - 1 */
+    int device_limit;  /* end of the device's units if share= is set */
 
-    int chunk, in_flight; /* work of the next chunk; chunks that have not ended */
-    double host_seconds, device_seconds,
-        load_time; /* seconds that each took; when the device had all */
+    int chunk, in_flight; /* work of the next chunk; chunks not yet completed */
+    double host_seconds, device_seconds; /* that each side was busy */
+    double load_time;                    /* when the device had its data */
 } hybrid_run;
 
-/* ---- who takes what -------------------------------------------------------------- */
+/* ---- distribution of units ------------------------------------------------------- */
 
 static int take_host_unit(hybrid_run *h)
 {
@@ -52,17 +61,18 @@ static int take_host_unit(hybrid_run *h)
     return unit;
 }
 
-/* What n units from `first` on cost: their visibilities, and an empty one is written
- * as well. */
+/* Returns the work of n units from `first` on: their visibilities, plus 1 per unit,
+ * because an empty unit is written as well. */
 static int chunk_work(const hybrid_run *h, int first, int n)
 {
     return h->count_before[first + n] - h->count_before[first] + n;
 }
 
-/* Units for the device, from *first on; none is left, or all of them, where a share is
- * wanted. Else chunks grow until they are an eighth of the work that is left, and then
- * shrink with it: a device that is slow holds up nobody for long. A chunk is a
- * rectangle: a part of a row, or whole rows. */
+/* Takes a chunk of units for the device: returns their number and sets *first; 0 if
+ * none is left. With share= it takes all units up to device_limit at once. Otherwise
+ * each chunk has twice the work of the one before, but at most 1 /
+ * LARGEST_CHUNK_DIVISOR of the work that is left: a slow device then delays the end
+ * only slightly. A chunk is a rectangle: a part of a row of units, or whole rows. */
 static int take_device_chunk(hybrid_run *h, int *first)
 {
     int n;
@@ -71,14 +81,15 @@ static int take_device_chunk(hybrid_run *h, int *first)
         int left = (h->share < 0 ? h->back : h->device_limit) - h->front;
         n = left;
         if (h->share < 0 && left) {
-            int limit = chunk_work(h, h->front, left) / 8;
+            int limit = chunk_work(h, h->front, left) / LARGEST_CHUNK_DIVISOR;
             if (h->chunk < limit) {
                 limit = h->chunk;
                 h->chunk *= 2;
             }
             for (n = 1; n < left && chunk_work(h, h->front, n + 1) <= limit;) n++;
         }
-        int row_rest = h->units_per_row - h->front % h->units_per_row; /* of a row */
+        /* units to the end of the row */
+        int row_rest = h->units_per_row - h->front % h->units_per_row;
         if (row_rest < h->units_per_row || n < row_rest)
             n = n < row_rest ? n : row_rest;
         else
@@ -96,9 +107,9 @@ static work_region make_region(const hybrid_run *h, int first, int n)
                          first % h->units_per_row * h->columns, columns * h->columns};
 }
 
-/* ---- both at once ---------------------------------------------------------------- */
+/* ---- execution ------------------------------------------------------------------ */
 
-/* Chunks that have ended are noted; with wait, the oldest is waited for. */
+/* Records completed chunks. With `wait`, waits for the oldest first. */
 static void poll_device(hybrid_run *h, int wait)
 {
     double begin_time, end_time;
@@ -145,7 +156,7 @@ static void compute(hybrid_run *h, const real *taps, const binning *bins)
     }
 }
 
-/* ---- before and after ------------------------------------------------------------ */
+/* ---- preparation and results ---------------------------------------------------- */
 
 static int common_multiple(int a, int b)
 {
@@ -154,7 +165,7 @@ static int common_multiple(int a, int b)
     return n;
 }
 
-/* share=0 looks for no device. `target` is where the device's results go. */
+/* Starts the device unless share=0. `target` receives the device's results. */
 static hybrid_run hybrid_begin(const problem *p, const void *model, void *result,
                                void *target)
 {
@@ -178,14 +189,14 @@ static hybrid_run hybrid_begin(const problem *p, const void *model, void *result
     return h;
 }
 
-/* The unit in which the middle of a footprint lies. */
+/* Returns the unit that contains the middle of a footprint. */
 static int unit_index(const hybrid_run *h, const footprint *fp)
 {
     int half = h->p->dims.width / 2;
     return (fp->v + half) / h->rows * h->units_per_row + (fp->u + half) / h->columns;
 }
 
-/* How many visibilities lie before each unit. */
+/* Counts the visibilities before each unit. */
 static void count_visibilities(hybrid_run *h)
 {
     int n = h->p->dims.visibilities, *count_before = h->count_before;
@@ -196,8 +207,8 @@ static void count_visibilities(hybrid_run *h)
     for (int i = 0; i < h->units; i++) count_before[i + 1] += count_before[i];
 }
 
-/* Where it is known how much the device gets, that is as nearly the share wanted as
- * whole units can be; else how much at first. */
+/* Sets device_limit to the unit boundary nearest to the requested share, and the work
+ * of the first chunk. */
 static void set_device_limit(hybrid_run *h)
 {
     if (!h->d) return;
@@ -220,7 +231,7 @@ static void hybrid_end(hybrid_run *h)
         device_count = h->front ? h->count_before[h->front] : 0,
         host_count = total - device_count;
     printf("Share=%.1f\n", 100. * device_count / total);
-    if (device_count && host_count) /* what each would take alone */
+    if (device_count && host_count) /* each side alone */
         printf("Share_even=%.1f\n",
                share_even(h->host_seconds * total / host_count,
                           h->device_seconds * total / device_count));
@@ -229,7 +240,7 @@ static void hybrid_end(hybrid_run *h)
     share_trace();
 }
 
-/* Sorts, which is noted. */
+/* Sorts the visibilities and records the time in the trace. */
 static void bin_and_trace(const problem *p, binning *bins, run_times *t)
 {
     double start = seconds();
@@ -250,7 +261,7 @@ int gridding(const problem *p, void *result, run_times *t)
     binning device_bins =
                 allocate_binning(p, h.device_block.rows, h.device_block.columns),
             host_bins = device_bins;
-    int two_orders = !same_blocks && h.share < 100; /* orders */
+    int two_orders = !same_blocks && h.share < 100; /* orders of the visibilities */
     if (two_orders) host_bins = allocate_binning(p, ROWS, COLUMNS);
     t->copies = 1;
 
@@ -279,8 +290,8 @@ int gridding(const problem *p, void *result, run_times *t)
     return 0;
 }
 
-/* There is one order, the device's, where there is one: what comes from it is put in
- * its place at the end. */
+/* There is one order of the visibilities, the device's. The device's results are put
+ * into the problem's order at the end. */
 int degridding(const problem *p, const void *model, void *result, run_times *t)
 {
     double start = seconds();

@@ -1,11 +1,16 @@
-/* opencl.c - the device's side, and the host side of kernel.cl.
+/* opencl.c - the device's side: the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run kernels over a range, read buffers. No command
- * is waited for here but where device_ended() is told to.
+ * Every OpenCL host program creates the same objects, in this order:
+ *
+ *   device    the processor that computes
+ *   context   owns the memory objects and programs of the device
+ *   queue     the commands for the device, executed in order
+ *   program   source code, compiled for the device
+ *   kernel    one entry point of a program
+ *   buffer    device memory
+ *
+ * Then it enqueues commands: write buffers, run a kernel over an index range, read
+ * buffers. Only device_ended() waits for a command.
  */
 #include <stdlib.h>
 
@@ -13,7 +18,7 @@
 #include "share.h"
 #include "sides.h"
 
-/* A piece on its way: its first command and its last. */
+/* The events of the kernel of a chunk and of the transfer of its result. */
 typedef struct {
     cl_event kernel, result;
 } chunk_events;
@@ -21,7 +26,7 @@ typedef struct {
 struct device {
     const problem *p;
     int degrid;
-    cplx *result; /* where results go */
+    cplx *result; /* host memory that receives the results */
 
     cl_device_id id;
     cl_context context;
@@ -29,17 +34,19 @@ struct device {
     cl_program program;
     cl_kernel kernel;
     cl_mem taps, grid, value, sort_buffers[2];
-    int host_memory; /* its memory is the host's: nothing needs to be copied */
+    int host_memory; /* 1 if the device uses the host's memory: no copies */
     block_shape block;
-    int lanes; /* of a work-item */
+    int lanes; /* per work-item */
 
-    chunk_events ring[MAX_IN_FLIGHT]; /* a ring: `flying` of them from `oldest` on */
+    chunk_events
+        ring[MAX_IN_FLIGHT]; /* ring buffer: in_flight chunks from `oldest` on */
     int oldest, in_flight;
-    double clock; /* the device's, see ocl_clock */
+    double clock; /* offset of the device's clock, see ocl_clock */
 };
 
-/* Memory of the device with what lies at `what`: the same memory where that can be,
- * else a copy, which comes in time for what is enqueued after it. */
+/* Creates a buffer with the contents of host_data: the same memory if the device uses
+ * the host's memory, otherwise a copy. The copy completes before any command that is
+ * enqueued later. */
 static cl_mem create_buffer(const device *d, size_t bytes, const void *host_data)
 {
     cl_int err;
@@ -66,8 +73,8 @@ static void opencl_start(device *d)
     d->queue = clCreateCommandQueue(d->context, d->id, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* A CPU's work-item has a vector register of columns, a GPU's one of 32 that run
-     * together. */
+    /* A CPU's work-item computes one vector register of columns; a GPU's computes one
+     * column of 32, the number of work-items that execute together (a warp). */
     cl_uint native;
     OCL_CHECK(clGetDeviceInfo(d->id,
                               sizeof(real) == sizeof(double)
@@ -77,9 +84,10 @@ static void opencl_start(device *d)
     bool gpu = ocl_is_gpu(d->id);
     d->lanes = gpu ? 1 : (int)native;
     d->block.columns = gpu ? 32 : d->lanes;
-    /* AVX-512 has twice the registers */
+    /* AVX-512 has 32 vector registers */
     d->block.rows = native * sizeof(real) == 64 ? 8 : 4;
-    /* A GPU's work-item has registers for one block, and nothing to keep for others. */
+    /* A GPU's work-item has registers for the sums of one block, and no cache of its
+     * own. */
     int blocks = gpu ? 1 : BLOCKS;
     d->block.segment = blocks * d->block.rows;
     char options[128];
@@ -99,7 +107,8 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
     device *d = allocate(1, sizeof *d, "the device");
     *d = (device){.p = p, .degrid = degrid, .result = result};
     d->id = ocl_device_beside(host_threads, share_cores(), same_cores);
-    d->host_memory = *same_cores && !ocl_is_gpu(d->id); /* DEVICE_AS=gpu copies */
+    d->host_memory =
+        *same_cores && !ocl_is_gpu(d->id); /* DEVICE_AS=gpu forces copies */
     opencl_start(d);
 
     if (degrid)
@@ -146,8 +155,8 @@ void device_load(device *d, const real *taps, const binning *bins, const cplx *m
         OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof d->value, &d->value));
 }
 
-/* Part of a result to where results go, of so many rows and bytes a row, pitch bytes
- * apart: it is read, or, where it is there already, asked for. */
+/* Transfers a rectangle of a result to the host: part[1] rows of part[0] bytes, `pitch`
+ * bytes apart. If the device uses the host's memory, mapping the buffer suffices. */
 static void read_result(device *d, cl_mem from, const size_t corner[3],
                         const size_t part[3], size_t pitch, chunk_events *f)
 {
@@ -165,7 +174,7 @@ static void read_result(device *d, cl_mem from, const size_t corner[3],
     OCL_CHECK(clEnqueueUnmapMemObject(d->queue, from, mapped, 0, NULL, NULL));
 }
 
-/* The kernel starts at the piece's own cells or visibilities: a range has an offset. */
+/* The offset of the index range is the first cell or visibility of the region. */
 static void start_grid(device *d, work_region region, chunk_events *f)
 {
     const shape s = d->p->dims;

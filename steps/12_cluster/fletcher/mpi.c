@@ -1,12 +1,17 @@
-/* mpi.c - the drivers on several machines: the grid is cut along z into slabs, one a
- * rank, and neighbours send each other the HALO planes at their ends.
+/* mpi.c - the MPI back-end: the grid is divided along z into slabs, one per rank, and
+ * neighbours exchange the HALO planes at their common border.
  *
- * A step makes the planes first that others wait for, sends them, makes the rest, and
- * only then asks whether what it needs itself has come. What goes where is the same at
- * every step: the requests are made once, and started anew each time. The fields go
- * from memory to memory as they are, since planes lie one after the other.
+ *     rank r - 1   .. inner | border |  halo  |
+ *                                v        ^           HALO planes of p and q each way
+ *     rank r                |  halo  | border | inner ..
  *
- * Left out: slabs along y, which a grid of more ranks than planes would need.
+ * In each step a rank updates its border planes first, starts the exchange, updates its
+ * inner planes while the messages are in flight, and then waits for the planes of its
+ * neighbours. All steps exchange the same planes, so the program creates persistent
+ * requests once and restarts them in each step. Planes are contiguous, so MPI sends
+ * them from the fields without a copy.
+ *
+ * Left out: a division along y as well, which more ranks than planes / HALO would need.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,35 +22,36 @@
 #include "ranks.h"
 #include "slab.h"
 
-static grid g;           /* of this rank's slab, with HALO planes to either side */
-static int below, above; /* the ranks that have what comes before, and after */
+static grid g;           /* this rank's slab, with HALO planes on each side */
+static int below, above; /* neighbouring ranks, or MPI_PROC_NULL */
 
-/* p and q of both neighbours, to and from: of the fields that are next now, and of
- * those that will be. */
+/* Eight messages per step: p and q, to and from both neighbours. The two sets of
+ * requests alternate, since the fields of the next step alternate. */
 enum { MESSAGES = 8 };
 static MPI_Request requests[2][MESSAGES];
 static int slot;
 
-/* ---- who has what -------------------------------------------------------------------
+/* ---- division of the grid -----------------------------------------------------------
  */
 
-static int planes, active_ranks; /* of the whole grid; ranks that have some */
+static int planes, active_ranks; /* planes of the whole grid; ranks that have a slab */
 
-/* Where the planes begin that rank r updates: they end where those of r + 1 begin. */
+/* The first plane that rank r updates. Its last one precedes first_plane(r + 1). */
 static int first_plane(int r)
 {
     return HALO + rank_first(planes - 2 * HALO, r < active_ranks ? r : active_ranks,
                              active_ranks);
 }
 
-/* Where those begin that it writes: nobody updates the ends of the grid. */
+/* The first plane that rank r writes to files. The first and the last rank also write
+ * the halo planes of the grid. */
 static int first_written_plane(int r)
 {
     return r <= 0 ? 0 : r < active_ranks ? first_plane(r) : planes;
 }
 
-/* A slab is no thinner than a halo, so that nobody needs more than its neighbours have:
- * where there are more ranks than that allows, the last ones get nothing. */
+/* A slab has at least HALO planes, so that each rank needs planes of its neighbours
+ * only. If there are too many ranks for that, the last ones have no planes. */
 slab slab_of(grid *whole_grid)
 {
     const int r = rank_own(), max_ranks = (whole_grid->sz - 2 * HALO) / HALO;
@@ -63,11 +69,11 @@ slab slab_of(grid *whole_grid)
                   .own_end = first_written_plane(r + 1) - first};
 }
 
-/* ---- the drivers --------------------------------------------------------------------
+/* ---- the five functions of fletcher.h -----------------------------------------------
  */
 
-/* Requests for the HALO planes at both ends of p and q. Where there is no neighbour,
- * the rank is MPI_PROC_NULL, and nothing happens. */
+/* Creates the requests for the HALO planes at both ends of p and q. Without a neighbour
+ * the rank is MPI_PROC_NULL, and the request does nothing. */
 static void prepare(MPI_Request *request, float *p, float *q)
 {
     const int n = HALO * g.plane;
@@ -97,13 +103,15 @@ size_t Initialize(const grid *input_grid, const float *medium)
     return total_bytes;
 }
 
-/* A halo has it too, so that neighbours agree on what was never sent. */
+/* The source is also added in the halo: the planes that were received do not contain it
+ * yet. */
 void InsertSource(float f)
 {
     if (g.source_z >= 0 && g.source_z < g.sz) host_source(f);
 }
 
-/* MPI moves long messages only while somebody is in one of its functions. */
+/* Lets MPI make progress: long messages advance only while a rank executes an MPI
+ * function. */
 static void poll_messages(void)
 {
     int completed;
@@ -117,7 +125,7 @@ double Propagate(void)
     const int inner_first = below == MPI_PROC_NULL ? first : first + HALO;
     int inner_end = above == MPI_PROC_NULL ? end : end - HALO;
     if (inner_end < inner_first)
-        inner_end = inner_first; /* a slab so thin that all of it is sent */
+        inner_end = inner_first; /* a thin slab: all of its planes are border planes */
 
     host_planes(first, inner_first, NULL);
     host_planes(inner_end, end, NULL);
@@ -133,7 +141,9 @@ void UpdatePointers(float *p, float *q)
     slot = !slot;
     if (p) memcpy(p, pc, field_size(&g) * sizeof *p);
     if (q) memcpy(q, qc, field_size(&g) * sizeof *q);
-    if (q) MPI_TRY(MPI_Barrier(MPI_COMM_WORLD)); /* the last to end ends the run */
+    if (q)
+        MPI_TRY(MPI_Barrier(
+            MPI_COMM_WORLD)); /* the run ends when the last rank has ended */
 }
 
 void Finalize(void)
@@ -177,9 +187,9 @@ void slab_gather(const slab *s, void *array, size_t size)
     free(counts);
 }
 
-/* Every rank writes its planes at their place in one file. Only rank 0 has it open from
- * beginning to end, and writes what comes before them; of the others `result` is
- * nothing. What is no file has no places: its planes go through rank 0. */
+/* All ranks write their planes into one file with MPI-IO. Rank 0 opens the file and
+ * writes the header; on the other ranks `result` is /dev/null. A path that is not a
+ * regular file (a pipe) has no offsets, so its planes go through rank 0. */
 void slab_write(const slab *s, const char *path, const npy *a)
 {
     char header[NPY_HEADER], temporary_name[4096] = "";

@@ -1,6 +1,5 @@
-/* cpu.c - the fluid, a slab of it: planes of this rank, whose rows of cells are shared
- * among threads; along a row cells are next to each other in memory too.
- */
+/* cpu.c - the MPI + OpenMP back-end: each rank computes a slab of planes, whose rows
+ * are distributed over its threads; the loop along a row has unit stride. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,33 +11,35 @@
 #include "cosine.h"
 #include "slab.h"
 
-/* Sweeps before all ask one another whether something still moves, at most. */
+/* Maximum number of sweeps between two global reductions of the flags: all sweeps of a
+ * solve (SWEEPS). */
 enum { BATCH = 20 };
 
 static setup s;
 static grid g;
-static slab own_slab; /* of it */
-static size_t cells;  /* of a field, with ghosts */
+static slab own_slab; /* the planes of this rank */
+static size_t cells;  /* in a field, with ghost cells */
 static float *field[FIELDS];
 static dct_plan plan_y, plan_z;
-static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* of each wave */
-static float *modes;     /* [planes][ny][pitch]: a pressure, or what it is made of */
-static float *row_modes; /* [nz][rows][pitch]: the same, other parts of it */
-static size_t pitch;     /* of their rows: nx, rounded up to whole vectors */
-static float *initial;   /* what a solve started from, where that is not 0 */
-static bool is_zero[FIELDS]; /* whether all of a field is 0 */
+static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* of each cosine mode */
+static float *modes; /* [planes][ny][pitch]: right-hand side, modes along y, pressure */
+static float *row_modes;     /* [nz][rows][pitch]: the same, distributed by rows */
+static size_t pitch;         /* row length of both: nx, rounded up to whole vectors */
+static float *initial;       /* x before the solve, if it was not 0 */
+static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
 
-/* From now on a thread takes denormals, below 1.2e-38, for 0 and makes none: many
- * processors compute them apart, and slowly. Threads start with what their maker has.
- */
+/* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
+ * read and written as 0. Many processors compute denormals in a slow special path. New
+ * threads inherit the mode of the thread that creates them. */
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: in what is read too */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
+               0x40 /* DAZ: denormal operands are 0 */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
-    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24));
+    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24 /* FZ */));
 #endif
 }
 
@@ -48,8 +49,8 @@ static dct_plan make_plan(int n, float **eigenvalue, float **scale)
     float *factors = allocate((size_t)n, sizeof *factors, "cosines");
     float *odd_matrix =
         allocate((size_t)odd * (size_t)odd, sizeof *odd_matrix, "cosines");
-    *eigenvalue = allocate((size_t)n, sizeof **eigenvalue, "waves");
-    *scale = allocate((size_t)n, sizeof **scale, "waves");
+    *eigenvalue = allocate((size_t)n, sizeof **eigenvalue, "cosine modes");
+    *scale = allocate((size_t)n, sizeof **scale, "cosine modes");
     fill_dct_factors(n, factors);
     fill_odd_matrix(odd, odd_matrix);
     fill_modes(n, *eigenvalue, *scale);
@@ -67,7 +68,7 @@ void fluid_begin(const setup *requested)
     plan_y = make_plan(g.ny, &eigenvalue_y, &scale_y);
     plan_z = make_plan(g.nz, &eigenvalue_z, &scale_z);
     pitch = (size_t)(g.nx + LANES - 1) / LANES * LANES;
-    own_slab = slab_of(g);
+    own_slab = find_slab(g);
     modes =
         untouched(pitch * (size_t)g.ny * (size_t)(own_slab.last - own_slab.first + 2),
                   sizeof *modes, "a pressure");
@@ -104,7 +105,7 @@ void fluid_put(int f, int i, int j, int k, float value)
     is_zero[f] = false;
 }
 
-/* Rank 0 has it, who prints and writes; others get 0. */
+/* Rank 0, which writes the output, receives the field; the other ranks get zeros. */
 void fluid_get(int f, float *to)
 {
     TIMED("copy to rank 0", gather_on_rank_0(field[f]));
@@ -116,9 +117,9 @@ void fluid_get(int f, float *to)
         TIMED("copy", merge_colours(g, field[f], to));
 }
 
-/* The planes of this rank, and those beside them. A page of memory is there when
- * somebody writes to it, near the thread that does: planes are shared here as they are
- * when they are computed. */
+/* Iterates over the planes of this rank and the adjacent ones. The operating system
+ * places a page of memory near the thread that first writes to it; all loops over
+ * planes therefore have the same schedule. */
 #define FOR_EACH_PLANE(k)                                                              \
     _Pragma("omp parallel for schedule(static)") for (int k = own_slab.first - 1;      \
                                                       k <= own_slab.last + 1; k++)
@@ -168,8 +169,8 @@ void fluid_add(int x, int source)
     is_zero[x] = false;
 }
 
-/* Relaxes the cells of a colour in some planes; returns whether one moved too far to
- * stop. */
+/* Relaxes the cells of one colour in some planes. Returns true if a cell changed by
+ * more than the tolerance. */
 static int relax_planes(float *x, const float *x0, int colour, int first, int last,
                         int step, int wall, float a, float inv_c)
 {
@@ -182,10 +183,10 @@ static int relax_planes(float *x, const float *x0, int colour, int first, int la
     return unconverged;
 }
 
-/* The next sweeps of a solve, a colour at a time: first the planes for which others
- * wait, which are on their way while those between them are relaxed. Returns the first
- * sweep after which no cell of any rank moved farther than the tolerance, counted from
- * 1; 0 if there is none. */
+/* Executes the next sweeps of a solve, one colour at a time. The outermost planes are
+ * relaxed first; they are sent while the planes between them are relaxed. Returns the
+ * first of these sweeps, counted from 1, after which the solve has converged on all
+ * ranks; 0: none. */
 static int relax(int to, const float *x0, int sweeps, int wall, float a, float inv_c)
 {
     int flags[BATCH] = {0};
@@ -207,7 +208,7 @@ static int relax(int to, const float *x0, int sweeps, int wall, float a, float i
     return 0;
 }
 
-/* What lies beside the slab, of both colours. */
+/* Exchanges the planes next to the slab, both colours. */
 static void halo(int f)
 {
     for (int colour = RED; colour <= BLACK; colour++) halo_begin(f, colour);
@@ -219,8 +220,8 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* All waves along z of row j, and along x what is left: a slab that a core's cache
- * holds. */
+/* Transforms row j of all planes along z, solves along x, and transforms back. This x-z
+ * slab is small enough for a core's cache. */
 static void solve_slab(int j, lanes *v, lanes *w)
 {
     size_t plane = pitch * (size_t)own_slab.rows;
@@ -256,7 +257,7 @@ static void solve_slab(int j, lanes *v, lanes *w)
     }
 }
 
-/* Waves along y of plane k, or there and back. */
+/* Transforms plane k along y, forward or inverse. */
 static void transform_plane(int k, int inverse, lanes *v, lanes *w)
 {
     float *plane = modes + pitch * (size_t)g.ny * (size_t)(k - own_slab.first);
@@ -267,7 +268,7 @@ static void transform_plane(int k, int inverse, lanes *v, lanes *w)
     }
 }
 
-/* The plane k of waves from a field, or to one. */
+/* Copies the inner cells of plane k from a field to modes, or back with ghost cells. */
 static void copy_plane(int k, float *x, int to_field)
 {
     for (int j = 0; j < g.ny; j++) {
@@ -287,7 +288,7 @@ static void copy_plane(int k, float *x, int to_field)
     }
 }
 
-/* Room for so many vectors. */
+/* Allocates a buffer of vectors, aligned to a cache line (64 bytes). */
 static lanes *allocate_vectors(size_t count)
 {
     lanes *p = aligned_alloc(64, (count * sizeof *p + 63) / 64 * 64);
@@ -295,9 +296,10 @@ static lanes *allocate_vectors(size_t count)
     return p;
 }
 
-/* The pressure, outright: 6 p - (the six neighbours) = b. Waves along y want planes,
- * and those along z want rows of all planes: in between all ranks have something for
- * all. */
+/* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
+ * along y and z, Thomas algorithm along x, inverse transforms. Transforms along y need
+ * whole planes, those along z need rows of all planes; all-to-all transposes
+ * redistribute the data in between. */
 static void solve_pressure(float *p, float *b)
 {
     size_t longest = (size_t)longest_side(g);
@@ -328,10 +330,11 @@ static void solve_pressure(float *p, float *b)
     }
 }
 
-/* Whether a sweep was the last one is known only when all have said so. So it is
- * guessed: all but one of those that the last such solve took go without a word, and
- * then one by one. Where one of them would have ended the solve, all is done once more,
- * from the start. */
+/* Convergence requires a global reduction. It is executed once per batch of sweeps. The
+ * number of sweeps is predicted from the previous solve of the same kind: all but the
+ * last of them form the first batch, the following ones are executed one by one. If one
+ * of the sweeps of the first batch has already converged on all ranks, the solve is
+ * repeated from its initial values, up to that sweep. */
 int fluid_solve(int wall, int to, int from, float a, float c)
 {
     if (s.tolerance >= 0 && a == 1 && c == 6) {
@@ -367,14 +370,15 @@ int fluid_solve(int wall, int to, int from, float a, float c)
     return done;
 }
 
-/* The cells of each colour in each row: count of them, in columns i, i + 2 .. */
+/* Iterates over the rows of each colour. The inner cells of a row are in columns i, i +
+ * 2 ..; there are count of them. */
 #define FOR_EACH_COLOUR_ROW(i, count, j, k)                                            \
     for (int k = own_slab.first; k <= own_slab.last; k++)                              \
         for (int j = 1; j <= g.ny; j++)                                                \
             for (int i = 1, count = (g.nx + 1) / 2; i <= 2 && count > 0;               \
                  i++, count = g.nx / 2)
 
-/* The planes between which the flow w came from that is here now. */
+/* Range of planes from which the flow w reaches this rank's cells in one time step. */
 static void find_source_planes(const float *w, int *lowest, int *highest)
 {
     int low = g.nz, high = -1;
@@ -410,7 +414,7 @@ static void advect(float *d, const float *d0, const float *u, const float *v,
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
     int low, high;
-    TIMED("reach", find_source_planes(field[w], &low, &high));
+    TIMED("find source planes", find_source_planes(field[w], &low, &high));
     TIMED("copy planes", gather_planes(field[d0], low, high));
     TIMED("advect", advect(field[d], field[d0], field[u], field[v], field[w], wall));
     is_zero[d] = false;

@@ -1,15 +1,15 @@
-/* mpi.c - what ranks tell one another.
+/* mpi.c - communication between the ranks.
  *
- * Neighbours tell what lies at their border, half sweep by half sweep. All tell all
- * whether something still moves, once in some sweeps; the planes from which the flow
- * comes, which may be far; and the waves of a pressure, which need the box as rows
- * after they had it as planes.
+ *     halo exchange      with both neighbours, after each half sweep
+ *     global reduction   convergence flags, once per batch of sweeps
+ *     plane exchange     planes from which the flow reaches a slab; any ranks
+ *     all-to-all         transposes of the pressure solver, planes to rows and back
  *
- * What is sent again and again from the same place, and as much, is said once, as a
- * request that is started as often as it is needed.
+ * Transfers that are repeated with the same buffers and sizes are persistent requests
+ * (MPI_Send_init, MPI_Startall).
  *
- * Left out: cuts along y and x, by which a rank would have more neighbours and less to
- * tell each.
+ * Left out: splitting the box along y and x, too. A rank would have more neighbours and
+ * smaller messages.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +22,18 @@ enum { ABOVE, BELOW, SIDES };
 
 static grid g;
 static slab own_slab;
-static MPI_Request halo[FIELDS][2][2 * SIDES];                   /* of each colour */
-static MPI_Request *to_row_requests, *to_plane_requests, *batch; /* 4 a rank at most */
-static int *plane_requests; /* [ranks][2]: planes */
+static MPI_Request halo[FIELDS][2][2 * SIDES]; /* for each colour */
+static MPI_Request *to_row_requests, *to_plane_requests,
+    *batch;                 /* plane_transfers: at most 4 per rank */
+static int *plane_requests; /* [ranks][2]: first and last plane that each rank needs */
 
 static int first_plane(int rank)
 {
     return rank_first(g.nz, rank, rank_count()) + 1;
 }
 
-/* Who has an inner plane; nobody, if there is none. */
+/* Returns the rank that has an inner plane; MPI_PROC_NULL if the plane does not exist.
+ */
 static int owner(int k)
 {
     int rank = 0;
@@ -51,7 +53,7 @@ static slab slab_of_rank(int rank)
     return s;
 }
 
-slab slab_of(grid box)
+slab find_slab(grid box)
 {
     g = box;
     return own_slab = slab_of_rank(rank_own());
@@ -79,9 +81,9 @@ static void create_halo_requests(int f, float *x, int colour)
         MPI_Send_init(highest, size, MPI_FLOAT, above, ABOVE, MPI_COMM_WORLD, &r[3]));
 }
 
-/* This rank's planes have a piece for each rank, its rows, and its columns have one of
- * each rank, its planes. In planes a piece is as many stretches as there are planes; in
- * columns it lies in one. */
+/* Creates the requests of the two transposes. For each rank there is a block: this
+ * rank's planes of that rank's rows. In modes a block is strided, one run of rows per
+ * plane; in row_modes a block is contiguous. */
 static void create_transpose_requests(float *modes, float *row_modes, size_t pitch)
 {
     int own = own_slab.last - own_slab.first + 1, wide = (int)pitch;
@@ -116,7 +118,7 @@ void ranks_begin(float *const field[FIELDS], float *modes, float *row_modes,
     to_row_requests = allocate(2 * ranks, sizeof *batch, "requests");
     to_plane_requests = allocate(2 * ranks, sizeof *batch, "requests");
     batch = allocate(4 * ranks, sizeof *batch, "requests");
-    plane_requests = allocate(2 * ranks, sizeof *plane_requests, "wishes");
+    plane_requests = allocate(2 * ranks, sizeof *plane_requests, "plane requests");
     for (int f = 0; f < FIELDS; f++)
         for (int colour = RED; colour <= BLACK; colour++)
             create_halo_requests(f, field[f], colour);
@@ -168,7 +170,7 @@ void reduce_flags(int *far, int count)
     MPI_TRY(MPI_Allreduce(MPI_IN_PLACE, far, count, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
 }
 
-/* The planes that are both had and wanted. */
+/* Intersection of the planes of a slab with a requested range. */
 static slab intersect(slab available, const int *request)
 {
     slab both = {.first = request[0], .last = request[1]};

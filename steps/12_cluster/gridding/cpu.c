@@ -1,5 +1,5 @@
-/* cpu.c - what a rank computes: threads take segments of its bands, or its
- * visibilities.
+/* cpu.c - the computation of one rank: its threads divide the segments of the rank's
+ * bands, or its visibilities.
  */
 #include "part.h"
 

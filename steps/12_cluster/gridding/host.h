@@ -1,18 +1,19 @@
-/* host.h - what is made ready before the first visibility. */
+/* host.h - tables and arrays that the host prepares before the first visibility. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gridding.h"
 #include "body.h"
 
-/* Elements of the table, with a pad for blocks of rows x columns. */
+/* Returns the number of elements of the table, padded for blocks of rows x columns. */
 static inline size_t table_length(const problem *p, int rows, int columns)
 {
     size_t stride = p->dims.width + 2 * PAD_OF(rows, columns);
     return p->dims.planes * p->dims.oversampling * REALS_PER_TAP * stride;
 }
 
-/* The taps, rounded, as body.h has them, zeros around; to be freed. */
+/* Returns the taps, rounded to `real`, in the padded layout of body.h. The caller frees
+ * them. */
 static inline real *make_table(const problem *p, int rows, int columns)
 {
     int functions = p->dims.planes * p->dims.oversampling, width = p->dims.width;
@@ -33,8 +34,8 @@ static inline real *make_table(const problem *p, int rows, int columns)
     return table;
 }
 
-/* How far from the middle the taps of a plane must be taken: those beyond are smaller
- * than p->accuracy times the largest. */
+/* Returns the support that a plane needs: all taps farther from the middle are smaller
+ * than p->accuracy times the plane's largest tap. */
 static inline int plane_support(const problem *p, int plane)
 {
     int support = p->dims.width / 2, needed = 0;
@@ -51,7 +52,8 @@ static inline int plane_support(const problem *p, int plane)
     return needed;
 }
 
-/* CLASSES of equal steps; one is enough where all taps are wanted. */
+/* Returns CLASSES classes of evenly spaced support, or one class if all taps are
+ * needed. */
 static inline support_classes make_classes(const problem *p)
 {
     support_classes classes = {p->accuracy > 0 ? CLASSES : 1, {0}};
@@ -61,32 +63,35 @@ static inline support_classes make_classes(const problem *p)
     return classes;
 }
 
-/* The visibilities, bin by bin. */
+/* The visibilities, sorted by bin (a counting sort). */
 typedef struct {
     int rows, columns; /* of a block */
     support_classes classes;
     int *plane_class; /* [planes] */
     int bands;        /* rows of bins, and of blocks */
-    size_t count;     /* in all, two for each block and class: w >= 0 and w < 0 */
-    int *first;       /* [bins + 1]: where a bin begins */
-    int *bin;         /* [samples]: of each visibility of the problem */
-    int *permutation; /* [samples]: which visibility of the problem it is */
-    sorted_visibility *visibilities; /* [samples] */
-    double seconds;
+    size_t count;     /* bins in all: two per block and class, for w >= 0 and w < 0 */
+    int *first;       /* [count + 1]: first visibility of each bin */
+    int *bin;         /* [visibilities]: in the problem's order */
+    int *permutation; /* [visibilities]: index in the problem */
+    sorted_visibility *visibilities; /* [visibilities], sorted */
+    double seconds;                  /* duration of the sort */
 } binning;
 
+/* Returns the bin that contains the first cell of a footprint. */
 static inline size_t bin_of(const problem *p, const binning *bins, const footprint *fp)
 {
     int c = bins->plane_class[fp->plane];
-    int margin = p->dims.width / 2 -
-                 bins->classes.support[c]; /* rows and columns on each side */
+    int margin =
+        p->dims.width / 2 -
+        bins->classes
+            .support[c]; /* rows and columns that the class omits on each side */
     size_t bin_row =
         2 * ((size_t)c * bins->bands + (fp->v + margin) / bins->rows) + fp->negative_w;
     return bin_row * CEIL_DIV(p->dims.size, bins->columns) +
            (fp->u + margin) / bins->columns;
 }
 
-/* Room for the visibilities, which come with sort(). */
+/* Allocates the arrays. bin_visibilities() fills them. */
 static inline binning allocate_binning(const problem *p, int rows, int columns)
 {
     int n = p->dims.visibilities;
@@ -113,6 +118,7 @@ static inline binning allocate_binning(const problem *p, int rows, int columns)
     return bins;
 }
 
+/* Sorts the visibilities by bin and measures the time. */
 static inline void bin_visibilities(const problem *p, binning *bins)
 {
     double start = seconds();
@@ -125,7 +131,7 @@ static inline void bin_visibilities(const problem *p, binning *bins)
         first[bin[k] + 2]++;
     }
     for (size_t i = 0; i < bins->count; i++) first[i + 2] += first[i + 1];
-    for (int k = 0; k < n; k++) { /* first[i + 1] is where bin i goes on */
+    for (int k = 0; k < n; k++) { /* first[i + 1] is the next free position of bin i */
         const footprint *fp = &p->footprints[k];
         int i = first[bin[k] + 1]++;
         sorted_visibility *vis = &bins->visibilities[i];

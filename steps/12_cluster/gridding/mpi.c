@@ -1,21 +1,22 @@
-/* mpi.c - gridding and degridding by ranks, each of which has threads.
+/* mpi.c - gridding and degridding by MPI ranks with threads.
  *
- * Gridding: a rank has some bands of the grid, one below the other, and takes the
- * visibilities that reach them; those that reach bands of two ranks are gridded by
- * both, each its own rows. So no grid is added to another: what ranks have is gathered
- * where rank 0 makes the image. Degridding: a rank has some of the visibilities, and
- * their values are gathered.
+ * Gridding: each rank owns consecutive bands of the grid and selects the visibilities
+ * that reach them. A visibility that reaches bands of two ranks is gridded by both,
+ * each for its own rows. So no cell is summed in two places: rank 0 gathers the rows
+ * and makes the image. Degridding: each rank computes consecutive visibilities, and
+ * rank 0 gathers them.
  *
- * The front end has read the visibilities, and what is degridded, in every rank, so
- * nothing is sent before the work. Sums are made in the order of step 10, whoever makes
- * them: any number of ranks gives the same bytes.
+ * Every rank has read all visibilities and the model, so nothing is sent before the
+ * computation. The sums are formed in the order of step 10 for any number of ranks, so
+ * the result does not depend on it, byte for byte.
  */
 #include <stdlib.h>
 
 #include "ranks.h"
 #include "part.h"
 
-/* What a block costs in which nothing falls, in visibilities that touch it. */
+/* Cost of a block without visibilities (it is written all the same), in units of adding
+ * one visibility to one block. An estimate, not derived. */
 enum { EMPTY_BLOCK_COST = 10 };
 
 static int band_row(const problem *p, int band)
@@ -23,7 +24,7 @@ static int band_row(const problem *p, int band)
     return band * ROWS < p->dims.size ? band * ROWS : p->dims.size;
 }
 
-/* How wide footprints are in each plane. To be freed. */
+/* Returns the width of the footprints of each plane. The caller frees it. */
 static int *plane_widths(const problem *p)
 {
     int *plane_width =
@@ -33,15 +34,15 @@ static int *plane_widths(const problem *p)
     return plane_width;
 }
 
-/* Where the bands of each rank begin, [ranks + 1]: all have about as much to do. To be
- * freed. */
+/* Returns the first band of each rank, [ranks + 1], such that all have about the same
+ * work. The caller frees it. */
 static int *split_bands(const problem *p, const int *plane_width, int ranks)
 {
     int n = CEIL_DIV(p->dims.size, ROWS);
     double *work = allocate((size_t)n + 1, sizeof *work, "the bands");
     int *begin = allocate((size_t)ranks + 1, sizeof *begin, "the ranks");
 
-    /* The blocks that visibilities touch in a band, less those of the band before. */
+    /* work[i]: blocks of band i that visibilities touch, minus those of band i - 1. */
     for (int i = 0; i <= n; i++) work[i] = 0;
     for (int k = 0; k < p->dims.visibilities; k++) {
         int width = plane_width[p->footprints[k].plane],
@@ -50,7 +51,7 @@ static int *split_bands(const problem *p, const int *plane_width, int ranks)
         work[top / ROWS] += blocks;
         work[(top + width - 1) / ROWS + 1] -= blocks;
     }
-    /* All that is to be done in the bands before this one. */
+    /* work[i]: the work of all bands before band i. */
     double in_band = (double)EMPTY_BLOCK_COST * CEIL_DIV(p->dims.size, COLUMNS),
            sum = 0;
     for (int i = 0; i <= n; i++) {
@@ -67,12 +68,12 @@ static int *split_bands(const problem *p, const int *plane_width, int ranks)
     return begin;
 }
 
-/* The problem with those visibilities only that reach rows first .. end - 1, in their
- * order. */
+/* Returns the problem restricted to the visibilities that reach rows first .. end - 1,
+ * in their order. */
 static problem select_visibilities(const problem *p, int first, int end)
 {
     size_t n = (size_t)p->dims.visibilities, count = 0;
-    footprint *footprints = untouched(n, sizeof *footprints, "the rank's places");
+    footprint *footprints = untouched(n, sizeof *footprints, "the rank's footprints");
     double(*value)[2] = untouched(n, sizeof *value, "the rank's visibilities");
     for (size_t k = 0; k < n; k++) {
         if (p->footprints[k].v >= end || p->footprints[k].v + p->dims.width <= first)
@@ -87,14 +88,14 @@ static problem select_visibilities(const problem *p, int first, int end)
     return subset;
 }
 
-/* Rows of cells, or values, of all ranks to rank 0, in place: rank r has those from
- * begin[r] on, each of so many cells. */
+/* Gathers rows of cells, or values, on rank 0, in place: rank r has rows begin[r] ..
+ * begin[r + 1] - 1 of so many cells. */
 static void gather(cplx *result, const int *begin, int cells)
 {
     int ranks = rank_count(), rank = rank_own();
     int *count = allocate((size_t)ranks, sizeof *count, "the ranks' counts");
     for (int r = 0; r < ranks; r++) count[r] = begin[r + 1] - begin[r];
-    MPI_Datatype row; /* counts of it are ints, however large the grid */
+    MPI_Datatype row; /* counting rows, an int suffices for any grid */
     MPI_TRY(MPI_Type_contiguous(2 * cells, sizeof(real) == 8 ? MPI_DOUBLE : MPI_FLOAT,
                                 &row));
     MPI_TRY(MPI_Type_commit(&row));
@@ -115,7 +116,8 @@ int gridding(const problem *p, void *result, run_times *t)
     binning bins = allocate_binning(p, ROWS, COLUMNS);
     int *plane_width = plane_widths(p);
     t->copies = 1;
-    ranks_same("the places of visibilities", p->footprints, n * sizeof *p->footprints);
+    ranks_same("the footprints of the visibilities", p->footprints,
+               n * sizeof *p->footprints);
     ranks_same("the visibilities", p->value, n * 2 * sizeof *p->value);
     MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
 
@@ -153,7 +155,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     real *table = make_table(p, ROWS, COLUMNS);
     binning bins = allocate_binning(p, ROWS, COLUMNS);
     t->copies = 1;
-    ranks_same("the places of visibilities", p->footprints,
+    ranks_same("the footprints of the visibilities", p->footprints,
                (size_t)n * sizeof *p->footprints);
     ranks_same("the model", model,
                (size_t)p->dims.size * (size_t)p->dims.pitch * sizeof(cplx));
