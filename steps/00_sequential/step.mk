@@ -6,7 +6,7 @@ title.semblance    = The search as one would write it
 flops.semblance    = 24 visits + 12 samples
 bytes.semblance.l1 = 26 visits + 4 used + 4 samples
 
-title.fletcher      = The wave equation, point by point
+title.fletcher      = The wave equation with finite differences
 flops.fletcher      = 578 samples
 bytes.fletcher.dram = 64 samples
 

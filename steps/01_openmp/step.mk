@@ -10,10 +10,10 @@ predict.semblance.gpu = none
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 18 visits + 4 used + 4 samples
 
-title.fletcher       = Planes among threads, lanes along a row
+title.fletcher       = Threads share the planes, vectors process the rows
 shown.fletcher       = cpu.c
 changes.fletcher     = cpu.c
-predict.fletcher.cpu = 5.0 on 2 threads: 2 for the threads, since planes share nothing, and 2.5 for eight lanes that must be loaded one neighbour further for each weight
+predict.fletcher.cpu = 5.0 on 2 threads: 2 for the threads, because planes are independent, and 2.5 for vectors of eight floats, which need an unaligned load per weight
 predict.fletcher.gpu = none
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples

@@ -11,12 +11,12 @@ predict.semblance.gpu = 0.1 of the CPU: 20 work-items for thousands of lanes
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = A work-item for each plane
+title.fletcher       = One work-item per plane
 shown.fletcher       = kernel.cl
 changes.fletcher     = body.h opencl.c kernel.cl cuda.cu
-reason.fletcher      = the first OpenCL and CUDA programs arrive whole: 3 new files; what changes in body.h is 16 lines
-predict.fletcher.cpu = 1.0 for omp, which stays the same; 0.2 for ocl: nobody tells its compiler that the points of a row are independent
-predict.fletcher.gpu = 0.1 of the CPU: a few hundred work-items, each alone with a plane
+reason.fletcher      = the first OpenCL and CUDA programs are three new files; body.h changes in 16 lines
+predict.fletcher.cpu = 1.0 for omp, which does not change; 0.2 for ocl: its compiler does not know that the points of a row are independent
+predict.fletcher.gpu = 0.1 of the CPU: a few hundred work-items, each with a whole plane
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 

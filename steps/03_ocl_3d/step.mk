@@ -11,12 +11,12 @@ predict.semblance.gpu = 100: 8000 work-items instead of 20, and a machine that w
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = A work-item a point, and OpenACC
+title.fletcher       = One work-item per point, and OpenACC
 shown.fletcher       = kernel.cl
 changes.fletcher     = opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = OpenACC arrives whole, one file; what changes in the others is under 60 lines
-predict.fletcher.cpu = 1.0 for omp, which stays the same; 3.0 for ocl: work-items side by side become lanes of a vector
-predict.fletcher.gpu = 100: a work-item a point, and neighbours read neighbouring floats
+reason.fletcher      = the OpenACC back-end is a new file; the other files change in less than 60 lines
+predict.fletcher.cpu = 1.0 for omp, which does not change; 3.0 for ocl: neighbouring work-items become lanes of a vector
+predict.fletcher.gpu = 100: one work-item per point, and neighbouring work-items read neighbouring floats
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 

@@ -11,11 +11,11 @@ predict.semblance.gpu = 2.0: for the same reason
 flops.semblance       = 6 visits + 2 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = Derivatives of derivatives
+title.fletcher       = Cross derivatives in two passes
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = two loops instead of one, in five back-ends: 30 new lines in each
-predict.fletcher.cpu = 1.6: 254 operations a point instead of 578, against four fields that are written and read again
-predict.fletcher.gpu = 2.0: as the paper found, for the same reason
+reason.fletcher      = two loops instead of one in five back-ends, 30 new lines in each
+predict.fletcher.cpu = 1.6: 254 operations per point instead of 578, but four more fields are written and read
+predict.fletcher.gpu = 2.0: the result of the paper, for the same reason
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 128 samples
 

@@ -10,11 +10,11 @@ predict.semblance.gpu = 1.1: all lanes read the same trace at once, one broadcas
 flops.semblance       = 6 visits + 2 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = The weights as constants
+title.fletcher       = The weights in constant memory
 kind.fletcher        = refactor
 changes.fletcher     = body.h
-predict.fletcher.cpu = 1.0: a compiler reads the tables as well as the numbers, and makes the same code of both
-predict.fletcher.gpu = 1.0: an operand in an instruction or in constant memory, which all lanes read at one address
+predict.fletcher.cpu = 1.0: the compilers know the values of the tables and generate the same code
+predict.fletcher.gpu = 1.0: an operand in the instruction or in constant memory, which all lanes read at the same address
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 128 samples
 

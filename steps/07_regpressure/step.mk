@@ -10,13 +10,13 @@ predict.semblance.gpu = 2.0: two arrays leave private memory, one for good and o
 flops.semblance       = 6 visits + 3 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = The column along z is read once; one plane of derivatives
+title.fletcher       = Loop fusion: derivatives of one plane at a time
 shown.fletcher       = body.h
 kind.fletcher        = refactor
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = the loop over z leaves the kernels for the host, and six planes take the place of four fields, in five back-ends: 40 new lines in each
-predict.fletcher.cpu = 1.3: 64 bytes a point instead of 128 to and from memory, and nine planes of p and q are gone through once instead of twice
-predict.fletcher.gpu = 0.7: as the paper found of its planes: two launches for each, and each waits for the one before
+reason.fletcher      = the loop over z moves from the kernels to the host, and six planes replace four fields, in five back-ends: 40 new lines in each
+predict.fletcher.cpu = 1.3: 64 bytes per point of memory traffic instead of 128, and nine planes of p and q are read once instead of twice
+predict.fletcher.gpu = 0.7: the result of the paper for its planes: two dependent launches per plane
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 64 samples
 

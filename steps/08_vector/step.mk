@@ -10,11 +10,11 @@ predict.semblance.cpu = 4.0: eight lanes instead of one, of which 20 values of E
 predict.semblance.gpu = 1.2: a GPU's lanes are its threads already; what it gains is num in registers again
 flops.semblance       = 6 visits + 3 used + 6 samples
 
-title.fletcher       = The widest vectors, fused multiplications, and three cosines instead of six products
+title.fletcher       = Wider vectors, fused multiply-add, and three cosines instead of six products
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = every load and store of body.h is one of LANES points, and the medium is another
+reason.fletcher      = each load and store of body.h has LANES points, and the medium has other fields
 predict.fletcher.cpu = 1.4: two thirds of the instructions, and seven fields of the medium instead of ten
-predict.fletcher.gpu = 1.2: 52 bytes a point instead of 64; its lanes are threads, and its compiler fuses already
+predict.fletcher.gpu = 1.2: 52 bytes per point instead of 64; the lanes of a GPU are threads, and its compiler fuses operations already
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 

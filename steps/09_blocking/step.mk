@@ -9,13 +9,13 @@ reason.semblance      = the loops over traces and over (D, E) change places, and
 predict.semblance.cpu = 2.5: two operations a sample instead of six, and no loads of samples (written after a prototype had 2.5)
 predict.semblance.gpu = 0.7: a thread's hinges lie in device memory, and are read again for each (D, E)
 
-title.fletcher       = Tiles that a thread takes through all planes by itself, a row at a time
+title.fletcher       = Tiles per thread, and derivatives along y instead of x
 shown.fletcher       = cpu.c
 changes.fletcher     = body.h tile.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
 kind.fletcher        = memory
-reason.fletcher      = a tile has planes of its own: the loop over z goes back into the kernels, and both hosts say how large a tile is
-predict.fletcher.cpu = 1.3: no thread waits at a plane, and a tile's nine planes of p and q stay in a core's own cache
-predict.fletcher.gpu = 2.0: one launch instead of two a plane, and what is derived stays in local memory
+reason.fletcher      = a tile has its own derivatives: the loop over z moves back into the kernels, and both hosts choose the size of a tile
+predict.fletcher.cpu = 1.3: no barriers per plane, and the nine planes of p and q of a tile stay in the L2 cache of a core
+predict.fletcher.gpu = 2.0: one launch instead of two per plane, and the derivatives stay in local memory
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 

@@ -10,11 +10,11 @@ reason.semblance      = hybrid.c is new: what was the whole search on each side 
 predict.semblance.cpu = 1 as two threads of step 10, which have the same two cores: what there is to gain is that the device's core is not lost; of the two rates alone, 0.93
 predict.semblance.gpu = 1.1 over the device alone: a panel on 16 cores and a GPU, if the cores have a tenth of its rate; 1 for a search with bounds, whose few parts are through before a chunk is back
 
-title.fletcher       = A slab each, and a cut that follows the clock
+title.fletcher       = A slab per side, divided by measured times
 changes.fletcher     = hybrid.c sides.h host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
-reason.fletcher      = the two sides become functions that hybrid.c calls, and hybrid.c, sides.h and host.h are new
-predict.fletcher.cpu = 0.95: a device made of half of the cores adds none; what is left is what the cut costs, two halos of 2 MB a step and a piece of 4 planes on each side
-predict.fletcher.gpu = 1.05 over the GPU alone: the host has a twentieth of its rate
+reason.fletcher      = host and device become functions that hybrid.c calls; hybrid.c, sides.h and host.h are new
+predict.fletcher.cpu = 0.95: a device that consists of half of the cores adds no compute power; the cut costs two halos of 2 MB per step and a separate pass over 4 planes on each side
+predict.fletcher.gpu = 1.05 over the GPU alone: the host has a twentieth of its speed
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 

@@ -10,10 +10,10 @@ changes.semblance     = mpi.c cuda.cu
 predict.semblance.cpu = 0.4 for one point, which is not what it is for: a value of A each, without the best of the others to rule it out; 1.0 for a section, where two ranks meet at the start and at the end
 predict.semblance.gpu = the same
 
-title.fletcher       = A slab a rank, and halos that travel while the rest is made
+title.fletcher       = A slab per rank, and halo exchange that overlaps computation
 changes.fletcher     = mpi.c host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
-reason.fletcher      = the device is left out; cpu.c becomes functions that mpi.c calls; mpi.c is new, and half of it is who has what and one file written by all
-predict.fletcher.cpu = 0.97: of two ranks of one thread each sends 2 MB a step, which takes a hundredth of it and passes meanwhile; borders of 4 planes are passes of their own
+reason.fletcher      = the device is removed; cpu.c becomes functions that mpi.c calls; mpi.c is new, and half of it divides the grid and writes one common file
+predict.fletcher.cpu = 0.97: each of two ranks with one thread sends 2 MB per step, which takes 1 % of its time and overlaps computation; the border planes are separate passes
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 
