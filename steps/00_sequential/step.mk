@@ -14,7 +14,7 @@ title.gridding    = Each visibility onto its footprint
 flops.gridding    = 8 points
 bytes.gridding.l1 = 24 points
 
-title.fluid    = Red and black cells, the long stride innermost
+title.fluid    = Red-black relaxation, with the largest stride innermost
 flops.fluid    = 8 updates + 40 advected
 bytes.fluid.l1 = 28 updates
 

@@ -26,10 +26,10 @@ predict.gridding.gpu = none
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = The inner loop along memory, rows among threads
+title.fluid       = Loop interchange, and rows distributed over threads
 shown.fluid       = cpu.c
 changes.fluid     = cpu.c
-predict.fluid.cpu = 4 on 2 threads: half from two threads, half from neighbours in memory that are neighbours in the loop
+predict.fluid.cpu = 4 on 2 threads: a factor of 2 from two threads, a factor of 2 from unit stride
 predict.fluid.gpu = none
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates

@@ -28,11 +28,11 @@ predict.gridding.gpu = 0.1 of the CPU: as many work-items as copies, tens on a m
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = A work-item a cell, numbered along one axis
+title.fluid       = One work-item per cell, with a one-dimensional index
 shown.fluid       = kernel.cl
 kind.fluid        = refactor
 changes.fluid     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-predict.fluid.cpu = 0.5: a buffer more to write and read for the largest move, and the host waits after every sweep
+predict.fluid.cpu = 0.5: one more buffer to write and read for the largest change, and the host waits after every sweep
 predict.fluid.gpu = 10: thousands of cells at once, but the host waits after every sweep
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates

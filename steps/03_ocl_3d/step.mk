@@ -29,11 +29,11 @@ predict.gridding.gpu = 20: hundreds of work-items a copy instead of one
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = A work-item a cell, counted along three axes
+title.fluid       = One work-item per cell, with a three-dimensional index
 shown.fluid       = kernel.cl
 changes.fluid     = opencl.c kernel.cl cuda.cu
-predict.fluid.cpu = 1.1: no division per work-item any more to find its cell
-predict.fluid.gpu = 1.2: the same, and a group's cells share their neighbours
+predict.fluid.cpu = 1.1: a work-item finds its cell without a division
+predict.fluid.gpu = 1.2: the same, and the cells of a group share their neighbours
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 

@@ -26,10 +26,10 @@ predict.gridding.gpu = 1.0: a GPU inlines everything
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = Who writes a cell writes its ghost
+title.fluid       = Boundary condition fused into the stencil
 changes.fluid     = body.h cpu.c opencl.c kernel.cl cuda.cu
-predict.fluid.cpu = 1.05: set_bnd was 3 % of the time, and for OpenCL three launches a sweep
-predict.fluid.gpu = 1.5: three launches in seven are gone
+predict.fluid.cpu = 1.05: set_bnd took 3 % of the time, and OpenCL saves three launches per sweep
+predict.fluid.gpu = 1.5: three of seven launches are removed
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 

@@ -26,10 +26,10 @@ predict.gridding.gpu = 1.4: 16 bytes of memory a cell instead of 24
 flops.gridding       = 8 points
 bytes.gridding.l1    = 16 points
 
-title.fluid       = A reciprocal, an integer maximum, and no denormals
+title.fluid       = Reciprocal, integer maximum, and no denormals
 changes.fluid     = body.h cpu.c opencl.c kernel.cl cuda.cu
-predict.fluid.cpu = 1.3: no division, no test for NaN, and cells that are nearly empty cost as much as others (written after a prototype on another machine had 1.7 for the last)
-predict.fluid.gpu = 1.0: it waits for memory, and its units take denormals as they come
+predict.fluid.cpu = 1.3: no division, no test for NaN, and no slow denormals in nearly empty cells (written after a prototype on another machine had gained 1.7 by the last)
+predict.fluid.gpu = 1.0: limited by memory, and computes denormals at full speed
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 

@@ -23,11 +23,11 @@ bytes.fletcher.dram  = 128 samples
 # one plane would fit, if visibilities came plane by plane, which is another change. And a
 # visibility is read once.
 
-title.fluid       = The box as constants
+title.fluid       = Sides of the box as constants
 shown.fluid       = kernel.cl
 changes.fluid     = opencl.c kernel.cl cuda.cu
 kind.fluid        = refactor
-predict.fluid.cpu = 1.05 for OpenCL: strides that the compiler knows; 1.0 for OpenMP, which does not change
+predict.fluid.cpu = 1.05 for OpenCL: the compiler knows the strides; 1.0 for OpenMP, which does not change
 predict.fluid.gpu = 1.05: the same
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates

@@ -28,11 +28,11 @@ predict.gridding.cpu = 2.0: cells are written once, not read and written for eac
 predict.gridding.gpu = 10: no copies, no barriers, and all of the machine has work
 flops.gridding       = 8 points
 
-title.fluid       = A column of neighbours in registers, one flag a group
+title.fluid       = Columns in registers, one flag per sweep, stop on the device
 changes.fluid     = body.h host.h opencl.c kernel.cl cuda.cu
 kind.fluid        = refactor
-predict.fluid.cpu = 1.5 for OpenCL: no buffer of moves, no second kernel, and the host looks once in four sweeps (written after a first measurement); 1.0 for OpenMP, which does not change
-predict.fluid.gpu = 2.0: the same, and 6 loads a cell instead of 8
+predict.fluid.cpu = 1.5 for OpenCL: no buffer of changes, no second kernel, and the host polls once in four sweeps (written after a first measurement); 1.0 for OpenMP, which does not change
+predict.fluid.gpu = 2.0: the same, and 6 loads per cell instead of 8
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 

@@ -24,13 +24,13 @@ predict.gridding.cpu = 4.0: a row of sums is one register, and the compiler has 
 predict.gridding.gpu = 1.0: a GPU's lanes are its threads already
 flops.gridding       = 8 points
 
-title.fluid       = The colours apart, a vector of cells at once
+title.fluid       = Colours stored separately, vectors of cells
 shown.fluid       = strip.h
 kind.fluid        = refactor
 changes.fluid     = body.h strip.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.fluid      = another place for every cell, and a strip of them for a work-item: each function that knows where a cell lies says it anew, and strip.h is new
-predict.fluid.cpu = 2.5: eight cells an instruction, which lie next to each other now (written after the same layout had 2.9 together with the changes of step 05)
-predict.fluid.gpu = 1.5: lanes read next to each other, and half of each line is no longer fetched in vain
+reason.fluid      = every cell has another index, and a work-item computes a strip: each function that computes an index changes, and strip.h is new
+predict.fluid.cpu = 2.5: eight cells per instruction, which are now contiguous (written after the same layout had gained 2.9 together with the changes of step 05)
+predict.fluid.gpu = 1.5: coalesced loads, which use all of each cache line instead of half
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 

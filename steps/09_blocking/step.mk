@@ -26,13 +26,13 @@ predict.gridding.cpu = 1.3: three products a cell instead of four and an eighth,
 predict.gridding.gpu = 1.2: three products instead of four; a thread has one block, and shares nothing
 flops.gridding       = 6 points
 
-title.fluid       = Four sweeps in one pass, as a wavefront
+title.fluid       = Temporal blocking: four sweeps per pass, as a wavefront
 shown.fluid       = block.h
 kind.fluid        = refactor
 changes.fluid     = block.h cpu.c opencl.c kernel.cl cuda.cu
-reason.fluid      = a pass begins and ends in two phases, and a solve that went too far goes back to its start: both hosts must keep where it began
-predict.fluid.cpu = 1.5 where a field is larger than the second level of the cache, and twice that where it is larger than the last: the box is read once in four sweeps (written after a prototype)
-predict.fluid.gpu = 1.0: it keeps the sweeps of step 08, since its groups cannot wait for each other
+reason.fluid      = a pass has two phases, and a solve with too many sweeps is repeated from its initial values, which both hosts must keep
+predict.fluid.cpu = 1.5 if a field is larger than the second-level cache, and twice that if it is larger than the last-level cache: the box is read once in four sweeps (written after a prototype)
+predict.fluid.gpu = 1.0: uses the sweeps of step 08, since its groups cannot wait for each other
 flops.fluid       = 8 updates + 40 advected
 
 title.sandpile       = Temporal blocking: bands compute many steps alone, stable tiles are skipped

@@ -24,11 +24,11 @@ reason.gridding      = both sides in one binary: who takes what is new, and the 
 predict.gridding.cpu = 1.85 of one thread of the host alone, beside PoCL on the other core: the sum of both rates, less what one sorts while nobody grids; 0.9 of two threads, who have no grid to copy
 predict.gridding.gpu = 1 + Td / Th over the device alone: 1.05 where it is twenty times as fast as its host
 
-title.fluid       = Fields shared as tasks, by a timetable
+title.fluid       = Fields as tasks, distributed by list scheduling
 changes.fluid     = hybrid.c sides.h cpu.c opencl.c kernel.cl
-reason.fluid      = whose a task is, and where its fields are, is new; a device that goes on by itself must keep for each solve what it started from and how far it got
-predict.fluid.cpu = 1.5 over either side alone, each with one core: of about 84 sweeps' worth of work a step, 36 are pressures and what they need, which nothing can stand beside but the density (the ratio was written before it was run, the count put right after)
-predict.fluid.gpu = 1.0: what a GPU does ten times as fast is not worth a field's way to the host and back
+reason.fluid      = the side of each task, and the place of its fields, are new; a device that stops by itself must keep for each solve its initial values and its progress
+predict.fluid.cpu = 1.5 over either side alone, each with one core: of about 84 sweeps worth of work per step, 36 are the pressure solves and their inputs, with which only the density can overlap (the ratio was written before the first run, the count was corrected after it)
+predict.fluid.gpu = 1.0: a task that a GPU does ten times as fast is not worth the transfers of its fields
 
 title.sandpile       = Host and device each compute a part of the rows, with 64 ghost rows
 changes.sandpile     = body.h slab.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c device.h

@@ -23,11 +23,11 @@ reason.gridding      = mpi.c is new, and devices are left out: who has which row
 predict.gridding.cpu = 0.85 of one rank of two threads: half of the grid goes through memory that both can reach, in and out again; sorting is shared
 predict.gridding.gpu = not written for one
 
-title.fluid       = Slabs, with a halo for each half sweep
+title.fluid       = Slabs of planes, with a halo exchange per half sweep
 changes.fluid     = mpi.c slab.h cpu.c block.h kernel.cl opencl.c
-reason.fluid      = a slab has borders in each loop over planes; halos, the stop, far planes and the pressure's turn are what ranks tell one another
-predict.fluid.cpu = 0.9 of one rank with as many threads: a half sweep has a message where threads have a barrier, and the wavefront of step 09 is given up
-predict.fluid.gpu = 1.0: not written for one
+reason.fluid      = each loop over planes has the borders of a slab; halos, convergence, distant planes and the transposes of the pressure solver are the communication of the ranks
+predict.fluid.cpu = 0.9 of one rank with as many threads: a half sweep has a message instead of a barrier, and the wavefront of step 09 is not used
+predict.fluid.gpu = 1.0: not written for a GPU
 
 title.sandpile       = Slabs of rows with ghost zones, and a nonblocking stability test
 changes.sandpile     = body.h slab.h cpu.c cuda.cu host.h kernel.cl mpi.c opencl.c
