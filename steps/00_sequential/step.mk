@@ -10,7 +10,7 @@ title.fletcher      = The wave equation with finite differences
 flops.fletcher      = 578 samples
 bytes.fletcher.dram = 64 samples
 
-title.gridding    = Each visibility onto its footprint
+title.gridding    = Each visibility is added to its footprint
 flops.gridding    = 8 points
 bytes.gridding.l1 = 24 points
 

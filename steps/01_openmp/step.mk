@@ -18,10 +18,10 @@ predict.fletcher.gpu = none
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
-title.gridding       = Visibilities among threads, a copy of the grid for each
+title.gridding       = Visibilities divided among threads, one copy of the grid per thread
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h
-predict.gridding.cpu = 1.9 on 2 threads: shares are equal, and clearing and adding the copies is small beside gridding
+predict.gridding.cpu = 1.9 on 2 threads: the work per thread is equal, and clearing and adding the copies is little work compared with gridding
 predict.gridding.gpu = none
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points

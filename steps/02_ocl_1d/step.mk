@@ -20,11 +20,11 @@ predict.fletcher.gpu = 0.1 of the CPU: a few hundred work-items, each with a who
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
-title.gridding       = A work-item for each copy of the grid
+title.gridding       = One work-item per copy of the grid
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.gridding      = the first OpenCL and CUDA programs arrive whole: 3 new files; C's complex numbers become pairs, which no device's C has
+reason.gridding      = the first OpenCL and CUDA programs are complete: 3 new files; complex numbers become pairs, because OpenCL C and CUDA C have no complex type
 predict.gridding.cpu = 1.0: the same loops on the same threads
-predict.gridding.gpu = 0.1 of the CPU: as many work-items as copies, tens on a machine for thousands
+predict.gridding.gpu = 0.1 of the CPU: there are as many work-items as copies, tens of them on a device that needs thousands
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 

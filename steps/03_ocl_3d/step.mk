@@ -20,12 +20,12 @@ predict.fletcher.gpu = 100: one work-item per point, and neighbouring work-items
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
-title.gridding       = A group for each copy, a work-item for each strip of a footprint
+title.gridding       = One work-group per copy, one work-item per strip of a footprint
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding      = four more arguments pass through three functions and three back-ends; the idea is the ten lines of body.h
 predict.gridding.cpu = 0.8: a barrier after each visibility, and no core was idle
-predict.gridding.gpu = 20: hundreds of work-items a copy instead of one
+predict.gridding.gpu = 20: hundreds of work-items per copy instead of one
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 

@@ -18,10 +18,10 @@ predict.fletcher.gpu = 1.0: compilers for GPUs inline these functions
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
-title.gridding       = Rows and signs out of the inner loop
+title.gridding       = Row pointers and signs are computed outside the inner loop
 kind.gridding        = algebra
 changes.gridding     = body.h
-predict.gridding.cpu = 1.2: rows and signs leave the inner loop, which compilers do not always see
+predict.gridding.cpu = 1.2: row pointers and signs leave the inner loop; compilers do not always do this by themselves
 predict.gridding.gpu = 1.0: a GPU inlines everything
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points

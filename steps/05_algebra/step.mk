@@ -19,10 +19,10 @@ predict.fletcher.gpu = 2.0: the result of the paper, for the same reason
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 128 samples
 
-title.gridding       = A function is the product of two rows of taps
+title.gridding       = Separable convolution functions: two rows of taps replace a table
 changes.gridding     = body.h host.h
 predict.gridding.cpu = 1.2: the table fits in a cache, but two thirds of the bytes are the grid's, and these still come from memory (written after a prototype had 1.2)
-predict.gridding.gpu = 1.4: 16 bytes of memory a cell instead of 24
+predict.gridding.gpu = 1.4: 16 bytes of memory traffic per cell instead of 24
 flops.gridding       = 8 points
 bytes.gridding.l1    = 16 points
 

@@ -20,12 +20,12 @@ predict.fletcher.gpu = 0.7: the result of the paper for its planes: two dependen
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 64 samples
 
-title.gridding       = Sums of a block of cells in registers
+title.gridding       = Output-driven: the sums of a block of cells stay in registers
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.gridding      = the loops are turned inside out: cells ask for visibilities, which must lie in bins for that, so that bins, blocks and every launch are new
-predict.gridding.cpu = 2.0: cells are written once, not read and written for each visibility, as far as compilers keep sums where they should (written after a prototype had 2 with gcc, 4 with clang)
-predict.gridding.gpu = 10: no copies, no barriers, and all of the machine has work
+reason.gridding      = the loops are inverted: each block of cells iterates over its visibilities, which must be binned first; so bins, blocks and every launch are new
+predict.gridding.cpu = 2.0: a cell is written once instead of read and written for each visibility, if the compiler keeps the sums in registers (written after a prototype had 2 with gcc, 4 with clang)
+predict.gridding.gpu = 10: no copies, no barriers, and enough work-items for the whole device
 flops.gridding       = 8 points
 
 title.fluid       = Columns in registers, one flag per sweep, stop on the device

@@ -18,10 +18,10 @@ predict.fletcher.gpu = 1.2: 52 bytes per point instead of 64; the lanes of a GPU
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 
-title.gridding       = A row of a block is a vector
+title.gridding       = A row of a block is one vector
 changes.gridding     = body.h cpu.c opencl.c kernel.cl cuda.cu
-predict.gridding.cpu = 4.0: a row of sums is one register, and the compiler has no choice left
-predict.gridding.gpu = 1.0: a GPU's lanes are its threads already
+predict.gridding.cpu = 4.0: a row of sums is one vector register, so the compiler cannot place it on the stack
+predict.gridding.gpu = 1.0: on a GPU the lanes are already threads
 flops.gridding       = 8 points
 
 title.fluid       = Colours stored separately, vectors of cells

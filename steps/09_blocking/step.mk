@@ -19,11 +19,11 @@ predict.fletcher.gpu = 2.0: one launch instead of two per plane, and the derivat
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 
-title.gridding       = What a visibility brings to a column, once for all its rows
+title.gridding       = Cache blocking by segments, and Karatsuba's complex multiplication
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.gridding      = the loops over blocks and over visibilities change places, and three real products have taps and sums of their own, of two vectors each
-predict.gridding.cpu = 1.3: three products a cell instead of four and an eighth, from the nearest cache (written after a prototype had 1.3)
-predict.gridding.gpu = 1.2: three products instead of four; a thread has one block, and shares nothing
+reason.gridding      = the loops over blocks and over visibilities are interchanged, and the three real products of Karatsuba have taps and sums of their own, two vectors each
+predict.gridding.cpu = 1.3: three real products per cell instead of four and an eighth, with operands from the L1 cache (written after a prototype had 1.3)
+predict.gridding.gpu = 1.2: three real products instead of four; a thread has one block and shares nothing
 flops.gridding       = 6 points
 
 title.fluid       = Temporal blocking: four sweeps per pass, as a wavefront

@@ -18,11 +18,11 @@ predict.fletcher.gpu = 1.05 over the GPU alone: the host has a twentieth of its 
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 
-title.gridding       = Segments of the grid for whoever comes first
+title.gridding       = Host and device take segments of the grid from a common list
 changes.gridding     = hybrid.c sides.h cpu.c opencl.c kernel.cl cuda.cu host.h
-reason.gridding      = both sides in one binary: who takes what is new, and the device's side is cut in what is paid once, what is started and what has come
-predict.gridding.cpu = 1.85 of one thread of the host alone, beside PoCL on the other core: the sum of both rates, less what one sorts while nobody grids; 0.9 of two threads, who have no grid to copy
-predict.gridding.gpu = 1 + Td / Th over the device alone: 1.05 where it is twenty times as fast as its host
+reason.gridding      = both sides are in one binary: the distribution of work is new, and the code of the device is split into set-up, start and completion
+predict.gridding.cpu = 1.85 of one host thread alone, with PoCL on the other core: the sum of both rates, minus the sorting, during which only one core works; 0.9 of two host threads, which have no grid to copy
+predict.gridding.gpu = 1 + Td / Th over the device alone: 1.05 if the device is twenty times as fast as its host
 
 title.fluid       = Fields as tasks, distributed by list scheduling
 changes.fluid     = hybrid.c sides.h cpu.c opencl.c kernel.cl

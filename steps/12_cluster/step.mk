@@ -17,11 +17,11 @@ predict.fletcher.cpu = 0.97: each of two ranks with one thread sends 2 MB per st
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 
-title.gridding       = Ranks own rows of the grid
+title.gridding       = Each rank owns rows of the grid
 changes.gridding     = mpi.c part.h cpu.c body.h host.h opencl.c kernel.cl cuda.cu
-reason.gridding      = mpi.c is new, and devices are left out: who has which rows, which visibilities reach them, and the gathering
-predict.gridding.cpu = 0.85 of one rank of two threads: half of the grid goes through memory that both can reach, in and out again; sorting is shared
-predict.gridding.gpu = not written for one
+reason.gridding      = mpi.c is new, and the device back-ends are omitted: assignment of rows, selection of visibilities, and the gathering
+predict.gridding.cpu = 0.85 of one rank with two threads: half of the grid is copied through shared memory twice; sorting is distributed
+predict.gridding.gpu = not written for GPUs
 
 title.fluid       = Slabs of planes, with a halo exchange per half sweep
 changes.fluid     = mpi.c slab.h cpu.c block.h kernel.cl opencl.c
