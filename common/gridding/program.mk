@@ -19,7 +19,7 @@ gcc_flags = -fcx-limited-range -fno-loop-unroll-and-jam
 cflags = $(shell $(CC) -Werror $(gcc_flags) -E -x c /dev/null >/dev/null 2>&1 && echo $(gcc_flags)) -ffp-contract=fast $(NATIVE)
 
 # Every step is compiled a second time for precision=double (common/gridding/real.h).
-again = -DREAL=double -DREAL_BYTES=8 -Dgridding=gridding_double -Ddegridding=degridding_double
+double = -DREAL=double -DREAL_BYTES=8 -Dgridding=gridding_double -Ddegridding=degridding_double
 
 # make run: the imaging case, and the paper's benchmark with a twentieth of its visibilities.
 # Taps below a hundredth of the largest may be omitted; the steps before 10 use all taps.

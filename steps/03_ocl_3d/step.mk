@@ -11,12 +11,12 @@ predict.semblance.gpu = 100: 8000 work-items instead of 20, and a machine that w
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = A work-item a point, and OpenACC
+title.fletcher       = One work-item per point, and OpenACC
 shown.fletcher       = kernel.cl
 changes.fletcher     = opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = OpenACC arrives whole, one file; what changes in the others is under 60 lines
-predict.fletcher.cpu = 1.0 for omp, which stays the same; 3.0 for ocl: work-items side by side become lanes of a vector
-predict.fletcher.gpu = 100: a work-item a point, and neighbours read neighbouring floats
+reason.fletcher      = the OpenACC back-end is a new file; the other files change in less than 60 lines
+predict.fletcher.cpu = 1.0 for omp, which does not change; 3.0 for ocl: neighbouring work-items become lanes of a vector
+predict.fletcher.gpu = 100: one work-item per point, and neighbouring work-items read neighbouring floats
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
@@ -29,19 +29,19 @@ predict.gridding.gpu = 20: hundreds of work-items per copy instead of one
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = A work-item a cell, counted along three axes
+title.fluid       = One work-item per cell, with a three-dimensional index
 shown.fluid       = kernel.cl
 changes.fluid     = opencl.c kernel.cl cuda.cu
-predict.fluid.cpu = 1.1: no division per work-item any more to find its cell
-predict.fluid.gpu = 1.2: the same, and a group's cells share their neighbours
+predict.fluid.cpu = 1.1: a work-item finds its cell without a division
+predict.fluid.gpu = 1.2: the same, and the cells of a group share their neighbours
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
 title.sandpile       = Columns, rows and the grids of a batch as three axes
 shown.sandpile       = kernel.cl
 changes.sandpile     = cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.sandpile      = the loop over grids goes inside the step in all three back-ends: 100 lines lose a level of indentation or gain an index
-predict.sandpile.cpu = 1.2: no division for a cell any more
-predict.sandpile.gpu = 1.2: the same, and the grids of a batch fill the machine together
+reason.sandpile      = the loop over grids moves into the step in all three back-ends: 100 lines lose a level of indentation or gain an index
+predict.sandpile.cpu = 1.2: no integer division per cell
+predict.sandpile.gpu = 1.2: no integer division per cell, and the grids of a batch fill the device together
 flops.sandpile       = 1 cells
 bytes.sandpile.l1    = 12 cells

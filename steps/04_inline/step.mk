@@ -14,7 +14,7 @@ bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 title.fletcher       = Derivatives as macros
 changes.fletcher     = body.h openacc.c
 predict.fletcher.cpu = 1.0: the compilers inline these functions already
-predict.fletcher.gpu = 1.0: a GPU has no other way to call them
+predict.fletcher.gpu = 1.0: compilers for GPUs inline these functions
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
@@ -26,18 +26,18 @@ predict.gridding.gpu = 1.0: a GPU inlines everything
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = Who writes a cell writes its ghost
+title.fluid       = Boundary condition fused into the stencil
 changes.fluid     = body.h cpu.c opencl.c kernel.cl cuda.cu
-predict.fluid.cpu = 1.05: set_bnd was 3 % of the time, and for OpenCL three launches a sweep
-predict.fluid.gpu = 1.5: three launches in seven are gone
+predict.fluid.cpu = 1.05: set_bnd took 3 % of the time, and OpenCL saves three launches per sweep
+predict.fluid.gpu = 1.5: three of seven launches are removed
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = The search for unstable cells in the toppling itself
+title.sandpile       = Stability test on the device, polled every 16 steps
 shown.sandpile       = kernel.cl
 changes.sandpile     = host.h opencl.c kernel.cl cuda.cu
-reason.sandpile      = both devices learn to collect and to look every 16 steps: 40 lines each
-predict.sandpile.cpu = 1.0 for omp, which has always looked while it topples; 2.0 for OpenCL: no flags to write, read and look through
-predict.sandpile.gpu = 20: a few bytes every 16 steps instead of a grid at each
+reason.sandpile      = both devices reduce the stability flags and the host polls every 16 steps: 40 lines each
+predict.sandpile.cpu = 1.0 for omp, which has tested while it topples since step 01; 2.0 for OpenCL: no grid of flags to write, read and search
+predict.sandpile.gpu = 20: a few bytes every 16 steps instead of a grid in each step
 flops.sandpile       = 1 cells
 bytes.sandpile.l1    = 12 cells

@@ -10,13 +10,13 @@ predict.semblance.gpu = 2.0: two arrays leave private memory, one for good and o
 flops.semblance       = 6 visits + 3 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = The column along z is read once; one plane of derivatives
+title.fletcher       = Loop fusion: derivatives of one plane at a time
 shown.fletcher       = body.h
 kind.fletcher        = refactor
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = the loop over z leaves the kernels for the host, and six planes take the place of four fields, in five back-ends: 40 new lines in each
-predict.fletcher.cpu = 1.3: 64 bytes a point instead of 128 to and from memory, and nine planes of p and q are gone through once instead of twice
-predict.fletcher.gpu = 0.7: as the paper found of its planes: two launches for each, and each waits for the one before
+reason.fletcher      = the loop over z moves from the kernels to the host, and six planes replace four fields, in five back-ends: 40 new lines in each
+predict.fletcher.cpu = 1.3: 64 bytes per point of memory traffic instead of 128, and nine planes of p and q are read once instead of twice
+predict.fletcher.gpu = 0.7: the result of the paper for its planes: two dependent launches per plane
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 64 samples
 
@@ -28,18 +28,18 @@ predict.gridding.cpu = 2.0: a cell is written once instead of read and written f
 predict.gridding.gpu = 10: no copies, no barriers, and enough work-items for the whole device
 flops.gridding       = 8 points
 
-title.fluid       = A column of neighbours in registers, one flag a group
+title.fluid       = Columns in registers, one flag per sweep, stop on the device
 changes.fluid     = body.h host.h opencl.c kernel.cl cuda.cu
 kind.fluid        = refactor
-predict.fluid.cpu = 1.5 for OpenCL: no buffer of moves, no second kernel, and the host looks once in four sweeps (written after a first measurement); 1.0 for OpenMP, which does not change
-predict.fluid.gpu = 2.0: the same, and 6 loads a cell instead of 8
+predict.fluid.cpu = 1.5 for OpenCL: no buffer of changes, no second kernel, and the host polls once in four sweeps (written after a first measurement); 1.0 for OpenMP, which does not change
+predict.fluid.gpu = 2.0: the same, and 6 loads per cell instead of 8
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = Rolling rows: a word is read once for three of them
+title.sandpile       = Rolling rows: each word is loaded once for three rows
 changes.sandpile     = body.h opencl.c kernel.cl cuda.cu
 kind.sandpile        = refactor
-predict.sandpile.cpu = 1.0 for omp, which does not change; 1.5 for OpenCL: three loads a word instead of five, and a meeting of the group for eight rows instead of one
-predict.sandpile.gpu = 1.2: the same loads less, but an eighth of the work-items
+predict.sandpile.cpu = 1.0 for omp, which does not change; 1.5 for OpenCL: three loads per word instead of five, and one barrier per eight rows instead of one per row
+predict.sandpile.gpu = 1.2: three loads per word instead of five, but an eighth of the work-items
 flops.sandpile       = 1 cells
 bytes.sandpile.l1    = 3 cells

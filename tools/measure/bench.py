@@ -122,7 +122,7 @@ class Item:
             used += machine.own() - own_before
             busy += machine.busy() - busy_before
             self.verify(files)
-            said = runs.Ended(0, self.said, "").values()
+            said = runs.Result(0, self.said, "").values()
             taken.append({k: float(said[f"Time_{k}"]) for k in ("init", "run", "kernel")})
             if self.program.mk.get("rate") in said:
                 taken[-1]["rate"] = float(said[self.program.mk["rate"]])
@@ -139,14 +139,14 @@ class Item:
         for path in files.values():
             path.unlink(missing_ok=True)
         binary = self.alias or self.step.binary(self.program, self.backend)
-        command, environment = runs.launched(binary, self.backend, self.environment)
+        command, environment = runs.launch(binary, self.backend, self.environment)
         if self.backend in BIND:
             key, bound = BIND[self.backend]
             environment.setdefault(key, os.environ.get(key, bound))
         ended = runs.run([*command, *self.words, *self.extra] +
                          [f"{k}={p}" for k, p in files.items()], 600, environment)
-        if ended.why():
-            raise SystemExit(f"{self.label()}: {ended.why()}")
+        if ended.failure():
+            raise SystemExit(f"{self.label()}: {ended.failure()}")
         self.said = ended.out
         return files
 
@@ -342,7 +342,7 @@ def between(program, steps):
     """The variants into these steps, built, if they are asked for."""
     if os.environ.get("VARIANTS", "") in ("", "0"):
         return []
-    found = [p for p in variants.points(program) if p.step in steps and not p.words]
+    found = [p for p in variants.points(program) if p.step in steps and not p.arguments]
     for point in found:
         problem = point.build(program)
         if problem:
@@ -447,7 +447,7 @@ def save(rows, aa, path):
 
 def flags_of(program):
     """Those that a program's CPU code is compiled with, without what only warns."""
-    words = (tree.build() / "common" / program.name / "flags").read_text().split()
+    words = runs.flags(program)
     return " ".join(w for w in words[1:] if not w.startswith("-W"))
 
 
@@ -455,7 +455,7 @@ def about_this():
     def line(*command):
         ended = subprocess.run(command, capture_output=True, text=True, cwd=tree.ROOT)
         return ended.stdout.strip().splitlines()[0] if ended.stdout.strip() else ""
-    compiler = (tree.build() / "flags").read_text().split()[0]
+    compiler = runs.compiler()
     return {"machine": machine.name(), "compiler": line(compiler, "--version"),
             "commit": line("git", "rev-parse", "--short", "HEAD")}
 

@@ -49,10 +49,10 @@ def thread_counts():
 def measured(tool, *words):
     """What a tool says, as {ceiling: (value, unit)}."""
     backend = "mpi" if tool == "pingpong" else ""
-    command, variables = runs.launched(tree.build() / tool, backend, {"RANKS": "2"})
+    command, variables = runs.launch(tree.build() / tool, backend, {"RANKS": "2"})
     ended = runs.run([*command, *words], 300, variables)
-    if ended.why():
-        raise SystemExit(f"{tool}: {ended.why()}")
+    if ended.failure():
+        raise SystemExit(f"{tool}: {ended.failure()}")
     return {name: (float(text.split()[0]), text.split()[1])
             for name, text in ended.values().items()}
 
@@ -135,8 +135,8 @@ def count(program, words):
     kept = tree.build() / "count" / program.name / f"{mark.hexdigest()[:16]}.txt"
     if not kept.exists():
         ended = runs.run([tool, *words], 600)
-        if ended.why():
-            raise SystemExit(f"{tool.name}: {ended.why()}")
+        if ended.failure():
+            raise SystemExit(f"{tool.name}: {ended.failure()}")
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(ended.out)
     lines = (line.partition("=") for line in kept.read_text().splitlines())

@@ -32,7 +32,7 @@ SHAPES = (1, 2), (1, 1), (2, 1)  # ranks, threads of each
 
 def query(program):
     """The words of what is run."""
-    return program.words(program.mk["cluster"]) if "cluster" in program.mk else \
+    return program.arguments(program.mk["cluster"]) if "cluster" in program.mk else \
         program.sets[program.shown]
 
 
@@ -78,7 +78,7 @@ def content(files):
 def sizes_of(item):
     """The sizes of its query, as they are counted, and the numbers that it printed of
     what is known only when it is done."""
-    printed = {k: float(v) for k, v in runs.Ended(0, item.said, "").values().items()
+    printed = {k: float(v) for k, v in runs.Result(0, item.said, "").values().items()
                if re.fullmatch(r"\w+", k) and re.fullmatch(r"\d+(\.\d*)?", v) and
                not k.startswith("Time_")}
     counted = ceilings.count(item.program, counted_query(item.program)) or {}

@@ -316,7 +316,7 @@ def paper_of(program, repeat, quick):
     paper = Paper(FOLDER / f"{program.name}.csv")
     folder = tree.build() / "papers" / program.name
     folder.mkdir(parents=True, exist_ok=True)
-    queries = {**program.sets, **{k[4:]: program.words(v) for k, v in values.items()
+    queries = {**program.sets, **{k[4:]: program.arguments(v) for k, v in values.items()
                                   if k.startswith("set.")}}
     asked = os.environ.get("SET", "").split()
     names = {}

@@ -55,8 +55,8 @@ def valgrind_counts(command, function, folder):
                       "--branch-sim=yes", f"--toggle-collect={function}",
                       f"--callgrind-out-file={out}", *command], 600,
                      env={"OMP_NUM_THREADS": "1"})
-    if ended.why():
-        raise SystemExit(f"valgrind {command[0]}: {ended.why()}")
+    if ended.failure():
+        raise SystemExit(f"valgrind {command[0]}: {ended.failure()}")
     text = out.read_text()
     names = re.search(r"^events: (.+)$", text, re.M)[1].split()
     numbers = re.search(r"^(?:totals|summary): (.+)$", text, re.M)[1].split()
@@ -89,7 +89,7 @@ def counted(program, pairs):
         return rows, f"perf stat, set {name}, the whole run"
     if not shutil.which("valgrind"):
         raise SystemExit("perf stat cannot count here, and valgrind is missing")
-    words = program.words(program.mk.get("perf", program.mk["tiny"]))
+    words = program.arguments(program.mk.get("perf", program.mk["tiny"]))
     function = program.mk.get("entry", "search")
     rows = [["step", "back-end", *SUMS]]
     for step, backend in pairs:

@@ -19,7 +19,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.history import tree
+from tools.history import runs, tree
 from tools.measure import variants, registers
 
 SOURCES = {"seq": "cpu.c", "omp": "cpu.c", "openacc": "openacc.c", "ocl": "opencl.c",
@@ -121,7 +121,7 @@ def code(step, program, backend):
     if backend not in SOURCES:  # of several sources: as linked
         return linked(binary)
     if not kept.exists():
-        flags = (build / "common" / program.name / "flags").read_text().split()
+        flags = runs.flags(program, build)
         texts = compiled(root / "steps" / name / program.name, program, backend, flags,
                          root)
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -67,7 +67,7 @@ class Shared(bench.Item):
 
     def turn(self):
         turn = super().turn()
-        had = runs.Ended(0, self.said, "").values().get("Share")
+        had = runs.Result(0, self.said, "").values().get("Share")
         return {**turn, "had": float(had)} if had else turn
 
 
@@ -80,7 +80,7 @@ def queries(program):
         if os.environ.get("SET"):
             name = next(iter(bench.sets_of(program, False)), name)
         keys = [w for w in more if "=" not in w]
-        words = runs.replaced(program.sets[name], [w for w in more if "=" in w])
+        words = runs.with_arguments(program.sets[name], [w for w in more if "=" in w])
         found.append((name, words, " ".join(more),
                       [o for o in program.outputs if o in program.timed or o.key in keys]))
     return found
