@@ -536,7 +536,7 @@ int main(int argc, char **argv)
         {0},
     };
     query q = query_parse(argc, argv, extra, about);
-    if (!path) fail("oracle=: missing: expected the name of a .npy");
+    if (!path) fail("oracle= is missing");
     scene s = make_scene(&q);
     if (truth) read_truth(truth, &s);
 
