@@ -125,7 +125,7 @@ static struct {
     cell *workspaces, *flags;
     dim3 block[2];
     size_t shared_bytes;  /* size of a band, if it fits in shared memory */
-    int workspace_stride; /* words of a band, if it does not fit */
+    int workspace_stride; /* words per band, if it does not fit */
     time_block time_blocks[MAX_IN_FLIGHT];
     int started, waited;
     cudaEvent_t origin;

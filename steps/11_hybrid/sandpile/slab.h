@@ -23,8 +23,8 @@ typedef struct {
     const plan *rule;
     int mirror, halo;
     int packed;      /* nonzero: bit planes, as in body.h; 0: one word per cell */
-    int side, pitch; /* rows of a grid; words of a row */
-    int width;       /* words of a plane, if packed */
+    int side, pitch; /* rows per grid; words per row */
+    int width;       /* words per plane row, if packed */
     int first, end;  /* own rows: first .. end - 1 */
 } slab;
 
