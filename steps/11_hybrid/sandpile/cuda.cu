@@ -152,7 +152,7 @@ void device_begin(const slab *c, int host_threads, int *shares_cores)
     *shares_cores = 0;
     cuda_device();
 
-    const int *group = c->rule->group;
+    const int *group = c->plan->group;
     int dim = c->p->dim, side = c->side, width = c->width;
     size_t batch = c->p->batch, halo = c->halo, pitch = row_pitch(width);
     size_t widest = pitch > (size_t)dim ? pitch : (size_t)dim;

@@ -6,8 +6,7 @@
  * rows in place and reads the results in place, and a temporal block is only its
  * launch.
  */
-#define CL_TARGET_OPENCL_VERSION                                                       \
-    200 /* for shared virtual memory, if the device has it */
+#define CL_TARGET_OPENCL_VERSION 200 /* for shared virtual memory */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +62,7 @@ static device_memory allocate_memory(size_t size)
     cl_svm_mem_flags svm_flags = CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER;
     device_memory memory = {NULL, clSVMAlloc(state.context, svm_flags, size, 0)};
     if (!memory.host)
-        fail("OpenCL: no %zu bytes of memory that host and device share", size);
+        fail("OpenCL: shared virtual memory: cannot allocate %zu bytes", size);
     return memory;
 }
 
@@ -133,7 +132,7 @@ static void launch(const slab *c, device_memory device_flags, int n, int s, int 
 void device_begin(const slab *c, int host_threads, int *shares_cores)
 {
     cl_int err;
-    const int *group = c->rule->group;
+    const int *group = c->plan->group;
     int dim = c->p->dim, batch = c->p->batch, side = c->side, width = c->width;
     size_t pitch = row_pitch(width), widest = pitch > (size_t)dim ? pitch : (size_t)dim;
 
