@@ -47,7 +47,7 @@ int topple(pile *p, const plan *plan, run_times *t)
     /* PoCL wakes all of its threads for each launch. On a small pile, one thread
      * finishes a step before a second one is awake. SMALL_WORDS is tuned (exercise 6 of
      * the lesson measures it). */
-    enum { SMALL_WORDS = 1 << 19 }; /* words */
+    enum { SMALL_WORDS = 1 << 19 }; /* in all grids */
     if (total_words(p) < SMALL_WORDS) ocl_threads(1);
 
     cl_device_id device = ocl_device();

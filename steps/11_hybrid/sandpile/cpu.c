@@ -157,14 +157,14 @@ APART void do_band(const slab *slab, stored_band b, int n, int steps, cell *band
 }
 
 /* Copies the rows first .. end - 1 that two bands of a grid have in common. */
-static void copy_common_rows(stored_band *to, const stored_band *first_row, int first,
+static void copy_common_rows(stored_band *to, const stored_band *from, int first,
                              int end, size_t pitch)
 {
-    first = max_int(first, max_int(to->range.first_stored, first_row->range.first));
-    end = min_int(end, min_int(to->range.end_stored, first_row->range.end));
-    if (to->grid == first_row->grid && first < end)
+    first = max_int(first, max_int(to->range.first_stored, from->range.first));
+    end = min_int(end, min_int(to->range.end_stored, from->range.end));
+    if (to->grid == from->grid && first < end)
         memcpy(to->rows + (first - to->range.first_stored) * pitch,
-               first_row->rows + (first - first_row->range.first_stored) * pitch,
+               from->rows + (first - from->range.first_stored) * pitch,
                (end - first) * pitch * sizeof(cell));
 }
 
