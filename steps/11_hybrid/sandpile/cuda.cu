@@ -16,7 +16,7 @@
 #define LANES 1 /* a GPU's lanes are its threads */
 #include "cuda_device.h"
 #include "share.h"
-#include "device.h"
+#include "sides.h"
 
 /* Own rows of a block's band, and maximum number of steps per launch: a GPU needs many
  * narrow bands. */

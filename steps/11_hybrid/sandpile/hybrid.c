@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "share.h"
-#include "device.h"
+#include "sides.h"
 
 enum { HOST, DEVICE };
 

@@ -13,7 +13,7 @@
 
 #include "ocl.h"
 #include "share.h"
-#include "device.h"
+#include "sides.h"
 
 /* Device memory: a buffer, or memory that the host can also access. */
 typedef struct {
