@@ -129,6 +129,17 @@ static void launch(const slab *c, device_memory device_flags, int n, int s, int 
     state.rows[1] = swap;
 }
 
+/* Returns the words per vector: 1 on a GPU, whose lanes are work-items. */
+static cl_uint vector_lanes(cl_device_id device, int width)
+{
+    cl_uint lanes;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof lanes,
+                              &lanes, NULL));
+    if (ocl_is_gpu(device)) return 1;
+    lanes = lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
+    return width % lanes ? WIDTH_MULTIPLE : lanes;
+}
+
 void device_begin(const slab *c, int host_threads, int *shares_cores)
 {
     cl_int err;
@@ -143,14 +154,8 @@ void device_begin(const slab *c, int host_threads, int *shares_cores)
         clCreateCommandQueue(state.context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* Words per vector: 1 on a GPU, whose lanes are work-items. A GPU also gets more
-     * work-items with fewer rows each. */
-    cl_uint lanes;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof lanes,
-                              &lanes, NULL));
     int gpu = ocl_is_gpu(device);
-    lanes = gpu ? 1 : lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
-    if (width % lanes) lanes = WIDTH_MULTIPLE;
+    cl_uint lanes = vector_lanes(device, width);
 
     /* Rows of a band. A GPU needs many narrow bands. A CPU gets one band per thread for
      * half of the rows (the other half is the host's), but of at most L2_BYTES and at
