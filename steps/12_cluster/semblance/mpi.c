@@ -1,8 +1,11 @@
-/* mpi.c - a crew (crew.h) of ranks: sections on as many machines as there are.
+/* mpi.c - MPI's implementation of processes.h: a section is computed by many ranks.
  *
- * Every rank takes one output trace after another from a counter, and writes each to
- * its place in the one file: nobody is master, nobody waits. Left out: going on without
- * a rank that died. The file says what is done, and the same words do the rest.
+ * Output traces are distributed dynamically: each rank takes the number of its next
+ * trace from a shared counter (MPI one-sided communication) and writes the result to
+ * its place in the common file. There is no master. A failure of one rank ends the job;
+ * the file records which traces are done, and the same command resumes it. To
+ * distribute one search, the values of A are divided into consecutive ranges, one per
+ * rank.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +16,12 @@
 #include "ranks.h"
 #include "body.h"
 
-/* Rank 0's, in reach of all: the number of the next trace. */
+/* The number of the next trace, in memory of rank 0 that all ranks can access. */
 static MPI_Win counter = MPI_WIN_NULL;
 
 int proc_next_item(void)
 {
-    if (counter == MPI_WIN_NULL) { /* the first time, for which all come together */
+    if (counter == MPI_WIN_NULL) { /* the first call is collective */
         int *next, first = !rank_own();
         MPI_TRY(MPI_Win_allocate(first ? sizeof *next : 0, sizeof *next, MPI_INFO_NULL,
                                  MPI_COMM_WORLD, &next, &counter));
@@ -33,8 +36,9 @@ int proc_next_item(void)
     return mine;
 }
 
-/* Where the network cannot add by itself, the counter is raised by rank 0, inside any
- * of its calls of MPI: it must make one now and then. */
+/* Progress of one-sided communication: on networks without remote atomics, rank 0
+ * executes the others' additions inside its own MPI calls. So it must call MPI
+ * regularly; MPI_Iprobe is such a call. */
 void proc_progress(void)
 {
     int there;
@@ -47,7 +51,8 @@ void proc_progress(void)
 
 static MPI_File file[JOURNAL_FILES];
 
-/* NULL where err is success; the system's words, which say more, where it has any. */
+/* Returns NULL on success, otherwise the reason: the system's message if there is one,
+ * because it is more specific than MPI's. */
 static const char *why_not(int err)
 {
     static char why[MPI_MAX_ERROR_STRING];
@@ -58,8 +63,8 @@ static const char *why_not(int err)
     return why;
 }
 
-/* Each rank opens it for itself: what all have opened together they must sync together,
- * and nobody is to wait. */
+/* Opens the file for this rank alone (MPI_COMM_SELF). On a file opened by all ranks,
+ * MPI_File_sync would be collective, and the ranks would wait for each other. */
 const char *proc_open(int f, const char *path)
 {
     errno = 0;
@@ -92,10 +97,11 @@ const char *proc_close(int f)
     return why_not(err == MPI_SUCCESS ? MPI_File_close(&file[f]) : err);
 }
 
-/* ---- the gather: read once a node --------------------------------------------------
+/* ---- the gather: read once per node -------------------------------------------------
  */
 
-/* Headers are each rank's own: they are few, and the apertures are found among them. */
+/* Reads all headers, in each rank: they are small, and select the traces of an
+ * aperture. */
 int proc_read_headers(const char *path, su_order order, su_gather *g, char why[SU_WHY])
 {
     if (su_headers(path, order, g, why) != 0) return -1;
@@ -108,9 +114,9 @@ int proc_read_headers(const char *path, su_order order, su_gather *g, char why[S
 
 enum { HEADER = SU_HEADER_BYTES / sizeof(float), AT_A_TIME = 4 << 20 };
 
-/* Brings n traces as they lie in the file, which are g's from number `low` on, to rows
- * of so many floats: a batch of some megabytes at a time, into rows that may be longer
- * than those of the file. */
+/* Reads n consecutive traces, header and samples, from trace `low` of the file on; each
+ * goes to a row of `pitch` floats, which may be longer than a trace of the file. About
+ * 4 MiB of floats (AT_A_TIME bytes) are read at a time. */
 static void read_rows(const char *path, const su_gather *g, size_t low, size_t n,
                       float *row, int pitch)
 {
@@ -135,7 +141,7 @@ static void read_rows(const char *path, const su_gather *g, size_t low, size_t n
     MPI_TRY(MPI_Type_free(&trace));
 }
 
-static MPI_Win samples = MPI_WIN_NULL; /* those of a node */
+static MPI_Win samples = MPI_WIN_NULL; /* shared by the ranks of a node */
 
 su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
 {
@@ -145,15 +151,19 @@ su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
                                 &node));
     MPI_TRY(MPI_Comm_rank(node, &on_node));
 
-    /* A row has the trace as the file has it, behind as many floats as are to be 0
-     * before its samples: they may then take the place of its header. */
+    /* A row holds g->first free floats, then the trace as the file has it: HEADER
+     * floats of header, then the samples. When the header has been read, the data of
+     * the trace begin HEADER + skipped floats after the start of the row: g->first
+     * zeros, which may overwrite the header, then the recorded samples from time 0 on.
+     */
     su_gather part = *g;
     part.trace += low;
     part.ntraces = (size_t)(high - low + 1);
     part.pitch = g->first + g->pitch;
-    int skipped = g->pitch - HEADER - (g->ns - g->first); /* lie before time 0 */
+    int skipped = g->pitch - HEADER - (g->ns - g->first); /* samples before time 0 */
 
-    /* One rank of a node has room for all, the others find out where it is. */
+    /* One rank of a node allocates the shared memory; the others look up its address.
+     */
     MPI_Aint size = on_node ? 0 : (MPI_Aint)(part.ntraces * (size_t)part.pitch);
     float *row;
     int unit;
@@ -184,7 +194,8 @@ su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
     return part;
 }
 
-/* ---- what all must know, and the end -----------------------------------------------
+/* ---- agreement, and the end
+ * ----------------------------------------------------------
  */
 
 void proc_require_same(const char *what, const void *bytes, size_t size)
@@ -213,11 +224,12 @@ void proc_free_gather(su_gather *g)
     su_free(g);
 }
 
-/* ---- one point ---------------------------------------------------------------------
+/* ---- one search ---------------------------------------------------------------------
  *
- * Values of A are dealt out, each a search of its own with a single A: the least that a
- * query can be cut into without another rounding. The first of the largest wins, and
- * rank 0 gets the rows of the panel.
+ * Each rank searches a consecutive range of A, one value at a time: a query with a
+ * single value of A is the largest piece whose parameter values are rounded as in the
+ * whole query. Of equal results that of the lowest rank wins; rank 0 receives all rows
+ * of the panel.
  */
 void proc_search(search_state *s, const query *q, const int *indices,
                  search_result *result, run_times *t)
