@@ -1,5 +1,5 @@
 /* arguments.c - see arguments.h. */
-#define _DEFAULT_SOURCE /* sysconf's pages */
+#define _DEFAULT_SOURCE /* for _SC_PHYS_PAGES */
 
 #include "arguments.h"
 #include "processes.h"
@@ -12,7 +12,7 @@
 
 enum { POSITIONAL = 20 };
 
-static const double LARGE = 1e30;   /* seconds: any number; the traces say what fits */
+static const double LARGE = 1e30;   /* seconds; the traces limit it further */
 static const double FAR = 1e9;      /* metres */
 static const int MOST = 1000000000; /* output points */
 static const double STEEP = 1e3;    /* of A .. E; 1 s/m is slower than walking */
@@ -57,7 +57,7 @@ static void parse_range(ranges *row, int k, const char *key, const char *const w
     row->np[k] = parse_int(key, word[2], 1, INT_MAX);
 }
 
-/* The nineteen words that make a query, in the paper's order. */
+/* Parses the nineteen values of a query, in the paper's order. */
 static void parse_words(request *r, const char *const *word)
 {
     r->m0 = (series){parse_double("m0", word[0], -FAR, FAR), 0, 1};
@@ -70,8 +70,8 @@ static void parse_words(request *r, const char *const *word)
     }
 }
 
-/* One line of a file of ranges: t0, then P0 P1 N of A to E. 0 where it holds nothing;
- * where names the file and the line. */
+/* Parses one line of a file of ranges: t0, then P0 P1 N of A to E. Returns 0 if the
+ * line is empty. `where` names file and line in messages. */
 static int parse_row(const char *where, char *line, ranges *row)
 {
     enum { COLUMNS = 16 };
@@ -121,7 +121,8 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
     int set = 0;
 
-    /* The paper's set comes first: keys override it wherever they stand. */
+    /* The paper's set comes first, so that other keys override it wherever they stand.
+     */
     for (int i = 1; i < argc; i++)
         if (!strncmp(argv[i], "set=", 4))
             parse_words(r, paper_set[parse_int("set", argv[i] + 4, 1, 3) - 1]);
@@ -187,7 +188,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     r->axis = (su_axis)parse_choice("axis", axis, "auto, x or y");
 }
 
-/* What all the words together must be. */
+/* Checks the arguments as a whole. */
 static void check_words(const request *r)
 {
     const char *missing = !r->in                           ? "in"
@@ -232,7 +233,7 @@ request request_parse(int argc, char **argv, const char *about)
                  argc - 1);
         parse_words(&r, (const char *const *)argv + 1);
         r.in = argv[POSITIONAL];
-        backend_check(argc, argv); /* of all words; keys may follow */
+        backend_check(argc, argv); /* checks all arguments; keys may follow */
         argc -= POSITIONAL;
         argv += POSITIONAL;
     }
@@ -268,8 +269,8 @@ int tau_samples(const request *r, const su_gather *g)
     return (int)(fmin(r->tau * 1e6 / g->dt, 1e6) + 1e-3);
 }
 
-/* Before anything of them is touched: the points, the panel, and the best of each (A,
- * B, C) that a back-end may keep. */
+/* Checks the size of a search before anything is allocated: number of points, panel,
+ * and the best point of each (A, B, C), which a back-end may keep. */
 static void fits(const int np[5])
 {
     double panel = (double)np[A] * np[B], points = panel * np[C];
@@ -283,7 +284,7 @@ static void fits(const int np[5])
              bytes / 1e9, memory / 1e9);
 }
 
-/* The ranges at t0: of the two rows around it, in proportion. */
+/* Interpolates the ranges at t0 between the two rows around it. */
 static ranges ranges_at(const request *r, double t0)
 {
     if (r->rows == 1) return r->row[0];

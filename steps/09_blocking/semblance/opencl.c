@@ -49,7 +49,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof max_items,
                               &max_items, NULL));
     if (items > max_items)
-        fail("local=: a work-group of %zu, this device takes %zu", items, max_items);
+        fail("local: work-group of %zu, expected at most %zu on this device", items,
+             max_items);
 
     /* A CPU core runs one work-item after another: few workspaces stay in its cache. */
     cl_uint units;

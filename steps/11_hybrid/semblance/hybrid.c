@@ -185,7 +185,8 @@ static void record_chunk(search_state *s, chunk c)
     for (int n = c.first; n < c.end; n++) {
         if (c.bounds) {
             s->order[n] = (cell_bound){c.bounds[n - c.first].bound, n};
-            if (isnan(s->order[n].bound)) fail("bound %d was never written", n);
+            if (isnan(s->order[n].bound))
+                fail("internal error: bound %d was never written", n);
         } else {
             store_part(s, n, c.parts[n - c.first]);
             update_incumbent(s, c.parts[n - c.first].semblance);

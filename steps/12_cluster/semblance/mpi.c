@@ -30,10 +30,10 @@ int proc_next_item(void)
         MPI_TRY(MPI_Win_sync(counter));
         MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
     }
-    int one = 1, mine;
-    MPI_TRY(MPI_Fetch_and_op(&one, &mine, MPI_INT, 0, 0, MPI_SUM, counter));
+    int one = 1, item;
+    MPI_TRY(MPI_Fetch_and_op(&one, &item, MPI_INT, 0, 0, MPI_SUM, counter));
     MPI_TRY(MPI_Win_flush(0, counter));
-    return mine;
+    return item;
 }
 
 /* Progress of one-sided communication: on networks without remote atomics, rank 0
@@ -75,12 +75,13 @@ const char *proc_open(int f, const char *path)
 const char *proc_write(int f, const void *bytes, size_t size, size_t at)
 {
     MPI_Status status;
-    int went = 0;
+    int written = 0;
     errno = 0;
     int err =
         MPI_File_write_at(file[f], (MPI_Offset)at, bytes, (int)size, MPI_BYTE, &status);
-    if (err == MPI_SUCCESS) err = MPI_Get_count(&status, MPI_BYTE, &went);
-    if (err == MPI_SUCCESS && went != (int)size) return "no room for all of a trace";
+    if (err == MPI_SUCCESS) err = MPI_Get_count(&status, MPI_BYTE, &written);
+    if (err == MPI_SUCCESS && written != (int)size)
+        return "no space for the whole trace";
     return why_not(err);
 }
 
@@ -105,36 +106,36 @@ const char *proc_close(int f)
 int proc_read_headers(const char *path, su_order order, su_gather *g, char why[SU_WHY])
 {
     if (su_headers(path, order, g, why) != 0) return -1;
-    uint64_t number = 0;
+    uint64_t hash = 0;
     for (size_t i = 0; i < g->ntraces; i++)
-        number = journal_hash(number, &g->trace[i].header, SU_HEADER_BYTES);
-    ranks_same(path, &number, sizeof number);
+        hash = journal_hash(hash, &g->trace[i].header, SU_HEADER_BYTES);
+    ranks_same(path, &hash, sizeof hash);
     return 0;
 }
 
-enum { HEADER = SU_HEADER_BYTES / sizeof(float), AT_A_TIME = 4 << 20 };
+enum { HEADER = SU_HEADER_BYTES / sizeof(float), BATCH_BYTES = 4 << 20 };
 
 /* Reads n consecutive traces, header and samples, from trace `low` of the file on; each
  * goes to a row of `pitch` floats, which may be longer than a trace of the file. About
- * 4 MiB of floats (AT_A_TIME bytes) are read at a time. */
+ * BATCH_BYTES are read at a time. */
 static void read_rows(const char *path, const su_gather *g, size_t low, size_t n,
                       float *row, int pitch)
 {
     MPI_File file;
     MPI_Datatype trace, spaced;
-    int bytes = g->pitch * (int)sizeof(float), batch = 1 + AT_A_TIME / bytes;
+    int bytes = g->pitch * (int)sizeof(float), batch = 1 + BATCH_BYTES / bytes;
     MPI_TRY(MPI_Type_contiguous(bytes, MPI_BYTE, &trace));
     MPI_TRY(
         MPI_Type_create_resized(trace, 0, pitch * (MPI_Aint)sizeof(float), &spaced));
     MPI_TRY(MPI_Type_commit(&spaced));
     MPI_TRY(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
     for (size_t i = 0; i < n; i += (size_t)batch) {
-        int candidate = n - i < (size_t)batch ? (int)(n - i) : batch, came;
+        int count = n - i < (size_t)batch ? (int)(n - i) : batch, received;
         MPI_Status status;
         MPI_TRY(MPI_File_read_at(file, (MPI_Offset)(low + i) * bytes,
-                                 row + i * (size_t)pitch, candidate, spaced, &status));
-        MPI_TRY(MPI_Get_count(&status, spaced, &came));
-        if (came != candidate) fail("%s: became shorter while it was read", path);
+                                 row + i * (size_t)pitch, count, spaced, &status));
+        MPI_TRY(MPI_Get_count(&status, spaced, &received));
+        if (received != count) fail("%s: became shorter while it was read", path);
     }
     MPI_TRY(MPI_File_close(&file));
     MPI_TRY(MPI_Type_free(&spaced));
@@ -146,10 +147,10 @@ static MPI_Win samples = MPI_WIN_NULL; /* shared by the ranks of a node */
 su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
 {
     MPI_Comm node;
-    int on_node;
+    int node_rank;
     MPI_TRY(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
                                 &node));
-    MPI_TRY(MPI_Comm_rank(node, &on_node));
+    MPI_TRY(MPI_Comm_rank(node, &node_rank));
 
     /* A row holds g->first free floats, then the trace as the file has it: HEADER
      * floats of header, then the samples. When the header has been read, the data of
@@ -164,7 +165,7 @@ su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
 
     /* One rank of a node allocates the shared memory; the others look up its address.
      */
-    MPI_Aint size = on_node ? 0 : (MPI_Aint)(part.ntraces * (size_t)part.pitch);
+    MPI_Aint size = node_rank ? 0 : (MPI_Aint)(part.ntraces * (size_t)part.pitch);
     float *row;
     int unit;
     MPI_TRY(MPI_Win_allocate_shared(size * (MPI_Aint)sizeof(float), sizeof(float),
@@ -174,22 +175,22 @@ su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
     for (size_t i = 0; i < part.ntraces; i++)
         part.trace[i].data = part.samples + i * (size_t)part.pitch;
 
-    uint64_t number = 0;
+    uint64_t hash = 0;
     MPI_TRY(MPI_Win_fence(0, samples));
-    if (!on_node) {
+    if (!node_rank) {
         char why[SU_WHY];
         read_rows(path, g, (size_t)low, part.ntraces, row + g->first, part.pitch);
         for (size_t i = 0; i < part.ntraces; i++) {
             memset(part.trace[i].data, 0, (size_t)g->first * sizeof(float));
-            number =
-                journal_hash(number, part.trace[i].data, (size_t)g->ns * sizeof(float));
+            hash =
+                journal_hash(hash, part.trace[i].data, (size_t)g->ns * sizeof(float));
         }
         if (su_arrived(&part, (size_t)low, why) != 0) fail("%s: %s", path, why);
     }
     MPI_TRY(MPI_Win_fence(0, samples));
 
-    MPI_TRY(MPI_Bcast(&number, 1, MPI_UINT64_T, 0, node));
-    ranks_same(path, &number, sizeof number);
+    MPI_TRY(MPI_Bcast(&hash, 1, MPI_UINT64_T, 0, node));
+    ranks_same(path, &hash, sizeof hash);
     MPI_TRY(MPI_Comm_free(&node));
     return part;
 }
@@ -234,24 +235,25 @@ void proc_free_gather(su_gather *g)
 void proc_search(search_state *s, const query *q, const int *indices,
                  search_result *result, run_times *t)
 {
-    int own = rank_own(), ranks = rank_count();
+    int rank = rank_own(), ranks = rank_count();
     ranks_same("the query", q, sizeof *q);
 
-    point mine = {.semblance = -1};
-    for (int ia = rank_first(q->np[A], own, ranks);
-         ia < rank_first(q->np[A], own + 1, ranks); ia++) {
-        query one = *q;
-        one.np[A] = 1;
-        one.p0[A] = one.p1[A] = value(q, A, ia);
+    point rank_best = {.semblance = -1};
+    for (int ia = rank_first(q->np[A], rank, ranks);
+         ia < rank_first(q->np[A], rank + 1, ranks); ia++) {
+        query single = *q;
+        single.np[A] = 1;
+        single.p0[A] = single.p1[A] = value(q, A, ia);
         search_result own_result = {.best.semblance = NAN};
         if (result->panel) own_result.panel = result->panel + (size_t)ia * q->np[B];
-        search(s, &one, indices, &own_result, t);
-        if (own_result.best.semblance > mine.semblance) mine = own_result.best;
+        search(s, &single, indices, &own_result, t);
+        if (own_result.best.semblance > rank_best.semblance)
+            rank_best = own_result.best;
     }
 
     enum { FLOATS = sizeof(point) / sizeof(float) };
     point *all = allocate(ranks, sizeof *all, "the ranks' best");
-    MPI_TRY(MPI_Allgather(&mine, FLOATS, MPI_FLOAT, all, FLOATS, MPI_FLOAT,
+    MPI_TRY(MPI_Allgather(&rank_best, FLOATS, MPI_FLOAT, all, FLOATS, MPI_FLOAT,
                           MPI_COMM_WORLD));
     result->best = all[0];
     for (int r = 1; r < ranks; r++)
@@ -268,8 +270,8 @@ void proc_search(search_state *s, const query *q, const int *indices,
     }
     MPI_TRY(MPI_Type_contiguous(q->np[B], MPI_FLOAT, &row));
     MPI_TRY(MPI_Type_commit(&row));
-    float *rows = result->panel + (size_t)first[own] * q->np[B];
-    MPI_TRY(MPI_Gatherv(own ? rows : MPI_IN_PLACE, count[own], row, result->panel,
+    float *rows = result->panel + (size_t)first[rank] * q->np[B];
+    MPI_TRY(MPI_Gatherv(rank ? rows : MPI_IN_PLACE, count[rank], row, result->panel,
                         count, first, row, 0, MPI_COMM_WORLD));
     MPI_TRY(MPI_Type_free(&row));
     free(first);
