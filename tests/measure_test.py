@@ -101,8 +101,8 @@ FLAGS = "gcc -std=c11 -O1 -g".split()
 
 @lru_cache(maxsize=None)
 def code(name, program, backend):
-    return same.compiled(Path(ROOT, "steps", name, program), PROGRAMS[program], backend,
-                         FLAGS)
+    return same.texts_of(Path(ROOT, "steps", name, program), PROGRAMS[program], backend,
+                         FLAGS, Path(ROOT))
 
 
 def changed(program, step, backend, file, old, new):
@@ -114,7 +114,7 @@ def changed(program, step, backend, file, old, new):
         if not re.search(old, text, re.M):
             return f"there is no {old} in {file}"
         (copy / file).write_text(re.sub(old, new, text, count=1, flags=re.M))
-        return same.compiled(copy, PROGRAMS[program], backend, FLAGS) != \
+        return same.texts_of(copy, PROGRAMS[program], backend, FLAGS, Path(ROOT)) != \
             code(step, program, backend)
 
 
