@@ -345,7 +345,7 @@ def times_of_who():
     some = [span(0, 4, "host 0"), span(1, 2, "device"), span(1.5, 3, "host 1"),
             span(3, 5, "device")]
     is_("both were busy", spans.both(some), 2.0)
-    is_("who, the device first", list(spans.whose([span(0, 1, w) for w in (
+    is_("who, the device first", list(spans.by_owner([span(0, 1, w) for w in (
         "host 10", "device", "host 9")])), ["device", "host 9", "host 10"])
     is_("nobody", (spans.both([]), spans.end([]), spans.merged([], 1)), (0.0, 0.0, []))
     many = [span(i, i + 0.5, "device", "strip") for i in range(100)]

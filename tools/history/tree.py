@@ -294,7 +294,7 @@ def before(step: Step, program: Program) -> Step | None:
     return earlier[-1] if earlier else None
 
 
-def ported(step: Step, program: Program, backend: str) -> tuple[Step, str] | None:
+def bytes_reference(step: Step, program: Program, backend: str) -> tuple[Step, str] | None:
     """The (step, back-end) whose bytes a refactored back-end must reproduce: the nearest
     ancestor that has it, or, for OpenMP, the nearest that has the sequential back-end."""
     on_host = [b for b in BACKENDS if BACKENDS[b].on_host]
@@ -308,10 +308,10 @@ def ported(step: Step, program: Program, backend: str) -> tuple[Step, str] | Non
     return None
 
 
-def compared(step: Step, program: Program, backend: str) -> tuple[Step, str] | None:
+def baseline(step: Step, program: Program, backend: str) -> tuple[Step, str] | None:
     """The (step, back-end) that a speedup is relative to: the same back-end in the nearest
     ancestor, or, for a new back-end, the best one on the host in the parent."""
-    found = ported(step, program, backend)
+    found = bytes_reference(step, program, backend)
     parent = before(step, program)
     if found or not parent:
         return found

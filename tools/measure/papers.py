@@ -272,7 +272,7 @@ def rows_of(figure, name, items, base, elsewhere, paper):
 
 def caption(rows, values):
     runs = {int(r["runs"]) for r in rows if r["runs"]}
-    text = (f"{results.shown(machine.name())}; mean of "
+    text = (f"{results.display_name(machine.name())}; mean of "
             f"{' or '.join(map(str, sorted(runs)))} runs and standard deviation. "
             f"The paper: {values.get('paper', 'see its csv')}.")
     gpus = {f"{r['device']} ({r['mark']})" for r in rows
@@ -334,7 +334,7 @@ def paper_of(program, repeat, quick):
         path = folder / f"fig{f.number}.svg"
         if f.kind in INSIDE:
             inside = look_inside(f, program, folder, queries, names[f.number])
-            draw.inside(path, f, inside, f"{results.shown(machine.name())}, set "
+            draw.inside(path, f, inside, f"{results.display_name(machine.name())}, set "
                         f"{names[f.number][0]}, one run.")
             continue
         results.write(path.with_suffix(".csv"), COLUMNS, [

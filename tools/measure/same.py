@@ -91,7 +91,7 @@ def texts_of(sources: Path, program: Program, backend: str, flags: Sequence[str]
             if source.endswith(".cl"):
                 texts += kernel_text(sources, source, set())
                 continue
-            for more in [[], double] if double else [[]]:
+            for more in ([], double) if double else ([],):
                 if source.endswith(".cu") and about.compiler == "NVCC":
                     texts += by_nvcc(f"x/{source}", [*options, *more], folder)
                     continue

@@ -79,7 +79,7 @@ class Matrix:
 
     def compare_bytes(self, step: Step, backend: str, case: str, arguments: Sequence[str],
                       outcome: execute.Outcome) -> None:
-        earlier = tree.ported(step, self.program, backend)
+        earlier = tree.bytes_reference(step, self.program, backend)
         if not earlier:
             return
         reference = self.run(*earlier, case, arguments)
@@ -196,7 +196,7 @@ def references() -> list[str]:
                 here: tuple[Step, str] | None = (step, backend)
                 while here and here[0].kind(program) == "refactor" and \
                         (not only or backend in only):
-                    here = tree.ported(here[0], program, here[1])
+                    here = tree.bytes_reference(here[0], program, here[1])
                     if here:
                         needed[f"{build}/{here[0].name}/{program.name}-{here[1]}"] = True
     return list(needed)
