@@ -57,7 +57,7 @@ def check(path: Path, rows: Sequence[Row]) -> None:
     ratios = ("over_previous_is", "over_first_is")
     allowed: dict[str, Sequence[str]] = {
         "backend": list(tree.BACKENDS), "program": [p.name for p in tree.programs()],
-        **{key: (*verdict.WORDS, "") for key in ratios}}
+        **dict.fromkeys(ratios, (*verdict.WORDS, ""))}
     for column, words in allowed.items():
         if column not in rows[0]:
             raise SystemExit(f"{path}: no column {column}: expected a table of this version "

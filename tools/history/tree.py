@@ -13,7 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -237,7 +237,7 @@ class Step:
                 and (not BACKENDS[b].needs_gpu or has_gpu())]
 
 
-@lru_cache(maxsize=None)
+@cache
 def steps() -> list[Step]:
     """All steps, in order."""
     found = [Step(p.parent.name) for p in sorted(ROOT.glob("steps/*/step.mk"))]
@@ -247,7 +247,7 @@ def steps() -> list[Step]:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def programs() -> list[Program]:
     """All programs, sorted by `order` of program.mk: the main program first."""
     found = [Program(p.parent.name) for p in sorted(ROOT.glob("common/*/program.mk"))]
@@ -319,7 +319,7 @@ def baseline(step: Step, program: Program, backend: str) -> tuple[Step, str] | N
     return parent, (on_host or ["seq"])[-1]
 
 
-@lru_cache(maxsize=None)
+@cache
 def has_gpu() -> bool:
     if not shutil.which("nvidia-smi"):
         return False

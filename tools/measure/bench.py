@@ -133,7 +133,7 @@ def next_repetition(items: Sequence[Item], pairs: Sequence[Pair], compared: Sequ
 
 def ratio_columns(item: Item, other: Item | None, key: str, spread: float) -> Row:
     """The columns of a ratio."""
-    columns = {k: "" for k in (key, f"{key}_low", f"{key}_high", f"{key}_is")}
+    columns = dict.fromkeys((key, f"{key}_low", f"{key}_high", f"{key}_is"), "")
     if other is None or other is item:
         return columns
     if other.measured_item() is item.measured_item():

@@ -113,12 +113,12 @@ class Session(bench.Session):
         spread = self.spread()
         two, one, _ = self.shapes
         sizes = " ".join(f"{k}={v:.10g}" for k, v in sizes_of(one).items())
-        rows = []
+        rows: list[Row] = []
         for item in self.shapes:
             marks = set(item.marks)
             if quick or len(item.times) < verdict.ROUNDS:
                 marks.add("quick" if quick else "few")
-            columns = {
+            columns: Row = {
                 **about, "program": self.program.name, "set": self.set, "sizes": sizes,
                 "step": item.step.name, "ranks": item.ranks, "threads": item.threads,
                 **bench.time_columns(item),

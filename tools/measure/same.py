@@ -80,7 +80,7 @@ def texts_of(sources: Path, program: Program, backend: str, flags: Sequence[str]
     root the tree with its common/; flags begin with the compiler."""
     about = BACKENDS[backend]
     options = [*same_code.INCLUDES, f"-Icommon/{program.name}"]
-    double = program.mk.get("double", "").split()
+    precisions = [[], program.mk["double"].split()] if "double" in program.mk else [[]]
     texts = []
     with tempfile.TemporaryDirectory(prefix="same-") as name:
         # A compiler writes down where it found a source: all are found in the same place.
@@ -91,7 +91,7 @@ def texts_of(sources: Path, program: Program, backend: str, flags: Sequence[str]
             if source.endswith(".cl"):
                 texts += kernel_text(sources, source, set())
                 continue
-            for more in ([], double) if double else ([],):
+            for more in precisions:
                 if source.endswith(".cu") and about.compiler == "NVCC":
                     texts += by_nvcc(f"x/{source}", [*options, *more], folder)
                     continue
