@@ -144,11 +144,13 @@ def test_same_code(check: Any, tmp_path: Path) -> None:
             tmp_path, "sandpile", "05_algebra", backend, "body.h", r"& 3\b|& 0x3\b|>> 2\b",
             "& 7"), True)
     check.equal("a comment in a kernel", changed(
-        tmp_path, "sandpile", "05_algebra", "ocl", "kernel.cl", r"\A", "// a\n\n   /* b */\n"), False)
+        tmp_path, "sandpile", "05_algebra", "ocl", "kernel.cl", r"\A",
+        "// a\n\n   /* b */\n"), False)
     check.equal("white space in a kernel", changed(
         tmp_path, "sandpile", "05_algebra", "ocl", "kernel.cl", r"^    ", "\t\t"), False)
     check.equal("an option of a kernel", changed(
-        tmp_path, "sandpile", "07_regpressure", "ocl", "opencl.c", r'"-D', '"-cl-mad-enable -D'), True)
+        tmp_path, "sandpile", "07_regpressure", "ocl", "opencl.c", r'"-D',
+        '"-cl-mad-enable -D'), True)
 
 
 # ---- turns and rounds ------------------------------------------------------------------
@@ -221,7 +223,8 @@ def test_repetitions(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = session_of(items)
     _, messages = quietly(session.measure, 15, 0)
     check("progress without a terminal", len(re.findall(
-        r"^sandpile, set 1, repetition \d+ of 15, about .* left$", messages, re.M)) < 15 and messages)
+        r"^sandpile, set 1, repetition \d+ of 15, about .* left$", messages, re.M)) < 15
+        and messages)
     check.equal("same code is run once", items[2].runs, 0)
     # Three tries per measurement: three of 15 repetitions do not count, and the item and
     # those that are compared with it get three more.
@@ -299,7 +302,8 @@ def test_shares(check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     check.equal("both sides at once", shares.together([1.0, None, 2.0], [3.0, 1.0, 2.0]),
         [0.75, None, 1.0])
     check.equal("p*", shares.even([1.0, 5.0, 1.0], [3.0, None, 3.0]), 25)
-    check.equal("the best of a sweep", shares.best_of({"0": [2.0, 9.0, 2.0], "50": [1.0, None, 1.1]}),
+    check.equal("the best of a sweep",
+                shares.best_of({"0": [2.0, 9.0, 2.0], "50": [1.0, None, 1.1]}),
         "50")
     monkeypatch.setattr(shares.runs, "device", lambda backend: "host and a device")
     rows = shares.rows_of(swept(), {"machine": "Invented", "commit": "0"}, "more=1")

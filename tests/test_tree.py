@@ -235,7 +235,8 @@ def test_step_mk(check: Any, copy: Copy) -> None:
             f"shown.{other.name}", "seconds.h")
 
     mk.write_text(re.sub(r"^kind .*", "kind = miracle", good, flags=re.M))
-    found(check, "step.mk, kind: lint", copy.module("tests.lint", "steps"), f"{where}:1: `kind` is miracle")
+    found(check, "step.mk, kind: lint", copy.module("tests.lint", "steps"),
+          f"{where}:1: `kind` is miracle")
     mk.write_text(good)
 
     # A program that is gone, but not what speaks of it; a lesson that stayed behind.
