@@ -1,4 +1,4 @@
-title             = Relieve the registers
+title             = Register pressure
 kind              = memory
 backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu

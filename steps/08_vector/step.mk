@@ -1,4 +1,4 @@
-title    = Lanes
+title    = Vectors
 kind     = algebra
 backends = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu

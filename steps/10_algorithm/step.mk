@@ -1,4 +1,4 @@
-title    = Another algorithm
+title    = A better algorithm
 kind     = algebra
 backends = omp ocl cuda cuda-cpu
 backends.fluid    = omp ocl
