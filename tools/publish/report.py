@@ -173,9 +173,9 @@ def made(program, name, words):
             raise SystemExit(f"report: {binary.name}: {problem}")
     path.parent.mkdir(parents=True, exist_ok=True)
     runs.progress(f"making {name}")
-    ended = runs.run([binary, *program.words(words.replace("{file}", str(path)))], 600)
-    if ended.why():
-        raise SystemExit(f"report: {name}: {ended.why()}")
+    ended = runs.run([binary, *program.arguments(words.replace("{file}", str(path)))], 600)
+    if ended.failure():
+        raise SystemExit(f"report: {name}: {ended.failure()}")
     return path
 
 
@@ -198,7 +198,7 @@ def named_pictures(program, folder):
 def search_pictures(program, folder):
     """What SEARCH finds: the traces with its moveout over them, and its (A, B) panel."""
     best = made(program, f"{program.name}-best.npy", SEARCH)
-    query = dict(w.split("=", 1) for w in program.words(SEARCH))
+    query = dict(w.split("=", 1) for w in program.arguments(SEARCH))
     if not best:
         return []
     a, b, c, d, e, _, semblance = np.load(best).astype(float)

@@ -48,7 +48,7 @@ def places(found):
 
 def job(program, args=()):
     """The words of the section."""
-    return runs.replaced(program.words(program.mk["section"]), list(args))
+    return runs.with_arguments(program.arguments(program.mk["section"]), list(args))
 
 
 def fill(program, backend, args=()):
@@ -65,8 +65,8 @@ def fill(program, backend, args=()):
     start = time.monotonic()
     ended = runs.run([steps[-1].binary(program, backend), *words, f"stack={filled}"], 3600)
     seconds = time.monotonic() - start
-    if ended.why():
-        raise SystemExit(f"section: {steps[-1].name} {backend} {ended.why()}")
+    if ended.failure():
+        raise SystemExit(f"section: {steps[-1].name} {backend} {ended.failure()}")
     got, truth = traces(filled), traces(query["in"] + ".missing")
     if not np.array_equal(places(got), places(truth)):
         raise SystemExit(f"section: {filled} and the truth are not the same places")

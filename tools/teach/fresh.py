@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy
 
-from tools.history.runs import replaced
+from tools.history.runs import with_arguments
 
 
 def value(words, key):
@@ -77,4 +77,4 @@ def of(program, words, folder):
     if program.name not in DRAWN:
         raise SystemExit(f"tools/teach/fresh.py: no fresh data for {program.name}")
     drawn = DRAWN[program.name](words, numpy.random.default_rng(), folder)
-    return replaced(words, drawn)
+    return with_arguments(words, drawn)

@@ -17,6 +17,7 @@ import shutil
 import sys
 
 from tools.history import runs, tree
+from tools.verify import execute
 from tools.publish import section
 
 TIMEOUT = 600  # seconds a run or a check may take
@@ -71,8 +72,8 @@ def run_program(program, args):
     first, outcomes = {}, {}
     for n, (name, step, backend) in enumerate(found, 1):
         runs.progress(f"[{n}/{len(found)}] set {name}, {step.name} {backend} ...")
-        got = runs.run_and_check(step, program, backend,
-                                 runs.replaced(program.sets[name], args),
+        got = execute.run_and_check(step, program, backend,
+                                 runs.with_arguments(program.sets[name], args),
                                  folder / f"{name}-{step.name}-{backend}",
                                  f"set{name}", timeout=TIMEOUT,
                                  outputs=program.timed)
