@@ -1,12 +1,11 @@
-/* fluid.c - makes the event files that the fluid is run and checked on.
+/* fluid.c - generates the events files for running and checking the fluid.
  *
- * A recipe is a list of sources and forces; see common/fluid/events.h for what they
- * mean. What is known of the answer beforehand is printed, one fact a line:
+ * A recipe is a list of sources and forces in the format of common/fluid/events.h. The
+ * program prints what is known of the result in advance, one fact per line:
  *
- *     total D       density that is in the box in the end: nothing stirs it, and what
- *                   only spreads is neither made nor lost
- *     still         velocity is 0 everywhere
- *     spin          nothing is known but what the equations say
+ *     total D       sum of the density at the end; no flow, so diffusion conserves it
+ *     still         the velocity is 0 everywhere
+ *     spin          nothing is known beyond the equations
  */
 #include "run.h"
 
@@ -17,8 +16,8 @@
 typedef struct {
     const char *name, *about;
     int steps;
-    const char *truth;  /* lines */
-    const char *events; /* lines, as they go to the file; NULL: plume() writes them */
+    const char *facts;  /* facts, one per line */
+    const char *events; /* lines of the events file; NULL: plume() writes them */
 } recipe;
 
 // clang-format off
@@ -40,11 +39,11 @@ static const recipe recipes[] = {
      "source 65 86\nforce -3 6 -10 88\n"
      "source 100 94\n"},
 
-    /* The same in small: all that can happen in three steps. */
+    /* A short version: all kinds of events in three steps. */
     {"short", "two sources and two forces in three steps", 3, "spin\n",
      "source 60 0\nforce 9 -5 3 0\nforce -4 7 11 1\nsource 45.5 2\n"},
 
-    /* The velocity that clamps at every wall. */
+    /* Velocities so large that the backtrace is clamped at every wall. */
     {"storm", "forces that blow the dye through the box in one step", 3, "spin\n",
      "source 80 0\nforce 300 -260 220 0\nsource 50 1\nforce -310 270 -330 2\n"},
 
@@ -55,7 +54,7 @@ static const recipe recipes[] = {
     {"still", "one source and no force", 4, "total 100\nstill\n",
      "source 100 0\n"},
 
-    /* For tools that make a program a thousand times slower. */
+    /* For tools that slow a program down a thousandfold. */
     {"tiny", "a source and a force in one step", 1, "spin\n",
      "source 60 0\nforce 9 -5 3 0\n"},
 };
@@ -70,16 +69,17 @@ static const recipe *find_recipe(const char *name)
         if (strcmp(recipes[r].name, name) == 0) return &recipes[r];
         strcat(strcat(names, " "), recipes[r].name);
     }
-    fail("recipe=%s: not one of%s", name, names);
+    fail("recipe=%s: unknown recipe: expected one of%s", name, names);
 }
 
-/* A source and a force at every step: the force up along y, swaying along x. */
+/* Writes a source and a force for every step. The force points up along y and
+ * oscillates along x. */
 static void plume(FILE *f, int steps)
 {
-    const double sway = 12, rise = 20, period = 60, circle = 6.283185307179586;
+    const double sway = 12, rise = 20, period = 60, two_pi = 6.283185307179586;
     for (int t = 0; t < steps; t++)
         fprintf(f, "source 100 %d\nforce %.4g %g 0 %d\n", t,
-                sway * sin(circle * t / period), rise, t);
+                sway * sin(two_pi * t / period), rise, t);
 }
 
 int main(int argc, char **argv)
@@ -88,11 +88,12 @@ int main(int argc, char **argv)
     const char *name = NULL, *out = NULL;
     arg table[] = {{"recipe", ARG_TEXT, &name, 0, 0,
                     "stir, short, storm, plume, still or tiny", false},
-                   {"out", ARG_TEXT, &out, 0, 0, "file of events to write", false},
+                   {"out", ARG_TEXT, &out, 0, 0, "events file to write", false},
                    {0}};
-    args_parse(argc, argv, table,
-               "makes a file of events for the fluid and prints what is known of the\n"
-               "answer, one fact a line");
+    args_parse(
+        argc, argv, table,
+        "generates an events file for the fluid and prints what is known of the\n"
+        "result in advance, one fact per line");
     if (name == NULL) fail("recipe= is missing");
     if (out == NULL) fail("out= is missing");
 
@@ -102,7 +103,7 @@ int main(int argc, char **argv)
     fprintf(f, "# %s\ntime %d\n%s", r->about, r->steps, r->events ? r->events : "");
     if (!r->events) plume(f, r->steps);
     if (result_close(f)) fail("out=%s: cannot be written", out);
-    printf("%s", r->truth);
+    printf("%s", r->facts);
     if (fflush(stdout) != 0) fail("standard output cannot be written");
     return 0;
 }

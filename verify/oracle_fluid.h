@@ -1,8 +1,8 @@
-/* oracle_fluid.h - the fluid in double precision, for the checker: what a query asks
- * for, what comes out, and how far from it a program in float may be.
+/* oracle_fluid.h - the fluid in double precision for the checker: the query, the
+ * result, and the permitted deviation of a float program.
  *
- * Nothing is shared with the programs but the syntax of key=value: words, event files,
- * the box, walls, solver and time step are written here a second time.
+ * It shares only the syntax of key=value with the programs; options, events files,
+ * boundary conditions, solvers and time step are implemented a second time.
  */
 #ifndef ORACLE_FLUID_H
 #define ORACLE_FLUID_H
@@ -11,26 +11,26 @@
 
 enum { X, Y, Z };
 
-/* What happens to the middle cell at the start of a step. */
+/* An event, which acts on the middle cell at the start of a step. */
 typedef struct {
     int step;
-    bool force;      /* or else a source: value[0] */
-    double value[3]; /* velocity */
-} happening;
+    bool force;      /* false: a source, value[0] */
+    double value[3]; /* velocity, or density */
+} fluid_event;
 
 typedef struct {
     int n[3], steps;
     double dt, diff, visc;
-    int most;         /* sweeps a solve */
-    double tolerance; /* that ends one; negative: none */
-    bool by_index, keep;
-    bool outright; /* pressures are solved, not relaxed */
-    happening *event;
+    int sweep_limit;  /* maximum number of sweeps per solve */
+    double tolerance; /* of a solve; negative: fixed number of sweeps */
+    bool lexicographic, keep_sources;
+    bool direct_pressure; /* pressures are solved directly, not by relaxation */
+    fluid_event *event;
     size_t events;
-    double densest; /* the largest source that happens */
+    double max_source; /* largest source among the steps that are computed */
 } query;
 
-/* The query that words are: fail() where they are none. extra: further keys. */
+/* Parses a query; calls fail() if it is invalid. extra: table of further keys. */
 query query_read(int argc, char **argv, arg *extra, const char *about);
 
 static inline size_t inner_cells(const query *q)
@@ -38,24 +38,27 @@ static inline size_t inner_cells(const query *q)
     return (size_t)q->n[X] * (size_t)q->n[Y] * (size_t)q->n[Z];
 }
 
-enum { OUTCOMES = 4 }; /* velocity along x, y, z, and density */
+enum { OUTPUTS = 4 }; /* velocity along x, y, z; density */
 
-/* What is right: for each outcome of each inner cell, [nz][ny][nx], its value and, if
- * rated, how far from it a float may be; else that is for the reader to say. All of it
- * doubles, as they lie in a file. */
+/* Result of the oracle, stored as doubles: this header, then for each output the values
+ * of the inner cells [nz][ny][nx], then, if has_budget, the budgets of the same cells.
+ */
 typedef struct {
-    double rated;
-    double sweeps, fewest, most; /* sweeps in double; of a right program */
-    double total, total_budget;  /* of density, with ghosts where q->keep */
-} heading;
+    double has_budget;
+    double sweeps, min_sweeps,
+        max_sweeps;             /* in double; range for a correct float program */
+    double total, total_budget; /* of the density; with ghosts if keep_sources */
+} header;
 
-enum { HEADING = sizeof(heading) / sizeof(double) };
+enum { HEADER = sizeof(header) / sizeof(double) };
 
-bool is_rated(const query *q);                /* whether it is cheap enough */
-void solve_query(const query *q, double *to); /* heading, values, budgets if rated */
+bool can_afford_budget(
+    const query *q); /* true: the query is small enough for budgets */
+void solve_query(const query *q, double *to); /* writes header, values, budgets */
 
-/* The ghosts at both walls across each axis of x, [nz + 2][ny + 2][nx + 2]: as their
- * neighbours, or minus those across the axis `turned`; -1 for none. */
-void close_walls(const query *q, double *x, int turned);
+/* Sets the ghost cells at both walls across each axis of x[nz + 2][ny + 2][nx + 2] to
+ * their inner neighbours, or to minus these across the axis negated_axis; -1: no such
+ * axis. */
+void set_walls(const query *q, double *x, int negated_axis);
 
 #endif

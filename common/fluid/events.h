@@ -1,11 +1,11 @@
-/* events.h - what happens to the fluid from outside, read from a text file.
+/* events.h - the external sources and forces, read from a text file.
  *
  *     # a comment; empty lines are skipped
- *     time N              steps, unless the command line says (first, if there at all)
- *     source D T          at step T the density of the middle cell becomes D
- *     force X Y Z T       at step T the velocity of the middle cell becomes (X, Y, Z)
+ *     time N              number of steps, used if steps= is not given; first line only
+ *     source D T          sets the density of the middle cell to D at step T
+ *     force X Y Z T       sets the velocity of the middle cell to (X, Y, Z) at step T
  *
- * Steps are counted from 0, and T never falls from line to line.
+ * Steps are counted from 0. T must not decrease from line to line.
  */
 #ifndef EVENTS_H
 #define EVENTS_H
@@ -14,19 +14,19 @@
 
 typedef struct {
     int step;
-    int line;       /* of the file */
-    bool is_force;  /* or else a source */
-    float value[3]; /* the velocity; or the density */
+    int line;       /* line number in the file */
+    bool is_force;  /* false: a source */
+    float value[3]; /* velocity of a force; value[0]: density of a source */
 } event;
 
 typedef struct {
-    event *at; /* in the order of the file */
+    event *item; /* in file order */
     size_t count;
-    int steps;     /* of the line `time`; -1 without one */
-    float densest; /* the largest source, 0 without one */
+    int steps;        /* value of the line `time`; -1: no such line */
+    float max_source; /* largest density of a source; 0: no source */
 } event_list;
 
-/* fail() with file and line where it is not as above. */
+/* Reads an events file; calls fail() with file and line if it is not in this format. */
 event_list events_read(const char *path);
 void events_free(event_list *list);
 

@@ -1,8 +1,9 @@
-/* fluid.h - the contract between the front end and the back-ends in steps/.
+/* fluid.h - the interface between the front end and the back-ends in steps/.
  *
- * The front end owns arguments, events, output and the order in which a time step does
- * things (step.h). A back-end owns the fields and everything that costs time: memory,
- * devices, transfers, loops. It is told what to do to which field.
+ * The front end parses arguments and events, writes the output and calls the operations
+ * of a time step in their order (step.h). A back-end implements these operations: it
+ * allocates the fields and owns devices, transfers and loops. Fields are named by their
+ * index.
  */
 #ifndef FLUID_H
 #define FLUID_H
@@ -14,74 +15,81 @@
 extern "C" {
 #endif
 
-/* The fields, each of (nx + 2)(ny + 2)(nz + 2) floats: velocity along x, y, z in boxes
- * a unit of time, and density; and four more for what is being made from them. */
+/* The fields, (nx + 2)(ny + 2)(nz + 2) floats each: the velocity along x, y and z in
+ * box lengths per unit of time, the density, and a second buffer for each of them
+ * (sources, then the other operand of a time step). */
 enum { U, V, W, DENSITY, U0, V0, W0, DENSITY0, FIELDS };
 
 typedef struct {
     grid g;
     float dt;         /* time step */
-    int sweeps;       /* of a solve, at most */
-    float tolerance;  /* a solve ends when no cell moves more; negative: never */
-    int gauss_seidel; /* 1: cells in the order of their index, not by colour */
-    int group[3];     /* work-items a group; 0 where the back-end is to choose */
+    int sweeps;       /* maximum number of sweeps per solve */
+    float tolerance;  /* on the largest change in a sweep; negative: not tested */
+    int gauss_seidel; /* 1: lexicographic order (Gauss-Seidel); 0: red-black order */
+    int group[3];     /* work-items per work-group; 0: chosen by the back-end */
 } setup;
 
-/* Before all else; all fields are 0 afterwards. What cannot go on ends in fail(). */
+/* Allocates all fields and sets them to 0. Called first. Calls fail() on any error. */
 void fluid_begin(const setup *s);
 
-/* Values from and to the host. fluid_get waits for all that was asked before:
- * to[k][j][i] with ghosts, i next in memory. */
+/* Writes one value of a field. fluid_get waits for all earlier operations and reads a
+ * field: to[k][j][i], with ghost cells, i fastest. */
 void fluid_put(int field, int i, int j, int k, float value);
 void fluid_get(int field, float *to);
 
 /* field = 0 */
 void fluid_clear(int field);
 
-/* x += dt s, ghosts too */
+/* x += dt s, including ghost cells */
 void fluid_add(int x, int s);
 
-/* Relaxes x towards the solution of c x - a (sum of the 6 neighbours) = x0, red cells
- * and then black cells in each sweep, starting from what x is. Returns the sweeps done:
- * the tolerance is tested after each, and a NaN is never within it. A back-end may
- * solve the pressure's equation outright where a tolerance ends it, and returns 0. It
- * may also put off a solve that a tolerance ends, and return 0 until swept(). */
+/* Relaxes x towards the solution of c x - a (sum of the 6 neighbours) = x0 by red-black
+ * Gauss-Seidel sweeps (red cells first), starting from the present x. Returns the
+ * number of sweeps. After each sweep the largest change of a cell is compared with the
+ * tolerance; a NaN never counts as converged.
+ *
+ * A back-end may solve the pressure equation directly if the solve is limited by a
+ * tolerance; it then returns 0. A back-end may also complete such a solve later; it
+ * then returns 0 and calls report_sweeps().
+ */
 int fluid_solve(int wall, int x, int x0, float a, float c);
 
-/* d(p) = d0(where the flow (u, v, w) came from that is at p now) */
+/* Semi-Lagrangian advection: d(p) = d0(q), where q is the point from which the flow (u,
+ * v, w) reaches p in dt */
 void fluid_advect(int wall, int d, int d0, int u, int v, int w);
 
-/* div = -1/2 (divergence of (u, v, w)) / the longest side of g in cells; p = 0 */
+/* div = -1/2 (divergence of (u, v, w)) / (cells along the longest side); p = 0 */
 void fluid_divergence(int u, int v, int w, int p, int div);
 
 /* (u, v, w) -= 1/2 gradient of p */
 void fluid_gradient(int u, int v, int w, int p);
 
-/* Gives all back. */
+/* Releases everything that fluid_begin allocated. */
 void fluid_end(void);
 
-/* ---- what the front end offers to back-ends ----------------------------------------
+/* ---- services of the front end for back-ends ------------------------------------- */
+
+/* True if kernel times are recorded (profile=1). Otherwise no back-end reads a clock.
  */
+bool profiling(void);
 
-/* Whether anybody asks what kernels cost (profile=1): if not, nobody stops to look at a
- * clock. */
-bool charging(void);
+/* Adds a duration in seconds, if possible from the device's own clock, to the record of
+ * a kernel. The string `kernel` must stay valid. Names of transfers begin with "copy".
+ */
+void profile_record(const char *kernel, double seconds);
+double profiled_seconds(void); /* sum over all kernels, without transfers */
 
-/* Books seconds, by the device's own clock where it has one, on a kernel, by its name,
- * which must live on. Transfers have names that begin with copy. */
-void charge(const char *kernel, double seconds);
-double charged(void); /* all that was booked on kernels so far */
-
-/* Runs a call and books it. */
+/* Executes a call and, with profile=1, records its duration. */
 #define TIMED(kernel, call)                                                            \
     do {                                                                               \
-        double timed_ = charging() ? seconds() : 0;                                    \
+        double timed_ = profiling() ? seconds() : 0;                                   \
         call;                                                                          \
-        if (charging()) charge(kernel, seconds() - timed_);                            \
+        if (profiling()) profile_record(kernel, seconds() - timed_);                   \
     } while (0)
 
-/* The sweeps of a solve that was put off; before the next fluid_get returns. */
-void swept(int sweeps);
+/* Adds the sweeps of a solve that fluid_solve left unfinished. Called before the next
+ * fluid_get returns. */
+void report_sweeps(int sweeps);
 
 static inline int longest_side(grid g)
 {

@@ -1,22 +1,23 @@
-/* grid.h - the box of fluid as C, OpenCL C and CUDA C see it: members of four bytes
- * only, so that the layout is the same everywhere.
- */
+/* grid.h - the box of fluid as C, OpenCL C and CUDA C see it. All members have four
+ * bytes, so that the layout is the same in the three languages. */
 #ifndef GRID_H
 #define GRID_H
 
-/* Inner cells are (1, 1, 1) .. (nx, ny, nz), each a cube. A layer of ghosts around
- * them, 0 and n + 1, stands for the walls. */
+/* Inner cells are (1, 1, 1) .. (nx, ny, nz); all cells are cubes of the same size. One
+ * layer of ghost cells, at the indices 0 and n + 1, represents the walls. */
 typedef struct {
     int nx, ny, nz;
 } grid;
 
-/* The walls' rule for a field: what points along an axis turns round at the walls
- * across that axis, so its ghosts are minus their neighbours; all other ghosts are
- * equal to theirs. Ghosts that touch only an edge of the box have no neighbour inside:
- * 0. */
+/* Boundary condition of a field at the walls. A velocity component along an axis
+ * changes sign at the walls across that axis: the ghost cell is minus its inner
+ * neighbour. At all other walls, and for scalars, the ghost cell equals its inner
+ * neighbour. Ghost cells at the edges and corners of the box have no inner neighbour;
+ * they stay 0. */
 enum { SCALAR, ALONG_X, ALONG_Y, ALONG_Z };
 
-/* The colours of the cells: those with odd i + j + k are relaxed first. */
+/* Colours of the red-black ordering. Cells with odd i + j + k are RED and are relaxed
+ * first. */
 enum { RED, BLACK };
 
 #endif

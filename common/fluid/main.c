@@ -1,6 +1,5 @@
-/* main.c - the front end of every step and back-end: arguments, events, time steps,
- * what has become of the fluid.
- */
+/* main.c - the front end of every step and back-end: arguments, events, time steps and
+ * output. */
 #include "arguments.h"
 #include "picture.h"
 #include "profile.h"
@@ -12,20 +11,21 @@
 #include <sys/stat.h>
 
 static const char about[] =
-    "a fluid in a box, stirred and dyed in the middle (stable fluids, 3-D)";
+    "simulates a fluid in a box with sources and forces in its middle\n"
+    "(3-D stable fluids)";
 
 typedef struct {
     setup s;
-    size_t cells;  /* with ghosts */
-    float *ghosts; /* a field as the back-end gives it, with ghosts */
+    size_t cells;  /* including ghost cells */
+    float *padded; /* one field as fluid_get returns it, with ghost cells */
     float *inner;  /* [4][nz][ny][nx]: u, v, w, density */
-} box;
+} state;
 
-static long late; /* sweeps of solves that were put off */
+static long deferred_sweeps; /* sweeps of solves that were completed later */
 
-void swept(int sweeps)
+void report_sweeps(int sweeps)
 {
-    late += sweeps;
+    deferred_sweeps += sweeps;
 }
 
 static size_t inner_cells(grid g)
@@ -33,17 +33,18 @@ static size_t inner_cells(grid g)
     return (size_t)g.nx * (size_t)g.ny * (size_t)g.nz;
 }
 
-/* A field into its place in b->inner; b->ghosts keeps it whole. */
-static float *get(box *b, int field)
+/* Reads a field and copies its inner cells to their place in b->inner. b->padded holds
+ * the whole field until the next call. */
+static float *read_field(state *b, int field)
 {
     grid g = b->s.g;
     float *to = b->inner + (size_t)field * inner_cells(g), *start = to;
-    fluid_get(field, b->ghosts);
+    fluid_get(field, b->padded);
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++) {
             size_t row =
                 ((size_t)k * (size_t)(g.ny + 2) + (size_t)j) * (size_t)(g.nx + 2);
-            memcpy(to, b->ghosts + row + 1, (size_t)g.nx * sizeof *to);
+            memcpy(to, b->padded + row + 1, (size_t)g.nx * sizeof *to);
             to += g.nx;
         }
     return start;
@@ -56,37 +57,39 @@ static double sum(const float *x, size_t count)
     return s;
 }
 
-/* The events of one step, from *next on. */
-static void happen(const box *b, const event_list *events, size_t *next, int step)
+/* Applies the events of one step; *next is the first event that has not been applied.
+ */
+static void apply_events(const state *b, const event_list *events, size_t *next,
+                         int step)
 {
     grid g = b->s.g;
     int i = g.nx / 2, j = g.ny / 2, k = g.nz / 2;
-    i += !i; /* a side of one cell has it at 1 */
+    i += !i; /* a side of one cell: the only inner index is 1 */
     j += !j;
     k += !k;
-    for (; *next < events->count && events->at[*next].step == step; ++*next) {
-        const event *e = &events->at[*next];
+    for (; *next < events->count && events->item[*next].step == step; ++*next) {
+        const event *e = &events->item[*next];
         for (int n = 0; n < (e->is_force ? 3 : 1); n++)
             fluid_put(e->is_force ? U + n : DENSITY, i, j, k, e->value[n]);
     }
 }
 
-static void frame(const char *folder, int step, box *b, float peak)
+static void write_frame(const char *folder, int step, state *b, float peak)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%06d.png", folder, step);
-    picture_write(path, b->s.g, get(b, DENSITY), peak);
+    picture_write(path, b->s.g, read_field(b, DENSITY), peak);
 }
 
-static void movie_writable(const char *folder)
+static void check_movie_folder(const char *folder)
 {
-    struct stat is;
+    struct stat info;
     char path[4096];
-    if (stat(folder, &is))
+    if (stat(folder, &info))
         fail("movie=%s: cannot be written: %s", folder, strerror(errno));
-    if (!S_ISDIR(is.st_mode)) fail("movie=%s: expected a folder", folder);
+    if (!S_ISDIR(info.st_mode)) fail("movie=%s: expected a folder", folder);
     if (snprintf(path, sizeof path, "%s/%06d.png", folder, 0) >= 4000)
-        fail("movie=: a path of more than 4000 bytes");
+        fail("movie=: path too long: expected at most 4000 bytes");
     npy_writable("movie", path);
 }
 
@@ -98,66 +101,68 @@ int main(int argc, char **argv)
     int profile = 0;
     arg extra[] = {
         {"out", ARG_TEXT, &out, 0, 0, ".npy of the density [nz][ny][nx]", 0},
-        {"velocity", ARG_TEXT, &velocity, 0, 0, ".npy of it [3][nz][ny][nx]", 0},
+        {"velocity", ARG_TEXT, &velocity, 0, 0, ".npy of the velocity [3][nz][ny][nx]",
+         0},
         {"totals", ARG_TEXT, &totals, 0, 0,
-         ".npy: total density, sweeps, solves without", 0},
+         ".npy of total density, sweeps, direct solves", 0},
         {"picture", ARG_TEXT, &picture, 0, 0, ".png of the density's middle slice", 0},
-        {"movie", ARG_TEXT, &movie, 0, 0, "folder for such pictures, one a step", 0},
+        {"movie", ARG_TEXT, &movie, 0, 0, "folder for one such picture per step", 0},
         {"profile", ARG_INT, &profile, 0, 1, "1: time and calls of each kernel", 0},
         {0},
     };
     request r = request_parse(argc, argv, extra, about);
-    box b = {.s = setup_of(&r)};
-    physics p = physics_of(&r);
+    state b = {.s = make_setup(&r)};
+    physics p = make_physics(&r);
     event_list events = events_read(r.events);
-    int steps = steps_of(&r, &events);
+    int steps = step_count(&r, &events);
     if (out) npy_writable("out", out);
     if (velocity) npy_writable("velocity", velocity);
     if (totals) npy_writable("totals", totals);
     if (picture) npy_writable("picture", picture);
-    if (movie) movie_writable(movie);
+    if (movie) check_movie_folder(movie);
 
     double start = seconds();
     grid g = b.s.g;
     size_t inner = inner_cells(g);
     b.cells = (size_t)(g.nx + 2) * (size_t)(g.ny + 2) * (size_t)(g.nz + 2);
-    b.ghosts = allocate(b.cells, sizeof(float), "a field");
-    b.inner = allocate(4 * inner, sizeof(float), "the fields that are read back");
+    b.padded = allocate(b.cells, sizeof(float), "a field");
+    b.inner = allocate(4 * inner, sizeof(float), "the inner cells of the fields");
     if (profile) profile_begin();
     fluid_begin(&b.s);
     double init = seconds() - start;
 
-    double run = 0, before = charged();
-    effort e = {0, 0};
+    double run = 0, kernel_before = profiled_seconds();
+    solve_stats e = {0, 0};
     size_t next = 0;
     for (int t = 0; t < steps; t++) {
-        double from = seconds();
-        happen(&b, &events, &next, t);
+        double begin = seconds();
+        apply_events(&b, &events, &next, t);
         fluid_step(&b.s, &p, &e);
-        run += seconds() - from;
-        if (movie) frame(movie, t, &b, events.densest);
+        run += seconds() - begin;
+        if (movie) write_frame(movie, t, &b, events.max_source);
         progress("step", t + 1, steps);
     }
-    double from = seconds();
-    get(&b, DENSITY);
-    run += seconds() - from;
-    e.sweeps += late;
-    double kernel = profile ? charged() - before : run;
+    double begin = seconds();
+    read_field(&b, DENSITY);
+    run += seconds() - begin;
+    e.sweeps += deferred_sweeps;
+    double kernel = profile ? profiled_seconds() - kernel_before : run;
 
-    /* With compat=minho ghosts count too, as they did there. */
+    /* With compat=minho the total includes ghost cells, as in the program that it
+     * reproduces. */
     double total =
-        r.keep ? sum(b.ghosts, b.cells) : sum(b.inner + DENSITY * inner, inner);
-    for (int f = U; f <= W; f++) get(&b, f);
+        r.keep ? sum(b.padded, b.cells) : sum(b.inner + DENSITY * inner, inner);
+    for (int f = U; f <= W; f++) read_field(&b, f);
     if (!isfinite(total) || !isfinite(sum(b.inner, 3 * inner)))
-        fail("no number any more after %d steps and %ld sweeps: are the forces too "
-             "large?",
+        fail("result is not finite after %d steps and %ld sweeps: expected smaller "
+             "forces, dt, diff or visc",
              steps, e.sweeps);
 
     size_t nx = (size_t)g.nx, ny = (size_t)g.ny, nz = (size_t)g.nz;
     const float *density = b.inner + DENSITY * inner;
     if (out) npy_write(out, &(npy){NPY_F4, 3, {nz, ny, nx}, (void *)density});
     if (velocity) npy_write(velocity, &(npy){NPY_F4, 4, {3, nz, ny, nx}, b.inner});
-    double counts[] = {total, (double)e.sweeps, (double)e.outright};
+    double counts[] = {total, (double)e.sweeps, (double)e.direct_solves};
     if (totals) npy_write(totals, &(npy){NPY_F8, 1, {3}, counts});
     if (picture) {
         float peak = 0;
@@ -173,7 +178,7 @@ int main(int argc, char **argv)
 
     fluid_end();
     events_free(&events);
-    free(b.ghosts);
+    free(b.padded);
     free(b.inner);
     return 0;
 }

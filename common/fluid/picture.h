@@ -4,8 +4,8 @@
 
 #include "fluid.h"
 
-/* The plane k = nz / 2 of density[nz][ny][nx] as a PNG file, y upwards; white where it
- * is 0, through blue to black where it is peak. */
+/* Writes the plane k = nz / 2 of density[nz][ny][nx] as a PNG file, y upwards. The
+ * colour map runs from white (0) through blue to black (peak). */
 void picture_write(const char *path, grid g, const float *density, float peak);
 
 #endif

@@ -1,54 +1,54 @@
-/* profile.c - how much time each kernel took, and how often it ran (profile=1). */
+/* profile.c - records how often each kernel ran and how long (profile=1). */
 #include "profile.h"
 
 #include <string.h>
 
-enum { KERNELS = 32 };
+enum { MAX_KERNELS = 32 };
 
 static struct {
     const char *name;
     double seconds;
     long calls;
-} kernel[KERNELS];
-static int kernels;
-static bool wanted;
+} kernel[MAX_KERNELS];
+static int kernel_count;
+static bool enabled;
 
 void profile_begin(void)
 {
-    wanted = true;
+    enabled = true;
 }
 
-bool charging(void)
+bool profiling(void)
 {
-    return wanted;
+    return enabled;
 }
 
-void charge(const char *name, double spent)
+void profile_record(const char *name, double duration)
 {
     int i = 0;
-    while (i < kernels && strcmp(kernel[i].name, name)) i++;
-    if (i == KERNELS) fail("more than %d kernels", KERNELS);
-    if (i == kernels) kernel[kernels++].name = name;
-    kernel[i].seconds += spent;
+    while (i < kernel_count && strcmp(kernel[i].name, name)) i++;
+    if (i == MAX_KERNELS) fail("more than %d kernels", MAX_KERNELS);
+    if (i == kernel_count) kernel[kernel_count++].name = name;
+    kernel[i].seconds += duration;
     kernel[i].calls++;
 }
 
-double charged(void)
+double profiled_seconds(void)
 {
     double sum = 0;
-    for (int i = 0; i < kernels; i++)
+    for (int i = 0; i < kernel_count; i++)
         if (strncmp(kernel[i].name, "copy", 4)) sum += kernel[i].seconds;
     return sum;
 }
 
-/* The largest first; of equal ones that which ran first. */
+/* Sorts by decreasing time; equal times in the order of the first call. */
 void profile_print(double run)
 {
     printf("%-18s %8s %12s %9s\n", "kernel", "share", "seconds", "calls");
-    bool printed[KERNELS] = {false};
-    for (int n = 0; n < kernels; n++) {
+    bool printed[MAX_KERNELS] = {false};
+    for (int n = 0; n < kernel_count; n++) {
         int top = -1;
-        for (int i = 0; i < kernels; i++)
+        for (int i = 0; i < kernel_count; i++)
             if (!printed[i] && (top < 0 || kernel[i].seconds > kernel[top].seconds))
                 top = i;
         printed[top] = true;

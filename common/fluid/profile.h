@@ -1,13 +1,14 @@
-/* profile.h - see profile.c; charging(), charge() and charged() are in fluid.h. */
+/* profile.h - control of profile.c. The functions for back-ends are declared in
+ * fluid.h. */
 #ifndef PROFILE_H
 #define PROFILE_H
 
 #include "fluid.h"
 
-/* From now on charging(). */
+/* Starts recording; profiling() is true from now on. */
 void profile_begin(void);
 
-/* A line per kernel: its share of run seconds, its seconds, its calls. */
+/* Prints one line per kernel: percentage of `run` seconds, seconds, number of calls. */
 void profile_print(double run);
 
 #endif

@@ -1,7 +1,8 @@
-/* profile_cuda.h - what the commands to a CUDA device cost, by its own clock.
+/* profile_cuda.h - durations of the commands of a CUDA device, by the device's own
+ * clock.
  *
- * With profile=1 a mark is set after each command: what lies between two marks is the
- * later one's. Without, there are no marks.
+ * With profile=1 an event is recorded after each command; a command's duration is the
+ * time between its event and the previous one. Without profile=1 no events exist.
  */
 #ifndef PROFILE_CUDA_H
 #define PROFILE_CUDA_H
@@ -9,42 +10,43 @@
 #include "cuda_device.h"
 #include "fluid.h"
 
-enum { MARKS = 64 };
-static cudaEvent_t mark[MARKS + 1];
-static const char *marked[MARKS];
-static int marks;
+enum { MAX_MARKS = 64 };
+static cudaEvent_t mark[MAX_MARKS + 1];
+static const char *mark_name[MAX_MARKS];
+static int mark_count;
 
-static inline void marks_begin(void)
+static inline void profile_cuda_begin(void)
 {
-    if (!charging()) return;
-    for (int n = 0; n <= MARKS; n++) CUDA_CHECK(cudaEventCreate(&mark[n]));
+    if (!profiling()) return;
+    for (int n = 0; n <= MAX_MARKS; n++) CUDA_CHECK(cudaEventCreate(&mark[n]));
     CUDA_CHECK(cudaEventRecord(mark[0], 0));
 }
 
-static inline void marks_end(void)
+static inline void profile_cuda_end(void)
 {
-    for (int n = 0; n <= MARKS && charging(); n++) cudaEventDestroy(mark[n]);
+    for (int n = 0; n <= MAX_MARKS && profiling(); n++) cudaEventDestroy(mark[n]);
 }
 
-/* Waits for the device and books what lies between marks. */
-static inline void collect(void)
+/* Waits for the device and records the durations between consecutive events. */
+static inline void profile_collect(void)
 {
-    if (!charging()) return;
+    if (!profiling()) return;
     CUDA_CHECK(cudaDeviceSynchronize());
-    for (int n = 0; n < marks; n++)
-        charge(marked[n], cuda_seconds(mark[n], mark[n + 1]));
-    marks = 0;
+    for (int n = 0; n < mark_count; n++)
+        profile_record(mark_name[n], cuda_seconds(mark[n], mark[n + 1]));
+    mark_count = 0;
     CUDA_CHECK(cudaEventRecord(mark[0], 0));
 }
 
-/* After each command: whether it was accepted, and on which name it is booked. */
-static inline void book(const char *name)
+/* Called after each command: reports a failed launch, and records the command under
+ * `name`. */
+static inline void profile_command(const char *name)
 {
     CUDA_CHECK(cudaGetLastError());
-    if (!charging()) return;
-    marked[marks++] = name;
-    CUDA_CHECK(cudaEventRecord(mark[marks], 0));
-    if (marks == MARKS) collect();
+    if (!profiling()) return;
+    mark_name[mark_count++] = name;
+    CUDA_CHECK(cudaEventRecord(mark[mark_count], 0));
+    if (mark_count == MAX_MARKS) profile_collect();
 }
 
 #endif

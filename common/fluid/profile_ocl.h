@@ -1,8 +1,9 @@
-/* profile_ocl.h - what the commands of an OpenCL queue cost, by the device's own clock.
+/* profile_ocl.h - durations of the commands of an OpenCL queue, by the device's own
+ * clock.
  *
- * With profile=1 each command has an event, which is kept until the command is done and
- * then asked. Without, there are no events: the queue need not keep times, and nothing
- * is looked at.
+ * With profile=1 each command has an event, which is kept until the command has
+ * completed and is then queried. Without profile=1 there are no events, and the queue
+ * records no times.
  */
 #ifndef PROFILE_OCL_H
 #define PROFILE_OCL_H
@@ -10,31 +11,32 @@
 #include "fluid.h"
 #include "ocl.h"
 
-enum { PENDING = 64 };
+enum { MAX_PENDING = 64 };
 static struct {
     const char *name;
-    cl_event done;
-} pending[PENDING];
-static int pendings;
+    cl_event event;
+} pending[MAX_PENDING];
+static int pending_count;
 
-/* Waits for the commands that have events, and books them. */
-static inline void collect(void)
+/* Waits for the pending events, records their durations and releases them. */
+static inline void profile_collect(void)
 {
-    for (int n = 0; n < pendings; n++) {
-        OCL_CHECK(clWaitForEvents(1, &pending[n].done));
-        charge(pending[n].name, ocl_seconds(pending[n].done));
-        OCL_CHECK(clReleaseEvent(pending[n].done));
+    for (int n = 0; n < pending_count; n++) {
+        OCL_CHECK(clWaitForEvents(1, &pending[n].event));
+        profile_record(pending[n].name, ocl_seconds(pending[n].event));
+        OCL_CHECK(clReleaseEvent(pending[n].event));
     }
-    pendings = 0;
+    pending_count = 0;
 }
 
-/* The event of the next command, which is booked on name; none where nobody asks. */
-static inline cl_event *event_of(const char *name)
+/* Returns where to store the event of the next command, recorded under `name`; NULL
+ * without profile=1. */
+static inline cl_event *profile_event(const char *name)
 {
-    if (!charging()) return NULL;
-    if (pendings == PENDING) collect();
-    pending[pendings].name = name;
-    return &pending[pendings++].done;
+    if (!profiling()) return NULL;
+    if (pending_count == MAX_PENDING) profile_collect();
+    pending[pending_count].name = name;
+    return &pending[pending_count++].event;
 }
 
 #endif

@@ -1,22 +1,24 @@
-/* step.h - one time step: velocity, then the density that it carries.
+/* step.h - one time step: the velocity, then the density that it transports (J. Stam,
+ * Stable Fluids, SIGGRAPH 1999).
  *
- * Each half adds sources, lets the field spread (diffuse) and moves it with the flow
- * (advect). Velocity must also stay free of divergence: project finds the pressure
- * whose gradient takes away what there is of it.
+ * Each half adds sources, applies diffusion and then advection. `project` makes the
+ * velocity free of divergence: it subtracts the gradient of the pressure, which solves
+ * a Poisson equation.
  *
- * The fields that end in 0 are the sources on entry. In this program events overwrite
- * cells instead, and sources are 0; with keep they are what the step before left
- * behind, which is a mistake, and worth keeping for comparison with those who made it.
+ * On entry, the fields whose names end in 0 hold the sources. Events of this program
+ * overwrite cells instead, so the sources are 0. With keep_sources they hold what the
+ * previous step left there. This reproduces an error of an earlier program, so that
+ * results can be compared with it.
  */
 #ifndef STEP_H
 #define STEP_H
 
 #include "fluid.h"
 
-/* How fast velocity and density spread. */
+/* Diffusion coefficients of velocity and density. */
 typedef struct {
-    float visc, diff; /* boxes^2 a unit of time */
-    int keep; /* 1: what a step leaves behind is added as a source in the next */
+    float visc, diff; /* box lengths^2 per unit of time */
+    int keep_sources; /* 1: fields left by a step are sources of the next */
 } physics;
 
 static inline void swap(int *a, int *b)
@@ -26,7 +28,7 @@ static inline void swap(int *a, int *b)
     *b = t;
 }
 
-/* x = x0 after dt of spreading at the rate given. */
+/* x = x0 after diffusion over dt, by the implicit Euler method. */
 static inline int diffuse(const setup *s, int wall, int x, int x0, float rate)
 {
     float n = (float)longest_side(s->g);
@@ -34,21 +36,21 @@ static inline int diffuse(const setup *s, int wall, int x, int x0, float rate)
     return fluid_solve(wall, x, x0, a, 1 + 6 * a);
 }
 
-/* What all solves together took. */
+/* Totals over all solves. */
 typedef struct {
-    long sweeps, outright; /* solves that took none */
-} effort;
+    long sweeps, direct_solves; /* solves without sweeps */
+} solve_stats;
 
-static inline void project(effort *e, int u, int v, int w, int p, int div)
+static inline void project(solve_stats *e, int u, int v, int w, int p, int div)
 {
     fluid_divergence(u, v, w, p, div);
     int sweeps = fluid_solve(SCALAR, p, div, 1, 6);
     e->sweeps += sweeps;
-    e->outright += sweeps == 0;
+    e->direct_solves += sweeps == 0;
     fluid_gradient(u, v, w, p);
 }
 
-static inline void velocity_step(const setup *s, float visc, effort *e)
+static inline void velocity_step(const setup *s, float visc, solve_stats *e)
 {
     int u = U, v = V, w = W, u0 = U0, v0 = V0, w0 = W0;
 
@@ -73,7 +75,7 @@ static inline void velocity_step(const setup *s, float visc, effort *e)
     project(e, u, v, w, u0, v0);
 }
 
-static inline void density_step(const setup *s, float diff, effort *e)
+static inline void density_step(const setup *s, float diff, solve_stats *e)
 {
     int x = DENSITY, x0 = DENSITY0;
 
@@ -86,12 +88,12 @@ static inline void density_step(const setup *s, float diff, effort *e)
     fluid_advect(SCALAR, x, x0, U, V, W);
 }
 
-/* One step of dt. */
-static inline void fluid_step(const setup *s, const physics *p, effort *e)
+/* Computes one time step of length dt. */
+static inline void fluid_step(const setup *s, const physics *p, solve_stats *e)
 {
     velocity_step(s, p->visc, e);
     density_step(s, p->diff, e);
-    if (!p->keep)
+    if (!p->keep_sources)
         for (int f = U0; f <= DENSITY0; f++) fluid_clear(f);
 }
 

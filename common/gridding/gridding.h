@@ -31,13 +31,13 @@ extern "C" {
 
 /* Complex numbers are pairs, re and im, in arrays that end in [2]. */
 typedef struct {
-    shape is;
-    const place *at;     /* [samples]; every footprint lies inside the grid */
-    const double *value; /* [samples][2]: visibilities, times their weights */
-    const double *taps;  /* [planes][oversampling][width][2] */
-    double accuracy;     /* 0 .. 0.1: see above */
-    int copies;          /* wanted of the grid, 0: as many as there are workers */
-    int strips[2];       /* wanted of a footprint, 0: the back-end chooses */
+    shape dims;
+    const footprint *footprints; /* [samples]; every footprint lies inside the grid */
+    const double *value;         /* [samples][2]: visibilities, times their weights */
+    const double *taps;          /* [planes][oversampling][width][2] */
+    double accuracy;             /* 0 .. 0.1: see above */
+    int copies;    /* wanted of the grid, 0: as many as there are workers */
+    int strips[2]; /* wanted of a footprint, 0: the back-end chooses */
 } problem;
 
 typedef struct {
@@ -65,7 +65,7 @@ int degridding_double(const problem *p, const void *grid, void *value, run_times
 
 /* How many copies of a grid of so many bytes to make: as wanted, or one for each of so
  * many workers, but no more than memory bytes hold; fail() if that is less than one. */
-int copies_of(int wanted, int workers, double bytes, double memory);
+int choose_copies(int wanted, int workers, double bytes, double memory);
 
 /* Bytes of main memory. */
 double main_memory(void);

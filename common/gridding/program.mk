@@ -66,4 +66,4 @@ tiny = uv=random visibilities=5 grid=23 support=2 oversampling=2 planes=2 cell=5
 wide = uv=random visibilities=60 grid=64 support=4 oversampling=2 planes=2 cell=190
 
 # make registers: what opencl.c says with -D when the device is a GPU.
-gpu = ROWS=4 COLUMNS=32 WIDE=1 LANES=1 BLOCKS=1 CHUNK=1
+gpu = ROWS=4 COLUMNS=32 VECTORS=1 LANES=1 BLOCKS=1 CHUNK=1

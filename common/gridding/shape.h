@@ -6,7 +6,7 @@
 #define SHAPE_H
 
 typedef struct {
-    int samples;      /* visibilities */
+    int visibilities; /* visibilities */
     int size;         /* cells a side of the square grid */
     int pitch;        /* cells from one row to the next, more than size */
     int width;        /* cells a side of a footprint, 2 support + 1 */
@@ -19,10 +19,10 @@ typedef struct {
 /* Where a visibility falls. Its footprint is width x width cells around the nearest
  * one; the fractions and the plane choose its convolution function. */
 typedef struct {
-    int u, v;   /* first column and first row of the footprint */
-    int fu, fv; /* 0 .. oversampling - 1: a fraction of fu - oversampling / 2 */
-    int plane;  /* 0 .. planes - 1 */
-    int minus;  /* 1 where w < 0: the conjugate of the plane's function */
-} place;
+    int u, v;       /* first column and first row of the footprint */
+    int fu, fv;     /* 0 .. oversampling - 1: a fraction of fu - oversampling / 2 */
+    int plane;      /* 0 .. planes - 1 */
+    int negative_w; /* 1 where w < 0: the conjugate of the plane's function */
+} footprint;
 
 #endif

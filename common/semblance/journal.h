@@ -31,7 +31,7 @@ typedef struct {
     int ns, parameters;   /* of a trace: samples; floats a sample in the .npy */
     size_t npy_header;    /* bytes */
     unsigned char *state; /* [traces]: trid */
-    size_t there;         /* how many were done when it was opened */
+    size_t done_before;   /* how many were done when it was opened */
 } journal;
 
 /* Makes the files, or opens those that an earlier run of the same job has left. header

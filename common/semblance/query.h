@@ -4,6 +4,9 @@
 #ifndef QUERY_H
 #define QUERY_H
 
+/* The parameters of the traveltime operator, in the order of the arrays below. */
+enum { A, B, C, D, E, PARAMETERS };
+
 /* The moveout of a reflection around the output point (m0, h0, t0), with dm = m - m0
  * and dh = h - h0 the displacements of a trace in midpoint and half-offset: t^2 = (t0 +
  * A dm + B dh)^2 + C dh^2 + D dm^2 + E dh dm Value i of parameter k (A .. E are 0 .. 4)
@@ -16,8 +19,8 @@ typedef struct {
     int ns;       /* samples a trace */
     int pitch;    /* samples of a trace begin so many floats after those before it */
     int ntraces;  /* that the search takes */
-    float p0[5], p1[5]; /* A, B in s/m; C, D, E in s^2/m^2 */
-    int np[5];
+    float p0[PARAMETERS], p1[PARAMETERS]; /* A, B in s/m; C, D, E in s^2/m^2 */
+    int np[PARAMETERS];
     int group[3]; /* work-items a group; 0 where the back-end is to choose */
 } query;
 
@@ -31,11 +34,11 @@ typedef struct {
 /* Samples in a window, and room for them. An OpenCL program is built when tau is known,
  * with -D WINDOW; C and CUDA are compiled before, and leave room for any. */
 #ifdef WINDOW
-#define WINDOW_ROOM  WINDOW
-#define window_of(q) WINDOW
+#define MAX_WINDOW       WINDOW
+#define window_length(q) WINDOW
 #else
-#define WINDOW_ROOM  201
-#define window_of(q) (2 * (q)->tau + 1)
+#define MAX_WINDOW       201
+#define window_length(q) (2 * (q)->tau + 1)
 #endif
 
 #endif

@@ -16,10 +16,10 @@ extern "C" {
 #endif
 
 typedef struct {
-    point at;     /* the largest semblance; among equals the first in A .. E order */
-    float *panel; /* [np[0]][np[1]]: the largest semblance of each (A, B), poisoned by
+    point best;   /* the largest semblance; among equals the first in A .. E order */
+    float *panel; /* [np[A]][np[B]]: the largest semblance of each (A, B), poisoned by
                      the caller; NULL where it is not wanted */
-} best;
+} search_result;
 
 /* Seconds; every call adds its own. */
 typedef struct {
@@ -38,16 +38,16 @@ typedef struct search_state search_state;
  * What cannot go on ends in fail(), here and below. */
 search_state *search_begin(const su_gather *g, const query *q, run_times *t);
 
-/* Searches the np[0] x .. x np[4] points of *q in q->ntraces of the traces: those with
+/* Searches the np[A] x .. x np[E] points of *q in q->ntraces of the traces: those with
  * the numbers near[0] < near[1] < .. in the gather. */
-void search(search_state *s, const query *q, const int *near, best *found,
+void search(search_state *s, const query *q, const int *indices, search_result *result,
             run_times *t);
 
 void search_end(search_state *s);
 
-/* Reduces the maxima of parts of the search to *found: part[(ia np[1] + ib) per_ab +
+/* Reduces the maxima of parts of the search to *found: part[(ia np[B] + ib) per_ab +
  * i], 0 <= i < per_ab. A part that nobody wrote (NaN) ends in fail(). */
-void pick_best(const query *q, const point *part, size_t per_ab, best *found);
+void pick_best(const query *q, const point *part, size_t per_ab, search_result *result);
 
 #ifdef __cplusplus
 }

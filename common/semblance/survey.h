@@ -8,11 +8,11 @@ typedef struct {
     double m, h; /* midpoint and half-offset, metres */
     int number;  /* in the gather, from 0 */
     int cdp;     /* as its header has it */
-} place;
+} trace_place;
 
 typedef struct {
     su_gather g;
-    place *at; /* [live], by midpoint: the traces that are not dead */
+    trace_place *places; /* [live], by midpoint: the traces that are not dead */
     int live;
 } survey;
 
@@ -23,9 +23,9 @@ void survey_free(survey *s);
 
 /* The gather's traces in r's aperture around (m, h): how many. Their numbers, rising,
  * go to near, which has room for all. */
-int survey_near(const survey *s, const request *r, double m, double h, int *near);
+int survey_select(const survey *s, const request *r, double m, double h, int *indices);
 
 /* The trace nearest to (m, h). */
-const place *survey_nearest(const survey *s, double m, double h);
+const trace_place *survey_nearest(const survey *s, double m, double h);
 
 #endif

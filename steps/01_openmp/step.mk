@@ -34,10 +34,10 @@ predict.fluid.gpu = none
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = Tiles among threads
+title.sandpile       = Tiles of the grid in parallel (OpenMP)
 shown.sandpile       = cpu.c
 changes.sandpile     = cpu.c
-predict.sandpile.cpu = 1.9 on 2 threads: tiles of a step share nothing that is written
+predict.sandpile.cpu = 1.9 on 2 threads: the tiles of a step write to disjoint memory
 predict.sandpile.gpu = none
 flops.sandpile       = 1 cells
 bytes.sandpile.l1    = 12 cells

@@ -37,11 +37,11 @@ predict.fluid.gpu = 10: thousands of cells at once, but the host waits after eve
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = A work-item a cell, numbered along one axis
+title.sandpile       = One work-item per cell, numbered along one axis
 shown.sandpile       = kernel.cl
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.sandpile      = the first OpenCL and CUDA programs arrive whole: 4 new files; what changes in the old ones is a few lines
-predict.sandpile.cpu = 0.3: a launch and a grid of flags read back, for every step
-predict.sandpile.gpu = 2: the kernel takes no time, the flags cross the bus at every step
+reason.sandpile      = the first OpenCL and CUDA programs: 4 new files; a few lines change in the old ones
+predict.sandpile.cpu = 0.3: every step launches a kernel and reads a grid of flags back
+predict.sandpile.gpu = 2: the kernel takes no time compared with the flags, which cross the bus in every step
 flops.sandpile       = 1 cells
 bytes.sandpile.l1    = 12 cells

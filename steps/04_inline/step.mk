@@ -33,11 +33,11 @@ predict.fluid.gpu = 1.5: three launches in seven are gone
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = The search for unstable cells in the toppling itself
+title.sandpile       = Stability test on the device, polled every 16 steps
 shown.sandpile       = kernel.cl
 changes.sandpile     = host.h opencl.c kernel.cl cuda.cu
-reason.sandpile      = both devices learn to collect and to look every 16 steps: 40 lines each
-predict.sandpile.cpu = 1.0 for omp, which has always looked while it topples; 2.0 for OpenCL: no flags to write, read and look through
-predict.sandpile.gpu = 20: a few bytes every 16 steps instead of a grid at each
+reason.sandpile      = both devices reduce the stability flags and the host polls every 16 steps: 40 lines each
+predict.sandpile.cpu = 1.0 for omp, which has tested while it topples since step 01; 2.0 for OpenCL: no grid of flags to write, read and search
+predict.sandpile.gpu = 20: a few bytes every 16 steps instead of a grid in each step
 flops.sandpile       = 1 cells
 bytes.sandpile.l1    = 12 cells

@@ -33,11 +33,11 @@ predict.fluid.gpu = 1.0: it waits for memory, and its units take denormals as th
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = A byte a cell, and quarters without a shift
+title.sandpile       = One byte per cell, and quarters by averaging
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 kind.sandpile        = refactor
-reason.sandpile      = the toppling in bytes stands beside the one in words of 32 bits, which tall piles begin with: a second loop for each of three back-ends
-predict.sandpile.cpu = 4.0: four times as many cells in a vector and in a cache line; the means about make up for the masks
-predict.sandpile.gpu = 3.0: a quarter of the bytes, a few more instructions a word
+reason.sandpile      = the code for bytes is added to the code for words of 32 bits, with which tall piles begin: a second loop for each of three back-ends
+predict.sandpile.cpu = 4.0: four times as many cells in a vector and in a cache line; the averages are about as fast as the shifts, despite the masks
+predict.sandpile.gpu = 3.0: a quarter of the bytes, and a few more instructions per word
 flops.sandpile       = 1 cells
 bytes.sandpile.l1    = 3 cells

@@ -36,10 +36,10 @@ predict.fluid.gpu = 2.0: the same, and 6 loads a cell instead of 8
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = Rolling rows: a word is read once for three of them
+title.sandpile       = Rolling rows: each word is loaded once for three rows
 changes.sandpile     = body.h opencl.c kernel.cl cuda.cu
 kind.sandpile        = refactor
-predict.sandpile.cpu = 1.0 for omp, which does not change; 1.5 for OpenCL: three loads a word instead of five, and a meeting of the group for eight rows instead of one
-predict.sandpile.gpu = 1.2: the same loads less, but an eighth of the work-items
+predict.sandpile.cpu = 1.0 for omp, which does not change; 1.5 for OpenCL: three loads per word instead of five, and one barrier per eight rows instead of one per row
+predict.sandpile.gpu = 1.2: three loads per word instead of five, but an eighth of the work-items
 flops.sandpile       = 1 cells
 bytes.sandpile.l1    = 3 cells

@@ -34,12 +34,12 @@ predict.fluid.gpu = 1.5: lanes read next to each other, and half of each line is
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = 32 cells a word, in planes of bits, and no meeting
+title.sandpile       = Bit planes: 32 cells per word, and no barrier
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 cflags.sandpile      = $(NATIVE)
 kind.sandpile        = refactor
-reason.sandpile      = planes of bits take the place of bytes, in all three back-ends: packed, stepped, unpacked
-predict.sandpile.cpu = 4.0 for omp, 30 for OpenCL: 22 operations for the cells of a vector of bits, where bytes take 8 for an eighth as many; and no barrier (written after a prototype had 4 and 25)
+reason.sandpile      = bit planes replace bytes in all three back-ends: packing, steps, unpacking
+predict.sandpile.cpu = 4.0 for omp, 30 for OpenCL: 22 operations per vector of bits, where bytes need 8 for an eighth as many cells; and no barrier (written after a prototype had been timed: 4 and 25)
 predict.sandpile.gpu = 4.0: three eighths of the bytes, and 32 cells for about twice the operations of four
 flops.sandpile       = 0.6 cells
 bytes.sandpile.l1    = 1 cells

@@ -35,12 +35,12 @@ predict.fluid.cpu = 1.5 where a field is larger than the second level of the cac
 predict.fluid.gpu = 1.0: it keeps the sweeps of step 08, since its groups cannot wait for each other
 flops.fluid       = 8 updates + 40 advected
 
-title.sandpile       = Bands that make many steps alone, and sleep where nothing topples
+title.sandpile       = Temporal blocking: bands compute many steps alone, stable tiles are skipped
 changes.sandpile     = body.h cpu.c opencl.c kernel.cl cuda.cu
 cflags.sandpile      = $(NATIVE)
 kind.sandpile        = refactor
-reason.sandpile      = bands with borrowed rows are a layout of their own, a loop over steps inside the one over rows, and in OpenCL and CUDA a kernel of fetch, steps and store
-predict.sandpile.cpu = 1.4: two threads meet twice in 32 steps instead of once in each (written after a prototype had 1.3 to 1.6)
+reason.sandpile      = bands with ghost rows are a new layout, with a loop over steps inside the loop over rows; in OpenCL and CUDA a kernel loads, steps and stores a band
+predict.sandpile.cpu = 1.4: two threads pass two barriers per 32 steps instead of one per step (written after a prototype had been timed: 1.3 to 1.6)
 predict.sandpile.gpu = 2.0: an eighth of the launches, for twice the work
 flops.sandpile       = 0.6 cells
 bytes.sandpile.l1    = 1 cells

@@ -21,12 +21,12 @@ reason.fluid      = sums of cosines there and back, and elimination along x: cos
 predict.fluid.cpu = 1.5: about as many operations as 8 sweeps instead of 20, for two of six solves; to the same accuracy hundreds of times as fast, for which 20 sweeps would have to be thousands (written after a prototype)
 predict.fluid.gpu = 1.5: not written for one
 
-title.sandpile       = A quarter of a pile that is its own mirror image
+title.sandpile       = Symmetry: one quarter of a pile that equals its mirror images
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 cflags.sandpile      = $(NATIVE)
 kind.sandpile        = refactor
-reason.sandpile      = what is packed, stepped and unpacked has another size than the pile, in all three back-ends
-predict.sandpile.cpu = 3.0: a quarter of the cells, but threads meet as often
-predict.sandpile.gpu = 1.5: a GPU is not full with a quarter
+reason.sandpile      = the packed part is smaller than the pile, which changes packing, steps and unpacking in all three back-ends
+predict.sandpile.cpu = 3.0: a quarter of the cells, but as many barriers
+predict.sandpile.gpu = 1.5: a quarter of the pile does not fill a GPU
 flops.sandpile       = 0.15 cells
 bytes.sandpile.l1    = 0.25 cells

@@ -30,9 +30,9 @@ reason.fluid      = whose a task is, and where its fields are, is new; a device 
 predict.fluid.cpu = 1.5 over either side alone, each with one core: of about 84 sweeps' worth of work a step, 36 are pressures and what they need, which nothing can stand beside but the density (the ratio was written before it was run, the count put right after)
 predict.fluid.gpu = 1.0: what a GPU does ten times as fast is not worth a field's way to the host and back
 
-title.sandpile       = One cut through all rows, which both sides may cross for 64 steps
-changes.sandpile     = body.h column.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c sides.h
+title.sandpile       = Host and device each compute a part of the rows, with 64 ghost rows
+changes.sandpile     = body.h slab.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c device.h
 cflags.sandpile      = $(NATIVE)
-reason.sandpile      = each back-end's toppling becomes a side that can be asked for some steps of some rows; hybrid.c, sides.h and column.h are new
-predict.sandpile.cpu = 0.7: one of two threads becomes a device that makes a quarter more steps than it keeps
-predict.sandpile.gpu = 1.0: an epoch of dim=1024 is shorter than a launch; it should be the sum of both rates from dim=8192 on
+reason.sandpile      = each back-end becomes one side, which computes given steps of given rows; hybrid.c, device.h and slab.h are new
+predict.sandpile.cpu = 0.7: one of two threads becomes a device that computes a quarter more rows than its own
+predict.sandpile.gpu = 1.0: a temporal block of dim=1024 takes less time than a launch; from dim=8192 on it should reach the sum of both rates

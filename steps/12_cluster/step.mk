@@ -29,8 +29,8 @@ reason.fluid      = a slab has borders in each loop over planes; halos, the stop
 predict.fluid.cpu = 0.9 of one rank with as many threads: a half sweep has a message where threads have a barrier, and the wavefront of step 09 is given up
 predict.fluid.gpu = 1.0: not written for one
 
-title.sandpile       = Slabs of rows with a deep halo, and an end that nobody waits for
-changes.sandpile     = body.h column.h cpu.c cuda.cu host.h kernel.cl mpi.c opencl.c
+title.sandpile       = Slabs of rows with ghost zones, and a nonblocking stability test
+changes.sandpile     = body.h slab.h cpu.c cuda.cu host.h kernel.cl mpi.c opencl.c
 cflags.sandpile      = $(NATIVE)
-reason.sandpile      = the threads' toppling becomes one of some rows between others; mpi.c and column.h are new, and what is a device's is gone
-predict.sandpile.cpu = 0.95: two ranks make as much twice as two threads, and an exchange of rows costs more than a barrier
+reason.sandpile      = the code for threads now computes given rows; mpi.c and slab.h are new, and the device code is removed
+predict.sandpile.cpu = 0.95: two ranks compute as many ghost rows as two threads, and an exchange of messages costs more than a barrier

@@ -1,4 +1,5 @@
-/* cpu.c - the fluid, sequential: loops over the cells of the box. */
+/* cpu.c - the sequential back-end: loops over the cells of the box. The loops iterate
+ * over z, the axis with the largest stride, innermost; step 01 changes that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,14 +7,14 @@
 
 static setup s;
 static grid g;
-static size_t cells; /* of a field, with ghosts */
+static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
-    s = *wanted;
+    s = *requested;
     g = s.g;
-    cells = (size_t)plane_of(g) * (g.nz + 2);
+    cells = (size_t)plane_stride(g) * (g.nz + 2);
     for (int f = 0; f < FIELDS; f++) {
         field[f] = allocate(cells, sizeof(float), "a field");
         fluid_clear(f);
@@ -27,7 +28,7 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    field[f][at(g, i, j, k)] = value;
+    field[f][cell_index(g, i, j, k)] = value;
 }
 
 void fluid_get(int f, float *to)
@@ -66,27 +67,28 @@ static void set_bnd(float *x, int wall)
         for (int j = 1; j <= g.ny; j++) mirror_z(x, g, i, j, sign_z);
 }
 
-/* Relaxes the cells of one colour: they have no neighbour of their own, so the order is
- * free. Returns how far the cell moved that moved most. */
+/* Relaxes all cells of one colour. Cells of one colour are not neighbours, so they can
+ * be relaxed in any order. Returns the largest change of a cell. */
 static float relax_colour(float *x, const float *x0, int colour, float a, float c)
 {
-    float most = 0;
+    float max_change = 0;
     for (int i = 1; i <= g.nx; i++)
         for (int j = 1; j <= g.ny; j++)
             for (int k = 1 + (i + j + colour) % 2; k <= g.nz; k += 2)
-                most = larger(most, relax_cell(x, x0, g, i, j, k, a, c));
-    return most;
+                max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, a, c));
+    return max_change;
 }
 
-/* Relaxes all cells by index: each sees the new values of the neighbours before it. */
+/* Relaxes all cells in lexicographic order: each cell reads the new values of the
+ * neighbours that precede it. */
 static float relax_all(float *x, const float *x0, float a, float c)
 {
-    float most = 0;
+    float max_change = 0;
     for (int i = 1; i <= g.nx; i++)
         for (int j = 1; j <= g.ny; j++)
             for (int k = 1; k <= g.nz; k++)
-                most = larger(most, relax_cell(x, x0, g, i, j, k, a, c));
-    return most;
+                max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, a, c));
+    return max_change;
 }
 
 int fluid_solve(int wall, int to, int from, float a, float c)
@@ -104,7 +106,7 @@ int fluid_solve(int wall, int to, int from, float a, float c)
         }
         TIMED("set_bnd", set_bnd(x, wall));
         sweeps++;
-    } while (sweeps < s.sweeps && !(larger(red, black) <= s.tolerance));
+    } while (sweeps < s.sweeps && !(maximum(red, black) <= s.tolerance));
     return sweeps;
 }
 

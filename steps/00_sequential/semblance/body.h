@@ -55,8 +55,8 @@ static float semblance_2d(const aperture *ap, const query *q, float a, float b, 
                           float d, float e, float *stack)
 {
     int tau = q->tau;
-    int w = window_of(q);
-    float num[WINDOW_ROOM], den[WINDOW_ROOM];
+    int w = window_length(q);
+    float num[MAX_WINDOW], den[MAX_WINDOW];
     for (int j = 0; j < w; j++) num[j] = den[j] = 0;
 
     float sum = 0;
@@ -64,7 +64,7 @@ static float semblance_2d(const aperture *ap, const query *q, float a, float b, 
     *stack = 0;
 
     for (size_t i = 0; i < ap->len; i++) {
-        const su_trace *tr = ap->at[i];
+        const su_trace *tr = ap->items[i];
         float m = midpoint(tr);
         float h = half_offset(tr);
 
@@ -73,10 +73,10 @@ static float semblance_2d(const aperture *ap, const query *q, float a, float b, 
 
         /* Samples x - tau .. x + tau, and one more to interpolate the last. */
         if (x >= tau && x < q->ns - tau - 1) {
-            int it = (int)x;
+            int ix = (int)x;
 
             for (int j = 0; j < w; j++) {
-                int k = it + j - tau;
+                int k = ix + j - tau;
                 float v = interpol_linear(k, k + 1, tr->data[k], tr->data[k + 1],
                                           x + j - tau);
                 num[j] += v;

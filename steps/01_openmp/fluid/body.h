@@ -1,115 +1,122 @@
-/* body.h - what one cell costs, in each of the things a time step does.
+/* body.h - the computation for one cell, for each operation of a time step.
  *
- * A field is (nx + 2)(ny + 2)(nz + 2) floats, i next in memory. A cell is named by its
- * (i, j, k); its neighbours in the three directions lie 1, a row and a plane away.
+ * Method: stable fluids (J. Stam, SIGGRAPH 1999): implicit diffusion and pressure by
+ * Gauss-Seidel relaxation in red-black order, semi-Lagrangian advection with trilinear
+ * interpolation, and projection onto divergence-free fields.
+ *
+ * Layout: a field is an array [nz + 2][ny + 2][nx + 2] of floats, x fastest, with one
+ * layer of ghost cells. The neighbours of a cell lie 1, one row and one plane away. The
+ * caller passes inner cells (1 .. n along each axis) and fills the ghost cells first.
  */
 #include <math.h>
 
 #include "fluid.h"
 
-static int row_of(grid g)
+static int row_stride(grid g)
 {
     return g.nx + 2;
 }
 
-static int plane_of(grid g)
+static int plane_stride(grid g)
 {
-    return row_of(g) * (g.ny + 2);
+    return row_stride(g) * (g.ny + 2);
 }
 
-/* Where the cell (i, j, k) lies in a field, 0 .. n + 1 each. */
-static int at(grid g, int i, int j, int k)
+/* Index of the cell (i, j, k) in a field; 0 .. n + 1 along each axis. */
+static int cell_index(grid g, int i, int j, int k)
 {
-    return i + row_of(g) * j + plane_of(g) * k;
+    return i + row_stride(g) * j + plane_stride(g) * k;
 }
 
-/* The larger of two numbers that are not negative; NaN is larger than any. */
-static float larger(float a, float b)
+/* The larger of two non-negative numbers; NaN if either is NaN. */
+static float maximum(float a, float b)
 {
     return b > a || isnan(b) ? b : a;
 }
 
-/* One relaxation of a cell towards the solution of c x - a (sum of neighbours) = x0;
- * returns how far it moved. */
+/* Relaxes one cell towards the solution of c x - a (sum of neighbours) = x0. Returns
+ * its absolute change. */
 static float relax_cell(float *x, const float *x0, grid g, int i, int j, int k, float a,
                         float c)
 {
-    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
-    float old = x[here];
-    x[here] = (x0[here] + a * (x[here - 1] + x[here + 1] + x[here - row] +
-                               x[here + row] + x[here - plane] + x[here + plane])) /
-              c;
-    return fabsf(x[here] - old);
+    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    float old_value = x[idx];
+    x[idx] = (x0[idx] + a * (x[idx - 1] + x[idx + 1] + x[idx - row] + x[idx + row] +
+                             x[idx - plane] + x[idx + plane])) /
+             c;
+    return fabsf(x[idx] - old_value);
 }
 
-/* The ghosts at the two walls across each axis: sign times their neighbours inside. */
+/* Set the ghost cells at the two walls across one axis to sign times their inner
+ * neighbours. */
 static void mirror_x(float *x, grid g, int j, int k, float sign)
 {
-    x[at(g, 0, j, k)] = sign * x[at(g, 1, j, k)];
-    x[at(g, g.nx + 1, j, k)] = sign * x[at(g, g.nx, j, k)];
+    x[cell_index(g, 0, j, k)] = sign * x[cell_index(g, 1, j, k)];
+    x[cell_index(g, g.nx + 1, j, k)] = sign * x[cell_index(g, g.nx, j, k)];
 }
 
 static void mirror_y(float *x, grid g, int i, int k, float sign)
 {
-    x[at(g, i, 0, k)] = sign * x[at(g, i, 1, k)];
-    x[at(g, i, g.ny + 1, k)] = sign * x[at(g, i, g.ny, k)];
+    x[cell_index(g, i, 0, k)] = sign * x[cell_index(g, i, 1, k)];
+    x[cell_index(g, i, g.ny + 1, k)] = sign * x[cell_index(g, i, g.ny, k)];
 }
 
 static void mirror_z(float *x, grid g, int i, int j, float sign)
 {
-    x[at(g, i, j, 0)] = sign * x[at(g, i, j, 1)];
-    x[at(g, i, j, g.nz + 1)] = sign * x[at(g, i, j, g.nz)];
+    x[cell_index(g, i, j, 0)] = sign * x[cell_index(g, i, j, 1)];
+    x[cell_index(g, i, j, g.nz + 1)] = sign * x[cell_index(g, i, j, g.nz)];
 }
 
-/* Where along an axis of n cells the flow came from, at most half a cell beyond the
- * outermost: NaN too ends up there. */
-static float origin(int cell, float distance, int n)
+/* Coordinate along an axis of n cells from which the flow reaches this cell, clamped to
+ * the walls at 0.5 and n + 0.5. NaN becomes 0.5, so that the index stays valid. */
+static float backtrace(int cell, float distance, int n)
 {
     float x = cell - distance;
     x = x > 0.5f ? x : 0.5f;
     return x < n + 0.5f ? x : n + 0.5f;
 }
 
-/* What the flow (u, v, w) brings to a cell in dt: d0 there where it came from, between
- * eight cells. Velocity is in boxes, n cells long, a unit of time. */
+/* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
+ * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per unit
+ * of time; a box is n cells long. */
 static void advect_cell(float *d, const float *d0, const float *u, const float *v,
                         const float *w, grid g, int i, int j, int k, float dt)
 {
-    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
-    float x = origin(i, dt * g.nx * u[here], g.nx);
-    float y = origin(j, dt * g.ny * v[here], g.ny);
-    float z = origin(k, dt * g.nz * w[here], g.nz);
+    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    float x = backtrace(i, dt * g.nx * u[idx], g.nx);
+    float y = backtrace(j, dt * g.ny * v[idx], g.ny);
+    float z = backtrace(k, dt * g.nz * w[idx], g.nz);
     int i0 = (int)x, j0 = (int)y, k0 = (int)z;
     float x1 = x - i0, x0 = 1 - x1;
     float y1 = y - j0, y0 = 1 - y1;
     float z1 = z - k0, z0 = 1 - z1;
 
-    const float *near = d0 + at(g, i0, j0, k0), *far = near + plane;
-    d[here] = z0 * (y0 * (x0 * near[0] + x1 * near[1]) +
-                    y1 * (x0 * near[row] + x1 * near[row + 1])) +
-              z1 * (y0 * (x0 * far[0] + x1 * far[1]) +
-                    y1 * (x0 * far[row] + x1 * far[row + 1]));
+    const float *plane0 = d0 + cell_index(g, i0, j0, k0), *plane1 = plane0 + plane;
+    d[idx] = z0 * (y0 * (x0 * plane0[0] + x1 * plane0[1]) +
+                   y1 * (x0 * plane0[row] + x1 * plane0[row + 1])) +
+             z1 * (y0 * (x0 * plane1[0] + x1 * plane1[1]) +
+                   y1 * (x0 * plane1[row] + x1 * plane1[row + 1]));
 }
 
-/* How much flows out of a cell, as the pressure's equation wants it; n is the longest
- * side. The pressure starts from 0. */
+/* Right-hand side of the pressure equation: -1/2 (divergence) / n; n is the number of
+ * cells along the longest side. Sets the pressure to 0, its initial value. */
 static void divergence_cell(const float *u, const float *v, const float *w, float *p,
                             float *div, grid g, int i, int j, int k, int n)
 {
-    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
-    div[here] = -0.5f *
-                (u[here + 1] - u[here - 1] + v[here + row] - v[here - row] +
-                 w[here + plane] - w[here - plane]) /
-                n;
-    p[here] = 0;
+    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    div[idx] = -0.5f *
+               (u[idx + 1] - u[idx - 1] + v[idx + row] - v[idx - row] + w[idx + plane] -
+                w[idx - plane]) /
+               n;
+    p[idx] = 0;
 }
 
-/* Takes the pressure's gradient away from the velocity of a cell. */
+/* Subtracts the gradient of the pressure from the velocity of one cell. */
 static void gradient_cell(float *u, float *v, float *w, const float *p, grid g, int i,
                           int j, int k)
 {
-    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
-    u[here] -= 0.5f * (p[here + 1] - p[here - 1]);
-    v[here] -= 0.5f * (p[here + row] - p[here - row]);
-    w[here] -= 0.5f * (p[here + plane] - p[here - plane]);
+    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    u[idx] -= 0.5f * (p[idx + 1] - p[idx - 1]);
+    v[idx] -= 0.5f * (p[idx + row] - p[idx - row]);
+    w[idx] -= 0.5f * (p[idx + plane] - p[idx - plane]);
 }

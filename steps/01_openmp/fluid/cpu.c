@@ -1,27 +1,26 @@
-/* cpu.c - the fluid, rows of cells shared among threads; along a row cells are next to
- * each other in memory too.
- */
+/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the loop
+ * along a row has unit stride. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "body.h"
 
-#pragma omp declare reduction(larger:float                                             \
-                              : omp_out = larger(omp_out, omp_in))                     \
+#pragma omp declare reduction(maximum:float                                            \
+                              : omp_out = maximum(omp_out, omp_in))                    \
     initializer(omp_priv = 0)
 
 static setup s;
 static grid g;
-static size_t cells; /* of a field, with ghosts */
+static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
-    s = *wanted;
+    s = *requested;
     if (s.gauss_seidel)
-        fail("solver=gs: in the order of the index nothing is parallel");
+        fail("solver=gs: no parallel version (lexicographic order): expected rb");
     g = s.g;
-    cells = (size_t)plane_of(g) * (g.nz + 2);
+    cells = (size_t)plane_stride(g) * (g.nz + 2);
     for (int f = 0; f < FIELDS; f++) {
         field[f] = untouched(cells, sizeof(float), "a field");
         fluid_clear(f);
@@ -35,7 +34,7 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    field[f][at(g, i, j, k)] = value;
+    field[f][cell_index(g, i, j, k)] = value;
 }
 
 void fluid_get(int f, float *to)
@@ -43,13 +42,13 @@ void fluid_get(int f, float *to)
     TIMED("copy", memcpy(to, field[f], cells * sizeof(float)));
 }
 
-/* A page of memory lies near the thread that first writes to it: planes are shared here
- * as they are when they are computed. */
+/* The operating system places a page of memory near the thread that first writes to it.
+ * The planes are therefore cleared with the same schedule as they are computed. */
 static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
     for (int k = 0; k <= g.nz + 1; k++)
-        memset(x + at(g, 0, 0, k), 0, (size_t)plane_of(g) * sizeof(float));
+        memset(x + cell_index(g, 0, 0, k), 0, (size_t)plane_stride(g) * sizeof(float));
 }
 
 void fluid_clear(int f)
@@ -83,17 +82,17 @@ static void set_bnd(float *x, int wall)
         for (int i = 1; i <= g.nx; i++) mirror_z(x, g, i, j, sign_z);
 }
 
-/* Relaxes the cells of one colour: they have no neighbour of their own, so the order is
- * free. Returns how far the cell moved that moved most. */
+/* Relaxes all cells of one colour. Cells of one colour are not neighbours, so they can
+ * be relaxed in any order. Returns the largest change of a cell. */
 static float relax_colour(float *x, const float *x0, int colour, float a, float c)
 {
-    float most = 0;
-#pragma omp parallel for collapse(2) schedule(static) reduction(larger : most)
+    float max_change = 0;
+#pragma omp parallel for collapse(2) schedule(static) reduction(maximum : max_change)
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
             for (int i = 1 + (j + k + colour) % 2; i <= g.nx; i += 2)
-                most = larger(most, relax_cell(x, x0, g, i, j, k, a, c));
-    return most;
+                max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, a, c));
+    return max_change;
 }
 
 int fluid_solve(int wall, int to, int from, float a, float c)
@@ -107,7 +106,7 @@ int fluid_solve(int wall, int to, int from, float a, float c)
         TIMED("relax black", black = relax_colour(x, x0, BLACK, a, c));
         TIMED("set_bnd", set_bnd(x, wall));
         sweeps++;
-    } while (sweeps < s.sweeps && !(larger(red, black) <= s.tolerance));
+    } while (sweeps < s.sweeps && !(maximum(red, black) <= s.tolerance));
     return sweeps;
 }
 

@@ -48,12 +48,12 @@ static float interpol_linear(float x0, float x1, float y0, float y1, float x)
 
 /* Semblance of one point, and its mean amplitude in *stack. A trace whose window does
  * not lie inside its ns samples is skipped; the second such trace makes the point 0. */
-static float semblance_2d(const su_trace *traces, const int *near, const query *q,
+static float semblance_2d(const su_trace *traces, const int *indices, const query *q,
                           float a, float b, float c, float d, float e, float *stack)
 {
     int tau = q->tau;
-    int w = window_of(q);
-    float num[WINDOW_ROOM], den[WINDOW_ROOM];
+    int w = window_length(q);
+    float num[MAX_WINDOW], den[MAX_WINDOW];
     for (int j = 0; j < w; j++) num[j] = den[j] = 0;
 
     float sum = 0;
@@ -61,7 +61,7 @@ static float semblance_2d(const su_trace *traces, const int *near, const query *
     *stack = 0;
 
     for (int i = 0; i < q->ntraces; i++) {
-        const su_trace *tr = &traces[near[i]];
+        const su_trace *tr = &traces[indices[i]];
         float m = midpoint(tr);
         float h = half_offset(tr);
 
@@ -70,10 +70,10 @@ static float semblance_2d(const su_trace *traces, const int *near, const query *
 
         /* Samples x - tau .. x + tau, and one more to interpolate the last. */
         if (x >= tau && x < q->ns - tau - 1) {
-            int it = (int)x;
+            int ix = (int)x;
 
             for (int j = 0; j < w; j++) {
-                int k = it + j - tau;
+                int k = ix + j - tau;
                 float v = interpol_linear(k, k + 1, tr->data[k], tr->data[k + 1],
                                           x + j - tau);
                 num[j] += v;
@@ -97,30 +97,30 @@ static float semblance_2d(const su_trace *traces, const int *near, const query *
     return sum_num / sum_den / used;
 }
 
-/* All points of one A: row[np[1]] gets the best of each B. Writes nothing else, so that
+/* All points of one A: row[np[B]] gets the best of each B. Writes nothing else, so that
  * each A can be searched by another thread. */
-static void search_a(int ia, const su_trace *traces, const int *near, const query *q,
+static void search_a(int ia, const su_trace *traces, const int *indices, const query *q,
                      point *row)
 {
-    float a = value(q, 0, ia);
-    for (int ib = 0; ib < q->np[1]; ib++) {
-        float b = value(q, 1, ib);
-        point top = {0, 0, 0, 0, 0, 0, -1};
+    float a = value(q, A, ia);
+    for (int ib = 0; ib < q->np[B]; ib++) {
+        float b = value(q, B, ib);
+        point best = {0, 0, 0, 0, 0, 0, -1};
 
-        for (int ic = 0; ic < q->np[2]; ic++) {
-            float c = value(q, 2, ic);
-            for (int id = 0; id < q->np[3]; id++) {
-                float d = value(q, 3, id);
-                for (int ie = 0; ie < q->np[4]; ie++) {
-                    float e = value(q, 4, ie);
+        for (int ic = 0; ic < q->np[C]; ic++) {
+            float c = value(q, C, ic);
+            for (int id = 0; id < q->np[D]; id++) {
+                float d = value(q, D, id);
+                for (int ie = 0; ie < q->np[E]; ie++) {
+                    float e = value(q, E, ie);
                     float stack;
-                    float s = semblance_2d(traces, near, q, a, b, c, d, e, &stack);
-                    point here = {a, b, c, d, e, stack, s};
-                    if (s > top.semblance) top = here;
+                    float s = semblance_2d(traces, indices, q, a, b, c, d, e, &stack);
+                    point candidate = {a, b, c, d, e, stack, s};
+                    if (s > best.semblance) best = candidate;
                 }
             }
         }
 
-        row[ib] = top;
+        row[ib] = best;
     }
 }

@@ -1,7 +1,8 @@
-/* cuda.cu - the same fluid in CUDA C, both sides.
+/* cuda.cu - the CUDA back-end, host and device side.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call.
+ * The kernels correspond to those of kernel.cl. The CUDA compiler builds them, and the
+ * CUDA runtime creates the context at its first call, so no code is needed here for
+ * what OpenCL calls context, queue, program and kernel.
  */
 #include <stdlib.h>
 
@@ -16,32 +17,35 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     if (id < cells) x[id] += dt * source[id];
 }
 
-/* Each thread notes how far its cell of the colour moved: the red one, and then the
- * larger of both. */
-__global__ void relax_kernel(float *x, const float *__restrict__ x0, float *moved,
+/* Relaxes the cells of one colour, one per thread. change[id] receives the change of
+ * the thread's red cell, and then the larger change of its red and its black cell. */
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, float *change,
                              grid g, int colour, float a, float c)
 {
-    int id = blockIdx.x * blockDim.x + threadIdx.x, lanes = lanes_of(g);
-    int j = 1 + id / lanes % g.ny;
-    int k = 1 + id / lanes / g.ny;
-    int i = 1 + id % lanes * 2 + (j + k + colour) % 2;
+    int id = blockIdx.x * blockDim.x + threadIdx.x, items = row_items(g);
+    int j = 1 + id / items % g.ny;
+    int k = 1 + id / items / g.ny;
+    int i = 1 + id % items * 2 + (j + k + colour) % 2;
     if (k > g.nz) return;
 
-    float most = colour == RED ? 0 : moved[id];
-    if (i <= g.nx) most = larger(most, relax_cell(x, x0, g, i, j, k, a, c));
-    moved[id] = most;
+    float max_change = colour == RED ? 0 : change[id];
+    if (i <= g.nx)
+        max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, a, c));
+    change[id] = max_change;
 }
 
-/* The largest of what PARTS threads find, each in its part of moved. */
-__global__ void find_largest_kernel(const float *__restrict__ moved, int count,
-                                    float *part)
+/* First stage of the reduction: each of PARTIALS threads finds the maximum of every
+ * PARTIALS-th element of change. */
+__global__ void find_largest_kernel(const float *__restrict__ change, int count,
+                                    float *partial)
 {
     int id = blockIdx.x * blockDim.x + threadIdx.x;
-    if (id >= PARTS) return;
+    if (id >= PARTIALS) return;
 
-    float most = 0;
-    for (int n = id; n < count; n += PARTS) most = larger(most, moved[n]);
-    part[id] = most;
+    float max_change = 0;
+    for (int n = id; n < count; n += PARTIALS)
+        max_change = maximum(max_change, change[n]);
+    partial[id] = max_change;
 }
 
 __global__ void walls_x_kernel(float *x, grid g, float sign)
@@ -94,11 +98,11 @@ __global__ void gradient_kernel(float *u, float *v, float *w,
 
 static setup s;
 static grid g;
-static size_t bytes; /* of a field, with ghosts */
+static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
-static float *field[FIELDS], *moved, *part;
+static float *field[FIELDS], *change, *partial;
 
-/* Blocks for so many threads. */
+/* Number of blocks for this number of threads, rounded up. */
 static dim3 blocks(size_t threads)
 {
     dim3 b = {(unsigned)((threads + block.x - 1) / block.x), 1, 1};
@@ -109,67 +113,67 @@ static float *device_array(size_t size)
 {
     float *p;
     CUDA_CHECK(cudaMalloc((void **)&p, size));
-    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* the poison */
+    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* all bits set: NaN */
     return p;
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    bytes = cells_of(g) * sizeof(float);
+    bytes = field_size(g) * sizeof(float);
 
     cuda_device();
-    marks_begin();
-    size_t lanes = lanes_in_all(g);
-    block.x = s.group[0] ? (unsigned)s.group[0] : lanes < 256 ? (unsigned)lanes : 256;
+    profile_cuda_begin();
+    size_t items = total_items(g);
+    block.x = s.group[0] ? (unsigned)s.group[0] : items < 256 ? (unsigned)items : 256;
     block.y = block.z = 1;
 
     for (int f = 0; f < FIELDS; f++) {
         field[f] = device_array(bytes);
         fluid_clear(f);
     }
-    moved = device_array(lanes_in_all(g) * sizeof(float));
-    part = device_array(PARTS * sizeof(float));
+    change = device_array(total_items(g) * sizeof(float));
+    partial = device_array(PARTIALS * sizeof(float));
     CUDA_CHECK(cudaDeviceSynchronize());
-    collect();
+    profile_collect();
 }
 
 void fluid_end(void)
 {
-    cudaFree(part);
-    cudaFree(moved);
+    cudaFree(partial);
+    cudaFree(change);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
-    marks_end();
+    profile_cuda_end();
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    CUDA_CHECK(cudaMemcpy(field[f] + at(g, i, j, k), &value, sizeof value,
+    CUDA_CHECK(cudaMemcpy(field[f] + cell_index(g, i, j, k), &value, sizeof value,
                           cudaMemcpyHostToDevice));
-    book("copy to device");
+    profile_command("copy to device");
 }
 
 void fluid_get(int f, float *to)
 {
     CUDA_CHECK(cudaMemcpy(to, field[f], bytes, cudaMemcpyDeviceToHost));
-    book("copy to host");
-    collect();
+    profile_command("copy to host");
+    profile_collect();
 }
 
 void fluid_clear(int f)
 {
     CUDA_CHECK(cudaMemset(field[f], 0, bytes));
-    book("clear");
+    profile_command("clear");
 }
 
 void fluid_add(int x, int source)
 {
-    int cells = (int)cells_of(g);
+    int cells = (int)field_size(g);
     CUDA_LAUNCH(add_source_kernel, blocks((size_t)cells), block, 0, field[x],
                 field[source], s.dt, cells);
-    book("add_source");
+    profile_command("add_source");
 }
 
 static void set_bnd(int f, int wall)
@@ -179,33 +183,33 @@ static void set_bnd(int f, int wall)
     float sign_z = wall == ALONG_Z ? -1 : 1;
     CUDA_LAUNCH(walls_x_kernel, blocks((size_t)g.ny * g.nz), block, 0, field[f], g,
                 sign_x);
-    book("set_bnd");
+    profile_command("set_bnd");
     CUDA_LAUNCH(walls_y_kernel, blocks((size_t)g.nx * g.nz), block, 0, field[f], g,
                 sign_y);
-    book("set_bnd");
+    profile_command("set_bnd");
     CUDA_LAUNCH(walls_z_kernel, blocks((size_t)g.nx * g.ny), block, 0, field[f], g,
                 sign_z);
-    book("set_bnd");
+    profile_command("set_bnd");
 }
 
 static void relax(int x, int x0, int colour, float a, float c)
 {
-    CUDA_LAUNCH(relax_kernel, blocks(lanes_in_all(g)), block, 0, field[x], field[x0],
-                moved, g, colour, a, c);
-    book(colour == RED ? "relax red" : "relax black");
+    CUDA_LAUNCH(relax_kernel, blocks(total_items(g)), block, 0, field[x], field[x0],
+                change, g, colour, a, c);
+    profile_command(colour == RED ? "relax red" : "relax black");
 }
 
-/* How far the cell moved that moved most. */
-static float most_moved(void)
+/* Returns the largest change of a cell in this sweep. */
+static float find_max_change(void)
 {
-    float found[PARTS], most = 0;
-    CUDA_LAUNCH(find_largest_kernel, blocks(PARTS), block, 0, moved,
-                (int)lanes_in_all(g), part);
-    book("find_largest");
-    CUDA_CHECK(cudaMemcpy(found, part, sizeof found, cudaMemcpyDeviceToHost));
-    book("copy to host");
-    for (int n = 0; n < PARTS; n++) most = larger(most, found[n]);
-    return most;
+    float found[PARTIALS], max_change = 0;
+    CUDA_LAUNCH(find_largest_kernel, blocks(PARTIALS), block, 0, change,
+                (int)total_items(g), partial);
+    profile_command("find_largest");
+    CUDA_CHECK(cudaMemcpy(found, partial, sizeof found, cudaMemcpyDeviceToHost));
+    profile_command("copy to host");
+    for (int n = 0; n < PARTIALS; n++) max_change = maximum(max_change, found[n]);
+    return max_change;
 }
 
 int fluid_solve(int wall, int x, int x0, float a, float c)
@@ -216,7 +220,7 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
         relax(x, x0, BLACK, a, c);
         set_bnd(x, wall);
         sweeps++;
-    } while (!(most_moved() <= s.tolerance) && sweeps < s.sweeps);
+    } while (!(find_max_change() <= s.tolerance) && sweeps < s.sweeps);
     return sweeps;
 }
 
@@ -224,7 +228,7 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
     CUDA_LAUNCH(advect_kernel, blocks((size_t)g.nx * g.ny * g.nz), block, 0, field[d],
                 field[d0], field[u], field[v], field[w], g, s.dt);
-    book("advect");
+    profile_command("advect");
     set_bnd(d, wall);
 }
 
@@ -232,7 +236,7 @@ void fluid_divergence(int u, int v, int w, int p, int div)
 {
     CUDA_LAUNCH(divergence_kernel, blocks((size_t)g.nx * g.ny * g.nz), block, 0,
                 field[u], field[v], field[w], field[p], field[div], g, longest_side(g));
-    book("divergence");
+    profile_command("divergence");
     set_bnd(div, SCALAR);
     set_bnd(p, SCALAR);
 }
@@ -241,7 +245,7 @@ void fluid_gradient(int u, int v, int w, int p)
 {
     CUDA_LAUNCH(gradient_kernel, blocks((size_t)g.nx * g.ny * g.nz), block, 0, field[u],
                 field[v], field[w], field[p], g);
-    book("gradient");
+    profile_command("gradient");
     set_bnd(u, ALONG_X);
     set_bnd(v, ALONG_Y);
     set_bnd(w, ALONG_Z);

@@ -1,21 +1,21 @@
-/* host.h - what the host knows, whatever the back-end. */
+/* host.h - host functions that all back-ends of this step use. */
 #include "fluid.h"
 #include "body.h"
 
-static inline void refuse_gauss_seidel(const setup *s)
+static inline void reject_gauss_seidel(const setup *s)
 {
     if (s->gauss_seidel)
-        fail("solver=gs: in the order of the index nothing is parallel");
+        fail("solver=gs: no parallel version (lexicographic order): expected rb");
 }
 
-/* Cells of a field, with ghosts. */
-static inline size_t cells_of(grid g)
+/* Number of floats in a field, with ghost cells. */
+static inline size_t field_size(grid g)
 {
-    return (size_t)plane_of(g) * (size_t)(g.nz + 2);
+    return (size_t)plane_stride(g) * (size_t)(g.nz + 2);
 }
 
-/* Work-items of one colour. */
-static inline size_t lanes_in_all(grid g)
+/* Number of work-items for one colour. */
+static inline size_t total_items(grid g)
 {
-    return (size_t)lanes_of(g) * (size_t)g.ny * (size_t)g.nz;
+    return (size_t)row_items(g) * (size_t)g.ny * (size_t)g.nz;
 }

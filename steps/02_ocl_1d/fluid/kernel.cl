@@ -1,15 +1,15 @@
-/* kernel.cl - the device side: one work-item per cell, or per cell of one colour, or
- * per face of a wall, counted in one dimension. Ranges are rounded up to whole
- * work-groups: what lies beyond does nothing.
- */
+/* kernel.cl - the OpenCL kernels. One work-item computes one cell, one cell of one
+ * colour, or one cell of a wall, with a one-dimensional index. The global size is
+ * rounded up to whole work-groups; the surplus work-items return. The computation for a
+ * cell, and the layout of the fields, are in body.h. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "body.h"
 
-/* A value of the host's: the first work-item writes it. */
-__kernel void put(GLOBAL float *x, int where, float value)
+/* Writes one value on behalf of the host. */
+__kernel void put(GLOBAL float *x, int index, float value)
 {
-    if (get_global_id(0) == 0) x[where] = value;
+    if (get_global_id(0) == 0) x[index] = value;
 }
 
 __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt,
@@ -19,31 +19,35 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt,
     if (id < cells) x[id] += dt * source[id];
 }
 
-/* Each work-item notes how far its cell of the colour moved: the red one, and then the
- * larger of both. */
-__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL float *moved,
+/* Relaxes the cells of one colour, one per work-item. change[id] receives the change of
+ * the work-item's red cell, and then the larger change of its red and its black cell.
+ */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL float *change,
                     grid g, int colour, float a, float c)
 {
-    int id = get_global_id(0), lanes = lanes_of(g);
-    int j = 1 + id / lanes % g.ny;
-    int k = 1 + id / lanes / g.ny;
-    int i = 1 + id % lanes * 2 + (j + k + colour) % 2;
+    int id = get_global_id(0), items = row_items(g);
+    int j = 1 + id / items % g.ny;
+    int k = 1 + id / items / g.ny;
+    int i = 1 + id % items * 2 + (j + k + colour) % 2;
     if (k > g.nz) return;
 
-    float most = colour == RED ? 0 : moved[id];
-    if (i <= g.nx) most = larger(most, relax_cell(x, x0, g, i, j, k, a, c));
-    moved[id] = most;
+    float max_change = colour == RED ? 0 : change[id];
+    if (i <= g.nx)
+        max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, a, c));
+    change[id] = max_change;
 }
 
-/* The largest of what PARTS work-items find, each in its part of moved. */
-__kernel void find_largest(GLOBAL const float *moved, int count, GLOBAL float *part)
+/* First stage of the reduction: each of PARTIALS work-items finds the maximum of every
+ * PARTIALS-th element of change. */
+__kernel void find_largest(GLOBAL const float *change, int count, GLOBAL float *partial)
 {
     int id = get_global_id(0);
-    if (id >= PARTS) return;
+    if (id >= PARTIALS) return;
 
-    float most = 0;
-    for (int n = id; n < count; n += PARTS) most = larger(most, moved[n]);
-    part[id] = most;
+    float max_change = 0;
+    for (int n = id; n < count; n += PARTIALS)
+        max_change = maximum(max_change, change[n]);
+    partial[id] = max_change;
 }
 
 __kernel void walls_x(GLOBAL float *x, grid g, float sign)

@@ -66,7 +66,7 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
                       float e, float *stack)
 {
     int tau = w / 2;
-    float num[WINDOW_ROOM], den[WINDOW_ROOM];
+    float num[MAX_WINDOW], den[MAX_WINDOW];
     for (int j = 0; j < w; j++) num[j] = den[j] = 0;
 
     float sum = 0;
@@ -84,11 +84,11 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
 
         /* Samples x - tau .. x + tau, and one more to interpolate the last. */
         if (x >= tau && x < q->ns - tau - 1) {
-            int it = (int)x;
-            float window[WINDOW_ROOM];
+            int ix = (int)x;
+            float window[MAX_WINDOW];
 
             for (int j = 0; j < w; j++) {
-                int k = it + j - tau;
+                int k = ix + j - tau;
                 float v = interpol_linear(k, k + 1, data[k], data[k + 1], x + j - tau);
                 num[j] += v;
                 den[j] += v * v;
@@ -112,31 +112,31 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
     return sum_num / sum_den / used;
 }
 
-/* All points of one A: row[np[1]] gets the best of each B. Writes nothing else, so that
+/* All points of one A: row[np[B]] gets the best of each B. Writes nothing else, so that
  * each A can be searched by another thread or work-item. */
 FN void search_a(int ia, GLOBAL const trace *traces, GLOBAL const float *samples,
                  GLOBAL const query *q, int w, GLOBAL point *row)
 {
-    float a = value(q, 0, ia);
-    for (int ib = 0; ib < q->np[1]; ib++) {
-        float b = value(q, 1, ib);
-        point top = {0, 0, 0, 0, 0, 0, -1};
+    float a = value(q, A, ia);
+    for (int ib = 0; ib < q->np[B]; ib++) {
+        float b = value(q, B, ib);
+        point best = {0, 0, 0, 0, 0, 0, -1};
 
-        for (int ic = 0; ic < q->np[2]; ic++) {
-            float c = value(q, 2, ic);
-            for (int id = 0; id < q->np[3]; id++) {
-                float d = value(q, 3, id);
-                for (int ie = 0; ie < q->np[4]; ie++) {
-                    float e = value(q, 4, ie);
+        for (int ic = 0; ic < q->np[C]; ic++) {
+            float c = value(q, C, ic);
+            for (int id = 0; id < q->np[D]; id++) {
+                float d = value(q, D, id);
+                for (int ie = 0; ie < q->np[E]; ie++) {
+                    float e = value(q, E, ie);
                     float stack;
                     float s =
                         semblance_2d(traces, samples, q, w, a, b, c, d, e, &stack);
-                    point here = {a, b, c, d, e, stack, s};
-                    if (s > top.semblance) top = here;
+                    point candidate = {a, b, c, d, e, stack, s};
+                    if (s > best.semblance) best = candidate;
                 }
             }
         }
 
-        row[ib] = top;
+        row[ib] = best;
     }
 }

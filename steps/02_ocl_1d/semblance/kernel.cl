@@ -5,9 +5,9 @@
 __kernel void search(GLOBAL const query *q, GLOBAL const trace *traces,
                      GLOBAL const float *samples, GLOBAL point *part)
 {
-    int w = window_of(q);
+    int w = window_length(q);
     int ia = get_global_id(0);
 
-    if (ia < q->np[0])
-        search_a(ia, traces, samples, q, w, part + (size_t)ia * q->np[1]);
+    if (ia < q->np[A])
+        search_a(ia, traces, samples, q, w, part + (size_t)ia * q->np[B]);
 }

@@ -66,7 +66,7 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
                       float e, float *stack)
 {
     int tau = w / 2;
-    float num[WINDOW_ROOM], den[WINDOW_ROOM];
+    float num[MAX_WINDOW], den[MAX_WINDOW];
     for (int j = 0; j < w; j++) num[j] = den[j] = 0;
 
     float sum = 0;
@@ -84,11 +84,11 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
 
         /* Samples x - tau .. x + tau, and one more to interpolate the last. */
         if (x >= tau && x < q->ns - tau - 1) {
-            int it = (int)x;
-            float window[WINDOW_ROOM];
+            int ix = (int)x;
+            float window[MAX_WINDOW];
 
             for (int j = 0; j < w; j++) {
-                int k = it + j - tau;
+                int k = ix + j - tau;
                 float v = interpol_linear(k, k + 1, data[k], data[k + 1], x + j - tau);
                 num[j] += v;
                 den[j] += v * v;
@@ -112,30 +112,30 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
     return sum_num / sum_den / used;
 }
 
-/* Where the part (ia, ib, ic) of the search lies in part[np[0]][np[1]][np[2]]. */
-FN size_t part_of(GLOBAL const query *q, int ia, int ib, int ic)
+/* Where the part (ia, ib, ic) of the search lies in part[np[A]][np[B]][np[C]]. */
+FN size_t part_index(GLOBAL const query *q, int ia, int ib, int ic)
 {
-    return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
+    return ((size_t)ia * q->np[B] + ib) * q->np[C] + ic;
 }
 
 /* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples. */
 FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                     GLOBAL const float *samples, GLOBAL const query *q, int w)
 {
-    float a = value(q, 0, ia);
-    float b = value(q, 1, ib);
-    float c = value(q, 2, ic);
-    point top = {0, 0, 0, 0, 0, 0, -1};
+    float a = value(q, A, ia);
+    float b = value(q, B, ib);
+    float c = value(q, C, ic);
+    point best = {0, 0, 0, 0, 0, 0, -1};
 
-    for (int id = 0; id < q->np[3]; id++) {
-        float d = value(q, 3, id);
-        for (int ie = 0; ie < q->np[4]; ie++) {
-            float e = value(q, 4, ie);
+    for (int id = 0; id < q->np[D]; id++) {
+        float d = value(q, D, id);
+        for (int ie = 0; ie < q->np[E]; ie++) {
+            float e = value(q, E, ie);
             float stack;
             float s = semblance_2d(traces, samples, q, w, a, b, c, d, e, &stack);
-            point here = {a, b, c, d, e, stack, s};
-            if (s > top.semblance) top = here;
+            point candidate = {a, b, c, d, e, stack, s};
+            if (s > best.semblance) best = candidate;
         }
     }
-    return top;
+    return best;
 }

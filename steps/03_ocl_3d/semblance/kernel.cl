@@ -5,11 +5,11 @@
 __kernel void search(GLOBAL const query *q, GLOBAL const trace *traces,
                      GLOBAL const float *samples, GLOBAL point *part)
 {
-    int w = window_of(q);
+    int w = window_length(q);
     int ia = get_global_id(0);
     int ib = get_global_id(1);
     int ic = get_global_id(2);
 
-    if (ia < q->np[0] && ib < q->np[1] && ic < q->np[2])
-        part[part_of(q, ia, ib, ic)] = search_abc(ia, ib, ic, traces, samples, q, w);
+    if (ia < q->np[A] && ib < q->np[B] && ic < q->np[C])
+        part[part_index(q, ia, ib, ic)] = search_abc(ia, ib, ic, traces, samples, q, w);
 }

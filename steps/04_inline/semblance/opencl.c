@@ -31,7 +31,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
 
     cl_device_id device = ocl_device();
     s->context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
@@ -48,14 +48,14 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 
     /* The source is compiled here, at run time, when the window is known. */
     char options[64];
-    snprintf(options, sizeof options, "-D WINDOW=%d", window_of(q));
+    snprintf(options, sizeof options, "-D WINDOW=%d", window_length(q));
     s->program = ocl_build(s->context, device, options);
     s->kernel = clCreateKernel(s->program, "search", &err);
     OCL_CHECK(err);
 
     size_t traces_size = q->ntraces * sizeof *s->traces;
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t part_size = part_count(q) * sizeof *s->part;
     s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, sizeof *q, NULL, &err);
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
@@ -81,13 +81,14 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t part_size = part_count(q) * sizeof *s->part;
 
     double ready = seconds();
 
@@ -95,8 +96,9 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
                                    NULL, NULL));
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0, traces_size,
                                    s->traces, 0, NULL, NULL));
-    const cl_uint poison = ~0u; /* NaN: a part that no work-item writes is found out */
-    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &poison, sizeof poison, 0,
+    const cl_uint sentinel =
+        ~0u; /* NaN: a part that no work-item writes is found out */
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
                                   part_size, 0, NULL, NULL));
     cl_event done;
     OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->kernel, 3, NULL, s->global, s->local,
@@ -104,7 +106,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
     OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
                                   0, NULL, NULL));
 
-    pick_best(q, s->part, q->np[2], found);
+    pick_best(q, s->part, q->np[C], result);
 
     double end = seconds();
     t->init += ready - start;

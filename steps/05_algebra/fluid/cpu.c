@@ -1,6 +1,5 @@
-/* cpu.c - the fluid, rows of cells shared among threads; along a row cells are next to
- * each other in memory too.
- */
+/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the loop
+ * along a row has unit stride. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,31 +11,32 @@
 
 static setup s;
 static grid g;
-static size_t cells; /* of a field, with ghosts */
+static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
 
-/* From now on a thread takes denormals, below 1.2e-38, for 0 and makes none: many
- * processors compute them apart, and slowly. Threads start with what their maker has.
- */
+/* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
+ * read and written as 0. Many processors compute denormals in a slow special path. New
+ * threads inherit the mode of the thread that creates them. */
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: in what is read too */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
+               0x40 /* DAZ: denormal operands are 0 */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
-    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24));
+    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24 /* FZ */));
 #endif
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
 #pragma omp parallel
     flush_denormals();
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    cells = cells_of(g);
+    cells = field_size(g);
     for (int f = 0; f < FIELDS; f++) {
         field[f] = untouched(cells, sizeof(float), "a field");
         fluid_clear(f);
@@ -50,7 +50,7 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    field[f][at(g, i, j, k)] = value;
+    field[f][cell_index(g, i, j, k)] = value;
 }
 
 void fluid_get(int f, float *to)
@@ -58,13 +58,13 @@ void fluid_get(int f, float *to)
     TIMED("copy", memcpy(to, field[f], cells * sizeof(float)));
 }
 
-/* A page of memory lies near the thread that first writes to it: planes are shared here
- * as they are when they are computed. */
+/* The operating system places a page of memory near the thread that first writes to it.
+ * The planes are therefore cleared with the same schedule as they are computed. */
 static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
     for (int k = 0; k <= g.nz + 1; k++)
-        memset(x + at(g, 0, 0, k), 0, (size_t)plane_of(g) * sizeof(float));
+        memset(x + cell_index(g, 0, 0, k), 0, (size_t)plane_stride(g) * sizeof(float));
 }
 
 void fluid_clear(int f)
@@ -82,18 +82,19 @@ void fluid_add(int x, int source)
     TIMED("add_source", add_source(field[x], field[source]));
 }
 
-/* Relaxes the cells of one colour: they have no neighbour of their own, so the order is
- * free. Returns how far the cell moved that moved most. */
+/* Relaxes all cells of one colour. Cells of one colour are not neighbours, so they can
+ * be relaxed in any order. Returns the largest change of a cell. */
 static float relax_colour(float *x, const float *x0, int colour, int wall, float a,
-                          float over_c)
+                          float inv_c)
 {
-    int most = 0;
-#pragma omp parallel for collapse(2) schedule(static) reduction(max : most)
+    int max_change = 0;
+#pragma omp parallel for collapse(2) schedule(static) reduction(max : max_change)
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
             for (int i = 1 + (j + k + colour) % 2; i <= g.nx; i += 2)
-                most = larger(most, relax_cell(x, x0, g, i, j, k, wall, a, over_c));
-    return distance_of(most);
+                max_change =
+                    maximum(max_change, relax_cell(x, x0, g, i, j, k, wall, a, inv_c));
+    return bits_to_change(max_change);
 }
 
 int fluid_solve(int wall, int to, int from, float a, float c)

@@ -1,7 +1,8 @@
-/* cuda.cu - the same fluid in CUDA C, both sides.
+/* cuda.cu - the CUDA back-end, host and device side.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call.
+ * The kernels correspond to those of kernel.cl. The CUDA compiler builds them, and the
+ * CUDA runtime creates the context at its first call, so no code is needed here for
+ * what OpenCL calls context, queue, program and kernel.
  */
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 #include "host.h"
 #include "profile_cuda.h"
 
-/* This thread's place in the range, counted from 0; z is the slowest. */
+/* Index of this thread in the whole range, from 0. */
 #define GLOBAL_X ((int)(blockIdx.x * blockDim.x + threadIdx.x))
 #define GLOBAL_Y ((int)(blockIdx.y * blockDim.y + threadIdx.y))
 #define GLOBAL_Z ((int)(blockIdx.z * blockDim.z + threadIdx.z))
@@ -20,36 +21,41 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, gr
     int i = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
     if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
 
-    int here = at(g, i, j, k);
-    x[here] += dt * source[here];
+    int idx = cell_index(g, i, j, k);
+    x[idx] += dt * source[idx];
 }
 
-/* Each thread notes how far its cell of the colour moved, in bits: the red one, and
- * then the larger of both. */
-__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *moved, grid g,
-                             int colour, int wall, float a, float over_c)
+/* Relaxes the cells of one colour, one per thread. change[id] receives, as bits, the
+ * change of the thread's red cell, and then the larger change of its red and its black
+ * cell. */
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *change,
+                             grid g, int colour, int wall, float a, float inv_c)
 {
-    int lane = GLOBAL_X, lanes = lanes_of(g);
+    int item = GLOBAL_X, items = row_items(g);
     int j = 1 + GLOBAL_Y;
     int k = 1 + GLOBAL_Z;
-    int i = 1 + lane * 2 + (j + k + colour) % 2;
-    if (lane >= lanes || j > g.ny || k > g.nz) return;
+    int i = 1 + item * 2 + (j + k + colour) % 2;
+    if (item >= items || j > g.ny || k > g.nz) return;
 
-    int id = lane + lanes * (j - 1 + g.ny * (k - 1));
-    int most = colour == RED ? 0 : moved[id];
-    if (i <= g.nx) most = larger(most, relax_cell(x, x0, g, i, j, k, wall, a, over_c));
-    moved[id] = most;
+    int id = item + items * (j - 1 + g.ny * (k - 1));
+    int max_change = colour == RED ? 0 : change[id];
+    if (i <= g.nx)
+        max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, wall, a, inv_c));
+    change[id] = max_change;
 }
 
-/* The largest of what PARTS threads find, each in its part of moved. */
-__global__ void find_largest_kernel(const int *__restrict__ moved, int count, int *part)
+/* First stage of the reduction: each of PARTIALS threads finds the maximum of every
+ * PARTIALS-th element of change. */
+__global__ void find_largest_kernel(const int *__restrict__ change, int count,
+                                    int *partial)
 {
     int id = GLOBAL_X;
-    if (id >= PARTS) return;
+    if (id >= PARTIALS) return;
 
-    int most = 0;
-    for (int n = id; n < count; n += PARTS) most = larger(most, moved[n]);
-    part[id] = most;
+    int max_change = 0;
+    for (int n = id; n < count; n += PARTIALS)
+        max_change = maximum(max_change, change[n]);
+    partial[id] = max_change;
 }
 
 __global__ void advect_kernel(float *d, const float *__restrict__ d0,
@@ -80,17 +86,18 @@ __global__ void gradient_kernel(float *u, float *v, float *w,
 
 static setup s;
 static grid g;
-static size_t bytes; /* of a field, with ghosts */
+static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
 static float *field[FIELDS];
-static int *moved, *part;
+static int *change, *partial;
 
-/* A range of threads: the blocks that cover it, none of them larger than it is. */
+/* The launch configuration for a range of threads: blocks cover the range, and no block
+ * is larger than the range. */
 typedef struct {
     dim3 grid, block;
 } range;
 
-static range over(int x, int y, int z)
+static range make_range(int x, int y, int z)
 {
     range r;
     r.block.x = block.x < (unsigned)x ? block.x : (unsigned)x;
@@ -106,19 +113,19 @@ static float *device_array(size_t size)
 {
     float *p;
     CUDA_CHECK(cudaMalloc((void **)&p, size));
-    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* the poison */
+    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* all bits set: NaN */
     return p;
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    bytes = cells_of(g) * sizeof(float);
+    bytes = field_size(g) * sizeof(float);
 
     cuda_device();
-    marks_begin();
+    profile_cuda_begin();
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
@@ -127,68 +134,68 @@ void fluid_begin(const setup *wanted)
         field[f] = device_array(bytes);
         fluid_clear(f);
     }
-    moved = (int *)device_array(lanes_in_all(g) * sizeof *moved);
-    part = (int *)device_array(PARTS * sizeof *part);
+    change = (int *)device_array(total_items(g) * sizeof *change);
+    partial = (int *)device_array(PARTIALS * sizeof *partial);
     CUDA_CHECK(cudaDeviceSynchronize());
-    collect();
+    profile_collect();
 }
 
 void fluid_end(void)
 {
-    cudaFree(part);
-    cudaFree(moved);
+    cudaFree(partial);
+    cudaFree(change);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
-    marks_end();
+    profile_cuda_end();
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    CUDA_CHECK(cudaMemcpy(field[f] + at(g, i, j, k), &value, sizeof value,
+    CUDA_CHECK(cudaMemcpy(field[f] + cell_index(g, i, j, k), &value, sizeof value,
                           cudaMemcpyHostToDevice));
-    book("copy to device");
+    profile_command("copy to device");
 }
 
 void fluid_get(int f, float *to)
 {
     CUDA_CHECK(cudaMemcpy(to, field[f], bytes, cudaMemcpyDeviceToHost));
-    book("copy to host");
-    collect();
+    profile_command("copy to host");
+    profile_collect();
 }
 
 void fluid_clear(int f)
 {
     CUDA_CHECK(cudaMemset(field[f], 0, bytes));
-    book("clear");
+    profile_command("clear");
 }
 
 void fluid_add(int x, int source)
 {
-    range r = over(g.nx + 2, g.ny + 2, g.nz + 2);
+    range r = make_range(g.nx + 2, g.ny + 2, g.nz + 2);
     CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], g,
                 s.dt);
-    book("add_source");
+    profile_command("add_source");
 }
 
-static void relax(int x, int x0, int colour, int wall, float a, float over_c)
+static void relax(int x, int x0, int colour, int wall, float a, float inv_c)
 {
-    range r = over(lanes_of(g), g.ny, g.nz);
-    CUDA_LAUNCH(relax_kernel, r.grid, r.block, 0, field[x], field[x0], moved, g, colour,
-                wall, a, over_c);
-    book(colour == RED ? "relax red" : "relax black");
+    range r = make_range(row_items(g), g.ny, g.nz);
+    CUDA_LAUNCH(relax_kernel, r.grid, r.block, 0, field[x], field[x0], change, g,
+                colour, wall, a, inv_c);
+    profile_command(colour == RED ? "relax red" : "relax black");
 }
 
-/* How far the cell moved that moved most. */
-static float most_moved(void)
+/* Returns the largest change of a cell in this sweep. */
+static float find_max_change(void)
 {
-    int found[PARTS], most = 0;
-    range r = over(PARTS, 1, 1);
-    CUDA_LAUNCH(find_largest_kernel, r.grid, r.block, 0, moved, (int)lanes_in_all(g),
-                part);
-    book("find_largest");
-    CUDA_CHECK(cudaMemcpy(found, part, sizeof found, cudaMemcpyDeviceToHost));
-    book("copy to host");
-    for (int n = 0; n < PARTS; n++) most = larger(most, found[n]);
-    return distance_of(most);
+    int found[PARTIALS], max_change = 0;
+    range r = make_range(PARTIALS, 1, 1);
+    CUDA_LAUNCH(find_largest_kernel, r.grid, r.block, 0, change, (int)total_items(g),
+                partial);
+    profile_command("find_largest");
+    CUDA_CHECK(cudaMemcpy(found, partial, sizeof found, cudaMemcpyDeviceToHost));
+    profile_command("copy to host");
+    for (int n = 0; n < PARTIALS; n++) max_change = maximum(max_change, found[n]);
+    return bits_to_change(max_change);
 }
 
 int fluid_solve(int wall, int x, int x0, float a, float c)
@@ -198,30 +205,30 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
         relax(x, x0, RED, wall, a, 1 / c);
         relax(x, x0, BLACK, wall, a, 1 / c);
         sweeps++;
-    } while (!(most_moved() <= s.tolerance) && sweeps < s.sweeps);
+    } while (!(find_max_change() <= s.tolerance) && sweeps < s.sweeps);
     return sweeps;
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
                 field[v], field[w], g, wall, s.dt);
-    book("advect");
+    profile_command("advect");
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p], field[div], g, -0.5f / longest_side(g));
-    book("divergence");
+    profile_command("divergence");
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p], g);
-    book("gradient");
+    profile_command("gradient");
 }

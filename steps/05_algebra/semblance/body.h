@@ -23,39 +23,39 @@ FN float value(GLOBAL const query *q, int k, int i)
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
-/* Where the part (ia, ib, ic) of the search lies in part[np[0]][np[1]][np[2]]. */
-FN size_t part_of(GLOBAL const query *q, int ia, int ib, int ic)
+/* Where the part (ia, ib, ic) of the search lies in part[np[A]][np[B]][np[C]]. */
+FN size_t part_index(GLOBAL const query *q, int ia, int ib, int ic)
 {
-    return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
+    return ((size_t)ia * q->np[B] + ib) * q->np[C] + ic;
 }
 
 /* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples.
  * base has room for a float a trace, each stride after the one before. */
 FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                     GLOBAL const float *samples, GLOBAL const query *q, int w,
-                    GLOBAL float *base, int stride)
+                    GLOBAL float *t2_abc, int stride)
 {
     int tau = w / 2;
-    float num[WINDOW_ROOM], den[WINDOW_ROOM];
+    float num[MAX_WINDOW], den[MAX_WINDOW];
 
     float t0 = q->t0 * q->idt;
-    float a = value(q, 0, ia);
-    float b = value(q, 1, ib);
-    float c = value(q, 2, ic);
-    point top = {0, 0, 0, 0, 0, 0, -1};
+    float a = value(q, A, ia);
+    float b = value(q, B, ib);
+    float c = value(q, C, ic);
+    point best = {0, 0, 0, 0, 0, 0, -1};
 
     /* All of t^2 that D and E do not change, once instead of for each (D, E). */
     for (int i = 0; i < q->ntraces; i++) {
         float dm = traces[i].dm;
         float dh = traces[i].dh;
         float t = t0 + a * dm + b * dh;
-        base[(size_t)i * stride] = t * t + c * dh * dh;
+        t2_abc[(size_t)i * stride] = t * t + c * dh * dh;
     }
 
-    for (int id = 0; id < q->np[3]; id++) {
-        float d = value(q, 3, id);
-        for (int ie = 0; ie < q->np[4]; ie++) {
-            float e = value(q, 4, ie);
+    for (int id = 0; id < q->np[D]; id++) {
+        float d = value(q, D, id);
+        for (int ie = 0; ie < q->np[E]; ie++) {
+            float e = value(q, E, ie);
 
             for (int j = 0; j < w; j++) num[j] = den[j] = 0;
             int used = 0, skipped = 0;
@@ -65,19 +65,19 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                 float dh = traces[i].dh;
 
                 /* Arrival in samples, or -1 where the moveout has none. */
-                float t2 = base[(size_t)i * stride] + dm * (d * dm + e * dh);
+                float t2 = t2_abc[(size_t)i * stride] + dm * (d * dm + e * dh);
                 float x = t2 < 0 ? -1 : sqrtf(t2);
 
                 /* Samples x - tau .. x + tau, and one more to interpolate the last. */
                 if (x >= tau && x < q->ns - tau - 1) {
-                    int it = (int)x;
+                    int ix = (int)x;
                     GLOBAL const float *y =
-                        samples + (size_t)traces[i].row * q->pitch + it - tau;
-                    float v2 = x - it;
-                    float v1 = 1 - v2;
+                        samples + (size_t)traces[i].row * q->pitch + ix - tau;
+                    float weight1 = x - ix;
+                    float weight0 = 1 - weight1;
 
                     for (int j = 0; j < w; j++) {
-                        float v = y[j + 1] * v2 + y[j] * v1;
+                        float v = y[j + 1] * weight1 + y[j] * weight0;
                         num[j] += v;
                         den[j] += v * v;
                     }
@@ -99,9 +99,9 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                 s = sum_num / sum_den / used;
             }
 
-            point here = {a, b, c, d, e, stack, s};
-            if (s > top.semblance) top = here;
+            point candidate = {a, b, c, d, e, stack, s};
+            if (s > best.semblance) best = candidate;
         }
     }
-    return top;
+    return best;
 }

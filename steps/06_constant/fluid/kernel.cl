@@ -1,18 +1,19 @@
-/* kernel.cl - the device side: one work-item per cell, or per cell of one colour,
- * counted along x, y and z. Ranges are rounded up to whole work-groups: what lies
- * beyond does nothing.
- */
+/* kernel.cl - the OpenCL kernels. One work-item computes one cell or one cell of one
+ * colour, with a three-dimensional index (x, y, z). The global size is rounded up to
+ * whole work-groups; the surplus work-items return. The computation for a cell, and the
+ * layout of the fields, are in body.h. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "body.h"
 
-/* The box, which the compiler is told with -D, and all strides with it. */
+/* The size of the box as compile-time constants (-D options), so that the strides are
+ * constants, too. */
 #define BOX ((grid){NX, NY, NZ})
 
-/* A value of the host's: the first work-item writes it. */
-__kernel void put(GLOBAL float *x, int where, float value)
+/* Writes one value on behalf of the host. */
+__kernel void put(GLOBAL float *x, int index, float value)
 {
-    if (get_global_id(0) == 0) x[where] = value;
+    if (get_global_id(0) == 0) x[index] = value;
 }
 
 __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
@@ -21,37 +22,41 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
     int i = get_global_id(0), j = get_global_id(1), k = get_global_id(2);
     if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
 
-    int here = at(g, i, j, k);
-    x[here] += dt * source[here];
+    int idx = cell_index(g, i, j, k);
+    x[idx] += dt * source[idx];
 }
 
-/* Each work-item notes how far its cell of the colour moved, in bits: the red one, and
- * then the larger of both. */
-__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moved,
-                    int colour, int wall, float a, float over_c)
+/* Relaxes the cells of one colour, one per work-item. change[id] receives, as bits, the
+ * change of the work-item's red cell, and then the larger change of its red and its
+ * black cell. */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *change,
+                    int colour, int wall, float a, float inv_c)
 {
     grid g = BOX;
-    int lane = get_global_id(0), lanes = lanes_of(g);
+    int item = get_global_id(0), items = row_items(g);
     int j = 1 + get_global_id(1);
     int k = 1 + get_global_id(2);
-    int i = 1 + lane * 2 + (j + k + colour) % 2;
-    if (lane >= lanes || j > g.ny || k > g.nz) return;
+    int i = 1 + item * 2 + (j + k + colour) % 2;
+    if (item >= items || j > g.ny || k > g.nz) return;
 
-    int id = lane + lanes * (j - 1 + g.ny * (k - 1));
-    int most = colour == RED ? 0 : moved[id];
-    if (i <= g.nx) most = larger(most, relax_cell(x, x0, g, i, j, k, wall, a, over_c));
-    moved[id] = most;
+    int id = item + items * (j - 1 + g.ny * (k - 1));
+    int max_change = colour == RED ? 0 : change[id];
+    if (i <= g.nx)
+        max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, wall, a, inv_c));
+    change[id] = max_change;
 }
 
-/* The largest of what PARTS work-items find, each in its part of moved. */
-__kernel void find_largest(GLOBAL const int *moved, int count, GLOBAL int *part)
+/* First stage of the reduction: each of PARTIALS work-items finds the maximum of every
+ * PARTIALS-th element of change. */
+__kernel void find_largest(GLOBAL const int *change, int count, GLOBAL int *partial)
 {
     int id = get_global_id(0);
-    if (id >= PARTS) return;
+    if (id >= PARTIALS) return;
 
-    int most = 0;
-    for (int n = id; n < count; n += PARTS) most = larger(most, moved[n]);
-    part[id] = most;
+    int max_change = 0;
+    for (int n = id; n < count; n += PARTIALS)
+        max_change = maximum(max_change, change[n]);
+    partial[id] = max_change;
 }
 
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,

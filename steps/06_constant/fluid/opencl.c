@@ -1,11 +1,12 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: run a kernel over a range, read and write buffers. The fields live
- * on the device; the host reads a few numbers after each sweep to see whether to go on.
+ * Every OpenCL program creates the same objects in the same order:
+ *   device   the processor                   context  owns memory and programs
+ *   queue    commands for one device         program  source compiled for the device
+ *   kernel   an entry point of a program     buffer   memory of the device
+ * It then enqueues commands: kernels over a range of work-items, reads and writes of
+ * buffers. The fields stay on the device. After each sweep the host reads the partial
+ * maxima of the change and decides whether to continue.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,21 +20,21 @@
 
 static setup s;
 static grid g;
-static size_t bytes;    /* of a field, with ghosts */
-static size_t local[3]; /* work-items a group */
+static size_t bytes;    /* in a field, with ghost cells */
+static size_t local[3]; /* work-items per work-group */
 
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
-static cl_mem zeros; /* what fields are cleared with */
-static cl_mem field[FIELDS], moved, part;
+static cl_mem zeros; /* source of clear() */
+static cl_mem field[FIELDS], change, partial;
 
-enum { PUT, ADD_SOURCE, RELAX, LARGEST, ADVECT, DIVERGENCE, GRADIENT, KERNELS };
+enum { PUT, ADD_SOURCE, RELAX, FIND_LARGEST, ADVECT, DIVERGENCE, GRADIENT, KERNELS };
 static const char *const kernel_name[KERNELS] = {
     "put", "add_source", "relax", "find_largest", "advect", "divergence", "gradient"};
 static cl_kernel kernel[KERNELS];
 
-/* The global size must be a multiple of the local size: round up. */
+/* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
 static void launch(int k, const char *name, int x, int y, int z)
 {
     size_t items[3] = {(size_t)x, (size_t)y, (size_t)z}, group[3], global[3];
@@ -42,40 +43,41 @@ static void launch(int k, const char *name, int x, int y, int z)
         global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
     }
     OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 3, NULL, global, group, 0, NULL,
-                                     event_of(name)));
+                                     profile_event(name)));
 }
 
-/* clEnqueueFillBuffer would spare the host an array of contents, but Oclgrind takes
- * what was once filled for uninitialised, whoever writes there later. */
+/* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
+ * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
+ * later writes. */
 static cl_mem buffer_of(size_t size, void *contents)
 {
     cl_int err;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
     OCL_CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, contents, 0, NULL,
-                                   event_of("copy to device")));
+                                   profile_event("copy to device")));
     return buffer;
 }
 
 static void clear(cl_mem buffer, size_t size)
 {
     OCL_CHECK(clEnqueueCopyBuffer(queue, zeros, buffer, 0, 0, size, 0, NULL,
-                                  event_of("clear")));
+                                  profile_event("clear")));
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
     cl_int err;
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    bytes = cells_of(g) * sizeof(float);
+    bytes = field_size(g) * sizeof(float);
 
     cl_device_id device = ocl_device();
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device,
-                                 charging() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
+                                 profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
     for (int d = 0; d < 3; d++) local[d] = s.group[d] ? (size_t)s.group[d] : 8;
 
@@ -87,24 +89,25 @@ void fluid_begin(const setup *wanted)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t most = bytes + PARTS * sizeof(cl_int); /* of any buffer */
-    char *contents = allocate(most, 1, "what buffers hold at first"); /* poison */
+    size_t max_size =
+        bytes + PARTIALS * sizeof(cl_int); /* size of the largest buffer */
+    char *contents = allocate(max_size, 1, "initial contents"); /* all bits set: NaN */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
-    moved = buffer_of(lanes_in_all(g) * sizeof(cl_int), contents);
-    part = buffer_of(PARTS * sizeof(cl_int), contents);
-    memset(contents, 0, most);
-    zeros = buffer_of(most, contents);
+    change = buffer_of(total_items(g) * sizeof(cl_int), contents);
+    partial = buffer_of(PARTIALS * sizeof(cl_int), contents);
+    memset(contents, 0, max_size);
+    zeros = buffer_of(max_size, contents);
     free(contents);
     for (int f = 0; f < FIELDS; f++) fluid_clear(f);
     OCL_CHECK(clFinish(queue));
-    collect();
+    profile_collect();
 }
 
 void fluid_end(void)
 {
     clReleaseMemObject(zeros);
-    clReleaseMemObject(part);
-    clReleaseMemObject(moved);
+    clReleaseMemObject(partial);
+    clReleaseMemObject(change);
     for (int f = 0; f < FIELDS; f++) clReleaseMemObject(field[f]);
     for (int k = 0; k < KERNELS; k++) clReleaseKernel(kernel[k]);
     clReleaseProgram(program);
@@ -114,9 +117,9 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    int where = at(g, i, j, k);
+    int index = cell_index(g, i, j, k);
     ARG(kernel[PUT], 0, field[f]);
-    ARG(kernel[PUT], 1, where);
+    ARG(kernel[PUT], 1, index);
     ARG(kernel[PUT], 2, value);
     launch(PUT, "put", 1, 1, 1);
 }
@@ -124,8 +127,8 @@ void fluid_put(int f, int i, int j, int k, float value)
 void fluid_get(int f, float *to)
 {
     OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, to, 0, NULL,
-                                  event_of("copy to host")));
-    collect();
+                                  profile_event("copy to host")));
+    profile_collect();
 }
 
 void fluid_clear(int f)
@@ -141,31 +144,32 @@ void fluid_add(int x, int source)
     launch(ADD_SOURCE, "add_source", g.nx + 2, g.ny + 2, g.nz + 2);
 }
 
-static void relax(int x, int x0, int colour, int wall, float a, float over_c)
+static void relax(int x, int x0, int colour, int wall, float a, float inv_c)
 {
     ARG(kernel[RELAX], 0, field[x]);
     ARG(kernel[RELAX], 1, field[x0]);
-    ARG(kernel[RELAX], 2, moved);
+    ARG(kernel[RELAX], 2, change);
     ARG(kernel[RELAX], 3, colour);
     ARG(kernel[RELAX], 4, wall);
     ARG(kernel[RELAX], 5, a);
-    ARG(kernel[RELAX], 6, over_c);
-    launch(RELAX, colour == RED ? "relax red" : "relax black", lanes_of(g), g.ny, g.nz);
+    ARG(kernel[RELAX], 6, inv_c);
+    launch(RELAX, colour == RED ? "relax red" : "relax black", row_items(g), g.ny,
+           g.nz);
 }
 
-/* How far the cell moved that moved most. */
-static float most_moved(void)
+/* Returns the largest change of a cell in this sweep. */
+static float find_max_change(void)
 {
-    int count = (int)lanes_in_all(g);
-    cl_int found[PARTS], most = 0;
-    ARG(kernel[LARGEST], 0, moved);
-    ARG(kernel[LARGEST], 1, count);
-    ARG(kernel[LARGEST], 2, part);
-    launch(LARGEST, "find_largest", PARTS, 1, 1);
-    OCL_CHECK(clEnqueueReadBuffer(queue, part, CL_TRUE, 0, sizeof found, found, 0, NULL,
-                                  event_of("copy to host")));
-    for (int n = 0; n < PARTS; n++) most = larger(most, found[n]);
-    return distance_of(most);
+    int count = (int)total_items(g);
+    cl_int found[PARTIALS], max_change = 0;
+    ARG(kernel[FIND_LARGEST], 0, change);
+    ARG(kernel[FIND_LARGEST], 1, count);
+    ARG(kernel[FIND_LARGEST], 2, partial);
+    launch(FIND_LARGEST, "find_largest", PARTIALS, 1, 1);
+    OCL_CHECK(clEnqueueReadBuffer(queue, partial, CL_TRUE, 0, sizeof found, found, 0,
+                                  NULL, profile_event("copy to host")));
+    for (int n = 0; n < PARTIALS; n++) max_change = maximum(max_change, found[n]);
+    return bits_to_change(max_change);
 }
 
 int fluid_solve(int wall, int x, int x0, float a, float c)
@@ -175,7 +179,7 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
         relax(x, x0, RED, wall, a, 1 / c);
         relax(x, x0, BLACK, wall, a, 1 / c);
         sweeps++;
-    } while (!(most_moved() <= s.tolerance) && sweeps < s.sweeps);
+    } while (!(find_max_change() <= s.tolerance) && sweeps < s.sweeps);
     return sweeps;
 }
 

@@ -1,36 +1,42 @@
-/* body.h - what one cell costs, in each of the things a time step does.
+/* body.h - the computation for one cell, for each operation of a time step.
  *
- * A field is (nx + 2)(ny + 2)(nz + 2) floats, i next in memory. A cell is named by its
- * (i, j, k); its neighbours in the three directions lie 1, a row and a plane away.
+ * Method: stable fluids (J. Stam, SIGGRAPH 1999): implicit diffusion and pressure by
+ * Gauss-Seidel relaxation in red-black order, semi-Lagrangian advection with trilinear
+ * interpolation, and projection onto divergence-free fields.
+ *
+ * Layout: a field is an array [nz + 2][ny + 2][nx + 2] of floats, x fastest, with one
+ * layer of ghost cells. The neighbours of a cell lie 1, one row and one plane away. The
+ * caller passes inner cells (1 .. n along each axis) and fills the ghost cells first.
  */
 #include "grid.h"
 #include "portable.h"
 
-BOTH_FN int row_of(grid g)
+BOTH_FN int row_stride(grid g)
 {
     return g.nx + 2;
 }
 
-BOTH_FN int plane_of(grid g)
+BOTH_FN int plane_stride(grid g)
 {
-    return row_of(g) * (g.ny + 2);
+    return row_stride(g) * (g.ny + 2);
 }
 
-/* Where the cell (i, j, k) lies in a field, 0 .. n + 1 each. */
-BOTH_FN int at(grid g, int i, int j, int k)
+/* Index of the cell (i, j, k) in a field; 0 .. n + 1 along each axis. */
+BOTH_FN int cell_index(grid g, int i, int j, int k)
 {
-    return i + row_of(g) * j + plane_of(g) * k;
+    return i + row_stride(g) * j + plane_stride(g) * k;
 }
 
-/* How many cells of one colour a row has, or one more: the lanes along x. */
-BOTH_FN int lanes_of(grid g)
+/* Number of work-items along x for one colour: half the cells of a row, rounded up. */
+BOTH_FN int row_items(grid g)
 {
     return (g.nx + 1) / 2;
 }
 
-/* How far it is between two numbers, as an integer that is the larger the farther: the
- * bits of floats that are not negative are in their order, and NaN is above all. */
-BOTH_FN int distance_bits(float a, float b)
+/* Absolute change of a cell as the bits of a non-negative float. Interpreted as
+ * integers, these bits have the same order as the floats, and NaN is larger than any
+ * number. */
+BOTH_FN int change_bits(float a, float b)
 {
     union {
         float number;
@@ -40,7 +46,7 @@ BOTH_FN int distance_bits(float a, float b)
     return u.bits;
 }
 
-BOTH_FN float distance_of(int bits)
+BOTH_FN float bits_to_change(int bits)
 {
     union {
         float number;
@@ -50,133 +56,144 @@ BOTH_FN float distance_of(int bits)
     return u.number;
 }
 
-BOTH_FN int larger(int a, int b)
+BOTH_FN int maximum(int a, int b)
 {
     return a > b ? a : b;
 }
 
-/* Writes a cell, and its ghosts where it lies at a wall: nobody else reads those. */
+/* Writes a cell and, if it lies at a wall, its ghost cells. No other cell uses these
+ * ghost cells. */
 FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
 {
-    x[at(g, i, j, k)] = value;
+    x[cell_index(g, i, j, k)] = value;
 
-    /* One branch a cell, and rarely taken. */
+    /* a single branch, rarely taken, for most cells */
     if (!((i == 1) | (i == g.nx) | (j == 1) | (j == g.ny) | (k == 1) | (k == g.nz)))
         return;
 
-    float across_x = wall == ALONG_X ? -value : value;
-    float across_y = wall == ALONG_Y ? -value : value;
-    float across_z = wall == ALONG_Z ? -value : value;
-    if (i == 1) x[at(g, 0, j, k)] = across_x;
-    if (i == g.nx) x[at(g, g.nx + 1, j, k)] = across_x;
-    if (j == 1) x[at(g, i, 0, k)] = across_y;
-    if (j == g.ny) x[at(g, i, g.ny + 1, k)] = across_y;
-    if (k == 1) x[at(g, i, j, 0)] = across_z;
-    if (k == g.nz) x[at(g, i, j, g.nz + 1)] = across_z;
+    float ghost_x = wall == ALONG_X ? -value : value;
+    float ghost_y = wall == ALONG_Y ? -value : value;
+    float ghost_z = wall == ALONG_Z ? -value : value;
+    if (i == 1) x[cell_index(g, 0, j, k)] = ghost_x;
+    if (i == g.nx) x[cell_index(g, g.nx + 1, j, k)] = ghost_x;
+    if (j == 1) x[cell_index(g, i, 0, k)] = ghost_y;
+    if (j == g.ny) x[cell_index(g, i, g.ny + 1, k)] = ghost_y;
+    if (k == 1) x[cell_index(g, i, j, 0)] = ghost_z;
+    if (k == g.nz) x[cell_index(g, i, j, g.nz + 1)] = ghost_z;
 }
 
-/* What a cell becomes by one relaxation towards the solution of c x - a (sum of
- * neighbours) = x0; over_c is 1 / c. */
-FN float relaxed(float x0, float west, float east, float south, float north,
-                 float below, float above, float a, float over_c)
+/* New value of a cell by one relaxation towards the solution of c x - a (sum of
+ * neighbours) = x0; inv_c is 1 / c. */
+FN float relaxed_value(float x0, float west, float east, float south, float north,
+                       float below, float above, float a, float inv_c)
 {
-    return (x0 + a * (west + east + south + north + below + above)) * over_c;
+    return (x0 + a * (west + east + south + north + below + above)) * inv_c;
 }
 
-/* Relaxes a cell. Returns how far it moved, in bits. */
+/* Relaxes one cell. Returns its absolute change as bits (change_bits). */
 FN int relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int i, int j, int k,
-                  int wall, float a, float over_c)
+                  int wall, float a, float inv_c)
 {
-    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
-    float old = x[here];
-    float now = relaxed(x0[here], x[here - 1], x[here + 1], x[here - row],
-                        x[here + row], x[here - plane], x[here + plane], a, over_c);
-    store(x, g, i, j, k, wall, now);
-    return distance_bits(now, old);
+    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    float old_value = x[idx];
+    float new_value =
+        relaxed_value(x0[idx], x[idx - 1], x[idx + 1], x[idx - row], x[idx + row],
+                      x[idx - plane], x[idx + plane], a, inv_c);
+    store(x, g, i, j, k, wall, new_value);
+    return change_bits(new_value, old_value);
 }
 
-/* The same for the cells of a colour in two columns side by side, the lower of which is
- * i, upwards from plane first to last: in each plane one of the two has the colour. The
- * other one is a neighbour of three of them, below, beside and above, and is loaded
- * once. */
+/* Relaxes the cells of one colour in the two columns i and i + 1, from plane first up
+ * to plane last. In each plane exactly one of the two cells has the colour; the other
+ * one is its partner. A partner is a neighbour of up to three cells of the colour, in
+ * its own plane and in the planes below and above it, and is loaded once (register
+ * blocking along z):
+ *
+ *       k + 1:   cell     partner = above         right = !right in each plane
+ *       k:       partner  cell
+ *       k - 1:   cell     partner = below
+ */
 FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, int i,
-                     int j, int first, int last, int wall, float a, float over_c)
+                     int j, int first, int last, int wall, float a, float inv_c)
 {
-    int row = row_of(g), plane = plane_of(g), most = 0;
-    int right = (i + j + first + colour) % 2 == 0; /* the cell is in the right column */
-    int here = at(g, i + right, j, first);
-    float below = x[here - plane], beside = x[right ? here - 1 : here + 1];
+    int row = row_stride(g), plane = plane_stride(g), max_change = 0;
+    int right =
+        (i + j + first + colour) % 2 == 0; /* true: the cell is in column i + 1 */
+    int idx = cell_index(g, i + right, j, first);
+    float below = x[idx - plane], partner = x[right ? idx - 1 : idx + 1];
 
     for (int k = first; k <= last; k++) {
-        float above = x[here + plane];
+        float above = x[idx + plane];
         if (i + right <= g.nx) {
-            float west = right ? beside : x[here - 1];
-            float east = right ? x[here + 1] : beside;
-            float old = x[here];
-            float now = relaxed(x0[here], west, east, x[here - row], x[here + row],
-                                below, above, a, over_c);
-            store(x, g, i + right, j, k, wall, now);
-            most = larger(most, distance_bits(now, old));
+            float west = right ? partner : x[idx - 1];
+            float east = right ? x[idx + 1] : partner;
+            float old_value = x[idx];
+            float new_value = relaxed_value(x0[idx], west, east, x[idx - row],
+                                            x[idx + row], below, above, a, inv_c);
+            store(x, g, i + right, j, k, wall, new_value);
+            max_change = maximum(max_change, change_bits(new_value, old_value));
         }
-        here += right ? plane - 1 : plane + 1;
+        idx += right ? plane - 1 : plane + 1;
         right = !right;
-        below = beside;
-        beside = above;
+        below = partner;
+        partner = above;
     }
-    return most;
+    return max_change;
 }
 
-/* Where along an axis of n cells the flow came from, at most half a cell beyond the
- * outermost: NaN too ends up there. */
-FN float origin(int cell, float distance, int n)
+/* Coordinate along an axis of n cells from which the flow reaches this cell, clamped to
+ * the walls at 0.5 and n + 0.5. NaN becomes 0.5, so that the index stays valid. */
+FN float backtrace(int cell, float distance, int n)
 {
     float x = cell - distance;
     x = x > 0.5f ? x : 0.5f;
     return x < n + 0.5f ? x : n + 0.5f;
 }
 
-/* What the flow (u, v, w) brings to a cell in dt: d0 there where it came from, between
- * eight cells. Velocity is in boxes, n cells long, a unit of time. */
+/* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
+ * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per unit
+ * of time; a box is n cells long. */
 FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                     GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
                     int k, int wall, float dt)
 {
-    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
-    float x = origin(i, dt * g.nx * u[here], g.nx);
-    float y = origin(j, dt * g.ny * v[here], g.ny);
-    float z = origin(k, dt * g.nz * w[here], g.nz);
+    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    float x = backtrace(i, dt * g.nx * u[idx], g.nx);
+    float y = backtrace(j, dt * g.ny * v[idx], g.ny);
+    float z = backtrace(k, dt * g.nz * w[idx], g.nz);
     int i0 = (int)x, j0 = (int)y, k0 = (int)z;
     float x1 = x - i0, x0 = 1 - x1;
     float y1 = y - j0, y0 = 1 - y1;
     float z1 = z - k0, z0 = 1 - z1;
 
-    GLOBAL const float *near = d0 + at(g, i0, j0, k0), *far = near + plane;
-    float value = z0 * (y0 * (x0 * near[0] + x1 * near[1]) +
-                        y1 * (x0 * near[row] + x1 * near[row + 1])) +
-                  z1 * (y0 * (x0 * far[0] + x1 * far[1]) +
-                        y1 * (x0 * far[row] + x1 * far[row + 1]));
+    GLOBAL const float *plane0 = d0 + cell_index(g, i0, j0, k0),
+                       *plane1 = plane0 + plane;
+    float value = z0 * (y0 * (x0 * plane0[0] + x1 * plane0[1]) +
+                        y1 * (x0 * plane0[row] + x1 * plane0[row + 1])) +
+                  z1 * (y0 * (x0 * plane1[0] + x1 * plane1[1]) +
+                        y1 * (x0 * plane1[row] + x1 * plane1[row + 1]));
     store(d, g, i, j, k, wall, value);
 }
 
-/* How much flows out of a cell, as the pressure's equation wants it: scale is -1/2 over
- * the longest side. The pressure starts from 0. */
+/* Right-hand side of the pressure equation; scale is -1/2 divided by the number of
+ * cells along the longest side. Sets the pressure to 0, its initial value. */
 FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
                         grid g, int i, int j, int k, float scale)
 {
-    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
-    float out = scale * (u[here + 1] - u[here - 1] + v[here + row] - v[here - row] +
-                         w[here + plane] - w[here - plane]);
-    store(div, g, i, j, k, SCALAR, out);
+    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    float div_value = scale * (u[idx + 1] - u[idx - 1] + v[idx + row] - v[idx - row] +
+                               w[idx + plane] - w[idx - plane]);
+    store(div, g, i, j, k, SCALAR, div_value);
     store(p, g, i, j, k, SCALAR, 0);
 }
 
-/* Takes the pressure's gradient away from the velocity of a cell. */
+/* Subtracts the gradient of the pressure from the velocity of one cell. */
 FN void gradient_cell(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                       GLOBAL const float *p, grid g, int i, int j, int k)
 {
-    int here = at(g, i, j, k), row = row_of(g), plane = plane_of(g);
-    store(u, g, i, j, k, ALONG_X, u[here] - 0.5f * (p[here + 1] - p[here - 1]));
-    store(v, g, i, j, k, ALONG_Y, v[here] - 0.5f * (p[here + row] - p[here - row]));
-    store(w, g, i, j, k, ALONG_Z, w[here] - 0.5f * (p[here + plane] - p[here - plane]));
+    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    store(u, g, i, j, k, ALONG_X, u[idx] - 0.5f * (p[idx + 1] - p[idx - 1]));
+    store(v, g, i, j, k, ALONG_Y, v[idx] - 0.5f * (p[idx + row] - p[idx - row]));
+    store(w, g, i, j, k, ALONG_Z, w[idx] - 0.5f * (p[idx + plane] - p[idx - plane]));
 }

@@ -1,21 +1,23 @@
-/* kernel.cl - the device side: one work-item per cell, counted along x, y and z; in a
- * sweep one per two columns of cells and some planes. Ranges are rounded up to whole
- * work-groups: what lies beyond does nothing.
- */
+/* kernel.cl - the OpenCL kernels. One work-item computes one cell, with a
+ * three-dimensional index (x, y, z); in a sweep, the cells of one colour in two columns
+ * of a tile of planes. The global size is rounded up to whole work-groups; the surplus
+ * work-items return. The computation for a cell, and the layout of the fields, are in
+ * body.h. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "body.h"
 
-/* The box, which the compiler is told with -D, and all strides with it. */
+/* The size of the box as compile-time constants (-D options), so that the strides are
+ * constants, too. */
 #define BOX ((grid){NX, NY, NZ})
 
-/* SHARED: groups have memory of their own. Where they have none, a barrier only ends
- * one loop over the group and begins another. */
+/* SHARED: the work-groups of this device have local memory in hardware. On a CPU they
+ * have none: a barrier there only splits the loop over the work-items into two. */
 
-/* A value of the host's: the first work-item writes it. */
-__kernel void put(GLOBAL float *x, int where, float value)
+/* Writes one value on behalf of the host. */
+__kernel void put(GLOBAL float *x, int index, float value)
 {
-    if (get_global_id(0) == 0) x[where] = value;
+    if (get_global_id(0) == 0) x[index] = value;
 }
 
 __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
@@ -24,17 +26,18 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
     int i = get_global_id(0), j = get_global_id(1), k = get_global_id(2);
     if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
 
-    int here = at(g, i, j, k);
-    x[here] += dt * source[here];
+    int idx = cell_index(g, i, j, k);
+    x[idx] += dt * source[idx];
 }
 
-/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
- * is NaN. Once it was left 0 by a sweep before, nothing is done. */
-__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moving,
+/* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
+ * than the tolerance, or to NaN. Returns at once if an earlier sweep has converged,
+ * that is, left its flag 0. */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
                     int planes, int sweep, float tolerance, int colour, int wall,
-                    float a, float over_c)
+                    float a, float inv_c)
 {
-    if (sweep > 0 && !moving[sweep - 1]) return;
+    if (sweep > 0 && !flags[sweep - 1]) return;
 
     grid g = BOX;
     int i = 1 + 2 * get_global_id(0);
@@ -43,19 +46,19 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moving,
     int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
     int bits = 0;
     if (i <= g.nx && j <= g.ny)
-        bits = relax_columns(x, x0, g, colour, i, j, first, last, wall, a, over_c);
-    int far = !(distance_of(bits) <= tolerance);
+        bits = relax_columns(x, x0, g, colour, i, j, first, last, wall, a, inv_c);
+    int unconverged = !(bits_to_change(bits) <= tolerance);
 
-#if SHARED /* one of the group writes for all */
-    LOCAL int any;
-    int one = get_local_id(0) == 0 && get_local_id(1) == 0;
-    if (one) any = 0;
+#if SHARED /* one work-item writes for its work-group */
+    LOCAL int group_flag;
+    int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
+    if (leader) group_flag = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (far) any = 1;
+    if (unconverged) group_flag = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
-    far = one && any;
+    unconverged = leader && group_flag;
 #endif
-    if (far) moving[sweep] = 1;
+    if (unconverged) flags[sweep] = 1;
 }
 
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,

@@ -1,12 +1,12 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: run a kernel over a range, read and write buffers. The fields live
- * on the device, which stops by itself when a solve has come within its tolerance; the
- * host looks every few sweeps whether it has.
+ * Every OpenCL program creates the same objects in the same order:
+ *   device   the processor                   context  owns memory and programs
+ *   queue    commands for one device         program  source compiled for the device
+ *   kernel   an entry point of a program     buffer   memory of the device
+ * It then enqueues commands: kernels over a range of work-items, reads and writes of
+ * buffers. The fields stay on the device, which stops relaxing by itself when a solve
+ * has converged. The host reads the flags every POLL_INTERVAL sweeps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,26 +20,29 @@
 
 static setup s;
 static grid g;
-static size_t bytes;    /* of a field, with ghosts */
-static size_t local[3]; /* work-items a group */
-static size_t brick[3]; /* in a sweep: pairs of columns, rows and planes of a group */
+static size_t bytes;    /* in a field, with ghost cells */
+static size_t local[3]; /* work-items per work-group */
+static size_t
+    tile[3]; /* tile of a work-group in a sweep: pairs of columns, rows, planes */
 
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
-static cl_mem zeros; /* what fields are cleared with */
+static cl_mem zeros; /* source of clear() */
 static cl_mem field[FIELDS];
-static cl_mem moving; /* [s.sweeps]: 1 if a cell moved too far to stop */
+static cl_mem flags; /* [s.sweeps]: 1 if a sweep has not converged */
 
-/* Sweeps between two looks of the host. */
-enum { LOOK_EVERY = 4 };
+/* Number of sweeps between two reads of the flags by the host: fewer reads block the
+ * host less often, but up to POLL_INTERVAL - 1 sweeps are enqueued that return at once.
+ * Chosen, not tuned. */
+enum { POLL_INTERVAL = 4 };
 
 enum { PUT, ADD_SOURCE, RELAX, ADVECT, DIVERGENCE, GRADIENT, KERNELS };
 static const char *const kernel_name[KERNELS] = {"put",    "add_source", "relax",
                                                  "advect", "divergence", "gradient"};
 static cl_kernel kernel[KERNELS];
 
-/* The global size must be a multiple of the local size: round up. */
+/* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
 static void launch(int k, const char *name, int x, int y, int z)
 {
     size_t items[3] = {(size_t)x, (size_t)y, (size_t)z}, group[3], global[3];
@@ -48,45 +51,47 @@ static void launch(int k, const char *name, int x, int y, int z)
         global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
     }
     OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 3, NULL, global, group, 0, NULL,
-                                     event_of(name)));
+                                     profile_event(name)));
 }
 
-/* clEnqueueFillBuffer would spare the host an array of contents, but Oclgrind takes
- * what was once filled for uninitialised, whoever writes there later. */
+/* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
+ * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
+ * later writes. */
 static cl_mem buffer_of(size_t size, void *contents)
 {
     cl_int err;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
     OCL_CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, contents, 0, NULL,
-                                   event_of("copy to device")));
+                                   profile_event("copy to device")));
     return buffer;
 }
 
 static void clear(cl_mem buffer, size_t size)
 {
     OCL_CHECK(clEnqueueCopyBuffer(queue, zeros, buffer, 0, 0, size, 0, NULL,
-                                  event_of("clear")));
+                                  profile_event("clear")));
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
     cl_int err;
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    bytes = cells_of(g) * sizeof(float);
+    bytes = field_size(g) * sizeof(float);
 
     cl_device_id device = ocl_device();
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device,
-                                 charging() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
+                                 profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    static const int usual[3] = {32, 4, 16};
+    /* 32: the size of a warp; 4 rows and 16 planes are not tuned. */
+    static const int default_tile[3] = {32, 4, 16};
     for (int d = 0; d < 3; d++) {
         local[d] = s.group[d] ? (size_t)s.group[d] : 8;
-        brick[d] = (size_t)(s.group[d] ? s.group[d] : usual[d]);
+        tile[d] = (size_t)(s.group[d] ? s.group[d] : default_tile[d]);
     }
 
     char options[128];
@@ -98,22 +103,23 @@ void fluid_begin(const setup *wanted)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t most = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
-    char *contents = allocate(most, 1, "what buffers hold at first"); /* poison */
+    size_t max_size =
+        bytes + (size_t)s.sweeps * sizeof(cl_int); /* size of the largest buffer */
+    char *contents = allocate(max_size, 1, "initial contents"); /* all bits set: NaN */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
-    moving = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
-    memset(contents, 0, most);
-    zeros = buffer_of(most, contents);
+    flags = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
+    memset(contents, 0, max_size);
+    zeros = buffer_of(max_size, contents);
     free(contents);
     for (int f = 0; f < FIELDS; f++) fluid_clear(f);
     OCL_CHECK(clFinish(queue));
-    collect();
+    profile_collect();
 }
 
 void fluid_end(void)
 {
     clReleaseMemObject(zeros);
-    clReleaseMemObject(moving);
+    clReleaseMemObject(flags);
     for (int f = 0; f < FIELDS; f++) clReleaseMemObject(field[f]);
     for (int k = 0; k < KERNELS; k++) clReleaseKernel(kernel[k]);
     clReleaseProgram(program);
@@ -123,9 +129,9 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    int where = at(g, i, j, k);
+    int index = cell_index(g, i, j, k);
     ARG(kernel[PUT], 0, field[f]);
-    ARG(kernel[PUT], 1, where);
+    ARG(kernel[PUT], 1, index);
     ARG(kernel[PUT], 2, value);
     launch(PUT, "put", 1, 1, 1);
 }
@@ -133,8 +139,8 @@ void fluid_put(int f, int i, int j, int k, float value)
 void fluid_get(int f, float *to)
 {
     OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, to, 0, NULL,
-                                  event_of("copy to host")));
-    collect();
+                                  profile_event("copy to host")));
+    profile_collect();
 }
 
 void fluid_clear(int f)
@@ -150,41 +156,41 @@ void fluid_add(int x, int source)
     launch(ADD_SOURCE, "add_source", g.nx + 2, g.ny + 2, g.nz + 2);
 }
 
-static void relax(int x, int x0, int sweep, int colour, int wall, float a, float over_c)
+static void relax(int x, int x0, int sweep, int colour, int wall, float a, float inv_c)
 {
-    size_t items[3] = {(size_t)lanes_of(g), (size_t)g.ny, (size_t)g.nz};
+    size_t items[3] = {(size_t)row_items(g), (size_t)g.ny, (size_t)g.nz};
     size_t group[3], global[3];
     for (int d = 0; d < 3; d++) {
-        group[d] = brick[d] < items[d] ? brick[d] : items[d];
+        group[d] = tile[d] < items[d] ? tile[d] : items[d];
         global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
     }
     cl_int planes = (cl_int)group[2];
-    global[2] /= group[2]; /* a work-item takes all planes of its brick */
+    global[2] /= group[2]; /* a work-item iterates over all planes of its tile */
     group[2] = 1;
 
     ARG(kernel[RELAX], 0, field[x]);
     ARG(kernel[RELAX], 1, field[x0]);
-    ARG(kernel[RELAX], 2, moving);
+    ARG(kernel[RELAX], 2, flags);
     ARG(kernel[RELAX], 3, planes);
     ARG(kernel[RELAX], 4, sweep);
     ARG(kernel[RELAX], 5, s.tolerance);
     ARG(kernel[RELAX], 6, colour);
     ARG(kernel[RELAX], 7, wall);
     ARG(kernel[RELAX], 8, a);
-    ARG(kernel[RELAX], 9, over_c);
-    OCL_CHECK(
-        clEnqueueNDRangeKernel(queue, kernel[RELAX], 3, NULL, global, group, 0, NULL,
-                               event_of(colour == RED ? "relax red" : "relax black")));
+    ARG(kernel[RELAX], 9, inv_c);
+    OCL_CHECK(clEnqueueNDRangeKernel(
+        queue, kernel[RELAX], 3, NULL, global, group, 0, NULL,
+        profile_event(colour == RED ? "relax red" : "relax black")));
 }
 
-/* After which of the sweeps done the device has stopped; 0 if it has not. */
-static int stopped(int done)
+/* Returns the first of the sweeps done after which the solve has converged; 0: none. */
+static int converged_after(int done)
 {
-    cl_int found[LOOK_EVERY];
-    int first = (done - 1) / LOOK_EVERY * LOOK_EVERY;
-    OCL_CHECK(clEnqueueReadBuffer(queue, moving, CL_TRUE, (size_t)first * sizeof *found,
+    cl_int found[POLL_INTERVAL];
+    int first = (done - 1) / POLL_INTERVAL * POLL_INTERVAL;
+    OCL_CHECK(clEnqueueReadBuffer(queue, flags, CL_TRUE, (size_t)first * sizeof *found,
                                   (size_t)(done - first) * sizeof *found, found, 0,
-                                  NULL, event_of("copy to host")));
+                                  NULL, profile_event("copy to host")));
     for (int n = first; n < done; n++)
         if (!found[n - first]) return n + 1;
     return 0;
@@ -193,13 +199,13 @@ static int stopped(int done)
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     int done = 0, last = 0;
-    clear(moving, (size_t)s.sweeps * sizeof(cl_int));
+    clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     while (done < s.sweeps && !last) {
         relax(x, x0, done, RED, wall, a, 1 / c);
         relax(x, x0, done, BLACK, wall, a, 1 / c);
         done++;
-        bool look = done % LOOK_EVERY == 0 || done == s.sweeps;
-        if (look && s.tolerance >= 0) last = stopped(done);
+        bool poll = done % POLL_INTERVAL == 0 || done == s.sweeps;
+        if (poll && s.tolerance >= 0) last = converged_after(done);
     }
     return last ? last : done;
 }

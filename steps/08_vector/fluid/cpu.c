@@ -1,6 +1,5 @@
-/* cpu.c - the fluid, rows of cells shared among threads; along a row cells are next to
- * each other in memory too.
- */
+/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the loop
+ * along a row has unit stride. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,31 +11,32 @@
 
 static setup s;
 static grid g;
-static size_t cells; /* of a field, with ghosts */
+static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
 
-/* From now on a thread takes denormals, below 1.2e-38, for 0 and makes none: many
- * processors compute them apart, and slowly. Threads start with what their maker has.
- */
+/* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
+ * read and written as 0. Many processors compute denormals in a slow special path. New
+ * threads inherit the mode of the thread that creates them. */
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: in what is read too */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
+               0x40 /* DAZ: denormal operands are 0 */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
-    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24));
+    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24 /* FZ */));
 #endif
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
 #pragma omp parallel
     flush_denormals();
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    cells = cells_of(g);
+    cells = field_size(g);
     for (int f = 0; f < FIELDS; f++) {
         field[f] = untouched(cells, sizeof(float), "a field");
         fluid_clear(f);
@@ -50,23 +50,23 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    field[f][at(g, i, j, k)] = value;
+    field[f][cell_index(g, i, j, k)] = value;
 }
 
 void fluid_get(int f, float *to)
 {
-    TIMED("copy", join(g, field[f], to));
+    TIMED("copy", merge_colours(g, field[f], to));
 }
 
-/* A page of memory lies near the thread that first writes to it: planes are shared here
- * as they are when they are computed. */
+/* The operating system places a page of memory near the thread that first writes to it.
+ * The planes are therefore cleared with the same schedule as they are computed. */
 static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
     for (int k = 0; k <= g.nz + 1; k++) {
-        size_t plane = (size_t)plane_of(g), red = plane * (size_t)k;
+        size_t plane = (size_t)plane_stride(g), red = plane * (size_t)k;
         memset(x + red, 0, plane * sizeof(float));
-        memset(x + half_of(g) + red, 0, plane * sizeof(float));
+        memset(x + half_size(g) + red, 0, plane * sizeof(float));
     }
 }
 
@@ -85,17 +85,19 @@ void fluid_add(int x, int source)
     TIMED("add_source", add_source(field[x], field[source]));
 }
 
-/* Relaxes the cells of one colour: they have no neighbour of their own, so the order is
- * free. Returns whether one moved too far to stop. */
+/* Relaxes all cells of one colour. Cells of one colour are not neighbours, so they can
+ * be relaxed in any order. Returns true if a cell changed by more than the tolerance.
+ */
 static int relax_colour(float *x, const float *x0, int colour, int wall, float a,
-                        float over_c)
+                        float inv_c)
 {
-    int far = 0;
-#pragma omp parallel for collapse(2) schedule(static) reduction(| : far)
+    int unconverged = 0;
+#pragma omp parallel for collapse(2) schedule(static) reduction(| : unconverged)
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
-            far |= relax_row(x, x0, g, colour, j, k, wall, a, over_c, s.tolerance);
-    return far;
+            unconverged |=
+                relax_row(x, x0, g, colour, j, k, wall, a, inv_c, s.tolerance);
+    return unconverged;
 }
 
 int fluid_solve(int wall, int to, int from, float a, float c)
@@ -112,8 +114,9 @@ int fluid_solve(int wall, int to, int from, float a, float c)
     return sweeps;
 }
 
-/* The cells of each colour in each row: count of them, in columns i, i + 2 .. */
-#define EACH_STRETCH(i, count, j, k)                                                   \
+/* Iterates over the rows of each colour. The inner cells of a row are in columns i, i +
+ * 2 ..; there are count of them. */
+#define FOR_EACH_COLOUR_ROW(i, count, j, k)                                            \
     for (int k = 1; k <= g.nz; k++)                                                    \
         for (int j = 1; j <= g.ny; j++)                                                \
             for (int i = 1, count = (g.nx + 1) / 2; i <= 2 && count > 0;               \
@@ -123,13 +126,13 @@ static void advect(float *d, const float *d0, const float *u, const float *v,
                    const float *w, int wall)
 {
 #pragma omp parallel for collapse(2) schedule(static)
-    EACH_STRETCH(i, count, j, k)
+    FOR_EACH_COLOUR_ROW(i, count, j, k)
     {
-        int here = at(g, i, j, k);
+        int idx = cell_index(g, i, j, k);
 #pragma omp simd
         for (int n = 0; n < count; n++)
-            d[here + n] = carried(d0, u[here + n], v[here + n], w[here + n], g,
-                                  i + 2 * n, j, k, s.dt);
+            d[idx + n] = advected_value(d0, u[idx + n], v[idx + n], w[idx + n], g,
+                                        i + 2 * n, j, k, s.dt);
         set_bnd(d, g, i, count, j, k, wall);
     }
 }
@@ -143,16 +146,17 @@ static void divergence(const float *u, const float *v, const float *w, float *p,
                        float *div)
 {
     float scale = -0.5f / longest_side(g);
-    int row = row_of(g), plane = plane_of(g);
+    int row = row_stride(g), plane = plane_stride(g);
 #pragma omp parallel for collapse(2) schedule(static)
-    EACH_STRETCH(i, count, j, k)
+    FOR_EACH_COLOUR_ROW(i, count, j, k)
     {
-        int mine = at(g, i, j, k);
-        int here = half_at(g, i + 1, j, k) + place(g, i, j, k), left = left_of(here, i);
+        int own = cell_index(g, i, j, k);
+        int idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k),
+            west = west_index(idx, i);
 #pragma omp simd
         for (int n = 0; n < count; n++) {
-            div[mine + n] = outflow(u, v, w, here + n, left + n, row, plane, scale);
-            p[mine + n] = 0;
+            div[own + n] = outflow(u, v, w, idx + n, west + n, row, plane, scale);
+            p[own + n] = 0;
         }
         set_bnd(div, g, i, count, j, k, SCALAR);
         set_bnd(p, g, i, count, j, k, SCALAR);
@@ -166,17 +170,18 @@ void fluid_divergence(int u, int v, int w, int p, int div)
 
 static void gradient(float *u, float *v, float *w, const float *p)
 {
-    int row = row_of(g), plane = plane_of(g);
+    int row = row_stride(g), plane = plane_stride(g);
 #pragma omp parallel for collapse(2) schedule(static)
-    EACH_STRETCH(i, count, j, k)
+    FOR_EACH_COLOUR_ROW(i, count, j, k)
     {
-        int mine = at(g, i, j, k), here = half_at(g, i + 1, j, k) + place(g, i, j, k);
-        const float *left = p + left_of(here, i), *beside = p + here;
+        int own = cell_index(g, i, j, k),
+            idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k);
+        const float *west = p + west_index(idx, i), *opposite = p + idx;
 #pragma omp simd
         for (int n = 0; n < count; n++) {
-            u[mine + n] -= 0.5f * (left[n + 1] - left[n]);
-            v[mine + n] -= 0.5f * (beside[n + row] - beside[n - row]);
-            w[mine + n] -= 0.5f * (beside[n + plane] - beside[n - plane]);
+            u[own + n] -= 0.5f * (west[n + 1] - west[n]);
+            v[own + n] -= 0.5f * (opposite[n + row] - opposite[n - row]);
+            w[own + n] -= 0.5f * (opposite[n + plane] - opposite[n - plane]);
         }
         set_bnd(u, g, i, count, j, k, ALONG_X);
         set_bnd(v, g, i, count, j, k, ALONG_Y);

@@ -1,26 +1,28 @@
-/* cuda.cu - the same fluid in CUDA C, both sides.
+/* cuda.cu - the CUDA back-end, host and device side.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call.
+ * The kernels correspond to those of kernel.cl. The CUDA compiler builds them, and the
+ * CUDA runtime creates the context at its first call, so no code is needed here for
+ * what OpenCL calls context, queue, program and kernel.
  */
 #include <stdlib.h>
 
-#define LANES 1 /* a GPU's lanes are threads */
+#define LANES 1 /* the lanes of a GPU are threads */
 #include "cuda_device.h"
 #include "host.h"
 #include "profile_cuda.h"
 
-/* This thread's place in the range, counted from 0; z is the slowest. */
+/* Index of this thread in the whole range, from 0. */
 #define GLOBAL_X ((int)(blockIdx.x * blockDim.x + threadIdx.x))
 #define GLOBAL_Y ((int)(blockIdx.y * blockDim.y + threadIdx.y))
 #define GLOBAL_Z ((int)(blockIdx.z * blockDim.z + threadIdx.z))
 
-/* The box, which the host writes once, and the strides that follow from it. */
+/* The size of the box in constant memory; the host writes it once. All strides follow
+ * from it. */
 __constant__ grid box;
 
-/* Neighbours among threads take neighbours in memory: the odd columns, then the even
- * ones. */
-FN int column(grid g, int id)
+/* Column of a thread. Consecutive threads access consecutive memory: the odd columns
+ * first, then the even ones. */
+FN int thread_column(grid g, int id)
 {
     int odd = (g.nx + 1) / 2;
     return id < odd ? 1 + 2 * id : 2 + 2 * (id - odd);
@@ -30,33 +32,34 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
 {
     grid g = box;
     int n = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
-    if (n >= row_of(g) || j > g.ny + 1 || k > g.nz + 1) return;
+    if (n >= row_stride(g) || j > g.ny + 1 || k > g.nz + 1) return;
 
-    int red = n + row_of(g) * j + plane_of(g) * k, black = red + half_of(g);
+    int red = n + row_stride(g) * j + plane_stride(g) * k, black = red + half_size(g);
     x[red] += dt * source[red];
     x[black] += dt * source[black];
 }
 
-/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
- * is NaN: the block agrees, and one of it writes. Once it was left 0 by a sweep before,
- * nothing is done. */
-__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *moving,
+/* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
+ * than the tolerance, or to NaN; the threads of a block combine their results and one
+ * of them writes. Returns at once if an earlier sweep has converged, that is, left its
+ * flag 0. */
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
                              int planes, int sweep, float tolerance, int colour,
-                             int wall, float a, float over_c)
+                             int wall, float a, float inv_c)
 {
-    if (sweep > 0 && !moving[sweep - 1]) return;
+    if (sweep > 0 && !flags[sweep - 1]) return;
 
     grid g = box;
     int strip = GLOBAL_X;
     int j = 1 + GLOBAL_Y;
     int first = 1 + GLOBAL_Z * planes;
     int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
-    int far = strip < strips_of(g, LANES) && j <= g.ny &&
-              relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, over_c,
-                          tolerance);
+    int unconverged =
+        strip < strip_count(g, LANES) && j <= g.ny &&
+        relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, inv_c, tolerance);
 
-    int one = threadIdx.x == 0 && threadIdx.y == 0;
-    if (__syncthreads_or(far) && one) moving[sweep] = 1;
+    int leader = threadIdx.x == 0 && threadIdx.y == 0;
+    if (__syncthreads_or(unconverged) && leader) flags[sweep] = 1;
 }
 
 __global__ void advect_kernel(float *d, const float *__restrict__ d0,
@@ -64,7 +67,7 @@ __global__ void advect_kernel(float *d, const float *__restrict__ d0,
                               const float *__restrict__ w, int wall, float dt)
 {
     grid g = box;
-    int i = column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    int i = thread_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
     if (i <= g.nx && j <= g.ny && k <= g.nz)
         advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
 }
@@ -75,7 +78,7 @@ __global__ void divergence_kernel(const float *__restrict__ u,
                                   float scale)
 {
     grid g = box;
-    int i = column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    int i = thread_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
     if (i <= g.nx && j <= g.ny && k <= g.nz)
         divergence_cell(u, v, w, p, div, g, i, j, k, scale);
 }
@@ -84,28 +87,31 @@ __global__ void gradient_kernel(float *u, float *v, float *w,
                                 const float *__restrict__ p)
 {
     grid g = box;
-    int i = column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    int i = thread_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
     if (i <= g.nx && j <= g.ny && k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
 }
 
 static setup s;
 static grid g;
-static size_t bytes; /* of a field, with ghosts */
+static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
-static int brick[3]; /* in a sweep: strips, rows and planes of a block */
+static int tile[3]; /* tile of a block in a sweep: strips, rows, planes */
 static float *field[FIELDS];
-static float *halves; /* a field on its way to the host */
-static int *moving;   /* [s.sweeps]: 1 if a cell moved too far to stop */
+static float *split_field; /* host copy of a field, split by colour */
+static int *flags;         /* [s.sweeps]: 1 if a sweep has not converged */
 
-/* Sweeps between two looks of the host. */
-enum { LOOK_EVERY = 4 };
+/* Number of sweeps between two reads of the flags by the host: fewer reads block the
+ * host less often, but up to POLL_INTERVAL - 1 sweeps are enqueued that return at once.
+ * Chosen, not tuned. */
+enum { POLL_INTERVAL = 4 };
 
-/* A range of threads: the blocks that cover it, none of them larger than it is. */
+/* The launch configuration for a range of threads: blocks cover the range, and no block
+ * is larger than the range. */
 typedef struct {
     dim3 grid, block;
 } range;
 
-static range over(int x, int y, int z)
+static range make_range(int x, int y, int z)
 {
     range r;
     r.block.x = block.x < (unsigned)x ? block.x : (unsigned)x;
@@ -121,94 +127,95 @@ static float *device_array(size_t size)
 {
     float *p;
     CUDA_CHECK(cudaMalloc((void **)&p, size));
-    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* the poison */
+    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* all bits set: NaN */
     return p;
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    bytes = cells_of(g) * sizeof(float);
+    bytes = field_size(g) * sizeof(float);
 
     cuda_device();
-    marks_begin();
+    profile_cuda_begin();
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
-    static const int usual[3] = {32, 4, 16};
-    for (int d = 0; d < 3; d++) brick[d] = s.group[d] ? s.group[d] : usual[d];
+    /* 32: the size of a warp; 4 rows and 16 planes are not tuned. */
+    static const int default_tile[3] = {32, 4, 16};
+    for (int d = 0; d < 3; d++) tile[d] = s.group[d] ? s.group[d] : default_tile[d];
 
     for (int f = 0; f < FIELDS; f++) {
         field[f] = device_array(bytes);
         fluid_clear(f);
     }
-    halves = (float *)allocate(cells_of(g), sizeof *halves, "a field");
-    moving = (int *)device_array((size_t)s.sweeps * sizeof *moving);
+    split_field = (float *)allocate(field_size(g), sizeof *split_field, "a field");
+    flags = (int *)device_array((size_t)s.sweeps * sizeof *flags);
     CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
     CUDA_CHECK(cudaDeviceSynchronize());
-    collect();
+    profile_collect();
 }
 
 void fluid_end(void)
 {
-    cudaFree(moving);
-    free(halves);
+    cudaFree(flags);
+    free(split_field);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
-    marks_end();
+    profile_cuda_end();
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    CUDA_CHECK(cudaMemcpy(field[f] + at(g, i, j, k), &value, sizeof value,
+    CUDA_CHECK(cudaMemcpy(field[f] + cell_index(g, i, j, k), &value, sizeof value,
                           cudaMemcpyHostToDevice));
-    book("copy to device");
+    profile_command("copy to device");
 }
 
 void fluid_get(int f, float *to)
 {
-    CUDA_CHECK(cudaMemcpy(halves, field[f], bytes, cudaMemcpyDeviceToHost));
-    book("copy to host");
-    collect();
-    join(g, halves, to);
+    CUDA_CHECK(cudaMemcpy(split_field, field[f], bytes, cudaMemcpyDeviceToHost));
+    profile_command("copy to host");
+    profile_collect();
+    merge_colours(g, split_field, to);
 }
 
 void fluid_clear(int f)
 {
     CUDA_CHECK(cudaMemset(field[f], 0, bytes));
-    book("clear");
+    profile_command("clear");
 }
 
 void fluid_add(int x, int source)
 {
-    range r = over(row_of(g), g.ny + 2, g.nz + 2);
+    range r = make_range(row_stride(g), g.ny + 2, g.nz + 2);
     CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
-    book("add_source");
+    profile_command("add_source");
 }
 
-static void relax(int x, int x0, int sweep, int colour, int wall, float a, float over_c)
+static void relax(int x, int x0, int sweep, int colour, int wall, float a, float inv_c)
 {
-    int items[3] = {strips_of(g, LANES), g.ny, g.nz}, group[3];
+    int items[3] = {strip_count(g, LANES), g.ny, g.nz}, group[3];
     unsigned groups[3];
     for (int d = 0; d < 3; d++) {
-        group[d] = brick[d] < items[d] ? brick[d] : items[d];
+        group[d] = tile[d] < items[d] ? tile[d] : items[d];
         groups[d] = (unsigned)((items[d] + group[d] - 1) / group[d]);
     }
     dim3 blocks = {groups[0], groups[1], groups[2]};
     dim3 threads = {(unsigned)group[0], (unsigned)group[1], 1};
-    CUDA_LAUNCH(relax_kernel, blocks, threads, 0, field[x], field[x0], moving, group[2],
-                sweep, s.tolerance, colour, wall, a, over_c);
-    book(colour == RED ? "relax red" : "relax black");
+    CUDA_LAUNCH(relax_kernel, blocks, threads, 0, field[x], field[x0], flags, group[2],
+                sweep, s.tolerance, colour, wall, a, inv_c);
+    profile_command(colour == RED ? "relax red" : "relax black");
 }
 
-/* After which of the sweeps done the device has stopped; 0 if it has not. */
-static int stopped(int done)
+/* Returns the first of the sweeps done after which the solve has converged; 0: none. */
+static int converged_after(int done)
 {
-    int found[LOOK_EVERY], first = (done - 1) / LOOK_EVERY * LOOK_EVERY;
-    CUDA_CHECK(cudaMemcpy(found, moving + first, (size_t)(done - first) * sizeof *found,
+    int found[POLL_INTERVAL], first = (done - 1) / POLL_INTERVAL * POLL_INTERVAL;
+    CUDA_CHECK(cudaMemcpy(found, flags + first, (size_t)(done - first) * sizeof *found,
                           cudaMemcpyDeviceToHost));
-    book("copy to host");
+    profile_command("copy to host");
     for (int n = first; n < done; n++)
         if (!found[n - first]) return n + 1;
     return 0;
@@ -217,38 +224,38 @@ static int stopped(int done)
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     int done = 0, last = 0;
-    CUDA_CHECK(cudaMemset(moving, 0, (size_t)s.sweeps * sizeof *moving));
-    book("clear");
+    CUDA_CHECK(cudaMemset(flags, 0, (size_t)s.sweeps * sizeof *flags));
+    profile_command("clear");
     while (done < s.sweeps && !last) {
         relax(x, x0, done, RED, wall, a, 1 / c);
         relax(x, x0, done, BLACK, wall, a, 1 / c);
         done++;
-        bool look = done % LOOK_EVERY == 0 || done == s.sweeps;
-        if (look && s.tolerance >= 0) last = stopped(done);
+        bool poll = done % POLL_INTERVAL == 0 || done == s.sweeps;
+        if (poll && s.tolerance >= 0) last = converged_after(done);
     }
     return last ? last : done;
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
                 field[v], field[w], wall, s.dt);
-    book("advect");
+    profile_command("advect");
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p], field[div], -0.5f / longest_side(g));
-    book("divergence");
+    profile_command("divergence");
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
-    range r = over(g.nx, g.ny, g.nz);
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p]);
-    book("gradient");
+    profile_command("gradient");
 }

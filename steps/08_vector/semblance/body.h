@@ -23,24 +23,25 @@ FN float value(CONSTANT const query *q, int k, int i)
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
-/* Where the part (ia, ib, ic) of the search lies in part[np[0]][np[1]][np[2]]. */
-FN size_t part_of(CONSTANT const query *q, int ia, int ib, int ic)
+/* Where the part (ia, ib, ic) of the search lies in part[np[A]][np[B]][np[C]]. */
+FN size_t part_index(CONSTANT const query *q, int ia, int ib, int ic)
 {
-    return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
+    return ((size_t)ia * q->np[B] + ib) * q->np[C] + ic;
 }
 
 /* What LANES neighbours in E have scored: of each lane the best, and where it is. */
 typedef struct {
     lanes id, ie, stack, semblance;
-} points;
+} lane_points;
 
 /* Adds windows that begin at the same sample y in all lanes, and lie v2 of a sample
  * past it. */
-FN void visit_same(GLOBAL const float *y, int w, lanes v2, lanes *num, lanes *den)
+FN void add_trace_aligned(GLOBAL const float *y, int w, lanes weight1, lanes *num,
+                          lanes *den)
 {
-    lanes v1 = 1 - v2, squares = each(0);
+    lanes weight0 = 1 - weight1, squares = each(0);
     for (int j = 0; j < w; j++) {
-        lanes v = y[j + 1] * v2 + y[j] * v1;
+        lanes v = y[j + 1] * weight1 + y[j] * weight0;
         num[j] += v;
         squares += v * v;
     }
@@ -50,37 +51,37 @@ FN void visit_same(GLOBAL const float *y, int w, lanes v2, lanes *num, lanes *de
 /* Adds a trace of ns samples at y: of each lane the w samples around its x. A lane
  * whose window does not lie inside skips it. Returns 1 where all lanes found the same
  * samples, 0 where each had to look for its own. */
-FN int visit(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *den,
-             lanes *skipped)
+FN int add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *den,
+                 lanes *skipped)
 {
     int tau = w / 2;
 
     /* Samples x - tau .. x + tau, and one more to interpolate the last. x rises or
      * falls from lane to lane: what the first and the last share, all share. */
-    float x0 = lane(x, 0), xl = lane(x, LANES - 1);
-    int in = x0 >= tau && x0 < ns - tau - 1;
-    int it = in ? (int)x0 : tau;
-    if (in && xl >= it && xl < it + 1) {
-        visit_same(y + it - tau, w, x - (float)it, num, den);
+    float x_first = lane(x, 0), x_last = lane(x, LANES - 1);
+    int first_inside = x_first >= tau && x_first < ns - tau - 1;
+    int ix_first = first_inside ? (int)x_first : tau;
+    if (first_inside && x_last >= ix_first && x_last < ix_first + 1) {
+        add_trace_aligned(y + ix_first - tau, w, x - (float)ix_first, num, den);
         return 1;
     }
 
-    int first[LANES];
-    lanes v2 = each(0), v1 = each(0), y0 = each(0), y1 = each(0);
+    int start[LANES];
+    lanes weight1 = each(0), weight0 = each(0), y0 = each(0), y1 = each(0);
     lanes squares = each(0);
     for (int l = 0; l < LANES; l++) {
-        float xl = lane(x, l);
-        int in = xl >= tau && xl < ns - tau - 1;
-        int it = in ? (int)xl : tau;
-        first[l] = it - tau;
-        lane(v2, l) = in ? xl - it : 0;
-        lane(v1, l) = in ? 1 - lane(v2, l) : 0;
-        lane(y0, l) = y[first[l]];
-        lane(*skipped, l) += !in;
+        float x_lane = lane(x, l);
+        int inside = x_lane >= tau && x_lane < ns - tau - 1;
+        int ix = inside ? (int)x_lane : tau;
+        start[l] = ix - tau;
+        lane(weight1, l) = inside ? x_lane - ix : 0;
+        lane(weight0, l) = inside ? 1 - lane(weight1, l) : 0;
+        lane(y0, l) = y[start[l]];
+        lane(*skipped, l) += !inside;
     }
     for (int j = 0; j < w; j++) {
-        for (int l = 0; l < LANES; l++) lane(y1, l) = y[first[l] + j + 1];
-        lanes v = y1 * v2 + y0 * v1;
+        for (int l = 0; l < LANES; l++) lane(y1, l) = y[start[l] + j + 1];
+        lanes v = y1 * weight1 + y0 * weight0;
         num[j] += v;
         squares += v * v;
         y0 = y1;
@@ -90,23 +91,24 @@ FN int visit(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *d
 }
 
 /* The best of all lanes; among equals the first in D and E. */
-FN point best_lane(CONSTANT const query *q, float a, float b, float c, points *top)
+FN point reduce_lanes(CONSTANT const query *q, float a, float b, float c,
+                      lane_points *best)
 {
-    int best = 0;
+    int winner = 0;
     for (int l = 1; l < LANES; l++) {
-        float more = lane(top->semblance, l) - lane(top->semblance, best);
-        float later = lane(top->id, l) - lane(top->id, best);
-        if (later == 0) later = lane(top->ie, l) - lane(top->ie, best);
-        if (more > 0 || (more == 0 && later < 0)) best = l;
+        float gain = lane(best->semblance, l) - lane(best->semblance, winner);
+        float order = lane(best->id, l) - lane(best->id, winner);
+        if (order == 0) order = lane(best->ie, l) - lane(best->ie, winner);
+        if (gain > 0 || (gain == 0 && order < 0)) winner = l;
     }
-    point found = {a,
-                   b,
-                   c,
-                   value(q, 3, lane(top->id, best)),
-                   value(q, 4, lane(top->ie, best)),
-                   lane(top->stack, best),
-                   lane(top->semblance, best)};
-    return found;
+    point result = {a,
+                    b,
+                    c,
+                    value(q, D, lane(best->id, winner)),
+                    value(q, E, lane(best->ie, winner)),
+                    lane(best->stack, winner),
+                    lane(best->semblance, winner)};
+    return result;
 }
 
 /* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples,
@@ -114,32 +116,32 @@ FN point best_lane(CONSTANT const query *q, float a, float b, float c, points *t
  * one before. */
 FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                     GLOBAL const float *samples, CONSTANT const query *q, int w,
-                    GLOBAL float *base, int stride)
+                    GLOBAL float *t2_abc, int stride)
 {
-    lanes num[WINDOW_ROOM];
+    lanes num[MAX_WINDOW];
 
     float t0 = q->t0 * q->idt;
-    float a = value(q, 0, ia);
-    float b = value(q, 1, ib);
-    float c = value(q, 2, ic);
-    points top = {each(0), each(0), each(0), each(-1)};
+    float a = value(q, A, ia);
+    float b = value(q, B, ib);
+    float c = value(q, C, ic);
+    lane_points best = {each(0), each(0), each(0), each(-1)};
 
     /* All of t^2 that D and E do not change, once instead of for each (D, E). */
     for (int i = 0; i < q->ntraces; i++) {
         float dm = traces[i].dm;
         float dh = traces[i].dh;
         float t = t0 + a * dm + b * dh;
-        base[(size_t)i * stride] = t * t + c * dh * dh;
+        t2_abc[(size_t)i * stride] = t * t + c * dh * dh;
     }
 
-    for (int id = 0; id < q->np[3]; id++) {
-        float d = value(q, 3, id);
-        for (int ie = 0; ie < q->np[4]; ie += LANES) {
+    for (int id = 0; id < q->np[D]; id++) {
+        float d = value(q, D, id);
+        for (int ie = 0; ie < q->np[E]; ie += LANES) {
             /* Lanes beyond the last E have it once more. */
-            lanes e = each(0), at = each(0);
+            lanes e = each(0), e_index = each(0);
             for (int l = 0; l < LANES; l++) {
-                lane(at, l) = ie + l < q->np[4] ? ie + l : q->np[4] - 1;
-                lane(e, l) = value(q, 4, lane(at, l));
+                lane(e_index, l) = ie + l < q->np[E] ? ie + l : q->np[E] - 1;
+                lane(e, l) = value(q, E, lane(e_index, l));
             }
 
             for (int j = 0; j < w; j++) num[j] = each(0);
@@ -151,29 +153,29 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                 GLOBAL const float *y = samples + (size_t)traces[i].row * q->pitch;
 
                 /* Arrival in samples, NaN where the moveout has none. */
-                lanes x = root(base[(size_t)i * stride] + dm * (d * dm + e * dh));
-                int same = visit(y, q->ns, w, x, num, &den, &skipped);
-                if (!same && all(skipped >= 2)) break;
+                lanes x = root(t2_abc[(size_t)i * stride] + dm * (d * dm + e * dh));
+                int aligned = add_trace(y, q->ns, w, x, num, &den, &skipped);
+                if (!aligned && all(skipped >= 2)) break;
             }
 
             lanes squares = each(0);
             for (int j = 0; j < w; j++) squares += num[j] * num[j];
             lanes used = (float)q->ntraces - skipped;
-            mask scored = (skipped < 2) & (den > 0);
-            lanes s = pick(scored, squares / (den * used), each(0));
+            mask valid = (skipped < 2) & (den > 0);
+            lanes s = pick(valid, squares / (den * used), each(0));
 
-            lanes better = pick(s > top.semblance, s, top.semblance);
-            mask kept = better == top.semblance;
-            if (!all(kept)) { /* rare: most points are not the best so far */
+            lanes best_semblance = pick(s > best.semblance, s, best.semblance);
+            mask unchanged = best_semblance == best.semblance;
+            if (!all(unchanged)) { /* rare: most points are not the best so far */
                 lanes sum = each(0);
                 for (int j = 0; j < w; j++) sum += num[j];
-                sum = pick(scored, sum / (used * (float)w), each(0));
-                top.semblance = better;
-                top.stack = pick(kept, top.stack, sum);
-                top.id = pick(kept, top.id, each(id));
-                top.ie = pick(kept, top.ie, at);
+                sum = pick(valid, sum / (used * (float)w), each(0));
+                best.semblance = best_semblance;
+                best.stack = pick(unchanged, best.stack, sum);
+                best.id = pick(unchanged, best.id, each(id));
+                best.ie = pick(unchanged, best.ie, e_index);
             }
         }
     }
-    return best_lane(q, a, b, c, &top);
+    return reduce_lanes(q, a, b, c, &best);
 }

@@ -1,6 +1,5 @@
-/* cpu.c - the fluid, rows of cells shared among threads; along a row cells are next to
- * each other in memory too.
- */
+/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the loop
+ * along a row has unit stride. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,41 +11,42 @@
 #include "host.h"
 #include "block.h"
 
-/* Sweeps in one pass, at most. */
+/* Maximum number of sweeps per pass; README.md has the measurement of this choice. */
 #ifndef DEPTH
 #define DEPTH 4
 #endif
 
 static setup s;
 static grid g;
-static size_t cells; /* of a field, with ghosts */
+static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
-static float *start;       /* what a solve started from, where that is not 0 */
-static bool blank[FIELDS]; /* whether all of a field is 0 */
+static float *initial;       /* x before the solve, if it was not 0 */
+static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
 
-/* From now on a thread takes denormals, below 1.2e-38, for 0 and makes none: many
- * processors compute them apart, and slowly. Threads start with what their maker has.
- */
+/* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
+ * read and written as 0. Many processors compute denormals in a slow special path. New
+ * threads inherit the mode of the thread that creates them. */
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: in what is read too */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
+               0x40 /* DAZ: denormal operands are 0 */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
-    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24));
+    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24 /* FZ */));
 #endif
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
 #pragma omp parallel
     flush_denormals();
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    cells = cells_of(g);
-    start = untouched(cells, sizeof(float), "a field");
+    cells = field_size(g);
+    initial = untouched(cells, sizeof(float), "a field");
     for (int f = 0; f < FIELDS; f++) {
         field[f] = untouched(cells, sizeof(float), "a field");
         fluid_clear(f);
@@ -56,36 +56,36 @@ void fluid_begin(const setup *wanted)
 void fluid_end(void)
 {
     for (int f = 0; f < FIELDS; f++) free(field[f]);
-    free(start);
+    free(initial);
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    field[f][at(g, i, j, k)] = value;
-    blank[f] = false;
+    field[f][cell_index(g, i, j, k)] = value;
+    is_zero[f] = false;
 }
 
 void fluid_get(int f, float *to)
 {
-    TIMED("copy", join(g, field[f], to));
+    TIMED("copy", merge_colours(g, field[f], to));
 }
 
-/* A page of memory lies near the thread that first writes to it: planes are shared here
- * as they are when they are computed. */
+/* The operating system places a page of memory near the thread that first writes to it.
+ * The planes are therefore cleared with the same schedule as they are computed. */
 static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
     for (int k = 0; k <= g.nz + 1; k++) {
-        size_t plane = (size_t)plane_of(g), red = plane * (size_t)k;
+        size_t plane = (size_t)plane_stride(g), red = plane * (size_t)k;
         memset(x + red, 0, plane * sizeof(float));
-        memset(x + half_of(g) + red, 0, plane * sizeof(float));
+        memset(x + half_size(g) + red, 0, plane * sizeof(float));
     }
 }
 
 void fluid_clear(int f)
 {
     TIMED("clear", clear(field[f]));
-    blank[f] = true;
+    is_zero[f] = true;
 }
 
 static void add_source(float *x, const float *source)
@@ -96,28 +96,28 @@ static void add_source(float *x, const float *source)
 void fluid_add(int x, int source)
 {
     TIMED("add_source", add_source(field[x], field[source]));
-    blank[x] = false;
+    is_zero[x] = false;
 }
 
-/* The next sweeps of a solve, in one pass. Returns the first after which no cell moved
- * farther than the tolerance, counted from 1; 0 if there is none. */
-static int relax(float *x, const float *x0, int teams, int sweeps, int wall, float a,
-                 float over_c)
+/* Executes the next sweeps of a solve in one pass. Returns the first of these sweeps,
+ * counted from 1, after which the solve has converged; 0: none. */
+static int relax(float *x, const float *x0, int workers, int sweeps, int wall, float a,
+                 float inv_c)
 {
-    int far[DEPTH] = {0};
-#pragma omp parallel num_threads(teams)
+    int flags[DEPTH] = {0};
+#pragma omp parallel num_threads(workers)
     {
-        int found[DEPTH] = {0};
+        int own_flags[DEPTH] = {0};
         for (int phase = 0; phase < 2; phase++) {
-            relax_pass(x, x0, found, g, omp_get_thread_num(), omp_get_num_threads(),
-                       phase, sweeps, wall, a, over_c, s.tolerance);
+            relax_pass(x, x0, own_flags, g, omp_get_thread_num(), omp_get_num_threads(),
+                       phase, sweeps, wall, a, inv_c, s.tolerance);
 #pragma omp barrier
         }
 #pragma omp critical
-        for (int n = 0; n < sweeps; n++) far[n] |= found[n];
+        for (int n = 0; n < sweeps; n++) flags[n] |= own_flags[n];
     }
     for (int n = 0; n < sweeps; n++)
-        if (!far[n]) return n + 1;
+        if (!flags[n]) return n + 1;
     return 0;
 }
 
@@ -126,43 +126,47 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Whether a sweep was the last one is known only after its pass. So it is guessed: all
- * but one of those that the last such solve took go without a look, and then one by
- * one. Where one of them would have ended the solve, all is done once more, from the
- * start. */
+/* A pass of several sweeps detects convergence only after its last sweep, when the
+ * field has been overwritten. The number of sweeps is therefore predicted from the
+ * previous solve of the same kind: all but the last of them are executed in passes, the
+ * following ones one by one. If one of the sweeps of a pass has already converged, the
+ * solve is repeated from its initial values, up to that sweep. */
 int fluid_solve(int wall, int to, int from, float a, float c)
 {
-    static int taken[ALONG_Z + 1][FIELDS];
+    static int previous_sweeps[ALONG_Z + 1][FIELDS];
     float *x = field[to];
     const float *x0 = field[from];
-    int teams = teams_of(g, omp_get_max_threads()), depth = depth_of(g, teams, DEPTH);
-    int guess = s.tolerance < 0 ? s.sweeps : taken[wall][to] - 1, done = 0, last = 0;
-    if (guess > 1 && !blank[to]) memcpy(start, x, cells * sizeof *x);
+    int workers = worker_count(g, omp_get_max_threads()),
+        depth = pass_depth(g, workers, DEPTH);
+    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][to] - 1,
+        done = 0, last = 0;
+    if (predicted > 1 && !is_zero[to]) memcpy(initial, x, cells * sizeof *x);
 
     while (done < s.sweeps && !last) {
-        int some = guess > done ? smaller(guess - done, depth) : 1;
-        TIMED("relax", last = relax(x, x0, teams, some, wall, a, 1 / c));
+        int batch = predicted > done ? smaller(predicted - done, depth) : 1;
+        TIMED("relax", last = relax(x, x0, workers, batch, wall, a, 1 / c));
         if (last) last += done;
-        done += some;
+        done += batch;
     }
     if (last && last < done) {
-        if (blank[to])
+        if (is_zero[to])
             clear(x);
         else
-            memcpy(x, start, cells * sizeof *x);
-        int some;
-        for (done = 0; done < last; done += some) {
-            some = smaller(last - done, depth);
-            TIMED("relax", relax(x, x0, teams, some, wall, a, 1 / c));
+            memcpy(x, initial, cells * sizeof *x);
+        int batch;
+        for (done = 0; done < last; done += batch) {
+            batch = smaller(last - done, depth);
+            TIMED("relax", relax(x, x0, workers, batch, wall, a, 1 / c));
         }
     }
-    taken[wall][to] = done;
-    blank[to] = false;
+    previous_sweeps[wall][to] = done;
+    is_zero[to] = false;
     return done;
 }
 
-/* The cells of each colour in each row: count of them, in columns i, i + 2 .. */
-#define EACH_STRETCH(i, count, j, k)                                                   \
+/* Iterates over the rows of each colour. The inner cells of a row are in columns i, i +
+ * 2 ..; there are count of them. */
+#define FOR_EACH_COLOUR_ROW(i, count, j, k)                                            \
     for (int k = 1; k <= g.nz; k++)                                                    \
         for (int j = 1; j <= g.ny; j++)                                                \
             for (int i = 1, count = (g.nx + 1) / 2; i <= 2 && count > 0;               \
@@ -172,13 +176,13 @@ static void advect(float *d, const float *d0, const float *u, const float *v,
                    const float *w, int wall)
 {
 #pragma omp parallel for collapse(2) schedule(static)
-    EACH_STRETCH(i, count, j, k)
+    FOR_EACH_COLOUR_ROW(i, count, j, k)
     {
-        int here = at(g, i, j, k);
+        int idx = cell_index(g, i, j, k);
 #pragma omp simd
         for (int n = 0; n < count; n++)
-            d[here + n] = carried(d0, u[here + n], v[here + n], w[here + n], g,
-                                  i + 2 * n, j, k, s.dt);
+            d[idx + n] = advected_value(d0, u[idx + n], v[idx + n], w[idx + n], g,
+                                        i + 2 * n, j, k, s.dt);
         set_bnd(d, g, i, count, j, k, wall);
     }
 }
@@ -186,23 +190,24 @@ static void advect(float *d, const float *d0, const float *u, const float *v,
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
     TIMED("advect", advect(field[d], field[d0], field[u], field[v], field[w], wall));
-    blank[d] = false;
+    is_zero[d] = false;
 }
 
 static void divergence(const float *u, const float *v, const float *w, float *p,
                        float *div)
 {
     float scale = -0.5f / longest_side(g);
-    int row = row_of(g), plane = plane_of(g);
+    int row = row_stride(g), plane = plane_stride(g);
 #pragma omp parallel for collapse(2) schedule(static)
-    EACH_STRETCH(i, count, j, k)
+    FOR_EACH_COLOUR_ROW(i, count, j, k)
     {
-        int mine = at(g, i, j, k);
-        int here = half_at(g, i + 1, j, k) + place(g, i, j, k), left = left_of(here, i);
+        int own = cell_index(g, i, j, k);
+        int idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k),
+            west = west_index(idx, i);
 #pragma omp simd
         for (int n = 0; n < count; n++) {
-            div[mine + n] = outflow(u, v, w, here + n, left + n, row, plane, scale);
-            p[mine + n] = 0;
+            div[own + n] = outflow(u, v, w, idx + n, west + n, row, plane, scale);
+            p[own + n] = 0;
         }
         set_bnd(div, g, i, count, j, k, SCALAR);
         set_bnd(p, g, i, count, j, k, SCALAR);
@@ -212,23 +217,24 @@ static void divergence(const float *u, const float *v, const float *w, float *p,
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
     TIMED("divergence", divergence(field[u], field[v], field[w], field[p], field[div]));
-    blank[div] = false;
-    blank[p] = true;
+    is_zero[div] = false;
+    is_zero[p] = true;
 }
 
 static void gradient(float *u, float *v, float *w, const float *p)
 {
-    int row = row_of(g), plane = plane_of(g);
+    int row = row_stride(g), plane = plane_stride(g);
 #pragma omp parallel for collapse(2) schedule(static)
-    EACH_STRETCH(i, count, j, k)
+    FOR_EACH_COLOUR_ROW(i, count, j, k)
     {
-        int mine = at(g, i, j, k), here = half_at(g, i + 1, j, k) + place(g, i, j, k);
-        const float *left = p + left_of(here, i), *beside = p + here;
+        int own = cell_index(g, i, j, k),
+            idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k);
+        const float *west = p + west_index(idx, i), *opposite = p + idx;
 #pragma omp simd
         for (int n = 0; n < count; n++) {
-            u[mine + n] -= 0.5f * (left[n + 1] - left[n]);
-            v[mine + n] -= 0.5f * (beside[n + row] - beside[n - row]);
-            w[mine + n] -= 0.5f * (beside[n + plane] - beside[n - plane]);
+            u[own + n] -= 0.5f * (west[n + 1] - west[n]);
+            v[own + n] -= 0.5f * (opposite[n + row] - opposite[n - row]);
+            w[own + n] -= 0.5f * (opposite[n + plane] - opposite[n - plane]);
         }
         set_bnd(u, g, i, count, j, k, ALONG_X);
         set_bnd(v, g, i, count, j, k, ALONG_Y);
@@ -239,5 +245,5 @@ static void gradient(float *u, float *v, float *w, const float *p)
 void fluid_gradient(int u, int v, int w, int p)
 {
     TIMED("gradient", gradient(field[u], field[v], field[w], field[p]));
-    blank[u] = blank[v] = blank[w] = false;
+    is_zero[u] = is_zero[v] = is_zero[w] = false;
 }

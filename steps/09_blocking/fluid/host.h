@@ -1,24 +1,25 @@
-/* host.h - what the host knows, whatever the back-end. */
+/* host.h - host functions that all back-ends of this step use. */
 #include "fluid.h"
 #include "body.h"
 #include "strip.h"
 
-static inline void refuse_gauss_seidel(const setup *s)
+static inline void reject_gauss_seidel(const setup *s)
 {
     if (s->gauss_seidel)
-        fail("solver=gs: in the order of the index nothing is parallel");
+        fail("solver=gs: no parallel version (lexicographic order): expected rb");
 }
 
-/* Cells of a field, with ghosts. */
-static inline size_t cells_of(grid g)
+/* Number of floats in a field, with ghost cells. */
+static inline size_t field_size(grid g)
 {
-    return 2 * (size_t)half_of(g);
+    return 2 * (size_t)half_size(g);
 }
 
-/* A field's halves brought together: to[k][j][i]. */
-static inline void join(grid g, const float *halves, float *to)
+/* Converts a field that is split by colour to to[k][j][i]. */
+static inline void merge_colours(grid g, const float *split_field, float *to)
 {
     for (int k = 0; k <= g.nz + 1; k++)
         for (int j = 0; j <= g.ny + 1; j++)
-            for (int i = 0; i <= g.nx + 1; i++) *to++ = halves[at(g, i, j, k)];
+            for (int i = 0; i <= g.nx + 1; i++)
+                *to++ = split_field[cell_index(g, i, j, k)];
 }

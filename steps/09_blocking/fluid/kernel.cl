@@ -1,78 +1,81 @@
-/* kernel.cl - the device side: one work-item per strip of a row, in a sweep of some
- * planes. Ranges are rounded up to whole
- * work-groups: what lies beyond does nothing.
- */
+/* kernel.cl - the OpenCL kernels. One work-item computes a strip of a row (strip.h); in
+ * a sweep, the cells of one colour in a strip of a tile of planes. The global size is
+ * rounded up to whole work-groups; the surplus work-items return. The layout of the
+ * fields is described in body.h. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "body.h"
 #include "strip.h"
 #include "block.h"
 
-/* The box, which the compiler is told with -D, and all strides with it. */
+/* The size of the box as compile-time constants (-D options), so that the strides are
+ * constants, too. */
 #define BOX ((grid){NX, NY, NZ})
 
-/* SHARED: groups have memory of their own. Where they have none, a barrier only ends
- * one loop over the group and begins another. */
+/* SHARED: the work-groups of this device have local memory in hardware. On a CPU they
+ * have none: a barrier there only splits the loop over the work-items into two. */
 
-/* A value of the host's: the first work-item writes it. */
-__kernel void put(GLOBAL float *x, int where, float value)
+/* Writes one value on behalf of the host. */
+__kernel void put(GLOBAL float *x, int index, float value)
 {
-    if (get_global_id(0) == 0) x[where] = value;
+    if (get_global_id(0) == 0) x[index] = value;
 }
 
 __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
 {
     grid g = BOX;
     int n = get_global_id(0), j = get_global_id(1), k = get_global_id(2);
-    int across = vectors_across(g, LANES);
-    if (n >= across || j > g.ny + 1 || k > g.nz + 1) return;
+    int vectors = vectors_per_row(g, LANES);
+    if (n >= vectors || j > g.ny + 1 || k > g.nz + 1) return;
 
-    int c = LANES * (n + across * (j + (g.ny + 2) * k)), end = 2 * half_of(g);
+    int c = LANES * (n + vectors * (j + (g.ny + 2) * k)), end = 2 * half_size(g);
     if (c + LANES <= end)
         unload(x + c, load(x + c) + dt * load(source + c));
     else
         for (; c < end; c++) x[c] += dt * source[c];
 }
 
-/* moving[sweep] becomes 1 if a cell of the colour moved farther than the tolerance, or
- * is NaN. Once it was left 0 by a sweep before, nothing is done. */
-__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moving,
+/* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
+ * than the tolerance, or to NaN. Returns at once if an earlier sweep has converged,
+ * that is, left its flag 0. */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
                     int planes, int sweep, float tolerance, int colour, int wall,
-                    float a, float over_c)
+                    float a, float inv_c)
 {
-    if (sweep > 0 && !moving[sweep - 1]) return;
+    if (sweep > 0 && !flags[sweep - 1]) return;
 
     grid g = BOX;
     int strip = get_global_id(0);
     int j = 1 + get_global_id(1);
     int first = 1 + get_global_id(2) * planes;
     int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
-    int far = strip < strips_of(g, LANES) && j <= g.ny &&
-              relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, over_c,
-                          tolerance);
+    int unconverged =
+        strip < strip_count(g, LANES) && j <= g.ny &&
+        relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, inv_c, tolerance);
 
-#if SHARED /* one of the group writes for all */
-    LOCAL int any;
-    int one = get_local_id(0) == 0 && get_local_id(1) == 0;
-    if (one) any = 0;
+#if SHARED /* one work-item writes for its work-group */
+    LOCAL int group_flag;
+    int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
+    if (leader) group_flag = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (far) any = 1;
+    if (unconverged) group_flag = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
-    far = one && any;
+    unconverged = leader && group_flag;
 #endif
-    if (far) moving[sweep] = 1;
+    if (unconverged) flags[sweep] = 1;
 }
 
-/* One work-item per team, where groups have no memory of their own: a phase of a pass.
- */
-__kernel void relax_some(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *moving,
-                         int teams, int phase, int first, int sweeps, float tolerance,
-                         int wall, float a, float over_c)
+/* Executes one phase of a pass, one worker per work-item. Used on devices without local
+ * memory in hardware. */
+__kernel void relax_wavefront(GLOBAL float *x, GLOBAL const float *x0,
+                              GLOBAL int *flags, int workers, int phase, int first,
+                              int sweeps, float tolerance, int wall, float a,
+                              float inv_c)
 {
-    int team = get_global_id(0);
-    if (team < teams)
-        relax_pass(x, x0, moving + first, BOX, team, teams, phase, sweeps, wall, a,
-                   over_c, tolerance);
+    int worker = get_global_id(0);
+    if (worker < workers)
+        relax_pass(x, x0, flags + first, BOX, worker, workers, phase, sweeps, wall, a,
+                   inv_c, tolerance);
 }
 
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
@@ -80,11 +83,12 @@ __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float
 {
     grid g = BOX;
     int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (n >= strips_of(g, LANES) || j > g.ny || k > g.nz) return;
+    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
 
-    for (int h = 0; h < 2 * vectors_of(g, n); h++)
-        advect_lanes(d, d0, u, v, w, g, column_of(g, n, h / 2) + h % 2, j, k, wall, dt);
-    for (int i = single_of(g, n); i <= g.nx; i++)
+    for (int h = 0; h < 2 * vector_count(g, n); h++)
+        advect_lanes(d, d0, u, v, w, g, first_column(g, n, h / 2) + h % 2, j, k, wall,
+                     dt);
+    for (int i = first_single_column(g, n); i <= g.nx; i++)
         advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
 }
 
@@ -94,12 +98,12 @@ __kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,
 {
     grid g = BOX;
     int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (n >= strips_of(g, LANES) || j > g.ny || k > g.nz) return;
+    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
 
-    for (int h = 0; h < 2 * vectors_of(g, n); h++)
-        divergence_lanes(u, v, w, p, div, g, column_of(g, n, h / 2) + h % 2, j, k,
+    for (int h = 0; h < 2 * vector_count(g, n); h++)
+        divergence_lanes(u, v, w, p, div, g, first_column(g, n, h / 2) + h % 2, j, k,
                          scale);
-    for (int i = single_of(g, n); i <= g.nx; i++)
+    for (int i = first_single_column(g, n); i <= g.nx; i++)
         divergence_cell(u, v, w, p, div, g, i, j, k, scale);
 }
 
@@ -108,11 +112,12 @@ __kernel void gradient(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
 {
     grid g = BOX;
     int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (n >= strips_of(g, LANES) || j > g.ny || k > g.nz) return;
+    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
 
-    for (int h = 0; h < 2 * vectors_of(g, n); h++) {
-        int i = column_of(g, n, h / 2) + h % 2;
-        gradient_lanes(u, v, w, p, g, i, j, k, done_of(g, n, h / 2));
+    for (int h = 0; h < 2 * vector_count(g, n); h++) {
+        int i = first_column(g, n, h / 2) + h % 2;
+        gradient_lanes(u, v, w, p, g, i, j, k, lanes_to_skip(g, n, h / 2));
     }
-    for (int i = single_of(g, n); i <= g.nx; i++) gradient_cell(u, v, w, p, g, i, j, k);
+    for (int i = first_single_column(g, n); i <= g.nx; i++)
+        gradient_cell(u, v, w, p, g, i, j, k);
 }

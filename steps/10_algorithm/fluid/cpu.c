@@ -1,6 +1,5 @@
-/* cpu.c - the fluid, rows of cells shared among threads; along a row cells are next to
- * each other in memory too.
- */
+/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the loop
+ * along a row has unit stride. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,63 +12,65 @@
 #include "block.h"
 #include "cosine.h"
 
-/* Sweeps in one pass, at most. */
+/* Maximum number of sweeps per pass; README.md has the measurement of this choice. */
 #ifndef DEPTH
 #define DEPTH 4
 #endif
 
 static setup s;
 static grid g;
-static size_t cells; /* of a field, with ghosts */
+static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
-static cosines along_y, along_z;
-static float *stiff_y, *stiff_z, *part_y, *part_z; /* of each wave */
-static float *waves;       /* [nz][ny][pitch]: a pressure, or what it is made of */
-static size_t pitch;       /* of its rows: nx, rounded up to whole vectors */
-static float *start;       /* what a solve started from, where that is not 0 */
-static bool blank[FIELDS]; /* whether all of a field is 0 */
+static dct_plan plan_y, plan_z;
+static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* of each cosine mode */
+static float *modes; /* [nz][ny][pitch]: right-hand side, its cosine modes, pressure */
+static size_t pitch; /* row length of modes: nx, rounded up to whole vectors */
+static float *initial;       /* x before the solve, if it was not 0 */
+static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
 
-/* From now on a thread takes denormals, below 1.2e-38, for 0 and makes none: many
- * processors compute them apart, and slowly. Threads start with what their maker has.
- */
+/* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
+ * read and written as 0. Many processors compute denormals in a slow special path. New
+ * threads inherit the mode of the thread that creates them. */
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: in what is read too */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
+               0x40 /* DAZ: denormal operands are 0 */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
-    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24));
+    __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24 /* FZ */));
 #endif
 }
 
-static cosines waves_along(int n, float **stiff, float **part)
+static dct_plan make_plan(int n, float **eigenvalue, float **scale)
 {
-    int odd = odd_of(n);
-    float *twice = allocate((size_t)n, sizeof *twice, "cosines");
-    float *base = allocate((size_t)odd * (size_t)odd, sizeof *base, "cosines");
-    *stiff = allocate((size_t)n, sizeof **stiff, "waves");
-    *part = allocate((size_t)n, sizeof **part, "waves");
-    fill_twice(n, twice);
-    fill_base(odd, base);
-    fill_stiff(n, *stiff, *part);
-    return (cosines){n, odd, twice, base};
+    int odd = odd_factor(n);
+    float *factors = allocate((size_t)n, sizeof *factors, "cosines");
+    float *odd_matrix =
+        allocate((size_t)odd * (size_t)odd, sizeof *odd_matrix, "cosines");
+    *eigenvalue = allocate((size_t)n, sizeof **eigenvalue, "cosine modes");
+    *scale = allocate((size_t)n, sizeof **scale, "cosine modes");
+    fill_dct_factors(n, factors);
+    fill_odd_matrix(odd, odd_matrix);
+    fill_modes(n, *eigenvalue, *scale);
+    return (dct_plan){n, odd, factors, odd_matrix};
 }
 
-void fluid_begin(const setup *wanted)
+void fluid_begin(const setup *requested)
 {
 #pragma omp parallel
     flush_denormals();
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    cells = cells_of(g);
-    along_y = waves_along(g.ny, &stiff_y, &part_y);
-    along_z = waves_along(g.nz, &stiff_z, &part_z);
+    cells = field_size(g);
+    plan_y = make_plan(g.ny, &eigenvalue_y, &scale_y);
+    plan_z = make_plan(g.nz, &eigenvalue_z, &scale_z);
     pitch = (size_t)(g.nx + LANES - 1) / LANES * LANES;
-    waves = allocate(pitch * (size_t)g.ny * (size_t)(g.nz + LANES), sizeof *waves,
+    modes = allocate(pitch * (size_t)g.ny * (size_t)(g.nz + LANES), sizeof *modes,
                      "a pressure");
-    start = untouched(cells, sizeof(float), "a field");
+    initial = untouched(cells, sizeof(float), "a field");
     for (int f = 0; f < FIELDS; f++) {
         field[f] = untouched(cells, sizeof(float), "a field");
         fluid_clear(f);
@@ -79,45 +80,45 @@ void fluid_begin(const setup *wanted)
 void fluid_end(void)
 {
     for (int f = 0; f < FIELDS; f++) free(field[f]);
-    free(start);
-    free(waves);
-    free((void *)along_y.twice);
-    free((void *)along_y.base);
-    free((void *)along_z.twice);
-    free((void *)along_z.base);
-    free(stiff_y);
-    free(stiff_z);
-    free(part_y);
-    free(part_z);
+    free(initial);
+    free(modes);
+    free((void *)plan_y.factors);
+    free((void *)plan_y.odd_matrix);
+    free((void *)plan_z.factors);
+    free((void *)plan_z.odd_matrix);
+    free(eigenvalue_y);
+    free(eigenvalue_z);
+    free(scale_y);
+    free(scale_z);
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    field[f][at(g, i, j, k)] = value;
-    blank[f] = false;
+    field[f][cell_index(g, i, j, k)] = value;
+    is_zero[f] = false;
 }
 
 void fluid_get(int f, float *to)
 {
-    TIMED("copy", join(g, field[f], to));
+    TIMED("copy", merge_colours(g, field[f], to));
 }
 
-/* A page of memory lies near the thread that first writes to it: planes are shared here
- * as they are when they are computed. */
+/* The operating system places a page of memory near the thread that first writes to it.
+ * The planes are therefore cleared with the same schedule as they are computed. */
 static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
     for (int k = 0; k <= g.nz + 1; k++) {
-        size_t plane = (size_t)plane_of(g), red = plane * (size_t)k;
+        size_t plane = (size_t)plane_stride(g), red = plane * (size_t)k;
         memset(x + red, 0, plane * sizeof(float));
-        memset(x + half_of(g) + red, 0, plane * sizeof(float));
+        memset(x + half_size(g) + red, 0, plane * sizeof(float));
     }
 }
 
 void fluid_clear(int f)
 {
     TIMED("clear", clear(field[f]));
-    blank[f] = true;
+    is_zero[f] = true;
 }
 
 static void add_source(float *x, const float *source)
@@ -128,28 +129,28 @@ static void add_source(float *x, const float *source)
 void fluid_add(int x, int source)
 {
     TIMED("add_source", add_source(field[x], field[source]));
-    blank[x] = false;
+    is_zero[x] = false;
 }
 
-/* The next sweeps of a solve, in one pass. Returns the first after which no cell moved
- * farther than the tolerance, counted from 1; 0 if there is none. */
-static int relax(float *x, const float *x0, int teams, int sweeps, int wall, float a,
-                 float over_c)
+/* Executes the next sweeps of a solve in one pass. Returns the first of these sweeps,
+ * counted from 1, after which the solve has converged; 0: none. */
+static int relax(float *x, const float *x0, int workers, int sweeps, int wall, float a,
+                 float inv_c)
 {
-    int far[DEPTH] = {0};
-#pragma omp parallel num_threads(teams)
+    int flags[DEPTH] = {0};
+#pragma omp parallel num_threads(workers)
     {
-        int found[DEPTH] = {0};
+        int own_flags[DEPTH] = {0};
         for (int phase = 0; phase < 2; phase++) {
-            relax_pass(x, x0, found, g, omp_get_thread_num(), omp_get_num_threads(),
-                       phase, sweeps, wall, a, over_c, s.tolerance);
+            relax_pass(x, x0, own_flags, g, omp_get_thread_num(), omp_get_num_threads(),
+                       phase, sweeps, wall, a, inv_c, s.tolerance);
 #pragma omp barrier
         }
 #pragma omp critical
-        for (int n = 0; n < sweeps; n++) far[n] |= found[n];
+        for (int n = 0; n < sweeps; n++) flags[n] |= own_flags[n];
     }
     for (int n = 0; n < sweeps; n++)
-        if (!far[n]) return n + 1;
+        if (!flags[n]) return n + 1;
     return 0;
 }
 
@@ -158,96 +159,100 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* All waves along z of row j, and along x what is left: a slab that a core's cache
- * holds. */
+/* Transforms row j of all planes along z, solves along x, and transforms back. This x-z
+ * slab is small enough for a core's cache. */
 static void solve_slab(int j, lanes *v, lanes *w)
 {
     size_t plane = pitch * (size_t)g.ny;
-    float *slab = waves + pitch * (size_t)j;
+    float *xz_slab = modes + pitch * (size_t)j;
     for (size_t i = 0; i < pitch; i += LANES) {
-        for (int k = 0; k < g.nz; k++) v[k] = load(slab + plane * (size_t)k + i);
-        lanes *found = cosines_of(along_z, v, w);
-        for (int k = 0; k < g.nz; k++) unload(slab + plane * (size_t)k + i, found[k]);
+        for (int k = 0; k < g.nz; k++) v[k] = load(xz_slab + plane * (size_t)k + i);
+        lanes *result = dct2(plan_z, v, w);
+        for (int k = 0; k < g.nz; k++)
+            unload(xz_slab + plane * (size_t)k + i, result[k]);
     }
     for (int k = 0; k < g.nz; k += LANES) {
-        lanes stiff = each(1), part = each(0);
+        lanes eigenvalue = each(1), scale = each(0);
         int count = g.nz - k < LANES ? g.nz - k : LANES;
         for (int l = 0; l < count; l++) {
-            lane(stiff, l) = stiff_y[j] + stiff_z[k + l];
-            lane(part, l) = part_y[j] * part_z[k + l];
+            lane(eigenvalue, l) = eigenvalue_y[j] + eigenvalue_z[k + l];
+            lane(scale, l) = scale_y[j] * scale_z[k + l];
         }
         for (int i = 0; i < g.nx; i++) {
             for (int l = 0; l < count; l++)
-                lane(v[i], l) = slab[plane * (size_t)(k + l) + (size_t)i];
-            v[i] *= part;
+                lane(v[i], l) = xz_slab[plane * (size_t)(k + l) + (size_t)i];
+            v[i] *= scale;
         }
-        solve_rows(v, w, g.nx, stiff);
+        thomas_solve(v, w, g.nx, eigenvalue);
         for (int i = 0; i < g.nx; i++)
             for (int l = 0; l < count; l++)
-                slab[plane * (size_t)(k + l) + (size_t)i] = lane(v[i], l);
+                xz_slab[plane * (size_t)(k + l) + (size_t)i] = lane(v[i], l);
     }
     for (size_t i = 0; i < pitch; i += LANES) {
-        for (int k = 0; k < g.nz; k++) v[k] = load(slab + plane * (size_t)k + i);
-        lanes *found = sum_of_cosines(along_z, v, w);
-        for (int k = 0; k < g.nz; k++) unload(slab + plane * (size_t)k + i, found[k]);
+        for (int k = 0; k < g.nz; k++) v[k] = load(xz_slab + plane * (size_t)k + i);
+        lanes *result = dct3(plan_z, v, w);
+        for (int k = 0; k < g.nz; k++)
+            unload(xz_slab + plane * (size_t)k + i, result[k]);
     }
 }
 
-/* Waves along y of plane k, or there and back. */
-static void turn_plane(int k, int back, lanes *v, lanes *w)
+/* Transforms plane k along y, forward or inverse. */
+static void transform_plane(int k, int inverse, lanes *v, lanes *w)
 {
-    float *plane = waves + pitch * (size_t)g.ny * (size_t)k;
+    float *plane = modes + pitch * (size_t)g.ny * (size_t)k;
     for (size_t i = 0; i < pitch; i += LANES) {
         for (int j = 0; j < g.ny; j++) v[j] = load(plane + pitch * (size_t)j + i);
-        lanes *found = back ? sum_of_cosines(along_y, v, w) : cosines_of(along_y, v, w);
-        for (int j = 0; j < g.ny; j++) unload(plane + pitch * (size_t)j + i, found[j]);
+        lanes *result = inverse ? dct3(plan_y, v, w) : dct2(plan_y, v, w);
+        for (int j = 0; j < g.ny; j++) unload(plane + pitch * (size_t)j + i, result[j]);
     }
 }
 
-/* The plane k of waves from a field, or to one. */
-static void copy_plane(int k, float *x, int back)
+/* Copies the inner cells of plane k from a field to modes, or back with ghost cells. */
+static void copy_plane(int k, float *x, int to_field)
 {
     for (int j = 0; j < g.ny; j++) {
-        float *row = waves + pitch * ((size_t)j + (size_t)g.ny * (size_t)k);
+        float *row = modes + pitch * ((size_t)j + (size_t)g.ny * (size_t)k);
         for (int i = 1; i <= 2 && i <= g.nx; i++) {
-            float *cells = x + at(g, i, j + 1, k + 1);
+            float *cells = x + cell_index(g, i, j + 1, k + 1);
             int count = (g.nx - i + 2) / 2;
-            if (back) {
+            if (to_field) {
                 for (int n = 0; n < count; n++) cells[n] = row[i - 1 + 2 * n];
                 set_bnd(x, g, i, count, j + 1, k + 1, SCALAR);
             } else {
                 for (int n = 0; n < count; n++) row[i - 1 + 2 * n] = cells[n];
             }
         }
-        for (size_t i = (size_t)g.nx; i < pitch && !back; i++) row[i] = 0;
+        for (size_t i = (size_t)g.nx; i < pitch && !to_field; i++) row[i] = 0;
     }
 }
 
-/* Room for so many vectors. */
-static lanes *aligned(size_t count)
+/* Allocates a buffer of vectors, aligned to a cache line (64 bytes). */
+static lanes *allocate_vectors(size_t count)
 {
     lanes *p = aligned_alloc(64, (count * sizeof *p + 63) / 64 * 64);
     if (!p) fail("no memory for %zu vectors", count);
     return p;
 }
 
-/* The pressure, outright: 6 p - (the six neighbours) = b. */
+/* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
+ * along y and z, Thomas algorithm along x, inverse transforms. See R. W. Hockney, A
+ * fast direct solution of Poisson's equation using Fourier analysis, JACM 12 (1965). */
 static void solve_pressure(float *p, float *b)
 {
     size_t longest = (size_t)longest_side(g);
 #pragma omp parallel
     {
-        lanes *v = aligned(longest), *w = aligned(longest);
+        lanes *v = allocate_vectors(longest), *w = allocate_vectors(longest);
 #pragma omp for schedule(static)
         for (int k = 0; k < g.nz; k++) {
             copy_plane(k, b, 0);
-            turn_plane(k, 0, v, w);
+            transform_plane(k, 0, v, w);
         }
 #pragma omp for schedule(static)
         for (int j = 0; j < g.ny; j++) solve_slab(j, v, w);
 #pragma omp for schedule(static)
         for (int k = 0; k < g.nz; k++) {
-            turn_plane(k, 1, v, w);
+            transform_plane(k, 1, v, w);
             copy_plane(k, p, 1);
         }
         free(v);
@@ -255,49 +260,53 @@ static void solve_pressure(float *p, float *b)
     }
 }
 
-/* Whether a sweep was the last one is known only after its pass. So it is guessed: all
- * but one of those that the last such solve took go without a look, and then one by
- * one. Where one of them would have ended the solve, all is done once more, from the
- * start. */
+/* A pass of several sweeps detects convergence only after its last sweep, when the
+ * field has been overwritten. The number of sweeps is therefore predicted from the
+ * previous solve of the same kind: all but the last of them are executed in passes, the
+ * following ones one by one. If one of the sweeps of a pass has already converged, the
+ * solve is repeated from its initial values, up to that sweep. */
 int fluid_solve(int wall, int to, int from, float a, float c)
 {
     if (s.tolerance >= 0 && a == 1 && c == 6) {
         TIMED("pressure", solve_pressure(field[to], field[from]));
-        blank[to] = false;
+        is_zero[to] = false;
         return 0;
     }
 
-    static int taken[ALONG_Z + 1][FIELDS];
+    static int previous_sweeps[ALONG_Z + 1][FIELDS];
     float *x = field[to];
     const float *x0 = field[from];
-    int teams = teams_of(g, omp_get_max_threads()), depth = depth_of(g, teams, DEPTH);
-    int guess = s.tolerance < 0 ? s.sweeps : taken[wall][to] - 1, done = 0, last = 0;
-    if (guess > 1 && !blank[to]) memcpy(start, x, cells * sizeof *x);
+    int workers = worker_count(g, omp_get_max_threads()),
+        depth = pass_depth(g, workers, DEPTH);
+    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][to] - 1,
+        done = 0, last = 0;
+    if (predicted > 1 && !is_zero[to]) memcpy(initial, x, cells * sizeof *x);
 
     while (done < s.sweeps && !last) {
-        int some = guess > done ? smaller(guess - done, depth) : 1;
-        TIMED("relax", last = relax(x, x0, teams, some, wall, a, 1 / c));
+        int batch = predicted > done ? smaller(predicted - done, depth) : 1;
+        TIMED("relax", last = relax(x, x0, workers, batch, wall, a, 1 / c));
         if (last) last += done;
-        done += some;
+        done += batch;
     }
     if (last && last < done) {
-        if (blank[to])
+        if (is_zero[to])
             clear(x);
         else
-            memcpy(x, start, cells * sizeof *x);
-        int some;
-        for (done = 0; done < last; done += some) {
-            some = smaller(last - done, depth);
-            TIMED("relax", relax(x, x0, teams, some, wall, a, 1 / c));
+            memcpy(x, initial, cells * sizeof *x);
+        int batch;
+        for (done = 0; done < last; done += batch) {
+            batch = smaller(last - done, depth);
+            TIMED("relax", relax(x, x0, workers, batch, wall, a, 1 / c));
         }
     }
-    taken[wall][to] = done;
-    blank[to] = false;
+    previous_sweeps[wall][to] = done;
+    is_zero[to] = false;
     return done;
 }
 
-/* The cells of each colour in each row: count of them, in columns i, i + 2 .. */
-#define EACH_STRETCH(i, count, j, k)                                                   \
+/* Iterates over the rows of each colour. The inner cells of a row are in columns i, i +
+ * 2 ..; there are count of them. */
+#define FOR_EACH_COLOUR_ROW(i, count, j, k)                                            \
     for (int k = 1; k <= g.nz; k++)                                                    \
         for (int j = 1; j <= g.ny; j++)                                                \
             for (int i = 1, count = (g.nx + 1) / 2; i <= 2 && count > 0;               \
@@ -307,13 +316,13 @@ static void advect(float *d, const float *d0, const float *u, const float *v,
                    const float *w, int wall)
 {
 #pragma omp parallel for collapse(2) schedule(static)
-    EACH_STRETCH(i, count, j, k)
+    FOR_EACH_COLOUR_ROW(i, count, j, k)
     {
-        int here = at(g, i, j, k);
+        int idx = cell_index(g, i, j, k);
 #pragma omp simd
         for (int n = 0; n < count; n++)
-            d[here + n] = carried(d0, u[here + n], v[here + n], w[here + n], g,
-                                  i + 2 * n, j, k, s.dt);
+            d[idx + n] = advected_value(d0, u[idx + n], v[idx + n], w[idx + n], g,
+                                        i + 2 * n, j, k, s.dt);
         set_bnd(d, g, i, count, j, k, wall);
     }
 }
@@ -321,23 +330,24 @@ static void advect(float *d, const float *d0, const float *u, const float *v,
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
     TIMED("advect", advect(field[d], field[d0], field[u], field[v], field[w], wall));
-    blank[d] = false;
+    is_zero[d] = false;
 }
 
 static void divergence(const float *u, const float *v, const float *w, float *p,
                        float *div)
 {
     float scale = -0.5f / longest_side(g);
-    int row = row_of(g), plane = plane_of(g);
+    int row = row_stride(g), plane = plane_stride(g);
 #pragma omp parallel for collapse(2) schedule(static)
-    EACH_STRETCH(i, count, j, k)
+    FOR_EACH_COLOUR_ROW(i, count, j, k)
     {
-        int mine = at(g, i, j, k);
-        int here = half_at(g, i + 1, j, k) + place(g, i, j, k), left = left_of(here, i);
+        int own = cell_index(g, i, j, k);
+        int idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k),
+            west = west_index(idx, i);
 #pragma omp simd
         for (int n = 0; n < count; n++) {
-            div[mine + n] = outflow(u, v, w, here + n, left + n, row, plane, scale);
-            p[mine + n] = 0;
+            div[own + n] = outflow(u, v, w, idx + n, west + n, row, plane, scale);
+            p[own + n] = 0;
         }
         set_bnd(div, g, i, count, j, k, SCALAR);
         set_bnd(p, g, i, count, j, k, SCALAR);
@@ -347,23 +357,24 @@ static void divergence(const float *u, const float *v, const float *w, float *p,
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
     TIMED("divergence", divergence(field[u], field[v], field[w], field[p], field[div]));
-    blank[div] = false;
-    blank[p] = true;
+    is_zero[div] = false;
+    is_zero[p] = true;
 }
 
 static void gradient(float *u, float *v, float *w, const float *p)
 {
-    int row = row_of(g), plane = plane_of(g);
+    int row = row_stride(g), plane = plane_stride(g);
 #pragma omp parallel for collapse(2) schedule(static)
-    EACH_STRETCH(i, count, j, k)
+    FOR_EACH_COLOUR_ROW(i, count, j, k)
     {
-        int mine = at(g, i, j, k), here = half_at(g, i + 1, j, k) + place(g, i, j, k);
-        const float *left = p + left_of(here, i), *beside = p + here;
+        int own = cell_index(g, i, j, k),
+            idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k);
+        const float *west = p + west_index(idx, i), *opposite = p + idx;
 #pragma omp simd
         for (int n = 0; n < count; n++) {
-            u[mine + n] -= 0.5f * (left[n + 1] - left[n]);
-            v[mine + n] -= 0.5f * (beside[n + row] - beside[n - row]);
-            w[mine + n] -= 0.5f * (beside[n + plane] - beside[n - plane]);
+            u[own + n] -= 0.5f * (west[n + 1] - west[n]);
+            v[own + n] -= 0.5f * (opposite[n + row] - opposite[n - row]);
+            w[own + n] -= 0.5f * (opposite[n + plane] - opposite[n - plane]);
         }
         set_bnd(u, g, i, count, j, k, ALONG_X);
         set_bnd(v, g, i, count, j, k, ALONG_Y);
@@ -374,5 +385,5 @@ static void gradient(float *u, float *v, float *w, const float *p)
 void fluid_gradient(int u, int v, int w, int p)
 {
     TIMED("gradient", gradient(field[u], field[v], field[w], field[p]));
-    blank[u] = blank[v] = blank[w] = false;
+    is_zero[u] = is_zero[v] = is_zero[w] = false;
 }

@@ -1,61 +1,61 @@
-/* host.h - what the host knows, whatever the back-end. */
+/* host.h - host functions that all back-ends of this step use. */
 #include <math.h>
 
 #include "fluid.h"
 #include "body.h"
 #include "strip.h"
 
-static inline void refuse_gauss_seidel(const setup *s)
+static inline void reject_gauss_seidel(const setup *s)
 {
     if (s->gauss_seidel)
-        fail("solver=gs: in the order of the index nothing is parallel");
+        fail("solver=gs: no parallel version (lexicographic order): expected rb");
 }
 
-/* Cells of a field, with ghosts. */
-static inline size_t cells_of(grid g)
+/* Number of floats in a field, with ghost cells. */
+static inline size_t field_size(grid g)
 {
-    return 2 * (size_t)half_of(g);
+    return 2 * (size_t)half_size(g);
 }
 
-/* A field's halves brought together: to[k][j][i]. */
-static inline void join(grid g, const float *halves, float *to)
+/* Converts a field that is split by colour to to[k][j][i]. */
+static inline void merge_colours(grid g, const float *split_field, float *table)
 {
     for (int k = 0; k <= g.nz + 1; k++)
         for (int j = 0; j <= g.ny + 1; j++)
-            for (int i = 0; i <= g.nx + 1; i++) *to++ = halves[at(g, i, j, k)];
+            for (int i = 0; i <= g.nx + 1; i++)
+                *table++ = split_field[cell_index(g, i, j, k)];
 }
 
 #define PI 3.14159265358979323846
 
-/* The factors of cosines of n numbers, and those that are summed up as they stand. */
-static inline int odd_of(int n)
+/* Tables of a dct_plan. odd_factor: n without its factors 2. */
+static inline int odd_factor(int n)
 {
     while (n % 2 == 0) n /= 2;
     return n;
 }
 
-static inline void fill_twice(int n, float *to)
+static inline void fill_dct_factors(int n, float *table)
 {
-    for (int size = n; size > odd_of(n); size /= 2)
+    for (int size = n; size > odd_factor(n); size /= 2)
         for (int i = 0; i < size / 2; i++)
-            to[n - size + i] = (float)(2 * cos(PI * (2 * i + 1) / (2 * size)));
+            table[n - size + i] = (float)(2 * cos(PI * (2 * i + 1) / (2 * size)));
 }
 
-static inline void fill_base(int odd, float *to)
+static inline void fill_odd_matrix(int odd, float *table)
 {
     for (int k = 0; k < odd; k++)
         for (int i = 0; i < odd / 2; i++)
-            *to++ = (float)cos(PI * ((2 * i + 1) * k % (4 * odd)) / (2 * odd));
+            *table++ = (float)cos(PI * ((2 * i + 1) * k % (4 * odd)) / (2 * odd));
 }
 
-/* How stiff a wave is: 2 - 2 cos(pi k / n); and by what it is multiplied on the way
- * back.
- */
-static inline void fill_stiff(int n, float *stiff, float *part)
+/* For each cosine mode: the eigenvalue 2 - 2 cos(pi k / n) = 4 sin^2(pi k / (2 n)), and
+ * the scale factor of the inverse transform. */
+static inline void fill_modes(int n, float *eigenvalue, float *scale)
 {
     for (int k = 0; k < n; k++) {
         double sine = sin(PI / 2 * k / n);
-        stiff[k] = (float)(4 * sine * sine);
-        part[k] = (float)((k ? 2.0 : 1.0) / n);
+        eigenvalue[k] = (float)(4 * sine * sine);
+        scale[k] = (float)((k ? 2.0 : 1.0) / n);
     }
 }

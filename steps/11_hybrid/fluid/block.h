@@ -1,57 +1,74 @@
-/* block.h - several sweeps in one pass through the box, in C and OpenCL C.
+/* block.h - several sweeps in one pass over the box, in C and OpenCL C (temporal
+ * blocking: wavefront, or time-skewed, tiling).
  *
- * Half sweep h is red or black; plane k of it may be relaxed as soon as half sweep h -
- * 1 has done planes k - 1 to k + 1. So they follow each other upwards, each a plane
- * behind the one before, while all these planes are in the cache: a wavefront.
+ * A sweep is two half sweeps, red and black. Half sweep h may relax plane k as soon as
+ * half sweep h - 1 has relaxed planes k - 1 to k + 1. So half sweep h follows half
+ * sweep h - 1 at a distance of one plane, and the planes between the first and the last
+ * half sweep stay in the cache:
  *
- * Teams share the planes. Seen over the half sweeps, the part of a team leans upwards:
- * its borders rise by a plane from one to the next. So it needs nobody below it, and of
- * the team above only what that one has done first: in the first phase each begins, and
- * in the second, when all have begun, each ends.
+ *      plane k                      o  not yet relaxed by half sweep h
+ *        7   o o o o                *  relaxed at this step of the wavefront:
+ *        6   * o o o                   front = k + h = 6
+ *        5   . * o o                .  relaxed before
+ *        4   . . * o
+ *        3   . . . *
+ *            0 1 2 3   half sweep h
  *
- * Whoever includes this has included strip.h.
+ * The workers (threads or work-groups) divide the planes. The first plane of a worker
+ * rises by one per half sweep, so a worker never reads what the worker below it has
+ * still to compute. What it reads from the worker above is that worker's first planes:
+ * in phase 0 every worker computes its first 2 half_sweeps wavefront steps; in phase 1,
+ * after a barrier, it computes the rest.
+ *
+ * The caller includes strip.h first, and puts a barrier after each phase.
  */
 
-/* The lowest plane of a team in half sweep h; that of the team above its last one is
- * one more than its highest. */
-FN int border(grid g, int team, int teams, int halves, int h)
+/* First plane of a worker in half sweep h. The last plane of a worker is the one below
+ * the first plane of the next worker. */
+FN int lowest_plane(grid g, int worker, int workers, int half_sweeps, int h)
 {
-    if (team == 0) return 1;
-    if (team == teams) return g.nz + 1;
-    return 1 + (int)((long)g.nz * team / teams) - halves / 2 + h;
+    if (worker == 0) return 1;
+    if (worker == workers) return g.nz + 1;
+    return 1 + (int)((long)g.nz * worker / workers) - half_sweeps / 2 + h;
 }
 
-/* How many teams there can be, and how many sweeps a pass, at most those given: a team
- * must not reach beyond its own planes in the first phase. */
-BOTH_FN int teams_of(grid g, int teams)
+/* Maximum number of workers, and maximum number of sweeps per pass, that a box allows.
+ * At half sweep 0, the first worker owns nz / workers - sweeps planes. In phase 0 it
+ * relaxes 4 sweeps planes and reads one more, which all must be its own; one plane
+ * allows for the rounding of the borders. So 5 sweeps + 2 <= nz / workers, and a pass
+ * of one sweep needs 7 planes per worker. */
+BOTH_FN int worker_count(grid g, int workers)
 {
-    int most = g.nz / 7;
-    return most < 1 ? 1 : teams < most ? teams : most;
+    int limit = g.nz / 7;
+    return limit < 1 ? 1 : workers < limit ? workers : limit;
 }
 
-BOTH_FN int depth_of(grid g, int teams, int depth)
+BOTH_FN int pass_depth(grid g, int workers, int depth)
 {
-    int most = (g.nz / teams - 2) / 5;
-    return teams == 1 || depth < most ? depth : most;
+    int limit = (g.nz / workers - 2) / 5;
+    return workers == 1 || depth < limit ? depth : limit;
 }
 
-/* One phase of a pass of some sweeps by one of the teams. far[n] becomes 1 if a cell
- * moved too far to stop in sweep n. */
-FN void relax_pass(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *far, grid g,
-                   int team, int teams, int phase, int sweeps, int wall, float a,
-                   float over_c, float tolerance)
+/* Executes one phase of a pass, the part of one worker. Sets flags[n] to 1 if a cell
+ * changed by more than the tolerance in sweep n. */
+FN void relax_pass(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags, grid g,
+                   int worker, int workers, int phase, int sweeps, int wall, float a,
+                   float inv_c, float tolerance)
 {
-    int halves = 2 * sweeps, lowest = border(g, team, teams, halves, 0);
-    int begun = lowest + 2 * halves; /* the first phase ends here */
-    int end = g.nz + halves;
-    for (int front = phase ? begun : lowest; front < (phase ? end : begun); front++)
-        for (int h = 0; h < halves; h++) {
-            int k = front - h, moved = 0;
-            if (k < border(g, team, teams, halves, h) ||
-                k >= border(g, team + 1, teams, halves, h))
+    int half_sweeps = 2 * sweeps,
+        lowest = lowest_plane(g, worker, workers, half_sweeps, 0);
+    int phase_end = lowest + 2 * half_sweeps; /* first wavefront step of phase 1 */
+    int end = g.nz + half_sweeps;
+    for (int front = phase ? phase_end : lowest; front < (phase ? end : phase_end);
+         front++)
+        for (int h = 0; h < half_sweeps; h++) {
+            int k = front - h, unconverged = 0;
+            if (k < lowest_plane(g, worker, workers, half_sweeps, h) ||
+                k >= lowest_plane(g, worker + 1, workers, half_sweeps, h))
                 continue;
             for (int j = 1; j <= g.ny; j++)
-                moved |= relax_row(x, x0, g, h % 2, j, k, wall, a, over_c, tolerance);
-            if (moved) far[h / 2] = 1;
+                unconverged |=
+                    relax_row(x, x0, g, h % 2, j, k, wall, a, inv_c, tolerance);
+            if (unconverged) flags[h / 2] = 1;
         }
 }

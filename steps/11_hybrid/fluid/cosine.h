@@ -1,131 +1,147 @@
-/* cosine.h - sums of cosines, LANES rows of numbers at once: the waves that fit between
- * two walls, of which each solves its own equation.
+/* cosine.h - direct solution of the pressure equation: the discrete cosine transforms
+ * DCT-II and DCT-III along y and z, and the Thomas algorithm along x, for LANES rows at
+ * once, in C and OpenCL C.
  *
- *   X[k] = sum over i of x[i] cos(pi (2 i + 1) k / (2 n))        cosines_of
- *   x[i] = sum over k of X[k] cos(pi (2 i + 1) k / (2 n))        sum_of_cosines
+ *      X[k] = sum over i of x[i] cos(pi (2 i + 1) k / (2 n))        dct2: DCT-II
+ *      x[i] = sum over k of X[k] cos(pi (2 i + 1) k / (2 n))        dct3: DCT-III
  *
- * The second undoes the first where X[0] is halved and all are multiplied by 2 / n. An
- * even n is halved: the sums of x[i] and x[n - 1 - i] have the even waves, and their
- * differences the odd ones, which times 2 cos(pi (2 i + 1) / (2 n)) are the sums of two
- * neighbours among the even ones of half as many. What is left over, an odd number, is
- * summed up as it stands.
+ * dct3 inverts dct2 if X[0] is halved and all results are multiplied by 2 / n. The
+ * cosine modes k are the eigenvectors of the second difference with walls (Neumann
+ * boundary conditions); their eigenvalues are 2 - 2 cos(pi k / n). See G. Strang, The
+ * Discrete Cosine Transform, SIAM Review 41 (1999).
+ *
+ * Method: an even n is split recursively (as in B. G. Lee, IEEE Trans. ASSP 32, 1984).
+ * The sums x[i] + x[n - 1 - i] have the even modes. Their differences, multiplied by 2
+ * cos(pi (2 i + 1) / (2 n)), have sums of two neighbouring odd modes. The remaining odd
+ * factor of n is transformed by multiplication by a matrix, so an odd n costs O(n^2)
+ * operations per row.
+ *
+ * Layout: v and w are arrays of n vectors; a vector holds the same element of LANES
+ * rows. The caller provides both arrays.
  */
 #include "lanes.h"
 
 typedef struct {
-    int n, odd;                /* how many numbers; n without its factors 2 */
-    GLOBAL const float *twice; /* the factors 2 cos(..) of n, then those of n / 2 .. */
-    GLOBAL const float *base;  /* [odd][odd / 2]: cos(pi (2 i + 1) k / (2 odd)) */
-} cosines;
+    int n, odd;                  /* length of the transform; n without its factors 2 */
+    GLOBAL const float *factors; /* 2 cos(..) for n, n / 2 .. */
+    GLOBAL const float *odd_matrix; /* [odd][odd / 2]: cos(pi (2 i + 1) k / (2 odd)) */
+} dct_plan;
 
-/* Both of these begin in v, write to v and w, and return which has the result. */
-FN lanes *cosines_of(cosines c, lanes *v, lanes *w)
+/* Both transforms read v, use v and w as buffers, and return the one that holds the
+ * result. */
+FN lanes *dct2(dct_plan c, lanes *v, lanes *w)
 {
-    int n = c.n, odd = c.odd, few = odd / 2;
-    lanes *from = v, *to = w, *swap;
-    for (int size = n; size > odd; size /= 2, swap = from, from = to, to = swap)
+    int n = c.n, odd = c.odd, pairs = odd / 2;
+    lanes *src = v, *dst = w, *tmp;
+    for (int size = n; size > odd; size /= 2, tmp = src, src = dst, dst = tmp)
         for (int b = 0; b < n; b += size)
             for (int i = 0; i < size / 2; i++) {
-                lanes x = from[b + i], y = from[b + size - 1 - i];
-                to[b + i] = x + y;
-                to[b + size / 2 + i] = (x - y) * c.twice[n - size + i];
+                lanes x = src[b + i], y = src[b + size - 1 - i];
+                dst[b + i] = x + y;
+                dst[b + size / 2 + i] = (x - y) * c.factors[n - size + i];
             }
 
     for (int b = 0; b < n; b += odd) {
-        lanes *sum = from + b, *difference = sum + few + 1;
-        for (int i = 0; i < few;
-             i++) { /* differences turn round: the last comes first */
-            lanes x = sum[i], y = sum[odd - 1 - i];
-            sum[i] = x + y;
-            sum[odd - 1 - i] = x - y;
+        lanes *sums = src + b, *differences = sums + pairs + 1;
+        for (int i = 0; i < pairs; i++) { /* differences in reverse order */
+            lanes x = sums[i], y = sums[odd - 1 - i];
+            sums[i] = x + y;
+            sums[odd - 1 - i] = x - y;
         }
         for (int k = 0; k < odd; k++) {
-            GLOBAL const float *wave = c.base + k * few;
-            lanes all = k % 2 ? each(0) : k % 4 ? -sum[few] : sum[few];
+            GLOBAL const float *row = c.odd_matrix + k * pairs;
+            lanes acc = k % 2 ? each(0) : k % 4 ? -sums[pairs] : sums[pairs];
             if (k % 2)
-                for (int i = 0; i < few; i++) all += wave[i] * difference[few - 1 - i];
+                for (int i = 0; i < pairs; i++)
+                    acc += row[i] * differences[pairs - 1 - i];
             else
-                for (int i = 0; i < few; i++) all += wave[i] * sum[i];
-            to[b + k] = all;
+                for (int i = 0; i < pairs; i++) acc += row[i] * sums[i];
+            dst[b + k] = acc;
         }
     }
-    swap = from, from = to, to = swap;
+    tmp = src, src = dst, dst = tmp;
 
-    for (int size = 2 * odd; size <= n; size *= 2, swap = from, from = to, to = swap)
+    for (int size = 2 * odd; size <= n; size *= 2, tmp = src, src = dst, dst = tmp)
         for (int b = 0; b < n; b += size) {
-            lanes before = 0.5f * from[b + size / 2];
-            to[b] = from[b];
-            to[b + 1] = before;
+            lanes previous = 0.5f * src[b + size / 2];
+            dst[b] = src[b];
+            dst[b + 1] = previous;
             for (int k = 1; k < size / 2; k++) {
-                to[b + 2 * k] = from[b + k];
-                to[b + 2 * k + 1] = before = from[b + size / 2 + k] - before;
+                dst[b + 2 * k] = src[b + k];
+                dst[b + 2 * k + 1] = previous = src[b + size / 2 + k] - previous;
             }
         }
-    return from;
+    return src;
 }
 
-/* The same way back. */
-FN lanes *sum_of_cosines(cosines c, lanes *v, lanes *w)
+/* The inverse transform, up to scaling (see above). */
+FN lanes *dct3(dct_plan c, lanes *v, lanes *w)
 {
-    int n = c.n, odd = c.odd, few = odd / 2;
-    lanes *from = v, *to = w, *swap;
-    for (int size = n; size > odd; size /= 2, swap = from, from = to, to = swap)
+    int n = c.n, odd = c.odd, pairs = odd / 2;
+    lanes *src = v, *dst = w, *tmp;
+    for (int size = n; size > odd; size /= 2, tmp = src, src = dst, dst = tmp)
         for (int b = 0; b < n; b += size) {
-            lanes after = each(0);
+            lanes next = each(0);
             for (int k = size / 2 - 1; k >= 0; k--) {
-                to[b + k] = from[b + 2 * k];
-                to[b + size / 2 + k] = after = from[b + 2 * k + 1] - after;
+                dst[b + k] = src[b + 2 * k];
+                dst[b + size / 2 + k] = next = src[b + 2 * k + 1] - next;
             }
-            to[b + size / 2] *= 0.5f;
+            dst[b + size / 2] *= 0.5f;
         }
 
     for (int b = 0; b < n; b += odd) {
         lanes middle = each(0);
-        for (int k = 0; k < odd; k += 2) middle += k % 4 ? -from[b + k] : from[b + k];
-        to[b + few] = middle;
-        for (int i = 0; i < few; i++) {
-            lanes even = each(0), uneven = each(0);
-            for (int k = 0; k < odd; k += 2) even += c.base[k * few + i] * from[b + k];
+        for (int k = 0; k < odd; k += 2) middle += k % 4 ? -src[b + k] : src[b + k];
+        dst[b + pairs] = middle;
+        for (int i = 0; i < pairs; i++) {
+            lanes even_part = each(0), odd_part = each(0);
+            for (int k = 0; k < odd; k += 2)
+                even_part += c.odd_matrix[k * pairs + i] * src[b + k];
             for (int k = 1; k < odd; k += 2)
-                uneven += c.base[k * few + i] * from[b + k];
-            to[b + i] = even + uneven;
-            to[b + odd - 1 - i] = even - uneven;
+                odd_part += c.odd_matrix[k * pairs + i] * src[b + k];
+            dst[b + i] = even_part + odd_part;
+            dst[b + odd - 1 - i] = even_part - odd_part;
         }
     }
-    swap = from, from = to, to = swap;
+    tmp = src, src = dst, dst = tmp;
 
-    for (int size = 2 * odd; size <= n; size *= 2, swap = from, from = to, to = swap)
+    for (int size = 2 * odd; size <= n; size *= 2, tmp = src, src = dst, dst = tmp)
         for (int b = 0; b < n; b += size)
             for (int i = 0; i < size / 2; i++) {
-                lanes x = from[b + i];
-                lanes y = from[b + size / 2 + i] * c.twice[n - size + i];
-                to[b + i] = x + y;
-                to[b + size - 1 - i] = x - y;
+                lanes x = src[b + i];
+                lanes y = src[b + size / 2 + i] * c.factors[n - size + i];
+                dst[b + i] = x + y;
+                dst[b + size - 1 - i] = x - y;
             }
-    return from;
+    return src;
 }
 
-/* Where the wave (ky, kz) is, along x: neighbours differ by b, and stiff pulls to 0.
- * LANES of them at once, in x[n], by elimination. A pivot is 1 + over, and the last one
- * over itself: of the wave that is the same everywhere it is 0, and the pressure is
- * free there: its mean becomes 0.
+/* Solves, for LANES cosine modes (ky, kz) at once, a tridiagonal system along x in
+ * place, by the Thomas algorithm:
+ *
+ *      (eigenvalue + d[i]) x[i] - x[i - 1] - x[i + 1] = right-hand side
+ *
+ * d[i] is the number of neighbours of i inside the box (2, at the ends 1), and
+ * eigenvalue is the sum of the eigenvalues along y and z. All pivots but the last are 1
+ * + excess; the last one is excess. It is 0 for the mode ky = kz = 0, whose pressure is
+ * determined up to a constant: its mean is set to 0.
  */
-FN void solve_rows(lanes *x, lanes *inverse, int n, lanes stiff)
+FN void thomas_solve(lanes *x, lanes *inv_pivot, int n, lanes eigenvalue)
 {
-    lanes over = stiff;
+    lanes excess = eigenvalue;
     for (int i = 0; i < n - 1; i++) {
-        inverse[i] = 1 / (1 + over);
-        over = stiff + over * inverse[i];
-        x[i + 1] += x[i] * inverse[i];
+        inv_pivot[i] = 1 / (1 + excess);
+        excess = eigenvalue + excess * inv_pivot[i];
+        x[i + 1] += x[i] * inv_pivot[i];
     }
-    mask is_free = over == each(0);
-    x[n - 1] = pick(is_free, each(0), x[n - 1] / pick(is_free, each(1), over));
-    for (int i = n - 2; i >= 0; i--) x[i] = (x[i] + x[i + 1]) * inverse[i];
+    mask singular = excess == each(0);
+    x[n - 1] = pick(singular, each(0), x[n - 1] / pick(singular, each(1), excess));
+    for (int i = n - 2; i >= 0; i--) x[i] = (x[i] + x[i + 1]) * inv_pivot[i];
 
-    if (!all(over != each(0))) {
+    if (!all(excess != each(0))) {
         lanes mean = each(0);
         for (int i = 0; i < n; i++) mean += x[i];
-        mean = pick(is_free, mean / (float)n, each(0));
+        mean = pick(singular, mean / (float)n, each(0));
         for (int i = 0; i < n; i++) x[i] -= mean;
     }
 }

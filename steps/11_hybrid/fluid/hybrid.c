@@ -1,14 +1,14 @@
-/* hybrid.c - the fluid, dealt out by field: what a step does to one is a task of the
- * host or of the device.
+/* hybrid.c - the hybrid back-end: distributes the operations of a time step over the
+ * host and the device, as tasks on whole fields.
  *
- * Tasks are dealt out in the order in which they are asked for. The device is given its
- * own at once, as commands of a queue; the host's are put on a list, which is worked
- * off when something on it is needed: by the device, or by the host of the device. So
- * the device has all its work before the host begins, and nobody waits before there is
- * nothing else to do. A field that the other side has made is carried over, and only
- * then.
+ * Tasks are scheduled in program order. A task of the device is enqueued at once in its
+ * command queue. A task of the host is appended to a list. The host executes the list
+ * when the device needs one of its results, or when it waits for a result of the device
+ * itself. So the device has all its commands before the host starts to compute. A field
+ * is transferred only if a task reads it on the other side.
  *
- * Left out: a cut through the box. Each half sweep would carry a plane over.
+ * Left out: splitting the box between host and device. Each half sweep would have to
+ * exchange a plane.
  */
 #include <stdlib.h>
 
@@ -18,17 +18,27 @@
 
 enum { HOST, DEVICE, SIDES };
 
-enum { PUT = MORE + 1, CLEAR, ADD, SOLVE, PRESSURE, ADVECT, DIVERGENCE, GRADIENT, ALL };
-static const char *const kind_name[ALL] = {
-    "carry", "more sweeps", "put",    "clear",      "add",
-    "solve", "pressure",    "advect", "divergence", "gradient"};
+enum {
+    PUT = EXTRA_SWEEPS + 1,
+    CLEAR,
+    ADD,
+    SOLVE,
+    PRESSURE,
+    ADVECT,
+    DIVERGENCE,
+    GRADIENT,
+    KINDS
+};
+static const char *const kind_name[KINDS] = {
+    "transfer", "more sweeps", "put",    "clear",      "add",
+    "solve",    "pressure",    "advect", "divergence", "gradient"};
 
-/* A set of fields has a bit for each. */
+/* A set of fields is a bit mask. */
 #define SET(field) (1u << (field))
 
 typedef struct {
     int kind, wall;
-    int field[5]; /* in the order of the call */
+    int field[5]; /* in the order of the call's arguments */
     unsigned reads, writes;
     float a, c;
     int cell[3];
@@ -36,102 +46,108 @@ typedef struct {
 
 static setup s;
 static grid g;
-static double wanted;   /* percent for the device; negative: as is measured */
-static bool has[SIDES]; /* is there this side? */
-static int threads;     /* of the host */
-static float *halves;   /* a field on its way from the device, where it is alone */
+static double device_percent; /* percentage of tasks for the device; negative: auto */
+static bool enabled[SIDES];   /* side is in use */
+static int threads;           /* of the host */
+static float *split_field;    /* of the host if only the device is in use */
 
-/* Where the fields are when all is done that was dealt out. A blank one is 0, and made
- * anew where it is needed. */
-static unsigned holds[SIDES], blank;
-static unsigned solving; /* by the device, to be settled before they are used */
-static unsigned
-    sending; /* from the host's memory, which must stay as it is till then */
+/* Sides that hold the current values of each field after all scheduled tasks. A field
+ * in zero_fields is 0 and is cleared on a side when it is needed there. */
+static unsigned valid[SIDES], zero_fields;
+static unsigned open_solves; /* of the device, not yet checked for convergence */
+static unsigned in_flight;   /* sends that still read host memory */
 
-enum { LIST = 64 };
-static task list[LIST]; /* of the host */
-static int listed;
-static unsigned promised; /* what it will write */
+enum { MAX_TASKS = 64 };
+static task host_tasks[MAX_TASKS]; /* of the host */
+static int list_size;
+static unsigned pending_writes; /* fields that tasks of the list will write */
 
-static int perform(const side *on, const task *t)
+static int perform(const side *target, const task *t)
 {
     const int *f = t->field;
     switch (t->kind) {
     case PUT:
-        on->put(f[0], t->cell[0], t->cell[1], t->cell[2], t->a);
+        target->put(f[0], t->cell[0], t->cell[1], t->cell[2], t->a);
         break;
     case CLEAR:
-        on->clear(f[0]);
+        target->clear(f[0]);
         break;
     case ADD:
-        on->add(f[0], f[1]);
+        target->add(f[0], f[1]);
         break;
     case ADVECT:
-        on->advect(t->wall, f[0], f[1], f[2], f[3], f[4]);
+        target->advect(t->wall, f[0], f[1], f[2], f[3], f[4]);
         break;
     case DIVERGENCE:
-        on->divergence(f[0], f[1], f[2], f[3], f[4]);
+        target->divergence(f[0], f[1], f[2], f[3], f[4]);
         break;
     case GRADIENT:
-        on->gradient(f[0], f[1], f[2], f[3]);
+        target->gradient(f[0], f[1], f[2], f[3]);
         break;
     default:
-        return on->solve(t->wall, f[0], f[1], t->a, t->c);
+        return target->solve(t->wall, f[0], f[1], t->a, t->c);
     }
     return 0;
 }
 
-/* ---- whose it is --------------------------------------------------------------------
+/* ---- choice of the side ---------------------------------------------------------
  *
- * Eight tasks of a step have others beside them that do not wait for them: four fields
- * spread, and four are moved. Of these the device gets its share, counted. What all
- * others wait for stays with the host.
+ * In each step eight tasks are independent of others: the diffusion of four fields and
+ * the advection of four fields. With share=P the device gets P percent of these. All
+ * other tasks run on the host, because every later task depends on them.
  *
- * auto has a timetable instead: when each side will have done what it has, and when
- * each field will be ready, by what such tasks took so far. A task goes where it will
- * end first, with what must be carried there. The host does all once; the device is
- * taken for as fast as the host until it has done a task twice, since first times are
- * slow.
+ * share=auto uses list scheduling: a task goes to the side on which it finishes first.
+ * The estimate uses the time until each side is busy, the time at which each field is
+ * ready, the average duration of such tasks so far, and the transfers of fields. The
+ * host executes each kind of task first. Until the device has executed a kind of task
+ * twice, it is assumed to be as fast as the host, because first executions are slow.
  */
 
-static double cost[SIDES][ALL][ALONG_Z + 1], carry; /* seconds */
-static int tried[SIDES][ALL][ALONG_Z + 1];
-static double until[SIDES], ready[FIELDS]; /* the timetable */
-static long shared, of_device;             /* tasks */
+static double average_cost[SIDES][KINDS][ALONG_Z + 1], transfer_cost; /* seconds */
+static int run_count[SIDES][KINDS][ALONG_Z + 1];
+static double busy_until[SIDES], ready[FIELDS]; /* estimated times */
+static long shared, device_tasks;               /* counts */
 
-static void learn(double *known, bool first, double seconds)
+/* Weight of the latest duration in the moving average; chosen, not tuned. */
+static const double LATEST = 0.25;
+/* The first executions of a kind of task, which are slow, replace the average. */
+enum { WARM_UP = 2 };
+
+static void update_average(double *average, bool first, double seconds)
 {
-    *known = first ? seconds : 0.75 * *known + 0.25 * seconds;
+    *average = first ? seconds : (1 - LATEST) * *average + LATEST * seconds;
 }
 
-/* What the device is told as kind is the kind and the wall. */
-void took(int which, double begin, double end)
+/* `code` combines the kind of the task and the wall: kind + ALL * wall. */
+void record_task_time(int code, double begin, double end)
 {
-    int kind = which % ALL, wall = which / ALL;
+    int kind = code % KINDS, wall = code / KINDS;
     share_note("device", -1, kind_name[kind], begin, end);
-    if (kind == CARRY)
-        learn(&carry, carry == 0, end - begin);
+    if (kind == TRANSFER)
+        update_average(&transfer_cost, transfer_cost == 0, end - begin);
     else
-        learn(&cost[DEVICE][kind][wall], tried[DEVICE][kind][wall]++ < 2, end - begin);
+        update_average(&average_cost[DEVICE][kind][wall],
+                       run_count[DEVICE][kind][wall]++ < WARM_UP, end - begin);
 }
 
-static int first_done(const task *t)
+static int earliest_finish(const task *t)
 {
     double end[SIDES];
-    int known = tried[DEVICE][t->kind][t->wall] < 2 ? HOST : DEVICE;
-    double takes[SIDES] = {cost[HOST][t->kind][t->wall], cost[known][t->kind][t->wall]};
+    int average = run_count[DEVICE][t->kind][t->wall] < WARM_UP ? HOST : DEVICE;
+    double takes[SIDES] = {average_cost[HOST][t->kind][t->wall],
+                           average_cost[average][t->kind][t->wall]};
     for (int n = 0; n < SIDES; n++) {
-        double start = until[n], carried = 0;
+        double initial = busy_until[n], advected_value = 0;
         for (int f = 0; f < FIELDS; f++) {
-            if (!(t->reads & ~blank & SET(f))) continue;
-            if (ready[f] > start) start = ready[f];
-            if (!(holds[n] & SET(f))) carried += carry;
+            if (!(t->reads & ~zero_fields & SET(f))) continue;
+            if (ready[f] > initial) initial = ready[f];
+            if (!(valid[n] & SET(f))) advected_value += transfer_cost;
         }
-        end[n] = start + carried + takes[n];
+        end[n] = initial + advected_value + takes[n];
     }
-    bool first = tried[HOST][t->kind][t->wall] == 0;
+    bool first = run_count[HOST][t->kind][t->wall] == 0;
     int to = end[DEVICE] < end[HOST] && !first ? DEVICE : HOST;
-    until[to] = end[to];
+    busy_until[to] = end[to];
     for (int f = 0; f < FIELDS; f++)
         if (t->writes & SET(f)) ready[f] = end[to];
     return to;
@@ -139,203 +155,202 @@ static int first_done(const task *t)
 
 static int side_for(const task *t)
 {
-    bool counts = t->kind == SOLVE || t->kind == ADVECT;
+    bool is_shareable = t->kind == SOLVE || t->kind == ADVECT;
     int to = HOST;
-    if (!has[HOST] || !has[DEVICE])
-        to = has[DEVICE] ? DEVICE : HOST;
-    else if (wanted < 0)
-        to = first_done(t);
-    else if (counts && 100. * (double)(of_device + 1) <= wanted * (double)(shared + 1))
+    if (!enabled[HOST] || !enabled[DEVICE])
+        to = enabled[DEVICE] ? DEVICE : HOST;
+    else if (device_percent < 0)
+        to = earliest_finish(t);
+    else if (is_shareable &&
+             100. * (double)(device_tasks + 1) <= device_percent * (double)(shared + 1))
         to = DEVICE;
-    shared += counts;
-    of_device += counts && to == DEVICE;
+    shared += is_shareable;
+    device_tasks += is_shareable && to == DEVICE;
     return to;
 }
 
-/* ---- how it is done ---------------------------------------------------------------
- */
+/* ---- execution ------------------------------------------------------------------- */
 
 #define ALL_FIELDS (~0u)
 
-/* Works off the list as far as the last task that writes one of these fields: what
- * comes after it is for the time when the device has something to do. */
-static void work_off(unsigned fields)
+/* Executes the host's list up to the last task that writes one of these fields. Later
+ * tasks stay on the list, to be executed while the device computes. */
+static void run_host_tasks(unsigned fields)
 {
     int end = 0;
-    for (int n = 0; n < listed; n++)
-        if (list[n].writes & fields) end = n + 1;
+    for (int n = 0; n < list_size; n++)
+        if (host_tasks[n].writes & fields) end = n + 1;
     for (int n = 0; n < end; n++) {
-        const task *t = &list[n];
+        const task *t = &host_tasks[n];
         for (int f = 0; f < FIELDS; f++)
-            if (t->writes & sending & SET(f)) device_sent(f);
-        sending &= ~t->writes;
+            if (t->writes & in_flight & SET(f)) device_await_send(f);
+        in_flight &= ~t->writes;
 
         double begin = seconds();
         int sweeps = perform(&host, t);
         double end = seconds();
-        if (s.tolerance >= 0) swept(sweeps);
-        learn(&cost[HOST][t->kind][t->wall], tried[HOST][t->kind][t->wall]++ < 2,
-              end - begin);
+        if (s.tolerance >= 0) report_sweeps(sweeps);
+        update_average(&average_cost[HOST][t->kind][t->wall],
+                       run_count[HOST][t->kind][t->wall]++ < WARM_UP, end - begin);
         for (int thread = 0; thread < threads; thread++)
             share_note("host", thread, kind_name[t->kind], begin, end);
     }
-    listed -= end;
-    promised = 0;
-    for (int n = 0; n < listed; n++) {
-        list[n] = list[n + end];
-        promised |= list[n].writes;
+    list_size -= end;
+    pending_writes = 0;
+    for (int n = 0; n < list_size; n++) {
+        host_tasks[n] = host_tasks[n + end];
+        pending_writes |= host_tasks[n].writes;
     }
 }
 
-static void give(int to, const task *t)
+static void dispatch(int to, const task *t)
 {
     if (to == DEVICE) {
-        device_task(t->kind + ALL * t->wall);
+        device_task(t->kind + KINDS * t->wall);
         perform(&device, t);
-        if (t->kind == SOLVE && s.tolerance >= 0) solving |= t->writes;
+        if (t->kind == SOLVE && s.tolerance >= 0) open_solves |= t->writes;
     } else {
-        if (listed == LIST) work_off(ALL_FIELDS);
-        list[listed++] = *t;
-        promised |= t->writes;
+        if (list_size == MAX_TASKS) run_host_tasks(ALL_FIELDS);
+        host_tasks[list_size++] = *t;
+        pending_writes |= t->writes;
     }
 }
 
-static void settle(unsigned fields)
+static void finish_solves(unsigned fields)
 {
-    if (!(fields & solving)) return;
-    work_off(ALL_FIELDS);
+    if (!(fields & open_solves)) return;
+    run_host_tasks(ALL_FIELDS);
     for (int f = 0; f < FIELDS; f++)
-        if (fields & solving & SET(f)) swept(device_settle(f));
-    solving &= ~fields;
+        if (fields & open_solves & SET(f)) report_sweeps(device_finish_solve(f));
+    open_solves &= ~fields;
 }
 
-/* Sees to it that a side has a field. */
-static void bring(int to, int f)
+/* Makes the current values of a field available on a side. */
+static void make_available(int to, int f)
 {
-    if (holds[to] & SET(f)) return;
-    if (blank & SET(f)) {
-        give(to, &(task){.kind = CLEAR, .field = {f}, .writes = SET(f)});
+    if (valid[to] & SET(f)) return;
+    if (zero_fields & SET(f)) {
+        dispatch(to, &(task){.kind = CLEAR, .field = {f}, .writes = SET(f)});
     } else if (to == DEVICE) {
-        if (promised & SET(f)) work_off(SET(f));
+        if (pending_writes & SET(f)) run_host_tasks(SET(f));
         device_send(f, host_field(f));
-        sending |= SET(f);
+        in_flight |= SET(f);
     } else {
-        work_off(ALL_FIELDS);
-        device_fetch(f, host_field(f));
+        run_host_tasks(ALL_FIELDS);
+        device_receive(f, host_field(f));
     }
-    holds[to] |= SET(f);
+    valid[to] |= SET(f);
 }
 
-static void deal(task t)
+static void schedule_task(task t)
 {
     int to = side_for(&t);
-    settle(t.reads | t.writes);
+    finish_solves(t.reads | t.writes);
     for (int f = 0; f < FIELDS; f++)
-        if (t.reads & SET(f)) bring(to, f);
-    give(to, &t);
-    blank &= ~t.writes;
-    holds[to] |= t.writes;
-    holds[!to] &= ~t.writes;
+        if (t.reads & SET(f)) make_available(to, f);
+    dispatch(to, &t);
+    zero_fields &= ~t.writes;
+    valid[to] |= t.writes;
+    valid[!to] &= ~t.writes;
 }
 
-/* ---- what is asked for --------------------------------------------------------------
- */
+/* ---- interface of fluid.h -------------------------------------------------------- */
 
-void fluid_begin(const setup *asked)
+void fluid_begin(const setup *requested)
 {
-    s = *asked;
+    s = *requested;
     g = s.g;
-    wanted = share_wanted();
-    has[HOST] = wanted != 100;
-    has[DEVICE] = wanted != 0;
-    int beside = has[DEVICE] && device_begin(&s, share_threads(1));
-    threads = share_threads(beside);
-    if (has[HOST])
+    device_percent = share_wanted();
+    enabled[HOST] = device_percent != 100;
+    enabled[DEVICE] = device_percent != 0;
+    int shares_cores = enabled[DEVICE] && device_begin(&s, share_threads(1));
+    threads = share_threads(shares_cores);
+    if (enabled[HOST])
         host_begin(&s, threads);
     else
-        halves = allocate(cells_of(g), sizeof *halves, "a field");
+        split_field = allocate(field_size(g), sizeof *split_field, "a field");
     for (int f = 0; f < FIELDS; f++) fluid_clear(f);
 }
 
 void fluid_end(void)
 {
-    if (has[DEVICE]) device_end();
-    if (has[HOST]) host_end();
-    free(halves);
-    printf("Share=%.1f\n", shared ? 100. * (double)of_device / (double)shared : 0);
+    if (enabled[DEVICE]) device_end();
+    if (enabled[HOST]) host_end();
+    free(split_field);
+    printf("Share=%.1f\n", shared ? 100. * (double)device_tasks / (double)shared : 0);
     if (fflush(stdout)) fail("standard output: cannot be written");
     share_trace();
 }
 
 void fluid_put(int x, int i, int j, int k, float value)
 {
-    deal((task){.kind = PUT,
-                .field = {x},
-                .reads = SET(x),
-                .writes = SET(x),
-                .a = value,
-                .cell = {i, j, k}});
+    schedule_task((task){.kind = PUT,
+                         .field = {x},
+                         .reads = SET(x),
+                         .writes = SET(x),
+                         .a = value,
+                         .cell = {i, j, k}});
 }
 
 void fluid_get(int x, float *to)
 {
-    settle(solving);
-    bring(has[HOST] ? HOST : DEVICE, x);
-    work_off(ALL_FIELDS);
-    if (!has[HOST]) device_fetch(x, halves);
-    join(g, has[HOST] ? host_field(x) : halves, to);
+    finish_solves(open_solves);
+    make_available(enabled[HOST] ? HOST : DEVICE, x);
+    run_host_tasks(ALL_FIELDS);
+    if (!enabled[HOST]) device_receive(x, split_field);
+    merge_colours(g, enabled[HOST] ? host_field(x) : split_field, to);
 }
 
 void fluid_clear(int x)
 {
-    settle(SET(x));
-    blank |= SET(x);
-    holds[HOST] &= ~SET(x);
-    holds[DEVICE] &= ~SET(x);
+    finish_solves(SET(x));
+    zero_fields |= SET(x);
+    valid[HOST] &= ~SET(x);
+    valid[DEVICE] &= ~SET(x);
 }
 
 void fluid_add(int x, int source)
 {
-    deal((task){.kind = ADD,
-                .field = {x, source},
-                .reads = SET(x) | SET(source),
-                .writes = SET(x)});
+    schedule_task((task){.kind = ADD,
+                         .field = {x, source},
+                         .reads = SET(x) | SET(source),
+                         .writes = SET(x)});
 }
 
-/* How many sweeps there were is known later, unless so many are asked for. */
+/* The number of sweeps is reported later, unless it is fixed by the caller. */
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
-    deal((task){.kind = a == 1 && c == 6 ? PRESSURE : SOLVE,
-                .wall = wall,
-                .field = {x, x0},
-                .reads = SET(x) | SET(x0),
-                .writes = SET(x),
-                .a = a,
-                .c = c});
+    schedule_task((task){.kind = a == 1 && c == 6 ? PRESSURE : SOLVE,
+                         .wall = wall,
+                         .field = {x, x0},
+                         .reads = SET(x) | SET(x0),
+                         .writes = SET(x),
+                         .a = a,
+                         .c = c});
     return s.tolerance < 0 ? s.sweeps : 0;
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    deal((task){.kind = ADVECT,
-                .wall = wall,
-                .field = {d, d0, u, v, w},
-                .reads = SET(d0) | SET(u) | SET(v) | SET(w),
-                .writes = SET(d)});
+    schedule_task((task){.kind = ADVECT,
+                         .wall = wall,
+                         .field = {d, d0, u, v, w},
+                         .reads = SET(d0) | SET(u) | SET(v) | SET(w),
+                         .writes = SET(d)});
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    deal((task){.kind = DIVERGENCE,
-                .field = {u, v, w, p, div},
-                .reads = SET(u) | SET(v) | SET(w),
-                .writes = SET(p) | SET(div)});
+    schedule_task((task){.kind = DIVERGENCE,
+                         .field = {u, v, w, p, div},
+                         .reads = SET(u) | SET(v) | SET(w),
+                         .writes = SET(p) | SET(div)});
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
-    deal((task){.kind = GRADIENT,
-                .field = {u, v, w, p},
-                .reads = SET(u) | SET(v) | SET(w) | SET(p),
-                .writes = SET(u) | SET(v) | SET(w)});
+    schedule_task((task){.kind = GRADIENT,
+                         .field = {u, v, w, p},
+                         .reads = SET(u) | SET(v) | SET(w) | SET(p),
+                         .writes = SET(u) | SET(v) | SET(w)});
 }

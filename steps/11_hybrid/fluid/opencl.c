@@ -1,12 +1,12 @@
-/* opencl.c - the device's side, as its host sees it.
+/* opencl.c - the device back-end of the hybrid program: the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: run a kernel over a range, read and write buffers. The fields live
- * on the device, which stops by itself when a solve has come within its tolerance; the
- * host looks whether it has when it needs to know.
+ * Every OpenCL program creates the same objects in the same order:
+ *   device   the processor                   context  owns memory and programs
+ *   queue    commands for one device         program  source compiled for the device
+ *   kernel   an entry point of a program     buffer   memory of the device
+ * It then enqueues commands: kernels over a range of work-items, reads and writes of
+ * buffers. The fields stay on the device, which stops relaxing by itself when a solve
+ * has converged. The host reads the flags when it needs the number of sweeps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,109 +22,112 @@
 
 static setup s;
 static grid g;
-static size_t bytes;    /* of a field, with ghosts */
-static size_t local[3]; /* work-items a group */
-static size_t brick[3]; /* in a sweep: strips, rows and planes of a group */
+static size_t bytes;    /* in a field, with ghost cells */
+static size_t local[3]; /* work-items per work-group */
+static size_t tile[3];  /* tile of a work-group in a sweep: strips, rows, planes */
 
-static bool shared; /* groups have memory of their own */
-static int teams;   /* where they have none: each sweeps planes of its own */
-static int vector;  /* lanes of the device: its LANES */
+static bool has_local_memory; /* the device has local memory in hardware */
+static int workers; /* work-items of relax_wavefront on a device without local memory */
+static int device_lanes; /* native vector width of the device; LANES in the kernels */
 
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
-static cl_mem zeros; /* what fields are cleared with */
+static cl_mem zeros; /* source of clear() */
 static cl_mem field[FIELDS];
-static cl_mem waves;          /* [nz][ny][pitch]: a pressure, or what it is made of */
-static cl_mem table[2];       /* cosines along y and z */
-static cl_mem weight[2];      /* how stiff their waves are, and by what multiplied */
-static int pitch;             /* nx, rounded up to vectors */
-static cl_mem start[FIELDS];  /* what a solve started from, where that is not 0 */
-static bool blank[FIELDS];    /* whether all of a field is 0 */
-static cl_mem moving[FIELDS]; /* [s.sweeps]: 1 if a cell moved too far to stop */
-static cl_int *found;         /* one of them, on the host */
-static cl_event sent[FIELDS]; /* of the write, where one is under way */
-static double clock;          /* seconds() less the device's */
+static cl_mem modes; /* [nz][ny][pitch]: right-hand side, its cosine modes, pressure */
+static cl_mem dct_table[2]; /* tables of the transforms along y and z */
+static cl_mem
+    mode_table[2]; /* eigenvalues of the modes along y and z, then scale factors */
+static int pitch;  /* nx, rounded up to whole vectors */
+static cl_mem initial[FIELDS];      /* x before the solve, if it was not 0 */
+static bool is_zero[FIELDS];        /* true: all cells of a field are 0 */
+static cl_mem flags[FIELDS];        /* [s.sweeps]: 1 if a sweep has not converged */
+static cl_int *found;               /* host copy of the flags of one solve */
+static cl_event send_event[FIELDS]; /* event of an unfinished write; NULL: none */
+static double clock_offset;         /* seconds() minus the device's clock */
 
-/* A solve whose sweeps are enqueued, done of them; so many, guessed, went without the
- * device looking whether one was the last. */
+/* Unfinished solves: `done` sweeps are enqueued; the first `predicted` of them are
+ * executed in passes that do not check for convergence in between. */
 static struct {
-    int wall, x0, guess, done;
-    float a, over_c;
-    bool blank; /* x was */
+    int wall, x0, predicted, done;
+    float a, inv_c;
+    bool is_zero; /* x was 0 before the solve */
 } solve[FIELDS];
 
-/* Sweeps in one pass, at most, and beyond those guessed, before the host looks. */
-enum { DEPTH = 4, AHEAD = 2 };
+/* DEPTH: maximum number of sweeps per pass. EXTRA: sweeps that are enqueued beyond the
+ * number of the previous solve, before the host reads the flags; chosen, not tuned. */
+enum { DEPTH = 4, EXTRA = 2 };
 
 enum {
     PUT,
     ADD_SOURCE,
     RELAX,
-    RELAX_SOME,
+    RELAX_WAVEFRONT,
     ADVECT,
     DIVERGENCE,
     GRADIENT,
-    TURN_Y,
-    TURN_Z,
+    TRANSFORM_Y,
+    TRANSFORM_Z,
     SOLVE_X,
     KERNELS
 };
 static const char *const kernel_name[KERNELS] = {
-    "put",        "add_source", "relax",  "relax_some", "advect",
-    "divergence", "gradient",   "turn_y", "turn_z",     "solve_x"};
+    "put",        "add_source", "relax",       "relax_wavefront", "advect",
+    "divergence", "gradient",   "transform_y", "transform_z",     "solve_x"};
 static cl_kernel kernel[KERNELS];
 
-/* ---- when it did what ---------------------------------------------------------------
- */
+/* ---- times of the commands ------------------------------------------------------- */
 
-enum { PENDING = 1024 };
+enum { MAX_PENDING = 1024 };
 static struct {
     const char *name;
-    int task; /* the how manieth */
+    int task; /* sequence number of the task */
     cl_event done;
-} pending[PENDING];
-static unsigned first_pending, pendings; /* counted on; they lie at % PENDING */
-static int tasks, kind_of[PENDING];      /* the latter of task % PENDING */
+} pending[MAX_PENDING];
+static unsigned pending_begin, pending_end;    /* taken modulo MAX_PENDING */
+static int task_count, task_kind[MAX_PENDING]; /* kind of task n at n % MAX_PENDING */
 
 static struct {
     int task;
     double begin, end;
-} seen; /* of the task whose commands are being looked at */
+} current; /* the task whose commands are being recorded */
 
 void device_task(int kind)
 {
-    kind_of[++tasks % PENDING] = kind;
+    task_kind[++task_count % MAX_PENDING] = kind;
 }
 
-/* Books the commands that are done, the oldest first, in turn with those of the same
- * task. */
-static void book(void)
+/* Records the oldest pending command. The commands of one task are recorded as one
+ * interval. */
+static void record_oldest(void)
 {
     double begin, end;
-    cl_event done = pending[first_pending % PENDING].done;
-    const char *name = pending[first_pending % PENDING].name;
-    int task = pending[first_pending++ % PENDING].task;
-    ocl_span(done, clock, &begin, &end);
+    cl_event done = pending[pending_begin % MAX_PENDING].done;
+    const char *name = pending[pending_begin % MAX_PENDING].name;
+    int task = pending[pending_begin++ % MAX_PENDING].task;
+    ocl_span(done, clock_offset, &begin, &end);
     OCL_CHECK(clReleaseEvent(done));
-    if (charging()) charge(name, end - begin);
-    if (!strncmp(name, "copy ", 5)) took(CARRY, begin, end);
-    if (!strncmp(name, "copy ", 5) || !strcmp(name, "look")) return;
-    if (task != seen.task) {
-        if (seen.task) took(kind_of[seen.task % PENDING], seen.begin, seen.end);
-        seen.task = task;
-        seen.begin = begin;
+    if (profiling()) profile_record(name, end - begin);
+    if (!strncmp(name, "copy ", 5)) record_task_time(TRANSFER, begin, end);
+    if (!strncmp(name, "copy ", 5) || !strcmp(name, "poll")) return;
+    if (task != current.task) {
+        if (current.task)
+            record_task_time(task_kind[current.task % MAX_PENDING], current.begin,
+                             current.end);
+        current.task = task;
+        current.begin = begin;
     }
-    seen.end = end;
+    current.end = end;
 }
 
-/* Those of the commands that are done; all: they all are. */
-static void collect(bool all)
+/* Records the pending commands that have completed; with `all`, all of them. */
+static void profile_collect(bool all)
 {
-    for (; first_pending != pendings; book()) {
+    for (; pending_begin != pending_end; record_oldest()) {
         cl_int status = CL_COMPLETE;
         if (!all)
-            OCL_CHECK(clGetEventInfo(pending[first_pending % PENDING].done,
+            OCL_CHECK(clGetEventInfo(pending[pending_begin % MAX_PENDING].done,
                                      CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
                                      &status, NULL));
         if (status < 0) OCL_CHECK(status);
@@ -132,19 +135,19 @@ static void collect(bool all)
     }
 }
 
-/* The event of the next command. */
-static cl_event *event_of(const char *name)
+/* Returns where to store the event of the next command. */
+static cl_event *profile_event(const char *name)
 {
-    if (pendings - first_pending == PENDING) {
-        OCL_CHECK(clWaitForEvents(1, &pending[first_pending % PENDING].done));
-        book();
+    if (pending_end - pending_begin == MAX_PENDING) {
+        OCL_CHECK(clWaitForEvents(1, &pending[pending_begin % MAX_PENDING].done));
+        record_oldest();
     }
-    pending[pendings % PENDING].name = name;
-    pending[pendings % PENDING].task = tasks;
-    return &pending[pendings++ % PENDING].done;
+    pending[pending_end % MAX_PENDING].name = name;
+    pending[pending_end % MAX_PENDING].task = task_count;
+    return &pending[pending_end++ % MAX_PENDING].done;
 }
 
-/* The global size must be a multiple of the local size: round up. */
+/* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
 static void launch(int k, const char *name, int x, int y, int z)
 {
     size_t items[3] = {(size_t)x, (size_t)y, (size_t)z}, group[3], global[3];
@@ -153,136 +156,143 @@ static void launch(int k, const char *name, int x, int y, int z)
         global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
     }
     OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 3, NULL, global, group, 0, NULL,
-                                     event_of(name)));
+                                     profile_event(name)));
 }
 
-/* clEnqueueFillBuffer would spare the host an array of contents, but Oclgrind takes
- * what was once filled for uninitialised, whoever writes there later. */
+/* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
+ * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
+ * later writes. */
 static cl_mem buffer_of(size_t size, void *contents)
 {
     cl_int err;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
     OCL_CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, contents, 0, NULL,
-                                   event_of("copy to device")));
+                                   profile_event("copy to device")));
     return buffer;
 }
 
 static void clear(cl_mem buffer, size_t size)
 {
     OCL_CHECK(clEnqueueCopyBuffer(queue, zeros, buffer, 0, 0, size, 0, NULL,
-                                  event_of("clear")));
+                                  profile_event("clear")));
 }
 
 static void copy(cl_mem to, cl_mem from)
 {
-    OCL_CHECK(
-        clEnqueueCopyBuffer(queue, from, to, 0, 0, bytes, 0, NULL, event_of("copy")));
+    OCL_CHECK(clEnqueueCopyBuffer(queue, from, to, 0, 0, bytes, 0, NULL,
+                                  profile_event("copy")));
 }
 
-/* What the pressure needs. */
-static void make_waves(void)
+/* Creates the buffers of the pressure solver. */
+static void create_dct_buffers(void)
 {
     size_t size = (size_t)pitch * (size_t)g.ny * (size_t)g.nz * sizeof(float);
     float *contents = allocate(1, size, "a pressure");
-    waves = buffer_of(size, contents);
+    modes = buffer_of(size, contents);
     free(contents);
     for (int d = 0; d < 2; d++) {
-        int n = d ? g.nz : g.ny, odd = odd_of(n);
-        size_t of_table = (size_t)n + (size_t)odd * (size_t)odd;
-        float *to = allocate(of_table, sizeof *to, "cosines");
-        fill_twice(n, to);
-        fill_base(odd, to + n);
-        table[d] = buffer_of(of_table * sizeof *to, to);
+        int n = d ? g.nz : g.ny, odd = odd_factor(n);
+        size_t table_size = (size_t)n + (size_t)odd * (size_t)odd;
+        float *to = allocate(table_size, sizeof *to, "cosines");
+        fill_dct_factors(n, to);
+        fill_odd_matrix(odd, to + n);
+        dct_table[d] = buffer_of(table_size * sizeof *to, to);
         free(to);
-        to = allocate(2 * (size_t)n, sizeof *to, "waves");
-        fill_stiff(n, to, to + n);
-        weight[d] = buffer_of(2 * (size_t)n * sizeof *to, to);
+        to = allocate(2 * (size_t)n, sizeof *to, "cosine modes");
+        fill_modes(n, to, to + n);
+        mode_table[d] = buffer_of(2 * (size_t)n * sizeof *to, to);
         free(to);
     }
 }
 
 static void device_clear(int f);
 
-int device_begin(const setup *wanted, int threads)
+int device_begin(const setup *requested, int threads)
 {
     cl_int err;
-    int beside;
-    s = *wanted;
-    refuse_gauss_seidel(&s);
+    int shares_cores;
+    s = *requested;
+    reject_gauss_seidel(&s);
     g = s.g;
-    bytes = cells_of(g) * sizeof(float);
+    bytes = field_size(g) * sizeof(float);
 
-    /* All of the device, unless the host computes there. */
-    cl_device_id part = ocl_device_beside(threads, share_cores(), &beside);
-    context = clCreateContext(NULL, 1, &part, NULL, NULL, &err);
+    /* The whole device, or, if the host computes on the same processor, the cores that
+     * the host does not use. */
+    cl_device_id subdevice = ocl_device_beside(threads, share_cores(), &shares_cores);
+    context = clCreateContext(NULL, 1, &subdevice, NULL, NULL, &err);
     OCL_CHECK(err);
-    queue = clCreateCommandQueue(context, part, CL_QUEUE_PROFILING_ENABLE, &err);
+    queue = clCreateCommandQueue(context, subdevice, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
-    clock = ocl_clock(queue);
-    /* In a sweep, where work-items are rounds of a loop, they go along rows, a group
-     * has whole planes, and each core several groups. */
+    clock_offset = ocl_clock(queue);
+    /* Tile of a work-group in a sweep. On a CPU, PoCL turns work-items into loop
+     * iterations: a tile has whole rows and few planes, so that each core gets at least
+     * four work-groups. On a GPU: 32 work-items along x, the size of a warp; 4 rows and
+     * 16 planes have not been tuned. */
     cl_uint units;
-    OCL_CHECK(
-        clGetDeviceInfo(part, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
+    OCL_CHECK(clGetDeviceInfo(subdevice, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
+                              &units, NULL));
     int planes = g.nz / (4 * (int)units);
     planes = planes < 1 ? 1 : planes < 4 ? planes : 4;
-    const int bricks[2][3] = {{8, 128, planes}, {32, 4, 16}};
-    shared = ocl_local_memory(part) > 0;
+    const int tiles[2][3] = {{8, 128, planes}, {32, 4, 16}};
+    has_local_memory = ocl_local_memory(subdevice) > 0;
     for (int d = 0; d < 3; d++) {
-        brick[d] = (size_t)(s.group[d] ? s.group[d] : bricks[shared][d]);
+        tile[d] = (size_t)(s.group[d] ? s.group[d] : tiles[has_local_memory][d]);
         local[d] = (size_t)(s.group[d] ? s.group[d] : 8);
     }
 
-    /* How many lanes a vector of this device has: 1 on a GPU. */
+    /* Native vector width in floats; 1 on a GPU. */
     cl_uint width;
-    OCL_CHECK(clGetDeviceInfo(part, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
-                              &width, NULL));
-    vector = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
-    pitch = (g.nx + vector - 1) / vector * vector;
+    OCL_CHECK(clGetDeviceInfo(subdevice, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT,
+                              sizeof width, &width, NULL));
+    device_lanes = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
+    pitch = (g.nx + device_lanes - 1) / device_lanes * device_lanes;
     char options[160];
     snprintf(options, sizeof options,
              "-D NX=%d -D NY=%d -D NZ=%d -D SHARED=%d -D LANES=%d -D PITCH=%d "
              "-cl-denorms-are-zero",
-             g.nx, g.ny, g.nz, shared, vector, pitch);
-    teams = teams_of(g, (int)units);
-    program = ocl_build(context, part, options);
+             g.nx, g.ny, g.nz, has_local_memory, device_lanes, pitch);
+    workers = worker_count(g, (int)units);
+    program = ocl_build(context, subdevice, options);
     for (int k = 0; k < KERNELS; k++) {
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t most = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
-    char *contents = allocate(most, 1, "what buffers hold at first"); /* poison */
+    size_t max_size =
+        bytes + (size_t)s.sweeps * sizeof(cl_int); /* size of the largest buffer */
+    char *contents = allocate(max_size, 1, "initial contents"); /* all bits set: NaN */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
-    found = allocate((size_t)s.sweeps, sizeof *found, "what moved");
-    make_waves();
+    found = allocate((size_t)s.sweeps, sizeof *found, "convergence flags");
+    create_dct_buffers();
     for (int f = 0; f < FIELDS; f++)
-        moving[f] = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
-    memset(contents, 0, most);
-    zeros = buffer_of(most, contents);
+        flags[f] = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
+    memset(contents, 0, max_size);
+    zeros = buffer_of(max_size, contents);
     free(contents);
     for (int f = 0; f < FIELDS; f++) device_clear(f);
     OCL_CHECK(clFinish(queue));
-    collect(true);
-    return beside;
+    profile_collect(true);
+    return shares_cores;
 }
 
 void device_end(void)
 {
     OCL_CHECK(clFinish(queue));
-    collect(true);
-    if (seen.task) took(kind_of[seen.task % PENDING], seen.begin, seen.end);
+    profile_collect(true);
+    if (current.task)
+        record_task_time(task_kind[current.task % MAX_PENDING], current.begin,
+                         current.end);
     clReleaseMemObject(zeros);
     free(found);
-    clReleaseMemObject(waves);
+    clReleaseMemObject(modes);
     for (int n = 0; n < 2; n++) {
-        clReleaseMemObject(table[n]);
-        clReleaseMemObject(weight[n]);
+        clReleaseMemObject(dct_table[n]);
+        clReleaseMemObject(mode_table[n]);
     }
     for (int f = 0; f < FIELDS; f++) {
-        device_sent(f);
-        if (start[f]) clReleaseMemObject(start[f]);
-        clReleaseMemObject(moving[f]);
+        device_await_send(f);
+        if (initial[f]) clReleaseMemObject(initial[f]);
+        clReleaseMemObject(flags[f]);
         clReleaseMemObject(field[f]);
     }
     for (int k = 0; k < KERNELS; k++) clReleaseKernel(kernel[k]);
@@ -293,45 +303,45 @@ void device_end(void)
 
 static void device_put(int f, int i, int j, int k, float value)
 {
-    int where = at(g, i, j, k);
+    int index = cell_index(g, i, j, k);
     ARG(kernel[PUT], 0, field[f]);
-    ARG(kernel[PUT], 1, where);
+    ARG(kernel[PUT], 1, index);
     ARG(kernel[PUT], 2, value);
     launch(PUT, "put", 1, 1, 1);
-    blank[f] = false;
+    is_zero[f] = false;
 }
 
 void device_send(int f, const float *from)
 {
-    device_sent(f);
-    cl_event *event = event_of("copy to device");
+    device_await_send(f);
+    cl_event *event = profile_event("copy to device");
     OCL_CHECK(clEnqueueWriteBuffer(queue, field[f], CL_FALSE, 0, bytes, from, 0, NULL,
                                    event));
-    sent[f] = *event;
-    OCL_CHECK(clRetainEvent(sent[f]));
+    send_event[f] = *event;
+    OCL_CHECK(clRetainEvent(send_event[f]));
     OCL_CHECK(clFlush(queue));
-    blank[f] = false;
+    is_zero[f] = false;
 }
 
-void device_sent(int f)
+void device_await_send(int f)
 {
-    if (!sent[f]) return;
-    OCL_CHECK(clWaitForEvents(1, &sent[f]));
-    OCL_CHECK(clReleaseEvent(sent[f]));
-    sent[f] = NULL;
+    if (!send_event[f]) return;
+    OCL_CHECK(clWaitForEvents(1, &send_event[f]));
+    OCL_CHECK(clReleaseEvent(send_event[f]));
+    send_event[f] = NULL;
 }
 
-void device_fetch(int f, float *to)
+void device_receive(int f, float *to)
 {
     OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, to, 0, NULL,
-                                  event_of("copy to host")));
-    collect(true);
+                                  profile_event("copy to host")));
+    profile_collect(true);
 }
 
 static void device_clear(int f)
 {
     clear(field[f], bytes);
-    blank[f] = true;
+    is_zero[f] = true;
 }
 
 static void device_add(int x, int source)
@@ -339,56 +349,60 @@ static void device_add(int x, int source)
     ARG(kernel[ADD_SOURCE], 0, field[x]);
     ARG(kernel[ADD_SOURCE], 1, field[source]);
     ARG(kernel[ADD_SOURCE], 2, s.dt);
-    launch(ADD_SOURCE, "add_source", vectors_across(g, vector), g.ny + 2, g.nz + 2);
-    blank[x] = false;
+    launch(ADD_SOURCE, "add_source", vectors_per_row(g, device_lanes), g.ny + 2,
+           g.nz + 2);
+    is_zero[x] = false;
 }
 
-static void relax(int x, int x0, int sweep, int colour, int wall, float a, float over_c)
+static void relax(int x, int x0, int sweep, int colour, int wall, float a, float inv_c)
 {
-    size_t items[3] = {(size_t)strips_of(g, vector), (size_t)g.ny, (size_t)g.nz};
+    size_t items[3] = {(size_t)strip_count(g, device_lanes), (size_t)g.ny,
+                       (size_t)g.nz};
     size_t group[3], global[3];
     for (int d = 0; d < 3; d++) {
-        group[d] = brick[d] < items[d] ? brick[d] : items[d];
+        group[d] = tile[d] < items[d] ? tile[d] : items[d];
         global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
     }
     cl_int planes = (cl_int)group[2];
-    global[2] /= group[2]; /* a work-item takes all planes of its brick */
+    global[2] /= group[2]; /* a work-item iterates over all planes of its tile */
     group[2] = 1;
 
     ARG(kernel[RELAX], 0, field[x]);
     ARG(kernel[RELAX], 1, field[x0]);
-    ARG(kernel[RELAX], 2, moving[x]);
+    ARG(kernel[RELAX], 2, flags[x]);
     ARG(kernel[RELAX], 3, planes);
     ARG(kernel[RELAX], 4, sweep);
     ARG(kernel[RELAX], 5, s.tolerance);
     ARG(kernel[RELAX], 6, colour);
     ARG(kernel[RELAX], 7, wall);
     ARG(kernel[RELAX], 8, a);
-    ARG(kernel[RELAX], 9, over_c);
-    OCL_CHECK(
-        clEnqueueNDRangeKernel(queue, kernel[RELAX], 3, NULL, global, group, 0, NULL,
-                               event_of(colour == RED ? "relax red" : "relax black")));
+    ARG(kernel[RELAX], 9, inv_c);
+    OCL_CHECK(clEnqueueNDRangeKernel(
+        queue, kernel[RELAX], 3, NULL, global, group, 0, NULL,
+        profile_event(colour == RED ? "relax red" : "relax black")));
 }
 
-/* The next sweeps of a solve, from first on, in one pass. */
-static void relax_some(int x, int x0, int first, int sweeps, int wall, float a,
-                       float over_c)
+/* Enqueues the sweeps first, first + 1 .. of a solve as one pass. */
+static void relax_wavefront(int x, int x0, int first, int sweeps, int wall, float a,
+                            float inv_c)
 {
-    size_t items = (size_t)teams, alone = 1; /* a group each: on a core of its own */
-    ARG(kernel[RELAX_SOME], 0, field[x]);
-    ARG(kernel[RELAX_SOME], 1, field[x0]);
-    ARG(kernel[RELAX_SOME], 2, moving[x]);
-    ARG(kernel[RELAX_SOME], 3, teams);
-    ARG(kernel[RELAX_SOME], 5, first);
-    ARG(kernel[RELAX_SOME], 6, sweeps);
-    ARG(kernel[RELAX_SOME], 7, s.tolerance);
-    ARG(kernel[RELAX_SOME], 8, wall);
-    ARG(kernel[RELAX_SOME], 9, a);
-    ARG(kernel[RELAX_SOME], 10, over_c);
+    size_t items = (size_t)workers,
+           alone = 1; /* one work-item per group: each on its own core */
+    ARG(kernel[RELAX_WAVEFRONT], 0, field[x]);
+    ARG(kernel[RELAX_WAVEFRONT], 1, field[x0]);
+    ARG(kernel[RELAX_WAVEFRONT], 2, flags[x]);
+    ARG(kernel[RELAX_WAVEFRONT], 3, workers);
+    ARG(kernel[RELAX_WAVEFRONT], 5, first);
+    ARG(kernel[RELAX_WAVEFRONT], 6, sweeps);
+    ARG(kernel[RELAX_WAVEFRONT], 7, s.tolerance);
+    ARG(kernel[RELAX_WAVEFRONT], 8, wall);
+    ARG(kernel[RELAX_WAVEFRONT], 9, a);
+    ARG(kernel[RELAX_WAVEFRONT], 10, inv_c);
     for (int phase = 0; phase < 2; phase++) {
-        ARG(kernel[RELAX_SOME], 4, phase);
-        OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[RELAX_SOME], 1, NULL, &items,
-                                         &alone, 0, NULL, event_of("relax")));
+        ARG(kernel[RELAX_WAVEFRONT], 4, phase);
+        OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[RELAX_WAVEFRONT], 1, NULL,
+                                         &items, &alone, 0, NULL,
+                                         profile_event("relax")));
     }
 }
 
@@ -397,122 +411,127 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Goes on with the solve of x to the sweep given: those guessed in passes, then one by
- * one, each of which does nothing if the one before it was the last. */
-static void sweep_to(int x, int end)
+/* Enqueues the sweeps of the solve of x up to sweep `end`: the predicted ones in
+ * passes, then one by one. A sweep returns at once if an earlier one has converged. */
+static void enqueue_sweeps(int x, int end)
 {
-    int wall = solve[x].wall, x0 = solve[x].x0, *done = &solve[x].done, some;
-    float a = solve[x].a, over_c = solve[x].over_c;
-    for (; *done < end; *done += some) {
-        some = shared || solve[x].guess <= *done
-                   ? 1
-                   : smaller(solve[x].guess - *done, depth_of(g, teams, DEPTH));
-        if (shared) {
-            relax(x, x0, *done, RED, wall, a, over_c);
-            relax(x, x0, *done, BLACK, wall, a, over_c);
+    int wall = solve[x].wall, x0 = solve[x].x0, *done = &solve[x].done, batch;
+    float a = solve[x].a, inv_c = solve[x].inv_c;
+    for (; *done < end; *done += batch) {
+        batch =
+            has_local_memory || solve[x].predicted <= *done
+                ? 1
+                : smaller(solve[x].predicted - *done, pass_depth(g, workers, DEPTH));
+        if (has_local_memory) {
+            relax(x, x0, *done, RED, wall, a, inv_c);
+            relax(x, x0, *done, BLACK, wall, a, inv_c);
         } else {
-            relax_some(x, x0, *done, some, wall, a, over_c);
+            relax_wavefront(x, x0, *done, batch, wall, a, inv_c);
         }
     }
     OCL_CHECK(clFlush(queue));
 }
 
-static int taken[ALONG_Z + 1][FIELDS]; /* sweeps, the last time */
+static int previous_sweeps[ALONG_Z + 1][FIELDS]; /* sweeps of the previous solve */
 
 static void start_solve(int wall, int x, int x0, float a, float c)
 {
-    int last = taken[wall][x], guess = s.tolerance < 0 ? s.sweeps : last - 1;
+    int last = previous_sweeps[wall][x],
+        predicted = s.tolerance < 0 ? s.sweeps : last - 1;
     solve[x].wall = wall;
     solve[x].x0 = x0;
-    solve[x].guess = guess;
+    solve[x].predicted = predicted;
     solve[x].done = 0;
     solve[x].a = a;
-    solve[x].over_c = 1 / c;
-    solve[x].blank = blank[x];
-    if (!shared && s.tolerance >= 0 && guess > 1 && !blank[x]) {
+    solve[x].inv_c = 1 / c;
+    solve[x].is_zero = is_zero[x];
+    if (!has_local_memory && s.tolerance >= 0 && predicted > 1 && !is_zero[x]) {
         cl_int err = CL_SUCCESS;
-        if (!start[x])
-            start[x] = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &err);
+        if (!initial[x])
+            initial[x] = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &err);
         OCL_CHECK(err);
-        copy(start[x], field[x]);
+        copy(initial[x], field[x]);
     }
-    clear(moving[x], (size_t)s.sweeps * sizeof(cl_int));
-    blank[x] = false;
-    sweep_to(x, s.tolerance < 0 ? s.sweeps : smaller(last + AHEAD, s.sweeps));
+    clear(flags[x], (size_t)s.sweeps * sizeof(cl_int));
+    is_zero[x] = false;
+    enqueue_sweeps(x, s.tolerance < 0 ? s.sweeps : smaller(last + EXTRA, s.sweeps));
 }
 
-/* After which of the sweeps done nothing moved any more; 0 if there is none. */
-static int stopped(int x)
+/* Returns the first sweep after which the solve has converged; 0: none of those done.
+ */
+static int converged_after(int x)
 {
     int done = solve[x].done;
-    OCL_CHECK(clEnqueueReadBuffer(queue, moving[x], CL_TRUE, 0,
+    OCL_CHECK(clEnqueueReadBuffer(queue, flags[x], CL_TRUE, 0,
                                   (size_t)done * sizeof *found, found, 0, NULL,
-                                  event_of("look")));
+                                  profile_event("poll")));
     for (int n = 0; n < done; n++)
         if (!found[n]) return n + 1;
     return 0;
 }
 
-/* The guess was too high where one of those sweeps would have ended the solve: all is
- * done once more, from the start. */
-int device_settle(int x)
+/* Completes the solve. If a sweep before the predicted one has converged, the solve is
+ * repeated from its initial values, up to that sweep. */
+int device_finish_solve(int x)
 {
     int last;
-    device_task(MORE);
-    while (!(last = stopped(x)) && solve[x].done < s.sweeps)
-        sweep_to(x, smaller(solve[x].done + AHEAD, s.sweeps));
+    device_task(EXTRA_SWEEPS);
+    while (!(last = converged_after(x)) && solve[x].done < s.sweeps)
+        enqueue_sweeps(x, smaller(solve[x].done + EXTRA, s.sweeps));
     if (!last) last = s.sweeps;
-    if (!shared && last < solve[x].guess) {
-        copy(field[x], solve[x].blank ? zeros : start[x]);
-        clear(moving[x], (size_t)s.sweeps * sizeof(cl_int));
-        solve[x].guess = last;
+    if (!has_local_memory && last < solve[x].predicted) {
+        copy(field[x], solve[x].is_zero ? zeros : initial[x]);
+        clear(flags[x], (size_t)s.sweeps * sizeof(cl_int));
+        solve[x].predicted = last;
         solve[x].done = 0;
-        sweep_to(x, last);
+        enqueue_sweeps(x, last);
     }
-    taken[solve[x].wall][x] = last;
+    previous_sweeps[solve[x].wall][x] = last;
     return last;
 }
 
-static void turn_y(cl_mem x, cl_int back)
+static void transform_y(cl_mem x, cl_int inverse)
 {
-    ARG(kernel[TURN_Y], 0, x);
-    ARG(kernel[TURN_Y], 1, waves);
-    ARG(kernel[TURN_Y], 2, table[0]);
-    ARG(kernel[TURN_Y], 3, back);
-    launch(TURN_Y, "turn_y", pitch / vector, g.nz, 1);
+    ARG(kernel[TRANSFORM_Y], 0, x);
+    ARG(kernel[TRANSFORM_Y], 1, modes);
+    ARG(kernel[TRANSFORM_Y], 2, dct_table[0]);
+    ARG(kernel[TRANSFORM_Y], 3, inverse);
+    launch(TRANSFORM_Y, "transform_y", pitch / device_lanes, g.nz, 1);
 }
 
-static void turn_z(cl_int back)
+static void transform_z(cl_int inverse)
 {
-    ARG(kernel[TURN_Z], 0, waves);
-    ARG(kernel[TURN_Z], 1, table[1]);
-    ARG(kernel[TURN_Z], 2, back);
-    launch(TURN_Z, "turn_z", pitch / vector, g.ny, 1);
+    ARG(kernel[TRANSFORM_Z], 0, modes);
+    ARG(kernel[TRANSFORM_Z], 1, dct_table[1]);
+    ARG(kernel[TRANSFORM_Z], 2, inverse);
+    launch(TRANSFORM_Z, "transform_z", pitch / device_lanes, g.ny, 1);
 }
 
-/* The pressure, outright: 6 p - (the six neighbours) = b. */
+/* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
+ * along y and z, Thomas algorithm along x, inverse transforms. See R. W. Hockney, A
+ * fast direct solution of Poisson's equation using Fourier analysis, JACM 12 (1965). */
 static void solve_pressure(cl_mem p, cl_mem b)
 {
-    turn_y(b, 0);
-    turn_z(0);
-    ARG(kernel[SOLVE_X], 0, waves);
-    ARG(kernel[SOLVE_X], 1, weight[0]);
-    ARG(kernel[SOLVE_X], 2, weight[1]);
-    launch(SOLVE_X, "solve_x", (g.nz + vector - 1) / vector, g.ny, 1);
-    turn_z(1);
-    turn_y(p, 1);
+    transform_y(b, 0);
+    transform_z(0);
+    ARG(kernel[SOLVE_X], 0, modes);
+    ARG(kernel[SOLVE_X], 1, mode_table[0]);
+    ARG(kernel[SOLVE_X], 2, mode_table[1]);
+    launch(SOLVE_X, "solve_x", (g.nz + device_lanes - 1) / device_lanes, g.ny, 1);
+    transform_z(1);
+    transform_y(p, 1);
 }
 
 static int device_solve(int wall, int x, int x0, float a, float c)
 {
     if (s.tolerance >= 0 && a == 1 && c == 6) {
         solve_pressure(field[x], field[x0]);
-        blank[x] = false;
+        is_zero[x] = false;
     } else {
         start_solve(wall, x, x0, a, c);
     }
     OCL_CHECK(clFlush(queue));
-    collect(false);
+    profile_collect(false);
     return 0;
 }
 
@@ -525,9 +544,9 @@ static void device_advect(int wall, int d, int d0, int u, int v, int w)
     ARG(kernel[ADVECT], 4, field[w]);
     ARG(kernel[ADVECT], 5, wall);
     ARG(kernel[ADVECT], 6, s.dt);
-    launch(ADVECT, "advect", strips_of(g, vector), g.ny, g.nz);
+    launch(ADVECT, "advect", strip_count(g, device_lanes), g.ny, g.nz);
     OCL_CHECK(clFlush(queue));
-    blank[d] = false;
+    is_zero[d] = false;
 }
 
 static void device_divergence(int u, int v, int w, int p, int div)
@@ -539,9 +558,9 @@ static void device_divergence(int u, int v, int w, int p, int div)
     ARG(kernel[DIVERGENCE], 3, field[p]);
     ARG(kernel[DIVERGENCE], 4, field[div]);
     ARG(kernel[DIVERGENCE], 5, scale);
-    launch(DIVERGENCE, "divergence", strips_of(g, vector), g.ny, g.nz);
-    blank[div] = false;
-    blank[p] = true;
+    launch(DIVERGENCE, "divergence", strip_count(g, device_lanes), g.ny, g.nz);
+    is_zero[div] = false;
+    is_zero[p] = true;
 }
 
 static void device_gradient(int u, int v, int w, int p)
@@ -550,8 +569,8 @@ static void device_gradient(int u, int v, int w, int p)
     ARG(kernel[GRADIENT], 1, field[v]);
     ARG(kernel[GRADIENT], 2, field[w]);
     ARG(kernel[GRADIENT], 3, field[p]);
-    launch(GRADIENT, "gradient", strips_of(g, vector), g.ny, g.nz);
-    blank[u] = blank[v] = blank[w] = false;
+    launch(GRADIENT, "gradient", strip_count(g, device_lanes), g.ny, g.nz);
+    is_zero[u] = is_zero[v] = is_zero[w] = false;
 }
 
 const side device = {device_put,    device_clear,      device_add,     device_solve,

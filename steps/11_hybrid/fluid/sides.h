@@ -1,8 +1,9 @@
-/* sides.h - what a host and a device can do with fields of their own: fluid.h's calls,
- * once for each. In C only.
+/* sides.h - the two back-ends of the hybrid program: the operations of fluid.h on the
+ * fields of the host and on those of the device. C only.
  *
- * The host's return when all is done. The device's return at once: they are commands of
- * one queue, which go on while the host computes.
+ * Functions of the host return when the operation is complete. Functions of the device
+ * return at once; their commands are executed in order by one queue while the host
+ * computes.
  */
 #include "fluid.h"
 
@@ -18,40 +19,39 @@ typedef struct {
 
 extern const side host, device;
 
-/* ---- the host's, cpu.c --------------------------------------------------------------
- */
+/* ---- host, cpu.c ----------------------------------------------------------------- */
 
 void host_begin(const setup *s, int threads);
 void host_end(void);
 
-/* Where a field lies, as cells_of(g) floats, to be read or written. */
+/* Returns the memory of a field, field_size(g) floats, for reading or writing. */
 float *host_field(int field);
 
-/* ---- the device's, opencl.c ---------------------------------------------------------
- */
+/* ---- device, opencl.c ------------------------------------------------------------ */
 
-/* threads: of the host, which computes beside it; returns whether on the same cores. */
+/* `threads`: number of OpenMP threads of the host. Returns 1 if the device uses cores
+ * of the same processor, else 0. */
 int device_begin(const setup *s, int threads);
 void device_end(void);
 
-/* What is asked for from now on is a task of this kind: took() will be told. */
+/* The following operations form a task of this kind; its time is reported to
+ * record_task_time(). */
 void device_task(int kind);
 
-/* Waits for the last solve of x, which ends here: whether its sweeps were enough the
- * device has found out, but nobody has looked. Returns them. Until then x is not to be
- * used. */
-int device_settle(int x);
+/* Waits for the last solve of x, enqueues further sweeps if it has not converged, and
+ * returns the number of sweeps. x must not be used before. */
+int device_finish_solve(int x);
 
-/* Carries a field over. from may change once device_sent(): it waits. device_fetch
- * waits for all that was asked for, as there is no other way to have a result. */
+/* Transfers a field. device_send is asynchronous: `from` must not change before
+ * device_await_send() returns. device_receive waits for all earlier operations. */
 void device_send(int field, const float *from);
-void device_sent(int field);
-void device_fetch(int field, float *to);
+void device_await_send(int field);
+void device_receive(int field, float *to);
 
-/* ---- hybrid.c's ---------------------------------------------------------------------
- */
+/* ---- hybrid.c -------------------------------------------------------------------- */
 
-/* A task of this kind has taken from begin to end on the device, by seconds(). CARRY: a
- * field was carried over. MORE: a solve needed more than was enqueued for it. */
-enum { CARRY, MORE };
-void took(int kind, double begin, double end);
+/* Reports that the device executed a task of this kind from begin to end, by the clock
+ * of seconds(). TRANSFER: a transfer of a field. EXTRA_SWEEPS: sweeps beyond those
+ * enqueued with the solve. */
+enum { TRANSFER, EXTRA_SWEEPS };
+void record_task_time(int kind, double begin, double end);

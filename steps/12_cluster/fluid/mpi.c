@@ -1,15 +1,15 @@
-/* mpi.c - what ranks tell one another.
+/* mpi.c - communication between the ranks.
  *
- * Neighbours tell what lies at their border, half sweep by half sweep. All tell all
- * whether something still moves, once in some sweeps; the planes from which the flow
- * comes, which may be far; and the waves of a pressure, which need the box as rows
- * after they had it as planes.
+ *     halo exchange      with both neighbours, after each half sweep
+ *     global reduction   convergence flags, once per batch of sweeps
+ *     plane exchange     planes from which the flow reaches a slab; any ranks
+ *     all-to-all         transposes of the pressure solver, planes to rows and back
  *
- * What is sent again and again from the same place, and as much, is said once, as a
- * request that is started as often as it is needed.
+ * Transfers that are repeated with the same buffers and sizes are persistent requests
+ * (MPI_Send_init, MPI_Startall).
  *
- * Left out: cuts along y and x, by which a rank would have more neighbours and less to
- * tell each.
+ * Left out: splitting the box along y and x, too. A rank would have more neighbours and
+ * smaller messages.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,21 +21,23 @@
 enum { ABOVE, BELOW, SIDES };
 
 static grid g;
-static slab mine;
-static MPI_Request halo[FIELDS][2][2 * SIDES];     /* of each colour */
-static MPI_Request *to_columns, *to_planes, *some; /* 4 a rank at most */
-static int *wishes;                                /* [ranks][2]: planes */
+static slab own_slab;
+static MPI_Request halo[FIELDS][2][2 * SIDES]; /* for each colour */
+static MPI_Request *to_row_requests, *to_plane_requests,
+    *batch;                 /* plane_transfers: at most 4 per rank */
+static int *plane_requests; /* [ranks][2]: first and last plane that each rank needs */
 
 static int first_plane(int rank)
 {
     return rank_first(g.nz, rank, rank_count()) + 1;
 }
 
-/* Who has an inner plane; nobody, if there is none. */
+/* Returns the rank that has an inner plane; MPI_PROC_NULL if the plane does not exist.
+ */
 static int owner(int k)
 {
     int rank = 0;
-    if (k < 1 || k > g.nz || mine.first > mine.last) return MPI_PROC_NULL;
+    if (k < 1 || k > g.nz || own_slab.first > own_slab.last) return MPI_PROC_NULL;
     while (first_plane(rank + 1) <= k) rank++;
     return rank;
 }
@@ -46,28 +48,29 @@ static slab slab_of_rank(int rank)
     s.bottom = s.first == 1 ? 0 : s.first;
     s.top = s.last == g.nz ? g.nz + 1 : s.last;
     if (s.first > s.last) s.bottom = 1, s.top = 0;
-    s.rows_from = rank_first(g.ny, rank, rank_count());
-    s.rows = rank_first(g.ny, rank + 1, rank_count()) - s.rows_from;
+    s.first_row = rank_first(g.ny, rank, rank_count());
+    s.rows = rank_first(g.ny, rank + 1, rank_count()) - s.first_row;
     return s;
 }
 
-slab slab_of(grid box)
+slab find_slab(grid box)
 {
     g = box;
-    return mine = slab_of_rank(rank_own());
+    return own_slab = slab_of_rank(rank_own());
 }
 
 static float *plane_at(float *x, int colour, int k)
 {
-    return x + (colour == RED ? 0 : half_of(g)) + (size_t)plane_of(g) * (size_t)k;
+    return x + (colour == RED ? 0 : half_size(g)) + (size_t)plane_stride(g) * (size_t)k;
 }
 
-static void say_halo(int f, float *x, int colour)
+static void create_halo_requests(int f, float *x, int colour)
 {
-    int size = plane_of(g), below = owner(mine.first - 1), above = owner(mine.last + 1);
+    int size = plane_stride(g), below = owner(own_slab.first - 1),
+        above = owner(own_slab.last + 1);
     MPI_Request *r = halo[f][colour];
-    float *lowest = plane_at(x, colour, mine.first), *highest;
-    highest = plane_at(x, colour, mine.last);
+    float *lowest = plane_at(x, colour, own_slab.first), *highest;
+    highest = plane_at(x, colour, own_slab.last);
     MPI_TRY(MPI_Recv_init(lowest - size, size, MPI_FLOAT, below, ABOVE, MPI_COMM_WORLD,
                           &r[0]));
     MPI_TRY(MPI_Recv_init(highest + size, size, MPI_FLOAT, above, BELOW, MPI_COMM_WORLD,
@@ -78,45 +81,51 @@ static void say_halo(int f, float *x, int colour)
         MPI_Send_init(highest, size, MPI_FLOAT, above, ABOVE, MPI_COMM_WORLD, &r[3]));
 }
 
-/* This rank's planes have a piece for each rank, its rows, and its columns have one of
- * each rank, its planes. In planes a piece is as many stretches as there are planes; in
- * columns it lies in one. */
-static void say_waves(float *waves, float *columns, size_t pitch)
+/* Creates the requests of the two transposes. For each rank there is a block: this
+ * rank's planes of that rank's rows. In modes a block is strided, one run of rows per
+ * plane; in row_modes a block is contiguous. */
+static void create_transpose_requests(float *modes, float *row_modes, size_t pitch)
 {
-    int own = mine.last - mine.first + 1, wide = (int)pitch;
+    int own = own_slab.last - own_slab.first + 1, wide = (int)pitch;
     for (int rank = 0; rank < rank_count(); rank++) {
         slab other = slab_of_rank(rank);
-        MPI_Datatype piece;
-        MPI_TRY(
-            MPI_Type_vector(own, other.rows * wide, g.ny * wide, MPI_FLOAT, &piece));
-        MPI_TRY(MPI_Type_commit(&piece));
-        float *in_planes = waves + pitch * (size_t)other.rows_from, *in_columns;
-        in_columns = columns + pitch * (size_t)mine.rows * (size_t)(other.first - 1);
-        int size = (other.last - other.first + 1) * mine.rows * wide;
-        MPI_Request *there = to_columns + 2 * rank, *back = to_planes + 2 * rank;
+        MPI_Datatype block_type;
+        MPI_TRY(MPI_Type_vector(own, other.rows * wide, g.ny * wide, MPI_FLOAT,
+                                &block_type));
+        MPI_TRY(MPI_Type_commit(&block_type));
+        float *in_planes = modes + pitch * (size_t)other.first_row, *in_columns;
+        in_columns =
+            row_modes + pitch * (size_t)own_slab.rows * (size_t)(other.first - 1);
+        int size = (other.last - other.first + 1) * own_slab.rows * wide;
+        MPI_Request *forward = to_row_requests + 2 * rank,
+                    *backward = to_plane_requests + 2 * rank;
         MPI_TRY(MPI_Recv_init(in_columns, size, MPI_FLOAT, rank, 0, MPI_COMM_WORLD,
-                              &there[0]));
-        MPI_TRY(MPI_Send_init(in_planes, 1, piece, rank, 0, MPI_COMM_WORLD, &there[1]));
-        MPI_TRY(MPI_Recv_init(in_planes, 1, piece, rank, 1, MPI_COMM_WORLD, &back[0]));
+                              &forward[0]));
+        MPI_TRY(MPI_Send_init(in_planes, 1, block_type, rank, 0, MPI_COMM_WORLD,
+                              &forward[1]));
+        MPI_TRY(MPI_Recv_init(in_planes, 1, block_type, rank, 1, MPI_COMM_WORLD,
+                              &backward[0]));
         MPI_TRY(MPI_Send_init(in_columns, size, MPI_FLOAT, rank, 1, MPI_COMM_WORLD,
-                              &back[1]));
-        MPI_TRY(MPI_Type_free(&piece));
+                              &backward[1]));
+        MPI_TRY(MPI_Type_free(&block_type));
     }
 }
 
-void ranks_begin(float *const field[FIELDS], float *waves, float *columns, size_t pitch)
+void ranks_begin(float *const field[FIELDS], float *modes, float *row_modes,
+                 size_t pitch)
 {
     size_t ranks = (size_t)rank_count();
-    to_columns = allocate(2 * ranks, sizeof *some, "requests");
-    to_planes = allocate(2 * ranks, sizeof *some, "requests");
-    some = allocate(4 * ranks, sizeof *some, "requests");
-    wishes = allocate(2 * ranks, sizeof *wishes, "wishes");
+    to_row_requests = allocate(2 * ranks, sizeof *batch, "requests");
+    to_plane_requests = allocate(2 * ranks, sizeof *batch, "requests");
+    batch = allocate(4 * ranks, sizeof *batch, "requests");
+    plane_requests = allocate(2 * ranks, sizeof *plane_requests, "plane requests");
     for (int f = 0; f < FIELDS; f++)
-        for (int colour = RED; colour <= BLACK; colour++) say_halo(f, field[f], colour);
-    say_waves(waves, columns, pitch);
+        for (int colour = RED; colour <= BLACK; colour++)
+            create_halo_requests(f, field[f], colour);
+    create_transpose_requests(modes, row_modes, pitch);
 }
 
-static void forget(MPI_Request *r, int count)
+static void free_requests(MPI_Request *r, int count)
 {
     for (int n = 0; n < count; n++) MPI_TRY(MPI_Request_free(&r[n]));
 }
@@ -125,13 +134,13 @@ void ranks_end(void)
 {
     for (int f = 0; f < FIELDS; f++)
         for (int colour = RED; colour <= BLACK; colour++)
-            forget(halo[f][colour], 2 * SIDES);
-    forget(to_columns, 2 * rank_count());
-    forget(to_planes, 2 * rank_count());
-    free(to_columns);
-    free(to_planes);
-    free(some);
-    free(wishes);
+            free_requests(halo[f][colour], 2 * SIDES);
+    free_requests(to_row_requests, 2 * rank_count());
+    free_requests(to_plane_requests, 2 * rank_count());
+    free(to_row_requests);
+    free(to_plane_requests);
+    free(batch);
+    free(plane_requests);
 }
 
 void halo_begin(int field, int colour)
@@ -144,59 +153,60 @@ void halo_end(int field, int colour)
     MPI_TRY(MPI_Waitall(2 * SIDES, halo[field][colour], MPI_STATUSES_IGNORE));
 }
 
-void waves_to_columns(void)
+void transpose_to_rows(void)
 {
-    MPI_TRY(MPI_Startall(2 * rank_count(), to_columns));
-    MPI_TRY(MPI_Waitall(2 * rank_count(), to_columns, MPI_STATUSES_IGNORE));
+    MPI_TRY(MPI_Startall(2 * rank_count(), to_row_requests));
+    MPI_TRY(MPI_Waitall(2 * rank_count(), to_row_requests, MPI_STATUSES_IGNORE));
 }
 
-void waves_to_planes(void)
+void transpose_to_planes(void)
 {
-    MPI_TRY(MPI_Startall(2 * rank_count(), to_planes));
-    MPI_TRY(MPI_Waitall(2 * rank_count(), to_planes, MPI_STATUSES_IGNORE));
+    MPI_TRY(MPI_Startall(2 * rank_count(), to_plane_requests));
+    MPI_TRY(MPI_Waitall(2 * rank_count(), to_plane_requests, MPI_STATUSES_IGNORE));
 }
 
-void agree(int *far, int count)
+void reduce_flags(int *far, int count)
 {
     MPI_TRY(MPI_Allreduce(MPI_IN_PLACE, far, count, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
 }
 
-/* The planes that are both had and wanted. */
-static slab common(slab has, const int *wish)
+/* Intersection of the planes of a slab with a requested range. */
+static slab intersect(slab available, const int *request)
 {
-    slab both = {.first = wish[0], .last = wish[1]};
-    if (both.first < has.bottom) both.first = has.bottom;
-    if (both.last > has.top) both.last = has.top;
+    slab both = {.first = request[0], .last = request[1]};
+    if (both.first < available.bottom) both.first = available.bottom;
+    if (both.last > available.top) both.last = available.top;
     return both;
 }
 
-void planes_from_all(float *x, int low, int high)
+void gather_planes(float *x, int low, int high)
 {
-    int requests = 0, *wish = wishes + 2 * rank_own();
-    wish[0] = low;
-    wish[1] = high;
-    MPI_TRY(
-        MPI_Allgather(MPI_IN_PLACE, 2, MPI_INT, wishes, 2, MPI_INT, MPI_COMM_WORLD));
+    int request_count = 0, *request = plane_requests + 2 * rank_own();
+    request[0] = low;
+    request[1] = high;
+    MPI_TRY(MPI_Allgather(MPI_IN_PLACE, 2, MPI_INT, plane_requests, 2, MPI_INT,
+                          MPI_COMM_WORLD));
     for (int rank = 0; rank < rank_count(); rank++) {
-        slab theirs = common(slab_of_rank(rank), wish);
-        slab ours = common(mine, wishes + 2 * rank);
+        slab incoming = intersect(slab_of_rank(rank), request);
+        slab outgoing = intersect(own_slab, plane_requests + 2 * rank);
         if (rank == rank_own()) continue;
         for (int colour = RED; colour <= BLACK; colour++) {
-            int in = theirs.last - theirs.first + 1, out = ours.last - ours.first + 1;
-            if (in > 0)
-                MPI_TRY(MPI_Irecv(plane_at(x, colour, theirs.first), in * plane_of(g),
-                                  MPI_FLOAT, rank, colour, MPI_COMM_WORLD,
-                                  &some[requests++]));
-            if (out > 0)
-                MPI_TRY(MPI_Isend(plane_at(x, colour, ours.first), out * plane_of(g),
-                                  MPI_FLOAT, rank, colour, MPI_COMM_WORLD,
-                                  &some[requests++]));
+            int in_count = incoming.last - incoming.first + 1,
+                out_count = outgoing.last - outgoing.first + 1;
+            if (in_count > 0)
+                MPI_TRY(MPI_Irecv(plane_at(x, colour, incoming.first),
+                                  in_count * plane_stride(g), MPI_FLOAT, rank, colour,
+                                  MPI_COMM_WORLD, &batch[request_count++]));
+            if (out_count > 0)
+                MPI_TRY(MPI_Isend(plane_at(x, colour, outgoing.first),
+                                  out_count * plane_stride(g), MPI_FLOAT, rank, colour,
+                                  MPI_COMM_WORLD, &batch[request_count++]));
         }
     }
-    MPI_TRY(MPI_Waitall(requests, some, MPI_STATUSES_IGNORE));
+    MPI_TRY(MPI_Waitall(request_count, batch, MPI_STATUSES_IGNORE));
 }
 
-void planes_to_first(float *x)
+void gather_on_rank_0(float *x)
 {
-    planes_from_all(x, 0, rank_own() ? -1 : g.nz + 1);
+    gather_planes(x, 0, rank_own() ? -1 : g.nz + 1);
 }

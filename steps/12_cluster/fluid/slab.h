@@ -1,8 +1,9 @@
-/* slab.h - the box dealt out to ranks: planes of cells, a slab each; and for the
- * pressure rows of waves. What they tell one another is mpi.c.
+/* slab.h - distribution of the box over the ranks: a slab of planes for each rank, and
+ * for the pressure solver also a slab of rows. mpi.c implements the communication.
  *
- * A field is as long as the box in every rank, and a plane lies where it lies in all of
- * them, but only those that a rank writes to cost it memory.
+ * A field is allocated for the whole box on each rank, and a plane has the same index
+ * on all ranks. The operating system provides memory only for the planes that a rank
+ * writes.
  */
 #ifndef SLAB_H
 #define SLAB_H
@@ -11,34 +12,35 @@
 
 typedef struct {
     int first, last;     /* inner planes; first > last: none */
-    int bottom, top;     /* the same, with the ghosts of the walls */
-    int rows_from, rows; /* of waves: counted from 0, and how many */
+    int bottom, top;     /* the same, including ghost planes at the walls */
+    int first_row, rows; /* of the pressure solver, from 0 */
 } slab;
 
-/* This rank's, and once there is memory: waves[planes of this rank][ny][pitch] and
- * columns[nz][rows of this rank][pitch] are what a pressure goes through. */
-slab slab_of(grid g);
-void ranks_begin(float *const field[FIELDS], float *waves, float *columns,
+/* Return the slab of this rank and create the persistent requests, for modes[planes of
+ * this rank][ny][pitch] and row_modes[nz][rows of this rank][pitch]. */
+slab find_slab(grid g);
+void ranks_begin(float *const field[FIELDS], float *modes, float *row_modes,
                  size_t pitch);
 void ranks_end(void);
 
-/* The planes beside this rank's, the cells of a colour, from those who have them, and
- * to them what lies beside theirs: it is on its way until halo_end, and nobody touches
- * the outermost planes of this colour. */
+/* Exchange of the planes next to the slab with the neighbouring ranks, one colour.
+ * Between halo_begin and halo_end the outermost planes of this colour must not be
+ * written. */
 void halo_begin(int field, int colour);
 void halo_end(int field, int colour);
 
-/* far[n] becomes 1 in all ranks if it is in one. */
-void agree(int *far, int count);
+/* Global maximum: flags[n] becomes 1 on all ranks if it is 1 on any rank. */
+void reduce_flags(int *flags, int count);
 
-/* Planes low to high of x, ghosts too, wherever they are; low > high: none. */
-void planes_from_all(float *x, int low, int high);
+/* Receives planes low to high of x, with ghost cells, from the ranks that have them;
+ * low > high: none. */
+void gather_planes(float *x, int low, int high);
 
-/* All planes of x to rank 0. */
-void planes_to_first(float *x);
+/* Gathers all planes of x on rank 0. */
+void gather_on_rank_0(float *x);
 
-/* The waves from planes to rows, and back. */
-void waves_to_columns(void);
-void waves_to_planes(void);
+/* Transposes of the pressure solver: from planes to rows, and back. */
+void transpose_to_rows(void);
+void transpose_to_planes(void);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crew.h"
+#include "processes.h"
 #include "journal.h"
 #include "ranks.h"
 #include "body.h"
@@ -16,7 +16,7 @@
 /* Rank 0's, in reach of all: the number of the next trace. */
 static MPI_Win counter = MPI_WIN_NULL;
 
-int crew_next(void)
+int proc_next_item(void)
 {
     if (counter == MPI_WIN_NULL) { /* the first time, for which all come together */
         int *next, first = !rank_own();
@@ -35,7 +35,7 @@ int crew_next(void)
 
 /* Where the network cannot add by itself, the counter is raised by rank 0, inside any
  * of its calls of MPI: it must make one now and then. */
-void crew_turn(void)
+void proc_progress(void)
 {
     int there;
     MPI_TRY(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there,
@@ -60,14 +60,14 @@ static const char *why_not(int err)
 
 /* Each rank opens it for itself: what all have opened together they must sync together,
  * and nobody is to wait. */
-const char *crew_open(int f, const char *path)
+const char *proc_open(int f, const char *path)
 {
     errno = 0;
     return why_not(
         MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file[f]));
 }
 
-const char *crew_write(int f, const void *bytes, size_t size, size_t at)
+const char *proc_write(int f, const void *bytes, size_t size, size_t at)
 {
     MPI_Status status;
     int went = 0;
@@ -79,13 +79,13 @@ const char *crew_write(int f, const void *bytes, size_t size, size_t at)
     return why_not(err);
 }
 
-const char *crew_sync(int f)
+const char *proc_sync(int f)
 {
     errno = 0;
     return why_not(MPI_File_sync(file[f]));
 }
 
-const char *crew_close(int f)
+const char *proc_close(int f)
 {
     errno = 0;
     int err = MPI_File_sync(file[f]);
@@ -96,7 +96,7 @@ const char *crew_close(int f)
  */
 
 /* Headers are each rank's own: they are few, and the apertures are found among them. */
-int crew_headers(const char *path, su_order order, su_gather *g, char why[SU_WHY])
+int proc_read_headers(const char *path, su_order order, su_gather *g, char why[SU_WHY])
 {
     if (su_headers(path, order, g, why) != 0) return -1;
     uint64_t number = 0;
@@ -123,12 +123,12 @@ static void read_rows(const char *path, const su_gather *g, size_t low, size_t n
     MPI_TRY(MPI_Type_commit(&spaced));
     MPI_TRY(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
     for (size_t i = 0; i < n; i += (size_t)batch) {
-        int here = n - i < (size_t)batch ? (int)(n - i) : batch, came;
+        int candidate = n - i < (size_t)batch ? (int)(n - i) : batch, came;
         MPI_Status status;
         MPI_TRY(MPI_File_read_at(file, (MPI_Offset)(low + i) * bytes,
-                                 row + i * (size_t)pitch, here, spaced, &status));
+                                 row + i * (size_t)pitch, candidate, spaced, &status));
         MPI_TRY(MPI_Get_count(&status, spaced, &came));
-        if (came != here) fail("%s: became shorter while it was read", path);
+        if (came != candidate) fail("%s: became shorter while it was read", path);
     }
     MPI_TRY(MPI_File_close(&file));
     MPI_TRY(MPI_Type_free(&spaced));
@@ -137,7 +137,7 @@ static void read_rows(const char *path, const su_gather *g, size_t low, size_t n
 
 static MPI_Win samples = MPI_WIN_NULL; /* those of a node */
 
-su_gather crew_samples(const char *path, su_gather *g, int low, int high)
+su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
 {
     MPI_Comm node;
     int on_node;
@@ -187,23 +187,23 @@ su_gather crew_samples(const char *path, su_gather *g, int low, int high)
 /* ---- what all must know, and the end -----------------------------------------------
  */
 
-void crew_same(const char *what, const void *bytes, size_t size)
+void proc_require_same(const char *what, const void *bytes, size_t size)
 {
     ranks_same(what, bytes, size);
 }
 
-void crew_tell(void *bytes, size_t size)
+void proc_broadcast(void *bytes, size_t size)
 {
     MPI_TRY(MPI_Bcast(bytes, (int)size, MPI_BYTE, 0, MPI_COMM_WORLD));
 }
 
-void crew_sum(double *value, int count)
+void proc_sum(double *value, int count)
 {
     MPI_TRY(
         MPI_Allreduce(MPI_IN_PLACE, value, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
 }
 
-void crew_free(su_gather *g)
+void proc_free_gather(su_gather *g)
 {
     if (samples != MPI_WIN_NULL) MPI_TRY(MPI_Win_free(&samples));
     if (counter != MPI_WIN_NULL) {
@@ -219,46 +219,46 @@ void crew_free(su_gather *g)
  * query can be cut into without another rounding. The first of the largest wins, and
  * rank 0 gets the rows of the panel.
  */
-void crew_search(search_state *s, const query *q, const int *near, best *found,
-                 run_times *t)
+void proc_search(search_state *s, const query *q, const int *indices,
+                 search_result *result, run_times *t)
 {
     int own = rank_own(), ranks = rank_count();
     ranks_same("the query", q, sizeof *q);
 
     point mine = {.semblance = -1};
-    for (int ia = rank_first(q->np[0], own, ranks);
-         ia < rank_first(q->np[0], own + 1, ranks); ia++) {
+    for (int ia = rank_first(q->np[A], own, ranks);
+         ia < rank_first(q->np[A], own + 1, ranks); ia++) {
         query one = *q;
-        one.np[0] = 1;
-        one.p0[0] = one.p1[0] = value(q, 0, ia);
-        best of = {.at.semblance = NAN};
-        if (found->panel) of.panel = found->panel + (size_t)ia * q->np[1];
-        search(s, &one, near, &of, t);
-        if (of.at.semblance > mine.semblance) mine = of.at;
+        one.np[A] = 1;
+        one.p0[A] = one.p1[A] = value(q, A, ia);
+        search_result own_result = {.best.semblance = NAN};
+        if (result->panel) own_result.panel = result->panel + (size_t)ia * q->np[B];
+        search(s, &one, indices, &own_result, t);
+        if (own_result.best.semblance > mine.semblance) mine = own_result.best;
     }
 
     enum { FLOATS = sizeof(point) / sizeof(float) };
     point *all = allocate(ranks, sizeof *all, "the ranks' best");
     MPI_TRY(MPI_Allgather(&mine, FLOATS, MPI_FLOAT, all, FLOATS, MPI_FLOAT,
                           MPI_COMM_WORLD));
-    found->at = all[0];
+    result->best = all[0];
     for (int r = 1; r < ranks; r++)
-        if (all[r].semblance > found->at.semblance) found->at = all[r];
+        if (all[r].semblance > result->best.semblance) result->best = all[r];
     free(all);
-    if (!found->panel) return;
+    if (!result->panel) return;
 
     MPI_Datatype row;
     int *count = allocate(ranks, sizeof *count, "the ranks' rows");
     int *first = allocate(ranks, sizeof *first, "the ranks' rows");
     for (int r = 0; r < ranks; r++) {
-        first[r] = rank_first(q->np[0], r, ranks);
-        count[r] = rank_first(q->np[0], r + 1, ranks) - first[r];
+        first[r] = rank_first(q->np[A], r, ranks);
+        count[r] = rank_first(q->np[A], r + 1, ranks) - first[r];
     }
-    MPI_TRY(MPI_Type_contiguous(q->np[1], MPI_FLOAT, &row));
+    MPI_TRY(MPI_Type_contiguous(q->np[B], MPI_FLOAT, &row));
     MPI_TRY(MPI_Type_commit(&row));
-    float *rows = found->panel + (size_t)first[own] * q->np[1];
-    MPI_TRY(MPI_Gatherv(own ? rows : MPI_IN_PLACE, count[own], row, found->panel, count,
-                        first, row, 0, MPI_COMM_WORLD));
+    float *rows = result->panel + (size_t)first[own] * q->np[B];
+    MPI_TRY(MPI_Gatherv(own ? rows : MPI_IN_PLACE, count[own], row, result->panel,
+                        count, first, row, 0, MPI_COMM_WORLD));
     MPI_TRY(MPI_Type_free(&row));
     free(first);
     free(count);
