@@ -5,7 +5,6 @@ there loses and mixes nothing.
 import os
 import random
 import resource
-import shutil
 import signal
 import subprocess
 import time
