@@ -148,7 +148,7 @@ registers: ## registers and spills, as the compilers report them
 perf: all data ## count instructions, cache misses and branches of a step: STEP=05
 	$(python) tools.measure.perf
 papers: all data ## the papers' figures, measured here (QUICK=1: small)
-	$(python) tools.measure.papers
+	$(python) tools.publish.paper_figures
 
 section_needs := $(call binaries_of,$(steps),semblance,$(or $(BACKEND),omp))
 section: tools data $(section_needs) ## fill a gap in a line of traces, and draw it

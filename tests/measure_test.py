@@ -101,8 +101,8 @@ FLAGS = "gcc -std=c11 -O1 -g".split()
 
 @lru_cache(maxsize=None)
 def code(name, program, backend):
-    return same.compiled(Path(ROOT, "steps", name, program), PROGRAMS[program], backend,
-                         FLAGS)
+    return same.texts_of(Path(ROOT, "steps", name, program), PROGRAMS[program], backend,
+                         FLAGS, Path(ROOT))
 
 
 def changed(program, step, backend, file, old, new):
@@ -114,7 +114,7 @@ def changed(program, step, backend, file, old, new):
         if not re.search(old, text, re.M):
             return f"there is no {old} in {file}"
         (copy / file).write_text(re.sub(old, new, text, count=1, flags=re.M))
-        return same.compiled(copy, PROGRAMS[program], backend, FLAGS) != \
+        return same.texts_of(copy, PROGRAMS[program], backend, FLAGS, Path(ROOT)) != \
             code(step, program, backend)
 
 
@@ -345,7 +345,7 @@ def times_of_who():
     some = [span(0, 4, "host 0"), span(1, 2, "device"), span(1.5, 3, "host 1"),
             span(3, 5, "device")]
     is_("both were busy", spans.both(some), 2.0)
-    is_("who, the device first", list(spans.whose([span(0, 1, w) for w in (
+    is_("who, the device first", list(spans.by_owner([span(0, 1, w) for w in (
         "host 10", "device", "host 9")])), ["device", "host 9", "host 10"])
     is_("nobody", (spans.both([]), spans.end([]), spans.merged([], 1)), (0.0, 0.0, []))
     many = [span(i, i + 0.5, "device", "strip") for i in range(100)]

@@ -694,7 +694,7 @@ static void result_names(void **state)
     unlink("a.npy");
 }
 
-static void tries(const void *path)
+static void checks(const void *path)
 {
     result_check("out", path);
 }
@@ -786,14 +786,14 @@ static void unwritable(void **state)
         {"", "t: out=" CANNOT "No such file or directory\n"},
         {"/tmp", "t: out=/tmp" CANNOT "Is a directory\n"},
         {"/dev/null/a", "t: out=/dev/null/a" CANNOT "Not a directory\n"}};
-    assert_all_fail(tries, bad, LENGTH(bad));
+    assert_all_fail(checks, bad, LENGTH(bad));
     assert_fails(writes, "no/a.npy",
                  "t: no/a.npy" CANNOT "No such file or directory\n");
     assert_fails(writes_9_dims, "a.npy", "t: a.npy: 9 dimensions: expected 0 to 8\n");
     char longest[300];
     memset(longest, 'a', 299);
     longest[299] = 0;
-    assert_non_null(strstr(in_child(tries, longest).err, "File name too long\n"));
+    assert_non_null(strstr(in_child(checks, longest).err, "File name too long\n"));
 
     /* A full disk, detected by the last flush and by an earlier write. */
     struct stat s;
@@ -820,13 +820,13 @@ static void never_in_place(void **state)
         name[255] = 0; /* valid, but NAME.XXXXXX is not */
         write_text(name, "old");
         snprintf(line, sizeof line, "t: out=%s" CANNOT "File name too long\n", name);
-        assert_fails(tries, name, line);
+        assert_fails(checks, name, line);
         struct stat s;
         assert_int_equal(stat(name, &s), 0);
         assert_int_equal(s.st_size, 3);
         unlink(name);
     } else {
-        assert_fails(tries, "locked/a.npy",
+        assert_fails(checks, "locked/a.npy",
                      "t: out=locked/a.npy" CANNOT "Permission denied\n");
         assert_int_equal(chmod("locked", 0777), 0);
     }
@@ -976,18 +976,18 @@ static void npy_every_byte(void **state)
     (void)state;
     unsigned char bytes[512];
     size_t size = example(bytes), data = 6 * sizeof(float);
-    int taken = 0;
+    int passed = 0;
     for (size_t i = 0; i < size - data; i++)
         for (int bit = 0; bit < 9; bit++) {
             unsigned char old = bytes[i];
             bytes[i] = bit < 8 ? old ^ (unsigned char)(1 << bit) : 0;
             write_bytes("a.npy", bytes, size);
-            taken += accepted("a.npy");
+            passed += accepted("a.npy");
             bytes[i] = old;
         }
     /* Few changes are harmless: another type of the same size, another kind of space.
      */
-    assert_true(taken < 60);
+    assert_true(passed < 60);
     unlink("a.npy");
 }
 
@@ -1020,7 +1020,7 @@ static void npy_headers(void **state)
 #define TYPES "expected <f4, <f8, <i4 or |u1"
     const char *type = "unsupported type '%s': " TYPES;
     const char *shape = "wrong shape: expected a tuple of 0 to 8 sizes";
-    const char *much = "wrong shape: more elements than memory can hold";
+    const char *overflow = "wrong shape: more elements than memory can hold";
     char reason[REASON_SIZE];
 
     assert_header(1, HEADER("<f4", "False", "(2, 3)"), 24, "");
@@ -1081,9 +1081,9 @@ static void npy_headers(void **state)
     for (size_t i = 0; i < LENGTH(too_many); i++) {
         char header[256];
         snprintf(header, sizeof header, HEADER("<f4", "False", "%s"), too_many[i]);
-        assert_header(1, header, 0, much);
+        assert_header(1, header, 0, overflow);
     }
-    assert_header(1, HEADER("<f8", "False", "(2305843009213693951,)"), 0, much);
+    assert_header(1, HEADER("<f8", "False", "(2305843009213693951,)"), 0, overflow);
     unlink("a.npy");
 
     npy a;

@@ -47,9 +47,8 @@ static double growth(int steps)
 /* ---- comparisons -------------------------------------------------------------------
  */
 
-/* Compares one field with the oracle. Returns its elements in *got, which the caller
- * frees.
- */
+/* Compares one field with the oracle. *got receives its elements; the caller frees
+ * them. */
 static void check_field(const space *a, const char *name, const char *path,
                         const double *expected, const rounding *d, npy *got,
                         report *rep)

@@ -282,8 +282,8 @@ static void check_truth(report *rep, const expected *r, const char *path)
     fclose(f);
 }
 
-/* Whether the pressures were solved directly, which must hold for both solves of all
- * steps or for none. */
+/* Returns true if the pressures were solved directly. This must hold for both solves of
+ * all steps or for none. */
 static bool uses_direct_pressure(report *rep, const query *q, const char *path)
 {
     npy a = read_result(rep, "totals", path, (npy){NPY_F8, 1, {3}, NULL});

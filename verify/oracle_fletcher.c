@@ -394,7 +394,7 @@ size_t fields_of(const query *w)
     return 2 + snapshots_of(w);
 }
 
-/* Identifies the model that a file belongs to: its grid, and an FNV-1a hash of its
+/* Identifies the model that a file belongs to: its grid, and a hash (FNV-1a) of its
  * rock. */
 typedef struct {
     double n[3], d[3], absorb, dt, steps, fields;

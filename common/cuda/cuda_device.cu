@@ -23,15 +23,15 @@ void cuda_device(void)
 
     /* DEVICE may hold a value for OpenCL (gpu, cpu or platform:device): use the first.
      */
-    const char *wanted = getenv("DEVICE");
-    bool number = wanted && *wanted && strcmp(wanted, "gpu") && strcmp(wanted, "cpu") &&
-                  !strchr(wanted, ':');
+    const char *selector = getenv("DEVICE");
+    bool number = selector && *selector && strcmp(selector, "gpu") &&
+                  strcmp(selector, "cpu") && !strchr(selector, ':');
     char *end = NULL;
-    long device = number ? strtol(wanted, &end, 10) : 0; /* clamped if too large */
-    if (number && (end == wanted || *end))
-        fail("DEVICE=%s: expected the number of a CUDA device, or gpu", wanted);
+    long device = number ? strtol(selector, &end, 10) : 0; /* clamped if too large */
+    if (number && (end == selector || *end))
+        fail("DEVICE=%s: expected the number of a CUDA device, or gpu", selector);
     if (device < 0 || device >= devices)
-        fail("DEVICE=%s: no such CUDA device, there are %d%s", wanted, devices,
+        fail("DEVICE=%s: no such CUDA device, there are %d%s", selector, devices,
              run_device_hint);
     CUDA_CHECK(cudaSetDevice((int)device));
     CUDA_CHECK(cudaFree(NULL));

@@ -1,5 +1,6 @@
 /* fletcher.h - the interface between the front end (main.c) and the back-ends in
- * steps/: five functions, with the names that they have in the paper.
+ * steps/: five functions, named as in the paper that this program follows (Panetta,
+ * Lopes and Machado, Descricao Modelagem Fletcher 3.0, 2019).
  *
  * The front end handles arguments, the medium, the source's signal, the loop over time,
  * input and output. A back-end handles memory, devices, transfers and the loops over

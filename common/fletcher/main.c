@@ -21,6 +21,7 @@ static const char about[] = "models how waves travel from a source in the center
                             "halo of 4 points included.";
 
 static const double SNAPSHOT_INTERVAL = 0.01; /* seconds of model time */
+static const double TIME_TOLERANCE = 1e-9;    /* seconds, for the rounding of it * dt */
 
 /* Returns the fields of the medium, computed in double and rounded to float once. */
 static float *medium_of(const model *m, const grid *g, const slab *s)
@@ -167,8 +168,8 @@ int main(int argc, char **argv)
     int written = 0;
     for (int it = 1; it <= m.steps; it++) {
         bool last = it == m.steps;
-        bool snapshot =
-            snapshots && it * m.dt + 1e-9 >= (written + 1) * SNAPSHOT_INTERVAL;
+        bool snapshot = snapshots &&
+                        it * m.dt + TIME_TOLERANCE >= (written + 1) * SNAPSHOT_INTERVAL;
         double step_start = seconds();
         InsertSource((float)source_at(&m, it));
         kernel += Propagate();

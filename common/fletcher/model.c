@@ -126,9 +126,14 @@ static void require_memory(const model *m)
              m->n[1], INT_MAX / HALO);
 }
 
+/* If sigma exceeds this value, vsz is 0, as in the paper's code. */
+static const double SIGMA_WITHOUT_SHEAR = 10;
+
 static double vsz_of(const model *m, const rock *r)
 {
-    return m->sigma > 10 ? 0 : r->vpz * sqrt(fabs(r->epsilon - r->delta) / m->sigma);
+    return m->sigma > SIGMA_WITHOUT_SHEAR
+               ? 0
+               : r->vpz * sqrt(fabs(r->epsilon - r->delta) / m->sigma);
 }
 
 static double property(const model *m, int k, size_t i)
@@ -161,8 +166,7 @@ static void require_stability(model *m)
         m->vsz_max = fmax(m->vsz_max, r.vsz);
         epsilon = fmax(epsilon, r.epsilon);
     }
-    /* In the absorbing band, the largest velocity can occur with the largest epsilon.
-     */
+    /* The largest velocity and the largest epsilon can meet in the absorbing band. */
     double vpx = m->vpz_max * sqrt(1 + 2 * fmax(epsilon, 0));
     double h = fmin(m->d[0], fmin(m->d[1], m->d[2]));
     double limit = MAX_COURANT * h / fmax(vpx, m->vsz_max);

@@ -2,8 +2,8 @@
  *
  *   MAD(a, b, c)              a b + c; rounded once if the target has a fused operation
  *   STORE(address, v, count)  stores the first `count` lanes of v, at most LANES
- *   load(p)                   p[0] .. p[LANES - 1], unaligned, in one load: PoCL
- * compiles vload to a load for every two elements
+ *   load(p)                   p[0] .. p[LANES - 1], unaligned, in one load (PoCL's
+ * vload takes a load per two elements)
  */
 #ifndef ROWS_H
 #define ROWS_H

@@ -18,9 +18,7 @@ typedef struct {
  * either side. The plane of the source may then be outside. */
 slab slab_of(grid *g);
 
-/* Calls fail() unless all processes have the same bytes; `what` is named in the
- * message.
- */
+/* Calls fail() unless all processes have the same bytes; the message names `what`. */
 void slab_require_equal(const char *what, const void *bytes, size_t size);
 
 /* Gathers an array with `size` bytes per plane of the whole grid. Each process has

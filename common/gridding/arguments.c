@@ -127,8 +127,8 @@ static void read_visibilities(const request *r, observation *o)
 {
     static const char *const column[6] = {"u", "v", "w", "re", "im", "weight"};
     npy a;
-    char why[REASON_SIZE];
-    if (npy_read(r->in, &a, why)) fail("%s: %s", r->in, why);
+    char reason[REASON_SIZE];
+    if (npy_read(r->in, &a, reason)) fail("%s: %s", r->in, reason);
     if ((a.type != NPY_F8 && a.type != NPY_F4) || a.dims != 2 || a.shape[1] != 6)
         fail("%s: wrong type or shape: expected floats of shape (n, 6): u, v, w, re, "
              "im, weight",
@@ -289,9 +289,9 @@ double *degridding_model(const request *r, const problem *p)
     }
     bool noise = !strcmp(r->model, "noise") || !strcmp(r->model, "sources");
     npy a = {0};
-    char why[REASON_SIZE];
+    char reason[REASON_SIZE];
     if (!noise) {
-        if (npy_read(r->model, &a, why)) fail("model=%s: %s", r->model, why);
+        if (npy_read(r->model, &a, reason)) fail("model=%s: %s", r->model, reason);
         if ((a.type != NPY_F8 && a.type != NPY_F4) || a.dims != 3 ||
             a.shape[0] != size || a.shape[1] != size || a.shape[2] != 2)
             fail(
@@ -316,11 +316,11 @@ double *degridding_model(const request *r, const problem *p)
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-int choose_copies(int wanted, int workers, double bytes, double memory)
+int choose_copies(int requested, int workers, double bytes, double memory)
 {
-    int copies = wanted ? wanted : workers;
+    int copies = requested ? requested : workers;
     if (copies * bytes > memory) {
-        if (wanted || bytes > memory)
+        if (requested || bytes > memory)
             fail("%d copies of the grid: %.3g GB needed: expected at most %.3g GB, the "
                  "memory of the device",
                  copies, copies * bytes / 1e9, memory / 1e9);

@@ -1,4 +1,4 @@
-/* image.c - see image.h. */
+/* image.c - implements image.h. */
 #include "image.h"
 
 #include <fftw3.h>
@@ -8,7 +8,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* The modified Bessel function of order 0. */
+/* Returns I0(x), the modified Bessel function of order 0, as its power series. */
 static double bessel(double x)
 {
     double sum = 1, term = 1;
@@ -19,7 +19,8 @@ static double bessel(double x)
     return sum;
 }
 
-/* Kaiser and Bessel's: nearly the narrowest transform that a taper can have. */
+/* Returns the Kaiser-Bessel window, whose transform is nearly as narrow as a window of
+ * finite extent allows. */
 double taper(double x)
 {
     const double beta = 3 * pi;
@@ -27,7 +28,8 @@ double taper(double x)
     return inside > 1e-12 ? bessel(beta * sqrt(inside)) / bessel(beta) : 0;
 }
 
-/* Index i of an axis whose zero is in the middle, as the transform wants it, at 0. */
+/* Returns the index of element i in the order of FFTW, which has the zero first; in
+ * ours it is in the middle. */
 static size_t fft_index(int i, int size)
 {
     int k = i - size / 2;
@@ -44,7 +46,7 @@ double *dirty_image(const double *grid, int size, double norm)
             memcpy(a[fft_index(v, size) * n + fft_index(u, size)], from, sizeof *a);
         }
     fftw_plan plan = fftw_plan_dft_2d(size, size, a, a, FFTW_BACKWARD, FFTW_ESTIMATE);
-    if (!plan) fail("FFTW makes no plan for %d x %d", size, size);
+    if (!plan) fail("FFTW: no plan for a transform of %d x %d points", size, size);
     fftw_execute(plan);
     fftw_destroy_plan(plan);
 

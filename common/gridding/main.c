@@ -1,5 +1,6 @@
-/* main.c - the front end of every step and back-end: arguments, visibilities, one
- * gridding or degridding, the result and the image of the sky.
+/* main.c - front end of every step and back-end: parses the arguments, prepares the
+ * visibilities, calls one gridding or degridding, writes the result and the image of
+ * the sky.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,16 +10,17 @@
 #include "image.h"
 
 static const char about[] =
-    "W-projection gridding: from visibilities to a grid, or back, and to an image\n"
-    "Called with key=value: a preset, or a file in=, and what differs from it.";
+    "W-projection gridding: visibilities to grid and image, or grid to visibilities\n"
+    "Arguments are key=value: a preset or a file (in=), and further keys.";
 
-/* Element i of an array of float or of double. */
+/* Returns element i of an array of float or double. */
 static double element(const request *r, const void *a, size_t i)
 {
     return r->double_precision ? ((const double *)a)[i] : (double)((const float *)a)[i];
 }
 
-/* The cells [size][size][2] of a grid [size][pitch][2], at its start. */
+/* Removes the padding from a grid: [size][pitch][2] becomes [size][size][2], in
+ * place. */
 static void remove_pitch(const problem *p, size_t cell_bytes, char *grid)
 {
     size_t row = (size_t)p->dims.size * cell_bytes,
@@ -38,7 +40,8 @@ static void *make_model(const request *r, const problem *p)
     return grid;
 }
 
-/* Writes the picture and prints what became of each source. */
+/* Writes the image and prints for each source its flux in the direct sum and in the
+ * image. */
 static void report_image(const request *r, const observation *o, const void *grid,
                          const char *path)
 {
@@ -98,16 +101,15 @@ int main(int argc, char **argv)
             : (r.double_precision ? gridding_double : gridding)(&p, grid, &t);
     if (status) fail("the gridding failed");
 
-    /* Where ranks share the work, rank 0 has the result. */
+    /* If ranks share the work, only rank 0 has the result. */
     if (run_rank) size = visibilities = 0;
     if (!r.degrid && !run_rank) remove_pitch(&p, cell, grid);
     size_t count = r.degrid ? 2 * visibilities : 2 * size * size;
     const void *result = r.degrid ? value : grid;
     for (size_t i = 0; i < count; i++)
         if (!isfinite(element(&r, result, i)))
-            fail("%s %zu of the result is not finite (are the visibilities too large "
-                 "for "
-                 "float?)",
+            fail("%s %zu of the result is not finite: expected visibilities that do "
+                 "not overflow in float",
                  r.degrid ? "visibility" : "cell", i / 2);
 
     npy_type type = r.double_precision ? NPY_F8 : NPY_F4;

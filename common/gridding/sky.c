@@ -1,5 +1,6 @@
-/* sky.c - see sky.h. The array is made up: antennas lie in a disc, denser inside, at
- * the latitude of the Murchison. Left out: noise, gains, a beam, bandwidth.
+/* sky.c - implements sky.h. The array is invented: antennas in a disc, denser towards
+ * its centre, at the latitude of the Murchison Radio-astronomy Observatory. Not
+ * simulated: noise, gains, the primary beam, bandwidth.
  */
 #include "sky.h"
 
@@ -22,7 +23,7 @@ double sky_hash(unsigned long key, unsigned long which)
 
 void sky_sources(source s[SOURCES], int size, double cell)
 {
-    /* x and y in parts of the image's side, and the flux. */
+    /* x and y in units of the image's side, and flux */
     static const double positions[SOURCES][3] = {
         {0.11, 0.07, 1.0},   {-0.13, 0.05, 0.9}, {0.03, -0.14, 0.8},
         {-0.06, -0.12, 0.7}, {0.14, 0.11, 0.75}, {-0.13, 0.13, 0.85}};

@@ -48,8 +48,8 @@ int hybrid_cores(void)
 int hybrid_host_threads(int shares_cores)
 {
     const char *text = getenv("OMP_NUM_THREADS");
-    int wanted = text ? atoi(text) : 0, cores = hybrid_cores();
-    return wanted > 0 ? wanted : shares_cores ? (cores + 1) / 2 : cores;
+    int requested = text ? atoi(text) : 0, cores = hybrid_cores();
+    return requested > 0 ? requested : shares_cores ? (cores + 1) / 2 : cores;
 }
 
 double hybrid_balance(double host, double device)
@@ -62,21 +62,22 @@ double hybrid_balance(double host, double device)
 
 typedef struct {
     double begin, end;
-    char who[16];
+    char actor[16];
     const char *what;
 } interval;
 
 static interval *intervals;
 static size_t used, capacity;
 
-void hybrid_log(const char *who, int thread, const char *what, double begin, double end)
+void hybrid_log(const char *actor, int thread, const char *what, double begin,
+                double end)
 {
     if (!busy) return;
     interval n = {.begin = begin, .end = end, .what = what};
     if (thread < 0)
-        snprintf(n.who, sizeof n.who, "%s", who);
+        snprintf(n.actor, sizeof n.actor, "%s", actor);
     else
-        snprintf(n.who, sizeof n.who, "%s %d", who, thread);
+        snprintf(n.actor, sizeof n.actor, "%s %d", actor, thread);
 #pragma omp critical(hybrid_log)
     {
         if (used == capacity) {
@@ -103,7 +104,7 @@ void hybrid_log_write(void)
     fprintf(out, "begin,end,who,what\n");
     for (size_t i = 0; i < used; i++)
         fprintf(out, "%.9f,%.9f,%s,%s\n", intervals[i].begin - intervals[0].begin,
-                intervals[i].end - intervals[0].begin, intervals[i].who,
+                intervals[i].end - intervals[0].begin, intervals[i].actor,
                 intervals[i].what);
     if (result_close(out))
         fail("busy=%s: cannot be written: %s", busy, strerror(errno));

@@ -27,10 +27,10 @@ int hybrid_cores(void);
  * p = 100 host / (host + device). */
 double hybrid_balance(double host, double device);
 
-/* Records for busy=FILE.csv that `who` ("device", or "host" with a thread number >= 0)
- * did `what` from begin to end, in seconds(). Any thread may call it. Does nothing
+/* Records for busy=FILE.csv that `actor` ("device", or "host" with a thread number >=
+ * 0) did `what` from begin to end, in seconds(). Any thread may call it. Does nothing
  * without busy=. */
-void hybrid_log(const char *who, int thread, const char *what, double begin,
+void hybrid_log(const char *actor, int thread, const char *what, double begin,
                 double end);
 
 /* Writes the file, begin,end,who,what, sorted by begin, in seconds from the first

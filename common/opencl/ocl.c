@@ -152,21 +152,21 @@ cl_device_id ocl_device(void)
     OCL_CHECK(err);
     if (platforms > DEVICES_MAX) platforms = DEVICES_MAX;
 
-    const char *wanted = getenv("DEVICE");
-    if (!wanted) wanted = "";
+    const char *selector = getenv("DEVICE");
+    if (!selector) selector = "";
     char *colon, *end = NULL;
-    long p = strtol(wanted, &colon, 10),
+    long p = strtol(selector, &colon, 10),
          d = -1; /* strtol clamps a number that is too large */
-    if (colon != wanted && *colon == ':') d = strtol(colon + 1, &end, 10);
+    if (colon != selector && *colon == ':') d = strtol(colon + 1, &end, 10);
     if (end && end != colon + 1 && !*end) {
         if (p < 0 || p >= (long)platforms)
-            fail("DEVICE=%s: no platform %.*s, there are %u%s", wanted,
-                 (int)(colon - wanted), wanted, platforms, run_device_hint);
+            fail("DEVICE=%s: no platform %.*s, there are %u%s", selector,
+                 (int)(colon - selector), selector, platforms, run_device_hint);
         cl_uint n = list_devices(platform[p], CL_DEVICE_TYPE_ALL, device);
         if (!n) check_pocl_cache(platform[p]);
         if (d < 0 || d >= (long)n)
-            fail("DEVICE=%s: no device %s, platform %ld has %u%s", wanted, colon + 1, p,
-                 n, run_device_hint);
+            fail("DEVICE=%s: no device %s, platform %ld has %u%s", selector, colon + 1,
+                 p, n, run_device_hint);
         return device[d];
     }
 
@@ -177,20 +177,20 @@ cl_device_id ocl_device(void)
                   {"cpu", CL_DEVICE_TYPE_CPU},
                   {"", CL_DEVICE_TYPE_GPU},
                   {"", CL_DEVICE_TYPE_ALL}};
-    bool known = false;
+    bool valid = false;
     for (size_t c = 0; c < sizeof choice / sizeof *choice; c++) {
-        if (strcmp(wanted, choice[c].name)) continue;
-        known = true;
+        if (strcmp(selector, choice[c].name)) continue;
+        valid = true;
         for (cl_uint i = 0; i < platforms; i++)
             if (list_devices(platform[i], choice[c].type, device)) return device[0];
     }
     for (cl_uint i = 0; i < platforms; i++)
         if (!list_devices(platform[i], CL_DEVICE_TYPE_ALL, device))
             check_pocl_cache(platform[i]);
-    if (known)
-        fail("DEVICE=%s: no such device: `make devices` lists all%s", wanted,
+    if (valid)
+        fail("DEVICE=%s: no such device: `make devices` lists all%s", selector,
              run_device_hint);
-    fail("DEVICE=%s: expected platform:device as in 0:1, gpu or cpu", wanted);
+    fail("DEVICE=%s: expected platform:device as in 0:1, gpu or cpu", selector);
 }
 
 static int remaining(int cores, int used)

@@ -108,8 +108,8 @@ static cell grains(const request *r, const npy *a, size_t i)
 static npy read_file(request *r)
 {
     npy a;
-    char why[REASON_SIZE];
-    if (npy_read(r->config, &a, why)) fail("%s: %s", r->config, why);
+    char reason[REASON_SIZE];
+    if (npy_read(r->config, &a, reason)) fail("%s: %s", r->config, reason);
     size_t rows = a.dims < 2 ? 0 : a.shape[a.dims - 1],
            first = a.dims == 3 ? a.shape[0] : 1;
     if (a.dims < 2 || a.dims > 3 || a.shape[a.dims - 2] != rows || first < 1)
@@ -166,10 +166,10 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     r.plan.rule = parse_choice("rule", how, "sync", "async") ? ASYNC : SYNC;
     if (r.plan.rule == ASYNC && (r.plan.tilew == 1 || r.plan.tileh == 1))
         fail("rule=async: tiles are too small: expected at least 2 x 2 cells");
-    size_t c = 0, known = sizeof configurations / sizeof *configurations;
-    while (c < known && strcmp(r.config, configurations[c].name)) c++;
-    if (c == known && !is_file(r.config)) fail("config=%s: %s", r.config, expected);
-    if (c < known && !r.dim) fail("dim= is missing (help lists the keys)");
+    size_t c = 0, count = sizeof configurations / sizeof *configurations;
+    while (c < count && strcmp(r.config, configurations[c].name)) c++;
+    if (c == count && !is_file(r.config)) fail("config=%s: %s", r.config, expected);
+    if (c < count && !r.dim) fail("dim= is missing (help lists the keys)");
     return r;
 }
 

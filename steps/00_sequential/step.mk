@@ -6,15 +6,15 @@ title.semblance    = The search as one would write it
 flops.semblance    = 24 visits + 12 samples
 bytes.semblance.l1 = 26 visits + 4 used + 4 samples
 
-title.fletcher      = The wave equation, point by point
+title.fletcher      = The wave equation with finite differences
 flops.fletcher      = 578 samples
 bytes.fletcher.dram = 64 samples
 
-title.gridding    = Each visibility onto its footprint
+title.gridding    = Each visibility is added to its footprint
 flops.gridding    = 8 points
 bytes.gridding.l1 = 24 points
 
-title.fluid    = Red and black cells, the long stride innermost
+title.fluid    = Red-black relaxation, with the largest stride innermost
 flops.fluid    = 8 updates + 40 advected
 bytes.fluid.l1 = 28 updates
 

@@ -10,26 +10,26 @@ predict.semblance.gpu = none
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 18 visits + 4 used + 4 samples
 
-title.fletcher       = Planes among threads, lanes along a row
+title.fletcher       = Threads share the planes, vectors process the rows
 shown.fletcher       = cpu.c
 changes.fletcher     = cpu.c
-predict.fletcher.cpu = 5.0 on 2 threads: 2 for the threads, since planes share nothing, and 2.5 for eight lanes that must be loaded one neighbour further for each weight
+predict.fletcher.cpu = 5.0 on 2 threads: 2 for the threads, because planes are independent, and 2.5 for vectors of eight floats, which need an unaligned load per weight
 predict.fletcher.gpu = none
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
-title.gridding       = Visibilities among threads, a copy of the grid for each
+title.gridding       = Visibilities divided among threads, one copy of the grid per thread
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h
-predict.gridding.cpu = 1.9 on 2 threads: shares are equal, and clearing and adding the copies is small beside gridding
+predict.gridding.cpu = 1.9 on 2 threads: the work per thread is equal, and clearing and adding the copies is little work compared with gridding
 predict.gridding.gpu = none
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = The inner loop along memory, rows among threads
+title.fluid       = Loop interchange, and rows distributed over threads
 shown.fluid       = cpu.c
 changes.fluid     = cpu.c
-predict.fluid.cpu = 4 on 2 threads: half from two threads, half from neighbours in memory that are neighbours in the loop
+predict.fluid.cpu = 4 on 2 threads: a factor of 2 from two threads, a factor of 2 from unit stride
 predict.fluid.gpu = none
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates

@@ -11,29 +11,29 @@ predict.semblance.gpu = 100: 8000 work-items instead of 20, and a machine that w
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = A work-item a point, and OpenACC
+title.fletcher       = One work-item per point, and OpenACC
 shown.fletcher       = kernel.cl
 changes.fletcher     = opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = OpenACC arrives whole, one file; what changes in the others is under 60 lines
-predict.fletcher.cpu = 1.0 for omp, which stays the same; 3.0 for ocl: work-items side by side become lanes of a vector
-predict.fletcher.gpu = 100: a work-item a point, and neighbours read neighbouring floats
+reason.fletcher      = the OpenACC back-end is a new file; the other files change in less than 60 lines
+predict.fletcher.cpu = 1.0 for omp, which does not change; 3.0 for ocl: neighbouring work-items become lanes of a vector
+predict.fletcher.gpu = 100: one work-item per point, and neighbouring work-items read neighbouring floats
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
-title.gridding       = A group for each copy, a work-item for each strip of a footprint
+title.gridding       = One work-group per copy, one work-item per strip of a footprint
 kind.gridding        = algebra
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding      = four more arguments pass through three functions and three back-ends; the idea is the ten lines of body.h
 predict.gridding.cpu = 0.8: a barrier after each visibility, and no core was idle
-predict.gridding.gpu = 20: hundreds of work-items a copy instead of one
+predict.gridding.gpu = 20: hundreds of work-items per copy instead of one
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = A work-item a cell, counted along three axes
+title.fluid       = One work-item per cell, with a three-dimensional index
 shown.fluid       = kernel.cl
 changes.fluid     = opencl.c kernel.cl cuda.cu
-predict.fluid.cpu = 1.1: no division per work-item any more to find its cell
-predict.fluid.gpu = 1.2: the same, and a group's cells share their neighbours
+predict.fluid.cpu = 1.1: a work-item finds its cell without a division
+predict.fluid.gpu = 1.2: the same, and the cells of a group share their neighbours
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 

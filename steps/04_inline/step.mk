@@ -14,22 +14,22 @@ bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 title.fletcher       = Derivatives as macros
 changes.fletcher     = body.h openacc.c
 predict.fletcher.cpu = 1.0: the compilers inline these functions already
-predict.fletcher.gpu = 1.0: a GPU has no other way to call them
+predict.fletcher.gpu = 1.0: compilers for GPUs inline these functions
 flops.fletcher       = 578 samples
 bytes.fletcher.dram  = 64 samples
 
-title.gridding       = Rows and signs out of the inner loop
+title.gridding       = Row pointers and signs are computed outside the inner loop
 kind.gridding        = algebra
 changes.gridding     = body.h
-predict.gridding.cpu = 1.2: rows and signs leave the inner loop, which compilers do not always see
+predict.gridding.cpu = 1.2: row pointers and signs leave the inner loop; compilers do not always do this by themselves
 predict.gridding.gpu = 1.0: a GPU inlines everything
 flops.gridding       = 8 points
 bytes.gridding.l1    = 24 points
 
-title.fluid       = Who writes a cell writes its ghost
+title.fluid       = Boundary condition fused into the stencil
 changes.fluid     = body.h cpu.c opencl.c kernel.cl cuda.cu
-predict.fluid.cpu = 1.05: set_bnd was 3 % of the time, and for OpenCL three launches a sweep
-predict.fluid.gpu = 1.5: three launches in seven are gone
+predict.fluid.cpu = 1.05: set_bnd took 3 % of the time, and OpenCL saves three launches per sweep
+predict.fluid.gpu = 1.5: three of seven launches are removed
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 

@@ -11,25 +11,25 @@ predict.semblance.gpu = 2.0: for the same reason
 flops.semblance       = 6 visits + 2 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = Derivatives of derivatives
+title.fletcher       = Cross derivatives in two passes
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = two loops instead of one, in five back-ends: 30 new lines in each
-predict.fletcher.cpu = 1.6: 254 operations a point instead of 578, against four fields that are written and read again
-predict.fletcher.gpu = 2.0: as the paper found, for the same reason
+reason.fletcher      = two loops instead of one in five back-ends, 30 new lines in each
+predict.fletcher.cpu = 1.6: 254 operations per point instead of 578, but four more fields are written and read
+predict.fletcher.gpu = 2.0: the result of the paper, for the same reason
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 128 samples
 
-title.gridding       = A function is the product of two rows of taps
+title.gridding       = Separable convolution functions: two rows of taps replace a table
 changes.gridding     = body.h host.h
 predict.gridding.cpu = 1.2: the table fits in a cache, but two thirds of the bytes are the grid's, and these still come from memory (written after a prototype had 1.2)
-predict.gridding.gpu = 1.4: 16 bytes of memory a cell instead of 24
+predict.gridding.gpu = 1.4: 16 bytes of memory traffic per cell instead of 24
 flops.gridding       = 8 points
 bytes.gridding.l1    = 16 points
 
-title.fluid       = A reciprocal, an integer maximum, and no denormals
+title.fluid       = Reciprocal, integer maximum, and no denormals
 changes.fluid     = body.h cpu.c opencl.c kernel.cl cuda.cu
-predict.fluid.cpu = 1.3: no division, no test for NaN, and cells that are nearly empty cost as much as others (written after a prototype on another machine had 1.7 for the last)
-predict.fluid.gpu = 1.0: it waits for memory, and its units take denormals as they come
+predict.fluid.cpu = 1.3: no division, no test for NaN, and no slow denormals in nearly empty cells (written after a prototype on another machine had gained 1.7 by the last)
+predict.fluid.gpu = 1.0: limited by memory, and computes denormals at full speed
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 

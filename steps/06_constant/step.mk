@@ -10,11 +10,11 @@ predict.semblance.gpu = 1.1: all lanes read the same trace at once, one broadcas
 flops.semblance       = 6 visits + 2 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
-title.fletcher       = The weights as constants
+title.fletcher       = The weights in constant memory
 kind.fletcher        = refactor
 changes.fletcher     = body.h
-predict.fletcher.cpu = 1.0: a compiler reads the tables as well as the numbers, and makes the same code of both
-predict.fletcher.gpu = 1.0: an operand in an instruction or in constant memory, which all lanes read at one address
+predict.fletcher.cpu = 1.0: the compilers know the values of the tables and generate the same code
+predict.fletcher.gpu = 1.0: an operand in the instruction or in constant memory, which all lanes read at the same address
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 128 samples
 
@@ -23,11 +23,11 @@ bytes.fletcher.dram  = 128 samples
 # one plane would fit, if visibilities came plane by plane, which is another change. And a
 # visibility is read once.
 
-title.fluid       = The box as constants
+title.fluid       = Sides of the box as constants
 shown.fluid       = kernel.cl
 changes.fluid     = opencl.c kernel.cl cuda.cu
 kind.fluid        = refactor
-predict.fluid.cpu = 1.05 for OpenCL: strides that the compiler knows; 1.0 for OpenMP, which does not change
+predict.fluid.cpu = 1.05 for OpenCL: the compiler knows the strides; 1.0 for OpenMP, which does not change
 predict.fluid.gpu = 1.05: the same
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates

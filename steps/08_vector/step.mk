@@ -10,27 +10,27 @@ predict.semblance.cpu = 4.0: eight lanes instead of one, of which 20 values of E
 predict.semblance.gpu = 1.2: a GPU's lanes are its threads already; what it gains is num in registers again
 flops.semblance       = 6 visits + 3 used + 6 samples
 
-title.fletcher       = The widest vectors, fused multiplications, and three cosines instead of six products
+title.fletcher       = Wider vectors, fused multiply-add, and three cosines instead of six products
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = every load and store of body.h is one of LANES points, and the medium is another
+reason.fletcher      = each load and store of body.h has LANES points, and the medium has other fields
 predict.fletcher.cpu = 1.4: two thirds of the instructions, and seven fields of the medium instead of ten
-predict.fletcher.gpu = 1.2: 52 bytes a point instead of 64; its lanes are threads, and its compiler fuses already
+predict.fletcher.gpu = 1.2: 52 bytes per point instead of 64; the lanes of a GPU are threads, and its compiler fuses operations already
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 
-title.gridding       = A row of a block is a vector
+title.gridding       = A row of a block is one vector
 changes.gridding     = body.h cpu.c opencl.c kernel.cl cuda.cu
-predict.gridding.cpu = 4.0: a row of sums is one register, and the compiler has no choice left
-predict.gridding.gpu = 1.0: a GPU's lanes are its threads already
+predict.gridding.cpu = 4.0: a row of sums is one vector register, so the compiler cannot place it on the stack
+predict.gridding.gpu = 1.0: on a GPU the lanes are already threads
 flops.gridding       = 8 points
 
-title.fluid       = The colours apart, a vector of cells at once
+title.fluid       = Colours stored separately, vectors of cells
 shown.fluid       = strip.h
 kind.fluid        = refactor
 changes.fluid     = body.h strip.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.fluid      = another place for every cell, and a strip of them for a work-item: each function that knows where a cell lies says it anew, and strip.h is new
-predict.fluid.cpu = 2.5: eight cells an instruction, which lie next to each other now (written after the same layout had 2.9 together with the changes of step 05)
-predict.fluid.gpu = 1.5: lanes read next to each other, and half of each line is no longer fetched in vain
+reason.fluid      = every cell has another index, and a work-item computes a strip: each function that computes an index changes, and strip.h is new
+predict.fluid.cpu = 2.5: eight cells per instruction, which are now contiguous (written after the same layout had gained 2.9 together with the changes of step 05)
+predict.fluid.gpu = 1.5: coalesced loads, which use all of each cache line instead of half
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 

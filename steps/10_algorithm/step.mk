@@ -9,17 +9,17 @@ reason.semblance      = two algorithms: cubics through nodes, and a bound with a
 predict.semblance.cpu = 20: 16 visits instead of 400 for a trace that does not bend; what the bounds give depends on the data, from 1 to 100 (the first was written after a prototype had 5, the second before anything was measured)
 predict.semblance.gpu = 5: the same, but a thread has 16 nodes to keep, and all its neighbours start before there is anything to compare with
 
-title.gridding       = Footprints as wide as their plane of w needs
+title.gridding       = Footprints only as wide as their w-plane needs
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-predict.gridding.cpu = 1.8 for askap, whose w is spread evenly, 6.5 for default, whose w is mostly small: as the blocks that are left (counted before it was written)
+predict.gridding.cpu = 1.8 for askap, whose w is evenly distributed, 6.5 for default, whose w is mostly small: the ratio of the remaining blocks (counted before it was written)
 predict.gridding.gpu = the same
 
-title.fluid       = The pressure outright, by waves
+title.fluid       = Direct pressure solver: discrete cosine transform and Thomas algorithm
 shown.fluid       = cosine.h
 changes.fluid     = cosine.h cpu.c host.h opencl.c kernel.cl
-reason.fluid      = sums of cosines there and back, and elimination along x: cosine.h is new, and so is what cpu.c does with planes and slabs
-predict.fluid.cpu = 1.5: about as many operations as 8 sweeps instead of 20, for two of six solves; to the same accuracy hundreds of times as fast, for which 20 sweeps would have to be thousands (written after a prototype)
-predict.fluid.gpu = 1.5: not written for one
+reason.fluid      = DCT-II, its inverse, and the Thomas algorithm along x: cosine.h is new, and so is the part of cpu.c that transforms planes and slabs
+predict.fluid.cpu = 1.5: about as many operations as 8 sweeps instead of 20, for two of six solves; at equal accuracy a factor of hundreds, since 20 sweeps would have to be thousands (written after a prototype)
+predict.fluid.gpu = 1.5: not written for a GPU
 
 title.sandpile       = Symmetry: one quarter of a pile that equals its mirror images
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu

@@ -102,8 +102,7 @@ void fluid_begin(const setup *requested)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t max_size =
-        bytes + PARTIALS * sizeof(cl_float); /* size of the largest buffer */
+    size_t max_size = bytes + PARTIALS * sizeof(cl_float);      /* of any buffer */
     char *contents = allocate(max_size, 1, "initial contents"); /* all bits set: NaN */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
     change = buffer_of(total_items(g) * sizeof(float), contents);

@@ -117,8 +117,7 @@ FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour
                      int j, int first, int last, int wall, float a, float inv_c)
 {
     int row = row_stride(g), plane = plane_stride(g), max_change = 0;
-    int right =
-        (i + j + first + colour) % 2 == 0; /* true: the cell is in column i + 1 */
+    int right = (i + j + first + colour) % 2 == 0; /* in column i + 1 */
     int idx = cell_index(g, i + right, j, first);
     float below = x[idx - plane], partner = x[right ? idx - 1 : idx + 1];
 

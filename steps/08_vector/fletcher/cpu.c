@@ -7,8 +7,7 @@
 #include "field.h"
 #define LANES 1 /* the compiler vectorizes the loops itself */
 #include "portable.h"
-#undef FN /* the vectors of a callee must be as wide as those of derive_row and        \
-             update_row */
+#undef FN /* a callee needs the vector width of its caller */
 #define FN static inline __attribute__((always_inline))
 #include "body.h"
 

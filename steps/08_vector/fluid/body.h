@@ -105,7 +105,7 @@ FN float advected_value(GLOBAL const float *d0, float u, float v, float w, grid 
     float y1 = y - j0, y0 = 1 - y1;
     float z1 = z - k0, z0 = 1 - z1;
 
-    /* Of the eight corners, those that differ in one or three coordinates have
+    /* Corners of the interpolation cube that differ in one or three coordinates have
      * different colours. same: the half that contains the corner (i0, j0, k0); other:
      * the other half; 0 or 1: column i0 or i0 + 1. */
     int corner = row * j0 + plane * k0;

@@ -119,9 +119,8 @@ void fluid_begin(const setup *requested)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t max_size =
-        bytes + (size_t)s.sweeps * sizeof(cl_int); /* size of the largest buffer */
-    char *contents = allocate(max_size, 1, "initial contents"); /* all bits set: NaN */
+    size_t max_size = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
+    char *contents = allocate(max_size, 1, "initial contents");  /* all bits set: NaN */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
     split_field = allocate(field_size(g), sizeof *split_field, "a field");
     flags = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);

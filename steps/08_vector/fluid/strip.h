@@ -154,8 +154,7 @@ FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour
                      int j, int first, int last, int skip, int wall, float a,
                      float inv_c, float tolerance)
 {
-    int right =
-        (i + j + first + colour) % 2 == 0; /* the cells are in the right columns */
+    int right = (i + j + first + colour) % 2 == 0; /* in the right columns */
     int row = row_stride(g), plane = plane_stride(g),
         idx = half_index(g, i + right, j, first);
     GLOBAL float *own = x + half_offset(g, i + right, j, first);

@@ -8,8 +8,7 @@
 #include "field.h"
 #define LANES 1 /* the compiler vectorizes the loops itself */
 #include "portable.h"
-#undef FN /* the vectors of a callee must be as wide as those of derive_row and        \
-             update_row */
+#undef FN /* a callee needs the vector width of its caller */
 #define FN static inline __attribute__((always_inline))
 #include "body.h"
 
@@ -72,7 +71,7 @@ static int rows_per_tile(int threads)
     const int fields_with_halo = 2 * (2 * HALO + 1) + DERIVATIVES / 2,
               fields_without_halo = STORED_FIELDS - V2PX + 2;
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); /* bytes; 0 or -1 if unknown */
-    if (cache <= 0) cache = 1 << 20;
+    if (cache <= 0) cache = 1 << 20;             /* 1 MiB, a common size */
     long cache_rows =
         cache / ((long)sizeof(float) * g->pitch); /* rows that fit into the cache */
     int max_rows = (int)(cache_rows - fields_with_halo * 2 * HALO) /

@@ -112,6 +112,8 @@ void InsertSource(float f)
 
 double Propagate(void)
 {
+    /* The derivatives of a tile take 20 KiB of shared memory. Its size is a choice, not
+     * derived. */
     tile_shape t;
     t.width = 32;
     t.rows = 8;

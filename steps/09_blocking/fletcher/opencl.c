@@ -76,9 +76,10 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     qp = zero_buffer(n);
     qc = zero_buffer(n);
 
-    /* On a GPU, a tile is 32 x 8 points and its derivatives are in local memory. On a
-     * CPU, a work-group is one work-item with a tile of whole rows, and the derivatives
-     * are in global memory that stays in a cache. */
+    /* On a GPU, a tile has 32 x 8 points and 32 planes, and its derivatives take 20 KiB
+     * of local memory. On a CPU, a work-group is one work-item with a tile of at most
+     * 16 whole rows, and the derivatives are in global memory that stays in a cache.
+     * These sizes are choices, not derived. */
     const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
     if (gpu) {
         t = (tile_shape){

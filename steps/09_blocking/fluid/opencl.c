@@ -132,9 +132,8 @@ void fluid_begin(const setup *requested)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t max_size =
-        bytes + (size_t)s.sweeps * sizeof(cl_int); /* size of the largest buffer */
-    char *contents = allocate(max_size, 1, "initial contents"); /* all bits set: NaN */
+    size_t max_size = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
+    char *contents = allocate(max_size, 1, "initial contents");  /* all bits set: NaN */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
     split_field = allocate(field_size(g), sizeof *split_field, "a field");
     initial = buffer_of(bytes, contents);
@@ -254,8 +253,7 @@ static int solve_by_colour(int wall, int x, int x0, float a, float c)
 static int relax_wavefront(int x, int x0, int first, int sweeps, int wall, float a,
                            float inv_c)
 {
-    size_t items = (size_t)workers,
-           alone = 1; /* one work-item per group: each on its own core */
+    size_t items = (size_t)workers, alone = 1; /* one work-item per group */
     cl_int found[DEPTH];
     clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     ARG(kernel[RELAX_WAVEFRONT], 0, field[x]);

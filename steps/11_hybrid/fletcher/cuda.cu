@@ -150,6 +150,8 @@ void device_source(float f)
 /* Updates planes first .. end - 1. */
 static void launch(int first, int end)
 {
+    /* The derivatives of a tile take 20 KiB of shared memory. Its size is a choice, not
+     * derived. */
     tile_shape t;
     t.width = 32;
     t.rows = 8;

@@ -4,8 +4,8 @@
  * Each step needs HALO planes from the other side. Therefore each side updates these
  * border planes first, and they are transferred while it updates the rest. The host
  * enqueues all work of the device at the start of a step, updates its own planes, and
- * then waits only for the border planes of the device. The device may be one step
- * behind.
+ * then waits only for the border planes of the device. The device may lag by one
+ * step.
  *
  * The cut is moved to where both sides would end at the same time, according to the
  * measured times.

@@ -258,9 +258,8 @@ int device_begin(const setup *requested, int threads)
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
-    size_t max_size =
-        bytes + (size_t)s.sweeps * sizeof(cl_int); /* size of the largest buffer */
-    char *contents = allocate(max_size, 1, "initial contents"); /* all bits set: NaN */
+    size_t max_size = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
+    char *contents = allocate(max_size, 1, "initial contents");  /* all bits set: NaN */
     for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
     found = allocate((size_t)s.sweeps, sizeof *found, "convergence flags");
     create_dct_buffers();
@@ -386,8 +385,7 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
 static void relax_wavefront(int x, int x0, int first, int sweeps, int wall, float a,
                             float inv_c)
 {
-    size_t items = (size_t)workers,
-           alone = 1; /* one work-item per group: each on its own core */
+    size_t items = (size_t)workers, alone = 1; /* one work-item per group */
     ARG(kernel[RELAX_WAVEFRONT], 0, field[x]);
     ARG(kernel[RELAX_WAVEFRONT], 1, field[x0]);
     ARG(kernel[RELAX_WAVEFRONT], 2, flags[x]);

@@ -116,8 +116,7 @@ int gridding(const problem *p, void *result, run_times *t)
     binning bins = allocate_binning(p, ROWS, COLUMNS);
     int *plane_width = plane_widths(p);
     t->copies = 1;
-    ranks_same("the footprints of the visibilities", p->footprints,
-               n * sizeof *p->footprints);
+    ranks_same("the footprints", p->footprints, n * sizeof *p->footprints);
     ranks_same("the visibilities", p->value, n * 2 * sizeof *p->value);
     MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
 
@@ -155,8 +154,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     real *table = make_table(p, ROWS, COLUMNS);
     binning bins = allocate_binning(p, ROWS, COLUMNS);
     t->copies = 1;
-    ranks_same("the footprints of the visibilities", p->footprints,
-               (size_t)n * sizeof *p->footprints);
+    ranks_same("the footprints", p->footprints, (size_t)n * sizeof *p->footprints);
     ranks_same("the model", model,
                (size_t)p->dims.size * (size_t)p->dims.pitch * sizeof(cplx));
     MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
