@@ -208,7 +208,7 @@ def lesson(before, step, program):
     is what the step teaches, not too much."""
     folder = f"steps/{step.name}/{program.name}"
     mk = f"steps/{step.name}/step.mk"
-    changes = diff.of_step(step, program)
+    changes = diff.step_changes(step, program)
     old, new = (diff.sources(s.folder / program.name) for s in (before, step))
     for name in changes:
         path = f"{folder}/{name}"
@@ -240,7 +240,7 @@ def copies(before, folder, changes, mk):
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         name, earlier = str(path.relative_to(folder)), before / path.relative_to(folder)
         if name not in changes and path.suffix != ".md":
-            check(f"{diff.shown(path)}:1", f"differs from the step before, but is not in "
+            check(f"{diff.display(path)}:1", f"differs from the step before, but is not in "
                   f"`changes` of {mk}", not earlier.is_file() or
                   earlier.read_bytes() != path.read_bytes())
 
@@ -276,7 +276,7 @@ def declared(step, first):
         check(f"steps/{step.name}/{folder.name}", "a lesson without its program",
               folder.name in known - {"variants", "rungs"} and not diff.sources(folder))
     model = tree.steps()[0].folder / "Makefile"
-    check(f"steps/{step.name}/Makefile:1", f"differs from {diff.shown(model)}",
+    check(f"steps/{step.name}/Makefile:1", f"differs from {diff.display(model)}",
           not (step.folder / "Makefile").is_file() or
           (step.folder / "Makefile").read_bytes() != model.read_bytes())
 
@@ -347,7 +347,7 @@ def patches():
             done = subprocess.run(["patch", "-p1", "-s", "-F0", "-r-", "--dry-run", "-d",
                                    ROOT, "-i", path], capture_output=True, text=True)
             said = (done.stdout + done.stderr).strip().splitlines() or ["fails"]
-            check(f"{diff.shown(path)}:1", "does not apply",
+            check(f"{diff.display(path)}:1", "does not apply",
                   said[-1] if done.returncode else None)
 
 

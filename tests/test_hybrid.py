@@ -108,7 +108,7 @@ def implausible(found, seconds):
         return f"outside of 0 .. {seconds}"
     if [s.begin for s in found] != sorted(s.begin for s in found):
         return "not in the order of their beginnings"
-    for who, own in spans.whose(found).items():
+    for who, own in spans.by_owner(found).items():
         if not re.fullmatch(r"device|host \d+", who):
             return f"who is {who}"
         for a, b in zip(own, own[1:]):

@@ -17,7 +17,7 @@ import pytest
 
 from tests.helpers import ROOT
 from tools.history import runs, tree
-from tools.publish import section
+from tools.measure import section
 
 NEEDED = "munged slurmctld slurmd sbatch scontrol scancel squeue mpirun".split()
 JOB = Path(ROOT, "steps/12_cluster/job.sh")

@@ -124,7 +124,7 @@ step, program = exercise.named()
 print("before", tree.before(step, program).name)
 for backend in step.backends(program):
     print(backend, *(s if isinstance(s, str) else s.name for s in
-                     tree.compared(step, program, backend)))
+                     tree.baseline(step, program, backend)))
     attempt = grade.Attempt(exercise.Task(step, program), Path("attempt"))
     print("start", grade.Grading(attempt, backend, 1, 1).start.step.name)
 """

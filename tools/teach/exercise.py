@@ -113,19 +113,19 @@ def task_text(task: Task) -> str:
 def exercise(task: Task, force: bool) -> None:
     if task.attempt.exists():
         if not force:
-            raise SystemExit(f"{diff.shown(task.attempt)}: there is an attempt already; "
+            raise SystemExit(f"{diff.display(task.attempt)}: there is an attempt already; "
                              f"FORCE=1 renames it and starts again")
         renamed, number = task.attempt, 0
         while renamed.exists():
             number += 1
             renamed = task.attempt.with_name(f"{task.program.name}.{number}")
         task.attempt.rename(renamed)
-        print(f"the earlier attempt is now {diff.shown(renamed)}")
+        print(f"the earlier attempt is now {diff.display(renamed)}")
     text = task_text(task)
     shutil.copytree(task.start, task.attempt, ignore=shutil.ignore_patterns("*.md"))
     (task.attempt / "TASK.md").write_text(text)
-    print(f"{diff.shown(task.attempt)}: the code of {task.before.name}; read "
-          f"{diff.shown(task.attempt / 'TASK.md')}")
+    print(f"{diff.display(task.attempt)}: the code of {task.before.name}; read "
+          f"{diff.display(task.attempt / 'TASK.md')}")
 
 
 # ---- the reference solution ----------------------------------------------------------
@@ -136,7 +136,7 @@ def reveal(task: Task) -> None:
         old, name = task.attempt, "your attempt"
     else:
         old, name = task.start, f"step {task.before.name}"
-        print(f"{diff.shown(task.attempt)}: no attempt; what the reference solution changes:")
+        print(f"{diff.display(task.attempt)}: no attempt; what the reference solution changes:")
     labels = f"  {name}", f"  the reference solution of {task.step.name}"
     found = diff.folders(old, task.solution, labels, colour=sys.stdout.isatty())
     print(sandbox.shown("".join(found.values())) or

@@ -92,7 +92,7 @@ class Attempt:
     def renamed(self, text: str) -> str:
         """A message with the path of the attempt instead of the path of its copy."""
         return text.replace(str(self.place.relative_to(self.copy)),
-                            diff.shown(self.task.attempt))
+                            diff.display(self.task.attempt))
 
 
 def first_error(text: str) -> str | None:
@@ -102,7 +102,7 @@ def first_error(text: str) -> str | None:
 
 def make_reference(task: exercise.Task, backend: str) -> str | None:
     """Builds the two programs that an attempt is compared with. None, or why not."""
-    earlier = tree.compared(task.step, task.program, backend)
+    earlier = tree.baseline(task.step, task.program, backend)
     assert earlier
     step, other = earlier
     folder = tree.build().relative_to(tree.ROOT)
@@ -119,7 +119,7 @@ class Evidence:
         program, self.set = task.program, set_name
         pairs = {(task.step, b) for b in backends}
         pairs |= {earlier for b in backends
-                  if (earlier := tree.compared(task.step, program, b))}
+                  if (earlier := tree.baseline(task.step, program, b))}
         for path in [program.checker(), *(s.binary(program, b) for s, b in pairs)]:
             copies.put(path, place / path.relative_to(tree.build()))
         os.environ["BUILD"] = str(place)
@@ -247,7 +247,7 @@ class Grading:
         self.attempt, self.backend, self.evidence = attempt, backend, evidence
         self.repetitions, self.limit = repetitions, limit
         self.task, self.program = attempt.task, attempt.task.program
-        before = tree.compared(self.task.step, self.program, backend)
+        before = tree.baseline(self.task.step, self.program, backend)
         assert before
         self.start = Run(attempt, "before", *before)
         self.mine = Run(attempt, "attempt", self.task.step, backend, attempt.binary(backend))
@@ -347,7 +347,7 @@ class Grading:
         problem = self.check(self.evidence) or self.time(self.evidence)
         changed = self.evidence.changed()
         if changed:
-            problem = f"{diff.shown(changed)}: changed while the attempt ran"
+            problem = f"{diff.display(changed)}: changed while the attempt ran"
             self.say("integrity", f"NO: {problem}")
         return problem
 
@@ -447,7 +447,7 @@ def graded(task: exercise.Task, attempt: Attempt, limits: tuple[int, int], place
         right, summary = Grading(attempt, backend, *limits, evidence).grade()
         all_right = all_right and right
         summaries.append(sandbox.plain(
-            f"grade: {diff.shown(task.attempt)} {backend}: {summary}"))
+            f"grade: {diff.display(task.attempt)} {backend}: {summary}"))
     return all_right and bool(summaries), summaries
 
 
@@ -465,7 +465,7 @@ def main() -> int:
     found = parsed()
     task = exercise.chosen(found.work)
     if not task.attempt.is_dir():
-        raise SystemExit(f"{diff.shown(task.attempt)}: no attempt: "
+        raise SystemExit(f"{diff.display(task.attempt)}: no attempt: "
                          f"make exercise {task.variables()}")
     wanted(task), timed_set(task.program)  # before anything is built
     sandbox.require()
@@ -477,7 +477,7 @@ def main() -> int:
         attempt = Attempt(task, Path(folder))
         problem = attempt.put()
         if problem:
-            print(sandbox.plain(f"grade: {diff.shown(task.attempt)}: refused: {problem}"))
+            print(sandbox.plain(f"grade: {diff.display(task.attempt)}: refused: {problem}"))
             return 1
         right, summaries = graded(task, attempt, (found.repetitions, found.timeout),
                                   Path(place))

@@ -69,19 +69,19 @@ exit $status
 
 def bubblewrap(reads: Iterable[Argument] = (), writes: Iterable[Argument] = ()) -> list[str]:
     """The command that runs another one in bubblewrap."""
-    words = [shutil.which(os.environ.get("BWRAP") or "bwrap") or "bwrap", "--unshare-all",
+    words: list[str] = [shutil.which(os.environ.get("BWRAP") or "bwrap") or "bwrap", "--unshare-all",
              "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--proc", "/proc",
              "--dev", "/dev", "--size", str(WRITTEN_BYTES), "--tmpfs", "/tmp"]
     for path in (*SYSTEM, *os.environ.get("GRADE_READS", "").split()):
-        words += (["--symlink", os.readlink(path), path] if os.path.islink(path) else
-                  ["--ro-bind-try", path, path])
+        words += ["--symlink", os.readlink(path), path] if os.path.islink(path) else \
+            ["--ro-bind-try", path, path]
     for pattern in DEVICES:
         for path in glob.glob(pattern):
             words += ["--dev-bind", path, path]
     words += ["--tmpfs", str(tree.ROOT)]  # the tree may lie below a folder of SYSTEM
     for option, paths in (("--ro-bind", reads), ("--bind", writes)):
-        for path in paths:
-            words += [option, str(path), str(path)]
+        for given in paths:
+            words += [option, str(given), str(given)]
     return words
 
 
@@ -147,7 +147,8 @@ def children() -> list[int]:
 
 def descendants() -> list[int]:
     """All processes below this one."""
-    below, new = [], {os.getpid()}
+    below: list[int] = []
+    new = {os.getpid()}
     table = parents()
     while new:
         new = {pid for pid, parent in table.items() if parent in new}
