@@ -1,7 +1,7 @@
 /* real.h - the precision of the arithmetic in C, OpenCL C and CUDA C.
  *
  * The sources of a step are written in terms of `real` and compiled twice: for float,
- * and with the flags of `again` in program.mk for double. These flags also give the two
+ * and with the flags of `double` in program.mk for double. These flags also give the two
  * functions of the interface their other names. main.c calls the one that precision=
  * asks for. An OpenCL kernel is built when its program runs, for double with -D
  * REAL=double -D REAL_BYTES=8.
