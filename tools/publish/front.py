@@ -1,8 +1,9 @@
 """The table of results on the front page, from results/front/MACHINE.csv.
 
-`make front` measures the steps of the table and
-writes such a file, with the time of the computation and that of the whole process, from
+This command writes such a file: the times of the computation and of the whole process, from
 one interleaved series on one machine.
+
+    make bench STEP='00 08 09 10' BACKEND='seq omp ocl' RESULTS=results/front/MACHINE.csv
 """
 from __future__ import annotations
 
