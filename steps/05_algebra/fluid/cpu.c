@@ -20,8 +20,7 @@ static float *field[FIELDS];
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
-               0x40 /* DAZ: denormal operands are 0 */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: operands, too */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));

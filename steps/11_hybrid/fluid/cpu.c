@@ -35,8 +35,7 @@ static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
-               0x40 /* DAZ: denormal operands are 0 */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: operands, too */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
