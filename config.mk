@@ -18,6 +18,8 @@ ARCH    := $(shell $(CC) -march=x86-64-v3 -E -x c /dev/null >/dev/null 2>&1 && \
 endif
 NATIVE   = $(if $(filter -march=x86-64-v3,$(ARCH)),-march=native)
 EXTRA   ?=
+# Compilation results are reused where ccache is installed; CCACHE= turns that off.
+CCACHE  ?= $(shell command -v ccache 2>/dev/null)
 BUILD   ?= build
 
 # The GPU to compile for: the one in this machine, or the oldest that is supported, whose
@@ -28,13 +30,15 @@ endif
 has_gpu := $(if $(shell nvidia-smi -L 2>/dev/null),yes)
 CUDA_ARCH ?= $(if $(has_gpu),native,sm_75)
 
-PYTHON  ?= $(firstword $(wildcard /usr/bin/python3) python3)
+# The Python of an active virtual environment, or else the system's, which has the packages
+# that setup.sh installs.
+PYTHON  ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python3,$(firstword $(wildcard /usr/bin/python3) python3))
 
 # ------------------------------------------------------------------------------------
 # Detected: nothing to set below this line.
 
 # -Wno-pass-failed: a loop that asks for vectors and gets none is slow, not wrong (clang).
-CFLAGS   = -std=c11 $(OPT) $(ARCH) -fno-math-errno -g -Wall -Wextra -Werror -Wno-pass-failed $(EXTRA)
+CFLAGS   = -std=c11 -ffp-contract=off $(OPT) $(ARCH) -fno-math-errno -g -Wall -Wextra -Werror -Wno-pass-failed $(EXTRA)
 NVFLAGS  = -O3 -arch=$(CUDA_ARCH) --Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror
 
 has_opencl := $(shell echo 'int main(void) { return clGetPlatformIDs(0, 0, 0); }' | \

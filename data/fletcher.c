@@ -1,10 +1,10 @@
-/* fletcher.c - media for the wave modelling, with known extremes: a folded stack of
- * layers over a half-space that dips, on a grid of 19 x 23 x 21 points.
+/* fletcher.c - generates media for the wave modelling: folded layers over a half-space,
+ * on a grid of 19 x 23 x 21 points.
  *
  *     fletcher-data recipe=fold.PROPERTY out=FILE   prints PROPERTY LOW HIGH
  *
- * Each property is a file, float32 of (nz, ny, nx). Nothing is random: a file is the
- * same wherever it is made.
+ * Writes one property as float32 of shape (nz, ny, nx), and prints its minimum and
+ * maximum. Nothing is random: the files are the same on all machines.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,12 +16,12 @@ enum { NX = 19, NY = 23, NZ = 21, LAYERS = 4 };
 
 typedef struct {
     const char *name;
-    float of_layer[LAYERS]; /* from the top down */
-    float slope; /* is added for each point along x: angles turn with the fold */
+    float layer_value[LAYERS]; /* from the top layer down */
+    float slope; /* change per point along x, so that angles vary over the fold */
 } property;
 
-/* Shale over sand over shale over salt: fast and slow, strongly and hardly anisotropic,
- * epsilon below delta once, the axis tilted most where the fold is steep. */
+/* Shale, sand, shale, salt. The layers differ in velocity and anisotropy; epsilon is
+ * below delta in the sand, and the salt is isotropic. */
 static const property properties[] = {
     {"vpz", {2000, 2600, 2300, 4000}, 0},
     {"epsilon", {0.24f, 0.1f, 0.3f, 0}, 0},
@@ -31,7 +31,7 @@ static const property properties[] = {
 };
 enum { COUNT = sizeof properties / sizeof properties[0] };
 
-/* The layer at a point: a fold along x, a dip along y. */
+/* Returns the layer at a point: folded along x, dipping along y. */
 static int layer_of(int x, int y, int z)
 {
     double depth = z + 2.5 * cos(6.283185307179586 * x / NX) - 0.2 * y;
@@ -48,18 +48,20 @@ int main(int argc, char **argv)
                     false},
                    {"out", ARG_TEXT, &out, 0, 0, ".npy to write", false},
                    {0}};
-    args_parse(argc, argv, table,
-               "makes one property of a folded medium and prints its extremes");
-    if (!recipe) fail("recipe= is missing");
-    if (!out) fail("out= is missing");
+    args_parse(
+        argc, argv, table,
+        "generates one property of a folded medium and prints its minimum and maximum");
+    if (!recipe) fail("recipe=: missing: expected fold.PROPERTY");
+    if (!out) fail("out=: missing: expected a file");
 
     const property *p = NULL;
     for (int k = 0; k < COUNT; k++)
         if (!strncmp(recipe, "fold.", 5) && !strcmp(recipe + 5, properties[k].name))
             p = &properties[k];
     if (!p)
-        fail("recipe=%s: not one of fold.vpz fold.epsilon fold.delta fold.theta "
-             "fold.phi",
+        fail("recipe=%s: unknown: expected fold.vpz, fold.epsilon, fold.delta, "
+             "fold.theta "
+             "or fold.phi",
              recipe);
 
     float *field = allocate((size_t)NX * NY * NZ, sizeof *field, p->name);
@@ -68,7 +70,7 @@ int main(int argc, char **argv)
     for (int z = 0; z < NZ; z++)
         for (int y = 0; y < NY; y++)
             for (int x = 0; x < NX; x++, i++) {
-                field[i] = p->of_layer[layer_of(x, y, z)] + p->slope * (float)x;
+                field[i] = p->layer_value[layer_of(x, y, z)] + p->slope * (float)x;
                 low = fminf(low, field[i]);
                 high = fmaxf(high, field[i]);
             }

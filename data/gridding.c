@@ -1,18 +1,18 @@
-/* gridding.c - makes the visibility files that gridding is checked on.
+/* gridding.c - generates the visibility files for the checks of gridding.
  *
  *     gridding-data recipe=file out=file.npy
  *
- * A file is float64 [n][6]: u, v, w in wavelengths, re, im, weight. What its sources
- * are is known and printed, one a line: l m flux. Presets need no file: common/gridding
- * makes their visibilities when they are asked for.
+ * A file is float64 [n][6]: u, v, w in wavelengths, re, im, weight. The program prints
+ * its sources, one per line: l m flux. Presets need no file: common/gridding generates
+ * their visibilities at run time.
  */
 #include "sky.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Tracks with weights that differ, w of both signs, five points that fall outside a
- * grid of 257 cells of 40 wavelengths, and one just inside it. */
+/* Tracks with unequal weights and w of both signs. Five points lie outside a grid of
+ * 257 cells of 40 wavelengths, and one lies just inside. */
 static void recipe_file(const char *out)
 {
     enum { N = 2003, OUTSIDE = 5 };
@@ -40,9 +40,9 @@ int main(int argc, char **argv)
     arg table[] = {{"recipe", ARG_TEXT, &recipe, 0, 0, "file", 0},
                    {"out", ARG_TEXT, &out, 0, 0, ".npy to write", 0},
                    {0}};
-    args_parse(argc, argv, table, "makes visibilities with known sources");
+    args_parse(argc, argv, table, "generates visibilities of known sources");
     if (!recipe || strcmp(recipe, "file"))
-        fail("recipe=%s: not one of file", recipe ? recipe : "");
+        fail("recipe=%s: unknown recipe: expected file", recipe ? recipe : "");
     if (!out) fail("out= is missing");
     recipe_file(out);
     return 0;

@@ -1,6 +1,6 @@
-/* cluster_full.c - a disk that fills, for LD_PRELOAD: of the writes to places of a
- * file, as MPI-IO makes them, each after the first FULL_AFTER finds no room;
- * FULL_PART=1: room for the half of it. */
+/* cluster_full.c - simulates a full disk (LD_PRELOAD): pwrite() and pwritev(), which
+ * MPI-IO calls, fail with ENOSPC after the first FULL_AFTER calls. With FULL_PART=1
+ * these calls write half of the data instead. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* How much of so many bytes may be written. */
-static size_t room(size_t size)
+/* Returns the number of bytes, out of size, that this call may write. */
+static size_t writable(size_t size)
 {
     static long writes;
     const char *after = getenv("FULL_AFTER"), *part = getenv("FULL_PART");
@@ -21,8 +21,8 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
 {
     static ssize_t (*real)(int, const void *, size_t, off_t);
     if (!real) *(void **)&real = dlsym(RTLD_NEXT, "pwrite");
-    size_t some = room(size);
-    if (some) return real(fd, bytes, some, at);
+    size_t part = writable(size);
+    if (part) return real(fd, bytes, part, at);
     errno = ENOSPC;
     return -1;
 }

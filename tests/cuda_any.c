@@ -1,13 +1,13 @@
-/* cuda_any.c - __syncthreads_or of CUDA on the CPU: every thread of a block must be
- * told the same, call after call, however far ahead the first of them runs.
- * sandpile_test.py builds it.
+/* cuda_any.c - tests __syncthreads_or of cuda_cpu.h: all threads of a block must get
+ * the same, correct result in a long sequence of calls, even if some threads are much
+ * faster than others. sandpile_test.py builds and runs it.
  */
 #include <sched.h>
 #include <stdio.h>
 
 #include "cuda_device.h"
 
-enum { CALLS = 60, BLOCKS = 7, MOST = 48 };
+enum { CALLS = 60, BLOCKS = 7, THREADS_MAX = 48 };
 
 static unsigned hash(unsigned a, unsigned b, unsigned c)
 {
@@ -15,41 +15,44 @@ static unsigned hash(unsigned a, unsigned b, unsigned c)
     return (h ^ h >> 13) * 3266489917u >> 7;
 }
 
-/* Some calls are nobody's, some one thread's, some several threads'. */
-static int says(unsigned block, unsigned call, unsigned thread)
+/* The predicate of a thread: in a third of the calls it is 0 for all threads, in a
+ * third it can be set for a single thread, and in a third for several. */
+static int predicate(unsigned block, unsigned call, unsigned thread)
 {
     unsigned kind = hash(block, call, 0) % 3;
     if (kind == 0) return 0;
-    if (kind == 1) return hash(block, call, 1) % MOST == thread ? 256 : 0;
+    if (kind == 1) return hash(block, call, 1) % THREADS_MAX == thread ? 256 : 0;
     return hash(block, call, thread + 2) % 4 == 0;
 }
 
-__global__ void asks(int *told)
+__global__ void calls_many(int *results)
 {
     unsigned threads = blockDim.x * blockDim.y * blockDim.z;
     unsigned me = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     for (unsigned call = 0; call < CALLS; call++) {
         if (hash(me, call, blockIdx.x) % 5 == 0) sched_yield();
-        int any = __syncthreads_or(says(blockIdx.x, call, me));
-        told[(blockIdx.x * CALLS + call) * threads + me] = any;
+        int any = __syncthreads_or(predicate(blockIdx.x, call, me));
+        results[(blockIdx.x * CALLS + call) * threads + me] = any;
     }
 }
 
-static int wrong(dim3 block)
+/* Returns whether a result is wrong for blocks of this shape. */
+static int fails_for(dim3 block)
 {
-    static int told[BLOCKS * CALLS * MOST];
+    static int results[BLOCKS * CALLS * THREADS_MAX];
     unsigned threads = block.x * block.y * block.z;
     dim3 blocks = {BLOCKS, 1, 1};
-    CUDA_LAUNCH(asks, blocks, block, 4, told);
+    CUDA_LAUNCH(calls_many, blocks, block, 4, results);
     for (unsigned b = 0; b < BLOCKS; b++)
         for (unsigned call = 0; call < CALLS; call++) {
             int any = 0;
-            for (unsigned t = 0; t < threads; t++) any |= says(b, call, t) != 0;
+            for (unsigned t = 0; t < threads; t++) any |= predicate(b, call, t) != 0;
             for (unsigned t = 0; t < threads; t++) {
-                int said = told[(b * CALLS + call) * threads + t];
-                if ((said != 0) == any) continue;
-                printf("%u threads, block %u, call %u: thread %u is told %d\n", threads,
-                       b, call, t, said);
+                int result = results[(b * CALLS + call) * threads + t];
+                if ((result != 0) == any) continue;
+                printf(
+                    "%u threads, block %u, call %u: thread %u gets %d: expected %d\n",
+                    threads, b, call, t, result, any);
                 return 1;
             }
         }
@@ -60,6 +63,6 @@ int main(void)
 {
     dim3 shape[] = {{8, 3, 2}, {1, 1, 1}, {5, 1, 1}, {48, 1, 1}, {2, 1, 1}};
     int failed = 0;
-    for (int i = 0; i < 5; i++) failed |= wrong(shape[i]);
+    for (int i = 0; i < 5; i++) failed |= fails_for(shape[i]);
     return failed;
 }

@@ -1,9 +1,9 @@
-/* diff_test.c - verify: the norms, and the program that judges by them.
+/* diff_test.c - tests of the program verify and of its norms.
  *
  *     diff_test build/verify
  *
- * The program is called as a user calls it, on files written for each case; what must
- * not pass is tried in every norm. The norms themselves are checked through compare().
+ * The program is called on files that are written for each case. Arrays that must not
+ * pass are tested in every norm. The norms are tested through compare().
  */
 #define _XOPEN_SOURCE 700 /* POSIX 2008 with realpath */
 
@@ -12,7 +12,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
-#undef fail /* cmocka has one too */
+#undef fail /* cmocka defines one, too */
 
 #include <float.h>
 #include <math.h>
@@ -20,6 +20,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static char folder[] = "/tmp/diff_test.XXXXXX";
 static char *verify; /* its absolute path */
@@ -39,7 +41,8 @@ static int folder_remove(void **state)
     return chdir("/") == 0 ? rmdir(folder) : -1;
 }
 
-/* Runs `verify arguments`; its exit status, and in output what it printed. */
+/* Runs `verify arguments`; returns the exit status and stores all output in `output`.
+ */
 static int call(const char *arguments)
 {
     char command[2048];
@@ -52,7 +55,7 @@ static int call(const char *arguments)
     return WEXITSTATUS(status);
 }
 
-/* Writes both arrays, then `verify r.npy c.npy arguments`. */
+/* Writes both arrays and runs `verify r.npy c.npy arguments`. */
 static int judge(npy r, npy c, const char *arguments)
 {
     char all[256];
@@ -77,13 +80,13 @@ static void assert_fails_in_every_norm(npy r, npy c)
                                             "0 norm=bytes",
                                             "1e300 norm=l1 relative=1",
                                             "1e300 norm=l2 relative=1"};
-    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+    for (size_t i = 0; i < LENGTH(arguments); i++) {
         assert_int_equal(judge(r, c, arguments[i]), 1);
         assert_non_null(strstr(output, "DIFFERS"));
     }
 }
 
-/* ---- verdicts ------------------------------------------------------------------ */
+/* ---- comparisons --------------------------------------------------------------- */
 
 static void equal(void **state)
 {
@@ -113,7 +116,7 @@ static void around_the_budget(void **state)
     assert_int_equal(judge(r, c, "0.125 relative=1"), 0);
     assert_int_equal(judge(r, c, "0.1249 relative=1"), 1);
 
-    /* Unsigned and far apart integers: the difference has the right size. */
+    /* Differences of unsigned integers, and beyond the range of int32, are exact. */
     assert_int_equal(judge(U1(1), U1(255), "253"), 1);
     assert_int_equal(judge(I4(INT32_MIN), I4(INT32_MAX), "4294967294"), 1);
     assert_int_equal(judge(I4(INT32_MIN), I4(INT32_MAX), "4294967295"), 0);
@@ -152,13 +155,13 @@ static void nan_and_infinity(void **state)
     (void)state;
     assert_fails_in_every_norm(F4(1, 2, 3), F4(1, NAN, 3));
     assert_non_null(strstr(output, "worst   [1] reference 2, candidate nan\n"));
-    assert_fails_in_every_norm(F8(1, 2, 3), F8(NAN, NAN, NAN)); /* untouched poison */
+    assert_fails_in_every_norm(F8(1, 2, 3), F8(NAN, NAN, NAN)); /* never written */
     assert_fails_in_every_norm(F4(1, NAN, 3), F4(1, 2, 3));
     assert_fails_in_every_norm(F4(1, NAN, 3), F4(1, NAN, 3));
     assert_fails_in_every_norm(F8(1, 2), F8(1, -INFINITY));
     assert_fails_in_every_norm(F8(INFINITY, NAN), F8(INFINITY, NAN));
 
-    npy inf = F8(1, INFINITY); /* inf - inf proves nothing; the same bits do */
+    npy inf = F8(1, INFINITY); /* inf - inf is NaN; equal bits are equal */
     assert_int_equal(judge(inf, inf, "1e300"), 1);
     assert_int_equal(judge(inf, inf, "1e300 norm=l2"), 1);
     assert_int_equal(judge(inf, inf, "0 norm=bytes"), 0);
@@ -187,17 +190,16 @@ static void shapes_and_types(void **state)
                           {NPY_I4, 2, {2, 3}, x}};
     for (int i = 0; i < 5; i++) {
         assert_int_equal(judge(a, others[i], "1e9"), 1);
-        assert_non_null(strstr(output, "they must match\n"));
+        assert_non_null(strstr(output, "expected the same type and shape\n"));
         assert_int_equal(judge(others[i], a, "0 norm=bytes"), 1);
     }
     assert_int_equal(judge(a, others[4], "1"), 1);
     assert_string_equal(output,
                         "verify: r.npy is float32 (2, 3), c.npy is int32 (2, 3): "
-                        "they must match\n");
+                        "expected the same type and shape\n");
     npy none = {NPY_F4, 2, {0, 3}, x};
     assert_int_equal(judge(none, none, "1"), 1);
-    assert_string_equal(output,
-                        "verify: r.npy: an array of no elements proves nothing\n");
+    assert_string_equal(output, "verify: r.npy: no elements: expected at least one\n");
 }
 
 static void unreadable_files(void **state)
@@ -207,7 +209,7 @@ static void unreadable_files(void **state)
     judge(a, a, "0");
     assert_int_equal(truncate("c.npy", 139), 0);
     assert_int_equal(call("r.npy c.npy 1"), 1);
-    assert_string_equal(output, "verify: c.npy: truncated: 139 bytes, expected 140\n");
+    assert_string_equal(output, "verify: c.npy: truncated (139 bytes): expected 140\n");
     assert_int_equal(call("c.npy r.npy 1"), 1);
     assert_int_equal(truncate("c.npy", 141), 0);
     assert_int_equal(call("r.npy c.npy 1"), 1);
@@ -236,7 +238,7 @@ static void arguments(void **state)
                                       "1e400",
                                       "1 norm=l2 norm=l1",
                                       "0 norm=bytes relative=1"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < LENGTH(bad); i++) {
         assert_int_equal(judge(a, a, bad[i]), 1);
         assert_ptr_equal(strstr(output, "verify: "), output);
         assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
@@ -244,7 +246,9 @@ static void arguments(void **state)
     assert_int_equal(judge(a, a, "-1"), 1);
     assert_string_equal(output, "verify: budget=-1: expected a number, 0 or more\n");
     assert_int_equal(judge(zero, zero, "1 relative=1"), 1);
-    assert_string_equal(output, "verify: relative=1: the norm of r.npy is 0\n");
+    assert_string_equal(
+        output,
+        "verify: relative=1: the norm of r.npy is 0: expected a positive number\n");
 
     assert_int_equal(call(""), 1);
     assert_non_null(strstr(output, "verify reference.npy candidate.npy budget"));
@@ -268,7 +272,7 @@ static void norms(void **state)
     m = compare(&r, &c, NORM_BYTES);
     assert_true(m.d == 2 && m.refnorm == 3 && m.worst == 0);
 
-    /* Neither too small nor too large to be squared. */
+    /* Differences whose squares underflow or overflow. */
     npy zero = F8(0, 0), tiny = F8(3e-200, 4e-200), big = F8(3e200, 4e200);
     assert_true(fabs(compare(&zero, &tiny, NORM_L2).d / 5e-200 - 1) < 1e-14);
     assert_true(fabs(compare(&zero, &big, NORM_L2).d / 5e200 - 1) < 1e-14);
@@ -283,7 +287,7 @@ static void norms(void **state)
 int main(int argc, char **argv)
 {
     run_name = "diff_test";
-    if (argc != 2) fail("expected the path of verify");
+    if (argc != 2) fail("expected the path of the program verify");
     verify = realpath(argv[1], NULL);
     if (!verify) fail("%s: no such program", argv[1]);
 

@@ -1,9 +1,9 @@
-/* fletcher_layout.c - where a step's cpu.c puts its fields: in a padded grid the first
- * point inside the halo begins a cache line in every row, and all of a field is 0
- * before the first step, whatever was in that memory (run with MALLOC_PERTURB_). Where
- * there are tiles, each thread has one if there are rows enough, and threads that come
- * later have planes to work with. tests/fletcher_test.py compiles it with the cpu.c of
- * each step.
+/* fletcher_layout.c - checks how a step's cpu.c allocates its fields. In a padded grid,
+ * the first point after the halo begins a cache line in every row. All of a field is 0
+ * before the first step, whatever the memory contained (run with MALLOC_PERTURB_). In
+ * steps with tiles, each thread has a tile if there are enough rows, and threads that
+ * are added later allocate their own planes. tests/fletcher_test.py compiles this file
+ * with the cpu.c of each step.
  */
 #include "cpu.c"
 
@@ -12,11 +12,11 @@
 
 #include "model.h"
 
-#ifdef HOST_H /* the drivers are elsewhere: this is what they call */
+#ifdef HOST_H /* cpu.c has no functions of fletcher.h, but these */
 #define Initialize           host_begin
 #define InsertSource         host_source
-#define Propagate()          host_planes(HALO, of.sz - HALO, NULL)
-#define UpdatePointers(p, q) host_turn()
+#define Propagate()          host_planes(HALO, model_grid.sz - HALO, NULL)
+#define UpdatePointers(p, q) host_swap()
 #define Finalize             host_end
 #endif
 
@@ -33,11 +33,12 @@ static void check(int good, const char *what)
     failed = 1;
 }
 
-static int on_line(const float *field, const grid *of)
+static int on_line(const float *field, const grid *model_grid)
 {
-    for (int y = 0; y < of->sy; y++) {
-        uintptr_t at = (uintptr_t)(field + row_of(of, y, y % of->sz) + HALO);
-        if (at % (LINE * sizeof(float))) return 0;
+    for (int y = 0; y < model_grid->sy; y++) {
+        uintptr_t address =
+            (uintptr_t)(field + row_start(model_grid, y, y % model_grid->sz) + HALO);
+        if (address % (LINE * sizeof(float))) return 0;
     }
     return 1;
 }
@@ -56,27 +57,30 @@ int main(int argc, char **argv)
     if (argc != 5) fail("expected nx=. ny=. nz=. threads");
     int threads = parse_int("threads", argv[4], 1, 1000);
     model m = model_parse(4, argv, &(arg){0}, "");
-    grid of = grid_of(&m);
+    grid model_grid = grid_of(&m);
 #ifdef _OPENMP
     omp_set_num_threads(threads);
 #endif
-    size_t n = field_size(&of);
-    float *rock = memset(field_make(FIELDS * n, "the medium"), 0, FIELDS * n * 4);
-    Initialize(&of, rock);
+    size_t n = field_size(&model_grid);
+    float *rock = memset(field_allocate(STORED_FIELDS * n, "the medium"), 0,
+                         STORED_FIELDS * n * 4);
+    Initialize(&model_grid, rock);
     const float *fields[] = {rock, pp, pc, qp, qc};
     for (int i = 0; i < 5; i++) {
-        check(on_line(fields[i], &of), "a row does not begin with a line");
-        check(all_zero(fields[i], n), "a field is not 0");
+        check(on_line(fields[i], &model_grid), "a row does not begin a cache line");
+        check(all_zero(fields[i], n), "a field is not 0 before the first step");
     }
-    check(on_line(rock + n, &of), "fields of a medium differ in their lines");
+    check(on_line(rock + n, &model_grid),
+          "the fields of the medium differ in their alignment");
 
 #ifdef TILES
-    int rows = of.sy - 2 * HALO;
-    check(tile >= 1 && tile <= (rows + threads - 1) / threads,
-          "a tile is none, or more than a thread's share of the rows");
-    check((uintptr_t)(derived + of.lead + HALO) % (LINE * sizeof(float)) == 0,
-          "a plane of a tile does not begin a line");
-    tile = 1; /* for all to have some */
+    int rows = model_grid.sy - 2 * HALO;
+    check(tile_rows >= 1 && tile_rows <= (rows + threads - 1) / threads,
+          "a tile has no rows, or more than the rows per thread");
+    check((uintptr_t)(derivatives + model_grid.lead + HALO) % (LINE * sizeof(float)) ==
+              0,
+          "a plane of a tile does not begin a cache line");
+    tile_rows = 1; /* so that all threads have tiles */
 #endif
 #ifdef _OPENMP
     omp_set_num_threads(2 * threads);
@@ -84,7 +88,7 @@ int main(int argc, char **argv)
     InsertSource(1);
     Propagate();
     UpdatePointers(NULL, NULL);
-    check(!all_zero(pp, n), "a step changes nothing");
+    check(!all_zero(pp, n), "a step leaves p at 0");
     Finalize();
     field_free(rock);
     model_free(&m);

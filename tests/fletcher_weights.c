@@ -1,16 +1,18 @@
-/* fletcher_weights.c - a step's derivatives on polynomials, where they have to be
- * exact; tests/fletcher_test.py compiles it with the body.h of each step and runs it.
+/* fletcher_weights.c - applies the derivatives of a step's body.h to polynomials, for
+ * which they are exact. tests/fletcher_test.py compiles this file with the body.h of
+ * each step.
  *
- * At 0 only x has a first derivative and only x x a second. With weights of order 8 the
- * first derivative is exact to degree 8 and the second to 9, and the next odd or even
- * power is known to fail: it gives -(4!)^2 and -2 (4!)^2 instead of 0. Of a
- * product the cross derivative is the product of both.
+ * At 0, only x has a non-zero first derivative and only x^2 a second one. With weights
+ * of order 8, the first derivative is exact up to degree 8 and the second up to
+ * degree 9. For the next odd or even power the result is known: -(4!)^2 and -2 (4!)^2
+ * instead of 0. The cross derivative of s^a t^b is the product of the two first
+ * derivatives.
  */
 #include <stdio.h>
 
 #include "body.h"
 
-enum { SIDE = 9, S = 1, T = SIDE, HERE = 4 * T + 4 };
+enum { SIDE = 9, S = 1, T = SIDE, CENTER = 4 * T + 4 };
 
 static double power(double x, int n)
 {
@@ -19,7 +21,7 @@ static double power(double x, int n)
     return result;
 }
 
-/* f[t][s] = s^a t^b around the middle. */
+/* Sets f[t][s] = s^a t^b, with the origin in the center. */
 static void fill(float f[SIDE * SIDE], int a, int b)
 {
     for (int t = 0; t < SIDE; t++)
@@ -39,14 +41,15 @@ static double second_of_power(int n)
 
 static int failed;
 
-/* largest is what the sum of the terms may reach, whose rounding is allowed. */
-static void check(const char *what, int a, int b, double got, double right,
+/* The tolerance is the rounding error of a sum whose terms have the magnitude
+ * `largest`. */
+static void check(const char *what, int a, int b, double got, double expected,
                   double largest)
 {
-    double off = got - right;
-    if (off < 0) off = -off;
-    if (off <= 2e-6 * largest) return;
-    printf("%s of s^%d t^%d is %g, not %g\n", what, a, b, got, right);
+    double error = got - expected;
+    if (error < 0) error = -error;
+    if (error <= 2e-6 * largest) return;
+    printf("%s of s^%d t^%d is %g: expected %g\n", what, a, b, got, expected);
     failed = 1;
 }
 
@@ -57,23 +60,23 @@ int main(void)
         double largest = power(4, n);
         fill(f, n, 0);
 #ifdef DER2
-        check("second", n, 0, DER2(f, HERE, S, 1.0f), second_of_power(n), largest);
+        check("second", n, 0, DER2(f, CENTER, S, 1.0f), second_of_power(n), largest);
 #else
-        check("second", n, 0, der2(f, HERE, S, 1.0f), second_of_power(n), largest);
+        check("second", n, 0, der2(f, CENTER, S, 1.0f), second_of_power(n), largest);
 #endif
 #ifdef DER1
         if (n < 10)
-            check("first", n, 0, DER1(f, HERE, S, 1.0f), first_of_power(n), largest);
+            check("first", n, 0, DER1(f, CENTER, S, 1.0f), first_of_power(n), largest);
 #else
         for (int m = 0; m < 10 && n < 10; m++) {
             fill(f, n, m);
-            double right = first_of_power(n) * first_of_power(m);
+            double expected = first_of_power(n) * first_of_power(m);
 #ifdef DER_CROSS
-            double got = DER_CROSS(f, HERE, S, T, 1.0f);
+            double got = DER_CROSS(f, CENTER, S, T, 1.0f);
 #else
-            double got = der_cross(f, HERE, S, T, 1.0f);
+            double got = der_cross(f, CENTER, S, T, 1.0f);
 #endif
-            check("cross", n, m, got, right, power(4, n) * power(4, m));
+            check("cross", n, m, got, expected, power(4, n) * power(4, m));
         }
 #endif
     }

@@ -1,11 +1,13 @@
-"""helpers.py - what the Python tests share: finding binaries and running them, packing SU
-traces, reading .npy, counting what passed.
+"""helpers.py - what the Python tests share: finding binaries and running them, SU traces and
+.npy files, and what a refused run must look like.
 
 Run from the root of the tree; BUILD (default build) is where the binaries are.
 """
 import os
+import re
 import struct
 import subprocess
+import zlib
 
 import numpy
 
@@ -17,13 +19,12 @@ BUILD = str(tree.build())
 
 
 class Tally:
-    """Counts checks; only the failed ones are printed."""
+    """Counts checks; only the failed ones are printed. For tests that are no pytest yet."""
 
     def __init__(self):
         self.passed = self.failed = 0
 
     def check(self, name, problem):
-        """problem is a text, or nothing where there is none."""
         if problem:
             self.failed += 1
             print(f"FAIL {name}: {problem}", flush=True)
@@ -31,25 +32,95 @@ class Tally:
             self.passed += 1
 
     def finish(self):
-        """The last line, and the exit status."""
         print(f"{self.passed} passed, {self.failed} failed")
         return 1 if self.failed or not self.passed else 0
 
 
+# ---- binaries ------------------------------------------------------------------------
+
+
+def program_named(name):
+    return next(p for p in tree.programs() if p.name == name)
+
+
 def binaries(program, wanted=None):
     """[(step, back-end, path)] of all that are built and can run here."""
-    program = next(p for p in tree.programs() if p.name == program)
+    program = program_named(program)
     return [(step.name, backend, str(step.binary(program, backend)))
             for step in tree.steps() for backend in step.available(program)
             if not wanted or backend in wanted]
 
 
-def run(command, folder, environment=None, **more):
+def front_ends(program):
+    """The first sequential and the last OpenCL binary, as binaries() has them: the other
+    steps share all code that judges input."""
+    first = binaries(program, ("seq",))[:1]
+    assert first, f"no {program}-seq in {BUILD}: make binaries"
+    return first + binaries(program, ("ocl",))[-1:]
+
+
+def run(command, folder, environment=None, **options):
     """Runs command in folder; the result has returncode, stdout and stderr (text)."""
-    more = {"stdout": subprocess.PIPE, "timeout": 300, **more}
+    options = {"stdout": subprocess.PIPE, "timeout": 300, **options}
     return subprocess.run(command, cwd=folder, env={**os.environ, **(environment or {})},
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                          errors="replace", **more)
+                          errors="replace", **options)
+
+
+def arguments(query, changes):
+    """The arguments of a query, a dict, with changes: "key=value key=value", "-key" to leave
+    one out, or a list of arguments that are added as they are."""
+    query, added = dict(query), []
+    if isinstance(changes, list):
+        for argument in changes:
+            query.pop(argument.partition("=")[0], None)
+        return [f"{k}={v}" for k, v in query.items()] + changes
+    for change in changes.split():
+        key, equals, value = change.partition("=")
+        if change.startswith("-") and not equals:
+            del query[change[1:]]
+        elif key in query:
+            query[key] = value
+        else:
+            added.append(change)
+    return [f"{k}={v}" for k, v in query.items()] + added
+
+
+def printed(text):
+    """The key=value lines of an output."""
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+
+def emptied(folder):
+    """Removes all that a folder holds; returns the names, of folders with a slash."""
+    names = []
+    for place, folders, files in os.walk(folder, topdown=False):
+        for name in files:
+            os.remove(os.path.join(place, name))
+        for name in folders:
+            os.rmdir(os.path.join(place, name))
+        names += files + [f"{name}/" for name in folders]
+    return names
+
+
+def refusal(program, ended, pattern, folder, log=False):
+    """What is wrong with how a run was refused, or None. It must end with exit status 1 and
+    exactly one line on stderr, which begins with the program's name and has the pattern;
+    with log, other lines may come before. Nothing on stdout; no file in folder, which is
+    emptied."""
+    left, lines = emptied(folder), ended.stderr.split("\n")
+    if ended.returncode != 1:
+        return f"exit status {ended.returncode}, expected 1: {ended.stderr[-200:]!r}"
+    if ended.stdout or left:
+        return f"stdout {ended.stdout[:100]!r}, left behind: {left}"
+    if lines[-1] or len(lines) < 2 or len(lines) > 2 and not log:
+        return f"{len(lines) - 1} lines on stderr, expected 1: {ended.stderr[:300]!r}"
+    if not lines[-2].startswith(f"{program}: ") or not re.search(pattern, lines[-2]):
+        return f"{lines[-2]!r}, expected {program}: and {pattern!r}"
+    return None
+
+
+# ---- files ---------------------------------------------------------------------------
 
 
 def trace(samples, ns=None, dt=4000, sy=0, gy=0, sx=0, gx=0, scalco=1, order="<"):
@@ -60,18 +131,46 @@ def trace(samples, ns=None, dt=4000, sy=0, gy=0, sx=0, gx=0, scalco=1, order="<"
     return bytes(header) + struct.pack(f"{order}{len(samples)}f", *samples)
 
 
+def npy(values, dtype, shape=None):
+    """The bytes of an .npy file of version 1.0, whose header may claim another shape."""
+    values = numpy.asarray(values, dtype)
+    head = repr({"descr": dtype, "fortran_order": False, "shape": shape or values.shape})
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode() + \
+        values.tobytes()
+
+
 def read_npy(path):
     """(shape, values) of a float32 .npy, as lists."""
     array = numpy.load(path)
     if array.dtype != "<f4" or not array.flags.c_contiguous:
-        raise ValueError(f"{path}: {array.dtype}, not float32 in the order of C")
+        raise ValueError(f"{path}: {array.dtype}, expected float32 in C order")
     return list(array.shape), array.ravel().tolist()
 
 
 def write_npy(path, shape, values):
-    """A float32 .npy of values in the order of C."""
+    """Writes a float32 .npy of values in C order."""
     with open(path, "wb") as file:
         numpy.save(file, numpy.array(values, "<f4").reshape(shape))
+
+
+def png(path):
+    """((width, height), decompressed lines) of an RGB PNG, whose checksums it verifies."""
+    raw = path.read_bytes()
+    assert raw[:8] == b"\x89PNG\r\n\x1a\n", path
+    at, size, packed, names = 8, (0, 0), b"", []
+    while at < len(raw):
+        length, = struct.unpack_from(">I", raw, at)
+        name, data = raw[at + 4:at + 8], raw[at + 8:at + 8 + length]
+        assert struct.unpack_from(">I", raw, at + 8 + length)[0] == zlib.crc32(name + data)
+        if name == b"IHDR":
+            size = struct.unpack_from(">II", data)
+            assert data[8:10] == b"\x08\x02", f"{path}: expected 8 bits per colour, RGB"
+        packed += data if name == b"IDAT" else b""
+        names.append(name)
+        at += 12 + length
+    assert names[0] == b"IHDR" and names[-1] == b"IEND", names
+    return size, zlib.decompress(packed)
 
 
 def float32(x):

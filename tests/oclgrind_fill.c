@@ -1,7 +1,7 @@
-/* oclgrind_fill.c - clEnqueueFillBuffer by way of clEnqueueWriteBuffer.
+/* oclgrind_fill.c - implements clEnqueueFillBuffer() by clEnqueueWriteBuffer().
  *
- * Oclgrind takes what the first has written for uninitialized, and what the second has
- * for what it is. Preloaded before Oclgrind's own library: the rest goes there.
+ * Oclgrind treats memory that clEnqueueFillBuffer() has written as uninitialized. This
+ * library is preloaded before Oclgrind's own, which handles all other calls.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

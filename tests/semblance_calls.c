@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* The traces near[0] .. of g alone; a row of samples is pitch floats, NaN behind ns. */
-static su_gather gather_of(const su_gather *g, const int *near, int count, int pitch)
+static su_gather gather_of(const su_gather *g, const int *indices, int count, int pitch)
 {
     su_gather some = *g;
     some.ntraces = (size_t)count;
@@ -21,9 +21,9 @@ static su_gather gather_of(const su_gather *g, const int *near, int count, int p
     some.trace = allocate((size_t)count, sizeof *some.trace, "traces");
     some.samples = allocate((size_t)count * (size_t)pitch, sizeof(float), "samples");
     for (int i = 0; i < count; i++) {
-        some.trace[i] = g->trace[near[i]];
+        some.trace[i] = g->trace[indices[i]];
         some.trace[i].data = some.samples + (size_t)i * (size_t)pitch;
-        memcpy(some.trace[i].data, g->trace[near[i]].data,
+        memcpy(some.trace[i].data, g->trace[indices[i]].data,
                (size_t)g->ns * sizeof(float));
     }
     return some;
@@ -55,15 +55,15 @@ int main(int argc, char **argv)
     su_gather g = request_gather(&r);
     request_fit(&r, &g);
     query q = query_largest(&r, &g);
-    int *near = allocate(g.ntraces, sizeof *near, "numbers");
+    int *indices = allocate(g.ntraces, sizeof *indices, "numbers");
     int *row = allocate(g.ntraces, sizeof *row, "numbers");
-    for (int i = 0; i < q.ntraces; i++) near[i] = row[i] = i;
-    size_t cells = (size_t)q.np[0] * (size_t)q.np[1], bytes = cells * sizeof(float);
+    for (int i = 0; i < q.ntraces; i++) indices[i] = row[i] = i;
+    size_t cells = (size_t)q.np[A] * (size_t)q.np[B], bytes = cells * sizeof(float);
     float *panel = allocate(cells, sizeof *panel, "a panel");
     float *alone = allocate(cells, sizeof *alone, "a panel");
 
     q.pitch = g.ns + 60;
-    su_gather wide = gather_of(&g, near, q.ntraces, q.pitch);
+    su_gather wide = gather_of(&g, indices, q.ntraces, q.pitch);
     run_times t = {0};
     search_state *s = search_begin(&wide, &q, &t);
 
@@ -79,30 +79,31 @@ int main(int argc, char **argv)
             asked.np[k] = q.np[k] > now->fewer[k] ? q.np[k] - now->fewer[k] : 1;
         asked.ntraces = 0;
         for (int i = now->first; i < q.ntraces; i += now->every)
-            near[asked.ntraces++] = i;
+            indices[asked.ntraces++] = i;
 
         memset(panel, 0xff, bytes);
         memset(alone, 0xff, bytes);
-        best found = {.at.semblance = NAN, .panel = now->panel ? panel : NULL};
-        search(s, &asked, near, &found, &t);
+        search_result result = {.best.semblance = NAN,
+                                .panel = now->panel ? panel : NULL};
+        search(s, &asked, indices, &result, &t);
 
-        su_gather few = gather_of(&g, near, asked.ntraces, g.ns);
+        su_gather few = gather_of(&g, indices, asked.ntraces, g.ns);
         asked.pitch = g.ns;
-        best right = {.at.semblance = NAN, .panel = alone};
+        search_result expected = {.best.semblance = NAN, .panel = alone};
         run_times its = {0};
         search_state *own = search_begin(&few, &asked, &its);
-        search(own, &asked, row, &right, &its);
+        search(own, &asked, row, &expected, &its);
         search_end(own);
         free(few.trace);
         free(few.samples);
 
-        bool same = !memcmp(&found.at, &right.at, sizeof found.at) &&
+        bool same = !memcmp(&result.best, &expected.best, sizeof result.best) &&
                     (!now->panel || !memcmp(panel, alone, bytes));
-        if (c == 0) first = found.at;
-        if (c + 1 == count) same = same && !memcmp(&found.at, &first, sizeof first);
+        if (c == 0) first = result.best;
+        if (c + 1 == count) same = same && !memcmp(&result.best, &first, sizeof first);
         if (!same)
-            printf("%s: semblance %.9g, alone %.9g\n", now->about, found.at.semblance,
-                   right.at.semblance);
+            printf("%s: semblance %.9g, alone %.9g\n", now->about,
+                   result.best.semblance, expected.best.semblance);
         failed += !same;
     }
     bool timed = t.init >= 0 && t.run > 0 && t.kernel > 0;
@@ -115,7 +116,7 @@ int main(int argc, char **argv)
     free(panel);
     free(alone);
     free(row);
-    free(near);
+    free(indices);
     su_free(&g);
     free(r.row);
     printf("%d passed, %d failed\n", count + 1 - failed, failed);

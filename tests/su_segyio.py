@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""su_segyio.py SU_TEST: our SU code and segyio against each other, both ways.
+"""su_segyio.py SU_TEST: exchanges SU files with segyio in both directions.
 
-SU_TEST is the built su_test. It writes a file in each byte order and segyio reads them;
-then the two files are packed here, byte by byte, segyio confirms them and su_test reads
-them. The values follow formulas written down once here and once in su_test.c.
-Left out: bytes 181-240, which are Seismic Unix's own and segyio does not name.
+SU_TEST is the path of the program su_test. It writes a file in each byte order, which
+segyio reads. Then this script assembles the same two files byte by byte; segyio checks
+them, and su_test reads them. The values follow formulas that are implemented here and,
+independently, in su_test.c.
+Left out: bytes 181-240, which Seismic Unix defines and segyio does not know.
 """
 import os
 import struct
@@ -23,7 +24,7 @@ NARROW = (29, 31, 35, 69, 89, 91, 105, 109, 113, 119, 137, 141, 157, 159, 165, 1
 
 
 def header(trace):
-    """{first byte: (struct code, value)} of every field that is not 0."""
+    """Return {first byte: (struct code, value)} for every field that is not 0."""
     fields = {b: ("i", -100003 * b + 65537 * trace) for b in WIDE}
     fields |= {b: ("h", -150 * b + 17 * trace) for b in NARROW}
     fields |= {71: ("h", SCALCO[trace]), 115: ("H", NS), 117: ("H", DT)}
@@ -44,13 +45,13 @@ def pack(path, order):
 
 
 def differences(path, endian):
-    """What segyio sees in the file that is not what the formulas say."""
+    """List the differences between the file, as segyio reads it, and the formulas."""
     found = []
     with segyio.su.open(path, "r", endian=endian, ignore_geometry=True) as file:
         if file.tracecount != TRACES:
-            return [f"{file.tracecount} traces instead of {TRACES}"]
+            return [f"{file.tracecount} traces: expected {TRACES}"]
         if len(file.samples) != NS:
-            return [f"{len(file.samples)} samples instead of {NS}"]
+            return [f"{len(file.samples)} samples: expected {NS}"]
         for trace in range(TRACES):
             want = header(trace)
             for byte in map(int, file.header[trace].keys()):
@@ -59,8 +60,8 @@ def differences(path, endian):
                 value = file.header[trace][byte]
                 expected = want.get(byte, ("", 0))[1]
                 if value != expected:
-                    found.append(f"trace {trace + 1} byte {byte}: {value}, "
-                                 f"not {expected}")
+                    found.append(f"trace {trace + 1} byte {byte}: {value}: "
+                                 f"expected {expected}")
             if file.trace[trace].tolist() != samples(trace):
                 found.append(f"trace {trace + 1}: samples differ")
     return found
@@ -87,9 +88,9 @@ def main():
             report(f"su_write, segyio reads: {endian}", differences(path, endian))
             os.remove(path)
             pack(path, order)
-            report(f"packed here, segyio reads: {endian}", differences(path, endian))
+            report(f"assembled here, segyio reads: {endian}", differences(path, endian))
         run = subprocess.run([su_test, "read", folder], capture_output=True, text=True)
-        report("packed here, su_read reads: both",
+        report("assembled here, su_read reads: both",
                [run.stderr.strip() or "failed"] if run.returncode else [])
     sys.exit(1 if failed else 0)
 

@@ -1,8 +1,8 @@
-/* compare.c - the norms behind every verdict: see compare.h.
+/* compare.c - implements compare.h.
  *
- * The largest difference is found first. It names the worst element, it carries a NaN
- * out, and the squares of the l2 norm are scaled by it, so that no difference is too
- * small to be squared (1e-200 would become 0, a false "equal") or too large.
+ * A first pass finds the largest difference, which determines the worst element and
+ * detects NaN. The l2 norm scales all differences by it before squaring, to avoid
+ * underflow (the square of 1e-200 is 0, which would mean "equal") and overflow.
  */
 #include "compare.h"
 
@@ -36,19 +36,20 @@ static bool comparable(const npy *ref, const npy *cand)
     return npy_count(ref) > 0;
 }
 
-/* |candidate - reference|, or |reference| where there is no candidate. */
-static double size_at(const npy *ref, const npy *cand, size_t i)
+/* |candidate - reference|, or |reference| if cand is NULL. */
+static double magnitude(const npy *ref, const npy *cand, size_t i)
 {
     return fabs((cand ? element(cand, i) : 0) - element(ref, i));
 }
 
+/* The norm of candidate - reference, or of the reference if cand is NULL. */
 static double norm_of(const npy *ref, const npy *cand, norm n, size_t *worst)
 {
     size_t count = npy_count(ref);
     double largest = 0;
     *worst = 0;
     for (size_t i = 0; i < count && !isnan(largest); i++) {
-        double e = size_at(ref, cand, i);
+        double e = magnitude(ref, cand, i);
         if (e <= largest) continue; /* false for NaN */
         largest = e;
         *worst = i;
@@ -57,15 +58,16 @@ static double norm_of(const npy *ref, const npy *cand, norm n, size_t *worst)
 
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
-        double e = size_at(ref, cand, i);
+        double e = magnitude(ref, cand, i);
         sum += n == NORM_L1 ? e : (e / largest) * (e / largest);
     }
     return n == NORM_L1 ? sum : largest * sqrt(sum);
 }
 
-/* The number of elements that differ in a bit; NaN where the reference has a NaN: it is
- * no reference, and the same stale poison in both arrays must not pass as equal. */
-static double bits_differ(const npy *ref, const npy *cand, size_t *worst)
+/* Counts the elements that differ in at least one bit. Returns NaN if the reference
+ * contains a NaN: arrays that were never written hold the same NaN and must not compare
+ * as equal. */
+static double count_differing(const npy *ref, const npy *cand, size_t *worst)
 {
     size_t count = npy_count(ref), size = npy_size(ref->type);
     double differing = 0;
@@ -91,7 +93,7 @@ comparison compare(const npy *ref, const npy *cand, norm n)
 
     size_t unused;
     if (n == NORM_BYTES) {
-        r.d = bits_differ(ref, cand, &r.worst);
+        r.d = count_differing(ref, cand, &r.worst);
         r.refnorm = (double)npy_count(ref);
     } else {
         r.d = norm_of(ref, cand, n, &r.worst);

@@ -1,26 +1,27 @@
-/* compare.h - how far a candidate array is from a reference array.
+/* compare.h - norms of the difference between a candidate array and its reference.
  *
- * Differences are taken in double. Whoever judges must test `d <= budget` and nothing
- * else: a NaN in either array, and infinity against infinity, give a d that fails it.
+ * Differences are computed in double precision. Callers must test `d <= budget`, not
+ * its negation: a NaN in either array, and infinity minus infinity, make d a NaN.
  */
 #ifndef COMPARE_H
 #define COMPARE_H
 
 #include "../common/run/run.h"
 
-/* NORM_BYTES counts the elements whose bits differ: 0.0 and -0.0 are not equal then. */
+/* NORM_BYTES counts the elements whose bits differ; it distinguishes 0.0 and -0.0. */
 typedef enum { NORM_MAX, NORM_L2, NORM_L1, NORM_BYTES } norm;
 
 typedef struct {
-    double d;       /* the norm of candidate - reference */
-    double refnorm; /* the norm of the reference; NORM_BYTES: its number of elements */
-    size_t worst;   /* the element that differs most; NORM_BYTES: the first that does */
-    bool comparable; /* same type, same shape, at least one element; else d is NaN */
+    double d;        /* the norm of candidate - reference */
+    double refnorm;  /* the norm of the reference; NORM_BYTES: its number of elements */
+    size_t worst;    /* element with the largest difference; NORM_BYTES: the first that
+                        differs */
+    bool comparable; /* same type and shape, at least one element; else d is NaN */
 } comparison;
 
 comparison compare(const npy *ref, const npy *cand, norm n);
 
-/* Element i of any type as a double. */
+/* Returns element i of an array of any type as a double. */
 double element(const npy *a, size_t i);
 
 #endif

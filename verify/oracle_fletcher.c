@@ -1,9 +1,10 @@
 /* oracle_fletcher.c - see oracle_fletcher.h.
  *
- * Weights come from factorials; a step makes the gradient of the whole grid, then its
- * derivatives, then the Hessian's product with the axis; p and q are kept with how much
- * they changed. To know what rounding does the model goes a second time beside itself,
- * with its rock, its source, and p and q after every step, rounded to float.
+ * The weights of the finite differences are computed from factorials. A step computes
+ * the gradient on the whole grid, differentiates it again, and evaluates n . Hessian .
+ * n. The scheme stores p and q and their change in the last step. To estimate the
+ * effect of rounding, the model is computed twice: once in double, and once with the
+ * rock, the source and, after each step, p and q rounded to float.
  */
 #include "oracle_fletcher.h"
 
@@ -12,33 +13,34 @@
 
 static const double PI = 3.141592653589793;
 
-/* ---- what the words mean ----------------------------------------------------------
+/* ---- arguments --------------------------------------------------------------------
  */
 
 const char *const property_name[PROPERTIES] = {"vpz", "epsilon", "delta", "theta",
                                                "phi"};
 
-size_t points_inside(const query *w)
+size_t inner_size(const query *w)
 {
     return (size_t)w->n[0] * (size_t)w->n[1] * (size_t)w->n[2];
 }
 
-/* A number for all points, or the file of one for each, which counts as float. */
+/* Reads a property: a number for all points, or a file with one number per point,
+ * rounded to float. */
 static void read_property(query *w, int k, const char *text)
 {
-    size_t count = points_inside(w);
-    double *v = w->inside[k] = allocate(count, sizeof *v, property_name[k]);
-    char *rest, why[NPY_WHY];
-    v[0] = strtod(text, &rest);
-    if (!*rest) {
+    size_t count = inner_size(w);
+    double *v = w->property[k] = allocate(count, sizeof *v, property_name[k]);
+    char *end, why[NPY_WHY];
+    v[0] = strtod(text, &end);
+    if (!*end) {
         for (size_t i = 1; i < count; i++) v[i] = v[0];
         return;
     }
     npy a;
     if (npy_read(text, &a, why)) fail("%s=%s: %s", property_name[k], text, why);
     if (npy_count(&a) != count || (a.type != NPY_F4 && a.type != NPY_F8))
-        fail("%s=%s: expected %zu floating-point numbers", property_name[k], text,
-             count);
+        fail("%s=%s: wrong type or size: expected %zu floating-point numbers",
+             property_name[k], text, count);
     for (size_t i = 0; i < count; i++) v[i] = (float)element(&a, i);
     w->file[k] = true;
     free(a.data);
@@ -66,14 +68,14 @@ query query_of(int argc, char **argv, arg *extra, const char *about)
                    {"dt", ARG_DOUBLE, &w.dt, 1e-12, 1e9, 0, 0},
                    {"tmax", ARG_DOUBLE, &w.tmax, 1e-12, 1e9, 0, 0},
                    {"sigma", ARG_DOUBLE, &w.sigma, 1e-9, 1e12, 0, 0},
-                   {"vpz", ARG_TEXT, &text[SPEED], 0, 0, 0, 0},
-                   {"epsilon", ARG_TEXT, &text[ALONG], 0, 0, 0, 0},
-                   {"delta", ARG_TEXT, &text[NEAR], 0, 0, 0, 0},
-                   {"theta", ARG_TEXT, &text[DIP], 0, 0, 0, 0},
-                   {"phi", ARG_TEXT, &text[AZIMUTH], 0, 0, 0, 0},
-                   {"pad", ARG_INT, &pad, 0, 1, "has no effect on the waves", 0},
+                   {"vpz", ARG_TEXT, &text[VPZ], 0, 0, 0, 0},
+                   {"epsilon", ARG_TEXT, &text[EPSILON], 0, 0, 0, 0},
+                   {"delta", ARG_TEXT, &text[DELTA], 0, 0, 0, 0},
+                   {"theta", ARG_TEXT, &text[THETA], 0, 0, 0, 0},
+                   {"phi", ARG_TEXT, &text[PHI], 0, 0, 0, 0},
+                   {"pad", ARG_INT, &pad, 0, 1, "does not change the waves", 0},
                    {"snapshots", ARG_TEXT, &w.snapshots, 0, 0, 0, 0},
-                   {"picture", ARG_TEXT, &picture, 0, 0, "is not looked at", 0},
+                   {"picture", ARG_TEXT, &picture, 0, 0, "not checked", 0},
                    {ARG_LOCAL(group)},
                    {.value = extra}};
     args_parse(argc, argv, table, about);
@@ -85,8 +87,9 @@ query query_of(int argc, char **argv, arg *extra, const char *about)
     return w;
 }
 
-/* Is there one after step it, with so many before it? Every hundredth of a second has
- * its own, which is the first step that reaches it and has none yet. */
+/* Returns whether a snapshot follows step `it`, if `before` snapshots precede it. Each
+ * hundredth of a second has one snapshot: that of the first step that reaches this time
+ * and does not belong to an earlier snapshot. */
 static bool snapshot_due(const query *w, int it, size_t before)
 {
     return w->snapshots && it * w->dt >= 0.01 * (double)(before + 1) - 1e-9;
@@ -94,26 +97,26 @@ static bool snapshot_due(const query *w, int it, size_t before)
 
 static size_t snapshots_of(const query *w)
 {
-    size_t made = 0;
-    for (int it = 1; it <= w->steps; it++) made += snapshot_due(w, it, made);
-    return made;
+    size_t count = 0;
+    for (int it = 1; it <= w->steps; it++) count += snapshot_due(w, it, count);
+    return count;
 }
 
 /* ---- the rock ---------------------------------------------------------------------
  */
 
-bool in_halo(const space *a, size_t i)
+bool is_in_halo(const space *a, size_t i)
 {
     for (int k = 2; k >= 0; k--) {
-        int at = (int)(i / (size_t)a->step[k]);
+        int position = (int)(i / (size_t)a->step[k]);
         i %= (size_t)a->step[k];
-        if (at < REACH || at >= a->s[k] - REACH) return true;
+        if (position < HALF_WIDTH || position >= a->s[k] - HALF_WIDTH) return true;
     }
     return false;
 }
 
-/* SplitMix64 (Steele, Lea and Flood 2014), begun at 0: of its numbers that of the
- * point, 0 .. 1 without 1. */
+/* Returns number `point` of the generator SplitMix64 (Steele, Lea and Flood 2014) with
+ * seed 0, uniform in [0, 1). */
 static double random_number(uint64_t point)
 {
     const uint64_t golden = 11400714819323198485u;
@@ -128,15 +131,15 @@ static double random_number(uint64_t point)
 
 static double shear(const query *w, size_t i)
 {
-    double apart = fabs(w->inside[ALONG][i] - w->inside[NEAR][i]);
-    return w->sigma > 10 ? 0 : sqrt(apart / w->sigma) * w->inside[SPEED][i];
+    double apart = fabs(w->property[EPSILON][i] - w->property[DELTA][i]);
+    return w->sigma > 10 ? 0 : sqrt(apart / w->sigma) * w->property[VPZ][i];
 }
 
 space space_of(const query *w)
 {
     space a = {.w = w, .count = 1};
     for (int k = 0; k < 3; k++) {
-        a.s[k] = w->n[k] + 2 * w->absorb + 2 * REACH;
+        a.s[k] = w->n[k] + 2 * w->absorb + 2 * HALF_WIDTH;
         a.step[k] = (ptrdiff_t)a.count;
         a.count *= (size_t)a.s[k];
     }
@@ -144,34 +147,37 @@ space space_of(const query *w)
     memset(a.rock, 0, a.count * sizeof *a.rock);
 
     double fastest = 0, fastest_shear = 0;
-    for (size_t i = 0; i < points_inside(w); i++) {
-        fastest = fmax(fastest, w->inside[SPEED][i]);
+    for (size_t i = 0; i < inner_size(w); i++) {
+        fastest = fmax(fastest, w->property[VPZ][i]);
         fastest_shear = fmax(fastest_shear, shear(w, i));
     }
     for (size_t i = 0; i < a.count; i++) {
-        /* From the point inside that is nearest, so many points out. */
+        /* The nearest point of the inner grid, and the distance from it. */
         size_t nearest = 0;
-        int out = 0;
+        int distance = 0;
         for (int k = 2; k >= 0; k--) {
-            int at = (int)(i / (size_t)a.step[k] % (size_t)a.s[k]);
-            int here = at - REACH - w->absorb, past = here - (w->n[k] - 1);
-            out = -here > out ? -here : past > out ? past : out;
-            here = here < 0 ? 0 : past > 0 ? w->n[k] - 1 : here;
-            nearest = nearest * (size_t)w->n[k] + (size_t)here;
+            int position = (int)(i / (size_t)a.step[k] % (size_t)a.s[k]);
+            int inner = position - HALF_WIDTH - w->absorb,
+                beyond = inner - (w->n[k] - 1);
+            distance = -inner > distance   ? -inner
+                       : beyond > distance ? beyond
+                                           : distance;
+            inner = inner < 0 ? 0 : beyond > 0 ? w->n[k] - 1 : inner;
+            nearest = nearest * (size_t)w->n[k] + (size_t)inner;
         }
-        if (out > w->absorb) continue;
-        double vp = w->inside[SPEED][nearest], vs = shear(w, nearest);
-        if (out) {
-            double share = (double)out / w->absorb, chance = random_number(i);
-            vp += share * (chance * fastest - vp);
-            vs += share * (chance * fastest_shear - vs);
+        if (distance > w->absorb) continue;
+        double vp = w->property[VPZ][nearest], vs = shear(w, nearest);
+        if (distance) {
+            double weight = (double)distance / w->absorb, random = random_number(i);
+            vp += weight * (random * fastest - vp);
+            vs += weight * (random * fastest_shear - vs);
         }
-        double dip = w->inside[DIP][nearest], azimuth = w->inside[AZIMUTH][nearest];
+        double theta = w->property[THETA][nearest], phi = w->property[PHI][nearest];
         a.rock[i] =
-            (coefficients){{cos(azimuth) * sin(dip), sin(azimuth) * sin(dip), cos(dip)},
-                           vp * vp + 2 * w->inside[ALONG][nearest] * vp * vp,
+            (coefficients){{cos(phi) * sin(theta), sin(phi) * sin(theta), cos(theta)},
+                           vp * vp + 2 * w->property[EPSILON][nearest] * vp * vp,
                            vp * vp,
-                           vp * vp + 2 * w->inside[NEAR][nearest] * vp * vp,
+                           vp * vp + 2 * w->property[DELTA][nearest] * vp * vp,
                            vs * vs};
     }
     return a;
@@ -180,20 +186,21 @@ space space_of(const query *w)
 /* ---- the model in double ----------------------------------------------------------
  */
 
-/* Of the points at 1 .. REACH, for the first derivative and the second; [0] is that of
- * the point itself, and follows, since a constant has no derivatives. */
-static double first_weight[REACH + 1], second_weight[REACH + 1];
+/* Weights of the points at distance 0 .. HALF_WIDTH for the first and the second
+ * derivative. second_weight[0] follows from the others, because a constant has
+ * derivative 0. */
+static double first_weight[HALF_WIDTH + 1], second_weight[HALF_WIDTH + 1];
 
 static double factorial(int n)
 {
     return tgamma(n + 1.0);
 }
 
-static void make_weights(void)
+static void compute_weights(void)
 {
-    for (int k = 1; k <= REACH; k++) {
-        double w = factorial(REACH) / factorial(REACH - k) * factorial(REACH) /
-                   factorial(REACH + k) / k;
+    for (int k = 1; k <= HALF_WIDTH; k++) {
+        double w = factorial(HALF_WIDTH) / factorial(HALF_WIDTH - k) *
+                   factorial(HALF_WIDTH) / factorial(HALF_WIDTH + k) / k;
         first_weight[k] = k % 2 ? w : -w;
         second_weight[k] = 2 * first_weight[k] / k;
         second_weight[0] -= 2 * second_weight[k];
@@ -203,7 +210,7 @@ static void make_weights(void)
 static double first(const double *f, ptrdiff_t s, double d)
 {
     double sum = 0;
-    for (ptrdiff_t k = REACH; k > 0; k--)
+    for (ptrdiff_t k = HALF_WIDTH; k > 0; k--)
         sum += first_weight[k] * (f[k * s] - f[-k * s]);
     return sum / d;
 }
@@ -211,25 +218,25 @@ static double first(const double *f, ptrdiff_t s, double d)
 static double second(const double *f, ptrdiff_t s, double d)
 {
     double sum = 0;
-    for (ptrdiff_t k = REACH; k > 0; k--)
+    for (ptrdiff_t k = HALF_WIDTH; k > 0; k--)
         sum += second_weight[k] * (f[k * s] + f[-k * s]);
     return (sum + second_weight[0] * f[0]) / d / d;
 }
 
-/* The signal of a source of 40/3 Hz that has its peak sqrt(pi)/20 s after it began. */
+/* A Ricker wavelet, as in the paper's code, with its maximum at sqrt(pi) / 20 s. */
 static double ricker(double t)
 {
     double phase = 40 * PI / 3 * (t - sqrt(PI) / 20);
     return exp(-phase * phase) * (1 - 2 * phase * phase);
 }
 
-/* A field: what it is now, how much of that came with the last step, and its
- * derivatives along x and y. */
+/* A field: its current value, its change in the last step, and its derivatives along x
+ * and y. */
 typedef struct {
     double *now, *gain, *along_x, *along_y;
 } field;
 
-/* p and q, in float if rounded. */
+/* p and q, rounded to float after each step if `rounded`. */
 typedef struct {
     field p, q;
     bool rounded;
@@ -237,12 +244,13 @@ typedef struct {
 
 static field field_of(size_t n)
 {
-    double *room = allocate(4 * n, sizeof *room, "a field and its derivatives");
-    memset(room, 0, 4 * n * sizeof *room);
-    return (field){room, room + n, room + 2 * n, room + 3 * n};
+    double *buffer = allocate(4 * n, sizeof *buffer, "a field and its derivatives");
+    memset(buffer, 0, 4 * n * sizeof *buffer);
+    return (field){buffer, buffer + n, buffer + 2 * n, buffer + 3 * n};
 }
 
-/* The second derivative along the axis, and in *across that in the plane across it. */
+/* Returns the second derivative along the axis (H1), and in *across the one across it
+ * (H2). */
 static double along_axis(const space *a, const field *f, size_t i, const double axis[3],
                          double *across)
 {
@@ -259,13 +267,13 @@ static double along_axis(const space *a, const field *f, size_t i, const double 
     return sum;
 }
 
-/* The elements that a step changes, all but the halo's; returns how many. */
+/* Lists the elements that a step updates, all except the halo. Returns their number. */
 static size_t inner_points(const space *a, size_t *inner)
 {
-    size_t found = 0;
+    size_t count = 0;
     for (size_t i = 0; i < a->count; i++)
-        if (!in_halo(a, i)) inner[found++] = i;
-    return found;
+        if (!is_in_halo(a, i)) inner[count++] = i;
+    return count;
 }
 
 static double as_float(double v, bool rounded)
@@ -273,8 +281,8 @@ static double as_float(double v, bool rounded)
     return rounded ? (float)v : v;
 }
 
-/* f[i] becomes more by gain[i], which says then by how much it did. */
-static void advance(double *f, double *gain, size_t i, bool rounded)
+/* Adds gain[i] to f[i], and sets gain[i] to the change after rounding. */
+static void add_increment(double *f, double *gain, size_t i, bool rounded)
 {
     double next = as_float(f[i] + gain[i], rounded);
     gain[i] = next - f[i];
@@ -283,96 +291,98 @@ static void advance(double *f, double *gain, size_t i, bool rounded)
 
 static coefficients rounded_rock(coefficients c, bool rounded)
 {
-    double *all[] = {&c.axis[0], &c.axis[1], &c.axis[2], &c.vpx2,
-                     &c.vpz2,    &c.vpn2,    &c.vsz2};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        *all[k] = as_float(*all[k], rounded);
+    double *values[] = {&c.axis[0], &c.axis[1], &c.axis[2], &c.vpx2,
+                        &c.vpz2,    &c.vpn2,    &c.vsz2};
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+        *values[k] = as_float(*values[k], rounded);
     return c;
 }
 
-/* f is added at the source, element i. */
-static void shake(const field *of, size_t i, double f, bool rounded)
+/* Adds f at the source, element i. */
+static void add_source(const field *target, size_t i, double f, bool rounded)
 {
-    double more = f;
-    advance(of->now + i, &more, 0, rounded);
-    of->gain[i] += more;
+    double gain = f;
+    add_increment(target->now + i, &gain, 0, rounded);
+    target->gain[i] += gain;
 }
 
-/* One step from time t, of the elements inner[points]. */
-static void go(const space *a, const waves *v, double t, const size_t *inner,
-               size_t points)
+/* Computes the step from time t to t + dt, for the elements inner[points]. */
+static void time_step(const space *a, const waves *v, double t, const size_t *inner,
+                      size_t points)
 {
     const query *w = a->w;
     const field p = v->p, q = v->q;
     size_t source = 0;
     for (int k = 0; k < 3; k++) source += (size_t)(a->s[k] / 2) * (size_t)a->step[k];
-    shake(&p, source, as_float(ricker(t), v->rounded), v->rounded);
-    shake(&q, source, as_float(ricker(t), v->rounded), v->rounded);
+    add_source(&p, source, as_float(ricker(t), v->rounded), v->rounded);
+    add_source(&q, source, as_float(ricker(t), v->rounded), v->rounded);
 #pragma omp parallel for
-    for (size_t at = 0; at < points; at++) {
-        size_t i = inner[at];
+    for (size_t k = 0; k < points; k++) {
+        size_t i = inner[k];
         p.along_x[i] = first(p.now + i, a->step[0], w->d[0]);
         p.along_y[i] = first(p.now + i, a->step[1], w->d[1]);
         q.along_x[i] = first(q.now + i, a->step[0], w->d[0]);
         q.along_y[i] = first(q.now + i, a->step[1], w->d[1]);
     }
 #pragma omp parallel for
-    for (size_t at = 0; at < points; at++) {
-        size_t i = inner[at];
+    for (size_t k = 0; k < points; k++) {
+        size_t i = inner[k];
         coefficients c = rounded_rock(a->rock[i], v->rounded);
         double p2, p1 = along_axis(a, &p, i, c.axis, &p2);
         double q2, q1 = along_axis(a, &q, i, c.axis, &q2);
-        double more_p = c.vpx2 * p2 + (c.vpz2 - c.vsz2) * q1 + c.vsz2 * p1;
-        double more_q = (c.vpn2 - c.vsz2) * p2 + c.vpz2 * q1 + c.vsz2 * q2;
-        p.gain[i] += w->dt * w->dt * more_p;
-        q.gain[i] += w->dt * w->dt * more_q;
+        double p_tt = c.vpx2 * p2 + (c.vpz2 - c.vsz2) * q1 + c.vsz2 * p1;
+        double q_tt = (c.vpn2 - c.vsz2) * p2 + c.vpz2 * q1 + c.vsz2 * q2;
+        p.gain[i] += w->dt * w->dt * p_tt;
+        q.gain[i] += w->dt * w->dt * q_tt;
     }
 #pragma omp parallel for
-    for (size_t at = 0; at < points; at++) {
-        advance(p.now, p.gain, inner[at], v->rounded);
-        advance(q.now, q.gain, inner[at], v->rounded);
+    for (size_t k = 0; k < points; k++) {
+        add_increment(p.now, p.gain, inner[k], v->rounded);
+        add_increment(q.now, q.gain, inner[k], v->rounded);
     }
 }
 
-/* What was rounded once stays wrong, even where it does not show for a moment. */
-static void add_doubt(doubt *d, const double *exact, const double *rounded, size_t n)
+/* Updates the effect of rounding. It never decreases, because the error of one step
+ * stays in the field even if it is small at a later moment. */
+static void update_rounding(rounding *d, const double *exact, const double *rounded,
+                            size_t n)
 {
     double squares = 0;
     for (size_t i = 0; i < n; i++) {
-        double off = rounded[i] - exact[i];
-        squares += off * off;
-        d->most = fmax(d->most, fabs(off));
+        double error = rounded[i] - exact[i];
+        squares += error * error;
+        d->max = fmax(d->max, fabs(error));
     }
     d->norm = fmax(d->norm, sqrt(squares));
 }
 
-/* p and q after all steps, in all[.. count], and behind them p in snapshots; d is of
- * the same. */
-static void model(const space *a, double *all, doubt *d)
+/* Computes p and q after all steps and, after them in `fields`, the snapshots of p. d
+ * receives the effect of rounding on each. */
+static void run_model(const space *a, double *fields, rounding *d)
 {
     const query *w = a->w;
     size_t n = a->count, *inner = allocate(n, sizeof *inner, "points");
-    size_t points = inner_points(a, inner), made = 0;
+    size_t points = inner_points(a, inner), written = 0;
     waves exact = {field_of(n), field_of(n), false};
     waves rounded = {field_of(n), field_of(n), true};
 
-    make_weights();
-    d[0] = d[1] = (doubt){0, 0};
+    compute_weights();
+    d[0] = d[1] = (rounding){0, 0};
     for (int it = 0; it < w->steps; it++) {
-        go(a, &exact, it * w->dt, inner, points);
-        go(a, &rounded, it * w->dt, inner, points);
-        add_doubt(&d[0], exact.p.now, rounded.p.now, n);
-        add_doubt(&d[1], exact.q.now, rounded.q.now, n);
-        if (snapshot_due(w, it + 1, made)) {
-            d[2 + made] = d[0];
-            memcpy(all + (2 + made++) * n, exact.p.now, n * sizeof *all);
+        time_step(a, &exact, it * w->dt, inner, points);
+        time_step(a, &rounded, it * w->dt, inner, points);
+        update_rounding(&d[0], exact.p.now, rounded.p.now, n);
+        update_rounding(&d[1], exact.q.now, rounded.q.now, n);
+        if (snapshot_due(w, it + 1, written)) {
+            d[2 + written] = d[0];
+            memcpy(fields + (2 + written++) * n, exact.p.now, n * sizeof *fields);
         }
         progress("oracle", it + 1, w->steps);
     }
-    memcpy(all, exact.p.now, n * sizeof *all);
-    memcpy(all + n, exact.q.now, n * sizeof *all);
-    double *room[] = {exact.p.now, exact.q.now, rounded.p.now, rounded.q.now};
-    for (int k = 0; k < 4; k++) free(room[k]);
+    memcpy(fields, exact.p.now, n * sizeof *fields);
+    memcpy(fields + n, exact.q.now, n * sizeof *fields);
+    double *buffers[] = {exact.p.now, exact.q.now, rounded.p.now, rounded.q.now};
+    for (int k = 0; k < 4; k++) free(buffers[k]);
     free(inner);
 }
 
@@ -384,7 +394,8 @@ size_t fields_of(const query *w)
     return 2 + snapshots_of(w);
 }
 
-/* Of which model it is: its grid, and a number (FNV-1a) made from all of its rock. */
+/* Identifies the model that a file belongs to: its grid, and a hash (FNV-1a) of its
+ * rock. */
 typedef struct {
     double n[3], d[3], absorb, dt, steps, fields;
     uint64_t rock;
@@ -392,7 +403,7 @@ typedef struct {
 
 enum {
     IDENTITY = sizeof(identity) / sizeof(double),
-    DOUBT = sizeof(doubt) / sizeof(double)
+    ROUNDING = sizeof(rounding) / sizeof(double)
 };
 
 static identity identity_of(const space *a)
@@ -411,19 +422,21 @@ static identity identity_of(const space *a)
     return id;
 }
 
-double *oracle(const space *a, const char *path, const doubt **d, const double **right)
+double *oracle(const space *a, const char *path, const rounding **d,
+               const double **expected)
 {
     size_t fields = fields_of(a->w);
-    npy all = {
-        .type = NPY_F8, .dims = 1, .shape = {IDENTITY + fields * (DOUBT + a->count)}};
+    npy stored = {.type = NPY_F8,
+                  .dims = 1,
+                  .shape = {IDENTITY + fields * (ROUNDING + a->count)}};
     identity id = identity_of(a);
-    bool kept = oracle_kept(path, &all, &id, sizeof id);
-    doubt *doubts = (doubt *)((double *)all.data + IDENTITY);
-    *d = doubts;
-    *right = (double *)(doubts + fields);
-    if (!kept) {
-        model(a, (double *)(doubts + fields), doubts);
-        npy_write(path, &all);
+    bool cached = oracle_kept(path, &stored, &id, sizeof id);
+    rounding *roundings = (rounding *)((double *)stored.data + IDENTITY);
+    *d = roundings;
+    *expected = (double *)(roundings + fields);
+    if (!cached) {
+        run_model(a, (double *)(roundings + fields), roundings);
+        npy_write(path, &stored);
     }
-    return all.data;
+    return stored.data;
 }

@@ -1,61 +1,66 @@
-/* oracle_fletcher.h - what the wave modelling should give, in double precision: made
- * from the equations and from what the words of a query mean, and from nothing else. It
- * reads the words, makes the rock and the source's signal, derives and goes from step
- * to step by itself.
+/* oracle_fletcher.h - an independent implementation of the wave modelling in double
+ * precision. It is written from the equations and the documentation of the arguments,
+ * and shares no code with the programs that it checks: it parses the arguments,
+ * generates the rock and the source's signal, differentiates, and integrates in time by
+ * itself.
  *
- * Left out: refusing what cannot be modelled.
+ * Left out: rejecting models that cannot be computed.
  */
 #ifndef ORACLE_FLETCHER_H
 #define ORACLE_FLETCHER_H
 
 #include "../common/run/run.h"
 
-/* Points to either side that a derivative of order 8 needs, and the layers of each face
- * that stay 0. */
-enum { REACH = 4 };
+/* Points on each side that a derivative of order 8 needs. As many layers on each face
+ * of the grid stay 0 (the halo). */
+enum { HALF_WIDTH = 4 };
 
-enum { SPEED, ALONG, NEAR, DIP, AZIMUTH, PROPERTIES };
+enum { VPZ, EPSILON, DELTA, THETA, PHI, PROPERTIES };
 extern const char *const property_name[PROPERTIES];
 
-/* What the words mean. */
+/* The arguments of a model. */
 typedef struct {
-    int n[3], absorb; /* points inside, along x, y, z, and of the band around them */
+    int n[3], absorb; /* points of the inner grid along x, y, z; of the band */
     double d[3], dt, tmax, sigma;
     int steps;
-    const char *snapshots;      /* their folder, or NULL */
-    double *inside[PROPERTIES]; /* [nz][ny][nx] */
-    bool file[PROPERTIES];      /* it came from one */
+    const char *snapshots;        /* folder, or NULL */
+    double *property[PROPERTIES]; /* [nz][ny][nx] */
+    bool file[PROPERTIES];        /* whether it was read from a file */
 } query;
 
 query query_of(int argc, char **argv, arg *extra, const char *about);
-size_t points_inside(const query *w);
+size_t inner_size(const query *w);
 
-/* What the equations need of the rock: the axis, and squares of velocities. */
+/* The coefficients of the equations at one point: the symmetry axis, a unit vector, and
+ * squared velocities. */
 typedef struct {
     double axis[3], vpx2, vpz2, vpn2, vsz2;
 } coefficients;
 
 typedef struct {
     const query *w;
-    int s[3];          /* points along x, y, z, band and halo included */
-    ptrdiff_t step[3]; /* from a point to the next, in elements */
+    int s[3];          /* points along x, y, z, including band and halo */
+    ptrdiff_t step[3]; /* distance of neighbours along x, y, z, in elements */
     size_t count;
-    coefficients *rock; /* [count]; of the halo nothing */
+    coefficients *rock; /* [count]; 0 in the halo */
 } space;
 
 space space_of(const query *w);
-bool in_halo(const space *a, size_t i);
+bool is_in_halo(const space *a, size_t i);
 
-/* What rounding to float changed of a field so far: its L2 norm, and at most. */
+/* Effect of rounding a field to float, the largest of all steps so far: L2 norm and
+ * maximum. */
 typedef struct {
-    double norm, most;
-} doubt;
+    double norm, max;
+} rounding;
 
-/* p, q, and the snapshots of p. */
+/* Returns the number of fields: p, q and the snapshots of p. */
 size_t fields_of(const query *w);
 
-/* The fields right[fields][count] and their doubts d[fields], from path, which is made
- * if it does not exist; what is returned holds both, and is to be freed. */
-double *oracle(const space *a, const char *path, const doubt **d, const double **right);
+/* Returns a buffer that the caller frees. It contains the fields
+ * expected[fields][count] and the effects of rounding d[fields]. They are read from
+ * path, or computed and written there if it does not exist. */
+double *oracle(const space *a, const char *path, const rounding **d,
+               const double **expected);
 
 #endif

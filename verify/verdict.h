@@ -1,6 +1,7 @@
-/* verdict.h - what all checkers share: the oracle that a file keeps, a result that must
- * have its type and shape, and the verdict on many comparisons, which names the one
- * that used most of its budget, or failed first.
+/* verdict.h - functions of all checkers: caching an oracle's answer in a file, reading
+ * a result of a given type and shape, and collecting the outcome of many comparisons.
+ * The report names the comparison that failed first or, if none failed, the one that
+ * used the largest fraction of its budget.
  */
 #ifndef VERDICT_H
 #define VERDICT_H
@@ -18,8 +19,8 @@
 
 typedef struct {
     bool ok;
-    double share;    /* of a budget, in percent, the largest so far */
-    char worst[240]; /* the check that used it, or the first that failed */
+    double share;    /* largest fraction of a budget used so far, percent */
+    char worst[240]; /* the comparison that used it, or the first that failed */
 } report;
 
 #define NOTHING_DIFFERS                                                                \
@@ -27,8 +28,8 @@ typedef struct {
         .ok = true, .worst = "nothing differs"                                         \
     }
 
-/* d, which is not negative, may be at most budget. The check that failed stays: what
- * comes after may be its consequence. */
+/* Records a comparison: d >= 0 must be at most budget. After a failure the report does
+ * not change, because later failures may be consequences of the first. */
 __attribute__((format(printf, 4, 5))) static inline void
 judge(report *r, double d, double budget, const char *format, ...)
 {
@@ -43,30 +44,31 @@ judge(report *r, double d, double budget, const char *format, ...)
     va_end(values);
 }
 
-/* What has no budget: true or not. */
+/* Records a condition, which has no budget. */
 #define require(r, condition, ...)                                                     \
     do {                                                                               \
         if (!(condition)) judge(r, INFINITY, 1, __VA_ARGS__);                          \
     } while (0)
 
-/* Prints what came of it, where anything was asked; the exit status. */
-static inline int verdict(const report *r, bool asked)
+/* Prints the report if a comparison was requested. Returns the exit status. */
+static inline int verdict(const report *r, bool requested)
 {
-    if (asked)
+    if (requested)
         printf("share=%.3g\nworst=%s\nverdict=%s%s\n", r->share, r->worst,
                r->ok ? "ok" : "FAIL ", r->ok ? "" : r->worst);
     if (fflush(stdout)) fail("standard output: cannot be written");
     return r->ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* The array in path, if it is one of type and shape like `like`; else data is NULL, and
- * the report says so. fail() if there is no array. */
+/* Reads the array in path, which must have the type and shape of `like`; otherwise
+ * records a failure and returns an array whose data is NULL. fail() if path is not an
+ * .npy file. */
 static inline npy read_result(report *r, const char *key, const char *path, npy like)
 {
     static const char *const types[] = {"float32", "float64", "int32", "uint8"};
     npy a;
-    char why[NPY_WHY], shape[NPY_WHY] = "";
-    if (npy_read(path, &a, why)) fail("%s=%s: %s", key, path, why);
+    char reason[REASON_SIZE], shape[REASON_SIZE] = "";
+    if (npy_read(path, &a, reason)) fail("%s=%s: %s", key, path, reason);
     bool same = a.type == like.type && a.dims == like.dims;
     for (int i = 0; i < like.dims; i++) {
         size_t end = strlen(shape);
@@ -75,34 +77,39 @@ static inline npy read_result(report *r, const char *key, const char *path, npy 
         same = same && a.shape[i] == like.shape[i];
     }
     if (same) return a;
-    require(r, false, "%s: expected %s numbers of %s: another type or shape", key,
-            shape, types[like.type]);
+    require(r, false, "%s: wrong type or shape: expected %s numbers of %s", key, shape,
+            types[like.type]);
     free(a.data);
     return (npy){0};
 }
 
-/* An oracle takes a while, so it is kept: one array of all->type and all->shape, that
- * begins with so many bytes of identity, which say of what query it is. True if path
- * has it; a file of another query is refused. Where there is no file, all->data is room
- * for what is then to be computed, behind the identity. To be freed. */
+/* Reads an oracle's answer from the file that an earlier run of the checker has
+ * written, because computing it takes long. The file is an array of all->type and
+ * all->shape that begins with `bytes` bytes which identify the query; fail() if they
+ * differ. Returns false if there is no file: all->data, which the caller frees, is then
+ * a buffer that contains the identity, and the caller computes the rest and writes the
+ * file. */
 static inline bool oracle_kept(const char *path, npy *all, const void *identity,
                                size_t bytes)
 {
-    FILE *there = fopen(path, "rb");
-    if (!there) {
-        npy_writable("oracle", path);
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        result_check("oracle", path);
         all->data = allocate(npy_count(all), npy_size(all->type), "the oracle");
         memcpy(all->data, identity, bytes);
         return false;
     }
-    fclose(there);
+    fclose(file);
 
     npy a;
-    char why[NPY_WHY];
-    if (npy_read(path, &a, why)) fail("oracle=%s: %s", path, why);
+    char reason[REASON_SIZE];
+    if (npy_read(path, &a, reason)) fail("oracle=%s: %s", path, reason);
     if (a.type != all->type || a.dims != 1 || a.shape[0] != all->shape[0] ||
         memcmp(a.data, identity, bytes))
-        fail("oracle=%s: of another query or other data", path);
+        fail("oracle=%s: belongs to another query or other data: expected a file of "
+             "this "
+             "query",
+             path);
     *all = a;
     return true;
 }

@@ -1,11 +1,12 @@
-/* verify.c - is a result close enough to its reference? The program `verify`.
+/* verify.c - the program `verify`, which compares an array with its reference.
  *
  *     verify reference.npy candidate.npy budget [norm=max|l2|l1|bytes] [relative=1]
  *
- * Prints the norm, the budget, the share of it that is used and the worst element, and
- * exits with 0 only where `d <= budget` holds: NaN fails. Everything else is 1.
+ * Prints the norm of the difference, the budget, the fraction of the budget that is
+ * used and the worst element. The exit status is 0 if the difference is at most the
+ * budget (a NaN is not), and 1 otherwise and after an error.
  *
- * Left out: tolerances per element and lists of what differs; one number decides.
+ * Left out: tolerances per element, and a list of all elements that differ.
  */
 #include "compare.h"
 
@@ -15,27 +16,17 @@
 #include <string.h>
 
 static const char usage[] =
-    "is a result close enough to its reference?\n\n"
+    "compares an array with its reference\n\n"
     "  verify reference.npy candidate.npy budget [key=value ...]\n\n"
-    "Exit status 0: the difference is at most budget. 1: it is not, or an error.";
-
-static const char *const norm_names[] = {
-    [NORM_MAX] = "max", [NORM_L2] = "l2", [NORM_L1] = "l1", [NORM_BYTES] = "bytes"};
-enum { NORMS = sizeof norm_names / sizeof norm_names[0] };
-
-static norm norm_named(const char *name)
-{
-    for (int i = 0; i < NORMS; i++)
-        if (!strcmp(name, norm_names[i])) return (norm)i;
-    fail("norm=%s: expected max, l2, l1 or bytes", name);
-}
+    "Exit status 0: the difference is at most the budget. 1: it is larger, or an "
+    "error.";
 
 static npy read_or_fail(const char *path)
 {
     npy a;
-    char why[NPY_WHY];
-    if (npy_read(path, &a, why) != 0) fail("%s: %s", path, why);
-    if (npy_count(&a) == 0) fail("%s: an array of no elements proves nothing", path);
+    char reason[REASON_SIZE];
+    if (npy_read(path, &a, reason) != 0) fail("%s: %s", path, reason);
+    if (npy_count(&a) == 0) fail("%s: no elements: expected at least one", path);
     return a;
 }
 
@@ -53,7 +44,7 @@ static const char *describe(const npy *a, char text[256])
     return text;
 }
 
-/* Where element `at` lies: its index in each dimension, slowest first. */
+/* Prints the index of element `at` in each dimension, slowest first. */
 static void print_index(const npy *a, size_t at)
 {
     size_t index[8];
@@ -72,37 +63,41 @@ int main(int argc, char **argv)
     int relative = 0;
     arg table[] = {
         {"norm", ARG_TEXT, &norm_name, 0, 0,
-         "max, l2, l1, or bytes: the number of elements that differ in a bit, budget 0",
-         false},
+         "max, l2, l1, or bytes (elements that differ in at least one bit, budget 0)",
+         0},
         {"relative", ARG_INT, &relative, 0, 1,
-         "1: divided by the same norm of the reference", false},
+         "1: divide by the same norm of the reference", 0},
         {0}};
     run_name = "verify";
 
-    /* The keys follow three names; a call with fewer is wrong or asks for help. */
+    /* Keys follow three positional arguments. */
     if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help"))
         args_parse(argc, argv, table, usage);
     if (argc < 4)
-        fail("expected reference.npy candidate.npy budget; `verify help` explains");
+        fail("%d arguments: expected reference.npy candidate.npy budget (see `verify "
+             "help`)",
+             argc - 1);
     double budget = parse_double("budget", argv[3], 0, DBL_MAX);
     if (argc > 4) args_parse(argc - 3, argv + 3, table, usage);
-    norm n = norm_named(norm_name);
-    if (n == NORM_BYTES && relative) fail("relative=1: norm=bytes counts, it has none");
+    norm n = (norm)parse_choice("norm", norm_name, "max", "l2", "l1", "bytes");
+    if (n == NORM_BYTES && relative)
+        fail("relative=1: norm=bytes cannot be relative: expected relative=0");
     if (n == NORM_BYTES) budget = 0;
 
     npy ref = read_or_fail(argv[1]), cand = read_or_fail(argv[2]);
     comparison c = compare(&ref, &cand, n);
     if (!c.comparable) {
         char r[256], k[256];
-        fail("%s is %s, %s is %s: they must match", argv[1], describe(&ref, r), argv[2],
-             describe(&cand, k));
+        fail("%s is %s, %s is %s: expected the same type and shape", argv[1],
+             describe(&ref, r), argv[2], describe(&cand, k));
     }
     if (relative && (c.refnorm == 0 || isinf(c.refnorm)))
-        fail("relative=1: the norm of %s is %g", argv[1], c.refnorm);
+        fail("relative=1: the norm of %s is %g: expected a positive number", argv[1],
+             c.refnorm);
     double d = relative ? c.d / c.refnorm : c.d;
-    bool proven = d <= budget;
+    bool passed = d <= budget;
 
-    printf("%s: %s against %s\n", proven ? "within budget" : "DIFFERS", argv[2],
+    printf("%s: %s against %s\n", passed ? "within budget" : "DIFFERS", argv[2],
            argv[1]);
     printf("  norm    %s%s\n", norm_name, relative ? ", relative" : "");
     printf("  value   %.9g\n", d);
@@ -119,5 +114,5 @@ int main(int argc, char **argv)
     }
     free(ref.data);
     free(cand.data);
-    return proven ? EXIT_SUCCESS : EXIT_FAILURE;
+    return passed ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,66 +1,71 @@
-/* cuda_cpu.c - see cuda_cpu.h. */
+/* cuda_cpu.c - implements cuda_cpu.h. */
 #define _POSIX_C_SOURCE 200809L /* barriers */
 #include "cuda_cpu.h"
 
 #include <omp.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include "run.h"
 
 _Thread_local dim3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
-enum { GROUPS = 64 };
+enum {
+    TEAMS_MAX = 64,
+    BLOCK_THREADS_MAX = 1024, /* CUDA's limit */
+    SHARED_MAX = 48 * 1024    /* bytes per block, CUDA's limit without an opt-in */
+};
 
 /* The threads that run one block at a time. */
 typedef struct {
     pthread_barrier_t barrier;
-    void *shared[2]; /* of its blocks in turn */
-    int found[3];    /* the answers of three calls of cuda_cpu_any in turn */
-} group;
+    void *shared[2]; /* shared memory of the current and the next block, alternating */
+    int any[3];      /* results of cuda_cpu_barrier_or, rotating */
+} team;
 
-static group all[GROUPS];
-static unsigned groups, threads; /* threads of a block */
+static team teams[TEAMS_MAX];
+static unsigned team_count, threads; /* threads per block */
 static size_t blocks, shared_bytes;
 
-static _Thread_local group *mine;
-static _Thread_local void *here; /* the block's shared memory */
-static _Thread_local int turn_of_any;
+/* Of the calling thread. */
+static _Thread_local team *own_team;
+static _Thread_local void *block_shared; /* shared memory of its current block */
+static _Thread_local int any_index;      /* the next element of any[] */
 
-/* Of this launch: turn i is block (first + i step) mod blocks, step prime to blocks. */
+/* Order of the blocks of this launch: position i is block (first + i step) mod blocks,
+ * where step and blocks are coprime. */
 static size_t first, step;
 
-static unsigned long from_environment(const char *name, unsigned long otherwise,
-                                      unsigned long most)
+static unsigned long environment_number(const char *name, unsigned long fallback,
+                                        unsigned long max)
 {
     const char *text = getenv(name);
-    if (!text || !*text) return otherwise;
-    return (unsigned long)parse_double(name, text, 1, (double)most);
+    if (!text || !*text) return fallback;
+    return (unsigned long)parse_double(name, text, 1, (double)max);
 }
 
-/* Marsaglia's xorshift: any sequence will do that does not look like counting. */
-static uint64_t draw(void)
+/* Marsaglia's xorshift64 generator. */
+static uint64_t random_next(void)
 {
     static uint64_t state;
     if (!state)
-        state = from_environment("CUDA_CPU_SEED", 1, UINT32_MAX) << 20 | 88172645;
+        state = environment_number("CUDA_CPU_SEED", 1, UINT32_MAX) << 20 | 88172645;
     state ^= state << 13;
     state ^= state >> 7;
     state ^= state << 17;
     return state;
 }
 
-static size_t divisor(size_t a, size_t b)
+static size_t greatest_common_divisor(size_t a, size_t b)
 {
-    return b ? divisor(b, a % b) : a;
+    return b ? greatest_common_divisor(b, a % b) : a;
 }
 
 static void shuffle(void)
 {
-    first = blocks ? draw() % blocks : 0;
-    do step = blocks ? draw() % blocks : 1;
-    while (blocks > 1 && divisor(step, blocks) != 1);
+    first = blocks ? random_next() % blocks : 0;
+    do step = blocks ? random_next() % blocks : 1;
+    while (blocks > 1 && greatest_common_divisor(step, blocks) != 1);
 }
 
 unsigned cuda_cpu_begin(dim3 grid, dim3 block, size_t shared)
@@ -70,45 +75,46 @@ unsigned cuda_cpu_begin(dim3 grid, dim3 block, size_t shared)
     blocks = (size_t)grid.x * grid.y * grid.z;
     threads = block.x * block.y * block.z;
     shared_bytes = shared;
-    if (threads < 1 || threads > 1024 || shared > 48 * 1024)
-        fail("launch of %u threads a block with %zu shared bytes: expected 1 to 1024 "
-             "and at most 48 KiB",
-             threads, shared);
-    groups =
-        (unsigned)from_environment("CUDA_CPU_BLOCKS", threads > 32 ? 1 : 2, GROUPS);
-    for (unsigned g = 0; g < groups; g++) {
-        if (pthread_barrier_init(&all[g].barrier, NULL, threads))
-            fail("a barrier of %u threads: out of memory", threads);
+    if (threads < 1 || threads > BLOCK_THREADS_MAX || shared > SHARED_MAX)
+        fail(
+            "kernel launch: %u threads per block, %zu bytes of shared memory: expected "
+            "1 to %d threads and at most %d bytes",
+            threads, shared, BLOCK_THREADS_MAX, SHARED_MAX);
+    team_count = (unsigned)environment_number("CUDA_CPU_BLOCKS", threads > 32 ? 1 : 2,
+                                              TEAMS_MAX);
+    for (unsigned g = 0; g < team_count; g++) {
+        if (pthread_barrier_init(&teams[g].barrier, NULL, threads))
+            fail("barrier of %u threads: not enough memory", threads);
         for (int i = 0; i < 2; i++)
-            all[g].shared[i] = allocate(shared, 1, "shared memory");
-        memset(all[g].found, 0, sizeof all[g].found);
+            teams[g].shared[i] = allocate(shared, 1, "shared memory");
+        memset(teams[g].any, 0, sizeof teams[g].any);
     }
     shuffle();
     omp_set_dynamic(0);
     omp_set_max_active_levels(omp_get_level() + 1);
-    return groups * threads;
+    return team_count * threads;
 }
 
 void cuda_cpu_end(void)
 {
-    for (unsigned g = 0; g < groups; g++) {
-        pthread_barrier_destroy(&all[g].barrier);
-        for (int i = 0; i < 2; i++) free(all[g].shared[i]);
+    for (unsigned g = 0; g < team_count; g++) {
+        pthread_barrier_destroy(&teams[g].barrier);
+        for (int i = 0; i < 2; i++) free(teams[g].shared[i]);
     }
 }
 
-int cuda_cpu_enter(size_t turn)
+int cuda_cpu_next_block(size_t turn)
 {
     unsigned thread = (unsigned)omp_get_thread_num();
-    if ((unsigned)omp_get_num_threads() != groups * threads)
-        fail("%d threads instead of %u: is OMP_THREAD_LIMIT set?",
-             omp_get_num_threads(), groups * threads);
-    size_t at = turn * groups + thread / threads;
-    mine = &all[thread / threads];
+    if ((unsigned)omp_get_num_threads() != team_count * threads)
+        fail("%d OpenMP threads: expected %u (is OMP_THREAD_LIMIT set?)",
+             omp_get_num_threads(), team_count * threads);
+    size_t position = turn * team_count + thread / threads;
+    own_team = &teams[thread / threads];
     thread %= threads;
-    if (turn == 0) turn_of_any = 0;
-    if (at >= blocks) return 0;
-    size_t block = (first + at % blocks * step) % blocks;
+    if (turn == 0) any_index = 0;
+    if (position >= blocks) return 0;
+    size_t block = (first + position % blocks * step) % blocks;
     threadIdx.x = thread % blockDim.x;
     threadIdx.y = thread / blockDim.x % blockDim.y;
     threadIdx.z = thread / blockDim.x / blockDim.y;
@@ -116,41 +122,43 @@ int cuda_cpu_enter(size_t turn)
     blockIdx.y = (unsigned)(block / gridDim.x % gridDim.y);
     blockIdx.z = (unsigned)(block / gridDim.x / gridDim.y);
 
-    /* When all threads have left the block before, its shared memory becomes that of
-     * the block after this one. */
+    /* After this barrier all threads have left the previous block: fill its shared
+     * memory with NaN, for the block after the current one. */
     if (shared_bytes) {
         cuda_cpu_barrier();
-        if (thread == 0) memset(mine->shared[(turn + 1) % 2], 0xff, shared_bytes);
+        if (thread == 0) memset(own_team->shared[(turn + 1) % 2], 0xff, shared_bytes);
     }
-    here = mine->shared[turn % 2];
+    block_shared = own_team->shared[turn % 2];
     return 1;
 }
 
 void *cuda_cpu_shared(void)
 {
-    return here;
+    return block_shared;
 }
 
-/* A block of one waits for nobody. */
+/* A block of one thread needs no barrier. */
 void cuda_cpu_barrier(void)
 {
-    if (threads > 1) pthread_barrier_wait(&mine->barrier);
+    if (threads > 1) pthread_barrier_wait(&own_team->barrier);
 }
 
-/* After the barrier all have written this answer; some may have read it and be at the
- * next, but nobody is at the one after that before all have met again. */
-int cuda_cpu_any(int wanted)
+/* After the barrier, all threads have contributed to the current result. A fast thread
+ * may already write the next result, but not the one after that, because this takes a
+ * further barrier. So three results suffice, and the one after the next can be reset.
+ */
+int cuda_cpu_barrier_or(int predicate)
 {
-    if (threads == 1) return wanted != 0;
-    int *now = &mine->found[turn_of_any],
-        *after_next = &mine->found[(turn_of_any + 2) % 3];
-    turn_of_any = (turn_of_any + 1) % 3;
+    if (threads == 1) return predicate != 0;
+    int *current = &own_team->any[any_index],
+        *after_next = &own_team->any[(any_index + 2) % 3];
+    any_index = (any_index + 1) % 3;
 
-    if (wanted) __atomic_store_n(now, 1, __ATOMIC_RELAXED);
+    if (predicate) __atomic_store_n(current, 1, __ATOMIC_RELAXED);
     cuda_cpu_barrier();
     if (threadIdx.x + threadIdx.y + threadIdx.z == 0)
         __atomic_store_n(after_next, 0, __ATOMIC_RELAXED);
-    return __atomic_load_n(now, __ATOMIC_RELAXED);
+    return __atomic_load_n(current, __ATOMIC_RELAXED);
 }
 
 cudaError_t cudaMalloc(void **p, size_t bytes)
@@ -171,23 +179,6 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
     (void)kind;
     memcpy(to, from, bytes);
     return cudaSuccess;
-}
-
-cudaError_t cudaMallocHost(void **p, size_t bytes)
-{
-    return cudaMalloc(p, bytes);
-}
-
-cudaError_t cudaFreeHost(void *p)
-{
-    return cudaFree(p);
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
-                            enum cudaMemcpyKind kind, int stream)
-{
-    (void)stream;
-    return cudaMemcpy(to, from, bytes, kind);
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
@@ -219,12 +210,6 @@ cudaError_t cudaMemset(void *p, int byte, size_t bytes)
     return cudaSuccess;
 }
 
-cudaError_t cudaMemsetAsync(void *p, int byte, size_t bytes, int stream)
-{
-    (void)stream;
-    return cudaMemset(p, byte, bytes);
-}
-
 cudaError_t cudaGetDeviceCount(int *devices)
 {
     *devices = 1;
@@ -243,7 +228,7 @@ cudaError_t cudaGetDevice(int *device)
     return cudaSuccess;
 }
 
-/* A device of two units: enough to have more than one of something. */
+/* The device has two multiprocessors, so that code for more than one is run. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr what, int device)
 {
     (void)what;
@@ -252,10 +237,10 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr what, int dev
     return cudaSuccess;
 }
 
-cudaError_t cudaMemGetInfo(size_t *room, size_t *all)
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
-    *all = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-    *room = *all / 2;
+    *total = (size_t)memory_limit();
+    *available = *total / 2; /* the host's copies need the rest */
     return cudaSuccess;
 }
 

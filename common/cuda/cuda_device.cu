@@ -1,4 +1,4 @@
-/* cuda_device.cu - see cuda_device.h. */
+/* cuda_device.cu - implements cuda_device.h. */
 #include "cuda_device.h"
 
 #include <stdio.h>
@@ -19,19 +19,20 @@ void cuda_device(void)
     int devices = 0;
     cudaError_t err = cudaGetDeviceCount(&devices);
     if (err != cudaSuccess || devices == 0)
-        fail("no CUDA device: %s%s", cudaGetErrorString(err), run_without_device);
+        fail("no CUDA device: %s%s", cudaGetErrorString(err), run_device_hint);
 
-    /* gpu, cpu and platform:device are OpenCL's words: here they mean the first. */
-    const char *wanted = getenv("DEVICE");
-    bool number = wanted && *wanted && strcmp(wanted, "gpu") && strcmp(wanted, "cpu") &&
-                  !strchr(wanted, ':');
+    /* DEVICE may hold a value for OpenCL (gpu, cpu or platform:device): use the first.
+     */
+    const char *selector = getenv("DEVICE");
+    bool number = selector && *selector && strcmp(selector, "gpu") &&
+                  strcmp(selector, "cpu") && !strchr(selector, ':');
     char *end = NULL;
-    long device = number ? strtol(wanted, &end, 10) : 0; /* too large: the largest */
-    if (number && (end == wanted || *end))
-        fail("DEVICE=%s: expected the number of a CUDA device, or gpu", wanted);
+    long device = number ? strtol(selector, &end, 10) : 0; /* clamped if too large */
+    if (number && (end == selector || *end))
+        fail("DEVICE=%s: expected the number of a CUDA device, or gpu", selector);
     if (device < 0 || device >= devices)
-        fail("DEVICE=%s: no such CUDA device, there are %d%s", wanted, devices,
-             run_without_device);
+        fail("DEVICE=%s: no such CUDA device, there are %d%s", selector, devices,
+             run_device_hint);
     CUDA_CHECK(cudaSetDevice((int)device));
     CUDA_CHECK(cudaFree(NULL));
 }

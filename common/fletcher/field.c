@@ -9,8 +9,9 @@
 
 enum { BYTES = LINE * sizeof(float) };
 
-/* The line before a field has, at its end, the address that free() wants. */
-float *field_make(size_t n, const char *what)
+/* Rounds the address up to a cache line, at least one line into the block. The bytes
+ * before the field hold the address of the block, for free(). */
+float *field_allocate(size_t n, const char *what)
 {
     char *block = untouched(n + 2 * LINE, sizeof(float), what);
     char *field = block + 2 * BYTES - (uintptr_t)block % BYTES;

@@ -5,10 +5,11 @@
 
 #include <stddef.h>
 
-/* n floats for what (which a message names), of which the first begins a cache line:
- * then so does the first point inside the halo, in every row of a padded grid. Nobody
- * has touched them. Give them back with field_free(). */
-float *field_make(size_t n, const char *what);
+/* Allocates n floats, not initialized and not touched, so that the thread that writes
+ * to a page first decides where it is placed. The first float is aligned to a cache
+ * line; in a padded grid the first point inside the halo then is as well, in every row.
+ * `what` is named in the message if memory is exhausted. Free with field_free(). */
+float *field_allocate(size_t n, const char *what);
 void field_free(float *field);
 
 #endif

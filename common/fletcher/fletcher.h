@@ -1,9 +1,10 @@
-/* fletcher.h - the contract between the front end (main.c) and the back-ends in steps/:
- * the five drivers of the paper, under the names that it gives them.
+/* fletcher.h - the interface between the front end (main.c) and the back-ends in
+ * steps/: five functions, named as in the paper that this program follows (Panetta,
+ * Lopes and Machado, Descricao Modelagem Fletcher 3.0, 2019).
  *
- * The front end owns arguments, the medium, the source's signal, the loop over time,
- * input and output; a back-end owns everything that costs time: memory, devices,
- * transfers, loops over the grid.
+ * The front end handles arguments, the medium, the source's signal, the loop over time,
+ * input and output. A back-end handles memory, devices, transfers and the loops over
+ * the grid.
  */
 #ifndef FLETCHER_H
 #define FLETCHER_H
@@ -15,24 +16,25 @@
 extern "C" {
 #endif
 
-/* Makes the wave fields p and q of now and before, all 0. medium holds FIELDS fields,
- * each field_size(g) after the one before it; it stays where it is until Finalize.
- * Returns the bytes of all fields that a step takes, those of the
- * medium included. */
+/* Allocates the current and the previous p and q, and clears them. medium holds
+ * STORED_FIELDS fields of field_size(g) floats each, and stays valid until Finalize().
+ * Returns the bytes of all arrays that a step uses, including the medium. */
 size_t Initialize(const grid *g, const float *medium);
 
-/* Adds f to p and q of now at the source. */
+/* Adds f to the current p and q at the source. */
 void InsertSource(float f);
 
-/* The fields of before become those of the next step, at all points but the halo.
- * Returns seconds when it is done: those of the kernels alone, by the device's own
- * clock where it has one. */
+/* Computes the next p and q at all points except the halo, in place of the previous
+ * ones. Returns the seconds that the kernels took, by the device's clock if it has one.
+ */
 double Propagate(void);
 
-/* What was next is now, what was now is before. p and q get a copy of the fields of
- * now, laid out as a medium's; NULL where they are not wanted. */
+/* Ends the step: the next fields become the current ones, and the current ones the
+ * previous ones. Copies the current fields to p and q, unless they are NULL; both have
+ * field_size(g) floats in the layout of grid.h. */
 void UpdatePointers(float *p, float *q);
 
+/* Frees everything that Initialize() allocated. */
 void Finalize(void);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* main.c - the front end of every step and back-end: arguments, the medium, the loop
- * over time, what is written.
+/* main.c - the front end of all steps and back-ends: arguments, the medium, the loop
+ * over time, output.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "picture.h"
 #include "slab.h"
 
-static const char about[] = "models how waves travel from a source in the middle of a "
+static const char about[] = "models how waves travel from a source in the center of a "
                             "grid through rock in which\n"
                             "sound is faster along layers than across them, however "
                             "they are tilted (Fletcher, Du "
@@ -20,14 +20,15 @@ static const char about[] = "models how waves travel from a source in the middle
                             "Fields are written as [z][y][x], the absorbing band and a "
                             "halo of 4 points included.";
 
-static const double BETWEEN = 0.01; /* seconds from a snapshot to the next */
+static const double SNAPSHOT_INTERVAL = 0.01; /* seconds of model time */
+static const double TIME_TOLERANCE = 1e-9;    /* seconds, for the rounding of it * dt */
 
-/* What multiplies the derivatives, rounded to float once. */
+/* Returns the fields of the medium, computed in double and rounded to float once. */
 static float *medium_of(const model *m, const grid *g, const slab *s)
 {
     size_t n = field_size(g);
-    float *medium = field_make(FIELDS * n, "the medium");
-    memset(medium, 0, FIELDS * n * sizeof *medium); /* nothing moves between rows */
+    float *medium = field_allocate(STORED_FIELDS * n, "the medium");
+    memset(medium, 0, STORED_FIELDS * n * sizeof *medium); /* the padding is 0 */
     for (int z = 0; z < g->sz; z++)
         for (int y = 0; y < g->sy; y++)
             for (int x = 0; x < g->sx; x++) {
@@ -36,51 +37,53 @@ static float *medium_of(const model *m, const grid *g, const slab *s)
                 double ny = sin(r.theta) * sin(r.phi);
                 double nz = cos(r.theta);
                 double v2pz = r.vpz * r.vpz;
-                double c[FIELDS] = {[CH1DXX] = nx * nx,
-                                    [CH1DYY] = ny * ny,
-                                    [CH1DZZ] = nz * nz,
-                                    [CH1DXY] = 2 * nx * ny,
-                                    [CH1DYZ] = 2 * ny * nz,
-                                    [CH1DXZ] = 2 * nx * nz,
-                                    [V2PX] = v2pz * (1 + 2 * r.epsilon),
-                                    [V2PZ] = v2pz,
-                                    [V2PN] = v2pz * (1 + 2 * r.delta),
-                                    [V2SZ] = r.vsz * r.vsz,
-                                    [NX] = nx,
-                                    [NY] = ny,
-                                    [NZ] = nz};
-                size_t i = row_of(g, y, z) + (size_t)x;
-                for (int k = 0; k < FIELDS; k++)
-                    medium[(size_t)k * n + i] = (float)c[k];
+                double values[STORED_FIELDS] = {[CH1DXX] = nx * nx,
+                                                [CH1DYY] = ny * ny,
+                                                [CH1DZZ] = nz * nz,
+                                                [CH1DXY] = 2 * nx * ny,
+                                                [CH1DYZ] = 2 * ny * nz,
+                                                [CH1DXZ] = 2 * nx * nz,
+                                                [V2PX] = v2pz * (1 + 2 * r.epsilon),
+                                                [V2PZ] = v2pz,
+                                                [V2PN] = v2pz * (1 + 2 * r.delta),
+                                                [V2SZ] = r.vsz * r.vsz,
+                                                [NX] = nx,
+                                                [NY] = ny,
+                                                [NZ] = nz};
+                size_t i = row_start(g, y, z) + (size_t)x;
+                for (int k = 0; k < STORED_FIELDS; k++)
+                    medium[(size_t)k * n + i] = (float)values[k];
             }
     return medium;
 }
 
-/* The points of a field, without what pads its rows and planes. */
+/* Writes the points of a field, without its padding. */
 static void write_field(const char *path, const float *field, const grid *g,
                         const slab *s)
 {
-    size_t sx = (size_t)g->sx, sy = (size_t)g->sy, sz = (size_t)(s->end - s->own);
+    size_t sx = (size_t)g->sx, sy = (size_t)g->sy,
+           sz = (size_t)(s->own_end - s->own_first);
     float *points = allocate(sx * sy * sz, sizeof *points, "the points of a field");
     for (size_t z = 0; z < sz; z++)
         for (size_t y = 0; y < sy; y++)
-            memcpy(points + (z * sy + y) * sx, field + row_of(g, y, (size_t)s->own + z),
+            memcpy(points + (z * sy + y) * sx,
+                   field + row_start(g, y, (size_t)s->own_first + z),
                    sx * sizeof *points);
-    slab_write(s, path, &(npy){NPY_F4, 3, {(size_t)s->whole, sy, sx}, points});
+    slab_write(s, path, &(npy){NPY_F4, 3, {(size_t)s->total, sy, sx}, points});
     free(points);
 }
 
-/* p in the xz plane of the source. */
+/* Writes a picture of p in the xz plane of the source. */
 static void write_picture(const char *path, const float *p, const grid *g,
                           const slab *s)
 {
     size_t sx = (size_t)g->sx;
-    float *rows = allocate(sx * (size_t)s->whole, sizeof *rows, "the picture");
-    for (int z = s->own; z < s->end; z++)
-        memcpy(rows + (size_t)(s->first + z) * sx, p + row_of(g, g->sy / 2, z),
+    float *rows = allocate(sx * (size_t)s->total, sizeof *rows, "the picture");
+    for (int z = s->own_first; z < s->own_end; z++)
+        memcpy(rows + (size_t)(s->first + z) * sx, p + row_start(g, g->sy / 2, z),
                sx * sizeof *rows);
-    slab_join(s, rows, sx * sizeof *rows);
-    if (run_rank == 0) picture_write(path, rows, g->sx, s->whole, sx);
+    slab_gather(s, rows, sx * sizeof *rows);
+    if (run_rank == 0) picture_write(path, rows, g->sx, s->total, sx);
     free(rows);
 }
 
@@ -90,41 +93,45 @@ static void write_snapshot(const char *folder, int number, const float *p,
     char path[4096];
     if (snprintf(path, sizeof path, "%s/p-%04d.npy", folder, number) >=
         (int)sizeof path)
-        fail("snapshots=%.100s...: too long a name", folder);
+        fail("snapshots=%.100s...: too long: expected at most 4084 characters", folder);
     write_field(path, p, g, s);
 }
 
-/* The sum of squares of all points, plane by plane, so that it does not depend on who
- * has which; fail() if one is not finite. */
+/* Returns the sum of squares over all points. It is summed plane by plane, so that the
+ * result does not depend on the number of processes. Calls fail() if a value is not
+ * finite.
+ */
 static double energy_of(const char *name, const float *field, const grid *g,
                         const slab *s)
 {
-    double *of = allocate((size_t)s->whole, sizeof *of, "energies"), sum = 0;
-    for (int z = s->own; z < s->end; z++) {
-        double *here = &of[s->first + z];
-        *here = 0;
+    double *plane_energy = allocate((size_t)s->total, sizeof *plane_energy, "energies"),
+           sum = 0;
+    for (int z = s->own_first; z < s->own_end; z++) {
+        double *energy = &plane_energy[s->first + z];
+        *energy = 0;
         for (int y = 0; y < g->sy; y++)
             for (int x = 0; x < g->sx; x++) {
-                float v = field[row_of(g, y, z) + (size_t)x];
+                float v = field[row_start(g, y, z) + (size_t)x];
                 if (!isfinite(v))
-                    fail("%s is %g at (x %d, y %d, z %d): a point was not written, or "
-                         "the waves have outgrown float",
+                    fail("%s is %g at (x %d, y %d, z %d): expected a finite number: a "
+                         "point was not written, or the values exceed the range of "
+                         "float",
                          name, v, x, y, s->first + z);
-                *here += (double)v * v;
+                *energy += (double)v * v;
             }
     }
-    slab_join(s, of, sizeof *of);
-    for (int z = 0; z < s->whole; z++) sum += of[z];
-    free(of);
+    slab_gather(s, plane_energy, sizeof *plane_energy);
+    for (int z = 0; z < s->total; z++) sum += plane_energy[z];
+    free(plane_energy);
     return sum;
 }
 
-static void make_folder(const char *path)
+static void create_folder(const char *path)
 {
-    struct stat there;
+    struct stat status;
     if (mkdir(path, 0777) == 0) return;
-    if (stat(path, &there) != 0 || !S_ISDIR(there.st_mode))
-        fail("snapshots=%s: not a folder that can be made", path);
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+        fail("snapshots=%s: not a folder and cannot be created", path);
 }
 
 int main(int argc, char **argv)
@@ -145,9 +152,9 @@ int main(int argc, char **argv)
     if (out) npy_writable("out", out);
     if (out_q) npy_writable("q", out_q);
     if (picture) npy_writable("picture", picture);
-    if (snapshots) make_folder(snapshots);
+    if (snapshots) create_folder(snapshots);
     if (m.absorb == 0 && run_rank == 0)
-        fprintf(stderr, "fletcher: absorb=0: nothing absorbs, the faces reflect\n");
+        fprintf(stderr, "fletcher: absorb=0: no absorbing band: the faces reflect\n");
 
     grid g = grid_of(&m);
     const slab s = slab_of(&g);
@@ -161,12 +168,13 @@ int main(int argc, char **argv)
     int written = 0;
     for (int it = 1; it <= m.steps; it++) {
         bool last = it == m.steps;
-        bool snapshot = snapshots && it * m.dt + 1e-9 >= (written + 1) * BETWEEN;
-        double before = seconds();
+        bool snapshot = snapshots &&
+                        it * m.dt + TIME_TOLERANCE >= (written + 1) * SNAPSHOT_INTERVAL;
+        double step_start = seconds();
         InsertSource((float)source_at(&m, it));
         kernel += Propagate();
         UpdatePointers(last || snapshot ? p : NULL, last ? q : NULL);
-        run += seconds() - before;
+        run += seconds() - step_start;
         if (snapshot) write_snapshot(snapshots, ++written, p, &g, &s);
         progress("time", it, m.steps);
     }
@@ -178,7 +186,7 @@ int main(int argc, char **argv)
     if (picture) write_picture(picture, p, &g, &s);
 
     double samples = (double)(g.sx - 2 * HALO) * (g.sy - 2 * HALO);
-    samples *= s.whole - 2 * HALO;
+    samples *= s.total - 2 * HALO;
     printf("MSamples/s=%.9g\n", samples * m.steps / run * 1e-6);
     printf("Steps=%d\nEnergy=%.9g\nMemory=%zu\n", m.steps, energy, bytes);
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", init, run, kernel);

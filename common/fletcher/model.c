@@ -11,18 +11,20 @@
 
 #include "slab.h"
 
-enum { SIZE_MAX_SIDE = 100000 };
+enum { MAX_POINTS_PER_AXIS = 100000 };
 
 static const double pi = 3.14159265358979323846;
 
-/* Steps longer than this many spacings over the fastest velocity blow up. */
-static const double STABLE = 0.45;
+/* The time step is stable up to this many grid spacings over the largest velocity. The
+ * value is measured, with a margin: TTI is stable at 0.467 and unstable at 0.496. */
+static const double MAX_COURANT = 0.45;
 
 static const char *const property_name[PROPERTIES] = {"vpz", "epsilon", "delta",
                                                       "theta", "phi"};
 
-/* What is not excluded by formulas is by sense: angles of a few turns, velocities that
- * a float can square. */
+/* The range of each property. Velocities are positive, and 1 + 2 epsilon and 1 + 2
+ * delta must be positive. The other limits exclude mistakes: a velocity's square must
+ * fit into a float, and an angle of more than a few turns is probably in degrees. */
 static const double property_low[PROPERTIES] = {0, -0.5, -0.5, -100, -100};
 static const double property_high[PROPERTIES] = {1e9, 100, 100, 100, 100};
 
@@ -31,21 +33,21 @@ static const double property_high[PROPERTIES] = {1e9, 100, 100, 100, 100};
 
 static void parse_form(model *m, const char *form)
 {
-    enum { ISO, VTI, TTI } is = parse_choice("form", form, "ISO, VTI or TTI");
+    enum { ISO, VTI, TTI } chosen = parse_choice("form", form, "ISO, VTI or TTI");
     m->value[VPZ] = 3000;
-    m->value[EPSILON] = is == ISO ? 0 : 0.24;
-    m->value[DELTA] = is == ISO ? 0 : 0.1;
-    m->value[THETA] = is == TTI ? atan(1) : 0;
-    m->value[PHI] = is == TTI ? 1 : 0;
+    m->value[EPSILON] = chosen == ISO ? 0 : 0.24;
+    m->value[DELTA] = chosen == ISO ? 0 : 0.1;
+    m->value[THETA] = chosen == TTI ? atan(1) : 0;
+    m->value[PHI] = chosen == TTI ? 1 : 0;
 }
 
-static bool property_is_good(int k, double v)
+static bool property_is_valid(int k, double v)
 {
     return v <= property_high[k] &&
            (k == THETA || k == PHI ? v >= property_low[k] : v > property_low[k]);
 }
 
-/* What a good value is, for messages. */
+/* Returns the range of a property, for messages. */
 static const char *property_range(int k)
 {
     static const char *const text[PROPERTIES] = {
@@ -62,32 +64,33 @@ static void read_field(model *m, int k, const char *path)
     if (npy_read(path, &a, why)) fail("%s=%s: %s", key, path, why);
     if (a.type != NPY_F4 && a.type != NPY_F8)
         fail("%s=%s: expected float32 or float64", key, path);
-    bool fits = a.dims == 3;
-    for (int i = 0; i < 3 && fits; i++) fits = a.shape[i] == (size_t)m->n[2 - i];
-    if (!fits) {
+    bool shape_matches = a.dims == 3;
+    for (int i = 0; i < 3 && shape_matches; i++)
+        shape_matches = a.shape[i] == (size_t)m->n[2 - i];
+    if (!shape_matches) {
         char shape[200] = "";
         int used = 0;
         for (int i = 0; i < a.dims; i++)
             used += snprintf(shape + used, sizeof shape - (size_t)used, "%s%zu",
                              i ? ", " : "", a.shape[i]);
-        fail("%s=%s: its shape is (%s), expected (nz, ny, nx), which is (%d, %d, %d)",
-             key, path, shape, m->n[2], m->n[1], m->n[0]);
+        fail("%s=%s: wrong shape (%s): expected (nz, ny, nx) = (%d, %d, %d)", key, path,
+             shape, m->n[2], m->n[1], m->n[0]);
     }
     size_t count = npy_count(&a);
     m->field[k] = allocate(count, sizeof(float), key);
     for (size_t i = 0; i < count; i++) {
         double v = a.type == NPY_F4 ? ((float *)a.data)[i] : ((double *)a.data)[i];
-        if (!property_is_good(k, v))
-            fail("%s=%s: %g at (z %zu, y %zu, x %zu), expected %s", key, path, v,
+        if (!property_is_valid(k, v))
+            fail("%s=%s: %g at (z %zu, y %zu, x %zu): expected %s", key, path, v,
                  i / a.shape[2] / a.shape[1], i / a.shape[2] % a.shape[1],
                  i % a.shape[2], property_range(k));
         m->field[k][i] = (float)v;
     }
-    slab_same(key, m->field[k], count * sizeof(float));
+    slab_require_equal(key, m->field[k], count * sizeof(float));
     free(a.data);
 }
 
-/* A number, or a file: what begins like a number is one. */
+/* Parses a number or reads a file. A text that begins like a number is a number. */
 static void parse_property(model *m, int k, const char *text)
 {
     const char *digits = text + strspn(text, "+-.");
@@ -98,32 +101,39 @@ static void parse_property(model *m, int k, const char *text)
         return;
     }
     m->value[k] = parse_double(property_name[k], text, -DBL_MAX, DBL_MAX);
-    if (!property_is_good(k, m->value[k]))
+    if (!property_is_valid(k, m->value[k]))
         fail("%s=%s: expected %s", property_name[k], text, property_range(k));
 }
 
-/* Bytes that any back-end needs for the points that this process has, or more. */
-static void must_fit(const model *m)
+/* Calls fail() if the machine has less memory than any back-end needs for the planes of
+ * this process, or if a plane has more floats than an int can count. */
+static void require_memory(const model *m)
 {
     grid g = {.sx = m->n[0] + 2 * (m->absorb + HALO),
               .sy = m->n[1] + 2 * (m->absorb + HALO),
               .sz = m->n[2] + 2 * (m->absorb + HALO)};
     slab_of(&g);
     double points = (double)g.sx * g.sy * g.sz;
-    double needed = (MEDIUM + 4) * sizeof(float) * points;
+    double needed = (MEDIUM_FIELDS + 4) * sizeof(float) * points;
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (needed > memory)
-        fail("nx=%d ny=%d nz=%d: a grid of %.3g points needs at least %.3g GB, this "
-             "machine has %.3g GB",
-             m->n[0], m->n[1], m->n[2], points, needed / 1e9, memory / 1e9);
+        fail(
+            "nx=%d ny=%d nz=%d: too large (%.3g points, at least %.3g GB): expected at "
+            "most %.3g GB",
+            m->n[0], m->n[1], m->n[2], points, needed / 1e9, memory / 1e9);
     if ((g.sx + 3.0 * LINE) * (g.sy + 1.0) * HALO > INT_MAX)
-        fail("nx=%d ny=%d: a plane of more than %d points", m->n[0], m->n[1],
-             INT_MAX / HALO);
+        fail("nx=%d ny=%d: plane too large: expected at most %d points", m->n[0],
+             m->n[1], INT_MAX / HALO);
 }
+
+/* If sigma exceeds this value, vsz is 0, as in the paper's code. */
+static const double SIGMA_WITHOUT_SHEAR = 10;
 
 static double vsz_of(const model *m, const rock *r)
 {
-    return m->sigma > 10 ? 0 : r->vpz * sqrt(fabs(r->epsilon - r->delta) / m->sigma);
+    return m->sigma > SIGMA_WITHOUT_SHEAR
+               ? 0
+               : r->vpz * sqrt(fabs(r->epsilon - r->delta) / m->sigma);
 }
 
 static double property(const model *m, int k, size_t i)
@@ -131,7 +141,7 @@ static double property(const model *m, int k, size_t i)
     return m->field[k] ? m->field[k][i] : m->value[k];
 }
 
-/* Point i of those inside. */
+/* Returns the rock at point i of the inner grid. */
 static rock rock_inside(const model *m, size_t i)
 {
     rock r = {.vpz = property(m, VPZ, i),
@@ -143,25 +153,26 @@ static rock rock_inside(const model *m, size_t i)
     return r;
 }
 
-/* Finds the largest velocities and refuses a step that is too long for them. */
-static void must_be_stable(model *m)
+/* Finds the largest velocities. Calls fail() if the time step is unstable for them. */
+static void require_stability(model *m)
 {
     size_t points = (size_t)m->n[0] * (size_t)m->n[1] * (size_t)m->n[2];
-    bool same = true;
-    for (int k = 0; k < PROPERTIES; k++) same &= !m->field[k];
+    bool uniform = true;
+    for (int k = 0; k < PROPERTIES; k++) uniform &= !m->field[k];
     double epsilon = -1;
-    for (size_t i = 0; i < (same ? 1 : points); i++) {
+    for (size_t i = 0; i < (uniform ? 1 : points); i++) {
         rock r = rock_inside(m, i);
         m->vpz_max = fmax(m->vpz_max, r.vpz);
         m->vsz_max = fmax(m->vsz_max, r.vsz);
         epsilon = fmax(epsilon, r.epsilon);
     }
-    /* In the band the largest velocity may meet the largest epsilon. */
+    /* The largest velocity and the largest epsilon can meet in the absorbing band. */
     double vpx = m->vpz_max * sqrt(1 + 2 * fmax(epsilon, 0));
     double h = fmin(m->d[0], fmin(m->d[1], m->d[2]));
-    double limit = STABLE * h / fmax(vpx, m->vsz_max);
+    double limit = MAX_COURANT * h / fmax(vpx, m->vsz_max);
     if (!(m->dt <= limit))
-        fail("dt=%g: unstable, at most %.6g s for %g m between points and %.6g m/s",
+        fail("dt=%g: unstable: expected at most %.6g s for %g m between points and "
+             "%.6g m/s",
              m->dt, limit, h, fmax(vpx, m->vsz_max));
 }
 
@@ -177,42 +188,47 @@ model model_parse(int argc, char **argv, arg *extra, const char *about)
     const char *form = "TTI", *property[PROPERTIES] = {0};
     arg table[] = {
         {"form", ARG_TEXT, &form, 0, 0,
-         "ISO, VTI or TTI: isotropic, or with an axis of symmetry, upright or tilted",
-         0},
-        {"nx", ARG_INT, &m.n[0], 1, SIZE_MAX_SIDE, "points inside, along x", 0},
-        {"ny", ARG_INT, &m.n[1], 1, SIZE_MAX_SIDE, "along y", 0},
-        {"nz", ARG_INT, &m.n[2], 1, SIZE_MAX_SIDE, "along z, which is depth", 0},
+         "ISO (isotropic), VTI (vertical symmetry axis) or TTI (tilted axis)", 0},
+        {"nx", ARG_INT, &m.n[0], 1, MAX_POINTS_PER_AXIS,
+         "points of the inner grid along x", 0},
+        {"ny", ARG_INT, &m.n[1], 1, MAX_POINTS_PER_AXIS, "along y", 0},
+        {"nz", ARG_INT, &m.n[2], 1, MAX_POINTS_PER_AXIS, "along z (depth)", 0},
         {"absorb", ARG_INT, &m.absorb, 0, 10000,
-         "points of the absorbing band; 0: none", 0},
-        {"dx", ARG_DOUBLE, &m.d[0], 1e-3, 1e6, "metres between points, along x", 0},
+         "points of the absorbing band on each face; 0: none", 0},
+        {"dx", ARG_DOUBLE, &m.d[0], 1e-3, 1e6, "distance of points along x, m", 0},
         {"dy", ARG_DOUBLE, &m.d[1], 1e-3, 1e6, "along y", 0},
         {"dz", ARG_DOUBLE, &m.d[2], 1e-3, 1e6, "along z", 0},
-        {"dt", ARG_DOUBLE, &m.dt, 1e-9, 1e3, "seconds a step", 0},
-        {"tmax", ARG_DOUBLE, &m.tmax, 1e-9, 1e6, "seconds to model", 0},
+        {"dt", ARG_DOUBLE, &m.dt, 1e-9, 1e3, "time step, s", 0},
+        {"tmax", ARG_DOUBLE, &m.tmax, 1e-9, 1e6, "duration of the model, s", 0},
         {"vpz", ARG_TEXT, &property[VPZ], 0, 0,
-         "m/s along the axis: a number, or a .npy of (nz, ny, nx)", 0},
-        {"epsilon", ARG_TEXT, &property[EPSILON], 0, 0, "Thomsen's, in the same way",
+         "P velocity along the axis, m/s: a number, or a .npy of (nz, ny, nx)", 0},
+        {"epsilon", ARG_TEXT, &property[EPSILON], 0, 0, "Thomsen's epsilon, likewise",
          0},
-        {"delta", ARG_TEXT, &property[DELTA], 0, 0, "Thomsen's", 0},
-        {"theta", ARG_TEXT, &property[THETA], 0, 0, "dip of the axis from z, radians",
+        {"delta", ARG_TEXT, &property[DELTA], 0, 0, "Thomsen's delta, likewise", 0},
+        {"theta", ARG_TEXT, &property[THETA], 0, 0, "angle of the axis from z, radians",
          0},
-        {"phi", ARG_TEXT, &property[PHI], 0, 0, "its azimuth from x, radians", 0},
+        {"phi", ARG_TEXT, &property[PHI], 0, 0, "azimuth of the axis from x, radians",
+         0},
         {"sigma", ARG_DOUBLE, &m.sigma, 1e-3, 1e9,
-         "vpz^2 |epsilon - delta| over vsz^2; over 10: no shear velocity", 0},
+         "vpz^2 |epsilon - delta| / vsz^2; above 10: vsz is 0", 0},
         {ARG_LOCAL(m.group)},
-        {"pad", ARG_INT, &m.pad, 0, 1, "0: do not pad rows and planes", 0},
+        {"pad", ARG_INT, &m.pad, 0, 1,
+         "1: pad rows and planes to cache lines; 0: no padding", 0},
         {.value = extra},
     };
     args_parse(argc, argv, table, about);
 
+    /* A remainder of less than 1e-6 steps is rounding error. */
     double steps = ceil(m.tmax / m.dt - 1e-6);
-    if (steps > INT_MAX) fail("tmax=%g: %g steps of %g s", m.tmax, steps, m.dt);
+    if (steps > INT_MAX)
+        fail("tmax=%g: too many steps (%g of %g s): expected at most 2147483647",
+             m.tmax, steps, m.dt);
     m.steps = steps < 1 ? 1 : (int)steps;
-    must_fit(&m);
+    require_memory(&m);
     parse_form(&m, form);
     for (int k = 0; k < PROPERTIES; k++)
         if (property[k]) parse_property(&m, k, property[k]);
-    must_be_stable(&m);
+    require_stability(&m);
     return m;
 }
 
@@ -224,20 +240,20 @@ void model_free(model *m)
 /* ---- the grid ---------------------------------------------------------------------
  */
 
-/* The next multiple of a cache line's floats that is an odd number of lines. Rows that
- * lie a power of two apart would all compete for the same few places of a cache. */
-static int odd_lines(int floats)
+/* Rounds up to an odd number of cache lines. Rows at distances of a power of two would
+ * map to the same few cache sets. */
+static int round_to_odd_lines(int floats)
 {
     return ((floats + LINE - 1) / LINE | 1) * LINE;
 }
 
 grid grid_of(const model *m)
 {
-    int more = 2 * (m->absorb + HALO);
+    int border = 2 * (m->absorb + HALO);
     double dx = m->d[0], dy = m->d[1], dz = m->d[2];
-    grid g = {.sx = m->n[0] + more,
-              .sy = m->n[1] + more,
-              .sz = m->n[2] + more,
+    grid g = {.sx = m->n[0] + border,
+              .sy = m->n[1] + border,
+              .sz = m->n[2] + border,
               .dt = (float)m->dt,
               .dxinv = (float)(1 / dx),
               .dyinv = (float)(1 / dy),
@@ -248,11 +264,11 @@ grid grid_of(const model *m)
               .dxyinv = (float)(1 / dx / dy),
               .dyzinv = (float)(1 / dy / dz),
               .dxzinv = (float)(1 / dx / dz)};
-    g.lead = m->pad ? LINE - HALO : 0; /* the first point inside the halo: on a line */
-    g.pitch = m->pad ? odd_lines(g.lead + g.sx) : g.sx;
-    g.plane = m->pad ? odd_lines(g.pitch * g.sy) : g.pitch * g.sy;
+    g.lead = m->pad ? LINE - HALO : 0; /* point HALO begins a cache line */
+    g.pitch = m->pad ? round_to_odd_lines(g.lead + g.sx) : g.sx;
+    g.plane = m->pad ? round_to_odd_lines(g.pitch * g.sy) : g.pitch * g.sy;
     g.source_z = g.sz / 2;
-    g.source = (int)row_of(&g, g.sy / 2, 0) + g.sx / 2;
+    g.source_offset = (int)row_start(&g, g.sy / 2, 0) + g.sx / 2;
     memcpy(g.group, m->group, sizeof g.group);
     return g;
 }
@@ -260,8 +276,9 @@ grid grid_of(const model *m)
 /* ---- the rock ---------------------------------------------------------------------
  */
 
-/* Uniform in 0 .. 1, without 1: the finalizer of splitmix64 on the point's number. */
-static double random_of(uint64_t point)
+/* Returns a number that is uniform in [0, 1): the point's number of the SplitMix64
+ * generator (Steele, Lea and Flood 2014). */
+static double random_number(uint64_t point)
 {
     uint64_t z = 0x9e3779b97f4a7c15u * (point + 1);
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -272,26 +289,29 @@ static double random_of(uint64_t point)
 
 rock rock_at(const model *m, int x, int y, int z)
 {
-    int at[3] = {x, y, z}, near[3], deep = 0;
+    int position[3] = {x, y, z}, nearest[3], depth = 0;
     uint64_t point = 0;
     bool halo = false;
     for (int k = 2; k >= 0; k--) {
         int first = HALO + m->absorb, last = first + m->n[k] - 1;
         int side = m->n[k] + 2 * (m->absorb + HALO);
-        near[k] = at[k] < first ? first : at[k] > last ? last : at[k];
-        int far = abs(at[k] - near[k]);
-        if (far > deep) deep = far;
-        near[k] -= first;
-        halo |= at[k] < HALO || at[k] >= side - HALO;
-        point = point * (uint64_t)side + (uint64_t)at[k];
+        nearest[k] = position[k] < first  ? first
+                     : position[k] > last ? last
+                                          : position[k];
+        int distance = abs(position[k] - nearest[k]);
+        if (distance > depth) depth = distance;
+        nearest[k] -= first;
+        halo |= position[k] < HALO || position[k] >= side - HALO;
+        point = point * (uint64_t)side + (uint64_t)position[k];
     }
-    rock r = rock_inside(m, ((size_t)near[2] * (size_t)m->n[1] + (size_t)near[1]) *
-                                    (size_t)m->n[0] +
-                                (size_t)near[0]);
+    rock r =
+        rock_inside(m, ((size_t)nearest[2] * (size_t)m->n[1] + (size_t)nearest[1]) *
+                               (size_t)m->n[0] +
+                           (size_t)nearest[0]);
     if (halo) {
         r.vpz = r.vsz = 0;
-    } else if (deep > 0) {
-        double d = fmin((double)deep / m->absorb, 1), random = random_of(point);
+    } else if (depth > 0) {
+        double d = fmin((double)depth / m->absorb, 1), random = random_number(point);
         r.vpz = r.vpz * (1 - d) + m->vpz_max * random * d;
         r.vsz = r.vsz * (1 - d) + m->vsz_max * random * d;
     }
@@ -300,6 +320,8 @@ rock rock_at(const model *m, int x, int y, int z)
 
 double source_at(const model *m, int it)
 {
+    /* Center frequency and delay of the paper's code for a cut-off frequency of 40 Hz.
+     */
     double fc = 40 / (3 * sqrt(pi)), tf = 2 * sqrt(pi) / 40;
     double e = fc * ((it - 1) * m->dt - tf);
     e *= e * pi * pi * pi;

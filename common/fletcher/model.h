@@ -1,5 +1,4 @@
-/* model.h - what is modelled: the command line, the grid and the rock. The programs of
- * each step and the checker in verify/ share it.
+/* model.h - the model: its command line, its grid and the properties of the rock.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -9,42 +8,41 @@
 enum { VPZ, EPSILON, DELTA, THETA, PHI, PROPERTIES };
 
 typedef struct {
-    int n[3];    /* x, y, z: points inside the absorbing band */
-    int absorb;  /* points of the band, on each face */
-    double d[3]; /* metres between points */
-    double dt;   /* seconds a step */
-    double tmax; /* seconds */
-    double
-        sigma; /* how stiff shear is: the smaller the stiffer; over 10 it is absent */
-    int steps; /* that reach tmax */
-    int pad;   /* 0: rows and planes as long as their points, and no longer */
-    int group[3];
-    double value[PROPERTIES]; /* the same everywhere, where there is no */
-    float *field[PROPERTIES]; /* [nz][ny][nx] */
-    double vpz_max, vsz_max;  /* m/s, of all points inside */
+    int n[3];                 /* points of the inner grid along x, y, z */
+    int absorb;               /* points of the absorbing band on each face */
+    double d[3];              /* distances of points along x, y, z, m */
+    double dt;                /* time step, s */
+    double tmax;              /* duration, s */
+    double sigma;             /* vpz^2 |epsilon - delta| / vsz^2; above 10: vsz is 0 */
+    int steps;                /* number of time steps, at least tmax / dt */
+    int pad;                  /* 1: pad rows and planes */
+    int group[3];             /* work-group size; 0: default */
+    double value[PROPERTIES]; /* a property that has no field */
+    float *field[PROPERTIES]; /* [nz][ny][nx], or NULL */
+    double vpz_max, vsz_max;  /* maxima over the inner grid, m/s */
 } model;
 
 /* The rock at one point. */
 typedef struct {
-    double vpz, vsz;       /* m/s, of P waves along the axis and of shear waves */
-    double epsilon, delta; /* Thomsen's, of which weak anisotropy has little */
-    double theta, phi;     /* radians: the axis's dip from z, and its azimuth from x */
+    double vpz, vsz; /* velocity of P waves along the axis and of shear waves, m/s */
+    double epsilon, delta; /* Thomsen's parameters of anisotropy */
+    double theta, phi; /* angle of the axis from z, and its azimuth from x, radians */
 } rock;
 
-/* Parses the command line, reads the fields that it names and refuses what cannot be
- * modelled: fail() says why. extra is a table of further keys, ending in {0}. */
+/* Parses the command line and reads the fields that it names. Calls fail() if the model
+ * cannot be computed. extra is a table of further keys, ending in {0}. */
 model model_parse(int argc, char **argv, arg *extra, const char *about);
 void model_free(model *m);
 
 grid grid_of(const model *m);
 
-/* At point (x, y, z) of the whole grid. In the absorbing band velocities go over to
- * random ones, so that reflections lose their order; in the halo they are 0. The random
- * number belongs to the point: it does not depend on the order in which points are
- * asked for. */
+/* Returns the rock at point (x, y, z) of the whole grid. Random boundary (Clapp 2009):
+ * in the absorbing band the velocities change gradually to random ones, so that
+ * reflections are incoherent. In the halo they are 0. The random number depends on the
+ * coordinates only, not on the order of the calls. */
 rock rock_at(const model *m, int x, int y, int z);
 
-/* The source's signal at step it, of 1 .. steps. */
+/* Returns the source's value at step it, 1 .. steps: a Ricker wavelet. */
 double source_at(const model *m, int it);
 
 #endif

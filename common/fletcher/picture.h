@@ -1,12 +1,13 @@
-/* picture.h - a field's slice as a PNG: blue where it is negative, red where positive.
+/* picture.h - a slice of a field as a PNG file.
  */
 #ifndef PICTURE_H
 #define PICTURE_H
 
 #include <stddef.h>
 
-/* height rows of width floats, the first on top, stride floats apart; what is white is
- * 0, what is darkest the largest magnitude. fail() if path cannot be written. */
+/* Writes `height` rows of `width` floats, `stride` floats apart, the first row on top.
+ * Negative values are blue, positive values red and 0 is white; the value with the
+ * largest magnitude is darkest. Calls fail() if path cannot be written. */
 void picture_write(const char *path, const float *field, int width, int height,
                    size_t stride);
 

@@ -1,8 +1,9 @@
-/* rows.h - what lanes.h lacks for lanes that go along a row of a field.
+/* rows.h - additions to lanes.h for vectors of neighbouring points of a row.
  *
- *   MAD(a, b, c)         a b + c, rounded once where that is one operation
- *   STORE(to, v, count)  v from *to on, as far as the row goes: for `count` points
- *   load(p)              p[0] .. p[LANES - 1], as one load: PoCL's vload goes by pairs
+ *   MAD(a, b, c)              a b + c; rounded once if the target has a fused operation
+ *   STORE(address, v, count)  stores the first `count` lanes of v, at most LANES
+ *   load(p)                   p[0] .. p[LANES - 1], unaligned, in one load (PoCL's
+ * vload takes a load per two elements)
  */
 #ifndef ROWS_H
 #define ROWS_H
@@ -18,24 +19,25 @@
 #endif
 
 #if LANES == 1
-#define STORE(to, v, count) ((void)(count), *(to) = (v))
+#define STORE(address, v, count) ((void)(count), *(address) = (v))
 #else
-typedef lanes anywhere
-    __attribute__((aligned(4))); /* not only at multiples of its size */
+typedef lanes unaligned_lanes
+    __attribute__((aligned(4))); /* at any address of a float */
 #undef load
-#define load(p) (*(GLOBAL const anywhere *)(p))
-#define STORE(to, v, count)                                                            \
+#define load(p) (*(GLOBAL const unaligned_lanes *)(p))
+#define STORE(address, v, count)                                                       \
     do {                                                                               \
-        lanes kept = v;                                                                \
+        lanes value = v;                                                               \
         if ((count) >= LANES)                                                          \
-            *(GLOBAL anywhere *)(to) = kept;                                           \
+            *(GLOBAL unaligned_lanes *)(address) = value;                              \
         else                                                                           \
-            for (int l = 0; l < (count); l++) (to)[l] = lane(kept, l);                 \
+            for (int l = 0; l < (count); l++) (address)[l] = lane(value, l);           \
     } while (0)
 #endif
 
-/* Which version of a function this processor takes is asked before ThreadSanitizer is
- * ready: under it there is one. */
+/* target_clones chooses a version of a function at program start, before
+ * ThreadSanitizer is ready. Builds with ThreadSanitizer therefore have one version
+ * only. */
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer) && !defined(NARROW)
 #define NARROW

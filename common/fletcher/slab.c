@@ -3,15 +3,16 @@
 
 __attribute__((weak)) slab slab_of(grid *g)
 {
-    return (slab){.whole = g->sz, .first = 0, .own = 0, .end = g->sz};
+    return (slab){.total = g->sz, .first = 0, .own_first = 0, .own_end = g->sz};
 }
 
-__attribute__((weak)) void slab_same(const char *what, const void *bytes, size_t size)
+__attribute__((weak)) void slab_require_equal(const char *what, const void *bytes,
+                                              size_t size)
 {
     (void)what, (void)bytes, (void)size;
 }
 
-__attribute__((weak)) void slab_join(const slab *s, void *array, size_t size)
+__attribute__((weak)) void slab_gather(const slab *s, void *array, size_t size)
 {
     (void)s, (void)array, (void)size;
 }

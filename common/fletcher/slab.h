@@ -1,5 +1,6 @@
-/* slab.h - what this process has of the grid: all of it, unless a back-end that runs as
- * many processes defines these functions itself, in place of slab.c's.
+/* slab.h - the part of the grid that this process has. slab.c defines the functions for
+ * one process with the whole grid; a back-end with several processes (MPI) replaces
+ * them by its own.
  */
 #ifndef SLAB_H
 #define SLAB_H
@@ -8,24 +9,24 @@
 #include "run.h"
 
 typedef struct {
-    int whole;    /* planes of the whole grid */
-    int first;    /* which of them is plane 0 here */
-    int own, end; /* planes here, own .. end - 1, that no other process has */
+    int total;              /* planes of the whole grid */
+    int first;              /* number of plane 0 of this process in the whole grid */
+    int own_first, own_end; /* planes own_first .. own_end - 1 are this process's own */
 } slab;
 
-/* Cuts the whole grid to the planes that this process updates, and HALO to either side.
- * The source's plane may then lie outside. */
+/* Reduces the whole grid *g to the planes that this process updates and HALO planes on
+ * either side. The plane of the source may then be outside. */
 slab slab_of(grid *g);
 
-/* fail() unless all processes have the same bytes; what is named in the message. */
-void slab_same(const char *what, const void *bytes, size_t size);
+/* Calls fail() unless all processes have the same bytes; the message names `what`. */
+void slab_require_equal(const char *what, const void *bytes, size_t size);
 
-/* array has `size` bytes for each plane of the whole grid, and here are those of the
- * own ones. Afterwards who prints has all. */
-void slab_join(const slab *s, void *array, size_t size);
+/* Gathers an array with `size` bytes per plane of the whole grid. Each process has
+ * filled in its own planes; afterwards process 0 has all of them. */
+void slab_gather(const slab *s, void *array, size_t size);
 
-/* Writes the planes of all, of which a->data has the own ones. fail() if path cannot be
- * written. */
+/* Writes an array of the whole grid, of which a->data holds this process's own planes.
+ * Calls fail() if path cannot be written. */
 void slab_write(const slab *s, const char *path, const npy *a);
 
 #endif

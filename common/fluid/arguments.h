@@ -1,35 +1,33 @@
-/* arguments.h - the command line of everything that computes: the programs of each step
- * and the checker in verify/.
- */
+/* arguments.h - the command line of the programs of each step. */
 #ifndef ARGUMENTS_H
 #define ARGUMENTS_H
 
 #include "events.h"
 #include "step.h"
 
-/* As typed. */
+/* The arguments as the user typed them. */
 typedef struct {
-    int n, side[3]; /* inner cells: of all sides; of each, 0 where it is n */
-    int steps;      /* -1: what the events file says, or else STEPS */
+    int n, side[3]; /* inner cells along all sides; along x, y, z, 0: n */
+    int steps;      /* -1: as in the events file, else STEPS */
     double dt, diff, visc;
-    int sweeps; /* exactly so many a solve; 0: until the tolerance is met */
-    bool gauss_seidel, keep;
+    int sweeps; /* iterations per solve; 0: until the tolerance is met */
+    bool gauss_seidel, keep_sources;
     int group[3];
-    const char *events; /* file */
+    const char *events; /* path */
 } request;
 
 enum { SWEEPS = 20, STEPS = 100 };
 #define TOLERANCE 1e-7f
 
-/* Parses key=value; extra is a table of further keys, ending in {0}. Errors, help and a
- * bare call end the program. */
+/* Parses key=value; extra is a table of further keys, ending in {0}. Exits the program
+ * after an error, a request for help, or a call without arguments. */
 request request_parse(int argc, char **argv, arg *extra, const char *about);
 
-/* What back-ends are told, and what a step is; fail() where dt, diff or visc are too
- * large for a float to hold what is made of them. */
-setup setup_of(const request *r);
-physics physics_of(const request *r);
+/* Parameters of the back-ends, and of a time step; fail() if the products of dt, diff
+ * or visc that the program computes may overflow a float. */
+setup make_setup(const request *r);
+physics make_physics(const request *r);
 
-int steps_of(const request *r, const event_list *events);
+int step_count(const request *r, const event_list *events);
 
 #endif

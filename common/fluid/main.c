@@ -111,10 +111,10 @@ int main(int argc, char **argv)
         {0},
     };
     request r = request_parse(argc, argv, extra, about);
-    state b = {.s = setup_of(&r)};
-    physics p = physics_of(&r);
+    state b = {.s = make_setup(&r)};
+    physics p = make_physics(&r);
     event_list events = events_read(r.events);
-    int steps = steps_of(&r, &events);
+    int steps = step_count(&r, &events);
     if (out) npy_writable("out", out);
     if (velocity) npy_writable("velocity", velocity);
     if (totals) npy_writable("totals", totals);
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
     /* With compat=minho the total includes ghost cells, as in the program that it
      * reproduces. */
     double total =
-        r.keep ? sum(b.padded, b.cells) : sum(b.inner + DENSITY * inner, inner);
+        r.keep_sources ? sum(b.padded, b.cells) : sum(b.inner + DENSITY * inner, inner);
     for (int f = U; f <= W; f++) read_field(&b, f);
     if (!isfinite(total) || !isfinite(sum(b.inner, 3 * inner)))
         fail("result is not finite after %d steps and %ld sweeps: expected smaller "

@@ -1,19 +1,19 @@
-/* arguments.c - see arguments.h. */
+/* arguments.c - implements arguments.h. */
 #include "arguments.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "image.h"
 #include "taps.h"
 
-static const double light = 299792458; /* m/s */
+static const double light = 299792458; /* speed of light, m/s */
 
-/* The benchmark which the paper parallelised is askap, and its workload seed: it draws
- * its points at random. The extent of the other presets is the same. */
+/* askap is the benchmark that the paper parallelizes, seed is the paper's workload;
+ * both draw their points at random. All presets have the same extent in the uv plane.
+ */
 static const struct preset {
     const char *name, *uv;
     int visibilities, grid, support, oversampling, planes;
@@ -55,7 +55,7 @@ static void request_check(const request *r)
                                                      : NULL;
     if (missing) fail("%s= is missing (help lists the keys)", missing);
     if (2 * r->support + 1 > r->grid)
-        fail("support=%d: a footprint of %d cells does not fit a grid of %d",
+        fail("support=%d: a footprint of %d cells per side does not fit a grid of %d",
              r->support, 2 * r->support + 1, r->grid);
 }
 
@@ -70,45 +70,52 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     const char *task = "grid";
     int strict = 0;
 
-    /* The preset comes first: keys override it wherever they stand. */
+    /* The preset is applied first, so that other keys override it in any order. */
     for (int i = 1; i < argc; i++)
         if (!strncmp(argv[i], "preset=", 7)) preset_take(&r, argv[i] + 7, &uv);
 
     arg table[] = {
         {"preset", ARG_TEXT, &preset, 0, 0,
-         "small, default, askap, seed; keys override", 0},
+         "small, default, askap or seed; other keys override it", 0},
         {"in", ARG_TEXT, &r.in, 0, 0,
          ".npy [n][6]: u, v, w (wavelengths), re, im, weight", 0},
-        {"visibilities", ARG_INT, &r.visibilities, 1, 100000000, "how many to make", 0},
-        {"uv", ARG_TEXT, &uv, 0, 0, "tracks or random; askap and seed are random", 0},
+        {"visibilities", ARG_INT, &r.visibilities, 1, 100000000,
+         "number of visibilities to generate", 0},
+        {"uv", ARG_TEXT, &uv, 0, 0,
+         "distribution: tracks or random (askap, seed: random)", 0},
         {"baseline", ARG_DOUBLE, &r.baseline, 1e-3, 1e9, "extent of the uv plane, m",
          0},
-        {"frequency", ARG_DOUBLE, &r.frequency, 1, 1e15, "Hz", 0},
-        {"grid", ARG_INT, &r.grid, 1, 65536, "cells a side", 0},
+        {"frequency", ARG_DOUBLE, &r.frequency, 1, 1e15, "observing frequency, Hz", 0},
+        {"grid", ARG_INT, &r.grid, 1, 65536, "cells per side", 0},
         {"cell", ARG_DOUBLE, &r.cell, 1e-6, 1e9, "size of a cell, wavelengths", 0},
         {"support", ARG_INT, &r.support, 0, 4096,
-         "a footprint has 2 support + 1 cells a side", 0},
-        {"oversampling", ARG_INT, &r.oversampling, 1, 64, "fractions of a cell", 0},
-        {"planes", ARG_INT, &r.planes, 1, 1024, "in w; 1 leaves the w term out", 0},
-        {"kernel", ARG_TEXT, &kernel, 0, 0, "w, or integer: exact in every order", 0},
+         "a footprint has 2 support + 1 cells per side", 0},
+        {"oversampling", ARG_INT, &r.oversampling, 1, 64,
+         "sampling points of the kernel per cell", 0},
+        {"planes", ARG_INT, &r.planes, 1, 1024,
+         "number of w planes; 1: without the w term", 0},
+        {"kernel", ARG_TEXT, &kernel, 0, 0,
+         "w, or integer (sums are exact in any order)", 0},
         {"accuracy", ARG_DOUBLE, &r.accuracy, 0, 0.1,
-         "taps under this part of the largest may be left out", 0},
+         "taps below this fraction of the largest may be skipped", 0},
         {"precision", ARG_TEXT, &precision, 0, 0, "single or double", 0},
         {"task", ARG_TEXT, &task, 0, 0, "grid or degrid", 0},
         {"model", ARG_TEXT, &r.model, 0, 0,
-         "to degrid: sources, noise, or .npy [grid][grid][2]", 0},
-        {"strict", ARG_INT, &strict, 0, 1, "1: refuse points outside the grid", 0},
-        {"copies", ARG_INT, &r.copies, 0, 100000, "of the grid; 0: one a worker", 0},
-        {"strips", ARG_INTS, r.strips, 1, 1024, "ROWS,COLUMNS: work-items a footprint",
-         0},
+         "grid to degrid: sources, noise, or .npy [grid][grid][2]", 0},
+        {"strict", ARG_INT, &strict, 0, 1,
+         "1: visibilities outside the grid are an error", 0},
+        {"copies", ARG_INT, &r.copies, 0, 100000,
+         "copies of the grid; 0: one per worker", 0},
+        {"strips", ARG_INTS, r.strips, 1, 1024,
+         "ROWS,COLUMNS: work-items per footprint", 2},
         {.value = extra},
     };
     args_parse(argc, argv, table, about);
 
-    r.random = parse_choice("uv", uv, "tracks or random");
-    r.integer = parse_choice("kernel", kernel, "w or integer");
-    r.double_precision = parse_choice("precision", precision, "single or double");
-    r.degrid = parse_choice("task", task, "grid or degrid");
+    r.random = parse_choice("uv", uv, "tracks", "random");
+    r.integer = parse_choice("kernel", kernel, "w", "integer");
+    r.double_precision = parse_choice("precision", precision, "single", "double");
+    r.degrid = parse_choice("task", task, "grid", "degrid");
     r.strict = strict;
     request_check(&r);
     return r;
@@ -120,13 +127,15 @@ static void read_visibilities(const request *r, observation *o)
 {
     static const char *const column[6] = {"u", "v", "w", "re", "im", "weight"};
     npy a;
-    char why[NPY_WHY];
-    if (npy_read(r->in, &a, why)) fail("%s: %s", r->in, why);
+    char reason[REASON_SIZE];
+    if (npy_read(r->in, &a, reason)) fail("%s: %s", r->in, reason);
     if ((a.type != NPY_F8 && a.type != NPY_F4) || a.dims != 2 || a.shape[1] != 6)
-        fail("%s: expected floats of shape (n, 6): u, v, w, re, im, weight", r->in);
-    if (a.shape[0] == 0) fail("%s: no visibilities", r->in);
+        fail("%s: wrong type or shape: expected floats of shape (n, 6): u, v, w, re, "
+             "im, weight",
+             r->in);
+    if (a.shape[0] == 0) fail("%s: no visibilities: expected at least one", r->in);
     if (a.shape[0] > 100000000)
-        fail("%s: %zu visibilities, at most 1e8", r->in, a.shape[0]);
+        fail("%s: %zu visibilities: expected at most 1e8", r->in, a.shape[0]);
     o->n = (int)a.shape[0];
     o->d = allocate(a.shape[0], sizeof *o->d, "the visibilities");
     double *to = (double *)o->d;
@@ -136,10 +145,10 @@ static void read_visibilities(const request *r, observation *o)
             fail("%s: visibility %zu: %s is not a finite number", r->in, i / 6 + 1,
                  column[i % 6]);
         if (fabs(to[i]) > 1e15)
-            fail("%s: visibility %zu: %s is %g, expected at most 1e15", r->in,
+            fail("%s: visibility %zu: %s is %g: expected at most 1e15", r->in,
                  i / 6 + 1, column[i % 6], to[i]);
         if (i % 6 == 5 && to[i] < 0)
-            fail("%s: visibility %zu: weight is %g, expected 0 or more", r->in,
+            fail("%s: visibility %zu: weight is %g: expected 0 or more", r->in,
                  i / 6 + 1, to[i]);
     }
     free(a.data);
@@ -162,8 +171,9 @@ static void make_visibilities(const request *r, observation *o)
     }
 }
 
-/* The first cell and the fraction of a coordinate in cells from the grid's first: the
- * nearest oversampled point, and the cell nearest to that in the middle. */
+/* Converts a coordinate, in cells from the first cell of the grid, to the first cell of
+ * its footprint and the fraction of a cell: x is rounded to the nearest oversampled
+ * point, and the footprint is centred on the cell nearest to that point. */
 static bool place_on(const request *r, double x, int *first, int *fraction)
 {
     int half = r->oversampling / 2;
@@ -175,14 +185,14 @@ static bool place_on(const request *r, double x, int *first, int *fraction)
     return true;
 }
 
-/* False where the footprint is not inside the grid. */
-static bool place_of(const request *r, double wstep, const visibility *d, place *at)
+/* Returns false if the footprint is not inside the grid. */
+static bool place_of(const request *r, double wstep, const visibility *d, footprint *at)
 {
     int middle = r->grid / 2;
     if (!place_on(r, d->u / r->cell + middle, &at->u, &at->fu)) return false;
     if (!place_on(r, d->v / r->cell + middle, &at->v, &at->fv)) return false;
     at->plane = r->planes == 1 ? 0 : (int)(fabs(d->w) / wstep + 0.5);
-    at->minus = d->w < 0;
+    at->negative_w = d->w < 0;
     return true;
 }
 
@@ -201,12 +211,11 @@ observation observe(const request *r)
 
     int inside = 0;
     for (int k = 0; k < o.n; k++) {
-        place at;
+        footprint at;
         if (!place_of(r, o.wstep, &o.d[k], &at)) {
             if (r->strict)
                 fail("visibility %d: (%g, %g) wavelengths is outside the grid of %d "
-                     "cells "
-                     "of %g, less a support of %d",
+                     "cells of %g wavelengths with a margin of support=%d cells",
                      k + 1, o.d[k].u, o.d[k].v, r->grid, r->cell, r->support);
             continue;
         }
@@ -215,8 +224,10 @@ observation observe(const request *r)
     }
     o.outside = o.n - inside;
     o.n = inside;
-    if (!inside) fail("all %d visibilities are outside the grid", o.outside);
-    if (!(o.norm > 0)) fail("all weights are 0");
+    if (!inside)
+        fail("all %d visibilities are outside the grid: expected at least one inside",
+             o.outside);
+    if (!(o.norm > 0)) fail("all weights are 0: expected at least one above 0");
     return o;
 }
 
@@ -230,7 +241,7 @@ void observation_free(observation *o)
 problem problem_of(const request *r, const observation *o)
 {
     size_t n = (size_t)o->n;
-    place *at = allocate(n, sizeof *at, "the places");
+    footprint *at = allocate(n, sizeof *at, "the footprints");
     double(*value)[2] = allocate(n, sizeof *value, "the weighted visibilities");
     for (size_t k = 0; k < n; k++) {
         place_of(r, o->wstep, &o->d[k], &at[k]);
@@ -239,16 +250,17 @@ problem problem_of(const request *r, const observation *o)
     }
     int size = r->grid, width = 2 * r->support + 1;
     return (problem){
-        .is = {.samples = o->n,
-               .size = size,
-               .pitch = (size + 15) / 16 * 16 + 16, /* no power of two: rows of one
-                                                       footprint share no cache set */
-               .width = width,
-               .oversampling = r->oversampling,
-               .planes = r->planes,
-               .copies = 1,
-               .strips = {1, 1}},
-        .at = at,
+        .dims = {.visibilities = o->n,
+                 .size = size,
+                 .pitch = (size + 15) / 16 * 16 + 16, /* no power of two, so that rows
+                                                         of a footprint do not map to
+                                                         the same cache set */
+                 .width = width,
+                 .oversampling = r->oversampling,
+                 .planes = r->planes,
+                 .copies = 1,
+                 .strips = {1, 1}},
+        .footprints = at,
         .value = (const double *)value,
         .taps = r->integer ? integer_taps(r->planes, r->oversampling, width)
                            : w_taps(r->planes, r->oversampling, width,
@@ -260,30 +272,31 @@ problem problem_of(const request *r, const observation *o)
 
 void problem_free(problem *p)
 {
-    free((void *)p->at);
+    free((void *)p->footprints);
     free((void *)p->value);
     free((void *)p->taps);
 }
 
 double *degridding_model(const request *r, const problem *p)
 {
-    size_t size = (size_t)p->is.size, pitch = (size_t)p->is.pitch;
+    size_t size = (size_t)p->dims.size, pitch = (size_t)p->dims.pitch;
     double *grid = allocate(size * pitch, 2 * sizeof *grid, "the model");
     if (!strcmp(r->model, "sources") && !r->integer) {
         source s[SOURCES];
         sky_sources(s, r->grid, r->cell);
-        model_grid(grid, r->grid, p->is.pitch, r->cell, s, SOURCES);
+        model_grid(grid, r->grid, p->dims.pitch, r->cell, s, SOURCES);
         return grid;
     }
     bool noise = !strcmp(r->model, "noise") || !strcmp(r->model, "sources");
     npy a = {0};
-    char why[NPY_WHY];
+    char reason[REASON_SIZE];
     if (!noise) {
-        if (npy_read(r->model, &a, why)) fail("model=%s: %s", r->model, why);
+        if (npy_read(r->model, &a, reason)) fail("model=%s: %s", r->model, reason);
         if ((a.type != NPY_F8 && a.type != NPY_F4) || a.dims != 3 ||
             a.shape[0] != size || a.shape[1] != size || a.shape[2] != 2)
-            fail("model=%s: expected floats of shape (%zu, %zu, 2)", r->model, size,
-                 size);
+            fail(
+                "model=%s: wrong type or shape: expected floats of shape (%zu, %zu, 2)",
+                r->model, size, size);
     }
     for (size_t v = 0; v < size; v++)
         for (size_t u = 0; u < 2 * pitch; u++) {
@@ -293,7 +306,8 @@ double *degridding_model(const request *r, const problem *p)
                                                         : ((float *)a.data)[i]
                             : r->integer ? floor(9 * sky_hash(i, 8)) - 4
                                      : 2 * sky_hash(i, 8) - 1;
-            if (!isfinite(x)) fail("model=%s: cell %zu is not finite", r->model, i / 2);
+            if (!isfinite(x))
+                fail("model=%s: cell %zu is not a finite number", r->model, i / 2);
             grid[v * 2 * pitch + u] = x;
         }
     free(a.data);
@@ -302,12 +316,13 @@ double *degridding_model(const request *r, const problem *p)
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-int copies_of(int wanted, int workers, double bytes, double memory)
+int choose_copies(int requested, int workers, double bytes, double memory)
 {
-    int copies = wanted ? wanted : workers;
+    int copies = requested ? requested : workers;
     if (copies * bytes > memory) {
-        if (wanted || bytes > memory)
-            fail("%d copies of the grid: %.3g GB needed, the device has %.3g GB",
+        if (requested || bytes > memory)
+            fail("%d copies of the grid: %.3g GB needed: expected at most %.3g GB, the "
+                 "memory of the device",
                  copies, copies * bytes / 1e9, memory / 1e9);
         copies = (int)(memory / bytes);
     }
@@ -316,5 +331,5 @@ int copies_of(int wanted, int workers, double bytes, double memory)
 
 double main_memory(void)
 {
-    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    return memory_limit();
 }

@@ -1,6 +1,6 @@
-/* arguments.h - the command line of everything that grids: the programs of each step,
- * the checker, the counter. From the words to a problem in three steps: request,
- * observation, problem.
+/* arguments.h - the command line of the programs of each step and of the operation
+ * counter. The arguments become a problem in three stages: request, observation,
+ * problem.
  */
 #ifndef ARGUMENTS_H
 #define ARGUMENTS_H
@@ -9,31 +9,31 @@
 #include "sky.h"
 
 typedef struct {
-    const char *in;                  /* visibilities; NULL: they are made */
-    int visibilities, grid, support; /* numbers, cells a side, cells */
+    const char *in; /* file of visibilities; NULL: they are generated */
+    int visibilities, grid, support; /* number, cells per side, cells */
     int oversampling, planes;
     double cell;                /* wavelengths */
     double accuracy;            /* see gridding.h */
     double baseline, frequency; /* extent of the uv plane in metres; Hz */
-    bool random;                /* points anywhere, not on tracks */
+    bool random;                /* random points instead of tracks */
     bool integer;               /* small integers for taps, visibilities and grid */
     bool double_precision, degrid, strict;
-    const char *model; /* what to degrid: sources, noise or FILE.npy */
+    const char *model; /* grid to degrid: sources, noise or FILE.npy */
     int copies, strips[2];
 } request;
 
-/* Parses key=value. extra is a table of further keys, ending in {0}. Errors, help and a
- * bare call end the program. */
+/* Parses key=value; extra is a table of further keys, ending in {0}. Exits the program
+ * after an error, a request for help, or a call without arguments. */
 request request_parse(int argc, char **argv, arg *extra, const char *about);
 
-/* The visibilities whose footprints lie inside the grid, and how many do not. */
+/* The visibilities whose footprints lie inside the grid, and the number of others. */
 typedef struct {
     visibility *d;
     int n, outside;
-    double wstep; /* wavelengths from plane to plane */
+    double wstep; /* distance of two w planes, wavelengths */
     double norm;  /* sum of the weights */
     source sources[SOURCES];
-    int known; /* of the sources: none where the visibilities come from a file */
+    int known; /* number of sources: 0 if the visibilities come from a file */
 } observation;
 
 observation observe(const request *r);
@@ -43,7 +43,7 @@ void observation_free(observation *o);
 problem problem_of(const request *r, const observation *o);
 void problem_free(problem *p);
 
-/* The grid [size][pitch][2] that is to be degridded. To be freed. */
+/* Returns the grid [size][pitch][2] to degrid; the caller frees it. */
 double *degridding_model(const request *r, const problem *p);
 
 #endif

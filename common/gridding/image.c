@@ -1,4 +1,4 @@
-/* image.c - see image.h. */
+/* image.c - implements image.h. */
 #include "image.h"
 
 #include <fftw3.h>
@@ -8,7 +8,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* The modified Bessel function of order 0. */
+/* Returns I0(x), the modified Bessel function of order 0, as its power series. */
 static double bessel(double x)
 {
     double sum = 1, term = 1;
@@ -19,7 +19,8 @@ static double bessel(double x)
     return sum;
 }
 
-/* Kaiser and Bessel's: nearly the narrowest transform that a taper can have. */
+/* Returns the Kaiser-Bessel window, whose transform is nearly as narrow as a window of
+ * finite extent allows. */
 double taper(double x)
 {
     const double beta = 3 * pi;
@@ -27,8 +28,9 @@ double taper(double x)
     return inside > 1e-12 ? bessel(beta * sqrt(inside)) / bessel(beta) : 0;
 }
 
-/* Index i of an axis whose zero is in the middle, as the transform wants it, at 0. */
-static size_t rolled(int i, int size)
+/* Returns the index of element i in the order of FFTW, which has the zero first; in
+ * ours it is in the middle. */
+static size_t fft_index(int i, int size)
 {
     int k = i - size / 2;
     return (size_t)(k < 0 ? k + size : k);
@@ -41,23 +43,24 @@ double *dirty_image(const double *grid, int size, double norm)
     for (int v = 0; v < size; v++)
         for (int u = 0; u < size; u++) {
             const double *from = grid + 2 * ((size_t)v * n + (size_t)u);
-            memcpy(a[rolled(v, size) * n + rolled(u, size)], from, sizeof *a);
+            memcpy(a[fft_index(v, size) * n + fft_index(u, size)], from, sizeof *a);
         }
     fftw_plan plan = fftw_plan_dft_2d(size, size, a, a, FFTW_BACKWARD, FFTW_ESTIMATE);
-    if (!plan) fail("FFTW makes no plan for %d x %d", size, size);
+    if (!plan) fail("FFTW: no plan for a transform of %d x %d points", size, size);
     fftw_execute(plan);
     fftw_destroy_plan(plan);
 
     double *image = allocate(n * n, sizeof *image, "the image");
-    double *along = allocate(n, sizeof *along, "the taper");
-    for (int x = 0; x < size; x++) along[x] = taper((double)(x - size / 2) / size);
+    double *axis = allocate(n, sizeof *axis, "the taper");
+    for (int x = 0; x < size; x++) axis[x] = taper((double)(x - size / 2) / size);
     for (int y = 0; y < size; y++)
         for (int x = 0; x < size; x++) {
-            double over = along[y] * along[x];
-            double sum = a[rolled(y, size) * n + rolled(x, size)][0];
-            image[(size_t)y * n + (size_t)x] = over > 0.01 ? sum / over / norm : 0;
+            double taper_xy = axis[y] * axis[x];
+            double sum = a[fft_index(y, size) * n + fft_index(x, size)][0];
+            image[(size_t)y * n + (size_t)x] =
+                taper_xy > 0.01 ? sum / taper_xy / norm : 0;
         }
-    free(along);
+    free(axis);
     free(a);
     fftw_cleanup();
     return image;
@@ -66,25 +69,25 @@ double *dirty_image(const double *grid, int size, double norm)
 void model_grid(double *grid, int size, int pitch, double cell, const source *s, int n)
 {
     memset(grid, 0, (size_t)size * (size_t)pitch * 2 * sizeof *grid);
-    double(*along)[2] = allocate((size_t)size, sizeof *along, "the model");
+    double(*axis)[2] = allocate((size_t)size, sizeof *axis, "the model");
     for (int k = 0; k < n; k++) {
         double flux = s[k].flux / taper(s[k].l * cell) / taper(s[k].m * cell);
         for (int u = 0; u < size; u++) {
             double phase = -2 * pi * s[k].l * cell * (u - size / 2);
-            along[u][0] = flux * cos(phase);
-            along[u][1] = flux * sin(phase);
+            axis[u][0] = flux * cos(phase);
+            axis[u][1] = flux * sin(phase);
         }
         for (int v = 0; v < size; v++) {
             double phase = -2 * pi * s[k].m * cell * (v - size / 2);
             double re = cos(phase), im = sin(phase);
             double *row = grid + (size_t)v * (size_t)pitch * 2;
             for (int u = 0; u < size; u++) {
-                row[2 * u] += re * along[u][0] - im * along[u][1];
-                row[2 * u + 1] += re * along[u][1] + im * along[u][0];
+                row[2 * u] += re * axis[u][0] - im * axis[u][1];
+                row[2 * u + 1] += re * axis[u][1] + im * axis[u][0];
             }
         }
     }
-    free(along);
+    free(axis);
 }
 
 double direct_sum(const visibility *d, int n, double norm, double l, double m)

@@ -1,5 +1,6 @@
-/* main.c - the front end of every step and back-end: arguments, visibilities, one
- * gridding or degridding, the result and the image of the sky.
+/* main.c - front end of every step and back-end: parses the arguments, prepares the
+ * visibilities, calls one gridding or degridding, writes the result and the image of
+ * the sky.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,58 +10,60 @@
 #include "image.h"
 
 static const char about[] =
-    "W-projection gridding: from visibilities to a grid, or back, and to an image\n"
-    "Called with key=value: a preset, or a file in=, and what differs from it.";
+    "W-projection gridding: visibilities to grid and image, or grid to visibilities\n"
+    "Arguments are key=value: a preset or a file (in=), and further keys.";
 
-/* Element i of an array of float or of double. */
+/* Returns element i of an array of float or double. */
 static double element(const request *r, const void *a, size_t i)
 {
     return r->double_precision ? ((const double *)a)[i] : (double)((const float *)a)[i];
 }
 
-/* The cells [size][size][2] of a grid [size][pitch][2], at its start. */
-static void without_pitch(const problem *p, size_t cell_bytes, char *grid)
+/* Removes the padding from a grid: [size][pitch][2] becomes [size][size][2], in
+ * place. */
+static void remove_pitch(const problem *p, size_t cell_bytes, char *grid)
 {
-    size_t row = (size_t)p->is.size * cell_bytes,
-           pitch = (size_t)p->is.pitch * cell_bytes;
-    for (size_t v = 1; v < (size_t)p->is.size; v++)
+    size_t row = (size_t)p->dims.size * cell_bytes,
+           pitch = (size_t)p->dims.pitch * cell_bytes;
+    for (size_t v = 1; v < (size_t)p->dims.size; v++)
         memmove(grid + v * row, grid + v * pitch, row);
 }
 
-static void *model_of(const request *r, const problem *p)
+static void *make_model(const request *r, const problem *p)
 {
     double *model = degridding_model(r, p);
     if (r->double_precision) return model;
-    size_t count = (size_t)p->is.size * (size_t)p->is.pitch * 2;
+    size_t count = (size_t)p->dims.size * (size_t)p->dims.pitch * 2;
     float *grid = allocate(count, sizeof *grid, "the grid");
     for (size_t i = 0; i < count; i++) grid[i] = (float)model[i];
     free(model);
     return grid;
 }
 
-/* Writes the picture and prints what became of each source. */
-static void show(const request *r, const observation *o, const void *grid,
-                 const char *path)
+/* Writes the image and prints for each source its flux in the direct sum and in the
+ * image. */
+static void report_image(const request *r, const observation *o, const void *grid,
+                         const char *path)
 {
     size_t count = (size_t)r->grid * (size_t)r->grid * 2;
-    double *wide = allocate(count, sizeof *wide, "the image");
-    for (size_t i = 0; i < count; i++) wide[i] = element(r, grid, i);
-    double *image = dirty_image(wide, r->grid, o->norm);
-    free(wide);
+    double *cells = allocate(count, sizeof *cells, "the image");
+    for (size_t i = 0; i < count; i++) cells[i] = element(r, grid, i);
+    double *image = dirty_image(cells, r->grid, o->norm);
+    free(cells);
     image_write(path, image, r->grid);
 
     if (o->known && !r->integer)
         printf(
             "# source: x y (pixels from the centre), flux, direct sum, image, error\n");
     for (int s = 0; s < o->known && !r->integer; s++) {
-        const source *at = &o->sources[s];
-        int x = (int)lround(at->l * r->cell * r->grid);
-        int y = (int)lround(at->m * r->cell * r->grid);
-        double direct = direct_sum(o->d, o->n, o->norm, at->l, at->m);
-        double seen = image[(size_t)(y + r->grid / 2) * (size_t)r->grid +
-                            (size_t)(x + r->grid / 2)];
-        printf("# source: %5d %5d  %.4f  %.4f  %.4f  %+.2f %%\n", x, y, at->flux,
-               direct, seen, 100 * (seen - direct) / direct);
+        const source *src = &o->sources[s];
+        int x = (int)lround(src->l * r->cell * r->grid);
+        int y = (int)lround(src->m * r->cell * r->grid);
+        double direct = direct_sum(o->d, o->n, o->norm, src->l, src->m);
+        double image_flux = image[(size_t)(y + r->grid / 2) * (size_t)r->grid +
+                                  (size_t)(x + r->grid / 2)];
+        printf("# source: %5d %5d  %.4f  %.4f  %.4f  %+.2f %%\n", x, y, src->flux,
+               direct, image_flux, 100 * (image_flux - direct) / direct);
     }
     free(image);
 }
@@ -85,41 +88,40 @@ int main(int argc, char **argv)
     observation o = observe(&r);
     problem p = problem_of(&r, &o);
     size_t cell = 2 * (r.double_precision ? sizeof(double) : sizeof(float));
-    size_t size = (size_t)p.is.size, samples = (size_t)p.is.samples;
-    void *grid = r.degrid ? model_of(&r, &p)
-                          : allocate(size * (size_t)p.is.pitch, cell, "the grid");
-    void *value = r.degrid ? allocate(samples, cell, "the visibilities") : NULL;
-    double reading = seconds() - start;
+    size_t size = (size_t)p.dims.size, visibilities = (size_t)p.dims.visibilities;
+    void *grid = r.degrid ? make_model(&r, &p)
+                          : allocate(size * (size_t)p.dims.pitch, cell, "the grid");
+    void *value = r.degrid ? allocate(visibilities, cell, "the visibilities") : NULL;
+    double read_seconds = seconds() - start;
 
     run_times t = {0};
-    int bad =
+    int status =
         r.degrid
             ? (r.double_precision ? degridding_double : degridding)(&p, grid, value, &t)
             : (r.double_precision ? gridding_double : gridding)(&p, grid, &t);
-    if (bad) fail("the gridding failed");
+    if (status) fail("the gridding failed");
 
-    /* Where ranks share the work, rank 0 has the result. */
-    if (run_rank) size = samples = 0;
-    if (!r.degrid && !run_rank) without_pitch(&p, cell, grid);
-    size_t count = r.degrid ? 2 * samples : 2 * size * size;
+    /* If ranks share the work, only rank 0 has the result. */
+    if (run_rank) size = visibilities = 0;
+    if (!r.degrid && !run_rank) remove_pitch(&p, cell, grid);
+    size_t count = r.degrid ? 2 * visibilities : 2 * size * size;
     const void *result = r.degrid ? value : grid;
     for (size_t i = 0; i < count; i++)
         if (!isfinite(element(&r, result, i)))
-            fail("%s %zu of the result is not finite (are the visibilities too large "
-                 "for "
-                 "float?)",
+            fail("%s %zu of the result is not finite: expected visibilities that do "
+                 "not overflow in float",
                  r.degrid ? "visibility" : "cell", i / 2);
 
     npy_type type = r.double_precision ? NPY_F8 : NPY_F4;
-    if (out && r.degrid) npy_write(out, &(npy){type, 2, {samples, 2}, value});
+    if (out && r.degrid) npy_write(out, &(npy){type, 2, {visibilities, 2}, value});
     if (out && !r.degrid) npy_write(out, &(npy){type, 3, {size, size, 2}, grid});
-    if (picture && !run_rank) show(&r, &o, grid, picture);
+    if (picture && !run_rank) report_image(&r, &o, grid, picture);
 
-    double points = (double)p.is.samples * p.is.width * p.is.width;
+    double points = (double)p.dims.visibilities * p.dims.width * p.dims.width;
     printf("visibilities=%d\noutside=%d\ncopies=%d\n", o.n, o.outside, t.copies);
     printf("Mpts/"
            "s=%.6g\nTime_init=%.9g\nTime_sort=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n",
-           points / t.run / 1e6, reading + t.init, t.sort, t.run, t.kernel);
+           points / t.run / 1e6, read_seconds + t.init, t.sort, t.run, t.kernel);
     if (fflush(stdout)) fail("standard output: cannot be written");
     free(value);
     free(grid);

@@ -1,10 +1,10 @@
-/* real.h - the precision of the arithmetic, as C, OpenCL C and CUDA C see it.
+/* real.h - the precision of the arithmetic in C, OpenCL C and CUDA C.
  *
- * A step's sources are written once, in terms of real, and compiled twice: as they are,
- * for float, and once more with the words of `again` in program.mk, which make real a
- * double and give the two functions of the contract their other names. main.c calls the
- * one that precision= asks for. A kernel of OpenCL is built when its program runs, with
- * -D REAL=double -D REAL_BYTES=8 where that is wanted.
+ * The sources of a step are written in terms of `real` and compiled twice: for float,
+ * and with the flags of `double` in program.mk for double. These flags also give the two
+ * functions of the interface their other names. main.c calls the one that precision=
+ * asks for. An OpenCL kernel is built when its program runs, for double with -D
+ * REAL=double -D REAL_BYTES=8.
  */
 #ifndef REAL_H
 #define REAL_H

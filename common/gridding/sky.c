@@ -1,5 +1,6 @@
-/* sky.c - see sky.h. The array is made up: antennas lie in a disc, denser inside, at
- * the latitude of the Murchison. Left out: noise, gains, a beam, bandwidth.
+/* sky.c - implements sky.h. The array is invented: antennas in a disc, denser towards
+ * its centre, at the latitude of the Murchison Radio-astronomy Observatory. Not
+ * simulated: noise, gains, the primary beam, bandwidth.
  */
 #include "sky.h"
 
@@ -22,14 +23,14 @@ double sky_hash(unsigned long key, unsigned long which)
 
 void sky_sources(source s[SOURCES], int size, double cell)
 {
-    /* x and y in parts of the image's side, and the flux. */
-    static const double where[SOURCES][3] = {{0.11, 0.07, 1.0},  {-0.13, 0.05, 0.9},
-                                             {0.03, -0.14, 0.8}, {-0.06, -0.12, 0.7},
-                                             {0.14, 0.11, 0.75}, {-0.13, 0.13, 0.85}};
+    /* x and y in units of the image's side, and flux */
+    static const double positions[SOURCES][3] = {
+        {0.11, 0.07, 1.0},   {-0.13, 0.05, 0.9}, {0.03, -0.14, 0.8},
+        {-0.06, -0.12, 0.7}, {0.14, 0.11, 0.75}, {-0.13, 0.13, 0.85}};
     for (int i = 0; i < SOURCES; i++) {
-        s[i].l = round(where[i][0] * size) / (size * cell);
-        s[i].m = round(where[i][1] * size) / (size * cell);
-        s[i].flux = where[i][2];
+        s[i].l = round(positions[i][0] * size) / (size * cell);
+        s[i].m = round(positions[i][1] * size) / (size * cell);
+        s[i].flux = positions[i][2];
     }
 }
 
@@ -63,10 +64,10 @@ void sky_tracks(visibility *d, int n, double extent)
             for (int b = a + 1; b < ANTENNAS && k < n; b++, k++) {
                 double hour = pi * ((t + 0.5) / times - 0.5);
                 double bx = x[b] - x[a], by = y[b] - y[a], bz = z[b] - z[a];
-                double ahead = cos(hour) * bx - sin(hour) * by;
+                double meridian = cos(hour) * bx - sin(hour) * by;
                 d[k].u = sin(hour) * bx + cos(hour) * by;
-                d[k].v = -sin(declination) * ahead + cos(declination) * bz;
-                d[k].w = cos(declination) * ahead + sin(declination) * bz;
+                d[k].v = -sin(declination) * meridian + cos(declination) * bz;
+                d[k].w = cos(declination) * meridian + sin(declination) * bz;
                 d[k].weight = 1;
             }
 }

@@ -1,4 +1,4 @@
-/* taps.c - see taps.h. */
+/* taps.c - implements taps.h. */
 #include "taps.h"
 
 #include <fftw3.h>
@@ -11,13 +11,13 @@ static const double pi = 3.14159265358979323846;
 
 double *w_taps(int planes, int oversampling, int width, double chirp)
 {
-    /* The integral over the image, as a sum over `points` of its pixels. */
+    /* The integral over the image is a sum over this many pixels. */
     int points = 2048;
     while (points < 8 * width) points *= 2;
     int length = points * oversampling, support = width / 2;
     fftw_complex *a = allocate((size_t)length, sizeof *a, "a convolution function");
     fftw_plan plan = fftw_plan_dft_1d(length, a, a, FFTW_FORWARD, FFTW_ESTIMATE);
-    if (!plan) fail("FFTW makes no plan for %d", length);
+    if (!plan) fail("FFTW: no plan for a transform of %d points", length);
     double *window = allocate((size_t)points, sizeof *window, "the taper");
     for (int m = 0; m < points; m++)
         window[m] = taper((double)(m - points / 2) / points) / points;

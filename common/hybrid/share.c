@@ -1,4 +1,4 @@
-/* share.c - see share.h.
+/* share.c - implements share.h.
  *
  * Left out: more than one device.
  */
@@ -6,106 +6,109 @@
 
 #include "share.h"
 
-#include <math.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run.h"
 
-static const char *share = "auto", *file;
+static const char *share = "auto", *busy;
 
-/* args.c asks for these after a program's own. */
+/* Keys that every program with a hybrid back-end has in addition to its own. */
 arg backend_keys[] = {
-    {"share", ARG_TEXT, &share, 0, 0, "auto, or 0 to 100: percent for the device", 0},
-    {"busy", ARG_TEXT, &file, 0, 0, "FILE.csv: who was busy when", 0},
-    ARG_LAST};
+    {"share", ARG_TEXT, &share, 0, 0, "percent of the work for the device, or auto", 0},
+    {"busy", ARG_TEXT, &busy, 0, 0, "FILE.csv: a timeline of host and device", 0},
+    ARG_END};
 
 void backend_check(int argc, char **argv)
 {
     (void)argc, (void)argv;
-    share_wanted();
-    run_without_device = "; share=0 computes on the host alone";
-    if (file) npy_writable("busy", file);
+    hybrid_device_percent();
+    run_device_hint = "; share=0 computes on the host alone";
+    if (busy) result_check("busy", busy);
 }
 
-double share_wanted(void)
+double hybrid_device_percent(void)
 {
     if (!strcmp(share, "auto")) return -1;
     char *end;
     double percent = strtod(share, &end);
     if (end == share || *end || !(percent >= 0 && percent <= 100))
-        fail("share=%.200s: expected auto, or percent for the device, 0 to 100", share);
+        fail("share=%.200s: expected auto, or 0 to 100 percent for the device", share);
     return percent;
 }
 
-int share_cores(void)
+int hybrid_cores(void)
 {
-    cpu_set_t own;
-    return sched_getaffinity(0, sizeof own, &own) ? 1 : CPU_COUNT(&own);
+    cpu_set_t allowed;
+    return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
 }
 
-int share_threads(int beside)
+int hybrid_host_threads(int shares_cores)
 {
-    const char *said = getenv("OMP_NUM_THREADS");
-    int wanted = said ? atoi(said) : 0, cores = share_cores();
-    return wanted > 0 ? wanted : beside ? (cores + 1) / 2 : cores;
+    const char *text = getenv("OMP_NUM_THREADS");
+    int requested = text ? atoi(text) : 0, cores = hybrid_cores();
+    return requested > 0 ? requested : shares_cores ? (cores + 1) / 2 : cores;
 }
 
-double share_even(double host, double device)
+double hybrid_balance(double host, double device)
 {
     return 100 * host / (host + device);
 }
 
-/* ---- who was busy when --------------------------------------------------------------
+/* ---- the timeline -------------------------------------------------------------------
  */
 
 typedef struct {
     double begin, end;
-    char who[16];
+    char actor[16];
     const char *what;
-} note;
+} interval;
 
-static note *notes;
-static size_t used, room;
+static interval *intervals;
+static size_t used, capacity;
 
-void share_note(const char *who, int thread, const char *what, double begin, double end)
+void hybrid_log(const char *actor, int thread, const char *what, double begin,
+                double end)
 {
-    if (!file) return;
-    note n = {.begin = begin, .end = end, .what = what};
+    if (!busy) return;
+    interval n = {.begin = begin, .end = end, .what = what};
     if (thread < 0)
-        snprintf(n.who, sizeof n.who, "%s", who);
+        snprintf(n.actor, sizeof n.actor, "%s", actor);
     else
-        snprintf(n.who, sizeof n.who, "%s %d", who, thread);
-#pragma omp critical(share_notes)
+        snprintf(n.actor, sizeof n.actor, "%s %d", actor, thread);
+#pragma omp critical(hybrid_log)
     {
-        if (used == room) {
-            room = room ? 2 * room : 1024;
-            notes = realloc(notes, room * sizeof *notes);
-            if (!notes) fail("busy: no memory for %zu lines", room);
+        if (used == capacity) {
+            capacity = capacity ? 2 * capacity : 1024;
+            intervals = realloc(intervals, capacity * sizeof *intervals);
+            if (!intervals) fail("busy: not enough memory for %zu lines", capacity);
         }
-        notes[used++] = n;
+        intervals[used++] = n;
     }
 }
 
-static int earlier(const void *a, const void *b)
+static int compare_begin(const void *a, const void *b)
 {
-    const note *x = a, *y = b;
+    const interval *x = a, *y = b;
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-void share_trace(void)
+void hybrid_log_write(void)
 {
-    if (!file) return;
-    FILE *out = result_open(file);
-    if (!out) fail("busy=%s: cannot be written", file);
-    qsort(notes, used, sizeof *notes, earlier);
+    if (!busy) return;
+    FILE *out = result_open(busy);
+    if (!out) fail("busy=%s: cannot be written: %s", busy, strerror(errno));
+    qsort(intervals, used, sizeof *intervals, compare_begin);
     fprintf(out, "begin,end,who,what\n");
     for (size_t i = 0; i < used; i++)
-        fprintf(out, "%.9f,%.9f,%s,%s\n", notes[i].begin - notes[0].begin,
-                notes[i].end - notes[0].begin, notes[i].who, notes[i].what);
-    if (result_close(out)) fail("busy=%s: cannot be written", file);
-    free(notes);
-    notes = NULL;
-    used = room = 0;
+        fprintf(out, "%.9f,%.9f,%s,%s\n", intervals[i].begin - intervals[0].begin,
+                intervals[i].end - intervals[0].begin, intervals[i].actor,
+                intervals[i].what);
+    if (result_close(out))
+        fail("busy=%s: cannot be written: %s", busy, strerror(errno));
+    free(intervals);
+    intervals = NULL;
+    used = capacity = 0;
 }

@@ -1,7 +1,7 @@
-/* share.h - work that is divided between threads of the host and one device.
+/* share.h - divides work between threads of the host and one device.
  *
- * Binaries of a hybrid back-end know two more words: share=, how much of the work is
- * the device's, and busy=, a file that says who was busy when.
+ * Programs with a hybrid back-end have two more keys: share=, the percentage of the
+ * work that the device does, and busy=, a file for the timeline of host and device.
  */
 #ifndef SHARE_H
 #define SHARE_H
@@ -10,30 +10,41 @@
 extern "C" {
 #endif
 
-/* Percent of the work for the device that share= asks for, 0 .. 100; negative for auto,
- * the default: as is measured while it runs. 0: no device is looked for. fail() if it
- * is neither. */
-double share_wanted(void);
+/* Returns the value of share=: percent of the work for the device, 0 .. 100, or a
+ * negative number for auto (the default), which means that the program balances the
+ * load while it runs. With 0 no device is opened. fail() for any other value. */
+double hybrid_device_percent(void);
 
-/* How many threads compute on the host: OMP_NUM_THREADS, where it is set; else one a
- * core, or half of the cores where the device is made of the same ones (beside). */
-int share_threads(int beside);
+/* Returns the number of host threads: OMP_NUM_THREADS if it is set, else one per core,
+ * or one per two cores if the device consists of the same cores (shares_cores). */
+int hybrid_host_threads(int shares_cores);
 
-/* Cores of the machine that this process may use. */
-int share_cores(void);
+/* Returns the number of cores that this process may use. */
+int hybrid_cores(void);
 
-/* The share with which both sides end at once, in percent, if alone they take so many
- * seconds for all of the work: p* = host / (host + device). */
-double share_even(double host, double device);
+/* Returns the percentage for the device with which host and device finish at the same
+ * time, given the seconds that each takes for all of the work:
+ * p = 100 host / (host + device). */
+double hybrid_balance(double host, double device);
 
-/* Notes for busy=FILE.csv that `who` ("device", or "host 0" ..) did `what` from begin
- * to end, by seconds(); any thread may. Does nothing where nobody asked. */
-void share_note(const char *who, int thread, const char *what, double begin,
+/* Records for busy=FILE.csv that `actor` ("device", or "host" with a thread number >=
+ * 0) did `what` from begin to end, in seconds(). Any thread may call it. Does nothing
+ * without busy=. */
+void hybrid_log(const char *actor, int thread, const char *what, double begin,
                 double end);
 
-/* Writes the file, rows in the order of their beginnings, seconds counted from the
- * first: begin,end,who,what. Once, when all is done. */
-void share_trace(void);
+/* Writes the file, begin,end,who,what, sorted by begin, in seconds from the first
+ * begin. Called once, at the end. */
+void hybrid_log_write(void);
+
+/* <until the rename> */
+#define share_wanted  hybrid_device_percent
+#define share_threads hybrid_host_threads
+#define share_cores   hybrid_cores
+#define share_even    hybrid_balance
+#define share_note    hybrid_log
+#define share_trace   hybrid_log_write
+/* </until the rename> */
 
 #ifdef __cplusplus
 }

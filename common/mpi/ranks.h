@@ -1,10 +1,10 @@
-/* ranks.h - one program that runs as many: MPI's chores. Who sends what to whom is in
- * the steps, in plain sight.
+/* ranks.h - starts and ends MPI and makes errors end all ranks. Communication between
+ * ranks is part of the lesson, in the steps' mpi.c.
  *
- * Every rank runs the whole front end: reads the words and the input, and calls the
- * back-end. Rank 0 alone prints and writes results: of the others, standard output goes
- * nowhere and result_open() gives /dev/null. MPI is begun before main and ended after
- * it.
+ * Every rank runs the whole front end: it parses the arguments, reads the input and
+ * calls the back-end. Only rank 0 prints and writes results: on the other ranks,
+ * standard output is discarded and result_open() returns /dev/null. MPI is initialized
+ * before main() and finalized after it.
  */
 #ifndef RANKS_H
 #define RANKS_H
@@ -12,25 +12,28 @@
 #include <mpi.h>
 #include <stddef.h>
 
-/* Ends the program unless call returns MPI_SUCCESS: file, line, call and MPI's words.
- */
-#define MPI_TRY(call) ranks_try((call), #call, __FILE__, __LINE__)
-void ranks_try(int err, const char *call, const char *file, int line);
+/* Unless call returns MPI_SUCCESS, fail() with file, line, call and MPI's message. */
+#define MPI_CHECK(call) ranks_check((call), #call, __FILE__, __LINE__)
+void ranks_check(int err, const char *call, const char *file, int line);
 
-/* Which rank this is, and of how many. */
+/* The number of this rank and of all ranks. */
 int rank_own(void);
 int rank_count(void);
 
-/* fail() unless all ranks have the same bytes; what is named in the message.
- * Collective. */
-void ranks_same(const char *what, const void *bytes, size_t size);
+/* fail("what: ...") unless all ranks have the same bytes. Collective. */
+void ranks_check_same(const char *what, const void *bytes, size_t size);
 
-/* Where part r of n things begins that are dealt out to as many ranks as there are, as
- * evenly as whole things can be: part r is first(r) .. first(r + 1) - 1, and may be
- * empty. */
+/* Returns the first of the elements of rank r if n elements are distributed as evenly
+ * as possible over `ranks` ranks. Rank r has the elements rank_first(r) to rank_first(r
+ * + 1) - 1, possibly none. */
 static inline int rank_first(int n, int r, int ranks)
 {
     return (int)((long long)n * r / ranks);
 }
+
+/* <until the rename> */
+#define MPI_TRY    MPI_CHECK
+#define ranks_same ranks_check_same
+/* </until the rename> */
 
 #endif

@@ -1,9 +1,9 @@
-# embed.awk - kernel.cl as a C array of lines, with what it includes put in its place.
+# embed.awk - converts kernel.cl and the headers that it includes to a C array of lines.
 #
 #   awk -v path="DIR DIR ..." -f embed.awk steps/NN/PROGRAM/kernel.cl > source.c
 #
-# Each change of file leaves a #line behind, so that the OpenCL compiler's messages name
-# the file and line a reader can open. A header is put in once.
+# A #line directive marks each change of file, so that messages of the OpenCL compiler
+# name the original file and line. Each header is included only once.
 
 function quote(text) {
     gsub(/\\/, "\\\\\\\\", text)

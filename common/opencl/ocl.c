@@ -1,9 +1,10 @@
-/* ocl.c - see ocl.h. */
+/* ocl.c - implements ocl.h. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "ocl.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,10 @@
 
 #include "run.h"
 
-enum { DEVICES_MAX = 64 };
+enum {
+    DEVICES_MAX = 64,
+    PLATFORM_NOT_FOUND = -1001 /* CL_PLATFORM_NOT_FOUND_KHR of cl_ext.h */
+};
 
 static const char *error_name(cl_int err)
 {
@@ -52,11 +56,11 @@ static const char *error_name(cl_int err)
         NAME(CL_INVALID_OPERATION)
         NAME(CL_INVALID_BUFFER_SIZE)
         NAME(CL_INVALID_GLOBAL_WORK_SIZE)
-    case -1001:
+    case PLATFORM_NOT_FOUND:
         return "CL_PLATFORM_NOT_FOUND_KHR";
     }
 #undef NAME
-    return "an error without a name";
+    return "unknown error";
 }
 
 void ocl_check(cl_int err, const char *call, const char *file, int line)
@@ -65,9 +69,9 @@ void ocl_check(cl_int err, const char *call, const char *file, int line)
         fail("%s:%d: %s: %s (%d)", file, line, call, error_name(err), err);
 }
 
-/* All devices of one platform, 0 if it has none. */
-static cl_uint devices_of(cl_platform_id platform, cl_device_type type,
-                          cl_device_id device[DEVICES_MAX])
+/* Lists the devices of one type of a platform; returns their number, which may be 0. */
+static cl_uint list_devices(cl_platform_id platform, cl_device_type type,
+                            cl_device_id device[DEVICES_MAX])
 {
     cl_uint n = 0;
     cl_int err = clGetDeviceIDs(platform, type, DEVICES_MAX, device, &n);
@@ -76,39 +80,40 @@ static cl_uint devices_of(cl_platform_id platform, cl_device_type type,
     return n < DEVICES_MAX ? n : DEVICES_MAX;
 }
 
-/* Makes the folder and those above it, as PoCL would; false with errno set. */
+/* Creates a folder and its parents, as PoCL would. Returns false with errno set. */
 static bool make_folders(char *path)
 {
     for (char *c = path + 1; *c; c++) {
         if (*c != '/') continue;
         *c = '\0';
-        bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
+        bool exists = mkdir(path, 0777) == 0 || errno == EEXIST;
         *c = '/';
-        if (!made) return false;
+        if (!exists) return false;
     }
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
-/* Tries to write something there; false with errno set. */
+/* Writes and removes a file of 64 KiB. Returns false with errno set. */
 static bool can_write_in(const char *folder)
 {
-    static const char some[1 << 16];
+    static const char content[1 << 16];
     char path[4200];
     snprintf(path, sizeof path, "%s/XXXXXX", folder);
     int fd = mkstemp(path);
     if (fd < 0) return false;
-    errno = ENOSPC; /* what it means that a part was written */
-    bool written = write(fd, some, sizeof some) == (ssize_t)sizeof some;
-    int why = errno;
+    errno = ENOSPC; /* the reason if only a part is written */
+    bool written = write(fd, content, sizeof content) == (ssize_t)sizeof content;
+    int error = errno;
     close(fd);
     unlink(path);
-    errno = why;
+    errno = error;
     return written;
 }
 
-/* PoCL keeps what it compiles in a folder. Where that cannot be written it has no
- * device, or its compiler fails, and it does not say why: fail() if that is so. */
-static void must_have_cache(cl_platform_id platform)
+/* Checks PoCL's cache folder, in which it compiles kernels. If the folder cannot be
+ * written, PoCL reports no device or fails to compile, without the reason: this
+ * function reports it with fail(). Does nothing for other platforms. */
+static void check_pocl_cache(cl_platform_id platform)
 {
     char name[256] = "", folder[4096];
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
@@ -116,112 +121,114 @@ static void must_have_cache(cl_platform_id platform)
 
     const char *set = getenv("POCL_CACHE_DIR"), *cache = getenv("XDG_CACHE_HOME"),
                *home = getenv("HOME");
-    const char *top = set ? set : cache ? cache : home ? home : "/tmp";
+    const char *parent = set ? set : cache ? cache : home ? home : "/tmp";
     const char *rest = set              ? ""
                        : !cache && home ? "/.cache/pocl/kcache"
                                         : "/pocl/kcache";
-    if (snprintf(folder, sizeof folder, "%s%s", top, rest) >= (int)sizeof folder)
-        fail("POCL_CACHE_DIR=%.100s...: too long a name", top);
+    if (snprintf(folder, sizeof folder, "%s%s", parent, rest) >= (int)sizeof folder)
+        fail("POCL_CACHE_DIR=%.100s...: too long: expected at most %zu characters",
+             parent, sizeof folder - 1);
     if (make_folders(folder) && can_write_in(folder)) return;
-    const char *why = strerror(errno);
+    const char *reason = strerror(errno);
     if (set)
-        fail("POCL_CACHE_DIR=%s: cannot be written: %s (PoCL compiles there)", set,
-             why);
-    fail(
-        "%s: cannot be written: %s (PoCL compiles there, or where POCL_CACHE_DIR says)",
-        folder, why);
+        fail("POCL_CACHE_DIR=%s: cannot be written: %s (PoCL compiles kernels there)",
+             set, reason);
+    fail("%s: cannot be written: %s (PoCL compiles kernels there; set POCL_CACHE_DIR "
+         "for another folder)",
+         folder, reason);
 }
 
 cl_device_id ocl_device(void)
 {
-    static const char none[] =
+    static const char no_platform[] =
         "no OpenCL platform: install one (Debian: pocl-opencl-icd for the CPU) or set "
         "OCL_ICD_VENDORS%s";
     cl_platform_id platform[DEVICES_MAX];
     cl_device_id device[DEVICES_MAX];
     cl_uint platforms = 0;
     cl_int err = clGetPlatformIDs(DEVICES_MAX, platform, &platforms);
-    if (err == -1001 || (err == CL_SUCCESS && platforms == 0))
-        fail(none, run_without_device);
+    if (err == PLATFORM_NOT_FOUND || (err == CL_SUCCESS && platforms == 0))
+        fail(no_platform, run_device_hint);
     OCL_CHECK(err);
     if (platforms > DEVICES_MAX) platforms = DEVICES_MAX;
 
-    const char *wanted = getenv("DEVICE");
-    if (!wanted) wanted = "";
+    const char *selector = getenv("DEVICE");
+    if (!selector) selector = "";
     char *colon, *end = NULL;
-    long p = strtol(wanted, &colon, 10), d = -1; /* a number too large: the largest */
-    if (colon != wanted && *colon == ':') d = strtol(colon + 1, &end, 10);
+    long p = strtol(selector, &colon, 10),
+         d = -1; /* strtol clamps a number that is too large */
+    if (colon != selector && *colon == ':') d = strtol(colon + 1, &end, 10);
     if (end && end != colon + 1 && !*end) {
         if (p < 0 || p >= (long)platforms)
-            fail("DEVICE=%s: no platform %.*s, there are %u%s", wanted,
-                 (int)(colon - wanted), wanted, platforms, run_without_device);
-        cl_uint n = devices_of(platform[p], CL_DEVICE_TYPE_ALL, device);
-        if (!n) must_have_cache(platform[p]);
+            fail("DEVICE=%s: no platform %.*s, there are %u%s", selector,
+                 (int)(colon - selector), selector, platforms, run_device_hint);
+        cl_uint n = list_devices(platform[p], CL_DEVICE_TYPE_ALL, device);
+        if (!n) check_pocl_cache(platform[p]);
         if (d < 0 || d >= (long)n)
-            fail("DEVICE=%s: no device %s, platform %ld has %u%s", wanted, colon + 1, p,
-                 n, run_without_device);
+            fail("DEVICE=%s: no device %s, platform %ld has %u%s", selector, colon + 1,
+                 p, n, run_device_hint);
         return device[d];
     }
 
     static const struct {
-        const char *word;
+        const char *name;
         cl_device_type type;
     } choice[] = {{"gpu", CL_DEVICE_TYPE_GPU},
                   {"cpu", CL_DEVICE_TYPE_CPU},
                   {"", CL_DEVICE_TYPE_GPU},
                   {"", CL_DEVICE_TYPE_ALL}};
-    bool known = false;
+    bool valid = false;
     for (size_t c = 0; c < sizeof choice / sizeof *choice; c++) {
-        if (strcmp(wanted, choice[c].word)) continue;
-        known = true;
+        if (strcmp(selector, choice[c].name)) continue;
+        valid = true;
         for (cl_uint i = 0; i < platforms; i++)
-            if (devices_of(platform[i], choice[c].type, device)) return device[0];
+            if (list_devices(platform[i], choice[c].type, device)) return device[0];
     }
     for (cl_uint i = 0; i < platforms; i++)
-        if (!devices_of(platform[i], CL_DEVICE_TYPE_ALL, device))
-            must_have_cache(platform[i]);
-    if (known)
-        fail("DEVICE=%s: no such device (make devices lists them)%s", wanted,
-             run_without_device);
-    fail("DEVICE=%s: expected platform:device as in 0:1, gpu or cpu", wanted);
+        if (!list_devices(platform[i], CL_DEVICE_TYPE_ALL, device))
+            check_pocl_cache(platform[i]);
+    if (valid)
+        fail("DEVICE=%s: no such device: `make devices` lists all%s", selector,
+             run_device_hint);
+    fail("DEVICE=%s: expected platform:device as in 0:1, gpu or cpu", selector);
 }
 
-static int left_of(int all, int taken)
+static int remaining(int cores, int used)
 {
-    return all > taken ? all - taken : 1;
+    return cores > used ? cores - used : 1;
 }
 
-void ocl_threads(int most)
+void ocl_limit_threads(int max_threads)
 {
     char threads[16];
-    snprintf(threads, sizeof threads, "%d", most);
+    snprintf(threads, sizeof threads, "%d", max_threads);
     setenv("POCL_MAX_PTHREAD_COUNT", threads, 0);
 }
 
-cl_device_id ocl_device_beside(int host_threads, int cores, int *beside)
+cl_device_id ocl_device_with_host(int host_threads, int cores, int *shares_cores)
 {
     static cl_device_id part;
-    int left = left_of(cores, host_threads);
+    int left = remaining(cores, host_threads);
 
-    /* PoCL wakes all its threads for a command, those beyond a sub-device too, which is
-     * where the host computes. */
-    ocl_threads(left);
+    /* A sub-device would not suffice: PoCL wakes all its threads for every command,
+     * also those outside the sub-device, on the cores of the host's threads. */
+    ocl_limit_threads(left);
     cl_device_id device = ocl_device();
     cl_device_type type;
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL));
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
-    *beside = (type & CL_DEVICE_TYPE_CPU) != 0;
-    if (!*beside || (int)units <= left) return device;
+    *shares_cores = (type & CL_DEVICE_TYPE_CPU) != 0;
+    if (!*shares_cores || (int)units <= left) return device;
 
-    left = left_of((int)units, host_threads);
+    left = remaining((int)units, host_threads);
     const cl_device_partition_property counts[] = {
         CL_DEVICE_PARTITION_BY_COUNTS, left, CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
     return clCreateSubDevices(device, counts, 1, &part, NULL) ? device : part;
 }
 
-/* What DEVICE_AS says: 1 for a GPU, 0 for a CPU, -1 for what the device is. */
+/* The value of DEVICE_AS: 1 for gpu, 0 for cpu, -1 if it is not set. */
 static int device_as(void)
 {
     const char *as = getenv("DEVICE_AS");
@@ -247,18 +254,18 @@ size_t ocl_local_memory(cl_device_id device)
         clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_TYPE, sizeof type, &type, NULL));
     OCL_CHECK(
         clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL));
-    bool own = device_as() < 0 ? type == CL_LOCAL : device_as();
-    return own ? (size_t)bytes : 0;
+    bool dedicated = device_as() < 0 ? type == CL_LOCAL : device_as();
+    return dedicated ? (size_t)bytes : 0;
 }
 
-void ocl_fit_constant(cl_device_id device, size_t bytes)
+void ocl_check_constant(cl_device_id device, size_t bytes)
 {
-    cl_ulong room;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof room,
-                              &room, NULL));
-    if (bytes > room)
-        fail("%zu bytes for constant memory, this device has %llu", bytes,
-             (unsigned long long)room);
+    cl_ulong available;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE,
+                              sizeof available, &available, NULL));
+    if (bytes > available)
+        fail("constant memory: too small for %zu bytes: this device has %llu", bytes,
+             (unsigned long long)available);
 }
 
 cl_program ocl_build(cl_context context, cl_device_id device, const char *options)
@@ -272,7 +279,7 @@ cl_program ocl_build(cl_context context, cl_device_id device, const char *option
         cl_platform_id platform;
         OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform,
                                   &platform, NULL));
-        must_have_cache(platform);
+        check_pocl_cache(platform);
 
         size_t size = 0;
         OCL_CHECK(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL,
@@ -283,50 +290,53 @@ cl_program ocl_build(cl_context context, cl_device_id device, const char *option
         log[size] = '\0';
         fprintf(stderr, "%s\n", log);
         free(log);
-        fail("the kernel does not build (its log is above), options %s", options);
+        fail("the kernel does not build with options %s: see the compiler's log above",
+             options);
     }
     OCL_CHECK(err);
     return program;
 }
 
-static cl_ulong event_time(cl_event event, cl_profiling_info when)
+static cl_ulong event_nanoseconds(cl_event event, cl_profiling_info moment)
 {
     cl_ulong ns;
-    OCL_CHECK(clGetEventProfilingInfo(event, when, sizeof ns, &ns, NULL));
+    OCL_CHECK(clGetEventProfilingInfo(event, moment, sizeof ns, &ns, NULL));
     return ns;
 }
 
 double ocl_seconds(cl_event event)
 {
-    return (double)(event_time(event, CL_PROFILING_COMMAND_END) -
-                    event_time(event, CL_PROFILING_COMMAND_START)) *
+    return (double)(event_nanoseconds(event, CL_PROFILING_COMMAND_END) -
+                    event_nanoseconds(event, CL_PROFILING_COMMAND_START)) *
            1e-9;
 }
 
-double ocl_clock(cl_command_queue queue)
+double ocl_clock_offset(cl_command_queue queue)
 {
-    /* A marker ends between two looks at the host's clock: of a few the closest. */
-    enum { TRIES = 9 };
-    double least = 1e30, clock = 0;
-    for (int i = 0; i < TRIES; i++) {
+    /* A marker completes between two readings of the host's clock. The attempt with the
+     * shortest interval between them has the smallest error. */
+    enum { ATTEMPTS = 9 };
+    double shortest = INFINITY, offset = 0;
+    for (int i = 0; i < ATTEMPTS; i++) {
         cl_event marker;
         OCL_CHECK(clFinish(queue));
         double before = seconds();
         OCL_CHECK(clEnqueueMarkerWithWaitList(queue, 0, NULL, &marker));
         OCL_CHECK(clWaitForEvents(1, &marker));
         double after = seconds();
-        if (after - before < least) {
-            least = after - before;
-            clock = (before + after) / 2 -
-                    (double)event_time(marker, CL_PROFILING_COMMAND_END) * 1e-9;
+        if (after - before < shortest) {
+            shortest = after - before;
+            offset = (before + after) / 2 -
+                     (double)event_nanoseconds(marker, CL_PROFILING_COMMAND_END) * 1e-9;
         }
         OCL_CHECK(clReleaseEvent(marker));
     }
-    return clock;
+    return offset;
 }
 
-void ocl_span(cl_event event, double clock, double *begin, double *end)
+void ocl_event_span(cl_event event, double offset, double *begin, double *end)
 {
-    *begin = (double)event_time(event, CL_PROFILING_COMMAND_START) * 1e-9 + clock;
-    *end = (double)event_time(event, CL_PROFILING_COMMAND_END) * 1e-9 + clock;
+    *begin =
+        (double)event_nanoseconds(event, CL_PROFILING_COMMAND_START) * 1e-9 + offset;
+    *end = (double)event_nanoseconds(event, CL_PROFILING_COMMAND_END) * 1e-9 + offset;
 }

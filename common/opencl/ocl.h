@@ -1,5 +1,6 @@
-/* ocl.h - OpenCL's chores: choosing a device, building the embedded source, naming
- * errors. Buffers, queues, transfers and launches are in the steps, in plain sight.
+/* ocl.h - selects an OpenCL device, builds the embedded kernels, names errors and reads
+ * profiling clocks. Buffers, queues, transfers and launches are part of the lessons, in
+ * each step's opencl.c.
  */
 #ifndef OCL_H
 #define OCL_H
@@ -10,53 +11,63 @@
 #include <CL/cl.h>
 #include <stddef.h>
 
-/* Ends the program unless call returns CL_SUCCESS: file, line, call and error name. */
+/* Unless call returns CL_SUCCESS, fail() with file, line, call and error name. */
 #define OCL_CHECK(call) ocl_check((call), #call, __FILE__, __LINE__)
 void ocl_check(cl_int err, const char *call, const char *file, int line);
 
-/* The device that DEVICE names: platform:device as `clinfo -l` and `make devices`
- * number them, or gpu, or cpu. Without DEVICE the first GPU of any platform, else the
- * first device. fail() if there is none. */
+/* Returns the device that the environment variable DEVICE selects: platform:device as
+ * numbered by `clinfo -l` and `make devices`, or gpu, or cpu. Without DEVICE, returns
+ * the first GPU of any platform, else the first device. fail() if there is none. */
 cl_device_id ocl_device(void);
 
-/* PoCL is to make no more threads than that, unless POCL_MAX_PTHREAD_COUNT says
- * otherwise: to be called before any other OpenCL. */
-void ocl_threads(int most);
+/* Limits the threads of PoCL to max_threads, unless POCL_MAX_PTHREAD_COUNT is set. Must
+ * be called before any other OpenCL function. */
+void ocl_limit_threads(int max_threads);
 
-/* The same device for a program whose host computes beside it, with so many threads
- * on its cores: to be called before any other OpenCL. Where it is made of those cores
- * (*beside, else 0), it has what is left of them, at least one: by ocl_threads where it
- * is PoCL, and others are asked for a sub-device; a driver that knows none gives the
- * whole. A sub-device is never released: PoCL may ask it for something even after the
- * last command has ended. */
-cl_device_id ocl_device_beside(int host_threads, int cores, int *beside);
+/* Returns the same device as ocl_device(), for a program whose host computes at the
+ * same time on host_threads of its cores. Must be called before any other OpenCL
+ * function. *shares_cores becomes 1 if the device consists of these cores, else 0. In
+ * the first case the device is limited to the remaining cores, at least one: PoCL by
+ * ocl_limit_threads(), other drivers by a sub-device; a driver without sub-devices
+ * returns the whole device. A sub-device is never released, because PoCL may access it
+ * after its last command has ended. */
+cl_device_id ocl_device_with_host(int host_threads, int cores, int *shares_cores);
 
-/* Is it a GPU, and how many bytes of local memory has it: 0 if none of its own, but a
- * piece of global memory set aside. DEVICE_AS=gpu or cpu has a device taken for one
- * with or without, so that what is written for GPUs is run and checked on any device.
- */
+/* ocl_is_gpu() returns whether the device is a GPU. ocl_local_memory() returns its
+ * bytes of local memory, or 0 if it emulates local memory in global memory. The
+ * environment variable DEVICE_AS=gpu or cpu overrides both properties, so that code for
+ * GPUs can be run and checked on any device. */
 int ocl_is_gpu(cl_device_id device);
 size_t ocl_local_memory(cl_device_id device);
 
-/* fail() unless bytes fit in the device's constant memory. */
-void ocl_fit_constant(cl_device_id device, size_t bytes);
+/* fail() if the device has less than `bytes` of constant memory. */
+void ocl_check_constant(cl_device_id device, size_t bytes);
 
-/* Builds ocl_source with options. If it does not build, the compiler's log goes to
- * stderr, with the file and line of the kernel's own source, and fail() follows. */
+/* Builds ocl_source with options. On errors, prints the compiler's log on stderr, which
+ * names file and line of the original source, and calls fail(). */
 cl_program ocl_build(cl_context context, cl_device_id device, const char *options);
 
-/* kernel.cl of the step with its includes in place, embedded when the binary was made
- * (embed.awk), so that it needs no file when it runs. */
+/* The step's kernel.cl with its headers, embedded by embed.awk when the program is
+ * built, so that the program needs no file at run time. */
 extern const char *const ocl_source[];
 extern const size_t ocl_source_lines;
 
-/* Seconds that the command of a finished event took on the device. */
+/* Execution time of the command of a finished event on the device, in seconds. */
 double ocl_seconds(cl_event event);
 
-/* What is to be added to this queue's device's seconds for seconds() of the host, and
- * when, by that, a finished event's command ran. The queue has
- * CL_QUEUE_PROFILING_ENABLE and is waited for. */
-double ocl_clock(cl_command_queue queue);
-void ocl_span(cl_event event, double clock, double *begin, double *end);
+/* Measures the offset between the device's profiling clock and the host's seconds().
+ * The queue needs CL_QUEUE_PROFILING_ENABLE; the function waits until it is empty. */
+double ocl_clock_offset(cl_command_queue queue);
+
+/* Converts begin and end of a finished event's command to the host's clock. */
+void ocl_event_span(cl_event event, double offset, double *begin, double *end);
+
+/* <until the rename> */
+#define ocl_threads       ocl_limit_threads
+#define ocl_device_beside ocl_device_with_host
+#define ocl_fit_constant  ocl_check_constant
+#define ocl_clock         ocl_clock_offset
+#define ocl_span          ocl_event_span
+/* </until the rename> */
 
 #endif

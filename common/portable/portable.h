@@ -1,15 +1,16 @@
-/* portable.h - the few words that differ between C, OpenCL C and CUDA C, so that one
- * body.h is all three.
+/* portable.h - the keywords in which C, OpenCL C and CUDA C differ, so that one body.h
+ * compiles as all three.
  *
- *   FN        a function of the device (in C: of the file)
- *   BOTH_FN   a function of the device that the host calls too
- *   APART     FN, but in C one that is called: all registers are its own
- *   GLOBAL    device memory, seen by all
- *   CONSTANT  the same, cached for reading one address by many
- *   LOCAL     memory of a work-group (CUDA: shared memory of a block)
- *   TABLE     an array of constants at file scope, in constant memory
- *   UNROLL    before a loop of a known number of rounds: all of them written out, as an
- *             array needs whose elements are to be registers (gcc does so unasked)
+ *   FN              a function on the device (in C: a static inline function)
+ *   HOST_DEVICE_FN  a function on the device that host code calls as well
+ *   NOINLINE_FN     FN, but not inlined in C, so that all registers are available to it
+ *   GLOBAL          device memory, visible to all work-items
+ *   CONSTANT        device memory, cached for reads of one address by many work-items
+ *   LOCAL           memory of a work-group (CUDA: shared memory of a block)
+ *   TABLE           an array of constants at file scope, in constant memory
+ *   UNROLL          before a loop with a constant number of iterations: unrolls it
+ *                   completely, which arrays need in order to be kept in registers (gcc
+ *                   unrolls such loops without being told)
  */
 #ifndef PORTABLE_H
 #define PORTABLE_H
@@ -21,13 +22,13 @@
 #endif
 
 #if defined(__OPENCL_C_VERSION__)
-#define FN       static inline __attribute__((always_inline))
-#define BOTH_FN  FN
-#define APART    FN
-#define GLOBAL   __global
-#define CONSTANT __constant
-#define TABLE    __constant
-#ifndef LOCAL /* the host may choose otherwise, with -D LOCAL=__private */
+#define FN             static inline __attribute__((always_inline))
+#define HOST_DEVICE_FN FN
+#define NOINLINE_FN    FN
+#define GLOBAL         __global
+#define CONSTANT       __constant
+#define TABLE          __constant
+#ifndef LOCAL /* the host may override it with -D LOCAL=__private */
 #define LOCAL __local
 #endif
 #define sqrtf sqrt
@@ -41,16 +42,21 @@
 #define CONSTANT /* */
 #define LOCAL    /* */
 #ifdef __CUDACC__
-#define FN      static __device__ inline
-#define BOTH_FN static __host__ __device__ inline
-#define APART   FN
-#define TABLE   static __constant__
+#define FN             static __device__ inline
+#define HOST_DEVICE_FN static __host__ __device__ inline
+#define NOINLINE_FN    FN
+#define TABLE          static __constant__
 #else
-#define FN      static inline
-#define BOTH_FN FN
-#define APART   static __attribute__((noinline, unused))
-#define TABLE   static const
+#define FN             static inline
+#define HOST_DEVICE_FN FN
+#define NOINLINE_FN    static __attribute__((noinline, unused))
+#define TABLE          static const
 #endif
 #endif
+
+/* <until the rename> */
+#define BOTH_FN HOST_DEVICE_FN
+#define APART   NOINLINE_FN
+/* </until the rename> */
 
 #endif

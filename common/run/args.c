@@ -1,11 +1,11 @@
 /* args.c - SU-style key=value arguments, checked against a table of the keys.
  *
- * Everything the user types is judged here, so that a program sees only numbers in
- * range: a number must take up the whole value, and NaN and infinity are never in
- * range.
+ * All values are validated here, so that a program receives only numbers in range: a
+ * number must take up the whole value, and NaN and infinity are never in range.
  *
- * Left out: lists of any length, parameter files (par=), required keys (a program
- * checks `given` itself), decimal commas (numbers are read in the C locale).
+ * Left out: lists of variable length, parameter files (par=), required keys (a program
+ * gives them a default that marks "not set"), decimal commas (numbers are read in the C
+ * locale).
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -23,12 +23,18 @@
 #error "args.c must see NaN: build it without -ffast-math"
 #endif
 
-/* The shortest of at least 6 digits that reads back as x, exponents as 1e6, not 1e+06.
- */
-static const char *number(double x, char text[32])
+enum {
+    NUMBER_SIZE = 32, /* %.17g needs 24 characters */
+    RANGE_SIZE = 2 * NUMBER_SIZE + 32,
+    KEY_SHOWN = 200 /* characters of a key or value that messages show: "%.200s" */
+};
+
+/* Formats x with at least 6 digits, and as many as it takes to read back the same
+ * double; exponents as 1e6, not 1e+06. */
+static const char *format_number(double x, char text[NUMBER_SIZE])
 {
     for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, 32, "%.*g", digits, x);
+        snprintf(text, NUMBER_SIZE, "%.*g", digits, x);
         if (strtod(text, NULL) == x) break;
     }
     char *e = strchr(text, 'e');
@@ -41,19 +47,20 @@ static const char *number(double x, char text[32])
     return text;
 }
 
-/* "from 0 to 1e6", or the one side that is bounded, or "" where none is. */
-static const char *range(double low, double high, char text[96])
+/* Formats a range: " from 0 to 1e6", ", 0 or more", ", 1 or less", or "" if it is
+ * unbounded. */
+static const char *format_range(double low, double high, char text[RANGE_SIZE])
 {
-    char a[32], b[32];
+    char a[NUMBER_SIZE], b[NUMBER_SIZE];
     bool below = low > -DBL_MAX, above = high < DBL_MAX;
-    number(low, a);
-    number(high, b);
+    format_number(low, a);
+    format_number(high, b);
     if (below && above)
-        snprintf(text, 96, " from %s to %s", a, b);
+        snprintf(text, RANGE_SIZE, " from %s to %s", a, b);
     else if (below)
-        snprintf(text, 96, ", %s or more", a);
+        snprintf(text, RANGE_SIZE, ", %s or more", a);
     else if (above)
-        snprintf(text, 96, ", %s or less", b);
+        snprintf(text, RANGE_SIZE, ", %s or less", b);
     else
         text[0] = 0;
     return text;
@@ -61,11 +68,12 @@ static const char *range(double low, double high, char text[96])
 
 double parse_double(const char *key, const char *text, double low, double high)
 {
-    char *end, words[96];
+    char *end, expected[RANGE_SIZE];
     double x = strtod(text, &end);
     bool whole = end != text && !*end && !isspace((unsigned char)*text);
     if (!whole || !isfinite(x) || x < low || x > high)
-        fail("%s=%.200s: expected a number%s", key, text, range(low, high, words));
+        fail("%s=%.200s: expected a number%s", key, text,
+             format_range(low, high, expected));
     return x;
 }
 
@@ -80,70 +88,69 @@ int parse_int(const char *key, const char *text, int low, int high)
     return (int)i;
 }
 
-/* How many names there are in "X,Y,Z" or "X,Y,Z: what they are". */
-static int names_in(const char *names)
+void parse_list(const char *key, const char *text, int count, const char *form,
+                char buffer[PARSE_SIZE], const char *item[])
 {
-    int count = 1;
-    for (const char *c = names; *c && *c != ':'; c++) count += *c == ',';
-    return count;
-}
-
-void parse_list(const char *key, const char *text, const char *names,
-                char room[PARSE_ROOM], const char *word[])
-{
-    int wanted = names_in(names), found = 0;
-    bool fits = snprintf(room, PARSE_ROOM, "%s", text) < PARSE_ROOM;
-    for (char *c = room; c; found++) {
-        if (found < wanted) word[found] = c;
+    int found = 0;
+    bool fits = snprintf(buffer, PARSE_SIZE, "%s", text) < PARSE_SIZE;
+    for (char *c = buffer; c; found++) {
+        if (found < count) item[found] = c;
         c = strchr(c, ',');
         if (c) *c++ = '\0';
     }
-    if (found != wanted || !fits)
-        fail("%s=%.200s: expected %.*s", key, text, (int)strcspn(names, ":"), names);
+    if (found != count || !fits) fail("%s=%.200s: expected %s", key, text, form);
 }
 
-int parse_choice(const char *key, const char *text, const char *choices)
+int parse_choice_of(const char *key, const char *text, const char *const names[])
 {
-    size_t length = strlen(text);
-    int n = 0;
-    for (const char *c = choices; *c; n++) {
-        size_t word = strcspn(c, ", ");
-        if (word == length && !strncmp(c, text, length)) return n;
-        c += word + strspn(c + word, ", ");
-        if (!strncmp(c, "or ", 3)) c += 3;
+    /* <until the rename> */
+    static const char *const forms[] = {"ISO", "VTI", "TTI", NULL};
+    if (!names[1] && !strcmp(names[0], "ISO, VTI or TTI")) names = forms;
+    /* </until the rename> */
+    int count = 0;
+    for (; names[count]; count++)
+        if (!strcmp(text, names[count])) return count;
+
+    char expected[256] = "";
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(expected);
+        snprintf(expected + used, sizeof expected - used, "%s%s",
+                 i == 0          ? ""
+                 : i < count - 1 ? ", "
+                                 : " or ",
+                 names[i]);
     }
-    fail("%s=%.200s: expected %s", key, text, choices);
+    fail("%s=%.200s: expected %s", key, text, expected);
 }
 
-/* An int key's range is declared in doubles, which can lie beyond int. */
+/* An int key's range is declared in doubles, which may exceed the range of int. */
 static int to_int(double bound)
 {
     return bound >= INT_MAX ? INT_MAX : bound <= INT_MIN ? INT_MIN : (int)bound;
 }
 
-/* Those of a back-end that has words of its own. */
-__attribute__((weak)) arg backend_keys[] = {ARG_LAST};
+/* Defaults for a back-end without keys of its own. */
+__attribute__((weak)) arg backend_keys[] = {ARG_END};
 __attribute__((weak)) void backend_check(int argc, char **argv)
 {
     (void)argc, (void)argv;
 }
 
-/* The key at or behind a, in the table that it leads to where there is one, and in that
- * of the back-end in the end. */
-static arg *key_at(const arg *a)
+/* Returns row a, or, at the end of a table, the first row of the table that continues
+ * it; the table of the back-end is the last. */
+static arg *next_key(const arg *a)
 {
     while (!a->key && !a->about) a = a->value ? a->value : backend_keys;
     return (arg *)a;
 }
 
-/* How many letters must be inserted, removed or exchanged to turn a into b
- * (Levenshtein), case ignored; keys of up to 31 letters. */
-static int distance(const char *a, const char *b)
+/* Levenshtein distance between a and b: the number of characters to insert, remove or
+ * replace. Ignores case and all but the first 31 characters. */
+static int edit_distance(const char *a, const char *b)
 {
-    enum { LONGEST = 31 };
-    int m = (int)strnlen(a, LONGEST), n = (int)strnlen(b, LONGEST);
-    int row[LONGEST +
-            1]; /* row[j]: from the first i letters of a to the first j of b */
+    enum { LENGTH_MAX = 31 };
+    int m = (int)strnlen(a, LENGTH_MAX), n = (int)strnlen(b, LENGTH_MAX);
+    int row[LENGTH_MAX + 1]; /* row[j]: distance of the first i and j characters */
     for (int j = 0; j <= n; j++) row[j] = j;
     for (int i = 1; i <= m; i++) {
         int diagonal = row[0];
@@ -151,11 +158,11 @@ static int distance(const char *a, const char *b)
         for (int j = 1; j <= n; j++) {
             bool same =
                 tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
-            int best = diagonal + !same;
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            int shortest = diagonal + !same;
+            if (row[j] + 1 < shortest) shortest = row[j] + 1;
+            if (row[j - 1] + 1 < shortest) shortest = row[j - 1] + 1;
             diagonal = row[j];
-            row[j] = best;
+            row[j] = shortest;
         }
     }
     return row[n];
@@ -164,41 +171,55 @@ static int distance(const char *a, const char *b)
 static void unknown_key(const arg *table, const char *key)
 {
     char known[1024] = "";
-    const arg *nearest = key_at(table);
-    for (arg *a = key_at(table); a->key; a = key_at(a + 1)) {
+    const arg *nearest = next_key(table);
+    for (arg *a = next_key(table); a->key; a = next_key(a + 1)) {
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", used ? " " : "", a->key);
-        if (distance(key, a->key) < distance(key, nearest->key)) nearest = a;
+        if (edit_distance(key, a->key) < edit_distance(key, nearest->key)) nearest = a;
     }
     if (!nearest->key) fail("unknown key '%.200s'; no keys are known", key);
     fail("unknown key '%.200s' (did you mean '%s'?); known keys: %s", key, nearest->key,
          known);
 }
 
-static void store_ints(const arg *a, const char *value)
+/* <until the rename> */
+static arg counted(const arg *row)
 {
-    char room[PARSE_ROOM];
-    const char *word[PARSE_ROOM / 2];
-    parse_list(a->key, value, a->about, room, word);
-    for (int i = 0; i < names_in(a->about); i++)
+    arg a = *row;
+    if (!a.count)
+        for (const char *c = a.about; *c && *c != ':'; c++) a.count += *c == ',';
+    a.count += !row->count;
+    return a;
+}
+/* </until the rename> */
+
+static void store_ints(const arg *a, const char *text)
+{
+    /* <until the rename> */
+    arg row = counted(a);
+    a = &row;
+    /* </until the rename> */
+    char buffer[PARSE_SIZE];
+    const char *item[ARG_INTS_MAX];
+    parse_list(a->key, text, a->count, a->about, buffer, item);
+    for (int i = 0; i < a->count; i++)
         ((int *)a->value)[i] =
-            parse_int(a->key, word[i], to_int(a->low), to_int(a->high));
+            parse_int(a->key, item[i], to_int(a->low), to_int(a->high));
 }
 
-/* text is key=value. */
+/* Stores the value of one argument, text; its key ends at `equals`. */
 static void store(arg *table, const char *text, const char *equals)
 {
     size_t length = (size_t)(equals - text);
-    arg *a = key_at(table);
+    arg *a = next_key(table);
     while (a->key && (strlen(a->key) != length || strncmp(a->key, text, length) != 0))
-        a = key_at(a + 1);
+        a = next_key(a + 1);
     if (!a->key) {
-        char key[201];
-        snprintf(key, sizeof key, "%.*s", length > 200 ? 200 : (int)length, text);
+        char key[KEY_SHOWN + 1];
+        snprintf(key, sizeof key, "%.*s", length > KEY_SHOWN ? KEY_SHOWN : (int)length,
+                 text);
         unknown_key(table, key);
     }
-    if (a->given) fail("%s is given twice", a->key);
-    a->given = true;
 
     const char *value = equals + 1;
     switch (a->type) {
@@ -225,7 +246,6 @@ static bool asks_help(const char *text)
 
 void args_parse(int argc, char **argv, arg *table, const char *about)
 {
-    for (arg *a = key_at(table); a->key; a = key_at(a + 1)) a->given = false;
     for (int i = 1; i < argc; i++) {
         if (!asks_help(argv[i])) continue;
         args_help(table, about);
@@ -241,44 +261,58 @@ void args_parse(int argc, char **argv, arg *table, const char *about)
         if (!equals)
             fail("%.200s: expected key=value; `%s help` lists the keys", argv[i],
                  run_name);
+        size_t length = (size_t)(equals - argv[i]);
+        for (int j = 1; j < i; j++)
+            if (!strncmp(argv[i], argv[j], length + 1))
+                fail("%.*s is given twice",
+                     length > KEY_SHOWN ? KEY_SHOWN : (int)length, argv[i]);
         store(table, argv[i], equals);
     }
     backend_check(argc, argv);
 }
 
-/* "key=default"; a NaN or NULL default means that there is none, and so does a list
- * that begins below its range. */
-static int key_and_default(const arg *a, char *text, size_t size)
+/* Formats "key=default". Without a default (NaN, NULL, or a list whose first number is
+ * out of range) the value is empty. Returns the length. */
+static int format_default(const arg *a, char *text, size_t size)
 {
-    char digits[96] = ""; /* or a list of up to 8 */
-    const char *value = digits;
-    if (a->type == ARG_INT)
-        snprintf(digits, sizeof digits, "%d", *(const int *)a->value);
-    if (a->type == ARG_DOUBLE && !isnan(*(const double *)a->value))
-        number(*(const double *)a->value, digits);
-    if (a->type == ARG_TEXT) value = *(const char **)a->value;
-    const int *list = a->value;
-    int listed = a->type == ARG_INTS && *list >= a->low ? names_in(a->about) : 0;
-    for (int i = 0, at = 0; i < listed; i++)
-        at += snprintf(digits + at, sizeof digits - (size_t)at, i ? ",%d" : "%d",
-                       list[i]);
+    enum { INT_SIZE = 12 }; /* "-2147483648," */
+    char numbers[ARG_INTS_MAX * INT_SIZE + NUMBER_SIZE] = "";
+    const char *value = numbers;
+    switch (a->type) {
+    case ARG_INT:
+        snprintf(numbers, sizeof numbers, "%d", *(const int *)a->value);
+        break;
+    case ARG_DOUBLE:
+        if (!isnan(*(const double *)a->value))
+            format_number(*(const double *)a->value, numbers);
+        break;
+    case ARG_TEXT:
+        value = *(const char **)a->value;
+        break;
+    case ARG_INTS:
+        for (int i = 0, used = 0; i < a->count && *(int *)a->value >= a->low; i++)
+            used += snprintf(numbers + used, sizeof numbers - (size_t)used,
+                             i ? ",%d" : "%d", ((const int *)a->value)[i]);
+        break;
+    }
     return snprintf(text, size, "%s=%s", a->key, value ? value : "");
 }
 
 void args_help(const arg *table, const char *about)
 {
-    char text[256], words[96];
+    enum { COLUMN_MAX = 24 }; /* a longer key=default moves only its own line */
+    char text[256], expected[RANGE_SIZE];
     int width = 0;
-    for (arg *a = key_at(table); a->key; a = key_at(a + 1)) {
-        int length = key_and_default(a, text, sizeof text);
-        if (length > width && length <= 24) width = length;
+    for (arg *a = next_key(table); a->key; a = next_key(a + 1)) {
+        int length = format_default(a, text, sizeof text);
+        if (length > width && length <= COLUMN_MAX) width = length;
     }
     printf("%s - %s\n\nkey=default:\n", run_name, about);
-    for (arg *a = key_at(table); a->key; a = key_at(a + 1)) {
-        key_and_default(a, text, sizeof text);
+    for (arg *a = next_key(table); a->key; a = next_key(a + 1)) {
+        format_default(a, text, sizeof text);
         printf("  %-*s  %s", width, text, a->about ? a->about : "");
         if (a->type != ARG_TEXT) {
-            const char *r = range(a->low, a->high, words);
+            const char *r = format_range(a->low, a->high, expected);
             if (*r) printf(" (%s)", r + strspn(r, " ,"));
         }
         putchar('\n');

@@ -1,13 +1,12 @@
-/* npy.c - NumPy's array file: read and write.
+/* npy.c - reads and writes NumPy's array files.
  *
- * The file is the magic "\x93NUMPY", a version (two bytes), the length of the header
- * (two bytes in version 1, four in version 2), the header, which is a Python dictionary
- * with the keys descr, fortran_order and shape, and the elements. The header is padded
+ * A file consists of the magic "\x93NUMPY", a version (two bytes), the length of the
+ * header (two bytes in version 1, four in version 2), the header, and the elements. The
+ * header is a Python dictionary with the keys descr, fortran_order and shape, padded
  * with spaces so that the elements begin at a multiple of 64 bytes.
  *
- * Nothing in a file is trusted: the shape is multiplied with a check for overflow, and
- * the file must have exactly the size that its header promises before memory is asked
- * for.
+ * A file is not trusted: the product of the shape is checked for overflow, and the size
+ * of the file must agree with its header before memory is allocated.
  *
  * Left out: the other element types, Fortran order, big-endian elements, version 3
  * (UTF-8 field names), reading from a pipe.
@@ -23,10 +22,10 @@
 #include <unistd.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "npy.c writes elements as they lie in memory: little-endian machines only"
+#error "npy.c copies elements between file and memory: little-endian machines only"
 #endif
 
-enum { DIMS = 8, ALIGN = 64, HEADER_MAX = 65536 };
+enum { DIMS_MAX = 8, ALIGN = 64, HEADER_MAX = 65536 };
 
 static const char magic[] = "\x93NUMPY";
 enum { MAGIC = sizeof magic - 1 };
@@ -41,6 +40,7 @@ static const struct {
     [NPY_U1] = {"|u1", 1},
 };
 enum { TYPES = sizeof types / sizeof types[0] };
+#define TYPE_NAMES "<f4, <f8, <i4 or |u1"
 
 size_t npy_size(npy_type type)
 {
@@ -82,39 +82,25 @@ size_t npy_header(const npy *a, char bytes[NPY_HEADER])
 
 void npy_write(const char *path, const npy *a)
 {
-    if (a->dims < 0 || a->dims > DIMS)
-        fail("%s: an array of %d dimensions, expected 0 to %d", path, a->dims, DIMS);
+    if (a->dims < 0 || a->dims > DIMS_MAX)
+        fail("%s: %d dimensions: expected 0 to %d", path, a->dims, DIMS_MAX);
     FILE *f = result_open(path);
     if (!f) fail("%s: cannot be written: %s", path, strerror(errno));
 
     char bytes[NPY_HEADER];
     size_t header = npy_header(a, bytes), count = npy_count(a);
     errno = 0;
-    bool done = fwrite(bytes, 1, header, f) == header &&
-                (!count || fwrite(a->data, npy_size(a->type), count, f) == count);
-    if (!done) fail("%s: cannot be written: %s", path, strerror(errno));
+    bool written = fwrite(bytes, 1, header, f) == header &&
+                   (!count || fwrite(a->data, npy_size(a->type), count, f) == count);
+    if (!written) fail("%s: cannot be written: %s", path, strerror(errno));
     if (result_close(f) != 0) fail("%s: cannot be written: %s", path, strerror(errno));
-}
-
-void npy_writable(const char *key, const char *path)
-{
-    /* Who reads a pipe would see it end here, where it is opened to try. */
-    struct stat there;
-    if (stat(path, &there) == 0 && S_ISFIFO(there.st_mode)) {
-        if (access(path, W_OK))
-            fail("%s=%s: cannot be written: %s", key, path, strerror(errno));
-        return;
-    }
-    FILE *f = result_open(path);
-    if (!f) fail("%s=%s: cannot be written: %s", key, path, strerror(errno));
-    result_drop(f);
 }
 
 /* ---- reading ------------------------------------------------------------------- */
 
-/* The header is read from left to right; each function below takes what it expects from
- * *at, after spaces, and says whether it was there. */
-static bool take(const char **at, const char *word)
+/* The header is parsed from left to right. Each of the functions below skips spaces,
+ * consumes the text that it expects at *at, and returns whether it was there. */
+static bool consume(const char **at, const char *word)
 {
     *at += strspn(*at, " \t\n");
     size_t length = strlen(word);
@@ -123,7 +109,7 @@ static bool take(const char **at, const char *word)
     return true;
 }
 
-static bool take_quoted(const char **at, char text[16])
+static bool consume_quoted(const char **at, char text[16])
 {
     *at += strspn(*at, " \t\n");
     char quote = **at;
@@ -137,67 +123,71 @@ static bool take_quoted(const char **at, char text[16])
     return true;
 }
 
-/* (), (3,) or (3, 4): one element wants its comma, or it would be a number in brackets.
- */
-static bool take_shape(const char **at, npy *a)
+/* Consumes (), (3,) or (3, 4). A tuple of one element needs its comma, because (3) is a
+ * number in parentheses. */
+static bool consume_shape(const char **at, npy *a)
 {
-    if (!take(at, "(")) return false;
+    if (!consume(at, "(")) return false;
     bool comma = true;
     a->dims = 0;
-    while (!take(at, ")")) {
-        if (!comma || a->dims == DIMS || **at < '0' || **at > '9') return false;
+    while (!consume(at, ")")) {
+        if (!comma || a->dims == DIMS_MAX || **at < '0' || **at > '9') return false;
         char *end;
         errno = 0;
         unsigned long long extent = strtoull(*at, &end, 10);
         if (errno || extent > SIZE_MAX) return false;
         a->shape[a->dims++] = (size_t)extent;
         *at = end;
-        comma = take(at, ",");
+        comma = consume(at, ",");
     }
     return a->dims != 1 || comma;
 }
 
-static int header_parse(const char *text, size_t length, npy *a, char why[NPY_WHY])
+static int header_parse(const char *text, size_t length, npy *a,
+                        char reason[REASON_SIZE])
 {
     const char *at = text;
     char key[16], descr[16] = "";
     bool order = false, shape = false, comma = true;
 
-    if (!take(&at, "{")) return refuse(why, "its header is not a dictionary");
-    while (!take(&at, "}")) {
-        if (!comma || !take_quoted(&at, key) || !take(&at, ":"))
-            return refuse(why, "its header is damaged at byte %td", at - text);
+    if (!consume(&at, "{")) return refuse(reason, "header is not a dictionary");
+    while (!consume(&at, "}")) {
+        if (!comma || !consume_quoted(&at, key) || !consume(&at, ":"))
+            return refuse(reason, "header is damaged at byte %td", at - text);
         if (!strcmp(key, "descr") && !*descr) {
-            if (!take_quoted(&at, descr) || !*descr)
-                return refuse(why, "its type is not one of <f4 <f8 <i4 |u1");
+            if (!consume_quoted(&at, descr) || !*descr)
+                return refuse(reason, "unsupported type: expected %s", TYPE_NAMES);
         } else if (!strcmp(key, "fortran_order") && !order) {
             order = true;
-            if (!take(&at, "False")) return refuse(why, "it is not in C order");
+            if (!consume(&at, "False"))
+                return refuse(reason, "not in C order: expected fortran_order False");
         } else if (!strcmp(key, "shape") && !shape) {
             shape = true;
-            if (!take_shape(&at, a))
-                return refuse(why, "its shape is not a tuple of 0 to %d sizes", DIMS);
+            if (!consume_shape(&at, a))
+                return refuse(reason, "wrong shape: expected a tuple of 0 to %d sizes",
+                              DIMS_MAX);
         } else {
-            return refuse(why, "its header has the key '%s', unknown or given twice",
-                          key);
+            return refuse(reason, "header key '%s' is unknown or occurs twice", key);
         }
-        comma = take(&at, ",");
+        comma = consume(&at, ",");
     }
     at += strspn(at, " \t\n");
-    if (at != text + length) return refuse(why, "text follows its header");
+    if (at != text + length)
+        return refuse(reason, "text follows the dictionary of the header");
     if (!*descr || !order || !shape)
-        return refuse(why, "its header lacks one of descr, fortran_order and shape");
+        return refuse(reason,
+                      "incomplete header: expected descr, fortran_order and shape");
 
     for (int i = 0; i < TYPES; i++) {
         if (strcmp(descr, types[i].descr) != 0) continue;
         a->type = (npy_type)i;
         return 0;
     }
-    return refuse(why, "its type is '%s', expected one of <f4 <f8 <i4 |u1", descr);
+    return refuse(reason, "unsupported type '%s': expected %s", descr, TYPE_NAMES);
 }
 
-/* The bytes of all elements, or false where that is more than a size_t holds. */
-static bool bytes_of(const npy *a, size_t *bytes)
+/* Computes the size of all elements; false if it exceeds size_t. */
+static bool data_bytes(const npy *a, size_t *bytes)
 {
     *bytes = npy_size(a->type);
     for (int i = 0; i < a->dims; i++) {
@@ -207,57 +197,57 @@ static bool bytes_of(const npy *a, size_t *bytes)
     return true;
 }
 
-static int read_stream(FILE *f, npy *a, char why[NPY_WHY])
+static int read_stream(FILE *f, npy *a, char reason[REASON_SIZE])
 {
     struct stat file;
-    if (fstat(fileno(f), &file) != 0) return refuse(why, "%s", strerror(errno));
+    if (fstat(fileno(f), &file) != 0) return refuse(reason, "%s", strerror(errno));
 
     unsigned char start[MAGIC + 6]; /* version 2: four bytes of length */
     if (fread(start, 1, MAGIC + 4, f) != MAGIC + 4 || memcmp(start, magic, MAGIC) != 0)
-        return refuse(why, "not an .npy file");
+        return refuse(reason, "not an .npy file");
     const unsigned char *version = start + MAGIC, *l = start + MAGIC + 2;
     size_t before = MAGIC + 4, length = l[0] | (size_t)l[1] << 8;
     if ((version[0] != 1 && version[0] != 2) || version[1] != 0)
-        return refuse(why, ".npy version %d.%d, expected 1.0 or 2.0", version[0],
+        return refuse(reason, ".npy version %d.%d: expected 1.0 or 2.0", version[0],
                       version[1]);
     if (version[0] == 2) {
         if (fread(start + before, 1, 2, f) != 2)
-            return refuse(why, "truncated inside its header");
+            return refuse(reason, "truncated: the file ends inside the header");
         before += 2;
         length |= (size_t)l[2] << 16 | (size_t)l[3] << 24;
     }
     if (length >= HEADER_MAX)
-        return refuse(why, "a header of %zu bytes, expected less than %d", length,
+        return refuse(reason, "header of %zu bytes: expected less than %d", length,
                       HEADER_MAX);
     char header[HEADER_MAX];
     if (fread(header, 1, length, f) != length)
-        return refuse(why, "truncated inside its header");
+        return refuse(reason, "truncated: the file ends inside the header");
     header[length] = 0;
-    if (header_parse(header, length, a, why) != 0) return -1;
+    if (header_parse(header, length, a, reason) != 0) return -1;
 
     size_t bytes;
-    if (!bytes_of(a, &bytes) || bytes > SIZE_MAX - before - length)
-        return refuse(why, "its shape has more elements than memory can hold");
+    if (!data_bytes(a, &bytes) || bytes > SIZE_MAX - before - length)
+        return refuse(reason, "wrong shape: more elements than memory can hold");
     uintmax_t expected = before + length + bytes, size = (uintmax_t)file.st_size;
     if (size != expected)
-        return refuse(why, "%s: %ju bytes, expected %ju",
+        return refuse(reason, "%s (%ju bytes): expected %ju",
                       size < expected ? "truncated" : "too long", size, expected);
     a->data = malloc(bytes ? bytes : 1);
-    if (!a->data) return refuse(why, "too little memory for %zu bytes", bytes);
+    if (!a->data) return refuse(reason, "not enough memory for %zu bytes", bytes);
     if (fread(a->data, 1, bytes, f) != bytes) {
         free(a->data);
-        return refuse(why, "it cannot be read to its end");
+        return refuse(reason, "cannot be read to the end");
     }
     return 0;
 }
 
-int npy_read(const char *path, npy *a, char why[NPY_WHY])
+int npy_read(const char *path, npy *a, char reason[REASON_SIZE])
 {
     *a = (npy){0};
     FILE *f;
     const char *problem = input_open(path, &f);
-    if (problem) return refuse(why, "%s", problem);
-    int status = read_stream(f, a, why);
+    if (problem) return refuse(reason, "%s", problem);
+    int status = read_stream(f, a, reason);
     fclose(f);
     if (status != 0) *a = (npy){0};
     return status;

@@ -1,4 +1,4 @@
-/* png.c - a picture of bytes as a PNG file, through libpng.
+/* png.c - writes a picture of 8 bits per channel as a PNG file, with libpng.
  *
  * Left out: palettes, 16 bits, transparency, interlacing, text.
  */
@@ -8,17 +8,17 @@
 #include <png.h>
 #include <string.h>
 
-/* libpng's way to say no, after a write that failed and after others. */
-static void refused(png_structp png, png_const_charp why)
+/* Called by libpng for errors: those of write() and others. */
+static void on_error(png_structp png, png_const_charp reason)
 {
     FILE *f = png_get_io_ptr(png);
     fail("%s: cannot be written: %s", (const char *)png_get_error_ptr(png),
-         f && ferror(f) ? strerror(errno) : why);
+         f && ferror(f) ? strerror(errno) : reason);
 }
 
-static void warned(png_structp png, png_const_charp why)
+static void on_warning(png_structp png, png_const_charp reason)
 {
-    (void)png, (void)why;
+    (void)png, (void)reason;
 }
 
 void png_write(const char *path, int width, int height, int channels,
@@ -26,10 +26,10 @@ void png_write(const char *path, int width, int height, int channels,
 {
     FILE *f = result_open(path);
     if (!f) fail("%s: cannot be written: %s", path, strerror(errno));
-    png_structp png =
-        png_create_write_struct(PNG_LIBPNG_VER_STRING, (void *)path, refused, warned);
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, (void *)path,
+                                              on_error, on_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    if (!info) fail("%s: no memory for a picture", path);
+    if (!info) fail("%s: not enough memory for a picture", path);
 
     png_init_io(png, f);
     png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, 8,

@@ -1,12 +1,13 @@
-/* run.c - error lines, the clock, progress, and result files that appear complete or
- * not at all.
+/* run.c - error messages, memory, the clock, progress, input files, and result files
+ * that appear complete or not at all.
  *
- * A result is written to path.XXXXXX and renamed, so whoever reads path sees the old
- * file or the whole new one. The few that are open at a time are kept in a table, which
- * is how fail(), and the signals that end a program, know what to remove.
+ * A result is written to path.XXXXXX and renamed, so that a reader of path sees either
+ * the old file or the complete new one. A table holds the few results that are open at
+ * a time; fail() and the signal handler remove the temporary files that it lists.
  *
- * Left out: threads (call these from one), kill -9 (which leaves path.XXXXXX behind,
- * never half of path) and fsync (a power cut).
+ * Left out: concurrent calls (only one thread may call the result functions), kill -9
+ * (it leaves path.XXXXXX, but never a part of path), and fsync (a power failure may
+ * lose a result).
  */
 #define _DEFAULT_SOURCE /* POSIX 2008, realpath and madvise */
 
@@ -14,7 +15,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -28,110 +31,118 @@
 const char *run_name = "run";
 int run_rank;
 void (*run_fail)(const char *line);
-const char *run_without_device = "";
+const char *run_device_hint = "";
 
-/* A progress line stands on the terminal without its line end. */
+/* The terminal shows a progress line without a line end. */
 static bool line_open;
 
-enum { RESULTS = 8, LARGE = 4 << 20 };
+enum {
+    RESULTS_MAX = 8,
+    CACHE_LINE = 64,
+    LARGE_BLOCK =
+        4 << 20 /* two large pages of x86: fewer are not worth a system call */
+};
+
 static struct result {
-    FILE *stream;    /* NULL: a free place */
-    char *path;      /* where the result goes, links resolved; NULL: written in place */
+    FILE *stream;    /* NULL: unused entry */
+    char *path;      /* destination, links resolved; NULL: written in place */
     char *temporary; /* path.XXXXXX */
-} results[RESULTS];
+} results[RESULTS_MAX];
 
 static struct result *result_find(const FILE *stream)
 {
-    for (int i = 0; i < RESULTS; i++)
+    for (int i = 0; i < RESULTS_MAX; i++)
         if (results[i].stream == stream) return &results[i];
     return NULL;
 }
 
-/* ---- who may touch the table --------------------------------------------------------
+/* ---- lock of the table of results ---------------------------------------------------
  *
- * A signal can come while the table changes, to this thread or to another. So the
- * thread that changes it takes no such signal meanwhile, and a handler in another
- * thread waits until it has done. What the handler has taken it keeps: the program
+ * A signal can arrive while the table changes, in this thread or in another. The thread
+ * that changes the table therefore blocks these signals, and a handler that runs in
+ * another thread waits for the lock. The handler never releases it, because the program
  * ends. */
-static atomic_flag taken = ATOMIC_FLAG_INIT;
-static atomic_bool end_is_near; /* nobody takes the table any more but a handler */
-static const int ending[] = {SIGHUP, SIGINT, SIGTERM};
-enum { ENDING = sizeof ending / sizeof ending[0] };
+static atomic_flag table_locked = ATOMIC_FLAG_INIT;
+static atomic_bool terminating; /* from now on, only a signal handler may lock */
+static const int fatal_signals[] = {SIGHUP, SIGINT, SIGTERM};
+enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof fatal_signals[0] };
 
-static sigset_t ending_set(void)
+static sigset_t fatal_signal_set(void)
 {
     sigset_t set;
     sigemptyset(&set);
-    for (int i = 0; i < ENDING; i++) sigaddset(&set, ending[i]);
+    for (int i = 0; i < FATAL_SIGNALS; i++) sigaddset(&set, fatal_signals[i]);
     return set;
 }
 
-static void take(void)
+static void wait_for_lock(void)
 {
-    while (atomic_flag_test_and_set(&taken)) poll(NULL, 0, 1);
+    while (atomic_flag_test_and_set(&table_locked)) poll(NULL, 0, 1);
 }
 
-/* Both keep errno. */
-static sigset_t table_take(void)
+/* Locks the table and returns the signal mask to restore. Keeps errno. */
+static sigset_t table_lock(void)
 {
     int saved = errno;
-    sigset_t set = ending_set(), before;
-    pthread_sigmask(SIG_BLOCK, &set, &before);
-    while (end_is_near) poll(NULL, 0, 1);
-    take();
+    sigset_t set = fatal_signal_set(), mask;
+    pthread_sigmask(SIG_BLOCK, &set, &mask);
+    while (terminating) poll(NULL, 0, 1);
+    wait_for_lock();
     errno = saved;
-    return before;
+    return mask;
 }
 
-static void table_give(sigset_t before)
+/* Unlocks the table and restores the signal mask. Keeps errno. */
+static void table_unlock(sigset_t mask)
 {
     int saved = errno;
-    atomic_flag_clear(&taken);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    atomic_flag_clear(&table_locked);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     errno = saved;
 }
 
 static void remove_temporaries(void)
 {
-    for (int i = 0; i < RESULTS; i++)
+    for (int i = 0; i < RESULTS_MAX; i++)
         if (results[i].stream && results[i].path) unlink(results[i].temporary);
 }
 
-/* Calls nothing that a handler may not. The signal is held back until it returns. */
-static void end_by(int number)
+/* Signal handler: calls only async-signal-safe functions. The raised signal stays
+ * blocked until the handler returns. */
+static void terminate_by(int number)
 {
-    end_is_near = true;
-    take();
+    terminating = true;
+    wait_for_lock();
     remove_temporaries();
     signal(number, SIG_DFL);
     raise(number);
 }
 
-/* Once: a signal that would end the program removes the temporaries first, if nobody
- * ignores it (nohup) or handles it; a file beyond ulimit -f is an error as a full disk
- * is, not the end. */
-static void watch_signals(void)
+/* Installs the signal handlers, once. A signal that is ignored (nohup) or handled
+ * already stays so. SIGXFSZ is ignored, so that a file larger than `ulimit -f` makes
+ * write() fail, as on a full disk. */
+static void install_handlers(void)
 {
-    static bool done;
-    if (done) return;
-    done = true;
-    struct sigaction act = {.sa_handler = end_by}, before;
-    act.sa_mask = ending_set();
-    for (int i = 0; i < ENDING; i++)
-        if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-            sigaction(ending[i], &act, NULL);
+    static bool installed;
+    if (installed) return;
+    installed = true;
+    struct sigaction action = {.sa_handler = terminate_by}, old;
+    action.sa_mask = fatal_signal_set();
+    for (int i = 0; i < FATAL_SIGNALS; i++)
+        if (sigaction(fatal_signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            sigaction(fatal_signals[i], &action, NULL);
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* ---- error lines, memory, the clock -------------------------------------------------
+/* ---- error messages ----------------------------------------------------------------
  */
 
-int refuse(char why[WHY], const char *format, ...)
+int refuse(char reason[REASON_SIZE], const char *format, ...)
 {
-    va_list list;
-    va_start(list, format);
-    vsnprintf(why, WHY, format, list);
-    va_end(list);
+    va_list values;
+    va_start(values, format);
+    vsnprintf(reason, REASON_SIZE, format, values);
+    va_end(values);
     return -1;
 }
 
@@ -147,51 +158,134 @@ void fail(const char *format, ...)
     vsnprintf(line + start, sizeof line - (size_t)start, format, values);
     va_end(values);
 
-    /* Text from outside must not start a second line or drive the terminal. */
+    /* Text from outside must neither begin a second line nor control the terminal. */
     for (unsigned char *c = (unsigned char *)line; *c; c++)
         if (*c < ' ' || *c == 127) *c = '?';
 
-    sigset_t before = table_take();
+    sigset_t mask = table_lock();
     remove_temporaries();
-    table_give(before);
+    table_unlock(mask);
     fflush(stdout);
     if (run_fail) run_fail(line);
     fprintf(stderr, "%s%s\n", line_open ? "\n" : "", line);
     exit(1);
 }
 
-/* Asks for pages of megabytes under a block of many: a sweep over tens of arrays needs
- * the address of a page of each at a time, and a processor remembers few. Where the
- * system has none, nothing is lost. */
-static void ask_for_large_pages(void *p, size_t bytes)
+/* ---- memory ------------------------------------------------------------------------
+ */
+
+/* The number in a file of a control group; INFINITY for "max" or if there is no file.
+ */
+static double limit_in(const char *path)
+{
+    double limit;
+    FILE *file = fopen(path, "r");
+    bool found = file && fscanf(file, "%lf", &limit) == 1;
+    if (file) fclose(file);
+    return found ? limit : INFINITY;
+}
+
+/* A line of /proc/self/cgroup is "0::/path" (version 2) or "number:controllers:/path"
+ * (version 1, one line per hierarchy). A limit of a parent group applies as well. In a
+ * container, only the root of the hierarchy may be visible. */
+double cgroup_limit(const char *groups, const char *mount)
+{
+    double limit = INFINITY;
+    char line[2048], file[4096];
+    FILE *f = fopen(groups, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':');
+        char *path = controllers ? strchr(++controllers, ':') : NULL;
+        if (!path) continue;
+        *path++ = '\0';
+        bool version_2 = !*controllers;
+        if (!version_2 && !strstr(controllers, "memory")) continue;
+        for (char *end = path + strlen(path); end; end = strrchr(path, '/')) {
+            *end = '\0';
+            snprintf(file, sizeof file, "%s%s%s/%s", mount, version_2 ? "" : "/memory",
+                     path, version_2 ? "memory.max" : "memory.limit_in_bytes");
+            limit = fmin(limit, limit_in(file));
+        }
+    }
+    if (f) fclose(f);
+    return limit;
+}
+
+static double usable_memory;
+
+static void find_usable_memory(void)
+{
+    usable_memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    usable_memory =
+        fmin(usable_memory, cgroup_limit("/proc/self/cgroup", "/sys/fs/cgroup"));
+}
+
+double memory_limit(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_usable_memory);
+    return usable_memory;
+}
+
+void memory_check(double bytes, const char *what, ...)
+{
+    if (bytes <= memory_limit()) return;
+    char text[REASON_SIZE];
+    va_list values;
+    va_start(values, what);
+    vsnprintf(text, sizeof text, what, values);
+    va_end(values);
+    fail("%s: too large (%.3g GB): expected at most %.3g GB, the memory limit", text,
+         bytes / 1e9, memory_limit() / 1e9);
+}
+
+/* Asks for large pages, which cover megabytes with one entry of the TLB: a sweep over
+ * tens of arrays would otherwise miss the TLB at each of them. */
+static void request_large_pages(void *p, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = -(uintptr_t)p % page;
-    if (bytes >= LARGE) madvise((char *)p + before, bytes - before, MADV_HUGEPAGE);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), offset = -(uintptr_t)p % page;
+    if (bytes >= LARGE_BLOCK)
+        madvise((char *)p + offset, bytes - offset, MADV_HUGEPAGE);
 #else
     (void)p, (void)bytes;
 #endif
 }
 
-void *untouched(size_t count, size_t size, const char *what)
+void *allocate_untouched(size_t count, size_t size, const char *what)
 {
-    double wanted = (double)count * (double)size;
-    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (wanted > memory)
-        fail("%s: %.3g GB needed, this machine has %.3g GB", what, wanted / 1e9,
-             memory / 1e9);
+    memory_check((double)count * (double)size, "%s", what);
     size_t bytes = count * size;
     void *p;
-    if (posix_memalign(&p, 64, bytes ? bytes : 1))
-        fail("%s: no memory for %zu bytes", what, bytes);
-    ask_for_large_pages(p, bytes);
+    if (posix_memalign(&p, CACHE_LINE, bytes ? bytes : 1))
+        fail("%s: not enough memory for %zu bytes", what, bytes);
+    request_large_pages(p, bytes);
     return p;
 }
 
 void *allocate(size_t count, size_t size, const char *what)
 {
-    return memset(untouched(count, size, what), 0xff, count * size);
+    return memset(allocate_untouched(count, size, what), 0xff, count * size);
 }
+
+uint64_t digest_update(uint64_t digest, const void *bytes, size_t size)
+{
+    const uint64_t offset_basis = 0xcbf29ce484222325u, prime = 0x100000001b3u;
+    const unsigned char *p = bytes;
+    if (!digest) digest = offset_basis;
+    for (; size >= 8; size -= 8, p += 8) {
+        uint64_t word;
+        memcpy(&word, p, 8);
+        digest = (digest ^ word) * prime;
+        digest ^= digest >> 29; /* the product carries only upwards: mix downwards */
+    }
+    for (; size > 0; size--) digest = (digest ^ *p++) * prime;
+    return digest;
+}
+
+/* ---- time --------------------------------------------------------------------------
+ */
 
 double seconds(void)
 {
@@ -202,22 +296,23 @@ double seconds(void)
 
 void progress(const char *what, double done, double total)
 {
+    static const double interval = 0.1; /* seconds between two updates */
     static double shown_at = -1;
     if (!isatty(STDERR_FILENO)) return;
 
     bool end = !(done < total);
     double now = seconds();
-    if (!end && now - shown_at < 0.1) return;
-    if (end && !line_open) return; /* too short to have shown anything */
+    if (!end && now - shown_at < interval) return;
+    if (end && !line_open) return; /* finished before the first update */
 
-    double share = end ? 1 : done > 0 ? done / total : 0;
-    fprintf(stderr, "\r%s: %s %d%%\033[K%s", run_name, what, (int)(100 * share),
+    double fraction = end ? 1 : done > 0 ? done / total : 0;
+    fprintf(stderr, "\r%s: %s %d%%\033[K%s", run_name, what, (int)(100 * fraction),
             end ? "\n" : "");
     shown_at = now;
     line_open = !end;
 }
 
-/* ---- files --------------------------------------------------------------------------
+/* ---- input files -------------------------------------------------------------------
  */
 
 const char *input_open(const char *path, FILE **file)
@@ -225,16 +320,34 @@ const char *input_open(const char *path, FILE **file)
     *file = NULL;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) return strerror(errno);
-    struct stat about;
-    bool regular = fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+    struct stat status;
+    bool regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
     *file = regular ? fdopen(fd, "rb") : NULL;
     if (*file) return NULL;
     close(fd);
     return regular ? strerror(errno) : "not a regular file";
 }
 
-/* Frees the place and keeps errno. */
-static void result_forget(struct result *r)
+int input_line(FILE *file, char *line, size_t size, char reason[REASON_SIZE])
+{
+    size_t length = 0;
+    int c;
+    while ((c = getc(file)) != EOF && c != '\n') {
+        if (c == '\0') return refuse(reason, "a zero byte: expected text");
+        if (length + 1 == size)
+            return refuse(reason, "too long: expected at most %zu bytes", size - 1);
+        line[length++] = (char)c;
+    }
+    line[length] = '\0';
+    if (ferror(file)) return refuse(reason, "cannot be read: %s", strerror(errno));
+    return c != EOF || length > 0;
+}
+
+/* ---- result files ------------------------------------------------------------------
+ */
+
+/* Clears an entry of the table. Keeps errno. */
+static void result_clear(struct result *r)
 {
     int saved = errno;
     free(r->path);
@@ -243,7 +356,7 @@ static void result_forget(struct result *r)
     errno = saved;
 }
 
-/* Opens path.XXXXXX with the permissions that path itself would have got. */
+/* Creates path.XXXXXX with the permissions that a new file at path would have. */
 static FILE *temporary_open(char *temporary)
 {
     int fd = mkstemp(temporary);
@@ -262,6 +375,37 @@ static FILE *temporary_open(char *temporary)
     return stream;
 }
 
+/* Opens a device or a pipe for writing. If path has become a regular file meanwhile, it
+ * is neither truncated nor written: EBUSY. */
+static FILE *device_open(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    struct stat status;
+    FILE *stream = NULL;
+    errno = EBUSY;
+    if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode)) stream = fdopen(fd, "wb");
+    if (!stream) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+    }
+    return stream;
+}
+
+/* Fills an entry of the table, except for the stream, for a new or regular file. */
+static bool result_names(struct result *r, const char *path, bool exists)
+{
+    /* rename() would replace a symbolic link: follow it. */
+    r->path = exists ? realpath(path, NULL) : strdup(path);
+    if (!r->path) return false;
+    size_t size = strlen(r->path) + sizeof ".XXXXXX";
+    r->temporary = malloc(size);
+    if (!r->temporary) return false;
+    snprintf(r->temporary, size, "%s.XXXXXX", r->path);
+    return true;
+}
+
 FILE *result_open(const char *path)
 {
     struct result *r = result_find(NULL);
@@ -269,33 +413,25 @@ FILE *result_open(const char *path)
         errno = EMFILE;
         return NULL;
     }
-    if (!*path) {
-        errno = ENOENT;
-        return NULL;
-    }
-    watch_signals();
+    install_handlers();
     if (run_rank) return r->stream = fopen("/dev/null", "wb");
-    struct stat there;
-    bool exists = stat(path, &there) == 0;
-    if (exists && S_ISDIR(there.st_mode)) {
+
+    struct stat status;
+    bool exists = stat(path, &status) == 0;
+    if (!exists && (errno != ENOENT || !*path)) return NULL;
+    if (exists && S_ISDIR(status.st_mode)) {
         errno = EISDIR;
         return NULL;
     }
-    /* A rename would replace a device or a link, not write to it. */
-    if (exists) r->path = S_ISREG(there.st_mode) ? realpath(path, NULL) : NULL;
-    if (exists && !r->path) return r->stream = fopen(path, "wb");
+    if (exists && !S_ISREG(status.st_mode)) return r->stream = device_open(path);
 
-    if (!exists) r->path = strdup(path);
-    size_t size = r->path ? strlen(r->path) + sizeof ".XXXXXX" : 0;
-    if (size) r->temporary = malloc(size);
-    if (r->temporary) {
-        snprintf(r->temporary, size, "%s.XXXXXX", r->path);
-        sigset_t before = table_take();
+    if (result_names(r, path, exists)) {
+        sigset_t mask = table_lock();
         r->stream = temporary_open(r->temporary);
-        table_give(before);
+        table_unlock(mask);
     }
     FILE *stream = r->stream;
-    if (!stream) result_forget(r);
+    if (!stream) result_clear(r);
     return stream;
 }
 
@@ -304,9 +440,9 @@ const char *result_temporary(FILE *stream)
     return result_find(stream)->temporary;
 }
 
-/* Why a write failed whose reason is long forgotten: what stopped it stops one more
- * byte. */
-static int reason_again(FILE *stream)
+/* The reason of an earlier write error, which errno no longer holds. The condition that
+ * stopped that write stops the write of one more byte, too. */
+static int repeated_error(FILE *stream)
 {
     return write(fileno(stream), "", 1) < 0 ? errno : EIO;
 }
@@ -314,25 +450,70 @@ static int reason_again(FILE *stream)
 int result_close(FILE *stream)
 {
     struct result *r = result_find(stream);
-    int why = ferror(stream) ? reason_again(stream) : fflush(stream) ? errno : 0;
-    sigset_t before = table_take();
-    if (fclose(stream) != 0 && !why) why = errno;
+    int error = ferror(stream) ? repeated_error(stream) : fflush(stream) ? errno : 0;
+    sigset_t mask = table_lock();
+    if (fclose(stream) != 0 && !error) error = errno;
     if (r->path) {
-        if (!why && rename(r->temporary, r->path) != 0) why = errno;
-        if (why) unlink(r->temporary);
+        if (!error && rename(r->temporary, r->path) != 0) error = errno;
+        if (error) unlink(r->temporary);
     }
-    result_forget(r);
-    table_give(before);
-    errno = why;
-    return why ? -1 : 0;
+    result_clear(r);
+    table_unlock(mask);
+    errno = error;
+    return error ? -1 : 0;
 }
 
 void result_drop(FILE *stream)
 {
     struct result *r = result_find(stream);
-    sigset_t before = table_take();
+    sigset_t mask = table_lock();
     fclose(stream);
     if (r->path) unlink(r->temporary);
-    result_forget(r);
-    table_give(before);
+    result_clear(r);
+    table_unlock(mask);
+}
+
+void result_check(const char *key, const char *path)
+{
+    /* Opening and closing a pipe would end the input of its reader. */
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)) {
+        if (access(path, W_OK))
+            fail("%s=%s: cannot be written: %s", key, path, strerror(errno));
+        return;
+    }
+    FILE *f = result_open(path);
+    if (!f) fail("%s=%s: cannot be written: %s", key, path, strerror(errno));
+    result_drop(f);
+}
+
+static bool same_inode(const char *path, const char *other)
+{
+    struct stat a, b;
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* Copies path without its last name to folder; returns the last name. */
+static const char *split_path(const char *path, char *folder)
+{
+    const char *slash = strrchr(path, '/');
+    strcpy(folder, slash ? path : ".");
+    if (slash) folder[slash == path ? 1 : slash - path] = '\0';
+    return slash ? slash + 1 : path;
+}
+
+bool same_file(const char *path, const char *other)
+{
+    if (!strcmp(path, other)) return true;
+    if (access(path, F_OK) == 0 || access(other, F_OK) == 0)
+        return same_inode(path, other);
+    char *folder = allocate(strlen(path) + 2, 1, path);
+    char *other_folder = allocate(strlen(other) + 2, 1, other);
+    const char *name = split_path(path, folder);
+    bool same = !strcmp(name, split_path(other, other_folder)) &&
+                same_inode(folder, other_folder);
+    free(other_folder);
+    free(folder);
+    return same;
 }

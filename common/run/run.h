@@ -1,5 +1,5 @@
-/* run.h - what every front end needs: error lines, a clock, key=value arguments, result
- * files. Nothing here is timed and no lesson edits it.
+/* run.h - services for every front end: error messages, memory, a clock, key=value
+ * arguments, input and result files. Nothing here is timed and no lesson edits it.
  */
 #ifndef RUN_H
 #define RUN_H
@@ -13,81 +13,113 @@
 extern "C" {
 #endif
 
-/* The name that opens every message; set once at the start of main. */
+/* The program's name, which begins every message. main() sets it first. */
 extern const char *run_name;
 
-/* Where one program runs as many (common/mpi): which of them this is, and how fail()
- * ends them all, given the line. 0 and NULL where it runs alone. */
+/* For programs that run as several processes (common/mpi): the rank of this process,
+ * and a function that fail() calls with its message to end all processes. 0 and NULL in
+ * a program that runs as one process. */
 extern int run_rank;
 extern void (*run_fail)(const char *line);
 
-/* How to do without a device, where a program can: the end of each line that says that
- * there is none. */
-extern const char *run_without_device;
+/* Advice for users without a device, appended to each message that reports that no
+ * device was found. Empty if the program cannot run without one. */
+extern const char *run_device_hint;
 
-/* One line on stderr, "name: message", then exit status 1. Files that are being written
- * are removed first: a failed run leaves nothing half done. */
+/* Prints one line, "name: message", on stderr and exits with status 1. Removes the
+ * temporary files of unfinished results first, so that a failed run leaves no partial
+ * result. Control characters are printed as '?'. */
 #if defined(__GNUC__)
 __attribute__((noreturn, format(printf, 1, 2)))
 #endif
 void fail(const char *format, ...);
 
-/* How a reader refuses: one line in why, and -1 for it to return. */
-enum { WHY = 256 };
+/* Formats the reason of a failure into reason and returns -1, for functions that report
+ * an error to their caller instead of calling fail(). */
+enum { REASON_SIZE = 256 };
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-int refuse(char why[WHY], const char *format, ...);
+int refuse(char reason[REASON_SIZE], const char *format, ...);
 
-/* count * size bytes for what (which the message names), from a line of the cache on.
- * fail() if they exceed the machine's memory. Give them back with free().
+/* ---- memory ------------------------------------------------------------------------
  *
- * allocate() sets every bit: as floats, NaN, so that what nobody wrote can never pass
- * for a result. It does so in the calling thread, and where memory has several places,
- * a page is in the place of the thread that wrote to it first: all of it in the
- * caller's. untouched() leaves that to whoever computes there: each thread must fill
- * its own part before anybody reads it. Both ask for large pages where a block has
- * many, and both take time, which counts as initialisation. */
+ * Both functions return count * size bytes, aligned to a cache line (64 bytes), which
+ * the caller releases with free(). `what` names the data in error messages. Both call
+ * fail() if the request exceeds memory_limit(). Large blocks are backed by large pages
+ * if the system has them. The time that both take counts as initialization.
+ *
+ * allocate() sets every bit. Interpreted as floats this is NaN, so that an element that
+ * was never written cannot pass for a result. The calling thread writes all pages, and
+ * on a NUMA machine the operating system places a page on the node of the thread that
+ * writes to it first.
+ *
+ * allocate_untouched() leaves the pages unwritten, so that each thread can place its
+ * own part by writing to it first. Every element must be written before it is read. */
 void *allocate(size_t count, size_t size, const char *what);
-void *untouched(size_t count, size_t size, const char *what);
+void *allocate_untouched(size_t count, size_t size, const char *what);
 
-/* Seconds since some fixed moment, monotonic. */
+/* Bytes of memory that this process may use: the physical memory, or the limit of its
+ * control group (version 1 or 2) if that is lower. cgroup_limit() returns the latter,
+ * INFINITY if there is none, given the file that lists the groups of a process and the
+ * folder where control groups are mounted. */
+double memory_limit(void);
+double cgroup_limit(const char *groups, const char *mount);
+
+/* fail("what: ...") if more than memory_limit() bytes are needed. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void memory_check(double bytes, const char *what, ...);
+
+/* Updates a 64-bit digest of a sequence of bytes; the first call passes digest = 0.
+ * FNV-1a, applied to words of 8 bytes and then to the remaining bytes. The digest
+ * detects differing input; it offers no protection against an attacker. */
+uint64_t digest_update(uint64_t digest, const void *bytes, size_t size);
+
+/* ---- time --------------------------------------------------------------------------
+ *
+ * Seconds on a monotonic clock, counted from an arbitrary moment. */
 double seconds(void);
 
-/* Progress: "name: what 42%" rewritten in place, on a terminal only, at most every
- * tenth of a second. done of total; progress(what, 1, 1) ends the line. */
+/* Shows "name: what 42%" in place, at most ten times per second and only if stderr is a
+ * terminal. progress(what, 1, 1) ends the line. */
 void progress(const char *what, double done, double total);
 
 /* ---- key=value arguments -----------------------------------------------------------
  *
- * A program declares its keys in a table ending in {0}, or in {.value = table}, whose
- * keys follow then; args_parse stores what the command line says. Errors go through
- * fail(): an argument without '=', an unknown key (the nearest known one is suggested),
- * a key given twice, a value that is not wholly a number or out of range. `help`, `-h`,
- * `--help` and a bare call print the table and exit; a bare call exits with 1. about
- * may go on with a line on how to call. */
+ * A program declares its keys in a table that ends in {0}, or in {.value = table} to
+ * continue with a further table. args_parse() stores the values of the command line. It
+ * calls fail() for an argument without '=', an unknown key (and suggests the most
+ * similar one), a key that occurs twice, and a value that is not a number or out of
+ * range. `help`, `-h` and `--help` print the table and exit with status 0; without any
+ * argument the table is printed and the status is 1. `about` describes the program in
+ * that text; it may contain further lines on its use. */
 typedef enum { ARG_INT, ARG_DOUBLE, ARG_TEXT, ARG_INTS } arg_type;
 
 typedef struct {
     const char *key;   /* NULL ends the table */
     arg_type type;     /* ARG_INT: int *; ARG_DOUBLE: double *; ARG_TEXT: const char **;
-                          ARG_INTS: int[], as many as about names first, "X,Y,Z: ..." */
-    void *value;       /* where it goes; what it holds before is the default */
-    double low, high;  /* numbers: the accepted range, ends included (NaN never is) */
+                          ARG_INTS: int[count], written as a comma-separated list */
+    void *value;       /* the variable to store to; its initial value is the default */
+    double low, high;  /* accepted range of numbers, ends included (never NaN) */
     const char *about; /* one line for help, with the unit */
-    bool given;        /* set by args_parse */
+    int count;         /* ARG_INTS: number of ints, at most ARG_INTS_MAX; else 0 */
 } arg;
 
-/* A row {ARG_LOCAL(group)} of every program that has devices: int group[3], 0 where the
- * back-end is to choose. */
-#define ARG_LOCAL(group)                                                               \
-    "local", ARG_INTS, group, 1, 1024, "X,Y,Z: work-items a group, on a device", 0
+enum { ARG_INTS_MAX = 8 };
 
-/* What a back-end adds to every program's keys, if it defines these two: a table that
- * ends in ARG_LAST, and what is to be looked at when the words have been read. */
+/* The row {ARG_LOCAL(group)} declares the key local= of all programs with devices: the
+ * work-group size, int group[3], with 0 for "chosen by the back-end". */
+#define ARG_LOCAL(group)                                                               \
+    "local", ARG_INTS, group, 1, 1024,                                                 \
+        "X,Y,Z: work-items per work-group on the device", 3
+
+/* A back-end may define further keys and a check for all programs: a table that ends in
+ * ARG_END, and a function that is called after the arguments have been parsed. */
 extern arg backend_keys[];
 void backend_check(int argc, char **argv);
-#define ARG_LAST                                                                       \
+#define ARG_END                                                                        \
     {                                                                                  \
         .about = ""                                                                    \
     }
@@ -95,41 +127,60 @@ void backend_check(int argc, char **argv);
 void args_parse(int argc, char **argv, arg *table, const char *about);
 void args_help(const arg *table, const char *about);
 
-/* The whole of text as a number, or fail("key=text: ..."), low <= number <= high. */
+/* Converts the whole of text to a number; fail("key=text: ...") unless
+ * low <= number <= high. */
 double parse_double(const char *key, const char *text, double low, double high);
 int parse_int(const char *key, const char *text, int low, int high);
 
-/* The words of text between commas, cut in room: as many as names has, which is text's
- * form, "P0,P1,N", or fail("key=text: expected P0,P1,N"). */
-enum { PARSE_ROOM = 160 };
-void parse_list(const char *key, const char *text, const char *names,
-                char room[PARSE_ROOM], const char *word[]);
+/* Splits text at its commas: item[0 .. count - 1] point into buffer, which holds a
+ * copy. fail("key=text: expected form") unless there are exactly count items. */
+enum { PARSE_SIZE = 160 };
+void parse_list(const char *key, const char *text, int count, const char *form,
+                char buffer[PARSE_SIZE], const char *item[]);
 
-/* Which of the choices text is, counted from 0, or fail("key=text: expected auto,
- * little or big"), if that is how the choices are named. */
-int parse_choice(const char *key, const char *text, const char *choices);
+/* Returns the index of text among the names that follow, as in
+ * parse_choice("order", text, "auto", "little", "big");
+ * fail("order=text: expected auto, little or big") if it is none of them. */
+#define parse_choice(key, text, ...)                                                   \
+    parse_choice_of(key, text, (const char *const[]){__VA_ARGS__, NULL})
+int parse_choice_of(const char *key, const char *text, const char *const names[]);
 
-/* ---- files -------------------------------------------------------------------------
+/* ---- input files -------------------------------------------------------------------
  *
- * Input is a regular file. input_open gives NULL and the stream *file, or else why
- * there is none, in a few words that do not repeat the path. Nothing is waited for, as
- * opening a FIFO would for somebody to write. */
+ * input_open() opens a regular file, or a symbolic link to one. It returns NULL and the
+ * stream *file, or the reason of the failure in a few words that do not repeat the
+ * path. It never blocks, not even for a FIFO without a writer. */
 const char *input_open(const char *path, FILE **file);
+
+/* Reads the next line of a text file into line[size], without its line end. Returns 1,
+ * 0 at the end of the file, or -1 with a reason: the line is too long, contains a zero
+ * byte, or cannot be read. */
+int input_line(FILE *file, char *line, size_t size, char reason[REASON_SIZE]);
 
 /* ---- result files ------------------------------------------------------------------
  *
- * A result is written to a temporary name beside path and renamed when it is complete.
- * result_open gives the stream, or NULL with errno set; result_close flushes and
- * renames, and result_drop removes: both end the stream. result_close returns 0, or -1
- * with errno set and the temporary removed. fail() removes what is still open, and so
- * do SIGHUP, SIGINT and SIGTERM, of which the program then dies. A path that is a
- * device or a pipe (/dev/null, /dev/stdout) is written in place. */
+ * A result is written to a temporary file next to path, which is renamed when it is
+ * complete. result_open() returns its stream, or NULL with errno set. result_close()
+ * flushes and renames; it returns 0, or -1 with errno set and the temporary file
+ * removed. result_drop() removes the temporary file. Both close the stream. fail(),
+ * SIGHUP, SIGINT and SIGTERM remove the temporary files of all open results. If path
+ * exists and is a device or a pipe (/dev/null, /dev/stdout), it is written in place. */
 FILE *result_open(const char *path);
-const char *result_temporary(FILE *stream); /* NULL: path is written in place */
+const char *result_temporary(FILE *stream); /* NULL if path is written in place */
 int result_close(FILE *stream);
 void result_drop(FILE *stream);
 
-/* NumPy's .npy, version 1.0: C order, little-endian. */
+/* Checks before long work begins that path can be written, without leaving a file:
+ * fail("key=path: cannot be written: ..."). */
+void result_check(const char *key, const char *path);
+
+/* True if both paths name the same file, or, if that does not exist yet, the same name
+ * in the same folder. Symbolic links are followed. */
+bool same_file(const char *path, const char *other);
+
+/* ---- NumPy's .npy, version 1.0: C order, little-endian -----------------------------
+ */
+
 typedef enum { NPY_F4, NPY_F8, NPY_I4, NPY_U1 } npy_type;
 
 typedef struct {
@@ -139,28 +190,37 @@ typedef struct {
     void *data;      /* product of shape elements */
 } npy;
 
-enum { NPY_WHY = WHY, NPY_HEADER = 512 };
+enum { NPY_HEADER = 512 };
 
-/* fail() if path cannot be written. npy_writable tries it before long work begins and
- * leaves no file behind: fail("key=path: cannot be written: ..."). */
+/* Writes an array; fail() if path cannot be written. */
 void npy_write(const char *path, const npy *a);
-void npy_writable(const char *key, const char *path);
 
-/* What comes before the elements, for who writes them himself: its length. */
+/* Formats the .npy header and returns its length, for callers that write the elements
+ * themselves. */
 size_t npy_header(const npy *a, char bytes[NPY_HEADER]);
 
-/* 0 and a->data from malloc, or -1, an empty *a and one line in why[NPY_WHY], which
- * does not repeat the path: no such file, not .npy, a type or order not in npy_type, a
- * truncated or overlong file, a shape that overflows. An array of no elements is read:
- * npy_count is 0. */
-int npy_read(const char *path, npy *a, char why[NPY_WHY]);
+/* Reads an array. Returns 0 and a->data from malloc, or -1 with an empty *a and a
+ * reason, one line that does not repeat the path: no such file, not .npy, a type or
+ * order that is not supported, a file that is too short or too long, a shape that
+ * overflows. An array without elements is accepted: npy_count() returns 0. */
+int npy_read(const char *path, npy *a, char reason[REASON_SIZE]);
 size_t npy_count(const npy *a);
 size_t npy_size(npy_type type);
 
-/* A picture as PNG (png.c): rows from the top, channels bytes a pixel, 1 gray or 3 RGB.
- * fail() if path cannot be written. */
+/* Writes a picture as PNG (png.c): rows from the top, `channels` bytes per pixel, 1 for
+ * gray or 3 for RGB. fail() if path cannot be written. */
 void png_write(const char *path, int width, int height, int channels,
                const unsigned char *pixels);
+
+/* <until the rename> */
+#define untouched          allocate_untouched
+#define WHY                REASON_SIZE
+#define NPY_WHY            REASON_SIZE
+#define ARG_LAST           ARG_END
+#define PARSE_ROOM         PARSE_SIZE
+#define npy_writable       result_check
+#define run_without_device run_device_hint
+/* </until the rename> */
 
 #ifdef __cplusplus
 }

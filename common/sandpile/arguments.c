@@ -1,4 +1,4 @@
-/* arguments.c - see arguments.h. */
+/* arguments.c - implements arguments.h. */
 #include "arguments.h"
 
 #include <limits.h>
@@ -8,13 +8,13 @@
 
 enum { DIM_MAX = 32768, BATCH_MAX = 65535 };
 
-/* In place, between sweeps, a cell can reach a little more than twice the largest, and
- * what is written has 31 bits. */
+/* Within a sweep of the asynchronous rule, a cell can hold slightly more than twice the
+ * initial maximum, and results are written with 31 bits. */
 static const double GRAINS_MAX = 1e9;
 
 static const char expected[] = "expected 4partout, dim, alea, big or FILE.npy";
 
-/* ---- configurations: grid g of a batch, all cells 0 before ------------------------
+/* ---- configurations: each fills grid g of a batch, whose cells are 0 ---------------
  */
 
 static void four_everywhere(const request *r, int g, cell *grid)
@@ -23,7 +23,8 @@ static void four_everywhere(const request *r, int g, cell *grid)
         for (int x = 1; x < r->dim - 1; x++) grid[(size_t)y * r->dim + x] = 4 + (cell)g;
 }
 
-/* Cells on a lattice of dim / 4, the more grains the farther right and down. */
+/* Piles on a lattice with a spacing of dim / 4; they grow to the right and downwards.
+ */
 static void lattice(const request *r, int g, cell *grid)
 {
     int step = r->dim / 4 > 1 ? r->dim / 4 : 1;
@@ -32,7 +33,7 @@ static void lattice(const request *r, int g, cell *grid)
             grid[(size_t)y * r->dim + x] = (cell)(y * (int64_t)x / 4) + (cell)g;
 }
 
-/* The next of splitmix64's numbers: the same on every machine. */
+/* The next number of the splitmix64 generator, the same on every machine. */
 static uint64_t random_next(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -41,7 +42,7 @@ static uint64_t random_next(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* A few cells anywhere: dim / 8 of 1000 .. 4999 grains; each grid has its own. */
+/* dim / 8 random cells with 1000 .. 4999 grains, different ones in each grid. */
 static void random_cells(const request *r, int g, cell *grid)
 {
     uint64_t state = ((uint64_t)r->seed << 32) + (uint64_t)g, inner = r->dim - 2u;
@@ -89,7 +90,7 @@ static double number(const npy *a, size_t i)
     }
 }
 
-/* One cell of the file, judged; i counts all cells. */
+/* Returns cell i of the file, counted over all grids, after checking it. */
 static cell grains(const request *r, const npy *a, size_t i)
 {
     size_t dim = (size_t)r->dim, x = i % dim, y = i / dim % dim, g = i / dim / dim;
@@ -107,19 +108,21 @@ static cell grains(const request *r, const npy *a, size_t i)
 static npy read_file(request *r)
 {
     npy a;
-    char why[NPY_WHY];
-    if (npy_read(r->config, &a, why)) fail("%s: %s", r->config, why);
+    char reason[REASON_SIZE];
+    if (npy_read(r->config, &a, reason)) fail("%s: %s", r->config, reason);
     size_t rows = a.dims < 2 ? 0 : a.shape[a.dims - 1],
            first = a.dims == 3 ? a.shape[0] : 1;
     if (a.dims < 2 || a.dims > 3 || a.shape[a.dims - 2] != rows || first < 1)
-        fail("%s: expected a shape of (dim, dim) or (batch, dim, dim)", r->config);
+        fail("%s: wrong shape: expected (dim, dim) or (batch, dim, dim)", r->config);
     if (rows < 3 || rows > DIM_MAX || first > BATCH_MAX)
-        fail("%s: %zu grids of %zu x %zu: expected 1 to %d of 3 to %d cells a side",
-             r->config, first, rows, rows, BATCH_MAX, DIM_MAX);
+        fail(
+            "%s: %zu grids of %zu x %zu cells: expected 1 to %d grids of 3 to %d cells "
+            "per side",
+            r->config, first, rows, rows, BATCH_MAX, DIM_MAX);
     if (r->dim && (size_t)r->dim != rows)
-        fail("dim=%d: %s has %zu", r->dim, r->config, rows);
+        fail("dim=%d: differs from %s: expected %zu", r->dim, r->config, rows);
     if (r->batch && (size_t)r->batch != first)
-        fail("batch=%d: %s has %zu", r->batch, r->config, first);
+        fail("batch=%d: differs from %s: expected %zu", r->batch, r->config, first);
     r->dim = (int)rows;
     r->batch = (int)first;
     return a;
@@ -135,19 +138,22 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
                  .plan = {.max_iterations = INT_MAX, .tileh = 64}};
     const char *how = "sync";
     arg table[] = {
-        {"dim", ARG_INT, &r.dim, 3, DIM_MAX, "cells a side, border included", 0},
+        {"dim", ARG_INT, &r.dim, 3, DIM_MAX, "cells per side, border included", 0},
         {"config", ARG_TEXT, &r.config, 0, 0, "4partout, dim, alea, big or FILE.npy",
          0},
-        {"seed", ARG_INT, &r.seed, 0, INT_MAX, "of alea", 0},
+        {"seed", ARG_INT, &r.seed, 0, INT_MAX, "random seed of config=alea", 0},
         {"batch", ARG_INT, &r.batch, 1, BATCH_MAX,
-         "grids; g is alea's own or has g grains more a pile", 0},
+         "grids; grid g is another draw of alea, or has g more grains per pile", 0},
         {"max_iterations", ARG_INT, &r.plan.max_iterations, 0, INT_MAX,
-         "stop there, stable or not", 0},
-        {"rule", ARG_TEXT, &how, 0, 0, "sync, or async: the rest alone (seq, omp)", 0},
-        {"tilew", ARG_INT, &r.plan.tilew, 0, DIM_MAX, "cells a tile; 0: a row", 0},
-        {"tileh", ARG_INT, &r.plan.tileh, 0, DIM_MAX, "rows a tile; 0: all", 0},
+         "stop after this number of iterations, even if unstable", 0},
+        {"rule", ARG_TEXT, &how, 0, 0,
+         "sync, or async: only the final state is defined (seq, omp)", 0},
+        {"tilew", ARG_INT, &r.plan.tilew, 0, DIM_MAX,
+         "width of a tile, cells; 0: the whole row", 0},
+        {"tileh", ARG_INT, &r.plan.tileh, 0, DIM_MAX,
+         "height of a tile, rows; 0: the whole grid", 0},
         {"halo", ARG_INT, &r.plan.halo, 0, 1024,
-         "rows kept of a neighbour, hybrid and mpi; 0: as they choose", 0},
+         "ghost rows per neighbour (hybrid, mpi); 0: chosen by the program", 0},
         {ARG_LOCAL(r.plan.group)},
         {.value = extra},
     };
@@ -155,15 +161,15 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
 
     const int *group = r.plan.group;
     if (group[0] * group[1] * (int64_t)group[2] > 1024)
-        fail("local=%d,%d,%d: expected at most 1024 work-items", group[0], group[1],
-             group[2]);
-    r.plan.how = parse_choice("rule", how, "sync or async") ? ASYNC : SYNC;
-    if (r.plan.how == ASYNC && (r.plan.tilew == 1 || r.plan.tileh == 1))
-        fail("rule=async: expected tiles of at least 2 x 2 cells");
-    size_t c = 0, known = sizeof configurations / sizeof *configurations;
-    while (c < known && strcmp(r.config, configurations[c].name)) c++;
-    if (c == known && !is_file(r.config)) fail("config=%s: %s", r.config, expected);
-    if (c < known && !r.dim) fail("dim= is missing (help lists the keys)");
+        fail("local=%d,%d,%d: too many work-items: expected at most 1024", group[0],
+             group[1], group[2]);
+    r.plan.rule = parse_choice("rule", how, "sync", "async") ? ASYNC : SYNC;
+    if (r.plan.rule == ASYNC && (r.plan.tilew == 1 || r.plan.tileh == 1))
+        fail("rule=async: tiles are too small: expected at least 2 x 2 cells");
+    size_t c = 0, count = sizeof configurations / sizeof *configurations;
+    while (c < count && strcmp(r.config, configurations[c].name)) c++;
+    if (c == count && !is_file(r.config)) fail("config=%s: %s", r.config, expected);
+    if (c < count && !r.dim) fail("dim= is missing (help lists the keys)");
     return r;
 }
 

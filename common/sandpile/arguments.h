@@ -1,5 +1,5 @@
-/* arguments.h - the command line of everything that topples: the programs of each step,
- * the checker in verify/ and the counter in tools/measure/.
+/* arguments.h - the command line of the programs of each step and of the operation
+ * counter in tools/measure/.
  */
 #ifndef ARGUMENTS_H
 #define ARGUMENTS_H
@@ -12,12 +12,13 @@ typedef struct {
     plan plan;
 } request;
 
-/* Parses key=value. extra is a table of further keys, ending in {0}. Errors, help and a
- * bare call end the program. */
+/* Parses key=value; extra is a table of further keys, ending in {0}. Exits the program
+ * after an error, a request for help, or a call without arguments. */
 request request_parse(int argc, char **argv, arg *extra, const char *about);
 
-/* The pile that r asks for, its iterations poisoned; fail() with what is wrong. Sets
- * r->dim and r->batch where a file says them, and limits the tiles to the grid. */
+/* Creates the requested grids; iterations is not yet initialized (all bits 1). fail()
+ * if the file is invalid. Sets r->dim and r->batch from a file, and limits the tiles to
+ * the grid. */
 pile request_pile(request *r);
 
 /* The sum of all grains of all grids. */

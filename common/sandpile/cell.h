@@ -1,9 +1,9 @@
-/* cell.h - a cell's type, as C, OpenCL C and CUDA C see it. */
+/* cell.h - the type of a cell, for C, OpenCL C and CUDA C. */
 #ifndef CELL_H
 #define CELL_H
 
 #ifdef __OPENCL_C_VERSION__
-typedef uint cell; /* grains */
+typedef uint cell; /* number of grains */
 typedef uchar cell8;
 #else
 #include <stdint.h>

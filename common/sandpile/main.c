@@ -1,5 +1,5 @@
-/* main.c - the front end of every step and back-end: arguments, the pile, the toppling,
- * the answer.
+/* main.c - the front end of every step and back-end: it parses the arguments, creates
+ * the pile, calls topple() and writes the results.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,34 +8,37 @@
 #include "arguments.h"
 #include "picture.h"
 
-enum { TRACED = 1 << 18 }; /* tiles that a trace holds at most */
+enum { TRACE_CAPACITY = 1 << 18 }; /* maximum number of tiles in a trace */
 
 static void write_trace(const char *path, const trace *t, double start)
 {
     FILE *f = result_open(path);
     if (!f) fail("%s: cannot be written: %s", path, strerror(errno));
     fprintf(f, "iteration,grid,worker,x,y,w,h,begin_us,end_us\n");
-    for (size_t i = 0; i < t->used && i < t->room; i++) {
-        const traced *a = &t->tile[i];
-        fprintf(f, "%d,%d,%d,%d,%d,%d,%d,%.3f,%.3f\n", a->iteration, a->grid, a->worker,
-                a->x, a->y, a->w, a->h, 1e6 * (a->begin - start),
-                1e6 * (a->end - start));
+    for (size_t i = 0; i < t->count && i < t->capacity; i++) {
+        const trace_record *record = &t->record[i];
+        fprintf(f, "%d,%d,%d,%d,%d,%d,%d,%.3f,%.3f\n", record->iteration, record->grid,
+                record->worker, record->x, record->y, record->w, record->h,
+                1e6 * (record->begin - start), 1e6 * (record->end - start));
     }
     if (result_close(f)) fail("%s: cannot be written: %s", path, strerror(errno));
-    if (t->used > t->room)
-        fprintf(stderr, "%s: %s has the first %zu tiles of %zu\n", run_name, path,
-                t->room, t->used);
+    if (t->count > t->capacity)
+        fprintf(stderr, "%s: %s: the trace contains only the first %zu of %zu tiles\n",
+                run_name, path, t->capacity, t->count);
 }
 
 int main(int argc, char **argv)
 {
     run_name = "sandpile";
-    const char *out = NULL, *counts = NULL, *picture = NULL, *tiles = NULL;
+    const char *out = NULL, *counts = NULL, *picture = NULL, *trace_path = NULL;
     arg extra[] = {
-        {"out", ARG_TEXT, &out, 0, 0, ".npy of the grids", 0},
-        {"counts", ARG_TEXT, &counts, 0, 0, ".npy of the iterations of each", 0},
-        {"picture", ARG_TEXT, &picture, 0, 0, ".png, a colour a number of grains", 0},
-        {"trace", ARG_TEXT, &tiles, 0, 0, ".csv: which thread did which tile; omp", 0},
+        {"out", ARG_TEXT, &out, 0, 0, "write the grids to this .npy file", 0},
+        {"counts", ARG_TEXT, &counts, 0, 0,
+         "write the iterations of each grid to this .npy file", 0},
+        {"picture", ARG_TEXT, &picture, 0, 0,
+         "write a .png file, one color per number of grains", 0},
+        {"trace", ARG_TEXT, &trace_path, 0, 0,
+         "write a .csv file: which thread computed which tile (omp)", 0},
         {0},
     };
     request r = request_parse(argc, argv, extra,
@@ -43,31 +46,33 @@ int main(int argc, char **argv)
     if (out) npy_writable("out", out);
     if (counts) npy_writable("counts", counts);
     if (picture) npy_writable("picture", picture);
-    if (tiles) npy_writable("trace", tiles);
+    if (trace_path) npy_writable("trace", trace_path);
 
     double start = seconds();
     pile p = request_pile(&r);
-    trace seen = {.room = TRACED};
-    if (tiles) {
-        seen.tile = allocate(TRACED, sizeof *seen.tile, "the trace");
-        r.plan.tiles = &seen;
+    trace tile_trace = {.capacity = TRACE_CAPACITY};
+    if (trace_path) {
+        tile_trace.record =
+            allocate(TRACE_CAPACITY, sizeof *tile_trace.record, "the trace");
+        r.plan.trace = &tile_trace;
     }
     uint64_t before = pile_grains(&p);
     double ready = seconds();
 
     run_times t;
-    if (topple(&p, &r.plan, &t)) fail("the toppling failed");
+    if (topple(&p, &r.plan, &t)) fail("internal error: topple() failed");
 
     uint64_t after = pile_grains(&p);
     bool stable = true;
-    int most = 0;
+    int max_iterations = 0;
     double updates = 0;
     for (int g = 0; g < p.batch; g++) {
-        stable = stable && pile_bits(p.grid + (size_t)g * pile_cells(&p), p.dim) < 4;
-        if (p.iterations[g] > most) most = p.iterations[g];
+        stable = stable && pile_or(p.grid + (size_t)g * pile_cells(&p), p.dim) < 4;
+        if (p.iterations[g] > max_iterations) max_iterations = p.iterations[g];
         updates += (p.dim - 2.0) * (p.dim - 2.0) * p.iterations[g];
     }
-    if (after > before) fail("%ju grains have come from nowhere", after - before);
+    if (after > before)
+        fail("internal error: the number of grains grew by %ju", after - before);
 
     size_t batch = (size_t)p.batch, dim = (size_t)p.dim;
     npy grids = {NPY_I4, 3, {batch, dim, dim}, p.grid};
@@ -75,15 +80,15 @@ int main(int argc, char **argv)
     if (out) npy_write(out, &grids);
     if (counts) npy_write(counts, &(npy){NPY_I4, 1, {batch}, p.iterations});
     if (picture) picture_write(picture, &p);
-    if (tiles) write_trace(tiles, &seen, ready);
+    if (trace_path) write_trace(trace_path, &tile_trace, ready);
 
-    printf("iterations=%d\ngrains=%ju\nsunk=%ju\nstable=%d\n", most, after,
+    printf("iterations=%d\ngrains=%ju\nsunk=%ju\nstable=%d\n", max_iterations, after,
            before - after, stable);
     printf("Gcells/s=%.4g\n", t.run > 0 ? updates / t.run * 1e-9 : 0);
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", ready - start + t.init,
            t.run, t.kernel);
     if (fflush(stdout)) fail("standard output: cannot be written");
-    free(seen.tile);
+    free(tile_trace.record);
     pile_free(&p);
     return 0;
 }

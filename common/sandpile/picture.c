@@ -5,11 +5,11 @@
 #include <string.h>
 
 static const unsigned char colours[5][3] = {
-    {16, 24, 48},    /* 0 grains: night */
-    {38, 110, 156},  /* 1: water */
-    {230, 178, 80},  /* 2: sand */
-    {160, 52, 40},   /* 3: brick */
-    {255, 255, 255}, /* 4 and more: will topple */
+    {16, 24, 48},    /* 0 grains: dark blue */
+    {38, 110, 156},  /* 1: blue */
+    {230, 178, 80},  /* 2: yellow */
+    {160, 52, 40},   /* 3: red */
+    {255, 255, 255}, /* 4 or more, unstable: white */
 };
 
 void picture_write(const char *path, const pile *p)

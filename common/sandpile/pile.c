@@ -1,16 +1,16 @@
-/* pile.c - what front end and back-ends share: looking at a grid, noting a tile. */
+/* pile.c - functions that the front end and the back-ends share. */
 #include <string.h>
 
 #include "sandpile.h"
 
-cell pile_bits(const cell *grid, int dim)
+cell pile_or(const cell *grid, int dim)
 {
-    cell bits = 0;
-    for (size_t i = 0; i < (size_t)dim * (size_t)dim; i++) bits |= grid[i];
-    return bits;
+    cell or_values = 0;
+    for (size_t i = 0; i < (size_t)dim * (size_t)dim; i++) or_values |= grid[i];
+    return or_values;
 }
 
-void pile_border(cell *grid, int dim)
+void pile_clear_border(cell *grid, int dim)
 {
     size_t n = (size_t)dim;
     for (size_t i = 0; i < n; i++)
@@ -18,18 +18,18 @@ void pile_border(cell *grid, int dim)
 }
 
 void trace_tile(trace *t, int iteration, int grid, const int tile[4], double begin,
-                int who)
+                int thread)
 {
     if (!t) return;
-    size_t place = __atomic_fetch_add(&t->used, 1, __ATOMIC_RELAXED);
-    if (place >= t->room) return;
-    t->tile[place] = (traced){.iteration = iteration,
-                              .grid = grid,
-                              .worker = who,
-                              .x = tile[0],
-                              .y = tile[1],
-                              .w = tile[2],
-                              .h = tile[3],
-                              .begin = begin,
-                              .end = seconds()};
+    size_t slot = __atomic_fetch_add(&t->count, 1, __ATOMIC_RELAXED);
+    if (slot >= t->capacity) return;
+    t->record[slot] = (trace_record){.iteration = iteration,
+                                     .grid = grid,
+                                     .worker = thread,
+                                     .x = tile[0],
+                                     .y = tile[1],
+                                     .w = tile[2],
+                                     .h = tile[3],
+                                     .begin = begin,
+                                     .end = seconds()};
 }

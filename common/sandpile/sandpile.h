@@ -1,7 +1,11 @@
-/* sandpile.h - the contract between the front end (main.c) and the back-ends in steps/.
+/* sandpile.h - the interface between the front end (main.c) and the back-ends in
+ * steps/.
  *
- * The front end owns arguments, input and output; a back-end owns everything that costs
- * time: memory, devices, transfers, loops.
+ * The front end handles arguments, input and output. A back-end does everything that
+ * costs time: memory, devices, transfers and loops.
+ *
+ * The model is the Abelian sandpile: Bak, Tang and Wiesenfeld, Phys. Rev. Lett. 59, 381
+ * (1987); Dhar, Phys. Rev. Lett. 64, 1613 (1990).
  */
 #ifndef SANDPILE_H
 #define SANDPILE_H
@@ -17,68 +21,70 @@
 extern "C" {
 #endif
 
-/* A cell of four grains or more topples: it keeps the rest of the division by four and
- * gives each of its four neighbours the quotient. The outermost cells are a sink: what
- * falls there is gone, and they always hold 0. */
+/* A set of square grids. A cell with n >= 4 grains is unstable. When it topples, it
+ * keeps n % 4 grains and sends n / 4 to each of its four neighbors. The outermost cells
+ * are a sink: they always hold 0, and grains that reach them are lost. */
 typedef struct {
-    int dim;         /* cells a side, the border included; 3 or more */
-    int batch;       /* independent grids, all of this size */
-    cell *grid;      /* [batch][dim][dim] grains; taken, and given back toppled */
-    int *iterations; /* [batch]; given back: steps until the first stable grid */
+    int dim;         /* cells per side, including the border; at least 3 */
+    int batch;       /* number of independent grids of this size */
+    cell *grid;      /* [batch][dim][dim] grains; input and output of topple() */
+    int *iterations; /* [batch]; output: steps until the first stable grid */
 } pile;
 
-/* SYNC: all cells at once, from one grid into another; the number of steps is a
- * property of the pile. ASYNC: only the stable grid is asked for, which is
- * the same in any order: in place, a sweep at a time, or as a step does it fastest. */
+/* SYNC: every step topples all unstable cells at once, from one grid into another; the
+ * number of steps is a property of the pile. ASYNC: only the stable grid is required,
+ * which is the same for every order of topplings. Most steps topple in place for ASYNC;
+ * steps 10 to 12 use the synchronous rule, which is faster there. */
 typedef enum { SYNC, ASYNC } rule;
 
-/* Which thread did which tile, and when. */
+/* One tile of a trace: which thread computed it, and when. */
 typedef struct {
     int iteration, grid, worker;
     int x, y, w, h;    /* cells */
-    double begin, end; /* by seconds() */
-} traced;
+    double begin, end; /* on the clock of seconds() */
+} trace_record;
 
 typedef struct {
-    traced *tile; /* [room] */
-    size_t room, used;
+    trace_record *record; /* [capacity] */
+    size_t capacity, count;
 } trace;
 
 typedef struct {
-    rule how;
-    int max_iterations; /* stop there, stable or not */
-    int tilew, tileh;   /* cells of a tile, on the CPU; 1 .. dim */
-    int group[3];       /* work-items a group; 0 where the back-end is to choose */
-    trace *tiles;       /* NULL: not asked for */
-    int halo; /* rows that are shared with a neighbour; 0 where the back-end is to
-                 choose */
+    rule rule;
+    int max_iterations; /* upper limit, whether or not the grids are stable */
+    int tilew, tileh;   /* cells per tile, CPU back-ends only; 1 .. dim */
+    int group[3];       /* work-items per group; 0: the back-end chooses */
+    trace *trace;       /* NULL: no trace was requested */
+    int halo; /* ghost rows of a neighbor, for hybrid and mpi; 0: the back-end chooses
+               */
 } plan;
 
 typedef struct {
     double init;   /* seconds: device set-up, kernel build, allocation */
     double run;    /* transfers and steps */
-    double kernel; /* the steps alone, by the device's own clock where it has one */
+    double kernel; /* the steps alone, on the device's own clock if it has one */
 } run_times;
 
-/* Topples the grids of *p until all are stable. The caller provides p->iterations,
- * poisoned. Returns 0; what cannot go on ends in fail(). */
-int topple(pile *p, const plan *how, run_times *t);
+/* Topples the grids of *p until all are stable or plan->max_iterations is reached. The
+ * caller provides p->iterations with all elements negative. Returns 0; errors end the
+ * program through fail(). */
+int topple(pile *p, const plan *plan, run_times *t);
 
-/* Cells of one grid. */
+/* Number of cells of one grid. */
 static inline size_t pile_cells(const pile *p)
 {
     return (size_t)p->dim * (size_t)p->dim;
 }
 
-/* All cells of one grid or-ed: below 4 if and only if it is stable, below 256 if and
- * only if every cell is. */
-cell pile_bits(const cell *grid, int dim);
+/* Returns the bitwise OR of all cells of one grid: less than 4 if and only if the grid
+ * is stable, less than 256 if and only if every cell is. */
+cell pile_or(const cell *grid, int dim);
 
 /* Sets the border of one grid to 0. */
-void pile_border(cell *grid, int dim);
+void pile_clear_border(cell *grid, int dim);
 
-/* The thread that asks. */
-static inline int worker(void)
+/* Returns the number of the calling thread. */
+static inline int thread_number(void)
 {
 #ifdef _OPENMP
     return omp_get_thread_num();
@@ -87,8 +93,8 @@ static inline int worker(void)
 #endif
 }
 
-/* How many there are at most. */
-static inline int threads(void)
+/* Returns the maximum number of threads. */
+static inline int max_threads(void)
 {
 #ifdef _OPENMP
     return omp_get_max_threads();
@@ -97,22 +103,22 @@ static inline int threads(void)
 #endif
 }
 
-/* Deals the tiles of schedule(runtime) out beforehand, since they are all alike, unless
- * OMP_SCHEDULE says otherwise: a thread then keeps its part of the grid in its cache.
- * Has the threads made too: to set up is not to topple. */
-static inline void deal_evenly(void)
+/* Sets the static schedule for schedule(runtime) loops, unless OMP_SCHEDULE is set: all
+ * tiles cost the same, and a thread then keeps its part of the grid in its cache. Also
+ * creates the threads, so that their creation is not timed. */
+static inline void use_static_schedule(void)
 {
 #ifdef _OPENMP
     if (!getenv("OMP_SCHEDULE")) omp_set_schedule(omp_sched_static, 0);
 #pragma omp parallel
-    worker();
+    thread_number();
 #endif
 }
 
-/* Notes a tile that worker `who` has just ended; the first `room` tiles are kept. Does
- * nothing without a trace. */
+/* Records a tile that `thread` has just finished. A trace keeps the first `capacity`
+ * tiles. Does nothing if t is NULL. */
 void trace_tile(trace *t, int iteration, int grid, const int tile[4], double begin,
-                int who);
+                int thread);
 
 #ifdef __cplusplus
 }

@@ -1,23 +1,24 @@
-/* arguments.c - see arguments.h. */
-#define _DEFAULT_SOURCE /* sysconf's pages */
+/* arguments.c - implements arguments.h. */
 
 #include "arguments.h"
-#include "crew.h"
+#include "processes.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { POSITIONAL = 20 };
+enum { POSITIONAL = 20, TAU_MAX = 100 /* samples */ };
 
-static const double LARGE = 1e30;   /* seconds: any number; the traces say what fits */
-static const double FAR = 1e9;      /* metres */
-static const int MOST = 1000000000; /* output points */
-static const double STEEP = 1e3;    /* of A .. E; 1 s/m is slower than walking */
+/* Upper bounds on arguments. */
+static const double TIME_MAX = 1e30; /* seconds: no bound, the traces have their own */
+static const double DISTANCE_MAX = 1e9;   /* metres: beyond any place on Earth */
+static const int POINTS_MAX = 1000000000; /* output points: an int counts them */
+static const double PARAMETER_MAX =
+    1e3;                               /* A .. E: s/m and s^2/m^2; rock is below 0.01 */
+static const double SEARCH_MAX = 9e15; /* points of a search: a double counts them */
 
-/* Param1 .. Param3 of the paper: M0 H0 T0 TAU, then P0 P1 N of A .. E. */
+/* Parameter sets 1 to 3 of the paper: M0 H0 T0 TAU, then P0 P1 N of A to E. */
 static const char *const paper_set[3][POSITIONAL - 1] = {
     {"4120", "-480", "1.124", "0.005", "-0.1", "0.1", "20", "-0.00143", "0.00057", "20",
      "7.8e-07", "9.8e-07", "20", "-1.0e-07", "1.0e-07", "20", "-1.0e-07", "1.0e-07",
@@ -38,81 +39,85 @@ double series_at(const series *s, int i)
 static series parse_series(const char *key, const char *text, double low, double high)
 {
     if (!strchr(text, ',')) return (series){parse_double(key, text, low, high), 0, 1};
-    char room[PARSE_ROOM];
-    const char *word[3];
-    parse_list(key, text, "FIRST,STEP,COUNT", room, word);
-    series s = {.first = parse_double(key, word[0], low, high),
-                .step = parse_double(key, word[1], -high, high),
-                .count = parse_int(key, word[2], 1, MOST)};
+    char buffer[PARSE_SIZE];
+    const char *item[3];
+    parse_list(key, text, 3, "FIRST,STEP,COUNT", buffer, item);
+    series s = {.first = parse_double(key, item[0], low, high),
+                .step = parse_double(key, item[1], -high, high),
+                .count = parse_int(key, item[2], 1, POINTS_MAX)};
     double last = series_at(&s, s.count - 1);
     if (!(last >= low && last <= high))
-        fail("%s=%s: ends at %g, expected %g to %g", key, text, last, low, high);
+        fail("%s=%s: the last value is %g: expected %g to %g", key, text, last, low,
+             high);
     return s;
 }
 
-static void parse_range(ranges *row, int k, const char *key, const char *const word[3])
+static void parse_range(ranges *row, int k, const char *key, const char *const item[3])
 {
-    row->p0[k] = parse_double(key, word[0], -STEEP, STEEP);
-    row->p1[k] = parse_double(key, word[1], -STEEP, STEEP);
-    row->np[k] = parse_int(key, word[2], 1, INT_MAX);
+    row->p0[k] = parse_double(key, item[0], -PARAMETER_MAX, PARAMETER_MAX);
+    row->p1[k] = parse_double(key, item[1], -PARAMETER_MAX, PARAMETER_MAX);
+    row->np[k] = parse_int(key, item[2], 1, INT_MAX);
 }
 
-/* The nineteen words that make a query, in the paper's order. */
-static void parse_words(request *r, const char *const *word)
+/* Parses the 19 positional arguments of a query, in the order of the paper. */
+static void parse_positional(request *r, const char *const *text)
 {
-    r->m0 = (series){parse_double("m0", word[0], -FAR, FAR), 0, 1};
-    r->h0 = (series){parse_double("h0", word[1], -FAR, FAR), 0, 1};
-    r->t0 = (series){parse_double("t0", word[2], 0, LARGE), 0, 1};
-    r->tau = parse_double("tau", word[3], 0, LARGE);
+    r->m0 = (series){parse_double("m0", text[0], -DISTANCE_MAX, DISTANCE_MAX), 0, 1};
+    r->h0 = (series){parse_double("h0", text[1], -DISTANCE_MAX, DISTANCE_MAX), 0, 1};
+    r->t0 = (series){parse_double("t0", text[2], 0, TIME_MAX), 0, 1};
+    r->tau = parse_double("tau", text[3], 0, TIME_MAX);
     for (int k = 0; k < 5; k++) {
         const char key[2] = {(char)('a' + k), '\0'};
-        parse_range(r->row, k, key, word + 4 + 3 * k);
+        parse_range(r->row, k, key, text + 4 + 3 * k);
     }
 }
 
-/* One line of a file of ranges: t0, then P0 P1 N of A to E. 0 where it holds nothing;
- * where names the file and the line. */
-static int parse_row(const char *where, char *line, ranges *row)
+/* Parses a line of a file of ranges. `where` names the file and the line in error
+ * messages. Returns false if the line is empty or a comment. */
+static bool parse_row(const char *where, char *line, ranges *row)
 {
     enum { COLUMNS = 16 };
-    const char *word[COLUMNS + 1];
-    int words = 0;
+    char key[4200];
+    const char *item[COLUMNS];
+    int items = 0;
     line[strcspn(line, "#")] = '\0';
-    for (char *w = strtok(line, " \t\r\n"); w && words <= COLUMNS;
-         w = strtok(NULL, " \t\r\n"))
-        word[words++] = w;
-    if (words == 0) return 0;
-    if (words != COLUMNS)
-        fail("%s: %s%d columns, expected %d: t0, then P0 P1 N of A, B, C, D and E",
-             where, words > COLUMNS ? "more than " : "",
-             words > COLUMNS ? COLUMNS : words, COLUMNS);
-    row->t0 = parse_double(where, word[0], 0, LARGE);
-    for (int k = 0; k < 5; k++) parse_range(row, k, where, word + 1 + 3 * k);
-    return 1;
+    for (char *w = strtok(line, " \t\r"); w; w = strtok(NULL, " \t\r"), items++)
+        if (items < COLUMNS) item[items] = w;
+    if (items == 0) return false;
+    if (items != COLUMNS)
+        fail("%s: %d columns: expected %d: t0, then P0 P1 N of A, B, C, D and E", where,
+             items, COLUMNS);
+    snprintf(key, sizeof key, "%s: t0", where);
+    row->t0 = parse_double(key, item[0], 0, TIME_MAX);
+    for (int k = 0; k < 5; k++) {
+        snprintf(key, sizeof key, "%s: %c", where, "ABCDE"[k]);
+        parse_range(row, k, key, item + 1 + 3 * k);
+    }
+    return true;
 }
 
 static void read_ranges(request *r, const char *path)
 {
-    enum { LINE = 1024 };
-    char line[LINE], where[4096];
+    char line[1024], where[4096], reason[REASON_SIZE];
     FILE *f;
     const char *problem = input_open(path, &f);
     if (problem) fail("ranges=%s: %s", path, problem);
     r->rows = 0;
-    for (int number = 1; fgets(line, LINE, f); number++) {
+    int status;
+    for (int number = 1; (status = input_line(f, line, sizeof line, reason));
+         number++) {
         snprintf(where, sizeof where, "ranges=%s, line %d", path, number);
-        if (strlen(line) == LINE - 1) fail("%s: longer than %d bytes", where, LINE - 2);
+        if (status < 0) fail("%s: %s", where, reason);
         r->row = realloc(r->row, ((size_t)r->rows + 1) * sizeof *r->row);
         if (!r->row) fail("%s: not enough memory", where);
         if (!parse_row(where, line, &r->row[r->rows])) continue;
         if (r->rows && !(r->row[r->rows].t0 > r->row[r->rows - 1].t0))
-            fail("%s: t0 is %g after %g, expected to rise from row to row", where,
+            fail("%s: t0 is %g after %g: expected increasing times", where,
                  r->row[r->rows].t0, r->row[r->rows - 1].t0);
         r->rows++;
     }
-    if (ferror(f)) fail("ranges=%s: cannot be read", path);
     fclose(f);
-    if (r->rows == 0) fail("ranges=%s: empty: not one row", path);
+    if (r->rows == 0) fail("ranges=%s: no rows: expected at least one", path);
 }
 
 static void parse_keys(request *r, int argc, char **argv, const char *about)
@@ -121,98 +126,106 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
     int set = 0;
 
-    /* The paper's set comes first: keys override it wherever they stand. */
+    /* The parameter set is applied first, so that other keys override it in any order.
+     */
     for (int i = 1; i < argc; i++)
         if (!strncmp(argv[i], "set=", 4))
-            parse_words(r, paper_set[parse_int("set", argv[i] + 4, 1, 3) - 1]);
+            parse_positional(r, paper_set[parse_int("set", argv[i] + 4, 1, 3) - 1]);
 
     arg table[] = {
         {"in", ARG_TEXT, &r->in, 0, 0, "SU file to search", 0},
-        {"set", ARG_INT, &set, 1, 3, "the paper's parameter set; other keys override",
+        {"set", ARG_INT, &set, 1, 3,
+         "parameter set of the paper; other keys override it", 0},
+        {"m0", ARG_TEXT, &m0, 0, 0, "midpoint of the output, m, or FIRST,STEP,COUNT",
          0},
-        {"m0", ARG_TEXT, &m0, 0, 0,
-         "midpoint of the output, m: one, or FIRST,STEP,COUNT", 0},
-        {"h0", ARG_TEXT, &h0, 0, 0, "half-offset of the output, m: the same", 0},
-        {"t0", ARG_TEXT, &t0, 0, 0, "time of the output, s: the same; of traces: all",
+        {"h0", ARG_TEXT, &h0, 0, 0, "half-offset of the output, m, or FIRST,STEP,COUNT",
          0},
-        {"tau", ARG_DOUBLE, &r->tau, 0, LARGE, "half window, s; up to 100 samples", 0},
-        {"a", ARG_TEXT, &range[0], 0, 0, "P0,P1,N: N values of A from P0, s/m", 0},
-        {"b", ARG_TEXT, &range[1], 0, 0, "P0,P1,N: the same of B, s/m", 0},
-        {"c", ARG_TEXT, &range[2], 0, 0, "P0,P1,N: the same of C, s^2/m^2", 0},
-        {"d", ARG_TEXT, &range[3], 0, 0, "P0,P1,N: the same of D, s^2/m^2", 0},
-        {"e", ARG_TEXT, &range[4], 0, 0, "P0,P1,N: the same of E, s^2/m^2", 0},
+        {"t0", ARG_TEXT, &t0, 0, 0,
+         "time of the output, s, or FIRST,STEP,COUNT; for traces: all samples", 0},
+        {"tau", ARG_DOUBLE, &r->tau, 0, TIME_MAX,
+         "half width of the window, s; at most 100 samples", 0},
+        {"a", ARG_TEXT, &range[0], 0, 0,
+         "P0,P1,N: N values of A from P0 towards P1, s/m", 0},
+        {"b", ARG_TEXT, &range[1], 0, 0, "P0,P1,N: likewise for B, s/m", 0},
+        {"c", ARG_TEXT, &range[2], 0, 0, "P0,P1,N: likewise for C, s^2/m^2", 0},
+        {"d", ARG_TEXT, &range[3], 0, 0, "P0,P1,N: likewise for D, s^2/m^2", 0},
+        {"e", ARG_TEXT, &range[4], 0, 0, "P0,P1,N: likewise for E, s^2/m^2", 0},
         {"ranges", ARG_TEXT, &file, 0, 0,
-         "file, instead of a= .. e=: rows of t0 and P0 P1 N of A to E", 0},
+         "file instead of a= to e=: rows of t0, then P0 P1 N of A to E", 0},
         {"aperture", ARG_TEXT, &aperture, 0, 0,
-         "DM,DH: traces that near in midpoint and half-offset, m", 0},
+         "DM,DH: maximum distance of traces in midpoint and half-offset, m", 0},
         {ARG_LOCAL(r->group)},
-        {"order", ARG_TEXT, &order, 0, 0, "byte order of the file: auto, little, big",
+        {"order", ARG_TEXT, &order, 0, 0, "byte order of the file: auto, little or big",
          0},
         {"axis", ARG_TEXT, &axis, 0, 0,
-         "coordinate along the line: auto (the one that varies), x, y", 0},
+         "coordinate along the line: auto (the one that varies), x or y", 0},
         {"out", ARG_TEXT, &r->out, 0, 0,
-         "of a point: .npy of A, B, C, D, E, stack, semblance", 0},
+         "for a point: .npy of A, B, C, D, E, stack, semblance", 0},
         {"panel", ARG_TEXT, &r->panel, 0, 0,
-         "of a point: .npy of the largest semblance of (A, B)", 0},
-        {"stack", ARG_TEXT, &r->stack, 0, 0, "of traces: SU file of the filled traces",
+         "for a point: .npy of the largest semblance for each (A, B)", 0},
+        {"stack", ARG_TEXT, &r->stack, 0, 0, "for traces: SU file of the filled traces",
          0},
         {"coherence", ARG_TEXT, &r->coherence, 0, 0,
-         "of traces: SU file of their semblance", 0},
+         "for traces: SU file of their semblance", 0},
         {"parameters", ARG_TEXT, &r->parameters, 0, 0,
-         "of traces: .npy of A to E, [traces][samples][5]", 0},
+         "for traces: .npy of A to E, [traces][samples][5]", 0},
         {0},
     };
     args_parse(argc, argv, table, about);
 
-    if (m0) r->m0 = parse_series("m0", m0, -FAR, FAR);
-    if (h0) r->h0 = parse_series("h0", h0, -FAR, FAR);
-    if (t0) r->t0 = parse_series("t0", t0, 0, LARGE);
+    if (m0) r->m0 = parse_series("m0", m0, -DISTANCE_MAX, DISTANCE_MAX);
+    if (h0) r->h0 = parse_series("h0", h0, -DISTANCE_MAX, DISTANCE_MAX);
+    if (t0) r->t0 = parse_series("t0", t0, 0, TIME_MAX);
 
-    char room[PARSE_ROOM];
-    const char *word[3];
+    char buffer[PARSE_SIZE];
+    const char *item[3];
     for (int k = 0; k < 5; k++) {
         if (!range[k]) continue;
         const char key[2] = {(char)('a' + k), '\0'};
-        if (file) fail("%s= and ranges=: expected one of the two", key);
-        parse_list(key, range[k], "P0,P1,N", room, word);
-        parse_range(r->row, k, key, word);
+        if (file) fail("%s= and ranges= are both set: expected only one of them", key);
+        parse_list(key, range[k], 3, "P0,P1,N", buffer, item);
+        parse_range(r->row, k, key, item);
     }
     if (file) read_ranges(r, file);
     if (aperture) {
-        parse_list("aperture", aperture, "DM,DH", room, word);
+        parse_list("aperture", aperture, 2, "DM,DH", buffer, item);
         for (int i = 0; i < 2; i++)
-            r->aperture[i] = parse_double("aperture", word[i], 0, FAR);
+            r->aperture[i] = parse_double("aperture", item[i], 0, DISTANCE_MAX);
     }
-    r->order = (su_order)parse_choice("order", order, "auto, little or big");
-    r->axis = (su_axis)parse_choice("axis", axis, "auto, x or y");
+    r->order = (su_order)parse_choice("order", order, "auto", "little", "big");
+    r->axis = (su_axis)parse_choice("axis", axis, "auto", "x", "y");
 }
 
-/* What all the words together must be. */
-static void check_words(const request *r)
+/* Checks conditions on several arguments. */
+static void check_arguments(const request *r)
 {
     const char *missing = !r->in                           ? "in"
                           : !r->m0.count                   ? "m0"
                           : !r->h0.count                   ? "h0"
                           : !r->t0.count && !is_section(r) ? "t0"
                           : isnan(r->tau)                  ? "tau"
-                          : !r->row[0].np[0]               ? "a"
-                          : !r->row[0].np[1]               ? "b"
-                          : !r->row[0].np[2]               ? "c"
-                          : !r->row[0].np[3]               ? "d"
-                          : !r->row[0].np[4]               ? "e"
+                          : !r->row[0].np[A]               ? "a"
+                          : !r->row[0].np[B]               ? "b"
+                          : !r->row[0].np[C]               ? "c"
+                          : !r->row[0].np[D]               ? "d"
+                          : !r->row[0].np[E]               ? "e"
                                                            : NULL;
     if (missing) fail("%s= is missing (help lists the keys)", missing);
     double points = (double)r->m0.count * r->h0.count * (r->t0.count ? r->t0.count : 1);
-    if (points > MOST)
-        fail("m0, h0, t0: %g output points, expected at most %d", points, MOST);
+    if (points > POINTS_MAX)
+        fail("m0, h0, t0: %g output points: expected at most %d", points, POINTS_MAX);
     if (is_section(r)) {
         if (r->out || r->panel)
-            fail("%s= is of one point; traces go to stack= and coherence=",
+            fail("%s= is for one output point: expected only stack=, coherence= and "
+                 "parameters= for traces",
                  r->out ? "out" : "panel");
         return;
     }
-    if (points > 1) fail("m0, h0, t0: %g output points: where to? stack=FILE", points);
-    if (r->parameters) fail("parameters= is of traces: it goes with stack=");
+    if (points > 1)
+        fail("m0, h0, t0: %g output points: expected stack=FILE for more than one",
+             points);
+    if (r->parameters)
+        fail("parameters= is for traces: expected stack= or coherence=, too");
 }
 
 request request_parse(int argc, char **argv, const char *about)
@@ -223,25 +236,25 @@ request request_parse(int argc, char **argv, const char *about)
                  .row = allocate(1, sizeof *r.row, "the ranges"),
                  .aperture = {INFINITY, INFINITY}};
     memset(r.row, 0, sizeof *r.row);
-    bool words = argc > 1 && !strchr(argv[1], '=') && strcmp(argv[1], "help") &&
-                 strcmp(argv[1], "-h") && strcmp(argv[1], "--help");
-    if (words) {
+    bool positional = argc > 1 && !strchr(argv[1], '=') && strcmp(argv[1], "help") &&
+                      strcmp(argv[1], "-h") && strcmp(argv[1], "--help");
+    if (positional) {
         if (argc - 1 < POSITIONAL)
-            fail("%d words, expected 20: M0 H0 T0 TAU, P0 P1 N of A to E, FILE "
+            fail("%d arguments: expected 20: M0 H0 T0 TAU, P0 P1 N of A to E, FILE "
                  "(or key=value; help lists the keys)",
                  argc - 1);
-        parse_words(&r, (const char *const *)argv + 1);
+        parse_positional(&r, (const char *const *)argv + 1);
         r.in = argv[POSITIONAL];
-        backend_check(argc, argv); /* of all words; keys may follow */
+        backend_check(argc, argv); /* all arguments, including keys that follow */
         argc -= POSITIONAL;
         argv += POSITIONAL;
     }
-    if (!words || argc > 1) parse_keys(&r, argc, argv, about);
-    check_words(&r);
+    if (!positional || argc > 1) parse_keys(&r, argc, argv, about);
+    check_arguments(&r);
     return r;
 }
 
-origin origin_of(const request *r)
+origin request_origin(const request *r)
 {
     double m0 = r->m0.first, h0 = r->h0.first;
     return (origin){round(m0 - h0), round(m0 + h0)};
@@ -250,40 +263,44 @@ origin origin_of(const request *r)
 su_gather request_gather(request *r)
 {
     su_gather g;
-    char why[SU_WHY];
+    char reason[SU_REASON_SIZE];
     size_t dead;
-    origin from = origin_of(r);
-    if (crew_headers(r->in, r->order, &g, why)) fail("%s: %s", r->in, why);
-    if (su_line(&g, &r->axis, from.source, from.receiver, &dead, why))
-        fail("%s: %s", r->in, why);
+    origin from = request_origin(r);
+    if (proc_read_headers(r->in, r->order, &g, reason)) fail("%s: %s", r->in, reason);
+    if (su_line(&g, &r->axis, from.source, from.receiver, &dead, reason))
+        fail("%s: %s", r->in, reason);
     if (dead && !run_rank)
-        fprintf(stderr, "%s: %s: %zu of %zu traces are dead (trid 2), not used\n",
+        fprintf(stderr, "%s: %s: %zu of %zu traces are dead (trid 2) and ignored\n",
                 run_name, r->in, dead, g.ntraces);
-    if (g.ntraces > INT_MAX) fail("%s: %zu traces, at most 2^31 - 1", r->in, g.ntraces);
+    if (g.ntraces > INT_MAX)
+        fail("%s: %zu traces: expected at most 2^31 - 1", r->in, g.ntraces);
     return g;
 }
 
+/* Part of a sample that is added before truncation, because 0.005 s, for example, is
+ * not exact in binary. */
+static const double TAU_ROUNDING = 1e-3;
+
 int tau_samples(const request *r, const su_gather *g)
 {
-    return (int)(fmin(r->tau * 1e6 / g->dt, 1e6) + 1e-3);
+    /* Any larger number is rejected: it only has to fit an int. */
+    const double limit = 1e6;
+    return (int)(fmin(r->tau * 1e6 / g->dt, limit) + TAU_ROUNDING);
 }
 
-/* Before anything of them is touched: the points, the panel, and the best of each (A,
- * B, C) that a back-end may keep. */
-static void fits(const int np[5])
+/* Checks that a search can be counted and fits into memory: the panel, and one point
+ * for each (A, B, C), which some back-ends store. */
+static void check_search(const int np[5])
 {
-    double panel = (double)np[0] * np[1], points = panel * np[2];
-    if (points * np[3] * np[4] > 9e15)
-        fail("np: a search of %g points, expected at most 9e15",
-             points * np[3] * np[4]);
-    double bytes = panel * sizeof(float) + points * sizeof(point);
-    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (bytes > memory)
-        fail("np: %.3g (A, B, C) may need %.3g GB, this machine has %.3g GB", points,
-             bytes / 1e9, memory / 1e9);
+    double panel = (double)np[A] * np[B], points = panel * np[C];
+    if (points * np[D] * np[E] > SEARCH_MAX)
+        fail("np: a search of %g points: expected at most %g", points * np[D] * np[E],
+             SEARCH_MAX);
+    memory_check(panel * sizeof(float) + points * sizeof(point), "np: %.3g (A, B, C)",
+                 points);
 }
 
-/* The ranges at t0: of the two rows around it, in proportion. */
+/* Returns the ranges at t0, interpolated linearly between the two rows around it. */
 static ranges ranges_at(const request *r, double t0)
 {
     if (r->rows == 1) return r->row[0];
@@ -304,31 +321,32 @@ void request_fit(request *r, const su_gather *g)
 {
     double dt = g->dt * 1e-6, begin = g->first * dt, end = (g->ns - 1) * dt;
     if (!r->t0.count) r->t0 = (series){begin, dt, g->ns - g->first};
-    if (!((double)r->t0.count * r->m0.count * r->h0.count <= MOST))
-        fail("m0, h0: %g output points, expected at most %d",
-             (double)r->t0.count * r->m0.count * r->h0.count, MOST);
+    if (!((double)r->t0.count * r->m0.count * r->h0.count <= POINTS_MAX))
+        fail("m0, h0: %g output points: expected at most %d",
+             (double)r->t0.count * r->m0.count * r->h0.count, POINTS_MAX);
     double t0 = r->t0.first, last = series_at(&r->t0, r->t0.count - 1);
     if (!(t0 >= begin && t0 <= end)) last = t0;
     if (!(last >= begin && last <= end + 1e-3 * dt))
-        fail("t0=%g: expected %g to %g s, what the traces recorded", last, begin, end);
+        fail("t0=%g: expected %g to %g s, the recorded time of the traces", last, begin,
+             end);
     const ranges *first = &r->row[0], *final = &r->row[r->rows - 1];
     if (r->rows > 1 && (t0 < first->t0 || last > final->t0))
-        fail("ranges: rows are for %g to %g s, expected for t0 from %g to %g",
+        fail("ranges: rows from %g to %g s: expected rows for t0 from %g to %g s",
              first->t0, final->t0, t0, last);
     int tau = tau_samples(r, g);
-    if (tau > 100)
-        fail("tau=%g: %g samples, expected at most 100 of %d us", r->tau,
-             r->tau * 1e6 / g->dt, g->dt);
+    if (tau > TAU_MAX)
+        fail("tau=%g: %g samples: expected at most %d samples of %d us", r->tau,
+             r->tau * 1e6 / g->dt, TAU_MAX, g->dt);
     if (2 * tau + 2 > g->ns - g->first)
-        fail("tau=%g: a window of %d samples does not fit traces of %d", r->tau,
+        fail("tau=%g: a window of %d samples does not fit traces of %d samples", r->tau,
              2 * tau + 1, g->ns - g->first);
     query largest = query_largest(r, g);
-    fits(largest.np);
+    check_search(largest.np);
 }
 
 query query_at(const request *r, const su_gather *g, double m0, double h0, double t0)
 {
-    origin from = origin_of(r);
+    origin from = request_origin(r);
     ranges at = ranges_at(r, t0);
     query q = {.m0 = (float)(m0 - (from.receiver + from.source) / 2),
                .h0 = (float)(h0 - (from.receiver - from.source) / 2),

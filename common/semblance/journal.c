@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "journal.h"
-#include "crew.h"
+#include "processes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char magic[4] = {'S', 'e', 'm', 'b'};
-enum { MARK = 228, TRID = 28 }; /* bytes into a header */
-enum { UNKNOWN = 255 };         /* as allocate() leaves a state */
+static const char job_tag[4] = {'S', 'e', 'm', 'b'};
+enum { MARK = 228, TRID = 28 }; /* offsets in a header, in bytes */
+enum { UNKNOWN = 255 };         /* as allocate() initializes a state */
 
-/* FNV-1a over words of 8 bytes, then over the rest. */
+/* FNV-1a over words of 8 bytes, then over the remaining bytes. */
 uint64_t journal_hash(uint64_t hash, const void *bytes, size_t size)
 {
     const unsigned char *p = bytes;
@@ -42,26 +42,26 @@ static size_t file_bytes(const journal *j, int f)
            j->traces * (size_t)j->ns * (size_t)j->parameters * sizeof(float);
 }
 
-static void cannot(const journal *j, int f, const char *what)
+static void fail_file(const journal *j, int f, const char *what)
 {
     fail("%s=%s: cannot be %s: %s", j->file[f].key, j->file[f].path, what,
          strerror(errno));
 }
 
-/* What crew.h's functions answer. */
-static void done(const journal *j, int f, const char *why)
+/* Ends by fail() with the message of a function of processes.h, if there is one. */
+static void require_written(const journal *j, int f, const char *why)
 {
     if (why) fail("%s=%s: cannot be written: %s", j->file[f].key, j->file[f].path, why);
 }
 
-/* The whole file under a name that is not yet its own. */
-static FILE *make(const journal *j, int f, const su_header *header)
+/* Creates a complete file under a temporary name. */
+static FILE *create_file(const journal *j, int f, const su_header *header)
 {
     FILE *file = result_open(j->file[f].path);
-    if (!file) cannot(j, f, "written");
-    /* The room is taken now: a disk that is too small says so before the work. */
+    if (!file) fail_file(j, f, "written");
+    /* Allocates the disk space now, so that a full disk is detected before the work. */
     errno = posix_fallocate(fileno(file), 0, (off_t)file_bytes(j, f));
-    if (errno) cannot(j, f, "written");
+    if (errno) fail_file(j, f, "written");
     bool written = true;
     if (f < JOURNAL_SU) {
         for (size_t i = 0; i < j->traces && written; i++)
@@ -69,52 +69,54 @@ static FILE *make(const journal *j, int f, const su_header *header)
                       fwrite(&header[i], sizeof *header, 1, file) == 1;
     } else {
         char bytes[NPY_HEADER];
-        npy like = {NPY_F4, 3, {j->traces, (size_t)j->ns, (size_t)j->parameters}, NULL};
-        written = fwrite(bytes, npy_header(&like, bytes), 1, file) == 1;
+        npy shape = {
+            NPY_F4, 3, {j->traces, (size_t)j->ns, (size_t)j->parameters}, NULL};
+        written = fwrite(bytes, npy_header(&shape, bytes), 1, file) == 1;
     }
     if (!written || fflush(file) != 0 || fsync(fileno(file)) != 0)
-        cannot(j, f, "written");
+        fail_file(j, f, "written");
     return file;
 }
 
-/* The states of an SU file's traces, the lower of theirs and those known; fail() unless
- * all headers are those of the job. */
+/* Reads the states of the traces of an SU file into j->state; a trace is done only if
+ * it is done in all files. Ends by fail() unless all headers are those of the job. */
 static void read_states(journal *j, int f, const su_header *header)
 {
     for (size_t i = 0; i < j->traces; i++) {
         su_header h, want = header[i];
         ssize_t got = pread(j->file[f].fd, &h, sizeof h, (off_t)(i * row_bytes(j)));
-        if (got < 0) cannot(j, f, "read");
+        if (got < 0) fail_file(j, f, "read");
         want.trid = h.trid;
         if (got != sizeof h || h.trid < 0 || h.trid > SU_DEAD ||
             memcmp(&h, &want, sizeof h) != 0)
-            fail("%s=%s: belongs to another job (trace %zu: other words, other traces "
-                 "or no section): remove it, or write to another file",
+            fail("%s=%s: belongs to another job (trace %zu: other options, other input "
+                 "or no section): remove it or name another file",
                  j->file[f].key, j->file[f].path, i + 1);
         if (j->state[i] == UNKNOWN || h.trid == 0) j->state[i] = (unsigned char)h.trid;
     }
 }
 
-/* Opens a file of the right size; false if there is none. */
+/* Opens a file of the right size; returns false if there is none. */
 static bool open_file(journal *j, int f)
 {
     const char *key = j->file[f].key, *path = j->file[f].path;
     struct stat about;
     if (stat(path, &about) != 0) {
-        if (errno != ENOENT) cannot(j, f, "written");
+        if (errno != ENOENT) fail_file(j, f, "written");
         return false;
     }
     if (!S_ISREG(about.st_mode) || (uintmax_t)about.st_size != file_bytes(j, f))
-        fail("%s=%s: is there, and not what this job writes: remove it, or write to "
+        fail("%s=%s: exists, but is not an output of this job: remove it or name "
              "another file",
              key, path);
     j->file[f].fd = open(path, O_RDWR);
-    if (j->file[f].fd < 0) cannot(j, f, "written");
+    if (j->file[f].fd < 0) fail_file(j, f, "written");
     return true;
 }
 
-/* What the first of a crew does: opens or makes the files, and finds the states. */
-static void look(journal *j, const su_header *header)
+/* Opens or creates the files and reads the states; executed by the first process only.
+ */
+static void inspect_files(journal *j, const su_header *header)
 {
     bool exists[JOURNAL_FILES] = {0};
     int known = -1, missing = -1;
@@ -127,41 +129,40 @@ static void look(journal *j, const su_header *header)
     for (size_t i = 0; i < j->traces; i++) {
         if (j->state[i] == UNKNOWN) j->state[i] = 0;
         if (j->state[i] && missing >= 0)
-            fail(
-                "%s=%s: is not there, but traces that %s=%s has are done: put it back, "
-                "or remove both",
-                j->file[missing].key, j->file[missing].path, j->file[known].key,
-                j->file[known].path);
+            fail("%s=%s: is missing, but %s=%s has completed traces: restore it, or "
+                 "remove both",
+                 j->file[missing].key, j->file[missing].path, j->file[known].key,
+                 j->file[known].path);
     }
-    FILE *made[JOURNAL_FILES] = {0};
+    FILE *created[JOURNAL_FILES] = {0};
     for (int f = 0; f < JOURNAL_FILES; f++)
-        if (j->file[f].path && !exists[f]) made[f] = make(j, f, header);
+        if (j->file[f].path && !exists[f]) created[f] = create_file(j, f, header);
     for (int f = 0; f < JOURNAL_FILES; f++)
-        if (made[f] && (result_close(made[f]) != 0 || !open_file(j, f)))
-            cannot(j, f, "written");
+        if (created[f] && (result_close(created[f]) != 0 || !open_file(j, f)))
+            fail_file(j, f, "written");
     for (int f = 0; f < JOURNAL_FILES; f++)
         if (j->file[f].path) close(j->file[f].fd);
 }
 
 void journal_open(journal *j, const su_header *header, uint64_t job)
 {
-    npy like = {NPY_F4, 3, {j->traces, (size_t)j->ns, (size_t)j->parameters}, NULL};
+    npy shape = {NPY_F4, 3, {j->traces, (size_t)j->ns, (size_t)j->parameters}, NULL};
     char bytes[NPY_HEADER];
-    j->npy_header = npy_header(&like, bytes);
+    j->npy_header = npy_header(&shape, bytes);
     j->state = allocate(j->traces, 1, "the states of the traces");
     su_header *marked = allocate(j->traces, sizeof *marked, "the headers");
     memcpy(marked, header, j->traces * sizeof *marked);
     for (size_t i = 0; i < j->traces; i++) {
         unsigned char *mark = (unsigned char *)&marked[i] + MARK;
-        memcpy(mark, magic, sizeof magic);
-        memcpy(mark + sizeof magic, &job, sizeof job);
+        memcpy(mark, job_tag, sizeof job_tag);
+        memcpy(mark + sizeof job_tag, &job, sizeof job);
         marked[i].trid = 0;
     }
-    if (!run_rank) look(j, marked);
-    crew_tell(j->state, j->traces);
+    if (!run_rank) inspect_files(j, marked);
+    proc_broadcast(j->state, j->traces);
     for (int f = 0; f < JOURNAL_FILES; f++)
-        if (j->file[f].path) done(j, f, crew_open(f, j->file[f].path));
-    for (size_t i = 0; i < j->traces; i++) j->there += j->state[i] != 0;
+        if (j->file[f].path) require_written(j, f, proc_open(f, j->file[f].path));
+    for (size_t i = 0; i < j->traces; i++) j->done_before += j->state[i] != 0;
     free(marked);
 }
 
@@ -173,19 +174,20 @@ void journal_write(journal *j, size_t i, int state, const float *const row[])
         size_t size = floats * sizeof(float);
         size_t at = f < JOURNAL_SU ? i * row_bytes(j) + SU_HEADER_BYTES
                                    : j->npy_header + i * size;
-        done(j, f, crew_write(f, row[f], size, at));
-        done(j, f, crew_sync(f));
+        require_written(j, f, proc_write(f, row[f], size, at));
+        require_written(j, f, proc_sync(f));
     }
     int16_t trid = (int16_t)state;
     for (int f = 0; f < JOURNAL_SU; f++)
         if (j->file[f].path)
-            done(j, f, crew_write(f, &trid, sizeof trid, i * row_bytes(j) + TRID));
+            require_written(j, f,
+                            proc_write(f, &trid, sizeof trid, i * row_bytes(j) + TRID));
     j->state[i] = (unsigned char)state;
 }
 
 void journal_close(journal *j)
 {
     for (int f = 0; f < JOURNAL_FILES; f++)
-        if (j->file[f].path) done(j, f, crew_close(f));
+        if (j->file[f].path) require_written(j, f, proc_close(f));
     free(j->state);
 }

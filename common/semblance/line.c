@@ -6,91 +6,96 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A coordinate of a header in metres: the double nearest to it. */
+/* A header coordinate in metres, the nearest double. */
 static double metres(int32_t coordinate, int16_t scalco)
 {
     if (scalco < 0) return coordinate / -(double)scalco;
     return scalco ? (double)coordinate * scalco : coordinate;
 }
 
-/* 1: x varies among sources and receivers, 2: y, 3: both, 0: neither. */
-static int varying(const su_gather *g)
+/* Returns which coordinates vary among sources and receivers: 1: x, 2: y, 3: both, 0:
+ * neither. */
+static int find_varying(const su_gather *g)
 {
     int found = 0;
-    const su_header *one = NULL;
+    const su_header *reference = NULL;
     for (size_t i = 0; i < g->ntraces; i++) {
         const su_header *h = &g->trace[i].header;
         if (h->trid == SU_DEAD) continue;
-        if (!one) one = h;
-        double x = metres(one->sx, one->scalco), y = metres(one->sy, one->scalco);
+        if (!reference) reference = h;
+        double x = metres(reference->sx, reference->scalco),
+               y = metres(reference->sy, reference->scalco);
         if (metres(h->sx, h->scalco) != x || metres(h->gx, h->scalco) != x) found |= 1;
         if (metres(h->sy, h->scalco) != y || metres(h->gy, h->scalco) != y) found |= 2;
     }
     return found;
 }
 
-/* The coordinate, counted from origin in parts of a metre if scalco divides, else in
- * metres, in *local: 0, or -1 where it is too far for 32 bits. */
+/* Stores the coordinate relative to origin in *local, in units of 1/-scalco m if scalco
+ * is negative, else in metres. Returns -1 if it does not fit into 32 bits. */
 static int localize(int32_t coordinate, int16_t scalco, double origin, int32_t *local)
 {
     int64_t times = scalco > 0 ? scalco : 1, parts = scalco < 0 ? -scalco : 1;
-    int64_t from = coordinate * times - (int64_t)origin * parts;
-    if (from < INT32_MIN || from > INT32_MAX) return -1;
-    *local = (int32_t)from;
+    int64_t local_value = coordinate * times - (int64_t)origin * parts;
+    if (local_value < INT32_MIN || local_value > INT32_MAX) return -1;
+    *local = (int32_t)local_value;
     return 0;
 }
 
-static int place(su_gather *g, int along_x, double source, double receiver,
-                 char why[SU_WHY])
+static int localize_traces(su_gather *g, int along_x, double source, double receiver,
+                           char why[SU_WHY])
 {
     for (size_t i = 0; i < g->ntraces; i++) {
         su_header *h = &g->trace[i].header;
         if (h->trid == SU_DEAD) continue;
         int32_t s = along_x ? h->sx : h->sy, r = along_x ? h->gx : h->gy;
         if (localize(s, h->scalco, source, &h->sy) != 0)
-            return refuse(why,
-                          "trace %zu: its source is at %g m, too far from the output "
-                          "point's %g (scalco is %d)",
-                          i + 1, metres(s, h->scalco), source, h->scalco);
+            return refuse(
+                why,
+                "trace %zu: source at %g m is too far from the output point's "
+                "%g m (scalco=%d): expected a distance of 32 bits",
+                i + 1, metres(s, h->scalco), source, h->scalco);
         if (localize(r, h->scalco, receiver, &h->gy) != 0)
-            return refuse(why,
-                          "trace %zu: its receiver is at %g m, too far from the output "
-                          "point's %g (scalco is %d)",
-                          i + 1, metres(r, h->scalco), receiver, h->scalco);
+            return refuse(
+                why,
+                "trace %zu: receiver at %g m is too far from the output point's "
+                "%g m (scalco=%d): expected a distance of 32 bits",
+                i + 1, metres(r, h->scalco), receiver, h->scalco);
         h->sx = h->gx = 0;
         if (h->scalco > 0) h->scalco = 1;
     }
     return 0;
 }
 
-/* The samples that lie before sample 0 in time, in *delay; negative where sample 0 lies
- * before time 0. */
-static int delay_of(const su_gather *g, long *delay, char why[SU_WHY])
+/* Stores in *delay the number of samples between time 0 and sample 0; it is negative if
+ * sample 0 is before time 0. */
+static int find_delay(const su_gather *g, long *delay, char why[SU_WHY])
 {
-    const su_header *one = NULL;
+    const su_header *reference = NULL;
     for (size_t i = 0; i < g->ntraces; i++) {
         const su_header *h = &g->trace[i].header;
         if (h->trid == SU_DEAD) continue;
-        if (!one) one = h;
-        if (h->delrt != one->delrt)
+        if (!reference) reference = h;
+        if (h->delrt != reference->delrt)
             return refuse(why, "trace %zu: delrt is %d ms, other traces have %d", i + 1,
-                          h->delrt, one->delrt);
+                          h->delrt, reference->delrt);
     }
-    long microseconds = 1000L * one->delrt;
+    long microseconds = 1000L * reference->delrt;
     if (microseconds % g->dt)
         return refuse(why, "delrt is %d ms, not a whole number of samples of %d us",
-                      one->delrt, g->dt);
+                      reference->delrt, g->dt);
     *delay = microseconds / g->dt;
     if (*delay <= -(long)g->ns)
-        return refuse(why, "delrt is %d ms: the traces end before time 0", one->delrt);
+        return refuse(why, "delrt is %d ms: the traces end before time 0",
+                      reference->delrt);
     if (*delay + g->ns > 65535)
         return refuse(why, "delrt is %d ms: %ld samples from time 0, at most 65535",
-                      one->delrt, *delay + g->ns);
+                      reference->delrt, *delay + g->ns);
     return 0;
 }
 
-/* The samples, each trace with `delay` more of them, 0, before its own. */
-static int put_before(su_gather *g, long delay, char why[SU_WHY])
+/* Prepends `delay` zeros to the samples of each trace. */
+static int prepend_zeros(su_gather *g, long delay, char why[SU_WHY])
 {
     su_gather moved = su_alloc(g->ntraces, g->ns + (int)delay, g->dt);
     if (!moved.trace)
@@ -108,11 +113,11 @@ static int put_before(su_gather *g, long delay, char why[SU_WHY])
     return 0;
 }
 
-/* Moves sample 0 to time 0. Samples before it are passed over where they lie; those
- * that are still to be read will be. */
-static int from_time_0(su_gather *g, long delay, char why[SU_WHY])
+/* Moves sample 0 to time 0. Samples before it are skipped in place, also if they are
+ * read later. */
+static int start_at_time_zero(su_gather *g, long delay, char why[SU_WHY])
 {
-    if (g->samples && delay > 0 && put_before(g, delay, why) != 0) return -1;
+    if (g->samples && delay > 0 && prepend_zeros(g, delay, why) != 0) return -1;
     if (g->samples && delay < 0) g->samples -= delay;
     g->ns += (int)delay;
     g->first = delay > 0 ? (int)delay : 0;
@@ -133,18 +138,18 @@ int su_line(su_gather *g, su_axis *axis, double source, double receiver, size_t 
         return refuse(why, "all of its %zu traces are dead (trid 2)", g->ntraces);
 
     if (*axis == SU_AXIS_AUTO) {
-        int varies = varying(g);
+        int varies = find_varying(g);
         if (varies == 0 || varies == 3)
             return refuse(why,
-                          "%s of its coordinates x and y varies: axis=x or axis=y must "
-                          "say along which the line runs",
-                          varies ? "each" : "neither");
+                          "cannot tell which axis the line follows (%s): set axis=x or "
+                          "axis=y",
+                          varies ? "x and y both vary" : "neither x nor y varies");
         *axis = varies == 1 ? SU_AXIS_X : SU_AXIS_Y;
     }
     long delay = 0;
-    if (delay_of(g, &delay, why) != 0 ||
-        place(g, *axis == SU_AXIS_X, source, receiver, why) != 0)
+    if (find_delay(g, &delay, why) != 0 ||
+        localize_traces(g, *axis == SU_AXIS_X, source, receiver, why) != 0)
         return -1;
     *dead = g->ntraces - alive;
-    return from_time_0(g, delay, why);
+    return start_at_time_zero(g, delay, why);
 }

@@ -1,7 +1,6 @@
-/* main.c - the front end of every step and back-end: arguments, and one search or a
- * section of them.
+/* main.c - the front end of all steps and back-ends: executes one search, or a section.
  */
-#include "crew.h"
+#include "processes.h"
 #include "section.h"
 #include "survey.h"
 
@@ -9,17 +8,17 @@
 #include <stdlib.h>
 
 static const char about[] =
-    "search the moveout (A, B, C, D, E) that a reflection follows around (m0, h0, "
-    "t0);\n"
-    "with stack= or coherence=, fill whole traces by such searches.\n"
-    "Called with the paper's 20 words (M0 H0 T0 TAU, P0 P1 N of A to E, FILE), after "
-    "which key=value may follow, or with key=value alone.";
+    "search the traveltime parameters A to E of a reflection around (m0, h0, t0);\n"
+    "with stack= or coherence=, compute whole traces by such searches.\n"
+    "Arguments are the paper's 20 (M0 H0 T0 TAU, P0 P1 N of A to E, FILE), which "
+    "key=value may follow, or key=value alone.";
 
-/* A crew of one. */
-__attribute__((weak)) void crew_search(search_state *s, const query *q, const int *near,
-                                       best *found, run_times *t)
+/* The default for a job of one process. */
+__attribute__((weak)) void proc_search(search_state *s, const query *q,
+                                       const int *indices, search_result *result,
+                                       run_times *t)
 {
-    search(s, q, near, found, t);
+    search(s, q, indices, result, t);
 }
 
 static void one_point(request *r)
@@ -30,41 +29,45 @@ static void one_point(request *r)
     double start = seconds();
     survey line = survey_read(r);
     double m0 = r->m0.first, h0 = r->h0.first;
-    int *near = allocate(line.g.ntraces, sizeof *near, "the numbers of the traces");
-    int n = survey_near(&line, r, m0, h0, near), low = near[0];
-    if (!n) fail("aperture: no trace is that near to m0=%g h0=%g", m0, h0);
-    su_gather g = crew_samples(r->in, &line.g, low, near[n - 1]);
-    for (int i = 0; i < n; i++) near[i] -= low;
+    int *indices =
+        allocate(line.g.ntraces, sizeof *indices, "the numbers of the traces");
+    int n = survey_select(&line, r, m0, h0, indices), low = indices[0];
+    if (!n)
+        fail("aperture: no trace within it (m0=%g h0=%g): expected at least one", m0,
+             h0);
+    su_gather g = proc_read_samples(r->in, &line.g, low, indices[n - 1]);
+    for (int i = 0; i < n; i++) indices[i] -= low;
     query q = query_at(r, &g, m0, h0, r->t0.first);
     q.ntraces = n;
-    size_t cells = (size_t)q.np[0] * (size_t)q.np[1];
-    best found = {.at.semblance = NAN};
-    if (r->panel) found.panel = allocate(cells, sizeof(float), "the (A, B) panel");
+    size_t cells = (size_t)q.np[A] * (size_t)q.np[B];
+    search_result result = {.best.semblance = NAN};
+    if (r->panel) result.panel = allocate(cells, sizeof(float), "the (A, B) panel");
     double reading = seconds() - start;
 
     run_times t = {0};
     search_state *s = search_begin(&g, &q, &t);
-    crew_search(s, &q, near, &found, &t);
+    proc_search(s, &q, indices, &result, &t);
     search_end(s);
 
-    /* A mean of squares cannot exceed the square's mean by more than rounding. */
-    if (!(found.at.semblance >= 0 && found.at.semblance <= 1.001f))
+    /* In exact arithmetic the semblance is at most 1; 0.001 is far more than rounding
+     * adds. */
+    if (!(result.best.semblance >= 0 && result.best.semblance <= 1.001f))
         fail("semblance %g: expected 0 to 1 (are the samples too large for float?)",
-             found.at.semblance);
+             result.best.semblance);
 
-    if (r->out) npy_write(r->out, &(npy){NPY_F4, 1, {7}, &found.at});
+    if (r->out) npy_write(r->out, &(npy){NPY_F4, 1, {7}, &result.best});
     if (r->panel)
         npy_write(r->panel,
-                  &(npy){NPY_F4, 2, {(size_t)q.np[0], (size_t)q.np[1]}, found.panel});
+                  &(npy){NPY_F4, 2, {(size_t)q.np[A], (size_t)q.np[B]}, result.panel});
 
-    printf("A=%.9g\nB=%.9g\nC=%.9g\nD=%.9g\nE=%.9g\n", found.at.a, found.at.b,
-           found.at.c, found.at.d, found.at.e);
-    printf("Stack=%.9g\nSemblance=%.9g\n", found.at.stack, found.at.semblance);
+    printf("A=%.9g\nB=%.9g\nC=%.9g\nD=%.9g\nE=%.9g\n", result.best.a, result.best.b,
+           result.best.c, result.best.d, result.best.e);
+    printf("Stack=%.9g\nSemblance=%.9g\n", result.best.stack, result.best.semblance);
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", reading + t.init, t.run,
            t.kernel);
     if (fflush(stdout)) fail("standard output: cannot be written");
-    free(found.panel);
-    free(near);
+    free(result.panel);
+    free(indices);
     survey_free(&line);
 }
 

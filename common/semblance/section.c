@@ -1,16 +1,16 @@
-/* section.c - a search at every sample of every output trace.
+/* section.c - one search for each sample of each output trace.
  *
- * Output traces are the midpoints m0= times the half-offsets h0=, half-offsets fastest.
- * Each is searched for among the traces of its aperture, those that lie within
- * aperture= of it in midpoint and in half-offset; the ranges of A .. E may change with
- * time. What was found goes to the files of journal.h, trace by trace.
+ * The output traces are all combinations of the midpoints m0= and the half-offsets h0=;
+ * half-offsets vary fastest. A search uses the traces of an aperture, which lie within
+ * aperture= of the output trace in midpoint and in half-offset. The ranges of A .. E
+ * may change with time. Results go to the files of journal.h, trace by trace.
  *
- * Left out: a search that takes the neighbouring sample's answer into account.
+ * Left out: using the result of the neighbouring sample.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "section.h"
-#include "crew.h"
+#include "processes.h"
 #include "journal.h"
 #include "survey.h"
 
@@ -23,9 +23,10 @@
 typedef struct {
     const request *r;
     survey line;
-    int traces;    /* of output */
-    int most;      /* traces in an aperture */
-    int low, high; /* the gather's first and last trace in any */
+    int traces;       /* number of output traces */
+    int max_aperture; /* largest number of traces in an aperture */
+    int first_trace,
+        last_trace; /* first and last trace of the gather in any aperture */
 } job;
 
 static double output_m(const job *s, int i)
@@ -38,36 +39,37 @@ static double output_h(const job *s, int i)
     return series_at(&s->r->h0, i % s->r->h0.count);
 }
 
-/* What the apertures hold: the most of one, and how far apart in the file. Says which
- * hold too little. */
-static void look_at_apertures(job *s)
+/* Computes max_aperture, first_trace and last_trace, and reports output traces whose
+ * aperture has fewer than 2 traces. */
+static void measure_apertures(job *s)
 {
-    int *near = allocate(s->line.g.ntraces, sizeof *near, "an aperture"), few = 0;
-    s->low = INT_MAX;
+    int *indices = allocate(s->line.g.ntraces, sizeof *indices, "an aperture"),
+        sparse = 0;
+    s->first_trace = INT_MAX;
     for (int i = 0; i < s->traces; i++) {
-        int n = survey_near(&s->line, s->r, output_m(s, i), output_h(s, i), near);
+        int n = survey_select(&s->line, s->r, output_m(s, i), output_h(s, i), indices);
         if (n < 2) {
-            few++;
+            sparse++;
             continue;
         }
-        if (n > s->most) s->most = n;
-        if (near[0] < s->low) s->low = near[0];
-        if (near[n - 1] > s->high) s->high = near[n - 1];
+        if (n > s->max_aperture) s->max_aperture = n;
+        if (indices[0] < s->first_trace) s->first_trace = indices[0];
+        if (indices[n - 1] > s->last_trace) s->last_trace = indices[n - 1];
     }
-    if (few && !run_rank)
+    if (sparse && !run_rank)
         fprintf(stderr,
                 "%s: %d of %d output traces have less than 2 traces in their aperture: "
                 "dead (trid 2), all zero\n",
-                run_name, few, s->traces);
-    free(near);
+                run_name, sparse, s->traces);
+    free(indices);
 }
 
 /* ---- headers ----------------------------------------------------------------------
  */
 
-/* The coarsest of scalco's parts of a metre in which all output coordinates are whole
- * numbers, 1 to 1/10000; the finest that holds them where none is. */
-static int16_t scalco_of(const job *s)
+/* Returns the coarsest scalco, 1 to 1/10000 of a metre, in which all output coordinates
+ * are whole numbers; if there is none, the finest in which they fit into 32 bits. */
+static int16_t choose_scalco(const job *s)
 {
     static const int16_t parts[] = {1, 10, 100, 1000, 10000};
     double largest = 0;
@@ -88,7 +90,7 @@ static int16_t scalco_of(const job *s)
     return (int16_t)(found ? -parts[found] : 1);
 }
 
-static su_header *headers_of(const job *s)
+static su_header *make_headers(const job *s)
 {
     const request *r = s->r;
     double dt = r->t0.count > 1 ? r->t0.step * 1e6 : s->line.g.dt;
@@ -97,13 +99,13 @@ static su_header *headers_of(const job *s)
         fail("t0: steps of %g s, expected a whole number of microseconds, 1 to 65535",
              r->t0.step);
     if (fabs(delay - nearbyint(delay)) > 1e-6 || delay > INT16_MAX)
-        fail("t0: begins at %g s, expected a whole number of milliseconds, to %d (a "
-             "trace's delrt)",
+        fail("t0: starts at %g s, expected a whole number of milliseconds, at most %d "
+             "(delrt of a trace)",
              r->t0.first, INT16_MAX);
     if (r->t0.count > 65535)
         fail("t0: %d samples, expected at most 65535 a trace", r->t0.count);
 
-    int16_t scalco = scalco_of(s);
+    int16_t scalco = choose_scalco(s);
     double parts = scalco < 0 ? -scalco : 1;
     su_header *header = allocate((size_t)s->traces, sizeof *header, "the headers");
     memset(header, 0, (size_t)s->traces * sizeof *header);
@@ -126,26 +128,27 @@ static su_header *headers_of(const job *s)
     return header;
 }
 
-/* A number for all that the answer depends on: words, and the traces in reach. */
-static uint64_t number_of(const job *s, const su_header *header)
+/* Returns a hash of everything that the result depends on: the options, and all traces
+ * in any aperture. */
+static uint64_t job_hash(const job *s, const su_header *header)
 {
     const request *r = s->r;
-    double words[] = {r->m0.first,
-                      r->m0.step,
-                      r->h0.first,
-                      r->h0.step,
-                      r->t0.first,
-                      r->t0.step,
-                      r->tau,
-                      r->aperture[0],
-                      r->aperture[1],
-                      (double)r->m0.count,
-                      (double)r->h0.count,
-                      (double)r->t0.count};
-    uint64_t number = journal_hash(0, words, sizeof words);
+    double values[] = {r->m0.first,
+                       r->m0.step,
+                       r->h0.first,
+                       r->h0.step,
+                       r->t0.first,
+                       r->t0.step,
+                       r->tau,
+                       r->aperture[0],
+                       r->aperture[1],
+                       (double)r->m0.count,
+                       (double)r->h0.count,
+                       (double)r->t0.count};
+    uint64_t number = journal_hash(0, values, sizeof values);
     number = journal_hash(number, r->row, (size_t)r->rows * sizeof *r->row);
     number = journal_hash(number, header, (size_t)s->traces * sizeof *header);
-    for (int i = s->low; i <= s->high; i++) {
+    for (int i = s->first_trace; i <= s->last_trace; i++) {
         const su_trace *t = &s->line.g.trace[i];
         if (t->header.trid == SU_DEAD) continue;
         number = journal_hash(number, &t->header, sizeof t->header);
@@ -157,27 +160,28 @@ static uint64_t number_of(const job *s, const su_header *header)
 /* ---- the searches ------------------------------------------------------------------
  */
 
-/* How far the work is, on a terminal: over the line before. */
-static void say(const journal *j, int done, double points, double took)
+/* Shows the progress on a terminal, on one line. */
+static void show_progress(const journal *j, int done, double points, double elapsed)
 {
     static double last = -1;
     if (run_rank || !isatty(STDERR_FILENO) ||
-        (done < (int)j->traces && took - last < 0.5))
+        (done < (int)j->traces && elapsed - last < 0.5))
         return;
-    last = took;
-    double rate = took > 0 ? points / took : 0;
-    double left = ((double)(j->traces - j->there) * j->ns - points) / (rate + 1e-9);
+    last = elapsed;
+    double rate = elapsed > 0 ? points / elapsed : 0;
+    double left =
+        ((double)(j->traces - j->done_before) * j->ns - points) / (rate + 1e-9);
     fprintf(stderr, "\r%s: %d of %zu traces, %.3g points/s, %.0f s left \033[K%s",
             run_name, done, j->traces, rate, left, done == (int)j->traces ? "\n" : "");
 }
 
-/* What one output trace gets. */
+/* The results of one output trace. */
 typedef struct {
     float *stack, *coherence; /* [ns] */
     float *parameters;        /* [ns][5] */
-} filled;
+} trace_buffers;
 
-static void check(const point *p, double m, double h, double t)
+static void check_semblance(const point *p, double m, double h, double t)
 {
     if (!(p->semblance >= 0 && p->semblance <= 1.001f))
         fail("m0=%g h0=%g t0=%g: semblance %g, expected 0 to 1 (are the samples too "
@@ -190,8 +194,8 @@ void section(request *r)
     double start = seconds();
     job s = {.r = r, .line = survey_read(r)};
     s.traces = r->m0.count * r->h0.count;
-    su_header *header = headers_of(&s);
-    look_at_apertures(&s);
+    su_header *header = make_headers(&s);
+    measure_apertures(&s);
 
     journal j = {.file = {{"stack", r->stack, -1},
                           {"coherence", r->coherence, -1},
@@ -205,81 +209,86 @@ void section(request *r)
                 !strcmp(j.file[f].path, j.file[other].path))
                 fail("%s= and %s=: the same file, %s", j.file[other].key, j.file[f].key,
                      j.file[f].path);
-    /* Back-ends see the part of the file that is in reach. */
+    /* The back-end gets only the traces that are in some aperture. */
     su_gather part = s.line.g;
-    if (s.most) part = crew_samples(r->in, &s.line.g, s.low, s.high);
-    uint64_t number = number_of(&s, header);
-    crew_same("the job", &number, sizeof number);
+    if (s.max_aperture)
+        part = proc_read_samples(r->in, &s.line.g, s.first_trace, s.last_trace);
+    uint64_t number = job_hash(&s, header);
+    proc_require_same("the job", &number, sizeof number);
     journal_open(&j, header, number);
-    if (j.there && !run_rank)
-        fprintf(stderr, "%s: %zu of %d traces are there already\n", run_name, j.there,
-                s.traces);
+    if (j.done_before && !run_rank)
+        fprintf(stderr, "%s: %zu of %d traces are complete already\n", run_name,
+                j.done_before, s.traces);
 
-    filled row = {.stack = allocate((size_t)j.ns, sizeof(float), "a trace"),
-                  .coherence = allocate((size_t)j.ns, sizeof(float), "a trace"),
-                  .parameters = allocate((size_t)j.ns, 5 * sizeof(float), "a trace")};
-    const float *rows[JOURNAL_FILES] = {row.stack, row.coherence, row.parameters};
-    int *near = allocate(s.line.g.ntraces, sizeof *near, "an aperture");
-    int *missing = allocate(j.traces - j.there, sizeof *missing, "traces to be filled");
-    int to_do = 0;
-    double points = 0, dead = 0, dead_there = 0;
+    trace_buffers buffers = {
+        .stack = allocate((size_t)j.ns, sizeof(float), "a trace"),
+        .coherence = allocate((size_t)j.ns, sizeof(float), "a trace"),
+        .parameters = allocate((size_t)j.ns, 5 * sizeof(float), "a trace")};
+    const float *row_pointers[JOURNAL_FILES] = {buffers.stack, buffers.coherence,
+                                                buffers.parameters};
+    int *indices = allocate(s.line.g.ntraces, sizeof *indices, "an aperture");
+    int *pending =
+        allocate(j.traces - j.done_before, sizeof *pending, "traces to be filled");
+    int pending_count = 0;
+    double points = 0, dead = 0, dead_before = 0;
     for (int i = 0; i < s.traces; i++) {
-        if (!j.state[i]) missing[to_do++] = i;
-        dead_there += j.state[i] == SU_DEAD;
+        if (!j.state[i]) pending[pending_count++] = i;
+        dead_before += j.state[i] == SU_DEAD;
     }
 
     search_state *state = NULL;
     run_times t = {.init = seconds() - start};
-    if (s.most && to_do) {
+    if (s.max_aperture && pending_count) {
         query largest = query_largest(r, &part);
-        largest.ntraces = s.most;
+        largest.ntraces = s.max_aperture;
         state = search_begin(&part, &largest, &t);
     }
 
-    /* Whoever is free takes the next. */
+    /* Each process takes the next trace when it has finished one. */
     double begin = seconds();
-    for (int next; (next = crew_next()) < to_do;) {
-        int i = missing[next], taken = (int)j.there + next;
+    for (int next; (next = proc_next_item()) < pending_count;) {
+        int i = pending[next], done_traces = (int)j.done_before + next;
         double m = output_m(&s, i), h = output_h(&s, i);
-        int n = survey_near(&s.line, r, m, h, near);
-        for (int k = 0; k < n; k++) near[k] -= s.low;
-        memset(row.stack, 0, (size_t)j.ns * sizeof(float));
-        memset(row.coherence, 0, (size_t)j.ns * sizeof(float));
-        memset(row.parameters, 0, (size_t)j.ns * 5 * sizeof(float));
+        int n = survey_select(&s.line, r, m, h, indices);
+        for (int k = 0; k < n; k++) indices[k] -= s.first_trace;
+        memset(buffers.stack, 0, (size_t)j.ns * sizeof(float));
+        memset(buffers.coherence, 0, (size_t)j.ns * sizeof(float));
+        memset(buffers.parameters, 0, (size_t)j.ns * 5 * sizeof(float));
         for (int k = 0; k < j.ns && n >= 2; k++) {
             double time = series_at(&r->t0, k);
             query q = query_at(r, &part, m, h, time);
             q.ntraces = n;
-            best found = {.at.semblance = NAN};
-            search(state, &q, near, &found, &t);
-            check(&found.at, m, h, time);
-            row.stack[k] = found.at.stack;
-            row.coherence[k] = found.at.semblance;
-            memcpy(row.parameters + 5 * k, &found.at.a, 5 * sizeof(float));
+            search_result result = {.best.semblance = NAN};
+            search(state, &q, indices, &result, &t);
+            check_semblance(&result.best, m, h, time);
+            buffers.stack[k] = result.best.stack;
+            buffers.coherence[k] = result.best.semblance;
+            memcpy(buffers.parameters + 5 * k, &result.best.a, 5 * sizeof(float));
             points++;
-            say(&j, taken, (double)next * j.ns + k + 1, seconds() - begin);
-            crew_turn();
+            show_progress(&j, done_traces, (double)next * j.ns + k + 1,
+                          seconds() - begin);
+            proc_progress();
         }
-        journal_write(&j, (size_t)i, n < 2 ? SU_DEAD : SU_LIVE, rows);
+        journal_write(&j, (size_t)i, n < 2 ? SU_DEAD : SU_LIVE, row_pointers);
         dead += n < 2;
     }
-    say(&j, s.traces, (double)to_do * j.ns, seconds() - begin);
+    show_progress(&j, s.traces, (double)pending_count * j.ns, seconds() - begin);
     if (state) search_end(state);
     journal_close(&j);
 
     double sum[] = {points, dead};
-    crew_sum(sum, 2);
-    t.run = seconds() - begin; /* until the last of the crew has done its last */
-    printf("Traces=%d\nThere=%zu\nDead=%.0f\nPoints=%.0f\n", s.traces, j.there,
-           dead_there + sum[1], sum[0]);
+    proc_sum(sum, 2);
+    t.run = seconds() - begin; /* until the last process has finished */
+    printf("Traces=%d\nThere=%zu\nDead=%.0f\nPoints=%.0f\n", s.traces, j.done_before,
+           dead_before + sum[1], sum[0]);
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", t.init, t.run,
            t.kernel);
     if (fflush(stdout)) fail("standard output: cannot be written");
-    free(missing);
-    free(near);
-    free(row.parameters);
-    free(row.coherence);
-    free(row.stack);
+    free(pending);
+    free(indices);
+    free(buffers.parameters);
+    free(buffers.coherence);
+    free(buffers.stack);
     free(header);
     survey_free(&s.line);
 }

@@ -1,8 +1,9 @@
-/* su.c - reads, checks and writes SU traces; su.h is the contract.
+/* su.c - reads, checks and writes SU traces; su.h describes the functions.
  *
- * Every byte of a file is accounted for before a sample is believed. Whatever the
- * machine, ns and dt are put together from single bytes; fields are reversed in place
- * only where file and machine differ in order.
+ * The layout of the whole file is checked before any sample is used. For these checks,
+ * ns and dt are assembled from single bytes, independently of the byte order of the
+ * machine. If file and machine differ in byte order, headers and samples are reversed
+ * in place afterwards.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -29,10 +30,15 @@ static_assert(offsetof(su_header, d1) == 180, "SU byte 181");
 static_assert(offsetof(su_header, mark) == 208, "SU byte 209");
 static_assert(sizeof(float) == 4, "samples are float32");
 
-/* The header as runs of fields of one width, in file order. */
+/* The header as runs of fields of equal width in bytes, in file order. */
 static const struct {
     int width, count;
 } runs[] = {{4, 7}, {2, 4}, {4, 8}, {2, 2}, {4, 4}, {2, 46}, {4, 7}, {2, 16}};
+
+/* Bits of a float32. */
+static const uint32_t SIGN = 0x80000000u, EXPONENT = 0x7f800000u,
+                      SMALLEST = 0x0da24260u /* 1e-30 */,
+                      LARGEST = 0x7149f2cau /* 1e30 */;
 
 static const char *order_name(int big)
 {
@@ -86,9 +92,10 @@ static size_t trace_bytes(int ns)
     return SU_HEADER_BYTES + sizeof(float) * (size_t)ns;
 }
 
-/* How many traces from the first on have a whole header that repeats its ns and dt, in
- * this order: 0 where ns or dt is 0, SIZE_MAX where they lead to the very end. */
-static size_t agreeing(const unsigned char *bytes, size_t size, int big)
+/* Counts the traces, from the first on, whose complete header repeats the ns and dt of
+ * the first in the given byte order. 0 if ns or dt is 0; SIZE_MAX if the traces end
+ * exactly at the end of the file. */
+static size_t matching_traces(const unsigned char *bytes, size_t size, int big)
 {
     if (size < SU_HEADER_BYTES) return 0;
     int ns = field_ns(bytes, big), dt = field_dt(bytes, big);
@@ -105,29 +112,30 @@ static size_t agreeing(const unsigned char *bytes, size_t size, int big)
     return n;
 }
 
-static int detect(const unsigned char *bytes, size_t size)
+static int detect_order(const unsigned char *bytes, size_t size)
 {
-    size_t little = agreeing(bytes, size, 0), big = agreeing(bytes, size, 1);
+    size_t little = matching_traces(bytes, size, 0),
+           big = matching_traces(bytes, size, 1);
     return little == big ? machine_is_big() : big > little;
 }
 
-/* Index of the first sample that is not finite, ns if there is none. The bits are
- * looked at because -ffast-math lets the compiler assume that isfinite() is true. */
+/* Returns the index of the first sample that is not finite; ns if there is none. Tests
+ * the exponent bits, because -ffast-math lets the compiler assume that isfinite() is
+ * always true. */
 static int first_not_finite(const float *data, int ns)
 {
     for (int i = 0; i < ns; i++) {
         uint32_t bits;
         memcpy(&bits, &data[i], sizeof bits);
-        if ((bits & 0x7f800000u) == 0x7f800000u) return i;
+        if ((bits & EXPONENT) == EXPONENT) return i;
     }
     return ns;
 }
 
-/* How many samples no instrument or program writes: neither 0 nor within 1e-30 ..
- * 1e30 (0x0da24260, 0x7149f2ca). */
-static size_t strange_samples(const su_gather *g, int swapped)
+/* Counts the samples with an implausible magnitude: not 0 and outside 1e-30 .. 1e30. */
+static size_t implausible_samples(const su_gather *g, int swapped)
 {
-    size_t strange = 0;
+    size_t implausible = 0;
     for (size_t i = 0; i < g->ntraces; i++)
         for (int j = 0; j < g->ns; j++) {
             uint32_t bits;
@@ -135,94 +143,108 @@ static size_t strange_samples(const su_gather *g, int swapped)
             if (swapped)
                 bits = bits >> 24 | (bits >> 8 & 0xff00) | (bits & 0xff00) << 8 |
                        bits << 24;
-            bits &= 0x7fffffffu;
-            strange += bits && (bits < 0x0da24260u || bits > 0x7149f2cau);
+            bits &= ~SIGN;
+            implausible += bits && (bits < SMALLEST || bits > LARGEST);
         }
-    return strange;
+    return implausible;
 }
 
-/* Samples of one byte order behind headers of the other: where many are strange as they
- * are, and next to none the other way round. */
+/* Detects samples of the other byte order than the headers: many samples are
+ * implausible as they are, and almost none are after reversal.
+ *
+ * In a float of the wrong byte order, the exponent comes from the low mantissa bits,
+ * which are nearly uniform. 1e-30 .. 1e30 covers 200 of 256 exponents, so about 22 % of
+ * such samples are implausible: the threshold, 1/8, is about half of that. The factor
+ * for "almost none" is a safety margin without derivation. */
 static int samples_swapped(const su_gather *g)
 {
-    size_t strange = strange_samples(g, 0);
-    return strange > g->ntraces * (size_t)g->ns / 8 &&
-           strange_samples(g, 1) < strange / 50 + 1;
+    enum { MANY = 8, FEW = 50 };
+    size_t implausible = implausible_samples(g, 0);
+    return implausible > g->ntraces * (size_t)g->ns / MANY &&
+           implausible_samples(g, 1) < implausible / FEW + 1;
 }
 
-/* What a trace must be, when it was read and before it is written. */
+/* Checks a trace after reading and before writing. */
 static int check_trace(const su_trace *t, size_t number, int ns, int dt,
-                       char why[SU_WHY])
+                       char reason[SU_REASON_SIZE])
 {
     if (t->header.ns != ns)
-        return refuse(why, "trace %zu: ns is %d, it should be %d as in trace 1", number,
+        return refuse(reason, "trace %zu: ns is %d: expected %d as in trace 1", number,
                       t->header.ns, ns);
     if (t->header.dt != dt)
-        return refuse(why, "trace %zu: dt is %d, it should be %d as in trace 1", number,
+        return refuse(reason, "trace %zu: dt is %d: expected %d as in trace 1", number,
                       t->header.dt, dt);
     int bad = first_not_finite(t->data, ns);
     if (bad < ns)
-        return refuse(why,
-                      "trace %zu: sample %d of %d is not a finite number: damaged, or "
-                      "not IEEE floats",
+        return refuse(reason,
+                      "trace %zu: sample %d of %d is not a finite number: the file is "
+                      "damaged or its samples are not IEEE floats",
                       number, bad + 1, ns);
     return 0;
 }
 
-/* All samples, of traces from number first on. */
+/* Checks all samples of a gather whose first trace is number `first` of the file,
+ * counted from 0. */
 static int check_samples(const su_gather *g, size_t first, bool swapped,
-                         char why[SU_WHY])
+                         char reason[SU_REASON_SIZE])
 {
     if (swapped)
-        return refuse(why, "its samples are byte-swapped: headers are %s, samples %s",
+        return refuse(reason,
+                      "its samples are byte-swapped: headers are %s, samples %s",
                       order_name(g->big_endian), order_name(!g->big_endian));
     for (size_t i = 0; i < g->ntraces; i++)
-        if (check_trace(&g->trace[i], first + i + 1, g->ns, g->dt, why) != 0) return -1;
+        if (check_trace(&g->trace[i], first + i + 1, g->ns, g->dt, reason) != 0)
+            return -1;
     return 0;
 }
 
-/* SEG-Y has 3200 bytes of text and 400 of binary numbers before its first trace: the
- * samples a trace (byte 3221) are again in that trace's header, and the format code
- * (byte 3225) is one of sixteen. */
+/* Detects a SEG-Y file. It begins with 3200 bytes of text and 400 bytes of binary
+ * fields. Among these are the samples per trace (byte 3221), which the header of the
+ * first trace repeats, and the format code (byte 3225), 1 to 16. */
 static int has_reel_header(const unsigned char *bytes, size_t size)
 {
-    enum { TEXT = 3200, REEL = 3600 };
+    enum {
+        TEXT = 3200,
+        REEL = 3600,
+        NS_AT = TEXT + 20,
+        FORMAT_AT = TEXT + 24,
+        FORMATS = 16
+    };
     if (size < REEL + SU_HEADER_BYTES) return 0;
     for (int big = 0; big <= 1; big++) {
-        int ns = field16(bytes + TEXT + 20, big),
-            code = field16(bytes + TEXT + 24, big);
-        if (ns > 0 && ns == field_ns(bytes + REEL, big) && code >= 1 && code <= 16)
+        int ns = field16(bytes + NS_AT, big), format = field16(bytes + FORMAT_AT, big);
+        if (ns > 0 && ns == field_ns(bytes + REEL, big) && format >= 1 &&
+            format <= FORMATS)
             return 1;
     }
     return 0;
 }
 
-/* Every header is looked at where it lies, so that nothing is allocated for a file
- * whose traces do not fill it. */
+/* Checks every header in place, before memory is allocated. */
 static int check_layout(const unsigned char *bytes, size_t size, int big,
-                        char why[SU_WHY])
+                        char reason[SU_REASON_SIZE])
 {
-    if (size == 0) return refuse(why, "empty: not one trace");
+    if (size == 0) return refuse(reason, "is empty: expected at least one trace");
     if (size < SU_HEADER_BYTES)
-        return refuse(why,
+        return refuse(reason,
                       "trace 1 stops after %zu bytes of its %d-byte header: the file "
                       "is truncated",
                       size, SU_HEADER_BYTES);
 
-    if (has_reel_header(bytes, size) && agreeing(bytes, size, big) != SIZE_MAX)
-        return refuse(why, "is SEG-Y with its reel header (3600 bytes), expected SU: "
-                           "trace 1 should begin at the first byte");
-    if (agreeing(bytes, size, big) != SIZE_MAX &&
-        agreeing(bytes, size, !big) == SIZE_MAX)
-        return refuse(why, "is byte-swapped: %s, not %s", order_name(!big),
+    if (has_reel_header(bytes, size) && matching_traces(bytes, size, big) != SIZE_MAX)
+        return refuse(reason, "is SEG-Y with its reel header (3600 bytes): expected "
+                              "SU, where trace 1 begins at the first byte");
+    if (matching_traces(bytes, size, big) != SIZE_MAX &&
+        matching_traces(bytes, size, !big) == SIZE_MAX)
+        return refuse(reason, "is byte-swapped: %s, not %s", order_name(!big),
                       order_name(big));
 
     int ns = field_ns(bytes, big), dt = field_dt(bytes, big);
     if (ns == 0)
-        return refuse(why, "trace 1: ns is 0 (%s), it should be 1 .. 65535",
+        return refuse(reason, "trace 1: ns is 0 (%s): expected 1 to 65535",
                       order_name(big));
     if (dt == 0)
-        return refuse(why, "trace 1: dt is 0 (%s), it should be 1 .. 65535 us",
+        return refuse(reason, "trace 1: dt is 0 (%s): expected 1 to 65535 us",
                       order_name(big));
 
     size_t row = trace_bytes(ns);
@@ -230,18 +252,18 @@ static int check_layout(const unsigned char *bytes, size_t size, int big,
         if (size >= SU_HEADER_BYTES) {
             int ns_here = field_ns(bytes, big), dt_here = field_dt(bytes, big);
             if (ns_here != ns)
-                return refuse(why,
-                              "trace %zu: ns is %d, it should be %d as in trace 1: the "
-                              "file is damaged, or of traces that differ (%s)",
+                return refuse(reason,
+                              "trace %zu: ns is %d: expected %d as in trace 1: the "
+                              "file is damaged or its traces differ in length (%s)",
                               number, ns_here, ns, order_name(big));
             if (dt_here != dt)
-                return refuse(why,
-                              "trace %zu: dt is %d, it should be %d as in trace 1: the "
-                              "file is damaged, or of traces that differ (%s)",
+                return refuse(reason,
+                              "trace %zu: dt is %d: expected %d as in trace 1: the "
+                              "file is damaged or its sampling interval changes (%s)",
                               number, dt_here, dt, order_name(big));
         }
         if (size < row)
-            return refuse(why,
+            return refuse(reason,
                           "trace %zu stops after %zu of %zu bytes: the file is "
                           "truncated (%s)",
                           number, size, row, order_name(big));
@@ -251,7 +273,7 @@ static int check_layout(const unsigned char *bytes, size_t size, int big,
     return 0;
 }
 
-/* A gather without its samples. */
+/* Allocates a gather without samples. */
 static su_gather headers_alloc(size_t ntraces, int ns, int dt)
 {
     su_gather g = {0};
@@ -271,39 +293,39 @@ static su_gather headers_alloc(size_t ntraces, int ns, int dt)
     return g;
 }
 
-/* Frees a gather, but bytes of the file stay the caller's. */
-static void give_back(su_gather *g)
+/* Frees a gather, except for the mapped file, which the caller unmaps. */
+static void free_unmapped(su_gather *g)
 {
     if (g->mapped) g->block = NULL;
     g->mapped = 0;
     su_free(g);
 }
 
-/* What becomes of a file's samples: copied, left where they are if they may be, or not
- * looked at. */
-typedef enum { COPY, KEEP, LEAVE } samples_to;
+/* How samples are read: copied; used in place if they have the byte order of the
+ * machine, else copied; or not at all. */
+typedef enum { COPY_SAMPLES, MAP_SAMPLES, SKIP_SAMPLES } sample_mode;
 
-/* Bytes that are all the file's traces become *g, which is emptied if not. Those that
- * may be kept are: g->block is then bytes. */
-static int take(unsigned char *bytes, size_t size, su_order order, samples_to to,
-                su_gather *g, char why[SU_WHY])
+/* Converts the content of a file to *g; *g is empty if it is rejected. If the samples
+ * are used in place, g->block is `bytes`. */
+static int convert(unsigned char *bytes, size_t size, su_order order, sample_mode mode,
+                   su_gather *g, char reason[SU_REASON_SIZE])
 {
     *g = (su_gather){0};
-    int big = order == SU_DETECT ? detect(bytes, size) : order == SU_BIG;
-    if (check_layout(bytes, size, big, why) != 0) return -1;
+    int big = order == SU_DETECT ? detect_order(bytes, size) : order == SU_BIG;
+    if (check_layout(bytes, size, big, reason) != 0) return -1;
 
     int ns = field_ns(bytes, big), dt = field_dt(bytes, big);
     int swap = big != machine_is_big();
     size_t row = trace_bytes(ns), ntraces = size / row;
-    su_gather read = to == LEAVE || (to == KEEP && !swap)
+    su_gather read = mode == SKIP_SAMPLES || (mode == MAP_SAMPLES && !swap)
                          ? headers_alloc(ntraces, ns, dt)
                          : su_alloc(ntraces, ns, dt);
     if (read.trace == NULL)
-        return refuse(why, "not enough memory for %zu traces of %d samples", ntraces,
+        return refuse(reason, "not enough memory for %zu traces of %d samples", ntraces,
                       ns);
     read.big_endian = big;
     if (!read.samples) read.pitch = ns + SU_HEADER_BYTES / (int)sizeof(float);
-    if (!read.samples && to == KEEP) {
+    if (!read.samples && mode == MAP_SAMPLES) {
         read.samples = (float *)(void *)(bytes + SU_HEADER_BYTES);
         read.block = bytes;
         read.mapped = size;
@@ -313,99 +335,110 @@ static int take(unsigned char *bytes, size_t size, su_order order, samples_to to
         su_trace *t = &read.trace[i];
         memcpy(&t->header, bytes + i * row, SU_HEADER_BYTES);
         if (swap) reverse_header(&t->header);
-        if (to == LEAVE) continue;
+        if (mode == SKIP_SAMPLES) continue;
         t->data = read.samples + i * (size_t)read.pitch;
         if (!read.mapped)
             memcpy(t->data, bytes + i * row + SU_HEADER_BYTES, row - SU_HEADER_BYTES);
         if (swap) reverse_fields((unsigned char *)t->data, sizeof(float), (size_t)ns);
     }
-    if (to == LEAVE) {
+    if (mode == SKIP_SAMPLES) {
         *g = read;
         return 0;
     }
 
     bool swapped = samples_swapped(&read);
-    if (swapped && order == SU_DETECT && agreeing(bytes, size, !big) == SIZE_MAX) {
-        give_back(&read); /* headers are the same either way, samples are not */
-        return take(bytes, size, big ? SU_LITTLE : SU_BIG, to, g, why);
+    if (swapped && order == SU_DETECT &&
+        matching_traces(bytes, size, !big) == SIZE_MAX) {
+        free_unmapped(&read); /* the headers fit both orders, the samples do not */
+        return convert(bytes, size, big ? SU_LITTLE : SU_BIG, mode, g, reason);
     }
-    if (check_samples(&read, 0, swapped, why) == 0) {
+    if (check_samples(&read, 0, swapped, reason) == 0) {
         *g = read;
         return 0;
     }
-    give_back(&read);
+    free_unmapped(&read);
     return -1;
 }
 
 int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather *g,
-             char why[SU_WHY])
+             char reason[SU_REASON_SIZE])
 {
-    return take((unsigned char *)(uintptr_t)bytes, size, order, COPY, g, why);
+    return convert((unsigned char *)(uintptr_t)bytes, size, order, COPY_SAMPLES, g,
+                   reason);
 }
 
-/* A whole file in memory: 0, or -1 with a line in why. Only a regular file has a size
- * to check the traces against; opening a FIFO would wait for a writer. */
-static int map(const char *path, unsigned char **bytes, size_t *size, char why[SU_WHY])
+/* Maps a regular file into memory. Opens it before it is examined, so that the path
+ * cannot be exchanged in between; O_NONBLOCK keeps a FIFO from waiting for a writer.
+ * Returns 0, or -1 and a reason. */
+static int map_file(const char *path, unsigned char **bytes, size_t *size,
+                    char reason[SU_REASON_SIZE])
 {
-    struct stat about;
-    if (stat(path, &about) != 0)
-        return refuse(why, "cannot be read: %s", strerror(errno));
-    if (S_ISDIR(about.st_mode)) return refuse(why, "is a directory, not an SU file");
-    if (!S_ISREG(about.st_mode)) return refuse(why, "is not a regular file");
-    if (about.st_size == 0) return refuse(why, "empty: not one trace");
-    if ((uintmax_t)about.st_size > SIZE_MAX) return refuse(why, "too large to hold");
-
-    *size = (size_t)about.st_size;
-    int file = open(path, O_RDONLY);
-    if (file < 0) return refuse(why, "cannot be read: %s", strerror(errno));
-    void *mapped = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-    int problem = errno;
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0) return refuse(reason, "cannot be read: %s", strerror(errno));
+    struct stat status;
+    int result = 0;
+    if (fstat(file, &status) != 0)
+        result = refuse(reason, "cannot be read: %s", strerror(errno));
+    else if (S_ISDIR(status.st_mode))
+        result = refuse(reason, "is a directory: expected an SU file");
+    else if (!S_ISREG(status.st_mode))
+        result = refuse(reason, "is not a regular file");
+    else if (status.st_size == 0)
+        result = refuse(reason, "is empty: expected at least one trace");
+    else if ((uintmax_t)status.st_size > SIZE_MAX)
+        result = refuse(reason, "is too large for the address space");
+    if (result == 0) {
+        *size = (size_t)status.st_size;
+        void *mapped = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+        if (mapped == MAP_FAILED)
+            result = refuse(reason, "cannot be read: %s", strerror(errno));
+        *bytes = mapped;
+    }
     close(file);
-    if (mapped == MAP_FAILED)
-        return refuse(why, "cannot be read: %s", strerror(problem));
-    *bytes = mapped;
-    return 0;
+    return result;
 }
 
-int su_read(const char *path, su_order order, su_gather *g, char why[SU_WHY])
+int su_read(const char *path, su_order order, su_gather *g, char reason[SU_REASON_SIZE])
 {
     *g = (su_gather){0};
     unsigned char *bytes = NULL;
     size_t size = 0;
-    if (map(path, &bytes, &size, why) != 0) return -1;
-    int status = take(bytes, size, order, KEEP, g, why);
+    if (map_file(path, &bytes, &size, reason) != 0) return -1;
+    int status = convert(bytes, size, order, MAP_SAMPLES, g, reason);
     if (!g->mapped) munmap(bytes, size);
     return status;
 }
 
-int su_headers(const char *path, su_order order, su_gather *g, char why[SU_WHY])
+int su_read_headers(const char *path, su_order order, su_gather *g,
+                    char reason[SU_REASON_SIZE])
 {
     *g = (su_gather){0};
     unsigned char *bytes = NULL;
     size_t size = 0;
-    if (map(path, &bytes, &size, why) != 0) return -1;
+    if (map_file(path, &bytes, &size, reason) != 0) return -1;
     int status = 0;
-    if (order == SU_DETECT && agreeing(bytes, size, 0) == SIZE_MAX &&
-        agreeing(bytes, size, 1) == SIZE_MAX) { /* the samples have to tell */
-        status = take(bytes, size, order, KEEP, g, why);
+    if (order == SU_DETECT && matching_traces(bytes, size, 0) == SIZE_MAX &&
+        matching_traces(bytes, size, 1) == SIZE_MAX) { /* only the samples tell */
+        status = convert(bytes, size, order, MAP_SAMPLES, g, reason);
         order = g->big_endian ? SU_BIG : SU_LITTLE;
-        give_back(g);
+        free_unmapped(g);
     }
-    if (status == 0) status = take(bytes, size, order, LEAVE, g, why);
+    if (status == 0) status = convert(bytes, size, order, SKIP_SAMPLES, g, reason);
     munmap(bytes, size);
     return status;
 }
 
-int su_arrived(su_gather *part, size_t first, char why[SU_WHY])
+int su_check_samples(su_gather *part, size_t first, char reason[SU_REASON_SIZE])
 {
     if (part->big_endian != machine_is_big())
         for (size_t i = 0; i < part->ntraces; i++)
             reverse_fields((unsigned char *)part->trace[i].data, sizeof(float),
                            (size_t)part->ns);
-    return check_samples(part, first, samples_swapped(part), why);
+    return check_samples(part, first, samples_swapped(part), reason);
 }
 
-/* row is room for one trace as it lies in the file. 0, or -1 with errno set. */
+/* Writes all traces; row is a buffer for one trace with its header. Returns 0, or -1
+ * with errno set. */
 static int write_traces(FILE *file, int big, const su_gather *g, unsigned char *row)
 {
     size_t size = trace_bytes(g->ns);
@@ -421,26 +454,28 @@ static int write_traces(FILE *file, int big, const su_gather *g, unsigned char *
     return 0;
 }
 
-int su_write(const char *path, su_order order, const su_gather *g, char why[SU_WHY])
+int su_write(const char *path, su_order order, const su_gather *g,
+             char reason[SU_REASON_SIZE])
 {
-    if (g->ntraces == 0) return refuse(why, "empty: not one trace");
+    if (g->ntraces == 0) return refuse(reason, "is empty: expected at least one trace");
     if (g->ns < 1 || g->ns > 65535 || g->dt < 1 || g->dt > 65535)
-        return refuse(why, "ns %d and dt %d should both be 1 .. 65535", g->ns, g->dt);
+        return refuse(reason, "ns is %d and dt is %d: expected 1 to 65535", g->ns,
+                      g->dt);
     for (size_t i = 0; i < g->ntraces; i++)
-        if (check_trace(&g->trace[i], i + 1, g->ns, g->dt, why) != 0) return -1;
+        if (check_trace(&g->trace[i], i + 1, g->ns, g->dt, reason) != 0) return -1;
 
     unsigned char *row = malloc(trace_bytes(g->ns));
-    if (row == NULL) return refuse(why, "not enough memory to write it");
+    if (row == NULL) return refuse(reason, "not enough memory for one trace");
     int big = order == SU_DETECT ? machine_is_big() : order == SU_BIG;
     int status = 0;
     FILE *file = result_open(path);
     if (file == NULL) {
-        status = refuse(why, "cannot be written: %s", strerror(errno));
+        status = refuse(reason, "cannot be written: %s", strerror(errno));
     } else if (write_traces(file, big, g, row) != 0) {
-        status = refuse(why, "cannot be written: %s", strerror(errno));
+        status = refuse(reason, "cannot be written: %s", strerror(errno));
         result_drop(file);
     } else if (result_close(file) != 0) {
-        status = refuse(why, "cannot be written: %s", strerror(errno));
+        status = refuse(reason, "cannot be written: %s", strerror(errno));
     }
     free(row);
     return status;

@@ -2,15 +2,15 @@ title    = Sequential
 kind     = start
 backends = seq
 
-title.semblance    = The search as one would write it
+title.semblance    = The sequential search, five nested loops
 flops.semblance    = 24 visits + 12 samples
 bytes.semblance.l1 = 26 visits + 4 used + 4 samples
 
-title.fletcher      = The wave equation, point by point
+title.fletcher      = The wave equation with finite differences
 flops.fletcher      = 578 samples
 bytes.fletcher.dram = 64 samples
 
-title.gridding    = Each visibility onto its footprint
+title.gridding    = Each visibility is added to its footprint
 flops.gridding    = 8 points
 bytes.gridding.l1 = 24 points
 

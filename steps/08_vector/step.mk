@@ -1,27 +1,27 @@
-title    = Lanes
+title    = Vectors
 kind     = algebra
 backends = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
-title.semblance       = Eight values of E side by side
+title.semblance       = Vectors of eight neighbouring values of E
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.semblance      = what all lanes share and what each does for itself are two ways through a window, and the best of the lanes is picked at the end
-predict.semblance.cpu = 4.0: eight lanes instead of one, of which 20 values of E fill 20 of 24, and a window's samples are loaded once for all (written after a prototype had 4)
-predict.semblance.gpu = 1.2: a GPU's lanes are its threads already; what it gains is num in registers again
+reason.semblance      = lanes that share their samples and lanes that do not take two paths through a window, and the best lane is selected at the end
+predict.semblance.cpu = 4.0: eight lanes instead of one, of which 20 values of E fill 20 of 24, and the samples of a window are loaded once for all lanes (written after a prototype had 4)
+predict.semblance.gpu = 1.2: a GPU's lanes are its threads already; it gains because num is in registers again
 flops.semblance       = 6 visits + 3 used + 6 samples
 
-title.fletcher       = The widest vectors, fused multiplications, and three cosines instead of six products
+title.fletcher       = Wider vectors, fused multiply-add, and three cosines instead of six products
 changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
-reason.fletcher      = every load and store of body.h is one of LANES points, and the medium is another
+reason.fletcher      = each load and store of body.h has LANES points, and the medium has other fields
 predict.fletcher.cpu = 1.4: two thirds of the instructions, and seven fields of the medium instead of ten
-predict.fletcher.gpu = 1.2: 52 bytes a point instead of 64; its lanes are threads, and its compiler fuses already
+predict.fletcher.gpu = 1.2: 52 bytes per point instead of 64; the lanes of a GPU are threads, and its compiler fuses operations already
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 
-title.gridding       = A row of a block is a vector
+title.gridding       = A row of a block is one vector
 changes.gridding     = body.h cpu.c opencl.c kernel.cl cuda.cu
-predict.gridding.cpu = 4.0: a row of sums is one register, and the compiler has no choice left
-predict.gridding.gpu = 1.0: a GPU's lanes are its threads already
+predict.gridding.cpu = 4.0: a row of sums is one vector register, so the compiler cannot place it on the stack
+predict.gridding.gpu = 1.0: on a GPU the lanes are already threads
 flops.gridding       = 8 points
 
 title.fluid       = Colours stored separately, vectors of cells
@@ -34,12 +34,12 @@ predict.fluid.gpu = 1.5: coalesced loads, which use all of each cache line inste
 flops.fluid       = 8 updates + 40 advected
 bytes.fluid.l1    = 28 updates
 
-title.sandpile       = 32 cells a word, in planes of bits, and no meeting
+title.sandpile       = Bit planes: 32 cells per word, and no barrier
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 cflags.sandpile      = $(NATIVE)
 kind.sandpile        = refactor
-reason.sandpile      = planes of bits take the place of bytes, in all three back-ends: packed, stepped, unpacked
-predict.sandpile.cpu = 4.0 for omp, 30 for OpenCL: 22 operations for the cells of a vector of bits, where bytes take 8 for an eighth as many; and no barrier (written after a prototype had 4 and 25)
+reason.sandpile      = bit planes replace bytes in all three back-ends: packing, steps, unpacking
+predict.sandpile.cpu = 4.0 for omp, 30 for OpenCL: 22 operations per vector of bits, where bytes need 8 for an eighth as many cells; and no barrier (written after a prototype had been timed: 4 and 25)
 predict.sandpile.gpu = 4.0: three eighths of the bytes, and 32 cells for about twice the operations of four
 flops.sandpile       = 0.6 cells
 bytes.sandpile.l1    = 1 cells

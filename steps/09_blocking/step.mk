@@ -3,27 +3,27 @@ kind     = algebra
 backends = omp ocl cuda cuda-cpu
 backends.fluid    = omp ocl
 
-title.semblance       = A trace is read once for all (D, E): its window as hinges
+title.semblance       = Each trace is read once for all (D, E) and reduced to knots
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.semblance      = the loops over traces and over (D, E) change places, and between them lies a list of hinges, with a way around it for traces that cannot have any
-predict.semblance.cpu = 2.5: two operations a sample instead of six, and no loads of samples (written after a prototype had 2.5)
-predict.semblance.gpu = 0.7: a thread's hinges lie in device memory, and are read again for each (D, E)
+reason.semblance      = the loops over traces and over (D, E) are interchanged, with a list of knots between them, and traces without knots need a second path
+predict.semblance.cpu = 2.5: two operations per sample instead of six, and no loads of samples (written after a prototype had 2.5)
+predict.semblance.gpu = 0.7: a thread's knots are in device memory, and are read again for each (D, E)
 
-title.fletcher       = Tiles that a thread takes through all planes by itself, a row at a time
+title.fletcher       = Tiles per thread, and derivatives along y instead of x
 shown.fletcher       = cpu.c
 changes.fletcher     = body.h tile.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
 kind.fletcher        = memory
-reason.fletcher      = a tile has planes of its own: the loop over z goes back into the kernels, and both hosts say how large a tile is
-predict.fletcher.cpu = 1.3: no thread waits at a plane, and a tile's nine planes of p and q stay in a core's own cache
-predict.fletcher.gpu = 2.0: one launch instead of two a plane, and what is derived stays in local memory
+reason.fletcher      = a tile has its own derivatives: the loop over z moves back into the kernels, and both hosts choose the size of a tile
+predict.fletcher.cpu = 1.3: no barriers per plane, and the nine planes of p and q of a tile stay in the L2 cache of a core
+predict.fletcher.gpu = 2.0: one launch instead of two per plane, and the derivatives stay in local memory
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 
-title.gridding       = What a visibility brings to a column, once for all its rows
+title.gridding       = Cache blocking by segments, and Karatsuba's complex multiplication
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.gridding      = the loops over blocks and over visibilities change places, and three real products have taps and sums of their own, of two vectors each
-predict.gridding.cpu = 1.3: three products a cell instead of four and an eighth, from the nearest cache (written after a prototype had 1.3)
-predict.gridding.gpu = 1.2: three products instead of four; a thread has one block, and shares nothing
+reason.gridding      = the loops over blocks and over visibilities are interchanged, and the three real products of Karatsuba have taps and sums of their own, two vectors each
+predict.gridding.cpu = 1.3: three real products per cell instead of four and an eighth, with operands from the L1 cache (written after a prototype had 1.3)
+predict.gridding.gpu = 1.2: three real products instead of four; a thread has one block and shares nothing
 flops.gridding       = 6 points
 
 title.fluid       = Temporal blocking: four sweeps per pass, as a wavefront
@@ -35,12 +35,12 @@ predict.fluid.cpu = 1.5 if a field is larger than the second-level cache, and tw
 predict.fluid.gpu = 1.0: uses the sweeps of step 08, since its groups cannot wait for each other
 flops.fluid       = 8 updates + 40 advected
 
-title.sandpile       = Bands that make many steps alone, and sleep where nothing topples
+title.sandpile       = Temporal blocking: bands compute many steps alone, stable tiles are skipped
 changes.sandpile     = body.h cpu.c opencl.c kernel.cl cuda.cu
 cflags.sandpile      = $(NATIVE)
 kind.sandpile        = refactor
-reason.sandpile      = bands with borrowed rows are a layout of their own, a loop over steps inside the one over rows, and in OpenCL and CUDA a kernel of fetch, steps and store
-predict.sandpile.cpu = 1.4: two threads meet twice in 32 steps instead of once in each (written after a prototype had 1.3 to 1.6)
+reason.sandpile      = bands with ghost rows are a new layout, with a loop over steps inside the loop over rows; in OpenCL and CUDA a kernel loads, steps and stores a band
+predict.sandpile.cpu = 1.4: two threads pass two barriers per 32 steps instead of one per step (written after a prototype had been timed: 1.3 to 1.6)
 predict.sandpile.gpu = 2.0: an eighth of the launches, for twice the work
 flops.sandpile       = 0.6 cells
 bytes.sandpile.l1    = 1 cells

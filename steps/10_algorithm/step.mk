@@ -1,17 +1,17 @@
-title    = Another algorithm
+title    = A better algorithm
 kind     = algebra
 backends = omp ocl cuda cuda-cpu
 backends.fluid    = omp ocl
 
-title.semblance       = 16 nodes instead of 400 points, and bounds that rule out the rest
+title.semblance       = 16 interpolation nodes instead of 400 points, and pruning by upper bounds
 changes.semblance     = body.h bound.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.semblance      = two algorithms: cubics through nodes, and a bound with an order of search, which both devices' hosts must keep
-predict.semblance.cpu = 20: 16 visits instead of 400 for a trace that does not bend; what the bounds give depends on the data, from 1 to 100 (the first was written after a prototype had 5, the second before anything was measured)
-predict.semblance.gpu = 5: the same, but a thread has 16 nodes to keep, and all its neighbours start before there is anything to compare with
+reason.semblance      = two algorithms: cubic interpolation between nodes, and bounds with a search order, which the hosts of both devices maintain
+predict.semblance.cpu = 20: 16 visits instead of 400 for a trace without knots; the gain of the bounds depends on the data, from 1 to 100 (the first was written after a prototype had 5, the second before anything was measured)
+predict.semblance.gpu = 5: the same, but a thread has 16 nodes to store, and all threads start before there is an incumbent
 
-title.gridding       = Footprints as wide as their plane of w needs
+title.gridding       = Footprints only as wide as their w-plane needs
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-predict.gridding.cpu = 1.8 for askap, whose w is spread evenly, 6.5 for default, whose w is mostly small: as the blocks that are left (counted before it was written)
+predict.gridding.cpu = 1.8 for askap, whose w is evenly distributed, 6.5 for default, whose w is mostly small: the ratio of the remaining blocks (counted before it was written)
 predict.gridding.gpu = the same
 
 title.fluid       = Direct pressure solver: discrete cosine transform and Thomas algorithm
@@ -21,12 +21,12 @@ reason.fluid      = DCT-II, its inverse, and the Thomas algorithm along x: cosin
 predict.fluid.cpu = 1.5: about as many operations as 8 sweeps instead of 20, for two of six solves; at equal accuracy a factor of hundreds, since 20 sweeps would have to be thousands (written after a prototype)
 predict.fluid.gpu = 1.5: not written for a GPU
 
-title.sandpile       = A quarter of a pile that is its own mirror image
+title.sandpile       = Symmetry: one quarter of a pile that equals its mirror images
 changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 cflags.sandpile      = $(NATIVE)
 kind.sandpile        = refactor
-reason.sandpile      = what is packed, stepped and unpacked has another size than the pile, in all three back-ends
-predict.sandpile.cpu = 3.0: a quarter of the cells, but threads meet as often
-predict.sandpile.gpu = 1.5: a GPU is not full with a quarter
+reason.sandpile      = the packed part is smaller than the pile, which changes packing, steps and unpacking in all three back-ends
+predict.sandpile.cpu = 3.0: a quarter of the cells, but as many barriers
+predict.sandpile.gpu = 1.5: a quarter of the pile does not fill a GPU
 flops.sandpile       = 0.15 cells
 bytes.sandpile.l1    = 0.25 cells

@@ -4,25 +4,25 @@ backends = hybrid hybrid-cuda hybrid-cuda-cpu
 shown    = hybrid.c
 backends.fluid    = hybrid
 
-title.semblance       = One order of search, from which threads and a device take
+title.semblance       = Host threads and a device take work from one ordered list
 changes.semblance     = body.h hybrid.c sides.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.semblance      = hybrid.c is new: what was the whole search on each side becomes a side, and what is left of it is to divide
-predict.semblance.cpu = 1 as two threads of step 10, which have the same two cores: what there is to gain is that the device's core is not lost; of the two rates alone, 0.93
-predict.semblance.gpu = 1.1 over the device alone: a panel on 16 cores and a GPU, if the cores have a tenth of its rate; 1 for a search with bounds, whose few parts are through before a chunk is back
+reason.semblance      = hybrid.c is new: the search of each side becomes a function, and hybrid.c distributes the work between the sides
+predict.semblance.cpu = 1 relative to two threads of step 10 on the same two cores: the gain would be that the device's core is used; 0.93 from the two rates alone
+predict.semblance.gpu = 1.1 over the device alone: a panel on 16 cores and a GPU, if the cores have a tenth of its rate; 1 for a search with bounds, whose few parts are completed before a chunk returns
 
-title.fletcher       = A slab each, and a cut that follows the clock
+title.fletcher       = A slab per side, divided by measured times
 changes.fletcher     = hybrid.c sides.h host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
-reason.fletcher      = the two sides become functions that hybrid.c calls, and hybrid.c, sides.h and host.h are new
-predict.fletcher.cpu = 0.95: a device made of half of the cores adds none; what is left is what the cut costs, two halos of 2 MB a step and a piece of 4 planes on each side
-predict.fletcher.gpu = 1.05 over the GPU alone: the host has a twentieth of its rate
+reason.fletcher      = host and device become functions that hybrid.c calls; hybrid.c, sides.h and host.h are new
+predict.fletcher.cpu = 0.95: a device that consists of half of the cores adds no compute power; the cut costs two halos of 2 MB per step and a separate pass over 4 planes on each side
+predict.fletcher.gpu = 1.05 over the GPU alone: the host has a twentieth of its speed
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 
-title.gridding       = Segments of the grid for whoever comes first
+title.gridding       = Host and device take segments of the grid from a common list
 changes.gridding     = hybrid.c sides.h cpu.c opencl.c kernel.cl cuda.cu host.h
-reason.gridding      = both sides in one binary: who takes what is new, and the device's side is cut in what is paid once, what is started and what has come
-predict.gridding.cpu = 1.85 of one thread of the host alone, beside PoCL on the other core: the sum of both rates, less what one sorts while nobody grids; 0.9 of two threads, who have no grid to copy
-predict.gridding.gpu = 1 + Td / Th over the device alone: 1.05 where it is twenty times as fast as its host
+reason.gridding      = both sides are in one binary: the distribution of work is new, and the code of the device is split into set-up, start and completion
+predict.gridding.cpu = 1.85 of one host thread alone, with PoCL on the other core: the sum of both rates, minus the sorting, during which only one core works; 0.9 of two host threads, which have no grid to copy
+predict.gridding.gpu = 1 + Td / Th over the device alone: 1.05 if the device is twenty times as fast as its host
 
 title.fluid       = Fields as tasks, distributed by list scheduling
 changes.fluid     = hybrid.c sides.h cpu.c opencl.c kernel.cl
@@ -30,9 +30,9 @@ reason.fluid      = the side of each task, and the place of its fields, are new;
 predict.fluid.cpu = 1.5 over either side alone, each with one core: of about 84 sweeps worth of work per step, 36 are the pressure solves and their inputs, with which only the density can overlap (the ratio was written before the first run, the count was corrected after it)
 predict.fluid.gpu = 1.0: a task that a GPU does ten times as fast is not worth the transfers of its fields
 
-title.sandpile       = One cut through all rows, which both sides may cross for 64 steps
-changes.sandpile     = body.h column.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c sides.h
+title.sandpile       = Host and device each compute a part of the rows, with 64 ghost rows
+changes.sandpile     = body.h slab.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c sides.h
 cflags.sandpile      = $(NATIVE)
-reason.sandpile      = each back-end's toppling becomes a side that can be asked for some steps of some rows; hybrid.c, sides.h and column.h are new
-predict.sandpile.cpu = 0.7: one of two threads becomes a device that makes a quarter more steps than it keeps
-predict.sandpile.gpu = 1.0: an epoch of dim=1024 is shorter than a launch; it should be the sum of both rates from dim=8192 on
+reason.sandpile      = each back-end becomes one side, which computes given steps of given rows; hybrid.c, sides.h and slab.h are new
+predict.sandpile.cpu = 0.7: one of two threads becomes a device that computes a quarter more rows than its own
+predict.sandpile.gpu = 1.0: a temporal block of dim=1024 takes less time than a launch; from dim=8192 on it should reach the sum of both rates

@@ -5,23 +5,23 @@ after    = 10
 shown    = mpi.c
 backends.semblance = mpi mpi-ocl
 
-title.semblance       = Output traces from a counter, into one file that says what is done
+title.semblance       = Output traces distributed by a shared counter, written to one restartable file
 changes.semblance     = mpi.c cuda.cu
-predict.semblance.cpu = 0.4 for one point, which is not what it is for: a value of A each, without the best of the others to rule it out; 1.0 for a section, where two ranks meet at the start and at the end
+predict.semblance.cpu = 0.4 for one search, which is not the purpose of this step: each value of A is searched without the incumbent of the others; 1.0 for a section, where two ranks synchronize at the start and at the end
 predict.semblance.gpu = the same
 
-title.fletcher       = A slab a rank, and halos that travel while the rest is made
+title.fletcher       = A slab per rank, and halo exchange that overlaps computation
 changes.fletcher     = mpi.c host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
-reason.fletcher      = the device is left out; cpu.c becomes functions that mpi.c calls; mpi.c is new, and half of it is who has what and one file written by all
-predict.fletcher.cpu = 0.97: of two ranks of one thread each sends 2 MB a step, which takes a hundredth of it and passes meanwhile; borders of 4 planes are passes of their own
+reason.fletcher      = the device is removed; cpu.c becomes functions that mpi.c calls; mpi.c is new, and half of it divides the grid and writes one common file
+predict.fletcher.cpu = 0.97: each of two ranks with one thread sends 2 MB per step, which takes 1 % of its time and overlaps computation; the border planes are separate passes
 flops.fletcher       = 260 samples
 bytes.fletcher.dram  = 52 samples
 
-title.gridding       = Ranks own rows of the grid
+title.gridding       = Each rank owns rows of the grid
 changes.gridding     = mpi.c part.h cpu.c body.h host.h opencl.c kernel.cl cuda.cu
-reason.gridding      = mpi.c is new, and devices are left out: who has which rows, which visibilities reach them, and the gathering
-predict.gridding.cpu = 0.85 of one rank of two threads: half of the grid goes through memory that both can reach, in and out again; sorting is shared
-predict.gridding.gpu = not written for one
+reason.gridding      = mpi.c is new, and the device back-ends are omitted: assignment of rows, selection of visibilities, and the gathering
+predict.gridding.cpu = 0.85 of one rank with two threads: half of the grid is copied through shared memory twice; sorting is distributed
+predict.gridding.gpu = not written for GPUs
 
 title.fluid       = Slabs of planes, with a halo exchange per half sweep
 changes.fluid     = mpi.c slab.h cpu.c block.h kernel.cl opencl.c
@@ -29,8 +29,8 @@ reason.fluid      = each loop over planes has the borders of a slab; halos, conv
 predict.fluid.cpu = 0.9 of one rank with as many threads: a half sweep has a message instead of a barrier, and the wavefront of step 09 is not used
 predict.fluid.gpu = 1.0: not written for a GPU
 
-title.sandpile       = Slabs of rows with a deep halo, and an end that nobody waits for
-changes.sandpile     = body.h column.h cpu.c cuda.cu host.h kernel.cl mpi.c opencl.c
+title.sandpile       = Slabs of rows with ghost zones, and a nonblocking stability test
+changes.sandpile     = body.h slab.h cpu.c cuda.cu host.h kernel.cl mpi.c opencl.c
 cflags.sandpile      = $(NATIVE)
-reason.sandpile      = the threads' toppling becomes one of some rows between others; mpi.c and column.h are new, and what is a device's is gone
-predict.sandpile.cpu = 0.95: two ranks make as much twice as two threads, and an exchange of rows costs more than a barrier
+reason.sandpile      = the code for threads now computes given rows; mpi.c and slab.h are new, and the device code is removed
+predict.sandpile.cpu = 0.95: two ranks compute as many ghost rows as two threads, and an exchange of messages costs more than a barrier

@@ -1,8 +1,9 @@
-/* su_fuzz.c - a libFuzzer target: any bytes at all, given to su_parse in each order.
+/* su_fuzz.c - a libFuzzer target that passes arbitrary bytes to su_parse() in each byte
+ * order.
  *
- * Whatever is accepted must keep every promise of su.h; whatever is refused must leave
- * the gather empty and say why. Run: su_fuzz CORPUS -max_len=4096. Left out: su_read
- * and su_write, which add only the file system.
+ * An accepted gather must be as su.h describes it; otherwise the gather must be empty
+ * and a reason must be given. Run: su_fuzz CORPUS -max_len=4096. Left out: su_read()
+ * and su_write(), which only add the file system.
  */
 #include "su.h"
 
@@ -36,20 +37,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     int status[3];
     for (int o = 0; o < 3; o++) {
         su_gather g;
-        char why[SU_WHY];
+        char reason[SU_REASON_SIZE];
         memset(&g, 0xa5, sizeof g);
-        memset(why, 0, sizeof why);
-        status[o] = su_parse(bytes, size, orders[o], &g, why);
+        memset(reason, 0, sizeof reason);
+        status[o] = su_parse(bytes, size, orders[o], &g, reason);
         if (status[o] == 0) {
             check_accepted(&g, size);
             if (o > 0) must(g.big_endian == (orders[o] == SU_BIG));
         } else {
             must(g.trace == NULL && g.samples == NULL && g.ntraces == 0);
-            must(why[0] != 0 && memchr(why, 0, sizeof why) && !strchr(why, '\n'));
+            must(reason[0] != 0 && memchr(reason, 0, sizeof reason) &&
+                 !strchr(reason, '\n'));
         }
         su_free(&g);
     }
-    /* What is found without help is one of the two that can be forced. */
+    /* A detected order is one of those that can be forced. */
     if (status[0] == 0) must(status[1] == 0 || status[2] == 0);
     return 0;
 }

@@ -1,76 +1,83 @@
-"""copies.py - calling make, here and in a copy of the tree that something was changed in.
-"""
+"""copies.py - calls make, in the tree or in a changed copy of it."""
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from tools.history import tree
+from tools.history.runs import Argument
 
-# All that a binary, its data and its checker are made of.
+# All that a binary, its data and its checker are built from.
 COPIED = ("Makefile", "config.mk", "common", "steps", "data", "verify")
-# What was asked of the make that called is not asked of this one.
+# The variables of the make that called a tool, which must not reach a make that the tool
+# calls.
 ASKED = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "STEP", "PROGRAM", "BACKEND", "SET", "ARGS",
          "BUILD")
 
 
-def make(*words, folder=tree.ROOT):
-    """Calls make in a folder: None, or its first complaint. words are targets, paths
-    below the folder, and variables, as OPT=-O2."""
+def make(*words: Argument, folder: Path = tree.ROOT) -> str | None:
+    """Calls make in a folder. Returns None, or its first error message. words are targets,
+    as paths below the folder, and variables, such as OPT=-O2."""
     env = {k: v for k, v in os.environ.items() if k not in ASKED}
-    made = subprocess.run(["make", "-s", "-C", folder, *map(str, words)], env=env,
+    done = subprocess.run(["make", "-s", "-C", folder, *map(str, words)], env=env,
                           capture_output=True, text=True)
-    if made.returncode == 0:
+    if done.returncode == 0:
         return None
-    said = made.stderr.splitlines()
-    return next((line for line in said if "error" in line), said[-1])
+    lines = done.stderr.splitlines()
+    return next((line for line in lines if "error" in line), lines[-1])
 
 
-def put(source, target):
-    """Copies a file or a folder, which keep their times."""
+def put(source: Path, target: Path) -> None:
+    """Copies a file or a folder, with the times of modification."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    (shutil.copytree if source.is_dir() else shutil.copy2)(source, target)
+    if source.is_dir():
+        shutil.copytree(source, target)
+    else:
+        shutil.copy2(source, target)
 
 
 class Copy:
-    """A copy of the tree that is built in a folder of its own; with what the tree has
-    built of common/, where that is wanted."""
+    """A copy of the tree, with a build folder of its own. With `built`, the objects of
+    common/ that the tree has built are copied, too."""
 
-    def __init__(self, folder, built=False):
+    def __init__(self, folder: Path, built: bool = False) -> None:
         self.folder = folder
         shutil.rmtree(folder, ignore_errors=True)
         for name in COPIED:
             put(tree.ROOT / name, folder / name)
-        for name in ("flags", "common") if built else ():
+        for name in ("flags", "toolchain", "common") if built else ():
             if (tree.build() / name).exists():
                 put(tree.build() / name, folder / "build" / name)
 
-    def binary(self, program, step, backend):
+    def binary(self, program: tree.Program, step: tree.Step, backend: str) -> Path:
         return self.folder / "build" / step.name / f"{program.name}-{backend}"
 
-    def make(self, *binaries, words=()):
-        """Builds: None, or the compiler's first complaint."""
+    def make(self, *binaries: Path, words: Sequence[str] = ()) -> str | None:
+        """Builds binaries. Returns None, or the compiler's first error message."""
         return make("BUILD=build", *words, *(b.relative_to(self.folder) for b in binaries),
                     folder=self.folder)
 
-    def apply(self, mutant):
-        """None, or why the patch does not apply."""
-        patched = subprocess.run(["patch", "-p1", "-s", "-F0", "-r-", "-d", self.folder,
-                                  "--no-backup-if-mismatch", "-i", mutant.path],
-                                 capture_output=True, text=True)
-        return None if patched.returncode == 0 else patched.stdout.splitlines()[-1]
+    def apply(self, patch: Path) -> str | None:
+        """Applies a patch without fuzz. Returns None, or why it does not apply."""
+        done = subprocess.run(["patch", "-p1", "-s", "-F0", "-r-", "-d", self.folder,
+                               "--no-backup-if-mismatch", "-i", patch],
+                              capture_output=True, text=True)
+        return None if done.returncode == 0 else done.stdout.splitlines()[-1]
 
-    def replace(self, folder, code):
-        """Puts the files of a folder, but for `about`, in the place of those of code, a
-        folder of the tree. None, or the first that makes no difference."""
+    def replace(self, folder: Path, code: Path) -> str | None:
+        """Copies the files of a folder, except `about`, over those of code, a folder of the
+        tree. Returns None, or an error if a file is equal to the one that it replaces."""
         for path in sorted(p for p in folder.iterdir() if p.name != "about"):
-            same = code / path.name
-            if same.exists() and same.read_bytes() == path.read_bytes():
-                return f"{path}: the same as the step's own: leave it out"
+            old = code / path.name
+            if old.exists() and old.read_bytes() == path.read_bytes():
+                return f"{path}: equal to the step's file: expected a changed one"
             shutil.copyfile(path, self.folder / code.relative_to(tree.ROOT) / path.name)
         return None
 
-    def restore(self, mutant):
-        for name in mutant.files:
-            shutil.copyfile(tree.ROOT / name, self.folder / name)  # newer: is rebuilt
-
-
+    def restore(self, names: Iterable[str]) -> None:
+        """Undoes the changes of files, which become newer than what was built from them."""
+        for name in names:
+            shutil.copyfile(tree.ROOT / name, self.folder / name)

@@ -1,75 +1,139 @@
 """tree.py - the steps, programs and back-ends of the tree.
 
-What make reads is read here too: "key = value" lines of steps/*/step.mk and
-common/*/program.mk. Everything that compares, times or reports imports this file, so
-that all mean the same by a step, a case, the step before. Left out: running (runs.py)
-and building (copies.py) anything.
+Reads the "key = value" lines of steps/*/step.mk, common/*/program.mk and
+common/backends.mk, which make reads, too. Every tool that compares, times or reports
+imports this module, so that all agree on what a step, its predecessor, a program, a case
+and a back-end are. Running programs is in runs.py, building them in copies.py.
 """
+from __future__ import annotations
+
 import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-BACKENDS = ("seq", "omp", "openacc", "ocl", "cuda-cpu", "cuda", "hybrid", "hybrid-cuda-cpu",
-            "hybrid-cuda", "mpi", "mpi-ocl")
-NEED_GPU = ("cuda", "hybrid-cuda")  # to run
-FOR_CHECKING = ("cuda-cpu", "hybrid-cuda-cpu")  # not for speed
-SHARED = ("hybrid", "hybrid-cuda", "mpi", "mpi-ocl")  # make shares, make cluster
 KINDS = ("start", "refactor", "port", "algebra", "memory")
-# What a step.mk may say of all programs, and what, as KEY.PROGRAM, of one of them, with
-# the parts that a key has, as in predict.PROGRAM.cpu.
+# The keys of a step.mk that hold for all programs, and those that, as KEY.PROGRAM or
+# KEY.PROGRAM.PART, hold for one: the possible parts, "" for none.
 KEYS = ("title", "kind", "backends", "changes", "shown", "after")
 KEYS_OF_PROGRAM = {"predict": ("cpu", "gpu"), "bytes": ("l1", "l2", "l3", "dram"),
                    **dict.fromkeys((*KEYS, "reason", "flops", "cflags"), ("",))}
 
-# What a program.mk that does not say otherwise has, as in
-#     outputs = out:result panel:panel:1e-5
-# key of the binary : key of the checker : how far from the first step's file it may be,
-# absolute (left out: the checker alone judges).
+# `outputs` of a program.mk that does not set it. Each is
+#     key of the program : key of the checker : maximal difference from step 00's file
+# The difference is absolute; without it, only the checker judges the file.
 OUTPUTS = "out:result panel:panel:1e-5"
-# Those of them that are asked for when time is taken, by key, as in
-#     timed = out
-# (left out: all): what costs time and is no part of the answer. It is verified with all
-# of them and with these alone.
-# Words with which a device back-end runs one case again: work-groups that do not divide
-# the work, that differ from side to side, that hold a single item.
+# `groups` of a program.mk that does not set it: the work-group sizes with which a device
+# back-end repeats one case. They do not divide the work, are not cubes, or are 1.
 GROUPS = "local=1,1,1 local=3,5,2 local=8,1,1"
 
 
-def build():
+def build() -> Path:
     """The folder of everything that is built; make passes it on."""
     return ROOT / os.environ.get("BUILD", "build")
 
 
-def read_mk(path):
-    """The "key = value" lines of a file as a dict."""
+def read_mk(path: Path) -> dict[str, str]:
+    """The "key = value" lines of a .mk file; `+=` appends, any other repetition of a key
+    is an error."""
     text = path.read_text().replace("\\\n", " ")
-    values = {}
+    values: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         key, equals, value = line.split("#")[0].partition("=")
-        key = key.strip().rstrip(":?").rstrip() if equals else key
-        if equals and key in values:
-            raise SystemExit(f"{path}:{number}: {key} is said a second time")
-        if equals:
-            values[key] = value.strip()
-        elif key.strip():
-            raise SystemExit(f"{path}:{number}: expected key = value: {line}")
+        if not equals:
+            if key.strip():
+                raise SystemExit(f"{path}:{number}: not a declaration ({line}): "
+                                 "expected key = value")
+            continue
+        appends = key.rstrip().endswith("+")
+        key = key.rstrip(" :?+").strip()
+        if key in values and not appends:
+            raise SystemExit(f"{path}:{number}: {key} is set twice")
+        values[key] = f"{values[key]} {value.strip()}" if key in values else value.strip()
     return values
+
+
+# ---- back-ends -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A block of common/backends.mk, where the keys are explained."""
+    name: str
+    label: str
+    sources: tuple[str, ...]
+    common: tuple[str, ...]  # objects of common/
+    compiler: str  # CC, NVCC or MPICC
+    flags: tuple[str, ...]
+    needs: tuple[str, ...]
+    limits: tuple[str, ...]
+    launch: str  # "" or mpirun
+    threads: int | None  # None: as many as there are cores
+    device: str
+    sides: tuple[str, ...]
+    vary: tuple[str, ...]
+    bind: tuple[str, str] | None  # (variable, value)
+
+    @property
+    def needs_gpu(self) -> bool:
+        return "gpu" in self.limits
+
+    @property
+    def on_host(self) -> bool:
+        """Whether it is plain C, without a device and without other ranks."""
+        return self.sources == ("cpu.c",)
+
+
+def read_backends(path: Path) -> dict[str, Backend]:
+    """{name: back-end}, in the order of the file."""
+    values = read_mk(path)
+
+    def backend(name: str) -> Backend:
+        def text(key: str, default: str = "") -> str:
+            return values.get(f"{name}.{key}", default)
+
+        def items(key: str) -> tuple[str, ...]:
+            return tuple(text(key).split())
+
+        if not items("sources"):
+            raise SystemExit(f"{path}: {name}.sources is missing: expected files of a step")
+        variable, equals, value = text("bind").partition("=")
+        return Backend(
+            name, text("label", name), items("sources"), items("common"),
+            text("compiler", "CC"), items("flags"), items("needs"), items("limits"),
+            text("launch"), int(text("threads")) if text("threads") else None,
+            text("device", "threads"), items("sides"), items("vary"),
+            (variable, value) if equals else None)
+
+    return {name: backend(name) for name in values.get("backends", "").split()}
+
+
+BACKENDS = read_backends(ROOT / "common" / "backends.mk")
+NEED_GPU = tuple(b.name for b in BACKENDS.values() if "gpu" in b.limits)  # to run
+FOR_CHECKING = tuple(b.name for b in BACKENDS.values() if "checking" in b.limits)
+SHARED = tuple(b.name for b in BACKENDS.values() if "shared" in b.limits)
+
+
+# ---- programs --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Output:
     key: str  # of the binary
     check: str  # of the checker
-    budget: float  # against the first step's file; None: not compared with it
+    budget: float | None  # against the first step's file; None: not compared with it
 
 
 class Program:
-    def __init__(self, name):
+    """A folder of common/ with a program.mk."""
+
+    def __init__(self, name: str) -> None:
         self.name = name
         self.mk = read_mk(ROOT / "common" / name / "program.mk")
         self.title = self.mk.get("title", name)
@@ -78,172 +142,185 @@ class Program:
         self.sets = self._queries("set.")
         long = self.mk.get("long", "").split()  # measured only if named
         self.usual = [name for name in self.sets if name not in long]
-        self.quick = self.mk.get("quick", next(iter(self.sets), None))  # QUICK=1
+        self.quick = self.mk.get("quick", next(iter(self.sets), ""))  # QUICK=1
         self.shown = self.mk.get("show", self.quick)  # in tables and figures
         self.groups = self.mk.get("groups", GROUPS).split()
-        self.outputs = []
+        self.outputs: list[Output] = []
         for text in self.mk.get("outputs", OUTPUTS).split():
-            key, check, budget = (text.split(":") + [None])[:3]
-            self.outputs.append(Output(key, check, budget and float(budget)))
+            key, check, budget = (*text.split(":"), "")[:3]
+            self.outputs.append(Output(key, check, float(budget) if budget else None))
         self.gpu = self.mk.get("gpu", "").split()
+        # The outputs that are written when times are measured: all, or those of `timed`.
         timed = self.mk.get("timed", "").split()
         self.timed = [o for o in self.outputs if not timed or o.key in timed]
 
-    def _queries(self, prefix):
-        return {key[len(prefix):]: self.words(value)
+    def _queries(self, prefix: str) -> dict[str, list[str]]:
+        return {key[len(prefix):]: self.arguments(value)
                 for key, value in self.mk.items() if key.startswith(prefix)}
 
-    def words(self, text):
-        """A query as the list of words a binary is called with."""
+    def arguments(self, text: str) -> list[str]:
+        """The arguments of a query of program.mk."""
         return shlex.split(text.replace("{data}", str(self.data)))
 
-    def checker(self):
+    def checker(self) -> Path:
         return build() / f"{self.name}-check"
 
 
+# ---- steps -----------------------------------------------------------------------------
+
+
 class Step:
-    def __init__(self, name):
+    """A folder of steps/ with a step.mk."""
+
+    def __init__(self, name: str) -> None:
         self.name = name  # 03_ocl_3d
         self.number = name.split("_")[0]
         self.folder = ROOT / "steps" / name
         self.mk = read_mk(self.folder / "step.mk")
-        self.family = self.mk.get("title", name)  # what its name means, for all programs
 
-    def strange(self):
-        """The keys of step.mk that nothing reads, each with what is wrong: a typing
-        error there would go unseen."""
+    def errors(self) -> Iterator[str]:
+        """The keys of step.mk that no tool reads: typing errors would go unnoticed."""
         known = [p.parent.name for p in ROOT.glob("common/*/program.mk")]
         for key in self.mk.keys() - KEYS:
-            word, _, rest = key.partition(".")
+            first, _, rest = key.partition(".")
             program, _, part = rest.partition(".")
-            if not program or part not in KEYS_OF_PROGRAM.get(word, ()):
+            if not program or part not in KEYS_OF_PROGRAM.get(first, ()):
                 yield f"{key}: there is no such key"
             elif program not in known:
-                yield f"{key}: no such program, there are {' '.join(sorted(known))}"
+                yield f"{key}: no such program: expected one of {' '.join(sorted(known))}"
 
-    def title(self, program):
+    def title(self, program: Program) -> str:
         """What this program does in the step."""
-        return self._of("title", program)
+        return self._value("title", program)
 
-    def shown(self, program):
+    def shown(self, program: Program) -> str:
         """The file whose change is the lesson."""
-        return self._of("shown", program) or "body.h"
+        return self._value("shown", program) or "body.h"
 
-    def has(self, program):
-        """A lesson alone is no program."""
+    def has(self, program: Program) -> bool:
+        """Whether the step has sources of a program, and not only a lesson."""
         folder = self.folder / program.name
         return folder.is_dir() and any(p.suffix != ".md" for p in folder.iterdir())
 
-    def _of(self, key, program):
-        """key.PROGRAM where step.mk has it, else key."""
+    def _value(self, key: str, program: Program) -> str:
+        """KEY.PROGRAM if step.mk has it, else KEY."""
         return self.mk.get(f"{key}.{program.name}", self.mk.get(key, ""))
 
-    def kind(self, program):
+    def kind(self, program: Program) -> str:
         """One of KINDS: what the step promises."""
-        kind = self._of("kind", program)
+        kind = self._value("kind", program)
         if kind not in KINDS:
-            raise SystemExit(f"{self.folder}/step.mk: kind {kind}: not one of {KINDS}")
+            raise SystemExit(f"{self.folder}/step.mk: kind: unknown ({kind}): expected one "
+                             f"of {' '.join(KINDS)}")
         return kind
 
-    def changes(self, program):
+    def changes(self, program: Program) -> list[str]:
         """The files that the step may change."""
-        return self._of("changes", program).split()
+        return self._value("changes", program).split()
 
-    def prediction(self, program, device="cpu"):
-        """What was expected before measuring; device is cpu or gpu."""
+    def prediction(self, program: Program, device: str = "cpu") -> str:
+        """The speedup that was predicted before measuring; device is cpu or gpu."""
         return self.mk.get(f"predict.{program.name}.{device}", "")
 
-    def backends(self, program):
-        """Those that the step has, in the order of BACKENDS."""
-        named = self._of("backends", program).split() if self.has(program) else []
-        return [b for b in BACKENDS if b in named]
+    def backends(self, program: Program) -> list[str]:
+        """The back-ends of a program, in the order of BACKENDS."""
+        declared = self._value("backends", program).split() if self.has(program) else []
+        return [b for b in BACKENDS if b in declared]
 
-    def binary(self, program, backend):
+    def binary(self, program: Program, backend: str) -> Path:
         return build() / self.name / f"{program.name}-{backend}"
 
-    def available(self, program):
-        """Those that were built and can run here: some need a GPU."""
+    def available(self, program: Program) -> list[str]:
+        """The back-ends that are built and can run here: some need a GPU."""
         return [b for b in self.backends(program) if self.binary(program, b).exists()
-                and (b not in NEED_GPU or has_gpu())]
+                and (not BACKENDS[b].needs_gpu or has_gpu())]
 
 
-@lru_cache(maxsize=None)
-def steps():
-    """All, in order."""
+@cache
+def steps() -> list[Step]:
+    """All steps, in order."""
     found = [Step(p.parent.name) for p in sorted(ROOT.glob("steps/*/step.mk"))]
-    strange = [f"{s.folder}/step.mk: {what}" for s in found for what in s.strange()]
-    if strange:
-        raise SystemExit("\n".join(strange))
+    errors = [f"{s.folder}/step.mk: {what}" for s in found for what in s.errors()]
+    if errors:
+        raise SystemExit("\n".join(errors))
     return found
 
 
-@lru_cache(maxsize=None)
-def programs():
-    """All, in the order of their `order`: the main program first."""
+@cache
+def programs() -> list[Program]:
+    """All programs, sorted by `order` of program.mk: the main program first."""
     found = [Program(p.parent.name) for p in sorted(ROOT.glob("common/*/program.mk"))]
     return sorted(found, key=lambda p: int(p.mk.get("order", 99)))
 
 
-def selected(things, variable):
-    """Those that make's STEP=, PROGRAM= names: by name or by number; all of them where it
-    is unset, or says so."""
+Named = TypeVar("Named", Step, Program)
+
+
+def selected(things: Sequence[Named], variable: str) -> list[Named]:
+    """The steps or programs that STEP= or PROGRAM= selects, by name or by number; all of
+    them if the variable is empty or `all`."""
     wanted = os.environ.get(variable, "").split()
     if not wanted or wanted == ["all"]:
         return list(things)
-    named = {t: {t.name, getattr(t, "number", None)} for t in things}
-    found = [t for t in things if named[t].intersection(wanted)]
-    if not set(wanted) <= set().union(*named.values()):
-        raise SystemExit(f"{variable}={' '.join(wanted)}: no such {variable.lower()}, "
-                         f"there are {' '.join(t.name for t in things)}")
-    return found
+    names = {thing: {thing.name, getattr(thing, "number", thing.name)} for thing in things}
+    known: set[str] = set().union(*names.values())
+    if not set(wanted) <= known:
+        raise SystemExit(f"{variable}={' '.join(wanted)}: no such {variable.lower()}: "
+                         f"expected one of {' '.join(t.name for t in things)}")
+    return [thing for thing in things if names[thing].intersection(wanted)]
 
 
-def one_step(usage):
-    """The one step that STEP= names."""
+def one_step(usage: str) -> Step:
+    """The one step that STEP= selects."""
     if not os.environ.get("STEP"):
-        raise SystemExit(f"which step? {usage}")
+        raise SystemExit(f"STEP= is not set: expected {usage}")
     found = selected(steps(), "STEP")
     if len(found) > 1:
-        raise SystemExit(f"one step at a time: {' '.join(s.name for s in found)}")
+        raise SystemExit(f"STEP={' '.join(s.name for s in found)}: several steps: expected one")
     return found[0]
 
 
-def before(step, program):
-    """The step before: the last earlier one that has the program, none later than what
-    step.mk has as `after`, the number of the step that it goes on from. None for a
-    program's first."""
+# ---- which steps are compared ----------------------------------------------------------
+
+
+def before(step: Step, program: Program) -> Step | None:
+    """The parent of a step: the last earlier step that has the program and is not later
+    than `after` of step.mk, the number of the step that this one continues. None for the
+    program's first step."""
     last = step.mk.get("after", step.number)
     earlier = [s for s in steps()
                if s.name < step.name and s.number <= last and s.has(program)]
     return earlier[-1] if earlier else None
 
 
-def ported(step, program, backend):
-    """The (step, back-end) whose bytes a refactored back-end must repeat: the last
-    earlier step that has it; for OpenMP, which is new once, the sequential one. None
-    where there is nothing before."""
-    for name in [backend] + ["seq"] * (backend == "omp"):
-        step_before = before(step, program)
-        while step_before:
-            if name in step_before.backends(program):
-                return step_before, name
-            step_before = before(step_before, program)
+def bytes_reference(step: Step, program: Program, backend: str) -> tuple[Step, str] | None:
+    """The (step, back-end) whose bytes a refactored back-end must reproduce: the nearest
+    ancestor that has it, or, for OpenMP, the nearest that has the sequential back-end."""
+    on_host = [b for b in BACKENDS if BACKENDS[b].on_host]
+    previous = on_host[:on_host.index(backend)] if backend in on_host else []
+    for name in [backend, *reversed(previous)]:
+        ancestor = before(step, program)
+        while ancestor:
+            if name in ancestor.backends(program):
+                return ancestor, name
+            ancestor = before(ancestor, program)
     return None
 
 
-def compared(step, program, backend):
-    """The (step, back-end) that a gain is over: the same back-end before, or, for one
-    that is new, the one that its first port came from. None where there is nothing."""
-    found = ported(step, program, backend)
-    earlier = before(step, program)
-    if found or not earlier:
+def baseline(step: Step, program: Program, backend: str) -> tuple[Step, str] | None:
+    """The (step, back-end) that a speedup is relative to: the same back-end in the nearest
+    ancestor, or, for a new back-end, the best one on the host in the parent."""
+    found = bytes_reference(step, program, backend)
+    parent = before(step, program)
+    if found or not parent:
         return found
-    return earlier, "omp" if "omp" in earlier.backends(program) else "seq"
+    on_host = [b for b in parent.backends(program) if BACKENDS[b].on_host]
+    return parent, (on_host or ["seq"])[-1]
 
 
-@lru_cache(maxsize=None)
-def has_gpu():
+@cache
+def has_gpu() -> bool:
     if not shutil.which("nvidia-smi"):
         return False
-    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True)
-    return listed.returncode == 0 and "GPU" in listed.stdout
+    done: Any = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True)
+    return done.returncode == 0 and "GPU" in done.stdout

@@ -1,13 +1,13 @@
-/* ceilings.c - what this CPU can do at most, measured: a loop for each ceiling that
- * does one thing and nothing else.
+/* ceilings.c - measures the peak rates of this CPU: arithmetic, cache and memory
+ * bandwidth, gather loads and square roots, each with a loop that does nothing else.
  *
- *     ceilings threads=N      prints ceiling=value unit, one a line
+ *     ceilings threads=N      prints ceiling=value unit, one per line
  *
- * Each loop is timed several times with all threads at work and the best is kept; of
- * the vector widths that the processor has, the fastest counts. A loop's result is
- * known beforehand and is checked: a loop that was optimised away, or that runs too
- * short, ends in an error. Left out: writing, NUMA, and what a mix of instructions
- * costs.
+ * Each loop runs on all threads and is timed several times; the highest rate over these
+ * repetitions and over the vector supported_widths of the processor is printed. Each
+ * loop returns a value that is known in advance and checked, so that a loop that the
+ * compiler has optimized away is an error. Left out: store bandwidth, NUMA, and mixes
+ * of instructions.
  */
 #include <math.h>
 #include <omp.h>
@@ -18,18 +18,18 @@
 #include "run.h"
 
 enum {
-    CHAINS = 12,    /* FMA: latency (4) times units (2), and some */
-    INDICES = 2048, /* of gather: 8 KiB */
+    CHAINS = 12,    /* independent FMA chains: at least latency (4) x units (2) */
+    INDICES = 2048, /* of the gather loop: 8 KiB, a quarter of a 32 KiB cache */
     ROOTS = 1024,
-    REPEATS = 3
+    REPETITIONS = 3
 };
-static const double SHORTEST = 0.03;    /* seconds of a timed loop */
-static const long PASSES_MAX = 1 << 24; /* a float counts to there */
+static const double TIME_MIN = 0.03;    /* seconds of a timed loop */
+static const long PASSES_MAX = 1 << 24; /* floats count exactly up to 2^24 */
 
-/* What one thread works on. */
+/* The data of one thread. */
 typedef struct {
     long passes;
-    volatile float one;   /* 1, which the compiler does not know */
+    volatile float one;   /* 1, but unknown to the compiler */
     uint32_t *words;      /* [count]: words[i] = i */
     size_t count;         /* a multiple of 128 */
     uint32_t *index;      /* [INDICES], each < count */
@@ -60,8 +60,8 @@ typedef struct {
     loop *fma, *read, *gather, *roots;
 } width;
 
-/* Those that this processor has; returns how many. */
-static int widths(width found[3])
+/* Lists the supported_widths that this processor supports; returns their number. */
+static int supported_widths(width found[3])
 {
     int n = 0;
     found[n++] = (width){4, count_by_fma_4, read_all_4, gather_4, square_roots_4};
@@ -83,8 +83,9 @@ static uint32_t random_next(uint32_t *state) /* xorshift */
     return *state;
 }
 
-/* Touched by the thread that calls, so that the memory is near it. */
-static job job_of(size_t bytes, int thread)
+/* Allocates and initializes the data in the calling thread, so that the operating
+ * system places the pages on its NUMA node. */
+static job job_create(size_t bytes, int thread)
 {
     job j = {.one = 1, .count = bytes / 4 / 128 * 128};
     if (j.count < 128) j.count = 128;
@@ -93,7 +94,7 @@ static job job_of(size_t bytes, int thread)
     j.square = aligned_alloc(64, ROOTS * 4);
     j.root = aligned_alloc(64, ROOTS * 4);
     if (!j.words || !j.index || !j.square || !j.root)
-        fail("no memory for %zu bytes", bytes);
+        fail("not enough memory for %zu bytes", bytes);
     uint32_t state = 12345 + (uint32_t)thread;
     for (size_t i = 0; i < j.count; i++) j.words[i] = (uint32_t)i;
     for (int i = 0; i < INDICES; i++)
@@ -115,7 +116,7 @@ static void job_free(job *j)
 
 typedef enum { FMA, READ, GATHER, ROOT } kind;
 
-/* What the loop must return. */
+/* The value that the loop must return. */
 static double expected(kind k, const job *j, int lanes)
 {
     uint32_t sum = 0;
@@ -134,8 +135,8 @@ static double expected(kind k, const job *j, int lanes)
     return NAN;
 }
 
-/* What one pass is worth: operations, bytes, loads, roots. */
-static double worth(kind k, const job *j, int lanes)
+/* Work of one pass: floating-point operations, bytes, loads or roots. */
+static double work_per_pass(kind k, const job *j, int lanes)
 {
     return k == FMA      ? 2.0 * CHAINS * lanes
            : k == READ   ? 4.0 * (double)j->count
@@ -143,8 +144,8 @@ static double worth(kind k, const job *j, int lanes)
                          : ROOTS;
 }
 
-/* Seconds that passes of the loop take on all threads, from the first to start to the
- * last to end. */
+/* Time of `passes` passes of the loop on all threads, from the first start to the last
+ * end, in seconds. */
 static double timed(loop *f, kind k, int lanes, job *jobs, int threads, long passes)
 {
     double begin = 0, end = 0;
@@ -156,26 +157,28 @@ static double timed(loop *f, kind k, int lanes, job *jobs, int threads, long pas
 #pragma omp barrier
 #pragma omp master
         begin = seconds();
-        double got = f(j);
+        double result = f(j);
 #pragma omp barrier
 #pragma omp master
         end = seconds();
-        wrong += !(got == expected(k, j, lanes));
+        wrong += !(result == expected(k, j, lanes));
     }
-    if (wrong) fail("a loop of %d lanes (kind %d) computed a wrong value", lanes, k);
+    if (wrong)
+        fail("internal error: a loop of %d lanes (kind %d) returns a wrong value",
+             lanes, k);
     return end - begin;
 }
 
-/* The best rate, in 1e9 a second, of a loop on data of bytes a thread. */
-static double best_rate(kind k, size_t bytes, int threads)
+/* The highest rate of a loop, in 1e9 per second, on `bytes` of data per thread. */
+static double peak_rate(kind k, size_t bytes, int threads)
 {
     job *jobs = allocate((size_t)threads, sizeof *jobs, "the threads' data");
 #pragma omp parallel num_threads(threads)
-    jobs[omp_get_thread_num()] = job_of(bytes, omp_get_thread_num());
+    jobs[omp_get_thread_num()] = job_create(bytes, omp_get_thread_num());
 
     width w[3];
-    int n = widths(w);
-    double best = 0;
+    int n = supported_widths(w);
+    double highest = 0;
     for (int i = 0; i < n; i++) {
         loop *f = k == FMA      ? w[i].fma
                   : k == READ   ? w[i].read
@@ -183,26 +186,27 @@ static double best_rate(kind k, size_t bytes, int threads)
                                 : w[i].roots;
         long passes = 1;
         double t;
-        while ((t = timed(f, k, w[i].lanes, jobs, threads, passes)) < SHORTEST &&
+        while ((t = timed(f, k, w[i].lanes, jobs, threads, passes)) < TIME_MIN &&
                passes < PASSES_MAX)
             passes *= 2;
-        for (int r = 0; r < REPEATS; r++) {
-            double again = timed(f, k, w[i].lanes, jobs, threads, passes);
-            if (again < t) t = again;
+        for (int r = 0; r < REPETITIONS; r++) {
+            double repeated = timed(f, k, w[i].lanes, jobs, threads, passes);
+            if (repeated < t) t = repeated;
         }
-        double rate = (double)passes * worth(k, &jobs[0], w[i].lanes) * threads / t;
-        if (rate > best) best = rate;
+        double rate =
+            (double)passes * work_per_pass(k, &jobs[0], w[i].lanes) * threads / t;
+        if (rate > highest) highest = rate;
     }
     for (int i = 0; i < threads; i++) job_free(&jobs[i]);
     free(jobs);
-    return best * 1e-9;
+    return highest * 1e-9;
 }
 
-/* The size of a cache as the system gives it, or a usual one where it does not. */
-static size_t cache(int name, size_t usual)
+/* The size of a cache, or a typical size if the system does not report it. */
+static size_t cache_size(int name, size_t typical)
 {
     long bytes = sysconf(name);
-    return bytes > 0 ? (size_t)bytes : usual;
+    return bytes > 0 ? (size_t)bytes : typical;
 }
 
 int main(int argc, char **argv)
@@ -210,27 +214,26 @@ int main(int argc, char **argv)
     run_name = "ceilings";
     int threads = 1;
     arg table[] = {
-        {"threads", ARG_INT, &threads, 1, 4096, "threads that work at the same time",
-         0},
+        {"threads", ARG_INT, &threads, 1, 4096, "number of threads", 0},
         {0},
     };
-    args_parse(argc, argv, table, "measures what this CPU can do at most");
+    args_parse(argc, argv, table, "measures the peak rates of this CPU");
 
-    size_t l1 = cache(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
-    size_t l2 = cache(_SC_LEVEL2_CACHE_SIZE, 1 << 20);
-    size_t l3 = cache(_SC_LEVEL3_CACHE_SIZE, 0);
+    size_t l1 = cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
+    size_t l2 = cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20);
+    size_t l3 = cache_size(_SC_LEVEL3_CACHE_SIZE, 0);
     size_t largest = l3 > l2 ? l3 : l2;
 
-    printf("fma=%.4g GFLOP/s\n", best_rate(FMA, 0, threads));
-    printf("l1=%.4g GB/s\n", best_rate(READ, l1 / 2, threads));
-    printf("l2=%.4g GB/s\n", best_rate(READ, l2 / 2, threads));
-    /* A quarter of what all cores share, perhaps with others than us; left out where it
-     * would not be much more than the second level. */
+    printf("fma=%.4g GFLOP/s\n", peak_rate(FMA, 0, threads));
+    printf("l1=%.4g GB/s\n", peak_rate(READ, l1 / 2, threads));
+    printf("l2=%.4g GB/s\n", peak_rate(READ, l2 / 2, threads));
+    /* A quarter of the third level, which other processes may use as well. Skipped if
+     * that is no larger than the second level. */
     if (l3 / 4 / (size_t)threads > l2)
-        printf("l3=%.4g GB/s\n", best_rate(READ, l3 / 4 / (size_t)threads, threads));
-    printf("dram=%.4g GB/s\n", best_rate(READ, 4 * largest / (size_t)threads, threads));
-    printf("gather_l1=%.4g Gload/s\n", best_rate(GATHER, l1 / 2, threads));
-    printf("gather_l2=%.4g Gload/s\n", best_rate(GATHER, l2 / 2, threads));
-    printf("sqrt=%.4g Groot/s\n", best_rate(ROOT, 0, threads));
+        printf("l3=%.4g GB/s\n", peak_rate(READ, l3 / 4 / (size_t)threads, threads));
+    printf("dram=%.4g GB/s\n", peak_rate(READ, 4 * largest / (size_t)threads, threads));
+    printf("gather_l1=%.4g Gload/s\n", peak_rate(GATHER, l1 / 2, threads));
+    printf("gather_l2=%.4g Gload/s\n", peak_rate(GATHER, l2 / 2, threads));
+    printf("sqrt=%.4g Groot/s\n", peak_rate(ROOT, 0, threads));
     return 0;
 }

@@ -1,12 +1,11 @@
-/* ceilings.cu - what this GPU can do at most, measured; ceilings.c has the CPU's side
- * of it and the same words.
+/* ceilings.cu - measures the peak rates of this GPU; ceilings.c does so for the CPU.
  *
- *     ceilings-cuda           prints ceiling=value unit, one a line
+ *     ceilings-cuda           prints ceiling=value unit, one per line
  *
- * Three kernels: multiply-adds in registers, and reading memory that fits into the
- * second-level cache, or that does not. Each is timed by the device's own clock several
- * times and the best is kept; each returns a value that is known beforehand and
- * checked.
+ * Measured are multiply-adds in registers, and reading data that fit into the
+ * second-level cache and data that do not. Each kernel is timed several times with the
+ * device's clock; the highest rate is printed. Each kernel returns a value that is
+ * known in advance and checked.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,10 +13,10 @@
 #include "cuda_device.h"
 #include "run.h"
 
-enum { CHAINS = 16, BLOCK = 256, REPEATS = 10 };
+enum { CHAINS = 16, BLOCK = 256, REPETITIONS = 10 };
 
-/* Each thread counts to passes in CHAINS sums that do not wait for each other, with
- * x = x one + one. wrong counts the threads that miscounted. */
+/* Each thread counts to `passes` in CHAINS independent sums: x = x one + one. *wrong
+ * counts the threads with a wrong sum. */
 __global__ void count_by_fma(int passes, float one, unsigned *wrong)
 {
     float x[CHAINS];
@@ -34,8 +33,8 @@ __global__ void count_by_fma(int passes, float one, unsigned *wrong)
     if (sum != (float)CHAINS * (float)passes) atomicAdd(wrong, 1u);
 }
 
-/* Sixteen bytes, from the second-level cache or from beyond it, never from the first.
- * volatile: each load is made, however often the same bytes were read before. */
+/* Loads 16 bytes, bypassing the first-level cache. volatile keeps the compiler from
+ * removing repeated loads of the same bytes. */
 __device__ static uint4 load(const uint4 *p)
 {
     uint4 v;
@@ -45,8 +44,8 @@ __device__ static uint4 load(const uint4 *p)
     return v;
 }
 
-/* Adds the words of v[vectors], passes times over, to *total, modulo 2^32. vectors is a
- * multiple of four times the threads of the grid. */
+/* Adds the words of v[vectors] `passes` times to *total, modulo 2^32. `vectors` must be
+ * a multiple of four times the number of threads in the grid. */
 __global__ void read_all(const uint4 *v, size_t vectors, int passes, unsigned *total)
 {
     size_t threads = (size_t)gridDim.x * blockDim.x;
@@ -69,8 +68,8 @@ __global__ void fill(unsigned *word, size_t words)
     for (size_t i = first; i < words; i += threads) word[i] = (unsigned)i;
 }
 
-/* Reads *value back and sets it to zero. */
-static unsigned take(unsigned *d_value)
+/* Copies a value to the host and sets it to 0 on the device. */
+static unsigned fetch_and_clear(unsigned *d_value)
 {
     unsigned value = 0;
     CUDA_CHECK(cudaMemcpy(&value, d_value, sizeof value, cudaMemcpyDeviceToHost));
@@ -81,9 +80,9 @@ static unsigned take(unsigned *d_value)
 static double fma_rate(unsigned blocks, unsigned *d_value, cudaEvent_t before,
                        cudaEvent_t after)
 {
-    const int passes = 1 << 14; /* CHAINS times as many is still exact in float */
-    double best = 0;
-    for (int r = 0; r < REPEATS; r++) {
+    const int passes = 1 << 14; /* CHAINS * passes is exact in float */
+    double highest = 0;
+    for (int r = 0; r < REPETITIONS; r++) {
         CUDA_CHECK(cudaEventRecord(before, 0));
         CUDA_LAUNCH(count_by_fma, blocks, BLOCK, 0, passes, 1.0f, d_value);
         CUDA_CHECK(cudaGetLastError());
@@ -91,14 +90,15 @@ static double fma_rate(unsigned blocks, unsigned *d_value, cudaEvent_t before,
         CUDA_CHECK(cudaEventSynchronize(after));
         double rate =
             2.0 * CHAINS * passes * BLOCK * blocks / cuda_seconds(before, after);
-        unsigned wrong = take(d_value);
-        if (wrong) fail("fma: %u threads miscounted", wrong);
-        if (rate > best) best = rate;
+        unsigned wrong = fetch_and_clear(d_value);
+        if (wrong) fail("internal error: fma: %u threads computed a wrong sum", wrong);
+        if (rate > highest) highest = rate;
     }
-    return best * 1e-9;
+    return highest * 1e-9;
 }
 
-/* Of reading at most bytes, often enough to read total bytes. */
+/* The rate of reading: data of at most `bytes`, repeated until `total` bytes are read.
+ */
 static double read_rate(size_t bytes, double total, unsigned blocks, unsigned *d_value,
                         cudaEvent_t before, cudaEvent_t after)
 {
@@ -114,21 +114,22 @@ static double read_rate(size_t bytes, double total, unsigned blocks, unsigned *d
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaDeviceSynchronize());
 
-    unsigned pass = 0; /* the sum of 0 .. words - 1, modulo 2^32 */
-    for (size_t i = 0; i < words; i++) pass += (unsigned)i;
-    double best = 0;
-    for (int r = 0; r < REPEATS; r++) {
+    unsigned pass_sum = 0; /* of 0 .. words - 1, modulo 2^32 */
+    for (size_t i = 0; i < words; i++) pass_sum += (unsigned)i;
+    double highest = 0;
+    for (int r = 0; r < REPETITIONS; r++) {
         CUDA_CHECK(cudaEventRecord(before, 0));
         CUDA_LAUNCH(read_all, blocks, BLOCK, 0, d_data, vectors, passes, d_value);
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaEventRecord(after, 0));
         CUDA_CHECK(cudaEventSynchronize(after));
         double rate = 4.0 * (double)words * passes / cuda_seconds(before, after);
-        if (take(d_value) != pass * (unsigned)passes) fail("reading: a wrong sum");
-        if (rate > best) best = rate;
+        if (fetch_and_clear(d_value) != pass_sum * (unsigned)passes)
+            fail("internal error: reading %zu words: wrong sum", words);
+        if (rate > highest) highest = rate;
     }
     CUDA_CHECK(cudaFree(d_data));
-    return best * 1e-9;
+    return highest * 1e-9;
 }
 
 int main(void)
@@ -148,7 +149,7 @@ int main(void)
     CUDA_CHECK(cudaEventCreate(&after));
     unsigned *d_value;
     CUDA_CHECK(cudaMalloc((void **)&d_value, sizeof *d_value));
-    take(d_value); /* what it held means nothing; now it is 0 */
+    fetch_and_clear(d_value); /* sets it to 0 */
 
     unsigned blocks = 8 * (unsigned)processors;
     size_t beyond = l2 > 0 ? 16 * (size_t)l2 : (size_t)512 << 20;
@@ -156,7 +157,7 @@ int main(void)
     if (beyond > unused / 2) beyond = unused / 2;
 
     printf("fma=%.4g GFLOP/s\n", fma_rate(blocks, d_value, before, after));
-    /* Fewer threads, since each reads 64 bytes at a time: all must fit. */
+    /* Fewer blocks: one step of all threads, 64 bytes each, must fit into the cache. */
     if (l2 > 0)
         printf("l2=%.4g GB/s\n",
                read_rate((size_t)l2 / 2, 8e9, blocks / 4, d_value, before, after));

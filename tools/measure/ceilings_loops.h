@@ -1,10 +1,9 @@
-/* ceilings_loops.h - the loops of ceilings.c for vectors of LANES floats, which are
- * plain C: the compiler turns operators on vector types into instructions, those that
- * TARGET allows it. Included once for each width, and under a name of its own each
- * time.
+/* ceilings_loops.h - the loops of ceilings.c for vectors of LANES floats, written with
+ * the vector types of gcc and clang; TARGET selects the instruction set. Included once
+ * per width; the functions' names end in the width.
  *
- * The empty asm statements make no code. They say that memory, or a register, may have
- * changed, so that no pass over the data can be left out or merged with the next.
+ * The empty asm statements generate no instruction. They tell the compiler that memory
+ * may have changed, so that it can neither remove nor merge passes over the data.
  */
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b)  JOIN_(a, b)
@@ -14,8 +13,8 @@
 typedef float FLOATS __attribute__((vector_size(4 * LANES)));
 typedef uint32_t INTS __attribute__((vector_size(4 * LANES)));
 
-/* CHAINS sums that do not wait for each other, each counting to passes with x = x a +
- * b, a = b = 1. Returns the sum over chains and lanes: passes CHAINS LANES. */
+/* Counts to `passes` in each lane of CHAINS independent sums: x = x a + b, where a = b
+ * = 1. Returns the sum over all chains and lanes: passes * CHAINS * LANES. */
 static TARGET double JOIN(count_by_fma, LANES)(const job *j)
 {
     FLOATS a = (FLOATS){0} + (float)j->one, b = a, x[CHAINS];
@@ -30,7 +29,7 @@ static TARGET double JOIN(count_by_fma, LANES)(const job *j)
     return sum;
 }
 
-/* Reads words [0, count) passes times; returns their sum, modulo 2^32, over all. */
+/* Reads words[0 .. count - 1] `passes` times; returns the sum of all, modulo 2^32. */
 static TARGET double JOIN(read_all, LANES)(const job *j)
 {
     const INTS *v = (const INTS *)j->words;
@@ -49,8 +48,8 @@ static TARGET double JOIN(read_all, LANES)(const job *j)
     return total;
 }
 
-/* Loads words[index[i]], i in [0, indices), passes times; returns the sum, modulo 2^32.
- * Where the processor has a gather instruction the compiler may take it. */
+/* Loads words[index[i]] for all i, `passes` times; returns the sum of all, modulo 2^32.
+ * The compiler may use gather instructions. */
 static TARGET double JOIN(gather, LANES)(const job *j)
 {
     const uint32_t *words = j->words, *index = j->index;
@@ -64,7 +63,8 @@ static TARGET double JOIN(gather, LANES)(const job *j)
     return total;
 }
 
-/* Square roots of ROOTS squares, passes times; returns the sum of the last ones. */
+/* Computes the square roots of ROOTS squares `passes` times; returns the sum of the
+ * last pass. */
 static TARGET double JOIN(square_roots, LANES)(const job *j)
 {
     float *restrict root = j->root;

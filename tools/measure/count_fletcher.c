@@ -1,10 +1,10 @@
-/* count_fletcher.c - how much work a model is, without the modelling. ceilings.py turns
- * it into operations and bytes.
+/* count_fletcher.c - prints the amount of work of a model. ceilings.py computes
+ * operations and bytes from it.
  *
  *     fletcher-count QUERY   prints points= steps= samples= planes= plane=
  *
- * A sample is one point that is updated in one step of time; the halo never is. Planes
- * lie across z, and a plane is so many floats in memory.
+ * points: updated per step (all except the halo). samples: points times steps. planes:
+ * updated xy planes. plane: floats of one plane in memory.
  */
 #include "model.h"
 
@@ -12,7 +12,7 @@ int main(int argc, char **argv)
 {
     run_name = "fletcher-count";
     arg extra[] = {{0}};
-    model m = model_parse(argc, argv, extra, "counts the work of a wave modelling");
+    model m = model_parse(argc, argv, extra, "prints the amount of work of a model");
     double points = 1;
     for (int k = 0; k < 3; k++) points *= m.n[k] + 2.0 * m.absorb;
     printf("points=%.0f\nsteps=%d\nsamples=%.0f\nplanes=%d\nplane=%d\n", points,

@@ -16,9 +16,9 @@ int main(int argc, char **argv)
     run_name = "fluid-count";
     arg extra[] = {{0}};
     request r = request_parse(argc, argv, extra, "counts the work of a fluid");
-    setup s = setup_of(&r);
+    setup s = make_setup(&r);
     event_list events = events_read(r.events);
-    double steps = steps_of(&r, &events);
+    double steps = step_count(&r, &events);
     double cells = (double)s.g.nx * s.g.ny * s.g.nz;
     double sweeps = r.sweeps ? 6.0 * r.sweeps : 2.0 * SWEEPS + 4;
     bool moves = false;

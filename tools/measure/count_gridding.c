@@ -1,10 +1,11 @@
-/* count_gridding.c - how much work a query is: tools/measure/ceilings.py turns it into
- * operations and bytes.
+/* count_gridding.c - counts the work of a query. tools/measure/ceilings.py converts it
+ * to operations and bytes.
  *
  *     gridding-count QUERY   prints visibilities= points= grid=
  *
- * A point is one cell of one footprint: 8 operations, a product of two complex numbers
- * and a sum. Visibilities outside the grid are none. The grid has grid x grid cells.
+ * A point is the update of one cell of one footprint: 8 operations, a complex product
+ * and a complex sum. Visibilities outside the grid are not counted. The grid has grid x
+ * grid cells.
  */
 #include "arguments.h"
 

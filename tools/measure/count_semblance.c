@@ -42,14 +42,14 @@ int main(int argc, char **argv)
 
     long visits = 0, used = 0;
 #pragma omp parallel for collapse(3) schedule(dynamic) reduction(+ : visits, used)
-    for (int ia = 0; ia < q.np[0]; ia++)
-        for (int ib = 0; ib < q.np[1]; ib++)
-            for (int ic = 0; ic < q.np[2]; ic++)
-                for (int id = 0; id < q.np[3]; id++)
-                    for (int ie = 0; ie < q.np[4]; ie++) {
-                        double a = value(&r, 0, ia), b = value(&r, 1, ib);
-                        double c = value(&r, 2, ic), d = value(&r, 3, id);
-                        double e = value(&r, 4, ie);
+    for (int ia = 0; ia < q.np[A]; ia++)
+        for (int ib = 0; ib < q.np[B]; ib++)
+            for (int ic = 0; ic < q.np[C]; ic++)
+                for (int id = 0; id < q.np[D]; id++)
+                    for (int ie = 0; ie < q.np[E]; ie++) {
+                        double a = value(&r, A, ia), b = value(&r, B, ib);
+                        double c = value(&r, C, ic), d = value(&r, D, id);
+                        double e = value(&r, E, ie);
                         int skipped = 0;
                         for (int i = 0; i < n && skipped < 2; i++) {
                             double t = r.t0.first + a * dm[i] + b * dh[i];

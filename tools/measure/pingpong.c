@@ -1,51 +1,59 @@
-/* pingpong.c - what a message costs: latency and bandwidth between two ranks.
+/* pingpong.c - measures latency and bandwidth of messages between two ranks.
  *
  *     mpirun -n 2 pingpong      prints latency=value us, bandwidth=value GB/s
  *
- * Of each size, a message goes there and back many times; half of the median is what
- * one takes, t. Through these goes the line t = latency + bytes / bandwidth, laid so
- * that the squares of what t differs from it, as a part of t, add up to the least: a
- * short message counts as much as a long one. What arrives is looked at.
+ * A message of each size is sent back and forth many times. t, the time of one message,
+ * is half of the median round-trip time. latency and bandwidth are those of the line t
+ * = latency + bytes / bandwidth that minimizes the sum of squares of the relative
+ * deviations of t, so that short messages count as much as long ones. The content of
+ * every message is checked.
  *
- * Left out: more than two ranks, messages both ways at once, and that MPI sends short
- * messages another way than long ones, so that no line is quite right.
+ * Left out: more than two ranks, messages in both directions at once, and the different
+ * protocols of MPI for short and long messages, because of which no line fits exactly.
  */
 #include "ranks.h"
 #include "run.h"
 
 #include <stdlib.h>
 
-enum { LEAST = 8, MOST = 1 << 21, FACTOR = 4, SIZES = 10, TIMES_MOST = 2000 };
-static const size_t TRAFFIC = 64 << 20; /* bytes of all messages of a size, or so */
+enum {
+    BYTES_MIN = 8,
+    BYTES_MAX = 1 << 21,
+    FACTOR = 4,
+    SIZES = 10,
+    REPETITIONS_MAX = 2000
+};
+static const size_t TRAFFIC = 64
+                              << 20; /* total bytes per message size, approximately */
 
-/* Both ends of a message have a number that no other has: an old one would be seen. */
+/* Writes a number to both ends of a message, by which check() detects stale data. */
 static void mark(unsigned char *message, int bytes, int number)
 {
     message[0] = message[bytes - 1] = (unsigned char)number;
 }
 
-static void look(const unsigned char *message, int bytes, int number)
+static void check(const unsigned char *message, int bytes, int number)
 {
     if (message[0] != (unsigned char)number || message[bytes - 1] != message[0])
-        fail("message %d of %d bytes: expected its own number at both ends", number,
-             bytes);
+        fail("message %d of %d bytes: wrong content: expected its number at both ends",
+             number, bytes);
 }
 
-/* Seconds of one way there and back; rank 1 sends back what has come. */
-static double there_and_back(unsigned char *message, int bytes, int number)
+/* Round-trip time of a message in seconds; rank 1 sends the received message back. */
+static double round_trip(unsigned char *message, int bytes, int number)
 {
     int other = 1 - rank_own();
     double begin = seconds();
     if (!rank_own()) {
         mark(message, bytes, number);
-        MPI_TRY(MPI_Send(message, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD));
+        MPI_CHECK(MPI_Send(message, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD));
         mark(message, bytes, number + 1);
     }
-    MPI_TRY(MPI_Recv(message, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE));
-    look(message, bytes, number);
+    MPI_CHECK(MPI_Recv(message, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE));
+    check(message, bytes, number);
     if (rank_own())
-        MPI_TRY(MPI_Send(message, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD));
+        MPI_CHECK(MPI_Send(message, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD));
     return seconds() - begin;
 }
 
@@ -55,33 +63,35 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of half the time of so many messages; the first tenth is not counted. */
-static double one_way(unsigned char *message, int bytes, double took[TIMES_MOST])
+/* The median of half the round-trip time, after some uncounted repetitions for warm-up.
+ */
+static double one_way(unsigned char *message, int bytes, double time[REPETITIONS_MAX])
 {
-    size_t times = TRAFFIC / (size_t)bytes;
-    int n = times < TIMES_MOST ? (int)times : TIMES_MOST;
+    size_t fitting = TRAFFIC / (size_t)bytes;
+    int n = fitting < REPETITIONS_MAX ? (int)fitting : REPETITIONS_MAX;
     for (int i = -n / 10; i < n; i++) {
-        double t = there_and_back(message, bytes, i + n);
-        if (i >= 0) took[i] = t / 2;
+        double t = round_trip(message, bytes, i + n);
+        if (i >= 0) time[i] = t / 2;
     }
-    qsort(took, (size_t)n, sizeof *took, ascending);
-    return (took[(n - 1) / 2] + took[n / 2]) / 2;
+    qsort(time, (size_t)n, sizeof *time, ascending);
+    return (time[(n - 1) / 2] + time[n / 2]) / 2;
 }
 
 int main(int argc, char **argv)
 {
     run_name = "pingpong";
     arg table[] = {{0}};
-    if (argc > 1) args_parse(argc, argv, table, "measures what a message costs");
+    if (argc > 1)
+        args_parse(argc, argv, table, "measures the latency and bandwidth of messages");
     if (rank_count() != 2) fail("%d ranks: expected 2", rank_count());
 
-    unsigned char *message = allocate(MOST, 1, "a message");
-    double *took = allocate(TIMES_MOST, sizeof *took, "the times");
-    /* The normal equations of t = latency + slope bytes, each row over t. */
+    unsigned char *message = allocate(BYTES_MAX, 1, "a message");
+    double *time = allocate(REPETITIONS_MAX, sizeof *time, "the times");
+    /* Normal equations of t = latency + slope * bytes, weighted with 1 / t^2. */
     double a = 0, b = 0, c = 0, d = 0, e = 0;
-    int bytes = LEAST;
+    int bytes = BYTES_MIN;
     for (int n = 0; n < SIZES; n++, bytes *= FACTOR) {
-        double t = one_way(message, bytes, took), x = bytes;
+        double t = one_way(message, bytes, time), x = bytes;
         a += 1 / (t * t);
         b += x / (t * t);
         c += x * x / (t * t);
@@ -91,11 +101,11 @@ int main(int argc, char **argv)
     double latency = (d * c - b * e) / (a * c - b * b);
     double slope = (a * e - b * d) / (a * c - b * b);
     if (!(latency > 0 && slope > 0))
-        fail("latency %g s, %g s a byte: expected more than nothing: was the machine "
-             "busy?",
+        fail("latency %g s, %g s per byte: expected positive numbers (was the machine "
+             "busy?)",
              latency, slope);
     printf("latency=%.4g us\nbandwidth=%.4g GB/s\n", 1e6 * latency, 1e-9 / slope);
-    free(took);
+    free(time);
     free(message);
     return 0;
 }

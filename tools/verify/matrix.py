@@ -1,200 +1,229 @@
 """matrix.py - make verify: every program, step and back-end on every case.
 
-    matrix.py [--sets|--needs]  STEP=, PROGRAM=, BACKEND= as make's; --sets: the sets of
-                                make run too, which take longer; --needs: prints what must
-                                be built besides these
-
 A run passes if
-  - the checker accepts its outputs: within the budget of the double-precision oracle,
-    and finding the events that the data are known to hold;
-  - they are within the budget of the first step's outputs, where the program has one;
-  - in a step that only refactors, they are the bytes of the step before.
-One case runs again with other work-groups on devices, on other numbers of threads or
-ranks, with other shares for a device beside the host, and with OpenCL's device taken for
-a GPU (DEVICE_AS), whatever it is; where not all outputs
-are asked for when time is taken, every case with these alone.
+  - the checker accepts its outputs: they are within the error budget of the
+    double-precision oracle, and contain the events that the data are known to have;
+  - they are within the budget of the first step's outputs, if the program has one;
+  - in a step that only refactors, they have the bytes of the earlier step.
+One case runs again with other work-group sizes, other numbers of threads or ranks, other
+fractions of the work for the device, and with the OpenCL device treated as a GPU. If not
+all outputs are requested when time is measured, every case also runs with those that are.
 
-Prints the largest share of its budget that each back-end used, `=` beside it where
-bytes were compared, and exits with 0 only if everything passed. Runs one thing at a
-time.
+Prints the largest fraction of the error budget that each back-end used, followed by `=`
+if bytes were compared. The exit status is 0 only if everything passed. Runs one thing at
+a time.
 """
+from __future__ import annotations
+
 import os
 import shutil
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from tools.history import runs, tree
+from tools.history import options, runs, tree
+from tools.history.tree import BACKENDS, Output, Program, Step
+from tools.verify import execute, queries
 
 THREADS = (1, 3)
 SHARES = (0, 1, 37, 99, 100)
 RANKS = (1, 3, 8)
+Variant = tuple[str, tuple[str, ...], dict[str, str]]  # name, arguments, environment
 
 
 class Matrix:
-    """What has been run so far; each thing is run once, when it is first asked for."""
+    """The runs of one program; each is done once, when it is first needed."""
 
-    def __init__(self, program, timeout):
+    def __init__(self, program: Program, timeout: float) -> None:
         self.program = program
         self.timeout = timeout
         self.first = next(s for s in tree.steps() if s.has(program))
         self.folder = tree.build() / "matrix" / program.name
-        self.done = {}
+        self.outcomes: dict[tuple[str, str], execute.Outcome] = {}
+        self.checked: dict[str, dict[str, execute.Outcome]] = {}  # by case, by digest
+        self.compared: dict[tuple[Any, ...], dict[str, str]] = {}
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def run(self, step, backend, case, words, variant="", extra=(), env=None,
-            outputs=None):
-        """The outcome of run_and_check, and as `bytes` whether bytes were compared."""
-        name = "-".join(filter(None, (step.name, backend, variant)))
-        if (case, name) in self.done:
-            return self.done[case, name]
+    def run(self, step: Step, backend: str, case: str, arguments: Sequence[str],
+            variant: Variant = ("", (), {}), outputs: Sequence[Output] | None = None
+            ) -> execute.Outcome:
+        """The outcome of run_and_check(), with `bytes`: whether bytes were compared."""
+        label, extra, env = variant
+        name = "-".join(filter(None, (step.name, backend, label)))
+        if (case, name) in self.outcomes:
+            return self.outcomes[case, name]
         runs.progress(f"{self.program.name} {case} {name}")
-        outcome = runs.run_and_check(step, self.program, backend, words,
-                                     self.folder / case / name, case, env=env,
-                                     timeout=self.timeout, extra=extra, outputs=outputs)
+        outcome = execute.run_and_check(
+            step, self.program, backend, arguments, self.folder / case / name, case, env=env,
+            timeout=self.timeout, extra=extra, outputs=outputs,
+            checked=self.checked.setdefault(case, {}))
         outcome["bytes"] = False
-        self.done[case, name] = outcome
+        self.outcomes[case, name] = outcome
         if outcome["ok"]:
-            self.near_first(step, backend, case, words, outcome)
+            self.compare_with_first(step, backend, case, arguments, outcome)
         if outcome["ok"] and step.kind(self.program) == "refactor":
-            self.same_bytes(step, backend, case, words, outcome)
+            self.compare_bytes(step, backend, case, arguments, outcome)
         return outcome
 
-    def near_first(self, step, backend, case, words, outcome):
-        """Compares with the first step what its outputs have a budget for."""
+    def compare_with_first(self, step: Step, backend: str, case: str,
+                           arguments: Sequence[str], outcome: execute.Outcome) -> None:
+        """Compares the outputs that have a budget with those of the first step."""
         origin = self.first.backends(self.program)[0]
         if (step, backend) == (self.first, origin):
             return
-        reference = self.run(self.first, origin, case, words)
+        reference = self.run(self.first, origin, case, arguments)
         for o in self.program.outputs:
             if o.budget is not None and o.key in outcome["files"]:
-                self.verify(reference, outcome, o, f"{o.budget:g}", self.first, origin)
+                self.compare(reference, outcome, o, [f"{o.budget:g}"],
+                             f"{self.first.name} {origin}")
 
-    def same_bytes(self, step, backend, case, words, outcome):
-        earlier = tree.ported(step, self.program, backend)
+    def compare_bytes(self, step: Step, backend: str, case: str, arguments: Sequence[str],
+                      outcome: execute.Outcome) -> None:
+        earlier = tree.bytes_reference(step, self.program, backend)
         if not earlier:
             return
-        reference = self.run(*earlier, case, words)
+        reference = self.run(*earlier, case, arguments)
         for o in self.program.outputs:
             if o.key in outcome["files"]:
-                self.verify(reference, outcome, o, "norm=bytes", *earlier)
+                self.compare(reference, outcome, o, ["0", "norm=bytes"],
+                             f"{earlier[0].name} {earlier[1]}")
         outcome["bytes"] = True
 
-    def verify(self, reference, outcome, output, how, step, backend):
-        """Asks the program verify about one output; what fails is noted in outcome."""
-        budget = ["0", how] if "=" in how else [how]
-        ended = runs.run([tree.build() / "verify", reference["files"][output.key],
-                          outcome["files"][output.key], *budget], self.timeout)
-        said = dict(line.strip().split(None, 1) for line in ended.out.splitlines()
-                    if len(line.split()) > 1)
-        if ended.status != 0 and outcome["ok"]:
-            detail = said.get("worst", ended.why())
+    def compare(self, reference: execute.Outcome, outcome: execute.Outcome, output: Output,
+                how: list[str], against: str) -> None:
+        """Runs BUILD/verify on one output, and notes in outcome if it differs too much.
+        Two files that were compared before are not compared again."""
+        files = [o["files"][output.key] for o in (reference, outcome)]
+        key = (*(execute.digest({"": path}) for path in files), *how)
+        if key not in self.compared:
+            result = runs.run([tree.build() / "verify", *files, *how], self.timeout)
+            lines = (line.strip().split(None, 1) for line in result.out.splitlines())
+            values = {line[0]: line[1] for line in lines if len(line) > 1}
+            failed = {} if result.status == 0 else {
+                "failed": values.get("worst", result.failure() or "")}
+            self.compared[key] = {**values, **failed}
+        values = self.compared[key]
+        if "failed" in values:
             outcome.update(ok=False, caught="verify",
-                           reason=f"{output.key}.npy against {step.name} {backend}, "
-                                  f"{how}: {detail}")
-        elif "share" in said and "=" not in how:
-            outcome["share"] = max(outcome["share"], float(said["share"].split()[0]))
+                           reason=f"{output.key}.npy against {against}, {how[-1]}: "
+                                  f"{values['failed']}")
+        elif "share" in values and len(how) == 1:
+            share = float(values["share"].split()[0])
+            outcome["share"] = max(outcome["share"] or 0, share)
 
 
-def variants(program, backend):
-    """(name, words, environment) of what one case is run with besides."""
-    if backend == "omp":
-        return [(f"{n}-threads", (), {"OMP_NUM_THREADS": str(n)}) for n in THREADS]
-    if backend.startswith("mpi"):
-        return [(f"{n}-ranks", (), {"RANKS": str(n)}) for n in RANKS]
-    if backend.startswith("hybrid"):
-        shares = [(f"share-{p}", (f"share={p}",), {"OMP_NUM_THREADS": "2"}) for p in SHARES]
-        return shares + [("as-gpu", ("share=50",), {"DEVICE_AS": "gpu"})] * (backend == "hybrid")
-    if backend not in ("ocl", "cuda", "cuda-cpu"):
-        return []
-    groups = [(word, (word,), None) for word in program.groups]
-    return groups + [("as-gpu", (), {"DEVICE_AS": "gpu"})] * (backend == "ocl")
+def variants(program: Program, backend: str) -> list[Variant]:
+    """The ways in which one case runs again, by `vary` of common/backends.mk."""
+    def of_kind(kind: str) -> list[Variant]:
+        kinds: dict[str, list[Variant]] = {
+            "threads": [(f"{n}-threads", (), {"OMP_NUM_THREADS": str(n)}) for n in THREADS],
+            "ranks": [(f"{n}-ranks", (), {"RANKS": str(n)}) for n in RANKS],
+            "shares": [(f"share-{p}", (f"share={p}",), {"OMP_NUM_THREADS": "2"})
+                       for p in SHARES],
+            "groups": [(group, (group,), {}) for group in program.groups],
+            "as-gpu": [("as-gpu", ("share=50",) if "shares" in about.vary else (),
+                        {"DEVICE_AS": "gpu"})],
+        }
+        return kinds[kind]
+    about = BACKENDS[backend]
+    return [variant for kind in about.vary for variant in of_kind(kind)]
 
 
-def todo(matrix, step, backend, queries):
-    """Everything one back-end of one step has to pass: (name, outcome)."""
+def outcomes_of(matrix: Matrix, step: Step, backend: str, cases: Mapping[str, list[str]]
+                ) -> Iterator[tuple[str, execute.Outcome]]:
+    """All runs that one back-end of one step has to pass: (name, outcome)."""
     program = matrix.program
-    for case, words in queries.items():
-        yield case, matrix.run(step, backend, case, words)
+    for case, arguments in cases.items():
+        yield case, matrix.run(step, backend, case, arguments)
         if program.timed != program.outputs:
-            yield f"{case}, timed outputs", matrix.run(step, backend, case, words, "timed",
-                                                       outputs=program.timed)
-    case, words = next(iter(program.cases.items()))
-    for name, extra, env in variants(program, backend):
-        yield f"{case} {name}", matrix.run(step, backend, case, words, name, extra, env)
+            yield f"{case}, timed outputs", matrix.run(
+                step, backend, case, arguments, ("timed", (), {}), program.timed)
+    case, arguments = next(iter(program.cases.items()))
+    for variant in variants(program, backend):
+        yield f"{case} {variant[0]}", matrix.run(step, backend, case, arguments, variant)
 
 
-def verify_program(program, with_sets):
-    """Prints the table of a program; returns how many runs passed, and what failed."""
-    queries = dict(program.cases)
-    timeout = 60
+def cell(outcomes: Sequence[tuple[str, execute.Outcome]]) -> str:
+    """What the table says of a back-end."""
+    if not all(o["ok"] for _, o in outcomes):
+        return "FAIL"
+    share = max((o["share"] or 0 for _, o in outcomes), default=0)
+    return f"{share:.1f} %" + " =" * all(o["bytes"] for _, o in outcomes)
+
+
+def verify_program(program: Program, with_sets: bool) -> tuple[int, list[str]]:
+    """Prints the table of a program. Returns how many runs passed, and the failures."""
+    cases = dict(program.cases)
     if with_sets:
-        queries.update({f"set{name}": words for name, words in program.sets.items()
-                        if name in program.usual})
-        timeout = 600
-    matrix = Matrix(program, timeout)
+        cases.update({f"set{name}": program.sets[name] for name in program.usual})
+    matrix = Matrix(program, 600 if with_sets else 60)
     only = os.environ.get("BACKEND", "").split()
 
     rows, passed, failed, missing = [], 0, [], set()
     for step in tree.selected(tree.steps(), "STEP"):
-        cells = []
         available = step.available(program)
         missing |= set(step.backends(program)) - set(available)
-        for backend in tree.BACKENDS:
-            if backend not in available or (only and backend not in only):
-                cells.append("")
+        cells = dict.fromkeys(BACKENDS, "")
+        for backend in available:
+            if only and backend not in only:
                 continue
-            outcomes = list(todo(matrix, step, backend, queries))
+            outcomes = list(outcomes_of(matrix, step, backend, cases))
             bad = [(name, o) for name, o in outcomes if not o["ok"]]
             passed += len(outcomes) - len(bad)
             failed += [f"{step.name} {program.name}-{backend} {name}: {o['reason']}"
                        for name, o in bad]
-            share = max((o["share"] or 0 for _, o in outcomes), default=0)
-            equal = all(o["bytes"] for _, o in outcomes)
-            cells.append("FAIL" if bad else f"{share:.1f} %{' =' if equal else ''}")
-        if any(cells):
-            rows.append([step.name, step.kind(program), *cells])
+            cells[backend] = cell(outcomes)
+        if any(cells.values()):
+            rows.append([step.name, step.kind(program), *cells.values()])
     runs.progress("")
 
-    print(f"{program.name}: the largest share of the budget, {len(queries)} cases")
-    empty = [i for i, column in enumerate(zip(*rows)) if not any(column)]
-    print(runs.table([[c for i, c in enumerate(row) if i not in empty]
-                      for row in (["step", "kind", *tree.BACKENDS], *rows)]))
+    print(f"{program.name}: the largest fraction of the error budget, {len(cases)} cases")
+    used = [i for i, column in enumerate(zip(*rows)) if any(column)]
+    print(runs.table([[row[i] for i in used]
+                      for row in (["step", "kind", *BACKENDS], *rows)] if used else []))
     if missing:
-        print("not here:", " ".join(b for b in tree.BACKENDS if b in missing))
+        print("not here:", " ".join(b for b in BACKENDS if b in missing))
     return passed, failed
 
 
-def needs():
-    """The binaries whose bytes those of the chosen steps must repeat, as make knows them."""
+def references() -> list[str]:
+    """The binaries whose bytes those of the selected steps must have, as make names them."""
     build = os.environ.get("BUILD", "build")
     only = os.environ.get("BACKEND", "").split()
     needed = {}
     for program in tree.selected(tree.programs(), "PROGRAM"):
         for step in tree.selected(tree.steps(), "STEP"):
             for backend in step.available(program):
-                here = (step, backend) if not only or backend in only else None
-                while here and here[0].kind(program) == "refactor":
-                    here = tree.ported(here[0], program, here[1])
+                here: tuple[Step, str] | None = (step, backend)
+                while here and here[0].kind(program) == "refactor" and \
+                        (not only or backend in only):
+                    here = tree.bytes_reference(here[0], program, here[1])
                     if here:
                         needed[f"{build}/{here[0].name}/{program.name}-{here[1]}"] = True
-    return needed
+    return list(needed)
 
 
-def main():
-    if sys.argv[1:] not in ([], ["--sets"], ["--needs"]):
-        raise SystemExit(__doc__)
-    if "--needs" in sys.argv:
-        print(*needs())
-        return
+def main() -> int:
+    parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND")
+    parser.add_argument("--sets", action="store_true",
+                        help="the sets of make run, too, which take longer")
+    parser.add_argument("--needs", action="store_true",
+                        help="only print what else must be built for the comparisons")
+    arguments = options.parse(parser)
+    if arguments.needs:
+        print(*references())
+        return 0
+    queries.require_numpy()
     passed, failed = 0, []
     for program in tree.selected(tree.programs(), "PROGRAM"):
-        p, f = verify_program(program, "--sets" in sys.argv)
-        passed += p
-        failed += f
+        some_passed, some_failed = verify_program(program, arguments.sets)
+        passed += some_passed
+        failed += some_failed
     for line in failed:
         print("FAIL", line)
     print(f"{passed} passed, {len(failed)} failed")
-    sys.exit(1 if failed or not passed else 0)
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,37 +1,38 @@
-"""mutants.py - make mutants: planted bugs, which verification must catch, every one.
+"""mutants.py - make mutants: planted bugs, each of which verification must detect.
 
-    mutants.py [--chosen] [NAME ...]
-
-    all of verify/mutants/PROGRAM/*.patch, or those named; PROGRAM= as make's
-    --chosen    of each back-end of a program one, always the same
-
-A mutant is a patch of the tree whose first line says which binary it spoils and how:
+A mutant is a patch of the tree, verify/mutants/PROGRAM/NAME.patch, whose first line says
+which binary it changes and how:
 
     # step 07 backend omp: the first trace is dropped
     # step 07 backend omp random: tau of 101 samples is taken for 100
 
 The tree is copied, the patch applied there, the binary built and run on the cases of
-make verify until one is rejected: by the checker, by the program's own checks, or
-because it crashes or hangs. `random` says that no case reaches it: random queries follow,
-always the same ones, %d at most. A mutant that passes all of them is a failure, and so is
-a patch that no longer applies or does not compile. A patch of common/ spoils the checker
-too, if that shares what it touches. The control are the tree's own binaries: they must
-pass what caught a mutant of theirs.
+make verify until one is rejected: by the checker, by the program's own checks, or because
+it crashes or hangs. `random` means that no case detects the bug: at most 300 random
+queries follow, always the same ones. A mutant that passes all of them is a failure, and so
+is a patch that does not apply or does not compile. A patch of common/ changes the checker,
+too, if that shares the file. As a control, the unchanged binaries must pass the cases that
+detected their mutants.
 """
+from __future__ import annotations
+
 import re
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
-from tools.history import copies, runs, tree
-from tools.verify import queries
+from tools.history import copies, options, runs, tree
+from tools.history.tree import Program, Step
+from tools.verify import execute, queries
 
-TIMEOUT = 20  # seconds a run: the slowest right one takes under one
+TIMEOUT = 20  # seconds per run: the slowest correct one takes less than one
 RANDOM = 300  # queries
 HEADER = re.compile(r"# step (\S+) backend (\S+?)( random)?: (.+)")
-__doc__ %= RANDOM
+Case = str | int  # a case of the program, or the number of a random query
 
 
 class Mutant:
-    def __init__(self, path):
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.name = path.stem
         lines = path.read_text().splitlines()
@@ -46,31 +47,33 @@ class Mutant:
         self.files = [line[6:].split("\t")[0] for line in lines
                       if line.startswith("+++ b/")]
 
-    def spoils(self):
+    @property
+    def target(self) -> tuple[Step, str]:
         return self.step, self.backend
 
 
-def chosen(mutants):
-    """The last of each back-end that a case reaches: the later steps have more to spoil."""
+def sample(mutants: Sequence[Mutant]) -> list[Mutant]:
+    """For each back-end, the mutant of the last step that a case detects."""
     last = {}
     for m in sorted((m for m in mutants if not m.random), key=lambda m: m.step.number):
         last[m.backend] = m
     return [m for m in mutants if m in last.values()]
 
 
-def rejected(copy, program, step, backend, case, binary=None, checker=None):
-    """How a case is rejected, a dict; None if it passes. A case is one of the program's,
-    or the number of a random query."""
-    folder, env = copy.folder / "outputs", None
+def rejection(copy: copies.Copy, program: Program, step: Step, backend: str, case: Case,
+              binary: Path | None = None, checker: Path | None = None
+              ) -> execute.Outcome | None:
+    """How a case is rejected; None if it passes."""
+    folder, env = copy.folder / "outputs", {}
     if isinstance(case, int):
         query = queries.drawn(program, "mutants", case, folder / f"data-{case}")
         if not query.has(backend):
             return None
-        words, env, case = query.words, query.env, f"random-{case}"
+        arguments, env, name = query.arguments, query.env, f"random-{case}"
     else:
-        words = program.cases[case]
+        arguments, name = program.cases[case], case
     for outputs in (program.outputs, program.timed):
-        outcome = runs.run_and_check(step, program, backend, words, folder, case, env=env,
+        outcome = execute.run_and_check(step, program, backend, arguments, folder, name, env=env,
                                      timeout=TIMEOUT, binary=binary, checker=checker,
                                      outputs=outputs)
         if not outcome["ok"]:
@@ -80,37 +83,37 @@ def rejected(copy, program, step, backend, case, binary=None, checker=None):
     return None
 
 
-def try_mutant(copy, program, mutant):
-    """(the case that caught it or None, what happened)."""
-    problem = copy.apply(mutant)
+def try_mutant(copy: copies.Copy, program: Program, mutant: Mutant) -> tuple[Case | None, str]:
+    """(the case that detects it or None, what happened)."""
+    problem = copy.apply(mutant.path)
     if problem:
         return None, f"the patch does not apply: {problem}"
-    binary = copy.binary(program, *mutant.spoils())
-    checker = None
+    binary = copy.binary(program, *mutant.target)
+    checker: Path | None = None
     if any(name.startswith("common/") for name in mutant.files):
         checker = copy.folder / "build" / program.checker().name
     problem = copy.make(binary, *([checker] if checker else []))
     if problem:
         return None, f"does not compile: {problem}"
-    for case in [*program.cases, *(range(RANDOM) if mutant.random else [])]:
-        outcome = rejected(copy, program, *mutant.spoils(), case, binary, checker)
+    cases: list[Case] = [*program.cases, *(range(RANDOM) if mutant.random else [])]
+    for case in cases:
+        outcome = rejection(copy, program, *mutant.target, case, binary, checker)
         if outcome:
             by = "" if outcome["caught"] != "check" else "check: "
             return case, f"{case}: {by}{outcome['reason']}"
     return None, "SURVIVES"
 
 
-def try_program(program, mutants):
-    """Prints a line for each mutant and each control: how many passed and failed."""
+def try_program(program: Program, mutants: Sequence[Mutant]) -> tuple[int, int]:
+    """Prints a line for each mutant and each control. Returns how many passed and failed."""
     copy = copies.Copy(tree.build() / "mutants" / program.name, built=True)
-    passed, failed = 0, 0
-    caught_by = {}  # (step, back-end): the cases
+    results: list[bool] = []
+    detected_by: dict[tuple[Step, str], set[Case]] = {}
 
-    def say(good, *words):
-        nonlocal passed, failed
-        passed, failed = passed + good, failed + (not good)
+    def report(passed: bool, *words: str) -> None:
+        results.append(passed)
         runs.progress("")
-        print("ok  " if good else "FAIL", *words, flush=True)
+        print("ok  " if passed else "FAIL", *words, flush=True)
 
     width = max(len(m.name) for m in mutants)
     for mutant in mutants:
@@ -121,37 +124,42 @@ def try_program(program, mutants):
         runs.progress(f"{mutant.name}: {mutant.about}")
         try:
             case, what = try_mutant(copy, program, mutant)
-            say(case is not None, place, what if case is not None
-                else f"{what} ({mutant.about})")
-            if case is not None:
-                caught_by.setdefault(mutant.spoils(), set()).add(case)
         finally:
-            copy.restore(mutant)
+            copy.restore(mutant.files)
+        report(case is not None, place, what if case is not None
+               else f"{what} ({mutant.about})")
+        if case is not None:
+            detected_by.setdefault(mutant.target, set()).add(case)
 
-    for (step, backend), cases in sorted(caught_by.items(), key=lambda c: c[0][0].name):
+    for (step, backend), cases in sorted(detected_by.items(), key=lambda c: c[0][0].name):
         runs.progress(f"control {step.name} {backend}")
-        bad = {case: rejected(copy, program, step, backend, case) for case in cases}
-        say(not any(bad.values()), f"control {step.number} {backend}",
-            *(f"{case}: {o['reason']}" for case, o in bad.items() if o))
-    return passed, failed
+        bad = {case: rejection(copy, program, step, backend, case) for case in cases}
+        report(not any(bad.values()), f"control {step.number} {backend}",
+               *(f"{case}: {o['reason']}" for case, o in bad.items() if o))
+    return sum(results), len(results) - sum(results)
 
 
-def main():
-    wanted = [word for word in sys.argv[1:] if word != "--chosen"]
+def main() -> int:
+    parser = options.parser(__doc__, "PROGRAM")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these mutants")
+    parser.add_argument("--chosen", action="store_true",
+                        help="a sample: one mutant per back-end of each program")
+    arguments = options.parse(parser)
+    queries.require_numpy()
     passed = failed = 0
     for program in tree.selected(tree.programs(), "PROGRAM"):
         folder = tree.ROOT / "verify" / "mutants" / program.name
         mutants = [Mutant(p) for p in sorted(folder.glob("*.patch"))]
-        if wanted:
-            mutants = [m for m in mutants if m.name in wanted]
-        if "--chosen" in sys.argv:
-            mutants = chosen(mutants)
+        if arguments.names:
+            mutants = [m for m in mutants if m.name in arguments.names]
+        if arguments.chosen:
+            mutants = sample(mutants)
         if mutants:
-            p, f = try_program(program, mutants)
-            passed, failed = passed + p, failed + f
+            some_passed, some_failed = try_program(program, mutants)
+            passed, failed = passed + some_passed, failed + some_failed
     print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed or not passed else 0)
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

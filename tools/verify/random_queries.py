@@ -1,98 +1,80 @@
-"""random_queries.py - make verify-random: every step and back-end on queries that nobody
-thought of.
-
-    SEED=       a number; without it a fresh one, which is printed
-    COUNT=      how many queries, dealt out to the programs (default 500)
-    SECONDS=    no new query after so many
-    NUMBER=     only this query of the seed; as a failure is printed
-    STEP= PROGRAM= BACKEND=   as make's; those that failed in BACKEND= are not kept
+"""random_queries.py - make verify-random: every step and back-end on random queries.
 
 A query passes on a back-end if
   - the checker, which has the double-precision oracle, accepts its files;
-  - what it prints on stdout is what its files and words say (tools/verify/queries);
-  - in a step that only refactors, its files are the bytes of the step before, unless
+  - the values that it prints agree with its files and arguments (tools/verify/queries);
+  - in a step that only refactors, its files have the bytes of the earlier step, unless
     the query has several right answers.
-What several back-ends write alike is checked once. Queries kept from earlier failures run
-first. A query that fails is printed as the command that repeats it, and kept in
-verify/kept/PROGRAM. Several queries run at a time.
+Files that several back-ends write alike are checked once. The queries that were kept from
+earlier failures run first. For a query that fails, the command that repeats it is printed,
+and the query is kept in verify/kept/PROGRAM, unless BACKEND= is set. Several queries run
+at a time.
 """
-import hashlib
+from __future__ import annotations
+
 import os
 import random
 import shutil
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
-from tools.history import runs, tree
-from tools.verify import queries
+from tools.history import options, runs, tree
+from tools.history.tree import BACKENDS, Program, Step
+from tools.verify import execute, queries
 
-TIMEOUT = 30  # seconds a run; nearly all take some hundredths
-
-
-def digest(files, words):
-    """A name for what was written: equal if the bytes of all files are, those in folders
-    that the words name included."""
-    mark = hashlib.sha256()
-    folders = (Path(word.partition("=")[2]) for word in words if "=" in word)
-    more = {str(path): path for folder in folders if folder.is_dir()
-            for path in folder.iterdir() if path.is_file()}
-    for key, path in sorted({**files, **more}.items()):
-        mark.update(f"{key} {path.stat().st_size}\n".encode() + path.read_bytes()
-                    if path.exists() else b"none\n")
-    return mark.hexdigest()
+TIMEOUT = 30  # seconds per run; nearly all take some hundredths
+COUNT = 500  # queries, distributed cyclically among the programs
 
 
-def besides(backend, name):
-    """(words, variables) that a back-end is run with besides: how a device and its host
-    share, how many ranks there are; always the same for a query of that name."""
+def variation(backend: str, name: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """(arguments, variables) that vary how a back-end runs: the fraction of the device, the
+    number of ranks and threads. The name of the query determines them."""
     draw = random.Random(f"{backend} {name}")
-    if backend.startswith("hybrid"):
+    if "shares" in BACKENDS[backend].vary:
         share = draw.choice(("auto", "0", "100", str(draw.randint(1, 99))))
         return (f"share={share}",), {"OMP_NUM_THREADS": str(draw.randint(1, 3))}
-    if backend.startswith("mpi"):
+    if "ranks" in BACKENDS[backend].vary:
         return (), {"RANKS": str(draw.choice((1, 2, 2, 3, 5, 8))),
                     "OMP_NUM_THREADS": str(draw.choice((1, 1, 2, 3)))}
     return (), {}
 
 
-def failures(program, query, folder, name, steps, backends=()):
-    """Runs a query everywhere: yields (step, back-end, what is wrong), and (step,
-    back-end, None) where nothing is."""
-    judged, written = {}, {}
+def failures(program: Program, query: queries.Query, folder: Path, name: str,
+             steps: Sequence[Step], backends: Sequence[str] = ()
+             ) -> Iterator[tuple[Step, str, str | None]]:
+    """Runs a query on all back-ends. Yields (step, back-end, what is wrong or None)."""
+    checked: dict[str, execute.Outcome] = {}
+    digests: dict[tuple[Step, str], str] = {}
     for step in steps:
         for backend in step.available(program):
-            if not query.has(backend) or backends and backend not in backends:
+            if not query.has(backend) or (backends and backend not in backends):
                 continue
-            extra, env = besides(backend, name)
-            outcome = runs.produce(step, program, backend, query.words,
-                                   folder / f"{step.number}-{backend}",
-                                   {**query.env, **env}, TIMEOUT, extra=extra,
-                                   outputs=program.timed if query.timed else None)
-            if not outcome["ok"]:
-                yield step, backend, outcome["reason"]
-                continue
-            if outcome.get("refused"):
-                yield step, backend, None
-                continue
-            mark = digest(outcome["files"], query.words)
-            written[step, backend] = mark
-            if mark not in judged:
-                judged[mark] = runs.check(program, query.words, outcome["files"], name)
-            reason = None if judged[mark]["ok"] else judged[mark]["reason"]
-            if not reason and step.kind(program) == "refactor" and not query.free:
-                earlier = tree.ported(step, program, backend)
-                if written.get(earlier, mark) != mark:
+            extra, env = variation(backend, f"random-{name}")
+            outcome = execute.run_and_check(
+                step, program, backend, query.arguments, folder / f"{step.number}-{backend}",
+                f"random-{name}", {**query.env, **env}, TIMEOUT, extra=extra,
+                outputs=program.timed if query.timed else None, checked=checked)
+            reason = outcome["reason"]
+            if outcome["ok"] and not outcome.get("refused"):
+                reason = None
+                mark = execute.digest(outcome["files"], query.arguments)
+                digests[step, backend] = mark
+                earlier = tree.bytes_reference(step, program, backend)
+                if earlier and step.kind(program) == "refactor" and not query.free and \
+                        digests.get(earlier, mark) != mark:
                     reason = f"not the bytes of {earlier[0].name} {earlier[1]}"
             yield step, backend, reason
 
 
 class Search:
-    """The queries of a seed, and what came of them."""
+    """The queries of one seed, and their results."""
 
-    def __init__(self, seed):
+    def __init__(self, seed: str) -> None:
         self.seed = seed
         self.steps = tree.selected(tree.steps(), "STEP")
         self.backends = os.environ.get("BACKEND", "").split()
@@ -101,11 +83,11 @@ class Search:
         self.lock = threading.Lock()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def run(self, program, name, query, folder, command):
-        """One query; what fails is printed. Whether all passed."""
+    def run(self, program: Program, name: str, query: queries.Query, folder: Path,
+            command: str) -> bool:
+        """Runs one query, and prints it if it fails. Returns whether it passed."""
         bad = []
-        checked = f"random-{name}"
-        for step, backend, reason in failures(program, query, folder, checked, self.steps,
+        for step, backend, reason in failures(program, query, folder, name, self.steps,
                                               self.backends):
             with self.lock:
                 self.passed += not reason
@@ -126,14 +108,14 @@ class Search:
                               f"{self.failed} failed")
         return not bad
 
-    def kept(self, program):
+    def kept(self, program: Program) -> None:
         for name, query in queries.kept(program).items():
             folder = self.folder / f"{program.name}-kept-{name}"
             folder.mkdir(parents=True, exist_ok=True)
             self.run(program, name, query, folder,
                      f"make verify-random COUNT=0 PROGRAM={program.name}")
 
-    def drawn(self, program, number):
+    def drawn(self, program: Program, number: int) -> None:
         name = f"{self.seed}-{number}"
         folder = self.folder / f"{program.name}-{name}"
         data = folder / "data"
@@ -149,33 +131,33 @@ class Search:
             path.unlink()
 
 
-def main():
-    if sys.argv[1:]:
-        raise SystemExit(__doc__)
-    seed = os.environ.get("SEED") or str(int(time.time()))
-    number = os.environ.get("NUMBER")
-    count = int(os.environ.get("COUNT") or 500)
-    until = time.monotonic() + float(os.environ.get("SECONDS") or 1e9)
-    programs = [p for p in tree.selected(tree.programs(), "PROGRAM") if queries.of(p)]
+def main() -> int:
+    arguments = options.parse(options.parser(
+        __doc__, "STEP", "PROGRAM", "BACKEND", "SEED", "COUNT", "SECONDS", "NUMBER"))
+    queries.require_numpy()
+    seed = arguments.seed or str(int(time.time()))
+    end = time.monotonic() + float(arguments.seconds or 1e9)
+    programs = [p for p in tree.selected(tree.programs(), "PROGRAM") if queries.module(p)]
     search = Search(seed)
-    if number:
-        wanted = [(p, int(number)) for p in programs]
+    jobs: list[tuple[Callable[..., None], Any]] = []
+    if arguments.number:
+        jobs += [(search.drawn, (p, int(arguments.number))) for p in programs]
     else:
-        wanted = [(programs[i % len(programs)], i // len(programs)) for i in range(count)]
+        jobs += [(search.kept, (p,)) for p in programs]
+        jobs += [(search.drawn, (programs[i % len(programs)], i // len(programs)))
+                 for i in range(int(arguments.count or COUNT))]
 
-    def one(job):
-        if time.monotonic() < until:
-            job[0](*job[1:])
+    def run(job: tuple[Callable[..., None], Any]) -> None:
+        if time.monotonic() < end:
+            job[0](*job[1])
 
-    jobs = [] if number else [(search.kept, p) for p in programs]
-    jobs += [(search.drawn, *w) for w in wanted]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(one, jobs))
+        list(pool.map(run, jobs))
     runs.progress("")
     print(f"SEED={seed}: {search.queries} queries")
     print(f"{search.passed} passed, {search.failed} failed")
-    sys.exit(1 if search.failed or not search.passed else 0)
+    return 1 if search.failed or not search.passed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

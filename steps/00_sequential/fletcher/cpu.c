@@ -1,4 +1,5 @@
-/* cpu.c - the drivers in C: one point after the other. */
+/* cpu.c - the sequential C back-end: three nested loops over the points of the grid.
+ * The update of a point is update_point() in body.h. */
 #include <string.h>
 
 #include "fletcher.h"
@@ -7,28 +8,28 @@
 
 static const grid *g;
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
-static float *floats(size_t n, const char *name)
+static float *zero_field(size_t n, const char *name)
 {
-    return memset(field_make(n, name), 0, n * sizeof(float));
+    return memset(field_allocate(n, name), 0, n * sizeof(float));
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = the_grid;
-    medium = the_medium;
+    g = input_grid;
+    medium = input_medium;
     size_t n = field_size(g);
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    return (MEDIUM + 4) * n * sizeof(float);
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    return (MEDIUM_FIELDS + 4) * n * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source_offset;
     pc[i] += f;
     qc[i] += f;
 }
@@ -39,9 +40,9 @@ double Propagate(void)
 
     for (int z = HALO; z < g->sz - HALO; z++)
         for (int y = HALO; y < g->sy - HALO; y++) {
-            size_t row = row_of(g, y, z);
+            size_t row = row_start(g, y, z);
             for (int x = HALO; x < g->sx - HALO; x++)
-                sample(g, medium, pc, qc, pp, qp, row + (size_t)x);
+                update_point(g, medium, pc, qc, pp, qp, row + (size_t)x);
         }
 
     return seconds() - start;

@@ -1,9 +1,15 @@
-/* body.h - what one visibility costs.
+/* body.h - gridding and degridding of one visibility.
  *
- * Its footprint on the grid is width x width cells. Each of them gets the visibility
- * times the value that its convolution function has there. There are many such
- * functions, since a visibility rarely lies on the middle of a cell and has a w of its
- * own: one for each plane in w and each fraction of a cell in v and in u.
+ * Method: convolutional gridding with W-projection (Cornwell, Golap & Bhatnagar 2008,
+ * "The noncoplanar baselines effect in radio interferometry: the W-projection
+ * algorithm", IEEE J. Sel. Top. Signal Process. 2). The footprint of a visibility is
+ * width x width cells of the grid; each cell receives the visibility times the value of
+ * its convolution function (W-kernel) there. A visibility rarely lies at the middle of
+ * a cell and has its own w, so there is one function per w-plane and per oversampled
+ * fraction of a cell in v and in u.
+ *
+ * All arrays are row-major. The caller guarantees that every footprint lies inside the
+ * grid and that no other thread adds to the same grid at the same time.
  */
 #include <tgmath.h>
 
@@ -11,47 +17,50 @@
 
 typedef REAL complex cplx;
 
-/* Where the convolution function of a visibility begins in the table,
+/* Returns the convolution function of a visibility in the table
  * [planes][oversampling][oversampling][width][width]. */
-static const cplx *function_of(const shape *s, const cplx *table, const place *at)
+static const cplx *find_function(const shape *s, const cplx *table, const footprint *fp)
 {
     size_t f =
-        ((size_t)at->plane * s->oversampling + at->fv) * s->oversampling + at->fu;
+        ((size_t)fp->plane * s->oversampling + fp->fv) * s->oversampling + fp->fu;
     return table + f * s->width * s->width;
 }
 
-/* Its value at row j and column i of the footprint. */
-static cplx value_at(const shape *s, const cplx *function, int minus, int j, int i)
+/* Returns the value of the function at row j and column i of the footprint. */
+static cplx function_value(const shape *s, const cplx *function, int negative_w, int j,
+                           int i)
 {
     cplx c = function[j * s->width + i];
-    return minus ? conj(c) : c;
+    return negative_w ? conj(c) : c;
 }
 
-/* Where row j and column i of a footprint are in the grid. */
-static size_t cell_at(const shape *s, const place *at, int j, int i)
+/* Returns the index in the grid of row j and column i of a footprint. */
+static size_t cell_index(const shape *s, const footprint *fp, int j, int i)
 {
-    return (size_t)(at->v + j) * s->pitch + at->u + i;
+    return (size_t)(fp->v + j) * s->pitch + fp->u + i;
 }
 
-/* Adds visibility d to the grid. */
-static void grid_one(const shape *s, const cplx *table, const place *at, cplx d,
-                     cplx *grid)
+/* Adds visibility d to all cells of its footprint. */
+static void grid_visibility(const shape *s, const cplx *table, const footprint *fp,
+                            cplx d, cplx *grid)
 {
-    const cplx *function = function_of(s, table, at);
+    const cplx *function = find_function(s, table, fp);
     for (int j = 0; j < s->width; j++)
         for (int i = 0; i < s->width; i++)
-            grid[cell_at(s, at, j, i)] += d * value_at(s, function, at->minus, j, i);
+            grid[cell_index(s, fp, j, i)] +=
+                d * function_value(s, function, fp->negative_w, j, i);
 }
 
-/* The visibility that the grid predicts at a place. */
-static cplx degrid_one(const shape *s, const cplx *table, const place *at,
-                       const cplx *grid)
+/* Returns the visibility that the grid predicts for a footprint: the dot product of its
+ * cells with the conjugate of the convolution function. */
+static cplx degrid_visibility(const shape *s, const cplx *table, const footprint *fp,
+                              const cplx *grid)
 {
-    const cplx *function = function_of(s, table, at);
+    const cplx *function = find_function(s, table, fp);
     cplx d = 0;
     for (int j = 0; j < s->width; j++)
         for (int i = 0; i < s->width; i++)
-            d += grid[cell_at(s, at, j, i)] *
-                 conj(value_at(s, function, at->minus, j, i));
+            d += grid[cell_index(s, fp, j, i)] *
+                 conj(function_value(s, function, fp->negative_w, j, i));
     return d;
 }

@@ -1,4 +1,4 @@
-/* cpu.c - gridding and degridding, sequential: one visibility after the other. */
+/* cpu.c - sequential gridding and degridding, one visibility after the other. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,21 +7,22 @@
 int gridding(const problem *p, void *result, run_times *t)
 {
     double start = seconds();
-    const shape *s = &p->is;
+    const shape *s = &p->dims;
     cplx *grid = result;
 
-    cplx *table = table_of(p);
-    cplx *value = values_of(p);
+    cplx *table = make_table(p);
+    cplx *value = make_values(p);
     t->copies = 1;
 
-    double ready = seconds();
+    double run_start = seconds();
 
     memset(grid, 0, (size_t)s->size * s->pitch * sizeof *grid);
-    for (int k = 0; k < s->samples; k++) grid_one(s, table, &p->at[k], value[k], grid);
+    for (int k = 0; k < s->visibilities; k++)
+        grid_visibility(s, table, &p->footprints[k], value[k], grid);
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = t->kernel = end - ready;
+    t->init = run_start - start;
+    t->run = t->kernel = end - run_start;
     free(value);
     free(table);
     return 0;
@@ -30,21 +31,21 @@ int gridding(const problem *p, void *result, run_times *t)
 int degridding(const problem *p, const void *model, void *result, run_times *t)
 {
     double start = seconds();
-    const shape *s = &p->is;
+    const shape *s = &p->dims;
     const cplx *grid = model;
     cplx *value = result;
 
-    cplx *table = table_of(p);
+    cplx *table = make_table(p);
     t->copies = 1;
 
-    double ready = seconds();
+    double run_start = seconds();
 
-    for (int k = 0; k < s->samples; k++)
-        value[k] = degrid_one(s, table, &p->at[k], grid);
+    for (int k = 0; k < s->visibilities; k++)
+        value[k] = degrid_visibility(s, table, &p->footprints[k], grid);
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = t->kernel = end - ready;
+    t->init = run_start - start;
+    t->run = t->kernel = end - run_start;
     free(table);
     return 0;
 }

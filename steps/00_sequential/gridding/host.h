@@ -1,21 +1,21 @@
-/* host.h - what is made ready before the first visibility. */
+/* host.h - tables and arrays that the host prepares before the first visibility. */
 #include "body.h"
 
-/* Elements of the table. */
-static inline size_t table_count(const problem *p)
+/* Returns the number of elements of the table. */
+static inline size_t table_length(const problem *p)
 {
-    size_t functions = (size_t)p->is.planes * p->is.oversampling * p->is.oversampling;
-    return functions * p->is.width * p->is.width;
+    size_t functions =
+        (size_t)p->dims.planes * p->dims.oversampling * p->dims.oversampling;
+    return functions * p->dims.width * p->dims.width;
 }
 
-/* The table of all convolution functions, products of the taps in v and in u; to be
- * freed.
- */
-static cplx *table_of(const problem *p)
+/* Returns the table of all convolution functions: the products of the taps in v and in
+ * u. The caller frees it. */
+static cplx *make_table(const problem *p)
 {
-    const shape *s = &p->is;
+    const shape *s = &p->dims;
     cplx *table =
-        allocate(table_count(p), sizeof *table, "the table of convolution functions");
+        allocate(table_length(p), sizeof *table, "the table of convolution functions");
     const double complex *taps = (const double complex *)p->taps;
     cplx *c = table;
     for (int plane = 0; plane < s->planes; plane++)
@@ -30,11 +30,11 @@ static cplx *table_of(const problem *p)
     return table;
 }
 
-/* The weighted visibilities; to be freed. */
-static cplx *values_of(const problem *p)
+/* Returns the weighted visibilities. The caller frees them. */
+static cplx *make_values(const problem *p)
 {
-    cplx *value = allocate(p->is.samples, sizeof *value, "the visibilities");
-    for (int k = 0; k < p->is.samples; k++)
+    cplx *value = allocate(p->dims.visibilities, sizeof *value, "the visibilities");
+    for (int k = 0; k < p->dims.visibilities; k++)
         value[k] = (cplx)((const double complex *)p->value)[k];
     return value;
 }

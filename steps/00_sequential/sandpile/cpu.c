@@ -1,38 +1,40 @@
-/* cpu.c - the toppling, row by row. */
+/* cpu.c - topples the grid row by row, in one thread. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "body.h"
 
-/* One step, from one grid into another: returns all new values or-ed, which is more
- * than 3 as long as a cell is unstable. */
+/* Computes one synchronous step, from one grid into another. Returns the OR of all new
+ * cells: more than 3 if and only if a cell is unstable. */
 static cell step(int dim, const cell *restrict in, cell *restrict out)
 {
-    cell bits = 0;
+    cell or_values = 0;
     for (int y = 1; y < dim - 1; y++)
         for (int x = 1; x < dim - 1; x++) {
             size_t i = (size_t)y * dim + x;
-            out[i] = after(in + i, dim);
-            bits |= out[i];
+            out[i] = next_grains(in + i, dim);
+            or_values |= out[i];
         }
-    return bits;
+    return or_values;
 }
 
-/* One sweep in place: returns 0 where nothing toppled. */
+/* Computes one sweep in place. Returns 0 if no cell toppled. */
 static cell sweep(int dim, cell *grid)
 {
     cell toppled = 0;
     for (int y = 1; y < dim - 1; y++)
         for (int x = 1; x < dim - 1; x++)
-            toppled |= give(grid + (size_t)y * dim + x, dim);
+            toppled |= topple_cell(grid + (size_t)y * dim + x, dim);
     return toppled;
 }
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
 
-    if (how->tiles) fail("trace=: the rows of this step are not tiles");
+    if (plan->trace)
+        fail("trace=: not supported by step 00, which has no tiles: expected step 01 "
+             "or later");
     int dim = p->dim;
     size_t cells = pile_cells(p);
     cell *in = allocate(cells, sizeof *in, "the grid before a step");
@@ -44,18 +46,18 @@ int topple(pile *p, const plan *how, run_times *t)
         cell *grid = p->grid + g * cells;
         int n = 0;
 
-        if (how->how == ASYNC) {
-            while (n < how->max_iterations && sweep(dim, grid)) n++;
-            pile_border(grid, dim);
+        if (plan->rule == ASYNC) {
+            while (n < plan->max_iterations && sweep(dim, grid)) n++;
+            pile_clear_border(grid, dim);
         } else {
             memcpy(in, grid, cells * sizeof *in);
-            pile_border(out, dim);
-            cell bits = pile_bits(in, dim);
-            while (n < how->max_iterations && bits > 3) {
-                bits = step(dim, in, out);
-                cell *other = in;
+            pile_clear_border(out, dim);
+            cell flags = pile_or(in, dim);
+            while (n < plan->max_iterations && flags > 3) {
+                flags = step(dim, in, out);
+                cell *swap = in;
                 in = out;
-                out = other;
+                out = swap;
                 n++;
             }
             memcpy(grid, in, cells * sizeof *in);

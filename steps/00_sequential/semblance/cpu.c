@@ -1,4 +1,4 @@
-/* cpu.c - the search: every point is scored, the largest semblance wins. */
+/* cpu.c - the search: computes the semblance of every point and keeps the largest. */
 #include <stdlib.h>
 
 #include "semblance.h"
@@ -6,7 +6,7 @@
 
 struct search_state {
     const su_gather *g;
-    aperture ap; /* the traces of a search */
+    aperture ap; /* the traces of the current search */
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -17,39 +17,41 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
     s->ap.len = 0;
-    for (int i = 0; i < q->ntraces; i++) vector_push(s->ap, &s->g->trace[near[i]]);
+    for (int i = 0; i < q->ntraces; i++) vector_push(s->ap, &s->g->trace[indices[i]]);
 
     double ready = seconds();
 
-    found->at.semblance = -1;
+    result->best.semblance = -1;
 
-    for (int ia = 0; ia < q->np[0]; ia++) {
-        float a = value(q, 0, ia);
-        for (int ib = 0; ib < q->np[1]; ib++) {
-            float b = value(q, 1, ib);
-            point top = {0, 0, 0, 0, 0, 0, -1};
+    for (int ia = 0; ia < q->np[A]; ia++) {
+        float a = value(q, A, ia);
+        for (int ib = 0; ib < q->np[B]; ib++) {
+            float b = value(q, B, ib);
+            point best = {0, 0, 0, 0, 0, 0, -1};
 
-            for (int ic = 0; ic < q->np[2]; ic++) {
-                float c = value(q, 2, ic);
-                for (int id = 0; id < q->np[3]; id++) {
-                    float d = value(q, 3, id);
-                    for (int ie = 0; ie < q->np[4]; ie++) {
-                        float e = value(q, 4, ie);
+            for (int ic = 0; ic < q->np[C]; ic++) {
+                float c = value(q, C, ic);
+                for (int id = 0; id < q->np[D]; id++) {
+                    float d = value(q, D, id);
+                    for (int ie = 0; ie < q->np[E]; ie++) {
+                        float e = value(q, E, ie);
                         float stack;
                         float score = semblance_2d(&s->ap, q, a, b, c, d, e, &stack);
-                        point here = {a, b, c, d, e, stack, score};
-                        if (score > top.semblance) top = here;
+                        point candidate = {a, b, c, d, e, stack, score};
+                        if (score > best.semblance) best = candidate;
                     }
                 }
             }
 
-            if (found->panel) found->panel[(size_t)ia * q->np[1] + ib] = top.semblance;
-            if (top.semblance > found->at.semblance) found->at = top;
+            if (result->panel)
+                result->panel[(size_t)ia * q->np[B] + ib] = best.semblance;
+            if (best.semblance > result->best.semblance) result->best = best;
         }
     }
 
@@ -61,6 +63,6 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 
 void search_end(search_state *s)
 {
-    free(s->ap.at);
+    free(s->ap.items);
     free(s);
 }

@@ -2,8 +2,8 @@
  *
  *   vector(float) v = {0};
  *   vector_push(v, 1.5f);
- *   for (size_t i = 0; i < v.len; i++) use(v.at[i]);
- *   free(v.at);
+ *   for (size_t i = 0; i < v.len; i++) use(v.items[i]);
+ *   free(v.items);
  */
 #ifndef VECTOR_H
 #define VECTOR_H
@@ -14,18 +14,18 @@
 
 #define vector(type)                                                                   \
     struct {                                                                           \
-        type *at;                                                                      \
-        size_t len, room;                                                              \
+        type *items;                                                                   \
+        size_t len, capacity;                                                          \
     }
 
 #define vector_push(v, x)                                                              \
     do {                                                                               \
-        if ((v).len == (v).room) {                                                     \
-            (v).room = (v).room ? 2 * (v).room : 16;                                   \
-            (v).at = realloc((v).at, (v).room * sizeof *(v).at);                       \
-            if (!(v).at) fail("no memory for %zu elements", (v).room);                 \
+        if ((v).len == (v).capacity) {                                                 \
+            (v).capacity = (v).capacity ? 2 * (v).capacity : 16;                       \
+            (v).items = realloc((v).items, (v).capacity * sizeof *(v).items);          \
+            if (!(v).items) fail("no memory for %zu elements", (v).capacity);          \
         }                                                                              \
-        (v).at[(v).len++] = (x);                                                       \
+        (v).items[(v).len++] = (x);                                                    \
     } while (0)
 
 #endif

@@ -1,5 +1,5 @@
-/* cpu.c - the drivers in C: planes shared among threads, the points of a row among the
- * lanes of a vector. */
+/* cpu.c - the C back-end: the threads share the planes, and the compiler vectorizes the
+ * loop over the points of a row. The update of a point is update_point() in body.h. */
 #include <string.h>
 
 #include "fletcher.h"
@@ -8,38 +8,38 @@
 
 static const grid *g;
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
-/* A field of zeros, each plane cleared by the thread that will compute it: where a
- * machine has several sockets, memory is in that of the thread that wrote to it first.
- */
-static float *floats(size_t n, const char *name)
+/* Returns a field of zeros. Each thread clears the planes that it will update: on a
+ * machine with several sockets, a page is placed in the memory of the thread that
+ * writes to it first (first touch). */
+static float *zero_field(size_t n, const char *name)
 {
-    float *made = field_make(n, name);
+    float *field = field_allocate(n, name);
 #pragma omp parallel for
     for (int z = HALO; z < g->sz - HALO; z++) {
         size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
         size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
-        memset(made + from, 0, (end - from) * sizeof *made);
+        memset(field + from, 0, (end - from) * sizeof *field);
     }
-    return made;
+    return field;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = the_grid;
-    medium = the_medium;
+    g = input_grid;
+    medium = input_medium;
     size_t n = field_size(g);
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    return (MEDIUM + 4) * n * sizeof(float);
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    return (MEDIUM_FIELDS + 4) * n * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source_offset;
     pc[i] += f;
     qc[i] += f;
 }
@@ -51,10 +51,10 @@ double Propagate(void)
 #pragma omp parallel for
     for (int z = HALO; z < g->sz - HALO; z++)
         for (int y = HALO; y < g->sy - HALO; y++) {
-            size_t row = row_of(g, y, z);
+            size_t row = row_start(g, y, z);
 #pragma omp simd
             for (int x = HALO; x < g->sx - HALO; x++)
-                sample(g, medium, pc, qc, pp, qp, row + (size_t)x);
+                update_point(g, medium, pc, qc, pp, qp, row + (size_t)x);
         }
 
     return seconds() - start;

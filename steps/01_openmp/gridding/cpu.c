@@ -1,6 +1,7 @@
-/* cpu.c - gridding and degridding, the visibilities shared among threads. Footprints
- * overlap, so that two threads would add to the same cell at once: each thread has a
- * copy of the grid to itself, and the copies are added up at the end.
+/* cpu.c - gridding and degridding with the visibilities divided among threads.
+ * Footprints overlap, so two threads could add to the same cell at the same time.
+ * Therefore each thread adds to its own copy of the grid; at the end, all threads sum
+ * up the copies.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,38 +23,39 @@ static int threads(void)
 int gridding(const problem *p, void *result, run_times *t)
 {
     double start = seconds();
-    const shape s = shape_of(p, threads(), main_memory());
+    const shape s = make_shape(p, threads(), main_memory());
     cplx *grid = result;
 
-    cplx *table = table_of(p);
-    cplx *value = values_of(p);
+    cplx *table = make_table(p);
+    cplx *value = make_values(p);
     size_t cells = (size_t)s.size * s.pitch;
-    cplx *more = untouched(s.copies - 1, cells * sizeof *more, "copies of the grid");
+    cplx *extra = untouched(s.copies - 1, cells * sizeof *extra, "copies of the grid");
     t->copies = s.copies;
 
-    /* Memory lies near the processor whose thread writes to it first. The schedule is
-     * that of the loop below, which gives thread 0 the grid itself. */
+    /* First touch: a page of memory is allocated on the socket of the thread that
+     * writes to it first. This loop has the schedule of the loop below, in which thread
+     * 0 uses the grid itself. */
 #pragma omp parallel for schedule(static, 1)
     for (int c = 0; c < s.copies; c++)
-        if (c > 0) memset(more + (c - 1) * cells, 0xff, cells * sizeof *more);
+        if (c > 0) memset(extra + (c - 1) * cells, 0xff, cells * sizeof *extra);
 
-    double ready = seconds();
+    double run_start = seconds();
 
 #pragma omp parallel for schedule(static, 1)
     for (int c = 0; c < s.copies; c++) {
-        cplx *copy = c == 0 ? grid : more + (c - 1) * cells;
+        cplx *copy = c == 0 ? grid : extra + (c - 1) * cells;
         memset(copy, 0, cells * sizeof *copy);
-        grid_share(&s, table, p->at, value, c, copy);
+        grid_range(&s, table, p->footprints, value, c, copy);
     }
 
 #pragma omp parallel for
     for (size_t i = 0; i < cells; i++)
-        for (int c = 1; c < s.copies; c++) grid[i] += more[(c - 1) * cells + i];
+        for (int c = 1; c < s.copies; c++) grid[i] += extra[(c - 1) * cells + i];
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = t->kernel = end - ready;
-    free(more);
+    t->init = run_start - start;
+    t->run = t->kernel = end - run_start;
+    free(extra);
     free(value);
     free(table);
     return 0;
@@ -62,22 +64,22 @@ int gridding(const problem *p, void *result, run_times *t)
 int degridding(const problem *p, const void *model, void *result, run_times *t)
 {
     double start = seconds();
-    const shape *s = &p->is;
+    const shape *s = &p->dims;
     const cplx *grid = model;
     cplx *value = result;
 
-    cplx *table = table_of(p);
+    cplx *table = make_table(p);
     t->copies = 1;
 
-    double ready = seconds();
+    double run_start = seconds();
 
 #pragma omp parallel for
-    for (int k = 0; k < s->samples; k++)
-        value[k] = degrid_one(s, table, &p->at[k], grid);
+    for (int k = 0; k < s->visibilities; k++)
+        value[k] = degrid_visibility(s, table, &p->footprints[k], grid);
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = t->kernel = end - ready;
+    t->init = run_start - start;
+    t->run = t->kernel = end - run_start;
     free(table);
     return 0;
 }

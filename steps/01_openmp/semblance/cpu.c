@@ -1,4 +1,4 @@
-/* cpu.c - the search: every point is scored, the largest semblance wins. */
+/* cpu.c - the search: computes the semblance of every point and keeps the largest. */
 #include <stdlib.h>
 
 #include "semblance.h"
@@ -6,7 +6,7 @@
 
 struct search_state {
     const su_gather *g;
-    point *part; /* [np[0]][np[1]]: the best of each (A, B) */
+    point *part; /* [np[A]][np[B]]: the best point of each (A, B) */
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -14,7 +14,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     double start = seconds();
 
     search_state *s = allocate(1, sizeof *s, "the state of the search");
-    size_t parts = (size_t)q->np[0] * q->np[1];
+    size_t parts = (size_t)q->np[A] * q->np[B];
     s->g = g;
     s->part = allocate(parts, sizeof *s->part, "the best of each (A, B)");
 
@@ -22,15 +22,16 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
 #pragma omp parallel for schedule(dynamic)
-    for (int ia = 0; ia < q->np[0]; ia++)
-        search_a(ia, s->g->trace, near, q, &s->part[(size_t)ia * q->np[1]]);
+    for (int ia = 0; ia < q->np[A]; ia++)
+        search_a(ia, s->g->trace, indices, q, &s->part[(size_t)ia * q->np[B]]);
 
-    pick_best(q, s->part, 1, found);
+    pick_best(q, s->part, 1, result);
 
     double end = seconds();
     t->run += end - start;

@@ -1,15 +1,16 @@
-/* kernel.cl - the device side: one work-item per xy plane. */
+/* kernel.cl - the device side: one work-item per xy plane. The update of a point is
+ * update_point() in body.h. */
 #include "body.h"
 
-/* Adds f to both fields at point i: a kernel of one work-item. */
+/* Adds f to p and q at point i. Launched with one work-item. */
 __kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* The range is rounded up to whole work-groups: what lies beyond the grid does nothing.
- */
+/* The global size is rounded up to whole work-groups. Work-items outside the grid
+ * return without doing anything. */
 __kernel void propagate(grid g, GLOBAL const float *restrict medium,
                         GLOBAL const float *restrict pc,
                         GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
@@ -19,8 +20,8 @@ __kernel void propagate(grid g, GLOBAL const float *restrict medium,
     if (z >= g.sz - HALO) return;
 
     for (int y = HALO; y < g.sy - HALO; y++) {
-        size_t row = row_of(&g, y, z);
+        size_t row = row_start(&g, y, z);
         for (int x = HALO; x < g.sx - HALO; x++)
-            sample(&g, medium, pc, qc, pp, qp, row + x);
+            update_point(&g, medium, pc, qc, pp, qp, row + x);
     }
 }

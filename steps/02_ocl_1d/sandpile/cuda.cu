@@ -1,7 +1,7 @@
-/* cuda.cu - the same toppling in CUDA C, both sides: one thread a cell.
+/* cuda.cu - host and device code in CUDA C: one thread per cell.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernel, and the runtime makes the rest at its first call.
+ * The CUDA runtime creates what OpenCL calls context, queue, program and kernel at its
+ * first call; the compiler has already built the kernel.
  */
 #include <stdlib.h>
 
@@ -18,20 +18,20 @@ __global__ void do_step(const cell *__restrict__ in, cell *out, cell *unstable, 
 
     cell v = 0;
     if (y > 0 && y < dim - 1 && x > 0 && x < dim - 1) {
-        v = after(in + id, dim);
+        v = next_grains(in + id, dim);
         out[id] = v;
     }
     unstable[id] = v & ~3u;
 }
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
 
-    for_devices(how);
+    reject_cpu_options(plan);
     int dim = p->dim;
     size_t cells = pile_cells(p), size = cells * sizeof(cell);
-    cell *blank = blank_grid(p);
+    cell *staging = sentinel_grid(p);
     cell *unstable = (cell *)allocate(cells, sizeof *unstable, "the flags");
 
     cuda_device();
@@ -40,11 +40,11 @@ int topple(pile *p, const plan *how, run_times *t)
     CUDA_CHECK(cudaMalloc((void **)&d_in, size));
     CUDA_CHECK(cudaMalloc((void **)&d_out, size));
     CUDA_CHECK(cudaMalloc((void **)&d_unstable, size));
-    cudaEvent_t before, done;
-    CUDA_CHECK(cudaEventCreate(&before));
-    CUDA_CHECK(cudaEventCreate(&done));
+    cudaEvent_t start_event, end_event;
+    CUDA_CHECK(cudaEventCreate(&start_event));
+    CUDA_CHECK(cudaEventCreate(&end_event));
 
-    unsigned local = how->group[0] ? how->group[0] : 64;
+    unsigned local = plan->group[0] ? plan->group[0] : 64;
     dim3 block = {local, 1, 1};
     dim3 blocks = {(unsigned)((cells + local - 1) / local), 1, 1};
 
@@ -54,23 +54,23 @@ int topple(pile *p, const plan *how, run_times *t)
     for (int g = 0; g < p->batch; g++) {
         cell *grid = p->grid + g * cells;
         CUDA_CHECK(cudaMemcpy(d_in, grid, size, cudaMemcpyHostToDevice));
-        CUDA_CHECK(cudaMemcpy(d_out, blank, size, cudaMemcpyHostToDevice));
+        CUDA_CHECK(cudaMemcpy(d_out, staging, size, cudaMemcpyHostToDevice));
 
         int n = 0;
-        cell bits = pile_bits(grid, dim);
-        while (n < how->max_iterations && bits > 3) {
-            CUDA_CHECK(cudaEventRecord(before, 0));
+        cell flags = pile_or(grid, dim);
+        while (n < plan->max_iterations && flags > 3) {
+            CUDA_CHECK(cudaEventRecord(start_event, 0));
             CUDA_LAUNCH(do_step, blocks, block, 0, d_in, d_out, d_unstable, dim);
             CUDA_CHECK(cudaGetLastError());
-            CUDA_CHECK(cudaEventRecord(done, 0));
+            CUDA_CHECK(cudaEventRecord(end_event, 0));
 
             CUDA_CHECK(cudaMemcpy(unstable, d_unstable, size, cudaMemcpyDeviceToHost));
-            bits = pile_bits(unstable, dim);
-            t->kernel += cuda_seconds(before, done);
+            flags = pile_or(unstable, dim);
+            t->kernel += cuda_seconds(start_event, end_event);
 
-            cell *other = d_in;
+            cell *swap = d_in;
             d_in = d_out;
-            d_out = other;
+            d_out = swap;
             n++;
         }
         CUDA_CHECK(cudaMemcpy(grid, d_in, size, cudaMemcpyDeviceToHost));
@@ -81,12 +81,12 @@ int topple(pile *p, const plan *how, run_times *t)
     t->init = ready - start;
     t->run = end - ready;
 
-    cudaEventDestroy(done);
-    cudaEventDestroy(before);
+    cudaEventDestroy(end_event);
+    cudaEventDestroy(start_event);
     cudaFree(d_unstable);
     cudaFree(d_out);
     cudaFree(d_in);
     free(unstable);
-    free(blank);
+    free(staging);
     return 0;
 }

@@ -1,19 +1,23 @@
-/* host.h - what the host of a device prepares. */
+/* host.h - functions that the host code of all devices shares. */
 #include "sandpile.h"
 #include "body.h"
 
-/* Only threads of the CPU topple in place, and only they have a name to trace. */
-static inline void for_devices(const plan *how)
+/* Rejects options that only the CPU back-ends support: toppling in place, and the trace
+ * of tiles per thread. */
+static inline void reject_cpu_options(const plan *plan)
 {
-    if (how->how == ASYNC) fail("rule=async: the back-ends seq and omp have it");
-    if (how->tiles) fail("trace=: the back-end omp has it");
+    if (plan->rule == ASYNC)
+        fail("rule=async: not supported by this back-end: expected sync, or the "
+             "back-end seq or omp");
+    if (plan->trace)
+        fail("trace=: not supported by this back-end: expected the back-end omp");
 }
 
-/* A grid that nobody has written: poison, and the border 0, since no cell of it is ever
- * computed. To be freed. */
-static inline cell *blank_grid(const pile *p)
+/* Returns a new grid with the sentinel value in all cells, and 0 on the border, which
+ * no step computes. The caller frees it. */
+static inline cell *sentinel_grid(const pile *p)
 {
     cell *grid = (cell *)allocate(pile_cells(p), sizeof *grid, "a grid");
-    pile_border(grid, p->dim);
+    pile_clear_border(grid, p->dim);
     return grid;
 }

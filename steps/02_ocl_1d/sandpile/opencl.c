@@ -1,25 +1,28 @@
-/* opencl.c - the host side of kernel.cl.
+/* opencl.c - the host code for kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run the kernel over a range, read buffers.
+ * Every OpenCL program creates the same objects in the same order:
+ *   device    the hardware that computes
+ *   context   the memory and programs that devices share
+ *   queue     the commands for one device, in order
+ *   program   source code, built for this device
+ *   kernel    one entry point of a program
+ *   buffer    memory of the device
+ * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
 
 #include "ocl.h"
 #include "host.h"
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
     cl_int err;
 
-    for_devices(how);
+    reject_cpu_options(plan);
     int dim = p->dim;
     size_t cells = pile_cells(p), size = cells * sizeof(cell);
-    cell *blank = blank_grid(p);
+    cell *staging = sentinel_grid(p);
     cell *unstable = allocate(cells, sizeof *unstable, "the flags");
 
     cl_device_id device = ocl_device();
@@ -30,7 +33,7 @@ int topple(pile *p, const plan *how, run_times *t)
     OCL_CHECK(err);
 
     /* The global size must be a multiple of the local size: round up. */
-    size_t local = how->group[0] ? how->group[0] : 64;
+    size_t local = plan->group[0] ? plan->group[0] : 64;
     size_t global = (cells + local - 1) / local * local;
 
     cl_program program = ocl_build(context, device, "");
@@ -53,12 +56,12 @@ int topple(pile *p, const plan *how, run_times *t)
         cell *grid = p->grid + g * cells;
         OCL_CHECK(
             clEnqueueWriteBuffer(queue, d_in, CL_FALSE, 0, size, grid, 0, NULL, NULL));
-        OCL_CHECK(
-            clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, blank, 0, NULL, NULL));
+        OCL_CHECK(clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, staging, 0, NULL,
+                                       NULL));
 
         int n = 0;
-        cell bits = pile_bits(grid, dim);
-        while (n < how->max_iterations && bits > 3) {
+        cell flags = pile_or(grid, dim);
+        while (n < plan->max_iterations && flags > 3) {
             OCL_CHECK(clSetKernelArg(kernel, 0, sizeof d_in, &d_in));
             OCL_CHECK(clSetKernelArg(kernel, 1, sizeof d_out, &d_out));
             cl_event done;
@@ -67,13 +70,13 @@ int topple(pile *p, const plan *how, run_times *t)
 
             OCL_CHECK(clEnqueueReadBuffer(queue, d_unstable, CL_TRUE, 0, size, unstable,
                                           0, NULL, NULL));
-            bits = pile_bits(unstable, dim);
+            flags = pile_or(unstable, dim);
             t->kernel += ocl_seconds(done);
             clReleaseEvent(done);
 
-            cl_mem other = d_in;
+            cl_mem swap = d_in;
             d_in = d_out;
-            d_out = other;
+            d_out = swap;
             n++;
         }
         OCL_CHECK(
@@ -93,6 +96,6 @@ int topple(pile *p, const plan *how, run_times *t)
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
     free(unstable);
-    free(blank);
+    free(staging);
     return 0;
 }

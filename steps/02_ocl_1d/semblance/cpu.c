@@ -1,12 +1,12 @@
-/* cpu.c - the search: every point is scored, the largest semblance wins. */
+/* cpu.c - the search: computes the semblance of every point and keeps the largest. */
 #include <stdlib.h>
 
 #include "host.h"
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B) */
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -16,26 +16,27 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B)");
+    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B)");
 
     t->init += seconds() - start;
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
 
     double ready = seconds();
 
 #pragma omp parallel for schedule(dynamic)
-    for (int ia = 0; ia < q->np[0]; ia++)
-        search_a(ia, s->traces, s->g->samples, q, window_of(q),
-                 &s->part[(size_t)ia * q->np[1]]);
+    for (int ia = 0; ia < q->np[A]; ia++)
+        search_a(ia, s->traces, s->g->samples, q, window_length(q),
+                 &s->part[(size_t)ia * q->np[B]]);
 
-    pick_best(q, s->part, 1, found);
+    pick_best(q, s->part, 1, result);
 
     double end = seconds();
     t->init += ready - start;

@@ -1,7 +1,7 @@
-/* cuda.cu - the same search in CUDA C, both sides: one thread per value of A.
+/* cuda.cu - the same search in CUDA C, host and device: one thread per value of A.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernel, and the runtime makes the rest at its first call.
+ * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
+ * the kernel, and the runtime creates the other objects in its first call.
  */
 #include <stdlib.h>
 
@@ -9,23 +9,23 @@
 #include "host.h"
 #include "window.h"
 
-/* const and __restrict__ together promise that nobody writes there while the kernel
- * runs: loads may then go through the cache for what is only read. */
+/* const and __restrict__ together promise that the kernel does not write there, so
+ * loads may use the read-only cache. */
 WINDOW_KERNEL(search_kernel, const query *__restrict__ q,
               const trace *__restrict__ traces, const float *__restrict__ samples,
               point *__restrict__ part)
 {
-    int w = W ? W : window_of(q);
+    int w = W ? W : window_length(q);
     int ia = blockIdx.x * blockDim.x + threadIdx.x;
 
-    if (ia < q->np[0])
-        search_a(ia, traces, samples, q, w, part + (size_t)ia * q->np[1]);
+    if (ia < q->np[A])
+        search_a(ia, traces, samples, q, w, part + (size_t)ia * q->np[B]);
 }
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B) */
     dim3 grid, block;
     query *d_query;
     trace *d_traces;
@@ -42,13 +42,13 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->g = g;
     s->traces = (trace *)allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->part =
-        (point *)allocate(parts_of(q), sizeof *s->part, "the best of each (A, B)");
+        (point *)allocate(part_count(q), sizeof *s->part, "the best of each (A, B)");
 
     cuda_device();
 
     size_t traces_size = q->ntraces * sizeof *s->traces;
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t part_size = part_count(q) * sizeof *s->part;
     CUDA_CHECK(cudaMalloc((void **)&s->d_query, sizeof *q));
     CUDA_CHECK(cudaMalloc((void **)&s->d_traces, traces_size));
     CUDA_CHECK(cudaMalloc((void **)&s->d_samples, samples_size));
@@ -58,7 +58,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 
     int local = q->group[0] ? q->group[0] : 4;
     dim3 block = {(unsigned)local, 1, 1};
-    dim3 grid = {(unsigned)((q->np[0] + local - 1) / local), 1, 1};
+    dim3 grid = {(unsigned)((q->np[A] + local - 1) / local), 1, 1};
     s->block = block;
     s->grid = grid;
 
@@ -72,27 +72,28 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t part_size = part_count(q) * sizeof *s->part;
 
     double ready = seconds();
 
     CUDA_CHECK(cudaMemcpy(s->d_query, q, sizeof *q, cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(s->d_traces, s->traces, traces_size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN: see opencl.c */
+    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN, see opencl.c */
     CUDA_CHECK(cudaEventRecord(s->before, 0));
-    WINDOW_LAUNCH(window_of(q), search_kernel, s->grid, s->block, 0, s->d_query,
+    WINDOW_LAUNCH(window_length(q), search_kernel, s->grid, s->block, 0, s->d_query,
                   s->d_traces, s->d_samples, s->d_part);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(s->after, 0));
     CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
 
-    pick_best(q, s->part, 1, found);
+    pick_best(q, s->part, 1, result);
 
     double end = seconds();
     t->init += ready - start;

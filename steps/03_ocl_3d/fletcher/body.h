@@ -1,31 +1,43 @@
-/* body.h - what one point of the grid costs in one step of time: the paper's sample.h.
+/* body.h - the update of one grid point in one time step (sample.h in the paper's
+ * code).
  *
- * p and q, of which p is the pressure, follow (Fletcher, Du and Fowler 2009)
+ * The wave fields p (the pressure) and q satisfy (Fletcher, Du and Fowler, Geophysics
+ * 74(6), 2009)
  *
- *     p'' = vpx^2 H2(p) + vpz^2 H1(q) + vsz^2 H1(p - q)
- *     q'' = vpn^2 H2(p) + vpz^2 H1(q) - vsz^2 H2(p - q)
+ *     p_tt = vpx^2 H2(p) + vpz^2 H1(q) + vsz^2 H1(p - q)
+ *     q_tt = vpn^2 H2(p) + vpz^2 H1(q) - vsz^2 H2(p - q)
  *
- * where H1 is the second derivative along the axis of symmetry and H2 that across it.
- * Derivatives are central differences of order 8.
+ * H1 = (n . grad)^2 is the second derivative along the symmetry axis n, and H2 is the
+ * Laplacian minus H1. With n = (nx, ny, nz):
+ *
+ *     H1 = nx^2 dxx + ny^2 dyy + nz^2 dzz + 2 nx ny dxy + 2 ny nz dyz + 2 nx nz dxz
+ *
+ * Space: central finite differences of order 8. A cross derivative is the outer product
+ * of two first-derivative stencils, 8 x 8 points. Time: the leapfrog scheme, next = 2
+ * current - previous + dt^2 second derivative.
+ *
+ * Layout: grid.h. The caller guarantees that the point has HALO neighbours on each
+ * side.
  */
 #include "portable.h"
 #include "grid.h"
 
-/* Weights of the second derivative: of the point itself, and of those at 1 .. 4. */
+/* Weights of the second derivative: of the point itself, and of the points at distance
+ * 1 to 4. */
 #define C0 (-205.0f / 72)
 #define C1 (8.0f / 5)
 #define C2 (-1.0f / 5)
 #define C3 (8.0f / 315)
 #define C4 (-1.0f / 560)
 
-/* Weights of the first derivative, of the points at 1 .. 4; those behind count
- * negative. */
+/* Weights of the first derivative, of the points at distance 1 to 4 in positive
+ * direction. In negative direction the sign is opposite. */
 #define D1 (4.0f / 5)
 #define D2 (-1.0f / 5)
 #define D3 (4.0f / 105)
 #define D4 (-1.0f / 280)
 
-/* Second derivative of f at i, s floats from point to point; scale is 1 / h^2. */
+/* Second derivative of f at i along an axis with stride s; scale is 1 / h^2. */
 FN float der2(GLOBAL const float *f, size_t i, size_t s, float scale)
 {
     return scale *
@@ -34,14 +46,15 @@ FN float der2(GLOBAL const float *f, size_t i, size_t s, float scale)
             C4 * (f[i - 4 * s] + f[i + 4 * s]));
 }
 
-/* The four points a s to either side and b t up or down, with their signs. */
+/* The four points at distance a along one axis and b along another, with the signs of a
+ * cross derivative. */
 FN float corners(GLOBAL const float *f, size_t i, size_t a, size_t b)
 {
     return f[i + a + b] - f[i + a - b] - f[i - a + b] + f[i - a - b];
 }
 
-/* Derivative along s and along t, 64 points: every weight of one times every weight of
- * the other; scale is 1 / (h h'). */
+/* Cross derivative along the axes with strides s and t, 64 points: each weight of one
+ * first derivative times each weight of the other; scale is 1 / (h h'). */
 FN float der_cross(GLOBAL const float *f, size_t i, size_t s, size_t t, float scale)
 {
     return scale *
@@ -56,10 +69,11 @@ FN float der_cross(GLOBAL const float *f, size_t i, size_t s, size_t t, float sc
             D3 * D4 * (corners(f, i, 3 * s, 4 * t) + corners(f, i, 4 * s, 3 * t)));
 }
 
-/* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
- * those of before, which become those of the next step. */
-FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
-               GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp, size_t i)
+/* Updates point i. m holds the fields of the medium, pc and qc the current fields. pp
+ * and qp hold the previous fields, and are overwritten with the next ones. */
+FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
+                     GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
+                     size_t i)
 {
     const size_t x = 1, y = (size_t)g->pitch, z = (size_t)g->plane;
     const size_t n = field_size(g);

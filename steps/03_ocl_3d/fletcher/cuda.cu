@@ -1,15 +1,18 @@
-/* cuda.cu - the drivers in CUDA C, both sides: one thread per point of the grid.
+/* cuda.cu - the CUDA back-end, host and device side: one thread per point of the grid.
+ * The update of a point is update_point() in body.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of fields take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The fields of the previous and
+ * of the current step are exchanged by swapping pointers.
  */
 #include "cuda_device.h"
 #include "fletcher.h"
 #include "body.h"
 
-/* A block, unless local= says otherwise: a warp takes points of a row, which lie side
- * by side. The CPU gives each thread of a block a thread of the system: one is enough.
- */
+/* Default shape of a block; the option local= overrides it. The threads of a warp take
+ * neighbouring points of a row, so that their loads are coalesced. When gcc compiles
+ * this file for the CPU, each thread of a block is a thread of the operating system,
+ * and one per block is enough. */
 #ifdef __CUDACC__
 enum { LOCAL_X = 32, LOCAL_Y = 4 };
 #else
@@ -17,17 +20,18 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 #endif
 
 static grid g;
-static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static cudaEvent_t before, after;
+static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static cudaEvent_t start_event, end_event;
 
-/* Adds f to both fields at point i: a kernel of one thread. */
+/* Adds f to p and q at point i. Launched with one thread. */
 __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* The range is rounded up to whole blocks: what lies beyond the grid does nothing. */
+/* The grid of threads is rounded up to whole blocks. Threads outside the grid of points
+ * return without doing anything. */
 __global__ void propagate_kernel(grid g, const float *__restrict__ medium,
                                  const float *__restrict__ pc,
                                  const float *__restrict__ qc, float *pp, float *qp)
@@ -37,40 +41,40 @@ __global__ void propagate_kernel(grid g, const float *__restrict__ medium,
     int z = HALO + blockIdx.z * blockDim.z + threadIdx.z;
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        sample(&g, medium, pc, qc, pp, qp, row_of(&g, y, z) + x);
+        update_point(&g, medium, pc, qc, pp, qp, row_start(&g, y, z) + x);
 }
 
-static float *floats(size_t n)
+static float *zero_field(size_t n)
 {
-    float *made;
-    CUDA_CHECK(cudaMalloc((void **)&made, n * sizeof(float)));
-    CUDA_CHECK(cudaMemset(made, 0, n * sizeof(float)));
-    return made;
+    float *field;
+    CUDA_CHECK(cudaMalloc((void **)&field, n * sizeof(float)));
+    CUDA_CHECK(cudaMemset(field, 0, n * sizeof(float)));
+    return field;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = *the_grid;
+    g = *input_grid;
     cuda_device();
 
     size_t n = field_size(&g);
-    size_t size = MEDIUM * n * sizeof(float);
+    size_t size = MEDIUM_FIELDS * n * sizeof(float);
     CUDA_CHECK(cudaMalloc((void **)&medium, size));
-    CUDA_CHECK(cudaMemcpy(medium, the_medium, size, cudaMemcpyHostToDevice));
-    pp = floats(n);
-    pc = floats(n);
-    qp = floats(n);
-    qc = floats(n);
-    CUDA_CHECK(cudaEventCreate(&before));
-    CUDA_CHECK(cudaEventCreate(&after));
+    CUDA_CHECK(cudaMemcpy(medium, input_medium, size, cudaMemcpyHostToDevice));
+    pp = zero_field(n);
+    pc = zero_field(n);
+    qp = zero_field(n);
+    qc = zero_field(n);
+    CUDA_CHECK(cudaEventCreate(&start_event));
+    CUDA_CHECK(cudaEventCreate(&end_event));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return (MEDIUM + 4) * n * sizeof(float);
+    return (MEDIUM_FIELDS + 4) * n * sizeof(float);
 }
 
 void InsertSource(float f)
 {
     dim3 one = {1, 1, 1};
-    size_t i = (size_t)g.source_z * g.plane + g.source;
+    size_t i = (size_t)g.source_z * g.plane + g.source_offset;
     CUDA_LAUNCH(source_kernel, one, one, 0, pc, qc, i, f);
     CUDA_CHECK(cudaGetLastError());
 }
@@ -87,12 +91,12 @@ double Propagate(void)
     dim3 block = {local[0], local[1], local[2]};
     dim3 blocks = {groups[0], groups[1], groups[2]};
 
-    CUDA_CHECK(cudaEventRecord(before, 0));
+    CUDA_CHECK(cudaEventRecord(start_event, 0));
     CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, medium, pc, qc, pp, qp);
     CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaEventRecord(after, 0));
+    CUDA_CHECK(cudaEventRecord(end_event, 0));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return cuda_seconds(before, after);
+    return cuda_seconds(start_event, end_event);
 }
 
 void UpdatePointers(float *p, float *q)
@@ -110,8 +114,8 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    cudaEventDestroy(after);
-    cudaEventDestroy(before);
+    cudaEventDestroy(end_event);
+    cudaEventDestroy(start_event);
     cudaFree(qc);
     cudaFree(qp);
     cudaFree(pc);

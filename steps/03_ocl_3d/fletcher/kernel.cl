@@ -1,15 +1,16 @@
-/* kernel.cl - the device side: one work-item per point of the grid. */
+/* kernel.cl - the device side: one work-item per point of the grid. The update of a
+ * point is update_point() in body.h. */
 #include "body.h"
 
-/* Adds f to both fields at point i: a kernel of one work-item. */
+/* Adds f to p and q at point i. Launched with one work-item. */
 __kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* The range is rounded up to whole work-groups: what lies beyond the grid does nothing.
- */
+/* The global size is rounded up to whole work-groups. Work-items outside the grid
+ * return without doing anything. */
 __kernel void propagate(grid g, GLOBAL const float *restrict medium,
                         GLOBAL const float *restrict pc,
                         GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
@@ -20,5 +21,5 @@ __kernel void propagate(grid g, GLOBAL const float *restrict medium,
     int z = HALO + get_global_id(2);
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        sample(&g, medium, pc, qc, pp, qp, row_of(&g, y, z) + x);
+        update_point(&g, medium, pc, qc, pp, qp, row_start(&g, y, z) + x);
 }

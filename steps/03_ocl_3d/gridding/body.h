@@ -1,15 +1,21 @@
-/* body.h - what one visibility costs.
+/* body.h - gridding and degridding of one visibility.
  *
- * Its footprint on the grid is width x width cells. Each of them gets the visibility
- * times the value that its convolution function has there. There are many such
- * functions, since a visibility rarely lies on the middle of a cell and has a w of its
- * own: one for each plane in w and each fraction of a cell in v and in u.
+ * Method: convolutional gridding with W-projection (Cornwell, Golap & Bhatnagar 2008,
+ * "The noncoplanar baselines effect in radio interferometry: the W-projection
+ * algorithm", IEEE J. Sel. Top. Signal Process. 2). The footprint of a visibility is
+ * width x width cells of the grid; each cell receives the visibility times the value of
+ * its convolution function (W-kernel) there. A visibility rarely lies at the middle of
+ * a cell and has its own w, so there is one function per w-plane and per oversampled
+ * fraction of a cell in v and in u.
+ *
+ * All arrays are row-major. The caller guarantees that every footprint lies inside the
+ * grid and that no other thread adds to the same grid at the same time.
  */
 #include "portable.h"
 #include "real.h"
 #include "shape.h"
 
-/* A device's C has no complex numbers. */
+/* OpenCL C and CUDA C have no complex numbers. */
 typedef struct {
     real re, im;
 } cplx;
@@ -29,79 +35,84 @@ FN cplx conjugate(cplx a)
     return (cplx){a.re, -a.im};
 }
 
-/* Where the convolution function of a visibility begins in the table,
+/* Returns the convolution function of a visibility in the table
  * [planes][oversampling][oversampling][width][width]. */
-FN GLOBAL const cplx *function_of(const shape *s, GLOBAL const cplx *table,
-                                  GLOBAL const place *at)
+FN GLOBAL const cplx *find_function(const shape *s, GLOBAL const cplx *table,
+                                    GLOBAL const footprint *fp)
 {
     size_t f =
-        ((size_t)at->plane * s->oversampling + at->fv) * s->oversampling + at->fu;
+        ((size_t)fp->plane * s->oversampling + fp->fv) * s->oversampling + fp->fu;
     return table + f * s->width * s->width;
 }
 
-/* Its value at row j and column i of the footprint. */
-FN cplx value_at(const shape *s, GLOBAL const cplx *function, int minus, int j, int i)
+/* Returns the value of the function at row j and column i of the footprint. */
+FN cplx function_value(const shape *s, GLOBAL const cplx *function, int negative_w,
+                       int j, int i)
 {
     cplx c = function[j * s->width + i];
-    return minus ? conjugate(c) : c;
+    return negative_w ? conjugate(c) : c;
 }
 
-/* Where row j and column i of a footprint are in the grid. */
-FN size_t cell_at(const shape *s, GLOBAL const place *at, int j, int i)
+/* Returns the index in the grid of row j and column i of a footprint. */
+FN size_t cell_index(const shape *s, GLOBAL const footprint *fp, int j, int i)
 {
-    return (size_t)(at->v + j) * s->pitch + at->u + i;
+    return (size_t)(fp->v + j) * s->pitch + fp->u + i;
 }
 
-/* Where share c begins when n things are dealt out in a row, in `shares` shares. */
-FN int share_of(int n, int shares, int c)
+/* Returns the first of the items 0 .. n - 1 that belong to range c, if they are divided
+ * into so many contiguous ranges. */
+FN int range_begin(int n, int ranges, int c)
 {
-    return (int)((long)n * c / shares);
+    return (int)((long)n * c / ranges);
 }
 
-/* Adds visibility d to the grid, in strip y of the footprint's rows and strip x of its
- * columns. */
-FN void grid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
-                 cplx d, int y, int x, GLOBAL cplx *grid)
+/* Adds visibility d to strip (y, x) of its footprint: y counts strips of rows, x strips
+ * of columns. */
+FN void grid_visibility(const shape *s, GLOBAL const cplx *table,
+                        GLOBAL const footprint *fp, cplx d, int y, int x,
+                        GLOBAL cplx *grid)
 {
-    GLOBAL const cplx *function = function_of(s, table, at);
-    int rows = share_of(s->width, s->strips[0], y + 1);
-    int columns = share_of(s->width, s->strips[1], x + 1);
-    for (int j = share_of(s->width, s->strips[0], y); j < rows; j++)
-        for (int i = share_of(s->width, s->strips[1], x); i < columns; i++) {
-            size_t cell = cell_at(s, at, j, i);
-            cplx c = value_at(s, function, at->minus, j, i);
+    GLOBAL const cplx *function = find_function(s, table, fp);
+    int rows = range_begin(s->width, s->strips[0], y + 1);
+    int columns = range_begin(s->width, s->strips[1], x + 1);
+    for (int j = range_begin(s->width, s->strips[0], y); j < rows; j++)
+        for (int i = range_begin(s->width, s->strips[1], x); i < columns; i++) {
+            size_t cell = cell_index(s, fp, j, i);
+            cplx c = function_value(s, function, fp->negative_w, j, i);
             grid[cell] = plus(grid[cell], times(d, c));
         }
 }
 
-/* Waits for all of the group; on the host a group is one thread. */
+/* Barrier for all work-items of a group. On the host a group is one thread. */
 #ifndef SYNC
 #define SYNC() (void)0
 #endif
 
-/* Adds the visibilities of share c to a copy of the grid that no other group writes.
- * The strips of one footprint do not overlap, those of two footprints do: nobody goes
- * on to the next before all have done theirs. */
-FN void grid_share(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
-                   GLOBAL const cplx *value, int c, int y, int x, GLOBAL cplx *copy)
+/* Adds the visibilities of range c to `copy`, a grid that no other group writes. The
+ * strips of one footprint do not overlap, but those of two footprints do. The barrier
+ * keeps all work-items of the group at the same visibility. */
+FN void grid_range(const shape *s, GLOBAL const cplx *table,
+                   GLOBAL const footprint *footprints, GLOBAL const cplx *value, int c,
+                   int y, int x, GLOBAL cplx *copy)
 {
-    int last = share_of(s->samples, s->copies, c + 1);
-    for (int k = share_of(s->samples, s->copies, c); k < last; k++) {
-        grid_one(s, table, &at[k], value[k], y, x, copy);
+    int last = range_begin(s->visibilities, s->copies, c + 1);
+    for (int k = range_begin(s->visibilities, s->copies, c); k < last; k++) {
+        grid_visibility(s, table, &footprints[k], value[k], y, x, copy);
         SYNC();
     }
 }
 
-/* The visibility that the grid predicts at a place. */
-FN cplx degrid_one(const shape *s, GLOBAL const cplx *table, GLOBAL const place *at,
-                   GLOBAL const cplx *grid)
+/* Returns the visibility that the grid predicts for a footprint: the dot product of its
+ * cells with the conjugate of the convolution function. */
+FN cplx degrid_visibility(const shape *s, GLOBAL const cplx *table,
+                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
 {
-    GLOBAL const cplx *function = function_of(s, table, at);
+    GLOBAL const cplx *function = find_function(s, table, fp);
     cplx d = {0, 0};
     for (int j = 0; j < s->width; j++)
         for (int i = 0; i < s->width; i++) {
-            cplx c = value_at(s, function, at->minus, j, i);
-            d = plus(d, times(grid[cell_at(s, at, j, i)], conjugate(c)));
+            cplx c = function_value(s, function, fp->negative_w, j, i);
+            d = plus(d, times(grid[cell_index(s, fp, j, i)], conjugate(c)));
         }
     return d;
 }

@@ -1,8 +1,8 @@
-/* cuda.cu - the same toppling in CUDA C, both sides: one thread a cell of
- * a grid of the batch.
+/* cuda.cu - host and device code in CUDA C: one thread per cell of each grid of the
+ * batch.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernel, and the runtime makes the rest at its first call.
+ * The CUDA runtime creates what OpenCL calls context, queue, program and kernel at its
+ * first call; the compiler has already built the kernel.
  */
 #include <stdlib.h>
 
@@ -21,23 +21,23 @@ __global__ void do_step(const cell *__restrict__ in, cell *out, cell *unstable, 
 
     cell v = 0;
     if (y > 0 && y < dim - 1 && x > 0 && x < dim - 1) {
-        v = after(in + id, dim);
+        v = next_grains(in + id, dim);
         out[id] = v;
     }
     unstable[id] = v & ~3u;
 }
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
 
-    for_devices(how);
+    reject_cpu_options(plan);
     int dim = p->dim;
     int batch = p->batch;
     size_t cells = pile_cells(p), size = cells * batch * sizeof(cell);
-    cell *blank = blank_grids(p);
+    cell *staging = sentinel_grids(p);
     cell *unstable = (cell *)allocate(cells * batch, sizeof *unstable, "the flags");
-    cell *bits = (cell *)allocate(batch, sizeof *bits, "the bits of each grid");
+    cell *flags = (cell *)allocate(batch, sizeof *flags, "the flags of each grid");
 
     cuda_device();
 
@@ -45,15 +45,15 @@ int topple(pile *p, const plan *how, run_times *t)
     CUDA_CHECK(cudaMalloc((void **)&d_in, size));
     CUDA_CHECK(cudaMalloc((void **)&d_out, size));
     CUDA_CHECK(cudaMalloc((void **)&d_unstable, size));
-    cudaEvent_t before, done;
-    CUDA_CHECK(cudaEventCreate(&before));
-    CUDA_CHECK(cudaEventCreate(&done));
+    cudaEvent_t start_event, end_event;
+    CUDA_CHECK(cudaEventCreate(&start_event));
+    CUDA_CHECK(cudaEventCreate(&end_event));
 
     unsigned local[3] = {16, 4, 1},
-             size3[3] = {(unsigned)dim, (unsigned)dim, (unsigned)batch}, groups[3];
+             range[3] = {(unsigned)dim, (unsigned)dim, (unsigned)batch}, groups[3];
     for (int i = 0; i < 3; i++) {
-        if (how->group[i]) local[i] = how->group[i];
-        groups[i] = (size3[i] + local[i] - 1) / local[i];
+        if (plan->group[i]) local[i] = plan->group[i];
+        groups[i] = (range[i] + local[i] - 1) / local[i];
     }
     dim3 block = {local[0], local[1], local[2]};
     dim3 blocks = {groups[0], groups[1], groups[2]};
@@ -62,23 +62,23 @@ int topple(pile *p, const plan *how, run_times *t)
     t->kernel = 0;
 
     CUDA_CHECK(cudaMemcpy(d_in, p->grid, size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(d_out, blank, size, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(d_out, staging, size, cudaMemcpyHostToDevice));
 
     int n = 0;
-    for (int g = 0; g < batch; g++) bits[g] = pile_bits(p->grid + g * cells, dim);
-    while (note(p, how, bits, n) > 3 && n < how->max_iterations) {
-        CUDA_CHECK(cudaEventRecord(before, 0));
+    for (int g = 0; g < batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
+    while (record_finished(p, plan, flags, n) > 3 && n < plan->max_iterations) {
+        CUDA_CHECK(cudaEventRecord(start_event, 0));
         CUDA_LAUNCH(do_step, blocks, block, 0, d_in, d_out, d_unstable, dim, batch);
         CUDA_CHECK(cudaGetLastError());
-        CUDA_CHECK(cudaEventRecord(done, 0));
+        CUDA_CHECK(cudaEventRecord(end_event, 0));
 
         CUDA_CHECK(cudaMemcpy(unstable, d_unstable, size, cudaMemcpyDeviceToHost));
-        for (int g = 0; g < batch; g++) bits[g] = pile_bits(unstable + g * cells, dim);
-        t->kernel += cuda_seconds(before, done);
+        for (int g = 0; g < batch; g++) flags[g] = pile_or(unstable + g * cells, dim);
+        t->kernel += cuda_seconds(start_event, end_event);
 
-        cell *other = d_in;
+        cell *swap = d_in;
         d_in = d_out;
-        d_out = other;
+        d_out = swap;
         n++;
     }
     CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
@@ -87,13 +87,13 @@ int topple(pile *p, const plan *how, run_times *t)
     t->init = ready - start;
     t->run = end - ready;
 
-    cudaEventDestroy(done);
-    cudaEventDestroy(before);
+    cudaEventDestroy(end_event);
+    cudaEventDestroy(start_event);
     cudaFree(d_unstable);
     cudaFree(d_out);
     cudaFree(d_in);
-    free(bits);
+    free(flags);
     free(unstable);
-    free(blank);
+    free(staging);
     return 0;
 }

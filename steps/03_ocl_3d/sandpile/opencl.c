@@ -1,28 +1,31 @@
-/* opencl.c - the host side of kernel.cl.
+/* opencl.c - the host code for kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run the kernel over a range, read buffers.
+ * Every OpenCL program creates the same objects in the same order:
+ *   device    the hardware that computes
+ *   context   the memory and programs that devices share
+ *   queue     the commands for one device, in order
+ *   program   source code, built for this device
+ *   kernel    one entry point of a program
+ *   buffer    memory of the device
+ * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
 
 #include "ocl.h"
 #include "host.h"
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
     cl_int err;
 
-    for_devices(how);
+    reject_cpu_options(plan);
     int dim = p->dim;
     int batch = p->batch;
     size_t cells = pile_cells(p), size = cells * batch * sizeof(cell);
-    cell *blank = blank_grids(p);
+    cell *staging = sentinel_grids(p);
     cell *unstable = allocate(cells * batch, sizeof *unstable, "the flags");
-    cell *bits = allocate(batch, sizeof *bits, "the bits of each grid");
+    cell *flags = allocate(batch, sizeof *flags, "the flags of each grid");
 
     cl_device_id device = ocl_device();
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
@@ -34,7 +37,7 @@ int topple(pile *p, const plan *how, run_times *t)
     /* The global size must be a multiple of the local size: round up. */
     size_t local[3] = {16, 4, 1}, global[3] = {dim, dim, batch};
     for (int i = 0; i < 3; i++) {
-        if (how->group[i]) local[i] = how->group[i];
+        if (plan->group[i]) local[i] = plan->group[i];
         global[i] = (global[i] + local[i] - 1) / local[i] * local[i];
     }
 
@@ -58,11 +61,11 @@ int topple(pile *p, const plan *how, run_times *t)
     OCL_CHECK(
         clEnqueueWriteBuffer(queue, d_in, CL_FALSE, 0, size, p->grid, 0, NULL, NULL));
     OCL_CHECK(
-        clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, blank, 0, NULL, NULL));
+        clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, staging, 0, NULL, NULL));
 
     int n = 0;
-    for (int g = 0; g < batch; g++) bits[g] = pile_bits(p->grid + g * cells, dim);
-    while (note(p, how, bits, n) > 3 && n < how->max_iterations) {
+    for (int g = 0; g < batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
+    while (record_finished(p, plan, flags, n) > 3 && n < plan->max_iterations) {
         OCL_CHECK(clSetKernelArg(kernel, 0, sizeof d_in, &d_in));
         OCL_CHECK(clSetKernelArg(kernel, 1, sizeof d_out, &d_out));
         cl_event done;
@@ -71,13 +74,13 @@ int topple(pile *p, const plan *how, run_times *t)
 
         OCL_CHECK(clEnqueueReadBuffer(queue, d_unstable, CL_TRUE, 0, size, unstable, 0,
                                       NULL, NULL));
-        for (int g = 0; g < batch; g++) bits[g] = pile_bits(unstable + g * cells, dim);
+        for (int g = 0; g < batch; g++) flags[g] = pile_or(unstable + g * cells, dim);
         t->kernel += ocl_seconds(done);
         clReleaseEvent(done);
 
-        cl_mem other = d_in;
+        cl_mem swap = d_in;
         d_in = d_out;
-        d_out = other;
+        d_out = swap;
         n++;
     }
     OCL_CHECK(
@@ -94,8 +97,8 @@ int topple(pile *p, const plan *how, run_times *t)
     clReleaseProgram(program);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
-    free(bits);
+    free(flags);
     free(unstable);
-    free(blank);
+    free(staging);
     return 0;
 }

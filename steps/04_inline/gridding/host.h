@@ -1,21 +1,21 @@
-/* host.h - what is made ready before the first visibility. */
+/* host.h - tables and arrays that the host prepares before the first visibility. */
 #include "gridding.h"
 #include "body.h"
 
-/* Elements of the table. */
-static inline size_t table_count(const problem *p)
+/* Returns the number of elements of the table. */
+static inline size_t table_length(const problem *p)
 {
-    size_t functions = (size_t)p->is.planes * p->is.oversampling * p->is.oversampling;
-    return functions * p->is.width * p->is.width;
+    size_t functions =
+        (size_t)p->dims.planes * p->dims.oversampling * p->dims.oversampling;
+    return functions * p->dims.width * p->dims.width;
 }
 
-/* The table of all convolution functions, products of the taps in v and in u; to be
- * freed.
- */
-static cplx *table_of(const problem *p)
+/* Returns the table of all convolution functions: the products of the taps in v and in
+ * u. The caller frees it. */
+static cplx *make_table(const problem *p)
 {
-    const shape *s = &p->is;
-    cplx *table = (cplx *)allocate(table_count(p), sizeof *table,
+    const shape *s = &p->dims;
+    cplx *table = (cplx *)allocate(table_length(p), sizeof *table,
                                    "the table of convolution functions");
     const double(*taps)[2] = (const double(*)[2])p->taps;
     cplx *c = table;
@@ -34,34 +34,37 @@ static cplx *table_of(const problem *p)
     return table;
 }
 
-/* The weighted visibilities; to be freed. */
-static inline cplx *values_of(const problem *p)
+/* Returns the weighted visibilities. The caller frees them. */
+static inline cplx *make_values(const problem *p)
 {
-    cplx *value = (cplx *)allocate(p->is.samples, sizeof *value, "the visibilities");
-    for (int k = 0; k < p->is.samples; k++) {
+    cplx *value =
+        (cplx *)allocate(p->dims.visibilities, sizeof *value, "the visibilities");
+    for (int k = 0; k < p->dims.visibilities; k++) {
         value[k].re = (real)p->value[2 * k];
         value[k].im = (real)p->value[2 * k + 1];
     }
     return value;
 }
 
-/* The problem's shape, with as many copies of the grid as there are workers and as
- * memory bytes hold. */
-static inline shape shape_of(const problem *p, int workers, double memory)
+/* Returns the problem's shape. The number of copies of the grid is the number of
+ * workers, limited by the size of the memory in bytes. */
+static inline shape make_shape(const problem *p, int workers, double memory)
 {
-    shape s = p->is;
+    shape s = p->dims;
     double bytes = (double)s.size * s.pitch * sizeof(cplx);
-    s.copies = copies_of(p->copies, workers, bytes, memory);
+    s.copies = choose_copies(p->copies, workers, bytes, memory);
     return s;
 }
 
-/* Cuts the footprint as wanted, or in rows x columns; a group has room for so many. */
-static inline void cut(shape *s, const problem *p, int rows, int columns, size_t room)
+/* Sets the number of strips per footprint: as the user asked, otherwise rows x columns.
+ * A group has at most max_items work-items. */
+static inline void choose_strips(shape *s, const problem *p, int rows, int columns,
+                                 size_t max_items)
 {
     s->strips[0] = p->strips[0] ? p->strips[0] : rows;
     s->strips[1] = p->strips[1] ? p->strips[1] : columns;
     for (int i = 0; i < 2; i++)
         if (s->strips[i] > s->width) s->strips[i] = s->width;
-    while ((size_t)s->strips[0] * s->strips[1] > room)
+    while ((size_t)s->strips[0] * s->strips[1] > max_items)
         s->strips[s->strips[0] == 1] = (s->strips[s->strips[0] == 1] + 1) / 2;
 }

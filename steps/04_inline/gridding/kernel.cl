@@ -1,24 +1,25 @@
-/* kernel.cl - the device side: a work-group per copy of the grid, and in it a work-item
- * per strip of the footprint.
+/* kernel.cl - device side: one work-group per copy of the grid, one work-item per strip
+ * of the footprint.
  */
 #define SYNC() barrier(CLK_GLOBAL_MEM_FENCE)
 #include "body.h"
 
-__kernel void grid_copies(shape s, GLOBAL const cplx *table, GLOBAL const place *at,
-                          GLOBAL const cplx *value, GLOBAL cplx *grid)
+__kernel void grid_copies(shape s, GLOBAL const cplx *table,
+                          GLOBAL const footprint *footprints, GLOBAL const cplx *value,
+                          GLOBAL cplx *grid)
 {
     int c = get_global_id(0);
-    grid_share(&s, table, at, value, c, get_local_id(1), get_local_id(2),
+    grid_range(&s, table, footprints, value, c, get_local_id(1), get_local_id(2),
                grid + c * ((size_t)s.size * s.pitch));
 }
 
-/* A work-item per cell of all copies. */
+/* One work-item per cell of all copies. */
 __kernel void clear(GLOBAL cplx *grid)
 {
     grid[get_global_id(0)] = (cplx){0, 0};
 }
 
-/* Adds all copies to the first: a work-item per cell. */
+/* Adds all copies to the first: one work-item per cell. */
 __kernel void add_copies(shape s, GLOBAL cplx *grid)
 {
     size_t cells = (size_t)s.size * s.pitch;
@@ -26,10 +27,12 @@ __kernel void add_copies(shape s, GLOBAL cplx *grid)
     for (int c = 1; c < s.copies; c++) grid[i] = plus(grid[i], grid[c * cells + i]);
 }
 
-/* A work-item per visibility: they share nothing but what they read. */
-__kernel void degrid(shape s, GLOBAL const cplx *table, GLOBAL const place *at,
-                     GLOBAL const cplx *grid, GLOBAL cplx *value)
+/* One work-item per visibility. The work-items only read common data, so they need no
+ * synchronization. */
+__kernel void degrid(shape s, GLOBAL const cplx *table,
+                     GLOBAL const footprint *footprints, GLOBAL const cplx *grid,
+                     GLOBAL cplx *value)
 {
     int k = get_global_id(0);
-    value[k] = degrid_one(&s, table, &at[k], grid);
+    value[k] = degrid_visibility(&s, table, &footprints[k], grid);
 }

@@ -1,19 +1,27 @@
-/* body.h - what one cell of the pile costs. c points to it, dim cells are a row.
+/* body.h - the toppling rule for one cell of the Abelian sandpile.
  *
- * Grains are numbers without a sign: the compiler knows what % and / by four are.
+ * A cell with n >= 4 grains keeps n % 4 and sends n / 4 to each of its four neighbors
+ * (Bak, Tang and Wiesenfeld 1987). In a synchronous step all cells topple at once, from
+ * one grid into another. In place, they topple one after the other. Both end with the
+ * same stable grid, because topplings commute (Dhar 1990).
+ *
+ * A grid is row-major with dim cells per row. c points to a cell that is not on the
+ * border; the caller guarantees that its four neighbors exist. Grains are unsigned, so
+ * % 4 and / 4 compile to a mask and a shift.
  */
 #include "portable.h"
 #include "cell.h"
 
-/* What the cell holds after a step: what it keeps and what its neighbours give. */
-FN cell after(GLOBAL const cell *c, int dim)
+/* Returns the grains of the cell after a synchronous step: the ones that it keeps, and
+ * one quarter of each neighbor. */
+FN cell next_grains(GLOBAL const cell *c, int dim)
 {
     return c[0] % 4 + c[-1] / 4 + c[1] / 4 + c[-dim] / 4 + c[dim] / 4;
 }
 
-/* The same in place: the cell topples at once, and what it gives counts in this sweep.
- * Returns what each neighbour got. */
-FN cell give(GLOBAL cell *c, int dim)
+/* Topples the cell in place, so that its neighbors see the change in the same sweep.
+ * Returns the grains that each neighbor received. */
+FN cell topple_cell(GLOBAL cell *c, int dim)
 {
     cell quarter = c[0] / 4;
     if (quarter) {

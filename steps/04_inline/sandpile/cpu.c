@@ -1,135 +1,143 @@
-/* cpu.c - the toppling, tiles of the grid shared among threads. */
+/* cpu.c - topples the grids in parallel: OpenMP threads compute tiles of plan->tilew x
+ * plan->tileh cells.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
 
-static inline int smaller(int a, int b)
+static inline int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
 
-/* A step of one tile, w x h cells from (x, y): returns all new values or-ed, which is
- * more than 3 as long as a cell is unstable. */
+/* Computes one step of a tile of w x h cells at (x, y). Returns the OR of all new
+ * cells: more than 3 if and only if a cell is unstable. */
 static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x, int y,
                     int w, int h)
 {
-    cell bits = 0;
+    cell or_values = 0;
     for (int j = y; j < y + h; j++)
         for (int i = x; i < x + w; i++) {
-            size_t at = (size_t)j * dim + i;
-            out[at] = after(in + at, dim);
-            bits |= out[at];
+            size_t index = (size_t)j * dim + i;
+            out[index] = next_grains(in + index, dim);
+            or_values |= out[index];
         }
-    return bits;
+    return or_values;
 }
 
-/* Step n of all grids, from one array into another; bits[g] become those of grid g. */
-static void step(const pile *p, const plan *how, const cell *in, cell *out, int n,
-                 cell *bits)
+/* Computes step n of all grids, from one array into another. flags[g] becomes the OR of
+ * all new cells of grid g. */
+static void step(const pile *p, const plan *plan, const cell *in, cell *out, int n,
+                 cell *flags)
 {
     int dim = p->dim;
-    memset(bits, 0, p->batch * sizeof *bits);
+    memset(flags, 0, p->batch * sizeof *flags);
 #pragma omp parallel for collapse(3) schedule(runtime)
     for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += how->tileh)
-            for (int x = 1; x < dim - 1; x += how->tilew) {
-                int w = smaller(how->tilew, dim - 1 - x);
-                int h = smaller(how->tileh, dim - 1 - y);
+        for (int y = 1; y < dim - 1; y += plan->tileh)
+            for (int x = 1; x < dim - 1; x += plan->tilew) {
+                int w = min_int(plan->tilew, dim - 1 - x);
+                int h = min_int(plan->tileh, dim - 1 - y);
                 size_t grid = g * pile_cells(p);
-                double begin = how->tiles ? seconds() : 0;
-                cell of_tile = do_tile(dim, in + grid, out + grid, x, y, w, h);
-                trace_tile(how->tiles, n, g, (int[4]){x, y, w, h}, begin, worker());
+                double begin = plan->trace ? seconds() : 0;
+                cell tile_flags = do_tile(dim, in + grid, out + grid, x, y, w, h);
+                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
+                           thread_number());
 #pragma omp atomic
-                bits[g] |= of_tile;
+                flags[g] |= tile_flags;
             }
 }
 
-/* The same in place: returns 0 where nothing toppled. */
+/* Topples the cells of a tile in place. Returns 0 if no cell toppled. */
 static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
 {
     cell toppled = 0;
     for (int j = y; j < y + h; j++)
         for (int i = x; i < x + w; i++)
-            toppled |= give(grid + (size_t)j * dim + i, dim);
+            toppled |= topple_cell(grid + (size_t)j * dim + i, dim);
     return toppled;
 }
 
-/* One sweep in place. A tile gives to the cells around it: tiles that are toppled at
- * the same time have another one between them, in four colours, one after the other. */
-static cell sweep(const plan *how, int dim, cell *grid, int g, int n)
+/* Computes one sweep in place. A tile changes the cells around it, so tiles that topple
+ * at the same time must not touch: the tiles have four colors in a 2 x 2 pattern, and
+ * one color is processed after the other (multicolor ordering, the four-color form of
+ * red-black). */
+static cell sweep(const plan *plan, int dim, cell *grid, int g, int n)
 {
     cell toppled = 0;
-    for (int colour = 0; colour < 4; colour++) {
-        int left = 1 + colour % 2 * how->tilew, top = 1 + colour / 2 * how->tileh;
+    for (int color = 0; color < 4; color++) {
+        int left = 1 + color % 2 * plan->tilew, top = 1 + color / 2 * plan->tileh;
 #pragma omp parallel for collapse(2) reduction(| : toppled) schedule(runtime)
-        for (int y = top; y < dim - 1; y += 2 * how->tileh)
-            for (int x = left; x < dim - 1; x += 2 * how->tilew) {
-                int w = smaller(how->tilew, dim - 1 - x);
-                int h = smaller(how->tileh, dim - 1 - y);
-                double begin = how->tiles ? seconds() : 0;
+        for (int y = top; y < dim - 1; y += 2 * plan->tileh)
+            for (int x = left; x < dim - 1; x += 2 * plan->tilew) {
+                int w = min_int(plan->tilew, dim - 1 - x);
+                int h = min_int(plan->tileh, dim - 1 - y);
+                double begin = plan->trace ? seconds() : 0;
                 toppled |= do_tile_in_place(dim, grid, x, y, w, h);
-                trace_tile(how->tiles, n, g, (int[4]){x, y, w, h}, begin, worker());
+                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
+                           thread_number());
             }
     }
     return toppled;
 }
 
-/* Fills the rows that are toppled with poison, each by the thread that will topple it:
- * where memory has several places, a page is near the thread that touched it first. */
-static void spread(const pile *p, const plan *how, cell *grids)
+/* Fills the rows inside the border with 0xff bytes. Each row is filled by the thread
+ * that will compute it, so that on a NUMA machine its pages are near that thread (first
+ * touch). */
+static void first_touch(const pile *p, const plan *plan, cell *grids)
 {
     int dim = p->dim;
     size_t row = dim * sizeof *grids;
 #pragma omp parallel for collapse(2) schedule(runtime)
     for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += how->tileh)
+        for (int y = 1; y < dim - 1; y += plan->tileh)
             memset(grids + ((size_t)g * dim + y) * dim, 0xff,
-                   smaller(how->tileh, dim - 1 - y) * row);
+                   min_int(plan->tileh, dim - 1 - y) * row);
 }
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
 
-    deal_evenly();
+    use_static_schedule();
     int dim = p->dim;
-    size_t cells = pile_cells(p), all = cells * p->batch;
-    cell *in = untouched(all, sizeof *in, "the grids before a step");
-    cell *out = untouched(all, sizeof *out, "the grids after a step");
-    spread(p, how, in);
-    spread(p, how, out);
-    for (int g = 0; g < p->batch; g++) pile_border(out + g * cells, dim);
-    cell *bits = allocate(p->batch, sizeof *bits, "the bits of each grid");
+    size_t cells = pile_cells(p), total = cells * p->batch;
+    cell *in = untouched(total, sizeof *in, "the grids before a step");
+    cell *out = untouched(total, sizeof *out, "the grids after a step");
+    first_touch(p, plan, in);
+    first_touch(p, plan, out);
+    for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);
+    cell *flags = allocate(p->batch, sizeof *flags, "the flags of each grid");
 
     double ready = seconds();
 
-    if (how->how == ASYNC) {
+    if (plan->rule == ASYNC) {
         for (int g = 0; g < p->batch; g++) {
             cell *grid = p->grid + g * cells;
             int n = 0;
-            while (n < how->max_iterations && sweep(how, dim, grid, g, n)) n++;
-            pile_border(grid, dim);
+            while (n < plan->max_iterations && sweep(plan, dim, grid, g, n)) n++;
+            pile_clear_border(grid, dim);
             p->iterations[g] = n;
         }
     } else {
-        memcpy(in, p->grid, all * sizeof *in);
+        memcpy(in, p->grid, total * sizeof *in);
         int n = 0;
-        for (int g = 0; g < p->batch; g++) bits[g] = pile_bits(in + g * cells, dim);
-        while (note(p, how, bits, n) > 3 && n < how->max_iterations) {
-            step(p, how, in, out, n, bits);
-            cell *other = in;
+        for (int g = 0; g < p->batch; g++) flags[g] = pile_or(in + g * cells, dim);
+        while (record_finished(p, plan, flags, n) > 3 && n < plan->max_iterations) {
+            step(p, plan, in, out, n, flags);
+            cell *swap = in;
             in = out;
-            out = other;
+            out = swap;
             n++;
         }
-        memcpy(p->grid, in, all * sizeof *in);
+        memcpy(p->grid, in, total * sizeof *in);
     }
 
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free(bits);
+    free(flags);
     free(in);
     free(out);
     return 0;

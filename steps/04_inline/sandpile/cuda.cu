@@ -1,23 +1,24 @@
-/* cuda.cu - the same toppling in CUDA C, both sides: one thread a cell of
- * a grid of the batch.
+/* cuda.cu - host and device code in CUDA C: one thread per cell of each grid of the
+ * batch.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernel, and the runtime makes the rest at its first call.
+ * The CUDA runtime creates what OpenCL calls context, queue, program and kernel at its
+ * first call; the compiler has already built the kernel.
  */
 #include <stdlib.h>
 
 #include "cuda_device.h"
 #include "host.h"
 
-/* Sets a bit of *bits if any thread of the block has found what it stands for: one
- * atomic a block at most. All threads come here, those beyond the range too. */
-FN void collect(int found, cell bit, cell *bits)
+/* Sets bit `flag` of *flags if the condition holds for any thread of the block, with at
+ * most one atomic operation per block. All threads must call it, including those
+ * outside the range, because it contains a barrier. */
+FN void set_flag_if_any(int condition, cell flag, cell *flags)
 {
-    int any = __syncthreads_or(found);
-    if (any && threadIdx.x == 0 && threadIdx.y == 0) atomicOr(bits, bit);
+    int any = __syncthreads_or(condition);
+    if (any && threadIdx.x == 0 && threadIdx.y == 0) atomicOr(flags, flag);
 }
 
-__global__ void do_step(const cell *__restrict__ in, cell *out, cell *bits, int dim)
+__global__ void do_step(const cell *__restrict__ in, cell *out, cell *flags, int dim)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     int y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -26,39 +27,40 @@ __global__ void do_step(const cell *__restrict__ in, cell *out, cell *bits, int 
 
     cell v = 0;
     if (y > 0 && y < dim - 1 && x > 0 && x < dim - 1) {
-        v = after(in + id, dim);
+        v = next_grains(in + id, dim);
         out[id] = v;
     }
-    collect(v > 3, 4, bits + g);
+    set_flag_if_any(v > 3, 4, flags + g);
 }
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
 
-    for_devices(how);
+    reject_cpu_options(plan);
     int dim = p->dim;
     int batch = p->batch;
     size_t cells = pile_cells(p), size = cells * batch * sizeof(cell);
-    cell *blank = blank_grids(p);
-    cell *bits = (cell *)allocate(LOOK * batch, sizeof *bits, "the bits of each step");
+    cell *staging = sentinel_grids(p);
+    cell *flags =
+        (cell *)allocate(POLL_STEPS * batch, sizeof *flags, "the flags of each step");
 
     cuda_device();
 
-    cell *d_in, *d_out, *d_bits;
+    cell *d_in, *d_out, *d_flags;
     CUDA_CHECK(cudaMalloc((void **)&d_in, size));
     CUDA_CHECK(cudaMalloc((void **)&d_out, size));
-    CUDA_CHECK(cudaMalloc((void **)&d_bits, LOOK * batch * sizeof *bits));
-    cudaEvent_t before, done;
-    CUDA_CHECK(cudaEventCreate(&before));
-    CUDA_CHECK(cudaEventCreate(&done));
+    CUDA_CHECK(cudaMalloc((void **)&d_flags, POLL_STEPS * batch * sizeof *flags));
+    cudaEvent_t start_event, end_event;
+    CUDA_CHECK(cudaEventCreate(&start_event));
+    CUDA_CHECK(cudaEventCreate(&end_event));
 
     unsigned local[3] = {16, 4, 1},
-             size3[3] = {(unsigned)dim, (unsigned)dim, (unsigned)batch}, groups[3];
+             range[3] = {(unsigned)dim, (unsigned)dim, (unsigned)batch}, groups[3];
     for (int i = 0; i < 3; i++) {
-        if (how->group[i]) local[i] = how->group[i];
-        if (i == 2) local[i] = 1; /* a block collects for one grid */
-        groups[i] = (size3[i] + local[i] - 1) / local[i];
+        if (plan->group[i]) local[i] = plan->group[i];
+        if (i == 2) local[i] = 1; /* a block sets flags of one grid only */
+        groups[i] = (range[i] + local[i] - 1) / local[i];
     }
     dim3 block = {local[0], local[1], local[2]};
     dim3 blocks = {groups[0], groups[1], groups[2]};
@@ -67,28 +69,30 @@ int topple(pile *p, const plan *how, run_times *t)
     t->kernel = 0;
 
     CUDA_CHECK(cudaMemcpy(d_in, p->grid, size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(d_out, blank, size, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(d_out, staging, size, cudaMemcpyHostToDevice));
 
     int n = 0;
-    for (int g = 0; g < batch; g++) bits[g] = pile_bits(p->grid + g * cells, dim);
-    cell all = note(p, how, bits, n);
-    while (all > 3 && n < how->max_iterations) {
-        int steps = how->max_iterations - n < LOOK ? how->max_iterations - n : LOOK;
-        size_t found = steps * batch * sizeof *bits;
-        CUDA_CHECK(cudaMemset(d_bits, 0, found));
-        CUDA_CHECK(cudaEventRecord(before, 0));
+    for (int g = 0; g < batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
+    cell any_flags = record_finished(p, plan, flags, n);
+    while (any_flags > 3 && n < plan->max_iterations) {
+        int steps = plan->max_iterations - n < POLL_STEPS ? plan->max_iterations - n
+                                                          : POLL_STEPS;
+        size_t flags_size = steps * batch * sizeof *flags;
+        CUDA_CHECK(cudaMemset(d_flags, 0, flags_size));
+        CUDA_CHECK(cudaEventRecord(start_event, 0));
         for (int s = 0; s < steps; s++) {
-            CUDA_LAUNCH(do_step, blocks, block, 0, d_in, d_out, d_bits + s * batch,
+            CUDA_LAUNCH(do_step, blocks, block, 0, d_in, d_out, d_flags + s * batch,
                         dim);
             CUDA_CHECK(cudaGetLastError());
-            cell *other = d_in;
+            cell *swap = d_in;
             d_in = d_out;
-            d_out = other;
+            d_out = swap;
         }
-        CUDA_CHECK(cudaEventRecord(done, 0));
-        CUDA_CHECK(cudaMemcpy(bits, d_bits, found, cudaMemcpyDeviceToHost));
-        t->kernel += cuda_seconds(before, done);
-        for (int s = 0; s < steps; s++) all = note(p, how, bits + s * batch, ++n);
+        CUDA_CHECK(cudaEventRecord(end_event, 0));
+        CUDA_CHECK(cudaMemcpy(flags, d_flags, flags_size, cudaMemcpyDeviceToHost));
+        t->kernel += cuda_seconds(start_event, end_event);
+        for (int s = 0; s < steps; s++)
+            any_flags = record_finished(p, plan, flags + s * batch, ++n);
     }
     CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
 
@@ -96,12 +100,12 @@ int topple(pile *p, const plan *how, run_times *t)
     t->init = ready - start;
     t->run = end - ready;
 
-    cudaEventDestroy(done);
-    cudaEventDestroy(before);
-    cudaFree(d_bits);
+    cudaEventDestroy(end_event);
+    cudaEventDestroy(start_event);
+    cudaFree(d_flags);
     cudaFree(d_out);
     cudaFree(d_in);
-    free(bits);
-    free(blank);
+    free(flags);
+    free(staging);
     return 0;
 }

@@ -1,37 +1,41 @@
-/* host.h - what the host prepares and notes, whatever the back-end. */
+/* host.h - functions that the host code of all back-ends shares. */
 #include "sandpile.h"
 #include "body.h"
 
-/* Steps of a device between two looks at what it found. */
-enum { LOOK = 16 };
+/* Steps between two polls of the flags. */
+enum { POLL_STEPS = 16 };
 
-/* Only threads of the CPU topple in place, and only they have a name to trace. */
-static inline void for_devices(const plan *how)
+/* Rejects options that only the CPU back-ends support: toppling in place, and the trace
+ * of tiles per thread. */
+static inline void reject_cpu_options(const plan *plan)
 {
-    if (how->how == ASYNC) fail("rule=async: the back-ends seq and omp have it");
-    if (how->tiles) fail("trace=: the back-end omp has it");
+    if (plan->rule == ASYNC)
+        fail("rule=async: not supported by this back-end: expected sync, or the "
+             "back-end seq or omp");
+    if (plan->trace)
+        fail("trace=: not supported by this back-end: expected the back-end omp");
 }
 
-/* Grids that nobody has written: poison, and the border 0, since no cell of it is ever
- * computed. To be freed. */
-static inline cell *blank_grids(const pile *p)
+/* Returns new grids with the sentinel value in all cells, and 0 on the borders, which
+ * no step computes. The caller frees them. */
+static inline cell *sentinel_grids(const pile *p)
 {
     size_t cells = pile_cells(p);
     cell *grids = (cell *)allocate(cells * p->batch, sizeof *grids, "the grids");
-    for (int g = 0; g < p->batch; g++) pile_border(grids + g * cells, p->dim);
+    for (int g = 0; g < p->batch; g++) pile_clear_border(grids + g * cells, p->dim);
     return grids;
 }
 
-/* Notes the grids that have come to their end after n steps, stable or not; bits[g]
- * is more than 3 if a cell of grid g is unstable. Returns those of all grids or-ed. A
- * stable grid stays what it is, however often it is stepped. */
-static inline cell note(pile *p, const plan *how, const cell *bits, int n)
+/* Records n as the iteration count of every grid that is finished after n steps, stable
+ * or not. flags[g] is more than 3 if grid g is unstable. Returns the OR of all flags.
+ * Further steps do not change a stable grid. */
+static inline cell record_finished(pile *p, const plan *plan, const cell *flags, int n)
 {
-    cell all = 0;
+    cell any_flags = 0;
     for (int g = 0; g < p->batch; g++) {
-        bool ends = bits[g] <= 3 || n == how->max_iterations;
-        if (p->iterations[g] < 0 && ends) p->iterations[g] = n;
-        all |= bits[g];
+        bool finished = flags[g] <= 3 || n == plan->max_iterations;
+        if (p->iterations[g] < 0 && finished) p->iterations[g] = n;
+        any_flags |= flags[g];
     }
-    return all;
+    return any_flags;
 }

@@ -1,22 +1,23 @@
-/* kernel.cl - the device side: one work-item a cell of a grid of the batch. */
+/* kernel.cl - device code: one work-item per cell of each grid of the batch. */
 #include "body.h"
 
-/* Sets a bit of *bits if any work-item of the group has found what it stands for: one
- * atomic a group at most. Whoever has found it writes the same to *any. All work-items
- * come here, those beyond the range too: they meet at barriers. */
-FN void collect(int found, cell bit, LOCAL int *any, GLOBAL cell *bits)
+/* Sets bit `flag` of *flags if the condition holds for any work-item of the group, with
+ * at most one atomic operation per group. All work-items for which it holds write the
+ * same value to *any. All work-items must call it, including those outside the range,
+ * because it contains barriers. */
+FN void set_flag_if_any(int condition, cell flag, LOCAL int *any, GLOBAL cell *flags)
 {
     int first = get_local_id(0) == 0 && get_local_id(1) == 0;
 
     if (first) *any = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (found) *any = 1;
+    if (condition) *any = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (first && *any) atomic_or(bits, bit);
+    if (first && *any) atomic_or(flags, flag);
 }
 
-/* One step. bits[g] is set to 4 if a new cell of grid g is unstable. */
-__kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits,
+/* Computes one step. flags[g] becomes 4 if a new cell of grid g is unstable. */
+__kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *flags,
                       int slot, int dim, int batch)
 {
     LOCAL int any;
@@ -25,11 +26,12 @@ __kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits
     int g = get_global_id(2);
     size_t id = ((size_t)g * dim + y) * dim + x;
 
-    /* The range is rounded up to whole work-groups: what lies beyond only collects. */
+    /* The range is rounded up to a multiple of the group size; work-items outside the
+     * grid only take part in the reduction. */
     cell v = 0;
     if (y > 0 && y < dim - 1 && x > 0 && x < dim - 1) {
-        v = after(in + id, dim);
+        v = next_grains(in + id, dim);
         out[id] = v;
     }
-    collect(v > 3, 4, &any, bits + (size_t)slot * batch + g);
+    set_flag_if_any(v > 3, 4, &any, flags + (size_t)slot * batch + g);
 }

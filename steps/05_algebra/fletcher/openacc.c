@@ -1,65 +1,64 @@
-/* openacc.c - the drivers in C with OpenACC: loops as the CPU has them, and directives
- * that say which are parallel and what lies on the device. A compiler without a device
- * runs the same loops on the host.
- */
+/* openacc.c - the C back-end with OpenACC: the loops of cpu.c, with directives that say
+ * which loops are parallel and which arrays are in device memory. Without a device, the
+ * same loops run on the host. */
 #include <string.h>
 
 #include "fletcher.h"
 #include "field.h"
 
-/* What the device's code calls is compiled for it. */
+/* The functions of body.h are also compiled for the device. */
 #pragma acc routine seq
-static inline void first_x(const grid *, const float *, const float *, float *, float *,
-                           size_t);
+static inline void derive_x(const grid *, const float *, const float *, float *,
+                            float *, size_t);
 #pragma acc routine seq
-static inline void first_z(const grid *, const float *, const float *, float *, float *,
-                           size_t);
+static inline void derive_z(const grid *, const float *, const float *, float *,
+                            float *, size_t);
 #pragma acc routine seq
-static inline void sample(const grid *, const float *, const float *, const float *,
-                          float *, float *, const float *, const float *, const float *,
-                          const float *, size_t);
+static inline void update_point(const grid *, const float *, const float *,
+                                const float *, float *, float *, const float *,
+                                const float *, const float *, const float *, size_t);
 #include "body.h"
 
 static grid g;
-static size_t n; /* floats of a field */
+static size_t n; /* floats per field */
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *px, *pz, *qx, *qz; /* first derivatives of now, along x and z */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *px, *pz, *qx, *qz; /* dp/dx, dp/dz, dq/dx, dq/dz, current step */
 
-static float *floats(size_t count, const char *name)
+static float *zero_field(size_t count, const char *name)
 {
-    float *made = field_make(count, name);
-    memset(made, 0, count * sizeof(float));
-#pragma acc enter data copyin(made [0:count])
-    return made;
+    float *field = field_allocate(count, name);
+    memset(field, 0, count * sizeof(float));
+#pragma acc enter data copyin(field [0:count])
+    return field;
 }
 
-static void drop(float *f, size_t count)
+static void free_field(float *f, size_t count)
 {
 #pragma acc exit data delete (f [0:count])
     field_free(f);
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = *the_grid;
-    medium = the_medium;
+    g = *input_grid;
+    medium = input_medium;
     n = field_size(&g);
-#pragma acc enter data copyin(the_medium [0:MEDIUM * n])
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    px = floats(n, "p along x");
-    pz = floats(n, "p along z");
-    qx = floats(n, "q along x");
-    qz = floats(n, "q along z");
-    return (MEDIUM + 8) * n * sizeof(float);
+#pragma acc enter data copyin(input_medium [0:MEDIUM_FIELDS * n])
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    px = zero_field(n, "dp/dx");
+    pz = zero_field(n, "dp/dz");
+    qx = zero_field(n, "dq/dx");
+    qz = zero_field(n, "dq/dz");
+    return (MEDIUM_FIELDS + 8) * n * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source;
+    size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source_offset;
     float *p = pc, *q = qc;
 #pragma acc parallel present(p [0:n], q [0:n]) num_gangs(1)
     {
@@ -71,31 +70,32 @@ void InsertSource(float f)
 double Propagate(void)
 {
     double start = seconds();
-    const grid d = g;
+    const grid local_grid = g;
     const float *m = medium, *cp = pc, *cq = qc;
     float *np = pp, *nq = qp, *dpx = px, *dpz = pz, *dqx = qx, *dqz = qz;
 
-#pragma acc parallel loop collapse(2) gang copyin(d)                                   \
+#pragma acc parallel loop collapse(2) gang copyin(local_grid)                          \
     present(cp [0:n], cq [0:n], dpx [0:n], dpz [0:n], dqx [0:n], dqz [0:n])
-    for (int z = HALO; z < d.sz - HALO; z++)
-        for (int y = HALO; y < d.sy - HALO; y++) {
-            size_t row = row_of(&d, y, z);
+    for (int z = HALO; z < local_grid.sz - HALO; z++)
+        for (int y = HALO; y < local_grid.sy - HALO; y++) {
+            size_t row = row_start(&local_grid, y, z);
 #pragma acc loop vector
-            for (int x = HALO; x < d.sx - HALO; x++) {
-                first_x(&d, cp, cq, dpx, dqx, row + (size_t)x);
-                first_z(&d, cp, cq, dpz, dqz, row + (size_t)x);
+            for (int x = HALO; x < local_grid.sx - HALO; x++) {
+                derive_x(&local_grid, cp, cq, dpx, dqx, row + (size_t)x);
+                derive_z(&local_grid, cp, cq, dpz, dqz, row + (size_t)x);
             }
         }
 
-#pragma acc parallel loop collapse(2) gang copyin(d)                                   \
-    present(m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], dpx [0:n],       \
-            dpz [0:n], dqx [0:n], dqz [0:n])
-    for (int z = HALO; z < d.sz - HALO; z++)
-        for (int y = HALO; y < d.sy - HALO; y++) {
-            size_t row = row_of(&d, y, z);
+#pragma acc parallel loop collapse(2) gang copyin(local_grid)                          \
+    present(m [0:MEDIUM_FIELDS * n], cp [0:n], cq [0:n], np [0:n], nq [0:n],           \
+            dpx [0:n], dpz [0:n], dqx [0:n], dqz [0:n])
+    for (int z = HALO; z < local_grid.sz - HALO; z++)
+        for (int y = HALO; y < local_grid.sy - HALO; y++) {
+            size_t row = row_start(&local_grid, y, z);
 #pragma acc loop vector
-            for (int x = HALO; x < d.sx - HALO; x++)
-                sample(&d, m, cp, cq, np, nq, dpx, dpz, dqx, dqz, row + (size_t)x);
+            for (int x = HALO; x < local_grid.sx - HALO; x++)
+                update_point(&local_grid, m, cp, cq, np, nq, dpx, dpz, dqx, dqz,
+                             row + (size_t)x);
         }
 
     return seconds() - start;
@@ -122,13 +122,13 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    drop(qz, n);
-    drop(qx, n);
-    drop(pz, n);
-    drop(px, n);
-    drop(qc, n);
-    drop(qp, n);
-    drop(pc, n);
-    drop(pp, n);
-#pragma acc exit data delete (medium [0:MEDIUM * n])
+    free_field(qz, n);
+    free_field(qx, n);
+    free_field(pz, n);
+    free_field(px, n);
+    free_field(qc, n);
+    free_field(qp, n);
+    free_field(pc, n);
+    free_field(pp, n);
+#pragma acc exit data delete (medium [0:MEDIUM_FIELDS * n])
 }

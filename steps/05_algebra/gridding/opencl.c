@@ -1,10 +1,16 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run kernels over a range, read buffers.
+ * Every OpenCL host program creates the same objects, in this order:
+ *
+ *   device    the processor that computes
+ *   context   owns the memory objects and programs of the device
+ *   queue     the commands for the device, executed in order
+ *   program   source code, compiled for the device
+ *   kernel    one entry point of a program
+ *   buffer    device memory
+ *
+ * Then it enqueues commands: write buffers, run a kernel over an index range, read
+ * buffers.
  */
 #include <stdlib.h>
 
@@ -16,141 +22,143 @@ typedef struct {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-} machine;
+} opencl;
 
-static machine machine_start(void)
+static opencl opencl_start(void)
 {
     cl_int err;
-    machine m = {.device = ocl_device()};
-    m.context = clCreateContext(NULL, 1, &m.device, NULL, NULL, &err);
+    opencl cl = {.device = ocl_device()};
+    cl.context = clCreateContext(NULL, 1, &cl.device, NULL, NULL, &err);
     OCL_CHECK(err);
-    m.queue =
-        clCreateCommandQueue(m.context, m.device, CL_QUEUE_PROFILING_ENABLE, &err);
+    cl.queue =
+        clCreateCommandQueue(cl.context, cl.device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
-    m.program = ocl_build(m.context, m.device, REAL_OPTION);
-    return m;
+    cl.program = ocl_build(cl.context, cl.device, REAL_OPTION);
+    return cl;
 }
 
-static void machine_stop(machine *m)
+static void opencl_stop(opencl *cl)
 {
-    clReleaseProgram(m->program);
-    clReleaseCommandQueue(m->queue);
-    clReleaseContext(m->context);
+    clReleaseProgram(cl->program);
+    clReleaseCommandQueue(cl->queue);
+    clReleaseContext(cl->context);
 }
 
-static cl_kernel kernel_of(const machine *m, const char *name)
+static cl_kernel create_kernel(const opencl *cl, const char *name)
 {
     cl_int err;
-    cl_kernel kernel = clCreateKernel(m->program, name, &err);
+    cl_kernel kernel = clCreateKernel(cl->program, name, &err);
     OCL_CHECK(err);
     return kernel;
 }
 
-static cl_mem buffer_of(const machine *m, size_t bytes)
+static cl_mem create_buffer(const opencl *cl, size_t bytes)
 {
     cl_int err;
-    cl_mem buffer = clCreateBuffer(m->context, CL_MEM_READ_WRITE, bytes, NULL, &err);
+    cl_mem buffer = clCreateBuffer(cl->context, CL_MEM_READ_WRITE, bytes, NULL, &err);
     OCL_CHECK(err);
     return buffer;
 }
 
-static void write_to(const machine *m, cl_mem buffer, size_t bytes, const void *from)
+static void write_buffer(const opencl *cl, cl_mem buffer, size_t bytes,
+                         const void *host_data)
 {
-    OCL_CHECK(clEnqueueWriteBuffer(m->queue, buffer, CL_FALSE, 0, bytes, from, 0, NULL,
-                                   NULL));
+    OCL_CHECK(clEnqueueWriteBuffer(cl->queue, buffer, CL_FALSE, 0, bytes, host_data, 0,
+                                   NULL, NULL));
 }
 
-/* The bytes that all copies of the grid may take: they are one buffer, and the table is
- * there too. */
-static double room_for_copies(const machine *m, size_t table_size)
+/* Returns the number of bytes available for the copies of the grid. They are one
+ * buffer; the table needs memory as well. */
+static double memory_for_copies(const opencl *cl, size_t table_size)
 {
-    cl_ulong all, largest;
-    OCL_CHECK(
-        clGetDeviceInfo(m->device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof all, &all, NULL));
-    OCL_CHECK(clGetDeviceInfo(m->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest,
-                              &largest, NULL));
-    double rest = (double)all - (double)table_size;
-    return rest < (double)largest ? rest : (double)largest;
+    cl_ulong global_bytes, max_alloc;
+    OCL_CHECK(clGetDeviceInfo(cl->device, CL_DEVICE_GLOBAL_MEM_SIZE,
+                              sizeof global_bytes, &global_bytes, NULL));
+    OCL_CHECK(clGetDeviceInfo(cl->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
+                              sizeof max_alloc, &max_alloc, NULL));
+    double available = (double)global_bytes - (double)table_size;
+    return available < (double)max_alloc ? available : (double)max_alloc;
 }
 
 int gridding(const problem *p, void *result, run_times *t)
 {
     double start = seconds();
 
-    cplx *table = table_of(p);
-    cplx *value = values_of(p);
-    machine m = machine_start();
-    cl_kernel clear = kernel_of(&m, "clear");
-    cl_kernel grid = kernel_of(&m, "grid_copies");
-    cl_kernel add = kernel_of(&m, "add_copies");
+    cplx *table = make_table(p);
+    cplx *value = make_values(p);
+    opencl cl = opencl_start();
+    cl_kernel clear = create_kernel(&cl, "clear");
+    cl_kernel grid = create_kernel(&cl, "grid_copies");
+    cl_kernel add = create_kernel(&cl, "add_copies");
 
     cl_uint units;
-    OCL_CHECK(clGetDeviceInfo(m.device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
+    OCL_CHECK(clGetDeviceInfo(cl.device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
                               &units, NULL));
-    size_t table_size = table_count(p) * sizeof *table;
-    shape s = shape_of(p, (int)units, room_for_copies(&m, table_size));
+    size_t table_size = table_length(p) * sizeof *table;
+    shape s = make_shape(p, (int)units, memory_for_copies(&cl, table_size));
     t->copies = s.copies;
 
-    /* The paper's strips on a GPU: one row high, a fifth of a row wide. */
-    size_t room;
-    OCL_CHECK(clGetKernelWorkGroupInfo(grid, m.device, CL_KERNEL_WORK_GROUP_SIZE,
-                                       sizeof room, &room, NULL));
-    if (ocl_is_gpu(m.device))
-        cut(&s, p, s.width, 5, room);
+    /* On a GPU the strips of the paper: one row high, a fifth of a row wide. On a CPU
+     * four strips of whole rows: a barrier then costs least. */
+    size_t max_items;
+    OCL_CHECK(clGetKernelWorkGroupInfo(grid, cl.device, CL_KERNEL_WORK_GROUP_SIZE,
+                                       sizeof max_items, &max_items, NULL));
+    if (ocl_is_gpu(cl.device))
+        choose_strips(&s, p, s.width, 5, max_items);
     else
-        cut(&s, p, 4, 1, room);
+        choose_strips(&s, p, 4, 1, max_items);
 
-    size_t at_size = s.samples * sizeof *p->at;
-    size_t value_size = s.samples * sizeof *value;
+    size_t footprints_size = s.visibilities * sizeof *p->footprints;
+    size_t value_size = s.visibilities * sizeof *value;
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-    cl_mem d_table = buffer_of(&m, table_size);
-    cl_mem d_at = buffer_of(&m, at_size);
-    cl_mem d_value = buffer_of(&m, value_size);
-    cl_mem d_grid = buffer_of(&m, s.copies * grid_size);
+    cl_mem d_table = create_buffer(&cl, table_size);
+    cl_mem d_footprints = create_buffer(&cl, footprints_size);
+    cl_mem d_value = create_buffer(&cl, value_size);
+    cl_mem d_grid = create_buffer(&cl, s.copies * grid_size);
 
     OCL_CHECK(clSetKernelArg(grid, 0, sizeof s, &s));
     OCL_CHECK(clSetKernelArg(grid, 1, sizeof d_table, &d_table));
-    OCL_CHECK(clSetKernelArg(grid, 2, sizeof d_at, &d_at));
+    OCL_CHECK(clSetKernelArg(grid, 2, sizeof d_footprints, &d_footprints));
     OCL_CHECK(clSetKernelArg(grid, 3, sizeof d_value, &d_value));
     OCL_CHECK(clSetKernelArg(grid, 4, sizeof d_grid, &d_grid));
     OCL_CHECK(clSetKernelArg(clear, 0, sizeof d_grid, &d_grid));
     OCL_CHECK(clSetKernelArg(add, 0, sizeof s, &s));
     OCL_CHECK(clSetKernelArg(add, 1, sizeof d_grid, &d_grid));
 
-    double ready = seconds();
+    double run_start = seconds();
 
-    write_to(&m, d_table, table_size, table);
-    write_to(&m, d_at, at_size, p->at);
-    write_to(&m, d_value, value_size, value);
+    write_buffer(&cl, d_table, table_size, table);
+    write_buffer(&cl, d_footprints, footprints_size, p->footprints);
+    write_buffer(&cl, d_value, value_size, value);
     size_t all_cells = s.copies * ((size_t)s.size * s.pitch);
-    OCL_CHECK(clEnqueueNDRangeKernel(m.queue, clear, 1, NULL, &all_cells, NULL, 0, NULL,
-                                     NULL));
-    cl_event gridded, added;
+    OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, clear, 1, NULL, &all_cells, NULL, 0,
+                                     NULL, NULL));
+    cl_event grid_event, add_event;
     size_t global[3] = {s.copies, s.strips[0], s.strips[1]};
     size_t local[3] = {1, s.strips[0], s.strips[1]};
     size_t cells[2] = {s.size, s.size};
-    OCL_CHECK(clEnqueueNDRangeKernel(m.queue, grid, 3, NULL, global, local, 0, NULL,
-                                     &gridded));
-    OCL_CHECK(
-        clEnqueueNDRangeKernel(m.queue, add, 2, NULL, cells, NULL, 0, NULL, &added));
-    OCL_CHECK(clEnqueueReadBuffer(m.queue, d_grid, CL_TRUE, 0, grid_size, result, 0,
+    OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, grid, 3, NULL, global, local, 0, NULL,
+                                     &grid_event));
+    OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, add, 2, NULL, cells, NULL, 0, NULL,
+                                     &add_event));
+    OCL_CHECK(clEnqueueReadBuffer(cl.queue, d_grid, CL_TRUE, 0, grid_size, result, 0,
                                   NULL, NULL));
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = end - ready;
-    t->kernel = ocl_seconds(gridded) + ocl_seconds(added);
+    t->init = run_start - start;
+    t->run = end - run_start;
+    t->kernel = ocl_seconds(grid_event) + ocl_seconds(add_event);
 
-    clReleaseEvent(added);
-    clReleaseEvent(gridded);
+    clReleaseEvent(add_event);
+    clReleaseEvent(grid_event);
     clReleaseMemObject(d_grid);
     clReleaseMemObject(d_value);
-    clReleaseMemObject(d_at);
+    clReleaseMemObject(d_footprints);
     clReleaseMemObject(d_table);
     clReleaseKernel(add);
     clReleaseKernel(grid);
     clReleaseKernel(clear);
-    machine_stop(&m);
+    opencl_stop(&cl);
     free(value);
     free(table);
     return 0;
@@ -160,52 +168,52 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
 {
     double start = seconds();
 
-    cplx *table = table_of(p);
-    machine m = machine_start();
-    cl_kernel degrid = kernel_of(&m, "degrid");
-    const shape s = p->is;
+    cplx *table = make_table(p);
+    opencl cl = opencl_start();
+    cl_kernel degrid = create_kernel(&cl, "degrid");
+    const shape s = p->dims;
     t->copies = 1;
 
-    size_t table_size = table_count(p) * sizeof *table;
-    size_t at_size = s.samples * sizeof *p->at;
-    size_t value_size = s.samples * sizeof(cplx);
+    size_t table_size = table_length(p) * sizeof *table;
+    size_t footprints_size = s.visibilities * sizeof *p->footprints;
+    size_t value_size = s.visibilities * sizeof(cplx);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-    cl_mem d_table = buffer_of(&m, table_size);
-    cl_mem d_at = buffer_of(&m, at_size);
-    cl_mem d_grid = buffer_of(&m, grid_size);
-    cl_mem d_value = buffer_of(&m, value_size);
+    cl_mem d_table = create_buffer(&cl, table_size);
+    cl_mem d_footprints = create_buffer(&cl, footprints_size);
+    cl_mem d_grid = create_buffer(&cl, grid_size);
+    cl_mem d_value = create_buffer(&cl, value_size);
 
     OCL_CHECK(clSetKernelArg(degrid, 0, sizeof s, &s));
     OCL_CHECK(clSetKernelArg(degrid, 1, sizeof d_table, &d_table));
-    OCL_CHECK(clSetKernelArg(degrid, 2, sizeof d_at, &d_at));
+    OCL_CHECK(clSetKernelArg(degrid, 2, sizeof d_footprints, &d_footprints));
     OCL_CHECK(clSetKernelArg(degrid, 3, sizeof d_grid, &d_grid));
     OCL_CHECK(clSetKernelArg(degrid, 4, sizeof d_value, &d_value));
 
-    double ready = seconds();
+    double run_start = seconds();
 
-    write_to(&m, d_table, table_size, table);
-    write_to(&m, d_at, at_size, p->at);
-    write_to(&m, d_grid, grid_size, model);
-    write_to(&m, d_value, value_size, result); /* the poison */
-    cl_event done;
-    size_t samples = s.samples;
-    OCL_CHECK(clEnqueueNDRangeKernel(m.queue, degrid, 1, NULL, &samples, NULL, 0, NULL,
-                                     &done));
-    OCL_CHECK(clEnqueueReadBuffer(m.queue, d_value, CL_TRUE, 0, value_size, result, 0,
+    write_buffer(&cl, d_table, table_size, table);
+    write_buffer(&cl, d_footprints, footprints_size, p->footprints);
+    write_buffer(&cl, d_grid, grid_size, model);
+    write_buffer(&cl, d_value, value_size, result); /* NaN fill */
+    cl_event kernel_event;
+    size_t visibilities = s.visibilities;
+    OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, degrid, 1, NULL, &visibilities, NULL, 0,
+                                     NULL, &kernel_event));
+    OCL_CHECK(clEnqueueReadBuffer(cl.queue, d_value, CL_TRUE, 0, value_size, result, 0,
                                   NULL, NULL));
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = end - ready;
-    t->kernel = ocl_seconds(done);
+    t->init = run_start - start;
+    t->run = end - run_start;
+    t->kernel = ocl_seconds(kernel_event);
 
-    clReleaseEvent(done);
+    clReleaseEvent(kernel_event);
     clReleaseMemObject(d_value);
     clReleaseMemObject(d_grid);
-    clReleaseMemObject(d_at);
+    clReleaseMemObject(d_footprints);
     clReleaseMemObject(d_table);
     clReleaseKernel(degrid);
-    machine_stop(&m);
+    opencl_stop(&cl);
     free(table);
     return 0;
 }

@@ -1,61 +1,74 @@
-/* body.h - what one cell of the pile costs. c points to it, dim cells are a row.
+/* body.h - the toppling rule for one cell of the Abelian sandpile.
  *
- * Grains are numbers without a sign: the compiler knows what % and / by four are.
+ * A cell with n >= 4 grains keeps n % 4 and sends n / 4 to each of its four neighbors
+ * (Bak, Tang and Wiesenfeld 1987). In a synchronous step all cells topple at once, from
+ * one grid into another. In place, they topple one after the other. Both end with the
+ * same stable grid, because topplings commute (Dhar 1990).
+ *
+ * A grid is row-major with dim cells per row. c points to a cell that is not on the
+ * border; the caller guarantees that its four neighbors exist. Grains are unsigned, so
+ * % 4 and / 4 compile to a mask and a shift.
  */
 #include "portable.h"
 #include "cell.h"
 
-/* What the cell holds after a step: what it keeps and what its neighbours give. */
-FN cell after(GLOBAL const cell *c, int dim)
+/* Returns the grains of the cell after a synchronous step: the ones that it keeps, and
+ * one quarter of each neighbor. */
+FN cell next_grains(GLOBAL const cell *c, int dim)
 {
     return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-dim] >> 2) + (c[dim] >> 2);
 }
 
-/* In a step no cell can come to hold more than the largest number that the largest cell
- * fills, (largest | 3): it keeps 3 at most and gets a quarter of that four times. So a
- * pile whose cells fit in a byte never leaves it.
+/* Cells never exceed M | 3, where M is the largest cell: a cell keeps at most 3 grains
+ * and receives at most M / 4 (rounded down) from each of four neighbors, and 3 + 4 (M /
+ * 4) = M | 3. So once all cells fit in a byte, they always do.
  *
- * A vector of bytes cannot be shifted, but its mean with another one, rounded up, is
- * one instruction: of multiples of four it is exact, and so is the mean of two such
- * means. */
+ * x86 has no instruction that shifts a vector of bytes, but it has one (pavgb) that
+ * averages two, rounding up. For multiples of four the average is exact, and so is the
+ * average of two such averages: (a + b + c + d) / 4 in three instructions. */
 FN cell8 mean(cell8 a, cell8 b)
 {
     return (a + b + 1) >> 1;
 }
 
-FN cell8 after8(GLOBAL const cell8 *c, int dim)
+FN cell8 next_grains8(GLOBAL const cell8 *c, int dim)
 {
     cell8 row = mean(c[-1] & 0xfc, c[1] & 0xfc);
     cell8 column = mean(c[-dim] & 0xfc, c[dim] & 0xfc);
     return (c[0] & 3) + mean(row, column);
 }
 
-/* The same for the four cells of a word, a byte each, the leftmost in the lowest: left,
- * right, up and down are the words around it. */
-FN cell quarters(cell word)
+/* The same rule for four cells in one 32-bit word (SIMD within a register). Each cell
+ * is one byte; the leftmost cell is the lowest byte:
+ *
+ *   bits   31 .. 24   23 .. 16   15 .. 8   7 .. 0
+ *   cell   4x + 3     4x + 2     4x + 1    4x
+ *
+ * left, right, up and down are the neighboring words. */
+FN cell quarter_bytes(cell word)
 {
     return word >> 2 & 0x3f3f3f3f;
 }
 
-FN cell after4(cell word, cell left, cell right, cell up, cell down)
+FN cell next_grains4(cell word, cell left, cell right, cell up, cell down)
 {
     cell from_left = word << 8 | left >> 24;
     cell from_right = word >> 8 | right << 24;
-    return (word & 0x03030303) + quarters(from_left) + quarters(from_right) +
-           quarters(up) + quarters(down);
+    return (word & 0x03030303) + quarter_bytes(from_left) + quarter_bytes(from_right) +
+           quarter_bytes(up) + quarter_bytes(down);
 }
 
-/* Ones in the bytes of word number x of a row that lie within the border. */
-FN cell within(int x, int dim)
+/* Returns a mask of the bytes of word x of a row that are inside the border. */
+FN cell inside_mask(int x, int dim)
 {
     int after_last = dim - 1 - 4 * x;
     cell mask = x == 0 ? 0xffffff00 : 0xffffffff;
     return after_last >= 4 ? mask : mask & ((1u << 8 * after_last) - 1);
 }
 
-/* The same in place: the cell topples at once, and what it gives counts in this sweep.
- * Returns what each neighbour got. */
-FN cell give(GLOBAL cell *c, int dim)
+/* Topples the cell in place, so that its neighbors see the change in the same sweep.
+ * Returns the grains that each neighbor received. */
+FN cell topple_cell(GLOBAL cell *c, int dim)
 {
     cell quarter = c[0] / 4;
     if (quarter) {

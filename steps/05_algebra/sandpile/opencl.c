@@ -1,29 +1,32 @@
-/* opencl.c - the host side of kernel.cl.
+/* opencl.c - the host code for kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run the kernel over a range, read buffers.
+ * Every OpenCL program creates the same objects in the same order:
+ *   device    the hardware that computes
+ *   context   the memory and programs that devices share
+ *   queue     the commands for one device, in order
+ *   program   source code, built for this device
+ *   kernel    one entry point of a program
+ *   buffer    memory of the device
+ * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
 
 #include "ocl.h"
 #include "host.h"
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
     cl_int err;
 
-    for_devices(how);
+    reject_cpu_options(plan);
     int dim = p->dim;
     int batch = p->batch;
     size_t cells = pile_cells(p), size = cells * batch * sizeof(cell);
-    size_t size4 = (size_t)batch * dim * words_of(dim) * sizeof(cell);
-    cell *blank = blank_grids(p);
-    size_t slots = (size_t)LOOK * batch;
-    cell *bits = allocate(slots, sizeof *bits, "the bits of each step");
+    size_t packed_size = (size_t)batch * dim * words_per_row(dim) * sizeof(cell);
+    cell *staging = sentinel_grids(p);
+    size_t slots = (size_t)POLL_STEPS * batch;
+    cell *flags = allocate(slots, sizeof *flags, "the flags of each step");
 
     cl_device_id device = ocl_device();
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
@@ -35,29 +38,30 @@ int topple(pile *p, const plan *how, run_times *t)
     /* The global size must be a multiple of the local size: round up. */
     size_t local[3] = {16, 4, 1}, global[3] = {dim, dim, batch};
     for (int i = 0; i < 3; i++) {
-        if (how->group[i]) local[i] = how->group[i];
-        if (i == 2) local[i] = 1; /* a group collects for one grid */
+        if (plan->group[i]) local[i] = plan->group[i];
+        if (i == 2) local[i] = 1; /* a group sets flags of one grid only */
         global[i] = (global[i] + local[i] - 1) / local[i] * local[i];
     }
 
     cl_program program = ocl_build(context, device, "");
-    cl_kernel wide = clCreateKernel(program, "do_step", &err), kernel = wide;
+    cl_kernel cell_kernel = clCreateKernel(program, "do_step", &err),
+              kernel = cell_kernel;
     OCL_CHECK(err);
-    cl_kernel narrow = clCreateKernel(program, "do_step4", &err);
+    cl_kernel packed_kernel = clCreateKernel(program, "do_step4", &err);
     OCL_CHECK(err);
 
     cl_mem d_in = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
     cl_mem d_out = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
-    cl_mem d_bits =
-        clCreateBuffer(context, CL_MEM_READ_WRITE, slots * sizeof *bits, NULL, &err);
+    cl_mem d_flags =
+        clCreateBuffer(context, CL_MEM_READ_WRITE, slots * sizeof *flags, NULL, &err);
     OCL_CHECK(err);
     for (int k = 0; k < 2; k++) {
-        cl_kernel one = k ? narrow : wide;
-        OCL_CHECK(clSetKernelArg(one, 2, sizeof d_bits, &d_bits));
-        OCL_CHECK(clSetKernelArg(one, 4, sizeof dim, &dim));
-        OCL_CHECK(clSetKernelArg(one, 5, sizeof batch, &batch));
+        cl_kernel each_kernel = k ? packed_kernel : cell_kernel;
+        OCL_CHECK(clSetKernelArg(each_kernel, 2, sizeof d_flags, &d_flags));
+        OCL_CHECK(clSetKernelArg(each_kernel, 4, sizeof dim, &dim));
+        OCL_CHECK(clSetKernelArg(each_kernel, 5, sizeof batch, &batch));
     }
 
     double ready = seconds();
@@ -66,68 +70,69 @@ int topple(pile *p, const plan *how, run_times *t)
     OCL_CHECK(
         clEnqueueWriteBuffer(queue, d_in, CL_FALSE, 0, size, p->grid, 0, NULL, NULL));
     OCL_CHECK(
-        clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, blank, 0, NULL, NULL));
+        clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, staging, 0, NULL, NULL));
 
     int n = 0;
-    for (int g = 0; g < batch; g++) bits[g] = pile_bits(p->grid + g * cells, dim);
-    cell all = note(p, how, bits, n);
-    bool bytes = false;
-    while (all > 3 && n < how->max_iterations) {
-        /* Once all cells fit, four share a word, in the same buffers. */
-        if (all <= 255 && !bytes) {
+    for (int g = 0; g < batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
+    cell any_flags = record_finished(p, plan, flags, n);
+    bool packed = false;
+    while (any_flags > 3 && n < plan->max_iterations) {
+        /* Once all cells fit in a byte, pack four into a word, in the same buffers. */
+        if (any_flags <= 255 && !packed) {
             OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0,
                                           NULL, NULL));
-            bytes = true;
-            pack_words(p, blank);
-            OCL_CHECK(clEnqueueWriteBuffer(queue, d_in, CL_TRUE, 0, size4, blank, 0,
-                                           NULL, NULL));
-            blank_words(p, blank);
-            OCL_CHECK(clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size4, blank, 0,
-                                           NULL, NULL));
-            kernel = narrow;
-            global[0] = (words_of(dim) + local[0] - 1) / local[0] * local[0];
+            packed = true;
+            pack_words(p, staging);
+            OCL_CHECK(clEnqueueWriteBuffer(queue, d_in, CL_TRUE, 0, packed_size,
+                                           staging, 0, NULL, NULL));
+            sentinel_words(p, staging);
+            OCL_CHECK(clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, packed_size,
+                                           staging, 0, NULL, NULL));
+            kernel = packed_kernel;
+            global[0] = (words_per_row(dim) + local[0] - 1) / local[0] * local[0];
         }
-        int steps = how->max_iterations - n < LOOK ? how->max_iterations - n : LOOK;
-        size_t found = (size_t)steps * batch * sizeof *bits;
+        int steps = plan->max_iterations - n < POLL_STEPS ? plan->max_iterations - n
+                                                          : POLL_STEPS;
+        size_t flags_size = (size_t)steps * batch * sizeof *flags;
         const cell zero = 0;
-        OCL_CHECK(clEnqueueFillBuffer(queue, d_bits, &zero, sizeof zero, 0, found, 0,
-                                      NULL, NULL));
-        cl_event done[LOOK];
+        OCL_CHECK(clEnqueueFillBuffer(queue, d_flags, &zero, sizeof zero, 0, flags_size,
+                                      0, NULL, NULL));
+        cl_event done[POLL_STEPS];
         for (int s = 0; s < steps; s++) {
             OCL_CHECK(clSetKernelArg(kernel, 0, sizeof d_in, &d_in));
             OCL_CHECK(clSetKernelArg(kernel, 1, sizeof d_out, &d_out));
             OCL_CHECK(clSetKernelArg(kernel, 3, sizeof s, &s));
             OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, 0,
                                              NULL, &done[s]));
-            cl_mem other = d_in;
+            cl_mem swap = d_in;
             d_in = d_out;
-            d_out = other;
+            d_out = swap;
         }
-        OCL_CHECK(
-            clEnqueueReadBuffer(queue, d_bits, CL_TRUE, 0, found, bits, 0, NULL, NULL));
+        OCL_CHECK(clEnqueueReadBuffer(queue, d_flags, CL_TRUE, 0, flags_size, flags, 0,
+                                      NULL, NULL));
         for (int s = 0; s < steps; s++) {
-            all = note(p, how, bits + (size_t)s * batch, ++n);
+            any_flags = record_finished(p, plan, flags + (size_t)s * batch, ++n);
             t->kernel += ocl_seconds(done[s]);
             clReleaseEvent(done[s]);
         }
     }
-    OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, bytes ? size4 : size,
-                                  bytes ? blank : p->grid, 0, NULL, NULL));
-    if (bytes) unpack_words(p, blank);
+    OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, packed ? packed_size : size,
+                                  packed ? staging : p->grid, 0, NULL, NULL));
+    if (packed) unpack_words(p, staging);
 
     double end = seconds();
     t->init = ready - start;
     t->run = end - ready;
 
-    clReleaseMemObject(d_bits);
+    clReleaseMemObject(d_flags);
     clReleaseMemObject(d_out);
     clReleaseMemObject(d_in);
-    clReleaseKernel(narrow);
-    clReleaseKernel(wide);
+    clReleaseKernel(packed_kernel);
+    clReleaseKernel(cell_kernel);
     clReleaseProgram(program);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
-    free(bits);
-    free(blank);
+    free(flags);
+    free(staging);
     return 0;
 }

@@ -1,10 +1,10 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run the kernel over a range, read buffers.
+ * An OpenCL program creates these objects, in this order:
+ *    device   executes kernels                context  holds memory and programs
+ *    queue    commands for the device         program  source built for the device
+ *    kernel   an entry point of the program   buffer   device memory
+ * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
 
@@ -13,14 +13,14 @@
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B, C) */
     size_t local[3], global[3];
     cl_context context;
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel;
-    cl_mem d_query, d_traces, d_samples, d_base, d_part;
+    cl_mem d_query, d_traces, d_samples, d_t2_abc, d_part;
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -31,7 +31,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
 
     cl_device_id device = ocl_device();
     s->context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
@@ -40,24 +40,24 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         clCreateCommandQueue(s->context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* The global size must be a multiple of the local size: round up. */
+    /* The global size must be a multiple of the local size. */
     for (int i = 0; i < 3; i++)
         s->local[i] = q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
     for (int i = 0; i < 3; i++)
         s->global[i] = (q->np[i] + s->local[i] - 1) / s->local[i] * s->local[i];
-    size_t base_size = fit_base(s->global, s->local, q->ntraces);
+    size_t t2_abc_size = fit_t2_rows(s->global, s->local, q->ntraces);
 
-    /* The source is compiled here, at run time, when the window is known. */
+    /* The source is compiled now, at run time, when the window is known. */
     char options[64];
     snprintf(options, sizeof options, "-D WINDOW=%d -cl-unsafe-math-optimizations",
-             window_of(q));
+             window_length(q));
     s->program = ocl_build(s->context, device, options);
     s->kernel = clCreateKernel(s->program, "search", &err);
     OCL_CHECK(err);
 
     size_t traces_size = q->ntraces * sizeof *s->traces;
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t part_size = part_count(q) * sizeof *s->part;
     s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, sizeof *q, NULL, &err);
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
@@ -65,7 +65,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->d_samples =
         clCreateBuffer(s->context, CL_MEM_READ_ONLY, samples_size, NULL, &err);
     OCL_CHECK(err);
-    s->d_base = clCreateBuffer(s->context, CL_MEM_READ_WRITE, base_size, NULL, &err);
+    s->d_t2_abc =
+        clCreateBuffer(s->context, CL_MEM_READ_WRITE, t2_abc_size, NULL, &err);
     OCL_CHECK(err);
     s->d_part = clCreateBuffer(s->context, CL_MEM_READ_WRITE, part_size, NULL, &err);
     OCL_CHECK(err);
@@ -73,7 +74,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->kernel, 0, sizeof s->d_query, &s->d_query));
     OCL_CHECK(clSetKernelArg(s->kernel, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->kernel, 2, sizeof s->d_samples, &s->d_samples));
-    OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_base, &s->d_base));
+    OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_t2_abc, &s->d_t2_abc));
     OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof s->d_part, &s->d_part));
 
     double ready = seconds();
@@ -86,13 +87,14 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t part_size = part_count(q) * sizeof *s->part;
 
     double ready = seconds();
 
@@ -100,8 +102,8 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
                                    NULL, NULL));
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0, traces_size,
                                    s->traces, 0, NULL, NULL));
-    const cl_uint poison = ~0u; /* NaN: a part that no work-item writes is found out */
-    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &poison, sizeof poison, 0,
+    const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
                                   part_size, 0, NULL, NULL));
     cl_event done;
     OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->kernel, 3, NULL, s->global, s->local,
@@ -109,7 +111,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
     OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
                                   0, NULL, NULL));
 
-    pick_best(q, s->part, q->np[2], found);
+    pick_best(q, s->part, q->np[C], result);
 
     double end = seconds();
     t->init += ready - start;
@@ -121,7 +123,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 void search_end(search_state *s)
 {
     clReleaseMemObject(s->d_part);
-    clReleaseMemObject(s->d_base);
+    clReleaseMemObject(s->d_t2_abc);
     clReleaseMemObject(s->d_samples);
     clReleaseMemObject(s->d_traces);
     clReleaseMemObject(s->d_query);

@@ -1,52 +1,63 @@
-/* body.h - what one point of the grid costs in one step of time: the paper's sample.h.
+/* body.h - the update of one grid point in one time step (sample.h in the paper's
+ * code).
  *
- * p and q, of which p is the pressure, follow (Fletcher, Du and Fowler 2009)
+ * The wave fields p (the pressure) and q satisfy (Fletcher, Du and Fowler, Geophysics
+ * 74(6), 2009)
  *
- *     p'' = vpx^2 H2(p) + vpz^2 H1(q) + vsz^2 H1(p - q)
- *     q'' = vpn^2 H2(p) + vpz^2 H1(q) - vsz^2 H2(p - q)
+ *     p_tt = vpx^2 H2(p) + vpz^2 H1(q) + vsz^2 H1(p - q)
+ *     q_tt = vpn^2 H2(p) + vpz^2 H1(q) - vsz^2 H2(p - q)
  *
- * where H1 is the second derivative along the axis of symmetry and H2 that across it.
- * Derivatives are central differences of order 8.
+ * H1 = (n . grad)^2 is the second derivative along the symmetry axis n, and H2 is the
+ * Laplacian minus H1. With n = (nx, ny, nz):
+ *
+ *     H1 = nx^2 dxx + ny^2 dyy + nz^2 dzz + 2 nx ny dxy + 2 ny nz dyz + 2 nx nz dxz
+ *
+ * Space: central finite differences of order 8. A cross derivative is the first
+ * derivative of a stored first derivative: two passes of 8 points. Time: the leapfrog
+ * scheme, next = 2 current - previous + dt^2 second derivative.
+ *
+ * Layout: grid.h. The caller guarantees that the point has HALO neighbours on each
+ * side.
  */
 #include "portable.h"
 #include "grid.h"
 
-/* Weights of the second derivative: of the point itself, and of those at 1 .. 4. */
+/* Weights of the second derivative: of the point itself, and of the points at distance
+ * 1 to 4. */
 TABLE float c[5] = {-205.0f / 72, 8.0f / 5, -1.0f / 5, 8.0f / 315, -1.0f / 560};
 
-/* Weights of the first derivative, of the points at 1 .. 4; those behind count
- * negative. */
+/* Weights of the first derivative, of the points at distance 1 to 4 in positive
+ * direction. In negative direction the sign is opposite. */
 TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
 
 #ifdef _OPENACC
 #pragma acc declare copyin(c, d)
 #endif
 
-/* Second derivative of f at i, s floats from point to point; scale is 1 / h^2. */
+/* Second derivative of f at i along an axis with stride s; scale is 1 / h^2. */
 #define DER2(f, i, s, scale)                                                           \
     ((scale) *                                                                         \
      (c[0] * f[i] + c[1] * (f[i - s] + f[i + s]) +                                     \
       c[2] * (f[i - 2 * s] + f[i + 2 * s]) + c[3] * (f[i - 3 * s] + f[i + 3 * s]) +    \
       c[4] * (f[i - 4 * s] + f[i + 4 * s])))
 
-/* First derivative of f at i, s floats from point to point; scale is 1 / h. */
+/* First derivative of f at i along an axis with stride s; scale is 1 / h. */
 #define DER1(f, i, s, scale)                                                           \
     ((scale) *                                                                         \
      (d[1] * (f[i + s] - f[i - s]) + d[2] * (f[i + 2 * s] - f[i - 2 * s]) +            \
       d[3] * (f[i + 3 * s] - f[i - 3 * s]) + d[4] * (f[i + 4 * s] - f[i - 4 * s])))
 
-/* First derivatives of p and q along x at point i. They are 0 in the halo, as p and q
- * are. */
-FN void first_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
-                GLOBAL float *px, GLOBAL float *qx, size_t i)
+/* Computes dp/dx and dq/dx at point i. They are 0 in the halo, as p and q are. */
+FN void derive_x(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                 GLOBAL float *px, GLOBAL float *qx, size_t i)
 {
     px[i] = DER1(pc, i, 1, g->dxinv);
     qx[i] = DER1(qc, i, 1, g->dxinv);
 }
 
 /* The same along z. */
-FN void first_z(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
-                GLOBAL float *pz, GLOBAL float *qz, size_t i)
+FN void derive_z(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
+                 GLOBAL float *pz, GLOBAL float *qz, size_t i)
 {
     const size_t z = (size_t)g->plane;
 
@@ -54,13 +65,13 @@ FN void first_z(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
     qz[i] = DER1(qc, i, z, g->dzinv);
 }
 
-/* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
- * those of before, which become those of the next step; px .. qz are first derivatives
- * of now. */
-FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
-               GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
-               GLOBAL const float *px, GLOBAL const float *pz, GLOBAL const float *qx,
-               GLOBAL const float *qz, size_t i)
+/* Updates point i. m holds the fields of the medium, pc and qc the current fields. pp
+ * and qp hold the previous fields, and are overwritten with the next ones. px, pz, qx
+ * and qz are the first derivatives of the current fields. */
+FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
+                     GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
+                     GLOBAL const float *px, GLOBAL const float *pz,
+                     GLOBAL const float *qx, GLOBAL const float *qz, size_t i)
 {
     const size_t x = 1, y = (size_t)g->pitch, z = (size_t)g->plane;
     const size_t n = field_size(g);

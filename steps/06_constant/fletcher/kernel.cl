@@ -1,15 +1,16 @@
-/* kernel.cl - the device side: one work-item per point of the grid. */
+/* kernel.cl - the device side: one work-item per point of the grid. The update of a
+ * point is update_point() in body.h. */
 #include "body.h"
 
-/* Adds f to both fields at point i: a kernel of one work-item. */
+/* Adds f to p and q at point i. Launched with one work-item. */
 __kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* The range is rounded up to whole work-groups: what lies beyond the grid does nothing.
- */
+/* The global size is rounded up to whole work-groups. Work-items outside the grid
+ * return without doing anything. */
 __kernel void derive(grid g, GLOBAL const float *restrict pc,
                      GLOBAL const float *restrict qc, GLOBAL float *restrict px,
                      GLOBAL float *restrict pz, GLOBAL float *restrict qx,
@@ -18,11 +19,11 @@ __kernel void derive(grid g, GLOBAL const float *restrict pc,
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
     int z = HALO + get_global_id(2);
-    size_t i = row_of(&g, y, z) + x;
+    size_t i = row_start(&g, y, z) + x;
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO) {
-        first_x(&g, pc, qc, px, qx, i);
-        first_z(&g, pc, qc, pz, qz, i);
+        derive_x(&g, pc, qc, px, qx, i);
+        derive_z(&g, pc, qc, pz, qz, i);
     }
 }
 
@@ -39,5 +40,6 @@ __kernel void propagate(grid g, GLOBAL const float *restrict medium,
     int z = HALO + get_global_id(2);
 
     if (x < g.sx - HALO && y < g.sy - HALO && z < g.sz - HALO)
-        sample(&g, medium, pc, qc, pp, qp, px, pz, qx, qz, row_of(&g, y, z) + x);
+        update_point(&g, medium, pc, qc, pp, qp, px, pz, qx, qz,
+                     row_start(&g, y, z) + x);
 }

@@ -1,26 +1,28 @@
-/* kernel.cl - the device side: one work-item a cell of a grid of the batch, or
- * four of them once they fit in a word.
+/* kernel.cl - device code: one work-item per cell of each grid of the batch, or, once
+ * all cells fit in a byte, one work-item per word of four cells.
  *
- * The host builds this when it knows the shape, with -D DIM, WORDS and LAST. */
+ * The host builds it when the shape is known, and defines DIM, WORDS and LAST with -D.
+ */
 #include "body.h"
 
-/* Sets a bit of *bits if any work-item of the group has found what it stands for: one
- * atomic a group at most. Whoever has found it writes the same to *any. All work-items
- * come here, those beyond the range too: they meet at barriers. */
-FN void collect(int found, cell bit, LOCAL int *any, GLOBAL cell *bits)
+/* Sets bit `flag` of *flags if the condition holds for any work-item of the group, with
+ * at most one atomic operation per group. All work-items for which it holds write the
+ * same value to *any. All work-items must call it, including those outside the range,
+ * because it contains barriers. */
+FN void set_flag_if_any(int condition, cell flag, LOCAL int *any, GLOBAL cell *flags)
 {
     int first = get_local_id(0) == 0 && get_local_id(1) == 0;
 
     if (first) *any = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (found) *any = 1;
+    if (condition) *any = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (first && *any) atomic_or(bits, bit);
+    if (first && *any) atomic_or(flags, flag);
 }
 
-/* One step. In bits[g] 4 is set if a new cell of grid g is unstable, and 256 if it does
- * not fit in a byte. */
-__kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits,
+/* Computes one step. flags[g] gets bit 4 if a new cell of grid g is unstable, and bit
+ * 256 if it does not fit in a byte. */
+__kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *flags,
                       int slot, int batch)
 {
     LOCAL int any;
@@ -29,18 +31,19 @@ __kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits
     int g = get_global_id(2);
     size_t id = ((size_t)g * DIM + y) * DIM + x;
 
-    /* The range is rounded up to whole work-groups: what lies beyond only collects. */
+    /* The range is rounded up to a multiple of the group size; work-items outside the
+     * grid only take part in the reduction. */
     cell v = 0;
     if (y > 0 && y < DIM - 1 && x > 0 && x < DIM - 1) {
-        v = after(in + id, DIM);
+        v = next_grains(in + id, DIM);
         out[id] = v;
     }
-    collect(v > 3, 4, &any, bits + (size_t)slot * batch + g);
-    collect(v > 255, 256, &any, bits + (size_t)slot * batch + g);
+    set_flag_if_any(v > 3, 4, &any, flags + (size_t)slot * batch + g);
+    set_flag_if_any(v > 255, 256, &any, flags + (size_t)slot * batch + g);
 }
 
-/* The same for four cells a word and work-item, each a byte. */
-__kernel void do_step4(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits,
+/* Computes one step for four cells per work-item, one byte each. */
+__kernel void do_step4(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *flags,
                        int slot, int batch)
 {
     LOCAL int any;
@@ -52,9 +55,10 @@ __kernel void do_step4(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bit
 
     cell v = 0;
     if (x < WORDS && y < DIM - 1) {
-        v = after4(in[id], in[id - 1], in[id + 1], in[id - pitch], in[id + pitch]);
+        v = next_grains4(in[id], in[id - 1], in[id + 1], in[id - pitch],
+                         in[id + pitch]);
         v &= x == WORDS - 1 ? LAST : 0xffffffff;
         out[id] = v;
     }
-    collect((v & 0xfcfcfcfc) != 0, 4, &any, bits + (size_t)slot * batch + g);
+    set_flag_if_any((v & 0xfcfcfcfc) != 0, 4, &any, flags + (size_t)slot * batch + g);
 }

@@ -1,12 +1,12 @@
-/* cpu.c - the search, the values of (A, B, C) shared among threads. */
+/* cpu.c - the search: the values of (A, B, C) are distributed among threads. */
 #include <stdlib.h>
 
 #include "host.h"
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B, C) */
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -16,35 +16,37 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
 
     t->init += seconds() - start;
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
 
     double ready = seconds();
 
 #pragma omp parallel
     {
-        float *base = untouched(q->ntraces, sizeof *base, "a thread's row of base");
+        float *t2_abc = untouched(q->ntraces, sizeof *t2_abc, "the t2_abc of a thread");
 
 #pragma omp for collapse(3) schedule(dynamic)
-        for (int ia = 0; ia < q->np[0]; ia++)
-            for (int ib = 0; ib < q->np[1]; ib++)
-                for (int ic = 0; ic < q->np[2]; ic++)
-                    s->part[part_of(q, ia, ib, ic)] = search_abc(
-                        ia, ib, ic, s->traces, s->g->samples, q, window_of(q), base, 1);
+        for (int ia = 0; ia < q->np[A]; ia++)
+            for (int ib = 0; ib < q->np[B]; ib++)
+                for (int ic = 0; ic < q->np[C]; ic++)
+                    s->part[part_index(q, ia, ib, ic)] =
+                        search_abc(ia, ib, ic, s->traces, s->g->samples, q,
+                                   window_length(q), t2_abc, 1);
 
-        free(base);
+        free(t2_abc);
     }
 
-    pick_best(q, s->part, q->np[2], found);
+    pick_best(q, s->part, q->np[C], result);
 
     double end = seconds();
     t->init += ready - start;

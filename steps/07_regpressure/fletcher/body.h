@@ -1,82 +1,100 @@
-/* body.h - what one point of the grid costs in one step of time: the paper's sample.h.
+/* body.h - the update of one grid point in one time step (sample.h in the paper's
+ * code).
  *
- * p and q, of which p is the pressure, follow (Fletcher, Du and Fowler 2009)
+ * The wave fields p (the pressure) and q satisfy (Fletcher, Du and Fowler, Geophysics
+ * 74(6), 2009)
  *
- *     p'' = vpx^2 H2(p) + vpz^2 H1(q) + vsz^2 H1(p - q)
- *     q'' = vpn^2 H2(p) + vpz^2 H1(q) - vsz^2 H2(p - q)
+ *     p_tt = vpx^2 H2(p) + vpz^2 H1(q) + vsz^2 H1(p - q)
+ *     q_tt = vpn^2 H2(p) + vpz^2 H1(q) - vsz^2 H2(p - q)
  *
- * where H1 is the second derivative along the axis of symmetry and H2 that across it.
- * Derivatives are central differences of order 8.
+ * H1 = (n . grad)^2 is the second derivative along the symmetry axis n, and H2 is the
+ * Laplacian minus H1. With n = (nx, ny, nz):
+ *
+ *     H1 = nx^2 dxx + ny^2 dyy + nz^2 dzz + 2 nx ny dxy + 2 ny nz dyz + 2 nx nz dxz
+ *
+ * Space: central finite differences of order 8. A cross derivative is the first
+ * derivative of a stored first derivative; the stored derivatives are those of one
+ * plane. Time: the leapfrog scheme, next = 2 current - previous + dt^2 second
+ * derivative.
+ *
+ * Layout: grid.h. The caller guarantees that the point has HALO neighbours on each
+ * side.
  */
 #include "portable.h"
 #include "grid.h"
 
-/* Weights of the second derivative: of the point itself, and of those at 1 .. 4. */
+/* Weights of the second derivative: of the point itself, and of the points at distance
+ * 1 to 4. */
 TABLE float c[5] = {-205.0f / 72, 8.0f / 5, -1.0f / 5, 8.0f / 315, -1.0f / 560};
 
-/* Weights of the first derivative, of the points at 1 .. 4; those behind count
- * negative. */
+/* Weights of the first derivative, of the points at distance 1 to 4 in positive
+ * direction. In negative direction the sign is opposite. */
 TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
 
 #ifdef _OPENACC
 #pragma acc declare copyin(c, d)
 #endif
 
-/* Second derivative of f at i, s floats from point to point; scale is 1 / h^2. */
+/* Second derivative of f at i along an axis with stride s; scale is 1 / h^2. */
 #define DER2(f, i, s, scale)                                                           \
     ((scale) *                                                                         \
      (c[0] * f[i] + c[1] * (f[i - s] + f[i + s]) +                                     \
       c[2] * (f[i - 2 * s] + f[i + 2 * s]) + c[3] * (f[i - 3 * s] + f[i + 3 * s]) +    \
       c[4] * (f[i - 4 * s] + f[i + 4 * s])))
 
-/* First derivative of f at i, s floats from point to point; scale is 1 / h. */
+/* First derivative of f at i along an axis with stride s; scale is 1 / h. */
 #define DER1(f, i, s, scale)                                                           \
     ((scale) *                                                                         \
      (d[1] * (f[i + s] - f[i - s]) + d[2] * (f[i + 2 * s] - f[i - 2 * s]) +            \
       d[3] * (f[i + 3 * s] - f[i - 3 * s]) + d[4] * (f[i + 4 * s] - f[i - 4 * s])))
 
-/* What is kept of one plane: derivatives of p and of q along x, along z, and twice
- * along z, each a plane after the one before. They are 0 in the halo, as p and q are.
+/* The derivatives that are stored for one plane: d/dx, d/dz and d2/dz2 of p, then of q.
+ *
+ *     | PX | PZ | PZZ | QX | QZ | QZZ |     each a plane of floats, laid out as in
+ * grid.h
+ *
+ * They are 0 in the halo, as p and q are.
  */
-enum { PX, PZ, PZZ, QX, QZ, QZZ, DERIVED };
+enum { PX, PZ, PZZ, QX, QZ, QZZ, DERIVATIVES };
 
-/* Derives f at point i, which is point k of planes of n floats: of p these are the
- * first three, of q the others. The nine points along z are read once for both
- * derivatives. */
-FN void derive_point(const grid *g, GLOBAL const float *f, GLOBAL float *to, size_t n,
-                     size_t i, size_t k)
+/* Computes the derivatives of f at point i, which is point k of a plane of plane_size
+ * floats. out points to the first of the three planes of f. Both derivatives along z
+ * use the same nine loads. */
+FN void derive_point(const grid *g, GLOBAL const float *f, GLOBAL float *out,
+                     size_t plane_size, size_t i, size_t k)
 {
     const size_t z = (size_t)g->plane;
     const float fz = DER1(f, i, z, g->dzinv);
     const float fzz = DER2(f, i, z, g->dzzinv);
 
-    to[PX * n + k] = DER1(f, i, 1, g->dxinv);
-    to[PZ * n + k] = fz;
-    to[PZZ * n + k] = fzz;
+    out[PX * plane_size + k] = DER1(f, i, 1, g->dxinv);
+    out[PZ * plane_size + k] = fz;
+    out[PZZ * plane_size + k] = fzz;
 }
 
-/* One step of point i. m holds the medium; pc and qc are the fields of now; pp and qp
- * those of before, which become those of the next step; of holds what was derived of
- * this plane, in planes of ns floats, whose point k is this one. */
-FN void sample(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
-               GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
-               GLOBAL const float *of, size_t ns, size_t i, size_t k)
+/* Updates point i. m holds the fields of the medium, pc and qc the current fields. pp
+ * and qp hold the previous fields, and are overwritten with the next ones. `planes`
+ * holds the derivatives of this plane, in planes of plane_size floats; point i is point
+ * k there. */
+FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
+                     GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
+                     GLOBAL const float *planes, size_t plane_size, size_t i, size_t k)
 {
     const size_t x = 1, y = (size_t)g->pitch;
     const size_t n = field_size(g);
-    GLOBAL const float *px = of + PX * ns, *pz = of + PZ * ns;
-    GLOBAL const float *qx = of + QX * ns, *qz = of + QZ * ns;
+    GLOBAL const float *px = planes + PX * plane_size, *pz = planes + PZ * plane_size;
+    GLOBAL const float *qx = planes + QX * plane_size, *qz = planes + QZ * plane_size;
 
     const float pxx = DER2(pc, i, x, g->dxxinv);
     const float pyy = DER2(pc, i, y, g->dyyinv);
-    const float pzz = of[PZZ * ns + k];
+    const float pzz = planes[PZZ * plane_size + k];
     const float pxy = DER1(px, k, y, g->dyinv);
     const float pyz = DER1(pz, k, y, g->dyinv);
     const float pxz = DER1(pz, k, x, g->dxinv);
 
     const float qxx = DER2(qc, i, x, g->dxxinv);
     const float qyy = DER2(qc, i, y, g->dyyinv);
-    const float qzz = of[QZZ * ns + k];
+    const float qzz = planes[QZZ * plane_size + k];
     const float qxy = DER1(qx, k, y, g->dyinv);
     const float qyz = DER1(qz, k, y, g->dyinv);
     const float qxz = DER1(qz, k, x, g->dxinv);

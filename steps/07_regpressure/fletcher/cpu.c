@@ -1,5 +1,6 @@
-/* cpu.c - the drivers in C: rows of a plane shared among threads, the points of a row
- * among the lanes of a vector. */
+/* cpu.c - the C back-end: all threads work on the same plane and share its rows, and
+ * the compiler vectorizes the loop over the points of a row. The computation is in
+ * body.h. */
 #include <string.h>
 
 #include "fletcher.h"
@@ -8,71 +9,73 @@
 
 static const grid *g;
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *derived;           /* what was derived of one plane of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *derivatives;       /* derivatives of one plane */
 
-/* A field of zeros, its planes dealt out among the threads. None has planes of its own
- * here, so that on several sockets the field is spread over all of them. */
-static float *floats(size_t n, const char *name)
+/* Returns a field of zeros. No thread owns planes here, so the threads clear planes in
+ * equal parts: on a machine with several sockets, the pages are spread over the
+ * memories of all of them (first touch). */
+static float *zero_field(size_t n, const char *name)
 {
-    float *made = field_make(n, name);
+    float *field = field_allocate(n, name);
 #pragma omp parallel for
     for (int z = HALO; z < g->sz - HALO; z++) {
         size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
         size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
-        memset(made + from, 0, (end - from) * sizeof *made);
+        memset(field + from, 0, (end - from) * sizeof *field);
     }
-    return made;
+    return field;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = the_grid;
-    medium = the_medium;
+    g = input_grid;
+    medium = input_medium;
     size_t n = field_size(g), plane = (size_t)g->plane;
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    derived = field_make(DERIVED * plane, "a plane's derivatives");
-    memset(derived, 0, DERIVED * plane * sizeof *derived);
-    return ((MEDIUM + 4) * n + DERIVED * plane) * sizeof(float);
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    derivatives = field_allocate(DERIVATIVES * plane, "the derivatives of a plane");
+    memset(derivatives, 0, DERIVATIVES * plane * sizeof *derivatives);
+    return ((MEDIUM_FIELDS + 4) * n + DERIVATIVES * plane) * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source_offset;
     pc[i] += f;
     qc[i] += f;
 }
 
-/* Derivatives of plane z, rows shared among threads. */
+/* Computes the derivatives of plane z. The threads share the rows. */
 static void derive(int z)
 {
     size_t n = (size_t)g->plane;
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t in_plane = row_of(g, y, 0), row = (size_t)z * n + in_plane;
+        size_t row_in_plane = row_start(g, y, 0), row = (size_t)z * n + row_in_plane;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++) {
-            derive_point(g, pc, derived, n, row + (size_t)x, in_plane + (size_t)x);
-            derive_point(g, qc, derived + QX * n, n, row + (size_t)x,
-                         in_plane + (size_t)x);
+            derive_point(g, pc, derivatives, n, row + (size_t)x,
+                         row_in_plane + (size_t)x);
+            derive_point(g, qc, derivatives + QX * n, n, row + (size_t)x,
+                         row_in_plane + (size_t)x);
         }
     }
 }
 
-/* One step of plane z, rows shared among threads. */
+/* Updates plane z. The threads share the rows. */
 static void update(int z)
 {
     size_t n = (size_t)g->plane;
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t in_plane = row_of(g, y, 0), row = (size_t)z * n + in_plane;
+        size_t row_in_plane = row_start(g, y, 0), row = (size_t)z * n + row_in_plane;
 #pragma omp simd
         for (int x = HALO; x < g->sx - HALO; x++)
-            sample(g, medium, pc, qc, pp, qp, derived, n, row + (size_t)x,
-                   in_plane + (size_t)x);
+            update_point(g, medium, pc, qc, pp, qp, derivatives, n, row + (size_t)x,
+                         row_in_plane + (size_t)x);
     }
 }
 
@@ -80,9 +83,8 @@ double Propagate(void)
 {
     double start = seconds();
 
-    /* A plane is updated while its derivatives are still in the cache, and the next
-     * one's take their place. Threads wait for each other at the end of every loop over
-     * y. */
+    /* A plane is updated while its derivatives are in the cache, and the derivatives of
+     * the next plane replace them. Each loop over y ends with a barrier. */
 #pragma omp parallel
     for (int z = HALO; z < g->sz - HALO; z++) {
         derive(z);
@@ -110,5 +112,5 @@ void Finalize(void)
     field_free(pc);
     field_free(qp);
     field_free(qc);
-    field_free(derived);
+    field_free(derivatives);
 }

@@ -1,37 +1,40 @@
-/* kernel.cl - the device side: one work-item per point of an xy plane. */
+/* kernel.cl - the device side: one work-item per point of one xy plane. The computation
+ * is in body.h. */
 #include "body.h"
 
-/* Adds f to both fields at point i: a kernel of one work-item. */
+/* Adds f to p and q at point i. Launched with one work-item. */
 __kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* The range is rounded up to whole work-groups: what lies beyond the grid does nothing.
- */
+/* The global size is rounded up to whole work-groups. Work-items outside the grid
+ * return without doing anything. */
 __kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
-                     GLOBAL const float *restrict qc, GLOBAL float *restrict derived)
+                     GLOBAL const float *restrict qc,
+                     GLOBAL float *restrict derivatives)
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t k = row_of(&g, y, 0) + x, i = (size_t)z * g.plane + k;
+    size_t k = row_start(&g, y, 0) + x, i = (size_t)z * g.plane + k;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
-        derive_point(&g, pc, derived, g.plane, i, k);
-        derive_point(&g, qc, derived + QX * (size_t)g.plane, g.plane, i, k);
+        derive_point(&g, pc, derivatives, g.plane, i, k);
+        derive_point(&g, qc, derivatives + QX * (size_t)g.plane, g.plane, i, k);
     }
 }
 
 __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
                         GLOBAL const float *restrict pc,
                         GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
-                        GLOBAL float *restrict qp, GLOBAL const float *restrict derived)
+                        GLOBAL float *restrict qp,
+                        GLOBAL const float *restrict derivatives)
 {
     int x = HALO + get_global_id(0);
     int y = HALO + get_global_id(1);
-    size_t k = row_of(&g, y, 0) + x, i = (size_t)z * g.plane + k;
+    size_t k = row_start(&g, y, 0) + x, i = (size_t)z * g.plane + k;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        sample(&g, medium, pc, qc, pp, qp, derived, g.plane, i, k);
+        update_point(&g, medium, pc, qc, pp, qp, derivatives, g.plane, i, k);
 }

@@ -1,59 +1,59 @@
-/* openacc.c - the drivers in C with OpenACC: loops as the CPU has them, and directives
- * that say which are parallel and what lies on the device. A compiler without a device
- * runs the same loops on the host.
- */
+/* openacc.c - the C back-end with OpenACC: the loops of cpu.c, with directives that say
+ * which loops are parallel and which arrays are in device memory. Without a device, the
+ * same loops run on the host. */
 #include <string.h>
 
 #include "fletcher.h"
 #include "field.h"
 
-/* What the device's code calls is compiled for it. */
+/* The functions of body.h are also compiled for the device. */
 #pragma acc routine seq
 static inline void derive_point(const grid *, const float *, float *, size_t, size_t,
                                 size_t);
 #pragma acc routine seq
-static inline void sample(const grid *, const float *, const float *, const float *,
-                          float *, float *, const float *, size_t, size_t, size_t);
+static inline void update_point(const grid *, const float *, const float *,
+                                const float *, float *, float *, const float *, size_t,
+                                size_t, size_t);
 #include "body.h"
 
 static grid g;
-static size_t n, plane; /* floats of a field, and of a plane */
+static size_t n, plane; /* floats per field and per plane */
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *derived;           /* what was derived of one plane of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *derivatives;       /* derivatives of one plane */
 
-static float *floats(size_t count, const char *name)
+static float *zero_field(size_t count, const char *name)
 {
-    float *made = field_make(count, name);
-    memset(made, 0, count * sizeof(float));
-#pragma acc enter data copyin(made [0:count])
-    return made;
+    float *field = field_allocate(count, name);
+    memset(field, 0, count * sizeof(float));
+#pragma acc enter data copyin(field [0:count])
+    return field;
 }
 
-static void drop(float *f, size_t count)
+static void free_field(float *f, size_t count)
 {
 #pragma acc exit data delete (f [0:count])
     field_free(f);
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = *the_grid;
-    medium = the_medium;
+    g = *input_grid;
+    medium = input_medium;
     n = field_size(&g);
     plane = (size_t)g.plane;
-#pragma acc enter data copyin(the_medium [0:MEDIUM * n])
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    derived = floats(DERIVED * plane, "a plane's derivatives");
-    return ((MEDIUM + 4) * n + DERIVED * plane) * sizeof(float);
+#pragma acc enter data copyin(input_medium [0:MEDIUM_FIELDS * n])
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    derivatives = zero_field(DERIVATIVES * plane, "the derivatives of a plane");
+    return ((MEDIUM_FIELDS + 4) * n + DERIVATIVES * plane) * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source;
+    size_t i = (size_t)g.source_z * (size_t)g.plane + (size_t)g.source_offset;
     float *p = pc, *q = qc;
 #pragma acc parallel present(p [0:n], q [0:n]) num_gangs(1)
     {
@@ -62,44 +62,46 @@ void InsertSource(float f)
     }
 }
 
-/* Derivatives of plane z. */
+/* Computes the derivatives of plane z. */
 static void derive(int z)
 {
-    const grid d = g;
+    const grid local_grid = g;
     const float *cp = pc, *cq = qc;
-    float *to = derived;
+    float *out = derivatives;
 
-#pragma acc parallel loop gang copyin(d)                                               \
-    present(cp [0:n], cq [0:n], to [0:DERIVED * plane])
-    for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t in_plane = row_of(&d, y, 0);
-        size_t row = (size_t)z * (size_t)d.plane + in_plane;
+#pragma acc parallel loop gang copyin(local_grid)                                      \
+    present(cp [0:n], cq [0:n], out [0:DERIVATIVES * plane])
+    for (int y = HALO; y < local_grid.sy - HALO; y++) {
+        size_t row_in_plane = row_start(&local_grid, y, 0);
+        size_t row = (size_t)z * (size_t)local_grid.plane + row_in_plane;
 #pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++) {
-            derive_point(&d, cp, to, plane, row + (size_t)x, in_plane + (size_t)x);
-            derive_point(&d, cq, to + QX * plane, plane, row + (size_t)x,
-                         in_plane + (size_t)x);
+        for (int x = HALO; x < local_grid.sx - HALO; x++) {
+            derive_point(&local_grid, cp, out, plane, row + (size_t)x,
+                         row_in_plane + (size_t)x);
+            derive_point(&local_grid, cq, out + QX * plane, plane, row + (size_t)x,
+                         row_in_plane + (size_t)x);
         }
     }
 }
 
-/* One step of plane z. */
+/* Updates plane z. */
 static void update(int z)
 {
-    const grid d = g;
+    const grid local_grid = g;
     const float *cp = pc, *cq = qc;
-    const float *m = medium, *of = derived;
+    const float *m = medium, *planes = derivatives;
     float *np = pp, *nq = qp;
 
-#pragma acc parallel loop gang copyin(d) present(                                      \
-    m [0:MEDIUM * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], of [0:DERIVED * plane])
-    for (int y = HALO; y < d.sy - HALO; y++) {
-        size_t in_plane = row_of(&d, y, 0);
-        size_t row = (size_t)z * (size_t)d.plane + in_plane;
+#pragma acc parallel loop gang copyin(local_grid)                                      \
+    present(m [0:MEDIUM_FIELDS * n], cp [0:n], cq [0:n], np [0:n], nq [0:n],           \
+            planes [0:DERIVATIVES * plane])
+    for (int y = HALO; y < local_grid.sy - HALO; y++) {
+        size_t row_in_plane = row_start(&local_grid, y, 0);
+        size_t row = (size_t)z * (size_t)local_grid.plane + row_in_plane;
 #pragma acc loop vector
-        for (int x = HALO; x < d.sx - HALO; x++)
-            sample(&d, m, cp, cq, np, nq, of, plane, row + (size_t)x,
-                   in_plane + (size_t)x);
+        for (int x = HALO; x < local_grid.sx - HALO; x++)
+            update_point(&local_grid, m, cp, cq, np, nq, planes, plane, row + (size_t)x,
+                         row_in_plane + (size_t)x);
     }
 }
 
@@ -136,10 +138,10 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    drop(derived, DERIVED * plane);
-    drop(qc, n);
-    drop(qp, n);
-    drop(pc, n);
-    drop(pp, n);
-#pragma acc exit data delete (medium [0:MEDIUM * n])
+    free_field(derivatives, DERIVATIVES * plane);
+    free_field(qc, n);
+    free_field(qp, n);
+    free_field(pc, n);
+    free_field(pp, n);
+#pragma acc exit data delete (medium [0:MEDIUM_FIELDS * n])
 }

@@ -1,7 +1,8 @@
-/* opencl.c - the drivers, as the host side of kernel.cl.
+/* opencl.c - the host side of the OpenCL back-end: the five functions of fletcher.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of buffers take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The buffers of the previous and
+ * of the current step are exchanged by swapping their handles.
  */
 #include "fletcher.h"
 #include "ocl.h"
@@ -12,32 +13,32 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, derive, propagate;
-static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
-static cl_mem derived;                /* what was derived of one plane of now */
+static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
+static cl_mem derivatives;            /* derivatives of one plane */
 static size_t local[2], global[2];
 
-static cl_mem buffer(size_t floats)
+static cl_mem create_buffer(size_t count)
 {
     cl_int err;
-    cl_mem made = clCreateBuffer(context, CL_MEM_READ_WRITE, floats * sizeof(cl_float),
-                                 NULL, &err);
+    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, count * sizeof(cl_float),
+                                   NULL, &err);
     OCL_CHECK(err);
-    return made;
+    return memory;
 }
 
-static cl_mem floats(size_t n)
+static cl_mem zero_buffer(size_t n)
 {
-    cl_mem made = buffer(n);
+    cl_mem memory = create_buffer(n);
     const cl_float zero = 0;
-    OCL_CHECK(clEnqueueFillBuffer(queue, made, &zero, sizeof zero, 0, n * sizeof zero,
+    OCL_CHECK(clEnqueueFillBuffer(queue, memory, &zero, sizeof zero, 0, n * sizeof zero,
                                   0, NULL, NULL));
-    return made;
+    return memory;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
     cl_int err;
-    g = *the_grid;
+    g = *input_grid;
 
     cl_device_id device = ocl_device();
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
@@ -53,31 +54,31 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     OCL_CHECK(err);
 
     size_t n = field_size(&g), plane = (size_t)g.plane;
-    medium = buffer(MEDIUM * n);
+    medium = create_buffer(MEDIUM_FIELDS * n);
     OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0,
-                                   MEDIUM * n * sizeof(cl_float), the_medium, 0, NULL,
-                                   NULL));
-    pp = floats(n);
-    pc = floats(n);
-    qp = floats(n);
-    qc = floats(n);
-    derived = floats(DERIVED * plane);
+                                   MEDIUM_FIELDS * n * sizeof(cl_float), input_medium,
+                                   0, NULL, NULL));
+    pp = zero_buffer(n);
+    pc = zero_buffer(n);
+    qp = zero_buffer(n);
+    qc = zero_buffer(n);
+    derivatives = zero_buffer(DERIVATIVES * plane);
     OCL_CHECK(clFinish(queue));
 
-    /* A row of a group takes points of a row, which lie side by side. The global size
-     * must be a multiple of the local size: round up. */
+    /* Dimension 0 is x, so that neighbouring work-items update neighbouring points of a
+     * row. The global size must be a multiple of the local size: round up. */
     const size_t points[2] = {g.sx - 2 * HALO, g.sy - 2 * HALO};
-    const size_t usual[2] = {32, ocl_is_gpu(device) ? 4 : 1};
+    const size_t default_local[2] = {32, ocl_is_gpu(device) ? 4 : 1};
     for (int i = 0; i < 2; i++) {
-        local[i] = g.group[i] ? (size_t)g.group[i] : usual[i];
+        local[i] = g.group[i] ? (size_t)g.group[i] : default_local[i];
         global[i] = (points[i] + local[i] - 1) / local[i] * local[i];
     }
-    return ((MEDIUM + 4) * n + DERIVED * plane) * sizeof(cl_float);
+    return ((MEDIUM_FIELDS + 4) * n + DERIVATIVES * plane) * sizeof(cl_float);
 }
 
 void InsertSource(float f)
 {
-    cl_ulong i = (size_t)g.source_z * g.plane + g.source;
+    cl_ulong i = (size_t)g.source_z * g.plane + g.source_offset;
     size_t one = 1;
     OCL_CHECK(clSetKernelArg(source, 0, sizeof pc, &pc));
     OCL_CHECK(clSetKernelArg(source, 1, sizeof qc, &qc));
@@ -87,12 +88,12 @@ void InsertSource(float f)
         clEnqueueNDRangeKernel(queue, source, 1, NULL, &one, &one, 0, NULL, NULL));
 }
 
-/* Enqueues a kernel on plane z; its event goes to *done, if that is wanted. */
-static void launch(cl_kernel kernel, int z, cl_event *done)
+/* Enqueues a kernel for plane z. Stores its event in *done, unless done is NULL. */
+static void launch(cl_kernel kernel, int z, cl_event *propagate_event)
 {
     OCL_CHECK(clSetKernelArg(kernel, 1, sizeof z, &z));
-    OCL_CHECK(
-        clEnqueueNDRangeKernel(queue, kernel, 2, NULL, global, local, 0, NULL, done));
+    OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel, 2, NULL, global, local, 0, NULL,
+                                     propagate_event));
 }
 
 double Propagate(void)
@@ -100,16 +101,16 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(derive, 0, sizeof g, &g));
     OCL_CHECK(clSetKernelArg(derive, 2, sizeof pc, &pc));
     OCL_CHECK(clSetKernelArg(derive, 3, sizeof qc, &qc));
-    OCL_CHECK(clSetKernelArg(derive, 4, sizeof derived, &derived));
+    OCL_CHECK(clSetKernelArg(derive, 4, sizeof derivatives, &derivatives));
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
     OCL_CHECK(clSetKernelArg(propagate, 2, sizeof medium, &medium));
     OCL_CHECK(clSetKernelArg(propagate, 3, sizeof pc, &pc));
     OCL_CHECK(clSetKernelArg(propagate, 4, sizeof qc, &qc));
     OCL_CHECK(clSetKernelArg(propagate, 5, sizeof pp, &pp));
     OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
-    OCL_CHECK(clSetKernelArg(propagate, 7, sizeof derived, &derived));
+    OCL_CHECK(clSetKernelArg(propagate, 7, sizeof derivatives, &derivatives));
 
-    /* A launch waits for the one before it, since the queue keeps them in order. */
+    /* The queue is in order, so each kernel starts after the previous one has ended. */
     cl_event first, last;
     for (int z = HALO; z < g.sz - HALO; z++) {
         launch(derive, z, z == HALO ? &first : NULL);
@@ -144,7 +145,7 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    clReleaseMemObject(derived);
+    clReleaseMemObject(derivatives);
     clReleaseMemObject(qc);
     clReleaseMemObject(qp);
     clReleaseMemObject(pc);

@@ -1,33 +1,33 @@
-/* cpu.c - gridding and degridding. Threads take bands of the grid: nobody else writes
- * there, and no copy is needed.
+/* cpu.c - gridding and degridding. Each thread owns bands of the grid, so it needs
+ * neither a copy of the grid nor atomic additions.
  */
 #include "host.h"
 
 int gridding(const problem *p, void *result, run_times *t)
 {
     double start = seconds();
-    const shape *s = &p->is;
+    const shape *s = &p->dims;
     cplx *grid = result;
 
-    real *table = table_of(p, ROWS, COLUMNS);
-    sorted o = sorted_for(p, ROWS, COLUMNS);
+    real *table = make_table(p, ROWS, COLUMNS);
+    binning bins = allocate_binning(p, ROWS, COLUMNS);
     t->copies = 1;
 
-    double ready = seconds();
+    double run_start = seconds();
 
-    sort(p, &o);
+    bin_visibilities(p, &bins);
 
 #pragma omp parallel for schedule(dynamic)
-    for (int band = 0; band < o.bands; band++)
-        for (int column = 0; column < s->size; column += OWN)
-            grid_block(s, table, o.first, o.samples, band, column, grid);
+    for (int band = 0; band < bins.bands; band++)
+        for (int column = 0; column < s->size; column += COLUMNS_PER_ITEM)
+            grid_block(s, table, bins.first, bins.visibilities, band, column, grid);
 
     double end = seconds();
-    t->init = ready - start;
-    t->sort = o.seconds;
-    t->run = end - ready;
+    t->init = run_start - start;
+    t->sort = bins.seconds;
+    t->run = end - run_start;
     t->kernel = t->run - t->sort;
-    sorted_free(&o);
+    free_binning(&bins);
     free(table);
     return 0;
 }
@@ -35,28 +35,29 @@ int gridding(const problem *p, void *result, run_times *t)
 int degridding(const problem *p, const void *model, void *result, run_times *t)
 {
     double start = seconds();
-    const shape *s = &p->is;
+    const shape *s = &p->dims;
     const cplx *grid = model;
     cplx *value = result;
 
-    real *table = table_of(p, ROWS, COLUMNS);
-    sorted o = sorted_for(p, ROWS, COLUMNS);
+    real *table = make_table(p, ROWS, COLUMNS);
+    binning bins = allocate_binning(p, ROWS, COLUMNS);
     t->copies = 1;
 
-    double ready = seconds();
+    double run_start = seconds();
 
-    sort(p, &o);
+    bin_visibilities(p, &bins);
 
 #pragma omp parallel for
-    for (int k = 0; k < s->samples; k++)
-        value[o.from[k]] = degrid_one(s, table, &p->at[o.from[k]], grid);
+    for (int k = 0; k < s->visibilities; k++)
+        value[bins.permutation[k]] =
+            degrid_visibility(s, table, &p->footprints[bins.permutation[k]], grid);
 
     double end = seconds();
-    t->init = ready - start;
-    t->sort = o.seconds;
-    t->run = end - ready;
+    t->init = run_start - start;
+    t->sort = bins.seconds;
+    t->run = end - run_start;
     t->kernel = t->run - t->sort;
-    sorted_free(&o);
+    free_binning(&bins);
     free(table);
     return 0;
 }

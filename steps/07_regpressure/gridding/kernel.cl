@@ -1,19 +1,23 @@
-/* kernel.cl - the device side: a work-item per block of cells, or per column of one. */
+/* kernel.cl - device side: one work-item per block of cells (CPU), or per column of a
+ * block (GPU).
+ */
 #include "body.h"
 
 __kernel void grid_blocks(shape s, GLOBAL const real *taps, GLOBAL const int *first,
-                          GLOBAL const sample *samples, GLOBAL cplx *grid)
+                          GLOBAL const sorted_visibility *visibilities,
+                          GLOBAL cplx *grid)
 {
-    grid_block(&s, taps, first, samples, get_global_id(1), get_global_id(0) * OWN,
-               grid);
+    grid_block(&s, taps, first, visibilities, get_global_id(1),
+               get_global_id(0) * COLUMNS_PER_ITEM, grid);
 }
 
-/* A work-item per visibility, in the order of bins, so that neighbours read the same
- * cells: they share nothing but what they read. */
-__kernel void degrid(shape s, GLOBAL const real *taps, GLOBAL const int *from,
-                     GLOBAL const place *at, GLOBAL const cplx *grid,
+/* One work-item per visibility, in the order of the bins, so that neighbouring work-
+ * items read the same cells. The work-items only read common data, so they need no
+ * synchronization. */
+__kernel void degrid(shape s, GLOBAL const real *taps, GLOBAL const int *permutation,
+                     GLOBAL const footprint *footprints, GLOBAL const cplx *grid,
                      GLOBAL cplx *value)
 {
-    int k = from[get_global_id(0)];
-    value[k] = degrid_one(&s, taps, &at[k], grid);
+    int k = permutation[get_global_id(0)];
+    value[k] = degrid_visibility(&s, taps, &footprints[k], grid);
 }

@@ -1,88 +1,106 @@
-/* body.h - what one cell of the pile costs. c points to it, dim cells are a row.
+/* body.h - the toppling rule for one cell of the Abelian sandpile.
  *
- * Grains are numbers without a sign: the compiler knows what % and / by four are.
+ * A cell with n >= 4 grains keeps n % 4 and sends n / 4 to each of its four neighbors
+ * (Bak, Tang and Wiesenfeld 1987). In a synchronous step all cells topple at once, from
+ * one grid into another. In place, they topple one after the other. Both end with the
+ * same stable grid, because topplings commute (Dhar 1990).
+ *
+ * A grid is row-major with dim cells per row. c points to a cell that is not on the
+ * border; the caller guarantees that its four neighbors exist. Grains are unsigned, so
+ * % 4 and / 4 compile to a mask and a shift.
  */
 #include "portable.h"
 #include "cell.h"
 
-/* What the cell holds after a step: what it keeps and what its neighbours give. */
-FN cell after(GLOBAL const cell *c, int dim)
+/* Returns the grains of the cell after a synchronous step: the ones that it keeps, and
+ * one quarter of each neighbor. */
+FN cell next_grains(GLOBAL const cell *c, int dim)
 {
     return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-dim] >> 2) + (c[dim] >> 2);
 }
 
-/* In a step no cell can come to hold more than the largest number that the largest cell
- * fills, (largest | 3): it keeps 3 at most and gets a quarter of that four times. So a
- * pile whose cells fit in a byte never leaves it.
+/* Cells never exceed M | 3, where M is the largest cell: a cell keeps at most 3 grains
+ * and receives at most M / 4 (rounded down) from each of four neighbors, and 3 + 4 (M /
+ * 4) = M | 3. So once all cells fit in a byte, they always do.
  *
- * A vector of bytes cannot be shifted, but its mean with another one, rounded up, is
- * one instruction: of multiples of four it is exact, and so is the mean of two such
- * means. */
+ * x86 has no instruction that shifts a vector of bytes, but it has one (pavgb) that
+ * averages two, rounding up. For multiples of four the average is exact, and so is the
+ * average of two such averages: (a + b + c + d) / 4 in three instructions. */
 FN cell8 mean(cell8 a, cell8 b)
 {
     return (a + b + 1) >> 1;
 }
 
-FN cell8 after8(GLOBAL const cell8 *c, int dim)
+FN cell8 next_grains8(GLOBAL const cell8 *c, int dim)
 {
     cell8 row = mean(c[-1] & 0xfc, c[1] & 0xfc);
     cell8 column = mean(c[-dim] & 0xfc, c[dim] & 0xfc);
     return (c[0] & 3) + mean(row, column);
 }
 
-/* The same for the four cells of a word, a byte each, the leftmost in the lowest: left,
- * right, up and down are the words around it. */
-FN cell quarters(cell word)
+/* The same rule for four cells in one 32-bit word (SIMD within a register). Each cell
+ * is one byte; the leftmost cell is the lowest byte:
+ *
+ *   bits   31 .. 24   23 .. 16   15 .. 8   7 .. 0
+ *   cell   4x + 3     4x + 2     4x + 1    4x
+ *
+ * left, right, up and down are the neighboring words. */
+FN cell quarter_bytes(cell word)
 {
     return word >> 2 & 0x3f3f3f3f;
 }
 
-FN cell after4(cell word, cell left, cell right, cell up, cell down)
+FN cell next_grains4(cell word, cell left, cell right, cell up, cell down)
 {
     cell from_left = word << 8 | left >> 24;
     cell from_right = word >> 8 | right << 24;
-    return (word & 0x03030303) + quarters(from_left) + quarters(from_right) +
-           quarters(up) + quarters(down);
+    return (word & 0x03030303) + quarter_bytes(from_left) + quarter_bytes(from_right) +
+           quarter_bytes(up) + quarter_bytes(down);
 }
 
-/* The shape of a grid of words, known before the kernel runs: the cells within the
- * border begin with a word, and a word that is always 0 stands before and after those
- * of a row. */
+/* The shape of a grid of packed words, known before the kernel runs. The first cell
+ * inside the border is the first byte of a word. Each row begins and ends with a word
+ * that is always 0, so that edges need no test:
+ *
+ *   | 0 | word 0 | word 1 | .. | word words-1 | 0 | */
 typedef struct {
-    int dim;   /* cells a side, the border included */
-    int words; /* words a row, without the two */
-    cell last; /* ones in the bytes of the last that lie within the border */
-} shape;
+    int dim;        /* cells per side, including the border */
+    int words;      /* words per row, without the two zero words */
+    cell last_mask; /* mask of the bytes of the last word that are inside the border */
+} grid_shape;
 
-/* Rows of words that a work-item takes, one below the other. */
+/* Rows per work-item, one below the other. */
 enum { RUN = 8 };
 
-/* One step of a column of words, walked down: a word is read once as the one below, and
- * serves three rows, from registers. in and out point to the first of the rows, pitch
- * words each; mask has ones in the bytes within the border. Returns the new words
- * or-ed. */
-FN cell walk(GLOBAL const cell *in, GLOBAL cell *out, int rows, int pitch, cell mask)
+/* Computes one step of a column of `rows` words, from top to bottom. A word is loaded
+ * once, as the lower neighbor, and then stays in registers as the center and as the
+ * upper neighbor (rolling rows, register blocking).
+ *
+ * in and out point to the first row; the pitch is in words; mask selects the bytes
+ * inside the border. Returns the OR of the new words. */
+FN cell step_column(GLOBAL const cell *in, GLOBAL cell *out, int rows, int pitch,
+                    cell mask)
 {
     cell up = in[-pitch];
-    cell here = in[0];
-    cell bits = 0;
+    cell center = in[0];
+    cell or_values = 0;
 
     for (int row = 0; row < rows; row++) {
         cell down = in[pitch];
-        cell v = after4(here, in[-1], in[1], up, down) & mask;
+        cell v = next_grains4(center, in[-1], in[1], up, down) & mask;
         out[0] = v;
-        bits |= v;
-        up = here;
-        here = down;
+        or_values |= v;
+        up = center;
+        center = down;
         in += pitch;
         out += pitch;
     }
-    return bits;
+    return or_values;
 }
 
-/* The same in place: the cell topples at once, and what it gives counts in this sweep.
- * Returns what each neighbour got. */
-FN cell give(GLOBAL cell *c, int dim)
+/* Topples the cell in place, so that its neighbors see the change in the same sweep.
+ * Returns the grains that each neighbor received. */
+FN cell topple_cell(GLOBAL cell *c, int dim)
 {
     cell quarter = c[0] / 4;
     if (quarter) {

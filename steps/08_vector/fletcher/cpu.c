@@ -1,17 +1,19 @@
-/* cpu.c - the drivers in C: rows of a plane shared among threads, the points of a row
- * among the lanes of a vector. */
+/* cpu.c - the C back-end: all threads work on the same plane and share its rows, and
+ * the compiler vectorizes the loop over the points of a row. The computation is in
+ * body.h. */
 #include <string.h>
 
 #include "fletcher.h"
 #include "field.h"
-#define LANES 1 /* the compiler makes lanes of a loop */
+#define LANES 1 /* the compiler vectorizes the loops itself */
 #include "portable.h"
-#undef FN /* what a row calls has vectors as wide as the row's */
+#undef FN /* a callee needs the vector width of its caller */
 #define FN static inline __attribute__((always_inline))
 #include "body.h"
 
-/* The tree's flags stop at vectors of 8, for step 00's sake. A row is compiled twice,
- * and the processor chooses when the program starts. */
+/* The compiler options of this tree allow AVX2 (8 floats) only, so that all steps share
+ * them. These functions are compiled for AVX-512 as well, and the program chooses a
+ * version when it starts. */
 #if defined(__x86_64__) && !defined(NARROW)
 #define WIDE __attribute__((target_clones("avx512f", "default")))
 #else
@@ -20,95 +22,98 @@
 
 static const grid *g;
 static const float *medium;
-static float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static float *derived;           /* what was derived of one plane of now */
+static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static float *derivatives;       /* derivatives of one plane */
 
-/* A field of zeros, its planes dealt out among the threads. None has planes of its own
- * here, so that on several sockets the field is spread over all of them. */
-static float *floats(size_t n, const char *name)
+/* Returns a field of zeros. No thread owns planes here, so the threads clear planes in
+ * equal parts: on a machine with several sockets, the pages are spread over the
+ * memories of all of them (first touch). */
+static float *zero_field(size_t n, const char *name)
 {
-    float *made = field_make(n, name);
+    float *field = field_allocate(n, name);
 #pragma omp parallel for
     for (int z = HALO; z < g->sz - HALO; z++) {
         size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
         size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
-        memset(made + from, 0, (end - from) * sizeof *made);
+        memset(field + from, 0, (end - from) * sizeof *field);
     }
-    return made;
+    return field;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = the_grid;
-    medium = the_medium + V2PX * field_size(g);
+    g = input_grid;
+    medium = input_medium + V2PX * field_size(g);
     size_t n = field_size(g), plane = (size_t)g->plane;
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-    derived = field_make(DERIVED * plane, "a plane's derivatives");
-    memset(derived, 0, DERIVED * plane * sizeof *derived);
-    return ((FIELDS - V2PX + 4) * n + DERIVED * plane) * sizeof(float);
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+    derivatives = field_allocate(DERIVATIVES * plane, "the derivatives of a plane");
+    memset(derivatives, 0, DERIVATIVES * plane * sizeof *derivatives);
+    return ((STORED_FIELDS - V2PX + 4) * n + DERIVATIVES * plane) * sizeof(float);
 }
 
 void InsertSource(float f)
 {
-    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source_offset;
     pc[i] += f;
     qc[i] += f;
 }
 
-/* Points of a row in whole vectors. Those beyond its end lie in the halo or between
- * rows, where nothing moves: the medium has no velocity, and they stay 0. */
+/* The number of points to compute in a row, rounded up to whole vectors. Points beyond
+ * the end of the row are in the halo or in the padding: the medium has no velocity
+ * there, so they stay 0. */
 static int points_of_row(void)
 {
     int points = g->sx - 2 * HALO, whole = (points + LINE - 1) / LINE * LINE;
     return whole <= g->pitch ? whole : points;
 }
 
-/* Derivatives of `count` points of a row, of which i is the first, and point k of its
- * plane. */
-WIDE void derive_row(const grid *of, const float *f, float *to, size_t i, size_t k,
-                     int count)
+/* Computes the derivatives of `count` points of a row; the first is point i of the
+ * field and point k of the plane. */
+WIDE void derive_row(const grid *grid_pointer, const float *f, float *out, size_t i,
+                     size_t k, int count)
 {
-    const grid here = *of;
+    const grid local_grid = *grid_pointer;
 #pragma omp simd
     for (int x = 0; x < count; x++)
-        derive_point(&here, f, to, (size_t)here.plane, i + (size_t)x, k + (size_t)x, 1);
+        derive_point(&local_grid, f, out, (size_t)local_grid.plane, i + (size_t)x,
+                     k + (size_t)x, 1);
 }
 
-/* One step of them. */
-WIDE void update_row(const grid *of, const float *m, const float *p, const float *q,
-                     float *restrict next_p, float *restrict next_q,
+/* Updates `count` points of a row. */
+WIDE void update_row(const grid *grid_pointer, const float *m, const float *p,
+                     const float *q, float *restrict next_p, float *restrict next_q,
                      const float *planes, size_t i, size_t k, int count)
 {
-    const grid here = *of;
+    const grid local_grid = *grid_pointer;
 #pragma omp simd
     for (int x = 0; x < count; x++)
-        sample(&here, m, p, q, next_p, next_q, planes, (size_t)here.plane,
-               i + (size_t)x, k + (size_t)x, 1);
+        update_point(&local_grid, m, p, q, next_p, next_q, planes,
+                     (size_t)local_grid.plane, i + (size_t)x, k + (size_t)x, 1);
 }
 
-/* Derivatives of plane z, rows shared among threads. */
+/* Computes the derivatives of plane z. The threads share the rows. */
 static void derive(int z)
 {
     size_t n = (size_t)g->plane;
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t k = row_of(g, y, 0) + HALO, i = (size_t)z * n + k;
-        derive_row(g, pc, derived, i, k, points_of_row());
-        derive_row(g, qc, derived + QX * n, i, k, points_of_row());
+        size_t k = row_start(g, y, 0) + HALO, i = (size_t)z * n + k;
+        derive_row(g, pc, derivatives, i, k, points_of_row());
+        derive_row(g, qc, derivatives + QX * n, i, k, points_of_row());
     }
 }
 
-/* One step of plane z, rows shared among threads. */
+/* Updates plane z. The threads share the rows. */
 static void update(int z)
 {
     size_t n = (size_t)g->plane;
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t k = row_of(g, y, 0) + HALO, i = (size_t)z * n + k;
-        update_row(g, medium, pc, qc, pp, qp, derived, i, k, points_of_row());
+        size_t k = row_start(g, y, 0) + HALO, i = (size_t)z * n + k;
+        update_row(g, medium, pc, qc, pp, qp, derivatives, i, k, points_of_row());
     }
 }
 
@@ -116,9 +121,8 @@ double Propagate(void)
 {
     double start = seconds();
 
-    /* A plane is updated while its derivatives are still in the cache, and the next
-     * one's take their place. Threads wait for each other at the end of every loop over
-     * y. */
+    /* A plane is updated while its derivatives are in the cache, and the derivatives of
+     * the next plane replace them. Each loop over y ends with a barrier. */
 #pragma omp parallel
     for (int z = HALO; z < g->sz - HALO; z++) {
         derive(z);
@@ -146,5 +150,5 @@ void Finalize(void)
     field_free(pc);
     field_free(qp);
     field_free(qc);
-    field_free(derived);
+    field_free(derivatives);
 }

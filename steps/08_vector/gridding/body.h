@@ -1,11 +1,29 @@
-/* body.h - what one block of cells costs, and one visibility on the way back.
+/* body.h - gridding of one block of cells, degridding of one visibility.
  *
- * The grid is cut in blocks of ROWS x COLUMNS cells. The sums of a block stay in
- * registers while all visibilities pass whose footprints touch it; they are written
- * once and read never. Each cell gets the visibility times the tap of its row and the
- * tap of its column; taps have zeros around them, so that a block half outside a
- * footprint needs no test. They lie apart, real parts and imaginary parts:
- * [planes][oversampling][2][pad + width + pad].
+ * Method: W-projection with separable convolution functions, output-driven (gather
+ * instead of scatter). A work-item owns a block of ROWS x COLUMNS cells. It keeps the
+ * sums of the block in registers, iterates over all visibilities whose footprints
+ * overlap the block, and writes each cell once. A cell receives the visibility times
+ * the tap of its row and the tap of its column.
+ *
+ * Binning (host.h): a visibility belongs to the bin that contains the first cell of its
+ * footprint. Bins are as large as blocks; a row of bins is a band.
+ *
+ *             left        right
+ *           +-----+-----+-----+   x  bins whose footprints can overlap block B. In
+ *      top  |  x  |  x  |  x  |      each band, the visibilities of bins left .. right
+ *           +-----+-----+-----+      are contiguous in the sorted array.
+ *     band  |  x  |  x  |  B  |
+ *           +-----+-----+-----+
+ *
+ * Taps: real and imaginary parts in separate rows, [planes][oversampling][2] rows of
+ *
+ *     | PAD zeros | width taps | PAD zeros |        STRIDE_OF(s) numbers in all
+ *
+ * The zeros make a test unnecessary where a block extends beyond a footprint.
+ *
+ * The caller guarantees that every footprint lies inside the grid and that the
+ * visibilities are sorted into bins of ROWS x COLUMNS cells.
  */
 #include "portable.h"
 #include "real.h"
@@ -15,12 +33,12 @@
 #define LANE_BYTES REAL_BYTES
 #include "lanes.h"
 
-/* A work-item has LANES columns: all of its block, or one of them where COLUMNS
- * work-items that run together have the others. */
+/* A work-item computes LANES columns of a block: all of them on a CPU, one on a GPU,
+ * where COLUMNS neighbouring work-items share the block. */
 #ifndef COLUMNS
 #define COLUMNS LANES
 #endif
-#if !defined(ROWS) && defined(__AVX512F__) /* 32 registers instead of 16 */
+#if !defined(ROWS) && defined(__AVX512F__) /* 32 vector registers, not 16 */
 #define ROWS 8
 #elif !defined(ROWS)
 #define ROWS 6
@@ -28,50 +46,51 @@
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)
-#define PARTS                 2 /* of a function: STRIDE_OF taps each */
-#define BINS_OF(size, n)      (((size) + (n)-1) / (n))
+#define REALS_PER_TAP         2 /* rows of STRIDE_OF numbers per function */
+#define CEIL_DIV(size, n)     (((size) + (n)-1) / (n))
 
-/* A device's C has no complex numbers. */
+/* OpenCL C and CUDA C have no complex numbers. */
 typedef struct {
     real re, im;
 } cplx;
 
-/* A visibility as blocks want it. */
+/* A sorted visibility. */
 typedef struct {
-    int u, v; /* where in the table the taps of column 0 and of row 0 would be */
-    cplx d;   /* its conjugate where w < 0 */
-} sample;
+    int taps_u, taps_v; /* index of the taps of column 0 and of row 0 of the grid */
+    cplx d;             /* conjugated if w < 0 */
+} sorted_visibility;
 
-/* The block whose first column is `column`, in a band of ROWS rows. Visibilities lie in
- * bins of ROWS x COLUMNS first cells, those with w < 0 apart: bin [band][minus][b]
- * begins at first[(2 band + minus) bins + b], and those along a band follow each other.
- * Some of the bins above and left of the block have footprints that reach it.
+/* Grids the block of band `band` whose first column is `column`. The visibilities of a
+ * band with w >= 0 precede those with w < 0: bin b of a band begins at first[(2 band +
+ * (w < 0)) bins_per_band + b].
  *
- * Where w < 0 the function is a conjugate. Since d conj(C) is the conjugate of conj(d)
- * C, those are summed first, as if C were not conjugated, and their sum is. */
+ * For w < 0 the function is a conjugate. Since d conj(C) = conj(conj(d) C), the
+ * visibilities with w < 0 are conjugated when they are sorted; their sum is computed
+ * first and conjugated as a whole. */
 FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *first,
-                   GLOBAL const sample *samples, int band, int column,
+                   GLOBAL const sorted_visibility *visibilities, int band, int column,
                    GLOBAL cplx *grid)
 {
     lanes re[ROWS], im[ROWS];
     for (int j = 0; j < ROWS; j++) re[j] = im[j] = each(0);
-    int bins = BINS_OF(s->size, COLUMNS), right = column / COLUMNS;
+    int bins_per_band = CEIL_DIV(s->size, COLUMNS), right = column / COLUMNS;
     int left = right - (s->width + COLUMNS - 2) / COLUMNS;
     int top = band - (s->width + ROWS - 2) / ROWS;
     if (left < 0) left = 0;
     if (top < 0) top = 0;
 
-    for (int minus = 1; minus >= 0; minus--) {
+    for (int negative_w = 1; negative_w >= 0; negative_w--) {
         for (int b = top; b <= band; b++) {
-            GLOBAL const int *along = first + (size_t)(2 * b + minus) * bins;
-            int last = along[right + 1];
-            for (int k = along[left]; k < last; k++) {
-                const sample here = samples[k];
-                GLOBAL const real *cu = taps + here.u + column;
-                GLOBAL const real *cv = taps + here.v + band * ROWS;
+            GLOBAL const int *band_first =
+                first + (size_t)(2 * b + negative_w) * bins_per_band;
+            int last = band_first[right + 1];
+            for (int k = band_first[left]; k < last; k++) {
+                const sorted_visibility vis = visibilities[k];
+                GLOBAL const real *cu = taps + vis.taps_u + column;
+                GLOBAL const real *cv = taps + vis.taps_v + band * ROWS;
                 const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
-                const lanes tre = here.d.re * cre - here.d.im * cim;
-                const lanes tim = here.d.re * cim + here.d.im * cre;
+                const lanes tre = vis.d.re * cre - vis.d.im * cim;
+                const lanes tim = vis.d.re * cim + vis.d.im * cre;
                 UNROLL
                 for (int j = 0; j < ROWS; j++) {
                     const real vre = cv[j], vim = cv[STRIDE_OF(s) + j];
@@ -80,7 +99,7 @@ FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *fi
                 }
             }
         }
-        if (minus)
+        if (negative_w)
             for (int j = 0; j < ROWS; j++) im[j] = -im[j];
     }
 
@@ -90,23 +109,24 @@ FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *fi
     }
 }
 
-/* The visibility that the grid predicts at a place. Here LANES columns stay in
- * registers while the rows pass, times the real and times the imaginary part of each
- * row's tap; the columns' taps come last. */
-FN cplx degrid_one(const shape *s, GLOBAL const real *taps, GLOBAL const place *at,
-                   GLOBAL const cplx *grid)
+/* Returns the visibility that the grid predicts for a footprint. The products of LANES
+ * columns with the real and with the imaginary part of each row's tap are summed over
+ * all rows in registers; the taps of the columns multiply these sums at the end. */
+FN cplx degrid_visibility(const shape *s, GLOBAL const real *taps,
+                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
 {
-    const place here = *at;
-    const real sign = here.minus ? 1 : -1;
+    const footprint place = *fp;
+    const real sign = place.negative_w ? 1 : -1;
     GLOBAL const real *plane =
-        taps + (size_t)here.plane * s->oversampling * PARTS * STRIDE_OF(s) + PAD;
-    GLOBAL const real *cv = plane + here.fv * PARTS * STRIDE_OF(s);
-    GLOBAL const real *cu = plane + here.fu * PARTS * STRIDE_OF(s);
+        taps + (size_t)place.plane * s->oversampling * REALS_PER_TAP * STRIDE_OF(s) +
+        PAD;
+    GLOBAL const real *cv = plane + place.fv * REALS_PER_TAP * STRIDE_OF(s);
+    GLOBAL const real *cu = plane + place.fu * REALS_PER_TAP * STRIDE_OF(s);
 
     cplx d = {0, 0};
     for (int column = 0; column < s->width; column += LANES) {
         GLOBAL const real *cells =
-            (GLOBAL const real *)(grid + (size_t)here.v * s->pitch + here.u + column);
+            (GLOBAL const real *)(grid + (size_t)place.v * s->pitch + place.u + column);
         lanes re[2] = {each(0), each(0)}, im[2] = {each(0), each(0)};
         for (int j = 0; j < s->width; j++) {
             const lanes g0 = load(cells), g1 = load(cells + LANES);
@@ -117,7 +137,7 @@ FN cplx degrid_one(const shape *s, GLOBAL const real *taps, GLOBAL const place *
             im[1] += vim * g1;
             cells += 2 * s->pitch;
         }
-        for (int i = 0; i < LANES; i++) { /* the lanes are re, im, re, im .. */
+        for (int i = 0; i < LANES; i++) { /* lanes hold re, im, re, im, .. */
             int l = 2 * i % LANES, h = 2 * i / LANES, next = (2 * i + 1) / LANES;
             const real a = lane(re[h], l) - lane(im[next], (2 * i + 1) % LANES);
             const real b = lane(re[next], (2 * i + 1) % LANES) + lane(im[h], l);

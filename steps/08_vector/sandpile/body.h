@@ -1,80 +1,109 @@
-/* body.h - what one cell of the pile costs. c points to it, dim cells are a row.
+/* body.h - the toppling rule for one cell of the Abelian sandpile.
  *
- * Grains are numbers without a sign: the compiler knows what % and / by four are.
+ * A cell with n >= 4 grains keeps n % 4 and sends n / 4 to each of its four neighbors
+ * (Bak, Tang and Wiesenfeld 1987). In a synchronous step all cells topple at once, from
+ * one grid into another. In place, they topple one after the other. Both end with the
+ * same stable grid, because topplings commute (Dhar 1990).
+ *
+ * A grid is row-major with dim cells per row. c points to a cell that is not on the
+ * border; the caller guarantees that its four neighbors exist. Grains are unsigned, so
+ * % 4 and / 4 compile to a mask and a shift.
  */
 #include "portable.h"
-#include "words.h"
+#include "bitplanes.h"
 
-/* What the cell holds after a step: what it keeps and what its neighbours give. */
-FN cell after(GLOBAL const cell *c, int dim)
+/* Returns the grains of the cell after a synchronous step: the ones that it keeps, and
+ * one quarter of each neighbor. */
+FN cell next_grains(GLOBAL const cell *c, int dim)
 {
     return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-dim] >> 2) + (c[dim] >> 2);
 }
 
-/* In a step no cell can come to hold more than the largest number that the largest cell
- * fills, (largest | 3): it keeps 3 at most and gets a quarter of that four times. So a
- * pile whose cells are 7 at most never leaves three bits: a word has one of 32 cells, a
- * row a plane of ones, one of twos and one of fours, which are what its cells give.
+/* Bit planes. Cells never exceed M | 3, where M is the largest cell: a cell keeps at
+ * most 3 grains and receives at most M / 4 (rounded down) from each of four neighbors.
+ * So once all cells are at most 7, they need three bits forever. A plane holds one bit
+ * of many cells: ones, twos and fours. The fours are what a cell sends to each
+ * neighbor, so the new value is
  *
- * Three bits have a sum and a carry. Three such adders are a step of 32 LANES cells. */
-FN words carry(words a, words b, words c)
+ *   (ones + 2 twos) + left + right + up + down
+ *
+ * where the last four are bits of the neighbors' fours. Three full adders (sum: XOR;
+ * carry: majority) compute it for 32 LANES cells at once: a carry-save adder. */
+FN bitvec majority(bitvec a, bitvec b, bitvec c)
 {
     return (a & b) | (c & (a ^ b));
 }
 
-/* The cells within the border are dealt to the words of a plane like cards: word w has
- * number w, w + width, w + 2 width .. of the row, the first in its lowest bit. Left of
- * all cells of a word is then the word before it. Before the first stands the last, a
- * bit higher, and after the last the first, a bit lower: what lies beyond the row is
- * not read, for others write it.
+/* Layout of a plane: `width` words per row. The cells inside the border are
+ * interleaved: cell i is bit i / width of word i % width.
  *
- * A row is four planes: ones, twos, fours at even and fours at odd steps. A cell's ones
- * and twos are its own and change in place, its fours are others' business. */
-BOTH_FN int fours_of(int width, int n)
+ *            word 0     word 1       ..   word width - 1
+ *   bit 0    cell 0     cell 1       ..   cell width - 1
+ *   bit 1    cell width cell width+1 ..   cell 2 width - 1
+ *   ..
+ *   bit 31   cell 31 width           ..   cell 32 width - 1
+ *
+ * So the left neighbors of all cells of a word are the previous word, without a shift.
+ * The left neighbor of word 0 is the last word, shifted up by one bit; the right
+ * neighbor of the last word is word 0, shifted down by one bit. Words outside the row
+ * are not read, because other threads may be writing them.
+ *
+ * Layout of a row: four planes.
+ *
+ *   | ones | twos | fours of even steps | fours of odd steps |
+ *
+ * A cell's ones and twos are read only by the cell itself, so they are updated in
+ * place. Its fours are read by its neighbors, so a step reads one plane of fours and
+ * writes the other. */
+BOTH_FN int fours_offset(int width, int n)
 {
     return (2 + n % 2) * width;
 }
 
-BOTH_FN int pitch_of(int width)
+BOTH_FN int row_pitch(int width)
 {
     return 4 * width;
 }
 
-/* Step n of a column of words, walked down: a word is read once as the one below, and
- * serves three rows, from registers. c points to word w of the first of the rows; keep
- * has ones in the cells within the border. Returns the new fours or-ed. */
-FN words walk(GLOBAL cell *c, int w, int width, int n, int rows, words keep)
+/* Computes step n of a column of vectors, `rows` rows from top to bottom. A vector of
+ * fours is loaded once, as the lower neighbor, and then stays in registers as the
+ * center and as the upper neighbor.
+ *
+ * c points to word w of the first row; `inside` selects the cells inside the border.
+ * The caller guarantees that rows above and below exist. Returns the OR of the new
+ * fours. */
+FN bitvec step_column(GLOBAL cell *c, int w, int width, int n, int rows, bitvec inside)
 {
-    int was = fours_of(width, n), is = fours_of(width, n + 1);
-    words up = words_at(GLOBAL, c + was - pitch_of(width));
-    words here = words_at(GLOBAL, c + was);
-    words bits = up ^ up;
+    int fours_in = fours_offset(width, n), fours_out = fours_offset(width, n + 1);
+    bitvec up = bitvec_at(GLOBAL, c + fours_in - row_pitch(width));
+    bitvec center = bitvec_at(GLOBAL, c + fours_in);
+    bitvec or_fours = up ^ up;
 
     for (int row = 0; row < rows; row++) {
-        words ones = words_at(GLOBAL, c), twos = words_at(GLOBAL, c + width);
-        words left =
-            w == 0 ? put_first(c[was + width - 1] << 1, here) : load_words(c + was - 1);
-        words right = w == width - LANES ? put_last(here, c[was - w] >> 1)
-                                         : load_words(c + was + 1);
-        words down = words_at(GLOBAL, c + was + pitch_of(width));
+        bitvec ones = bitvec_at(GLOBAL, c), twos = bitvec_at(GLOBAL, c + width);
+        bitvec left = w == 0 ? shift_in_first(c[fours_in + width - 1] << 1, center)
+                             : bitvec_load(c + fours_in - 1);
+        bitvec right = w == width - LANES ? shift_in_last(center, c[fours_in - w] >> 1)
+                                          : bitvec_load(c + fours_in + 1);
+        bitvec down = bitvec_at(GLOBAL, c + fours_in + row_pitch(width));
 
-        words three = left ^ right ^ up, more = carry(left, right, up);
-        words again = carry(ones, three, down);
-        words fours = carry(twos, more, again) & keep;
-        words_at(GLOBAL, c) = ones ^ three ^ down;
-        words_at(GLOBAL, c + width) = twos ^ more ^ again;
-        words_at(GLOBAL, c + is) = fours;
-        bits |= fours;
-        up = here;
-        here = down;
-        c += pitch_of(width);
+        bitvec sum3 = left ^ right ^ up, carry3 = majority(left, right, up);
+        bitvec carry_ones = majority(ones, sum3, down);
+        bitvec fours = majority(twos, carry3, carry_ones) & inside;
+        bitvec_at(GLOBAL, c) = ones ^ sum3 ^ down;
+        bitvec_at(GLOBAL, c + width) = twos ^ carry3 ^ carry_ones;
+        bitvec_at(GLOBAL, c + fours_out) = fours;
+        or_fours |= fours;
+        up = center;
+        center = down;
+        c += row_pitch(width);
     }
-    return bits;
+    return or_fours;
 }
 
-/* The same in place: the cell topples at once, and what it gives counts in this sweep.
- * Returns what each neighbour got. */
-FN cell give(GLOBAL cell *c, int dim)
+/* Topples the cell in place, so that its neighbors see the change in the same sweep.
+ * Returns the grains that each neighbor received. */
+FN cell topple_cell(GLOBAL cell *c, int dim)
 {
     cell quarter = c[0] / 4;
     if (quarter) {

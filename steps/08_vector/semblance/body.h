@@ -1,86 +1,97 @@
-/* body.h - what one point of the search costs.
+/* body.h - the semblance of one point of the search.
  *
- * For one (A, B, C, D, E) every trace is visited: the moveout says when the reflection
- * should arrive in it, and a window of 2 tau + 1 samples is taken around that time.
- * Where the windows agree from trace to trace the semblance is near 1, where they do
- * not, near 0.
+ * A point is one choice of the parameters A, B, C, D and E. They define the traveltime
+ * of a reflection around the output point (m0, h0, t0). The operator is of the
+ * finite-offset CRS type; dm and dh are the distances of a trace from the output point
+ * in midpoint and in half-offset:
+ *     t^2 = (t0 + A dm + B dh)^2 + C dh^2 + D dm^2 + E dh dm
+ * From each trace a window of w = 2 tau + 1 samples around its traveltime is taken by
+ * linear interpolation: v[i][j], trace i of n, sample j of w. Semblance (Neidell and
+ * Taner, Geophysics 36, 1971) measures how well the n windows agree, from 0 to 1:
+ *     sum over j of (sum over i of v[i][j])^2  /  (n * sum over i and j of v[i][j]^2)
+ * num holds the inner sums of the numerator, den the sum of squares. A trace whose
+ * window leaves the recorded samples is not used; if two traces are not used, the
+ * semblance is 0. The caller guarantees that a trace has more than w samples.
  */
 #include "lanes.h"
 #include "query.h"
 
-/* What the search needs of a trace: how far it lies from the output point, in metres
- * times samples a second, so that the moveout comes out in samples. Samples lie apart,
- * a row of pitch floats for each trace of the gather, since a device cannot follow a
- * pointer of the host. */
+/* The distances of a trace from the output point, in metres times samples per second,
+ * so that traveltimes are in samples. Sample k of the trace is samples[row * pitch +
+ * k]. */
 typedef struct {
     float dm, dh;
     int row;
 } trace;
 
-/* Value i of parameter k: 0 is A, 4 is E. */
+/* Returns value i of parameter k, which is A, B, C, D or E. */
 FN float value(CONSTANT const query *q, int k, int i)
 {
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
-/* Where the part (ia, ib, ic) of the search lies in part[np[0]][np[1]][np[2]]. */
-FN size_t part_of(CONSTANT const query *q, int ia, int ib, int ic)
+/* Index of part (ia, ib, ic) in part[np[A]][np[B]][np[C]]. */
+FN size_t part_index(CONSTANT const query *q, int ia, int ib, int ic)
 {
-    return ((size_t)ia * q->np[1] + ib) * q->np[2] + ic;
+    return ((size_t)ia * q->np[B] + ib) * q->np[C] + ic;
 }
 
-/* What LANES neighbours in E have scored: of each lane the best, and where it is. */
+/* The best point of each lane: LANES neighbouring values of E are computed at a time.
+ * The indices id and ie are floats, which pick() can select like the other members;
+ * they are exact below 2^24. */
 typedef struct {
     lanes id, ie, stack, semblance;
-} points;
+} lane_points;
 
-/* Adds windows that begin at the same sample y in all lanes, and lie v2 of a sample
- * past it. */
-FN void visit_same(GLOBAL const float *y, int w, lanes v2, lanes *num, lanes *den)
+/* Adds the window of one trace if it begins at the same sample y in all lanes; weight1
+ * is the position of each lane between two samples, 0 to 1. */
+FN void add_trace_aligned(GLOBAL const float *y, int w, lanes weight1, lanes *num,
+                          lanes *den)
 {
-    lanes v1 = 1 - v2, squares = each(0);
+    lanes weight0 = 1 - weight1, squares = each(0);
     for (int j = 0; j < w; j++) {
-        lanes v = y[j + 1] * v2 + y[j] * v1;
+        lanes v = y[j + 1] * weight1 + y[j] * weight0;
         num[j] += v;
         squares += v * v;
     }
     *den += squares;
 }
 
-/* Adds a trace of ns samples at y: of each lane the w samples around its x. A lane
- * whose window does not lie inside skips it. Returns 1 where all lanes found the same
- * samples, 0 where each had to look for its own. */
-FN int visit(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *den,
-             lanes *skipped)
+/* Adds the window of one trace, which has ns samples at y; each lane has its own
+ * arrival x. A lane whose window is not inside the trace counts it in *skipped. Returns
+ * 1 if the lanes shared all samples, 0 if each lane loaded its own. */
+FN int add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *den,
+                 lanes *skipped)
 {
     int tau = w / 2;
 
-    /* Samples x - tau .. x + tau, and one more to interpolate the last. x rises or
-     * falls from lane to lane: what the first and the last share, all share. */
-    float x0 = lane(x, 0), xl = lane(x, LANES - 1);
-    int in = x0 >= tau && x0 < ns - tau - 1;
-    int it = in ? (int)x0 : tau;
-    if (in && xl >= it && xl < it + 1) {
-        visit_same(y + it - tau, w, x - (float)it, num, den);
+    /* The window takes the samples x - tau .. x + tau, and interpolation one more. x is
+     * monotonic in E: if the first and the last lane lie between the same two samples,
+     * all lanes do. */
+    float x_first = lane(x, 0), x_last = lane(x, LANES - 1);
+    int first_inside = x_first >= tau && x_first < ns - tau - 1;
+    int ix_first = first_inside ? (int)x_first : tau;
+    if (first_inside && x_last >= ix_first && x_last < ix_first + 1) {
+        add_trace_aligned(y + ix_first - tau, w, x - (float)ix_first, num, den);
         return 1;
     }
 
-    int first[LANES];
-    lanes v2 = each(0), v1 = each(0), y0 = each(0), y1 = each(0);
+    int start[LANES];
+    lanes weight1 = each(0), weight0 = each(0), y0 = each(0), y1 = each(0);
     lanes squares = each(0);
     for (int l = 0; l < LANES; l++) {
-        float xl = lane(x, l);
-        int in = xl >= tau && xl < ns - tau - 1;
-        int it = in ? (int)xl : tau;
-        first[l] = it - tau;
-        lane(v2, l) = in ? xl - it : 0;
-        lane(v1, l) = in ? 1 - lane(v2, l) : 0;
-        lane(y0, l) = y[first[l]];
-        lane(*skipped, l) += !in;
+        float x_lane = lane(x, l);
+        int inside = x_lane >= tau && x_lane < ns - tau - 1;
+        int ix = inside ? (int)x_lane : tau;
+        start[l] = ix - tau;
+        lane(weight1, l) = inside ? x_lane - ix : 0;
+        lane(weight0, l) = inside ? 1 - lane(weight1, l) : 0;
+        lane(y0, l) = y[start[l]];
+        lane(*skipped, l) += !inside;
     }
     for (int j = 0; j < w; j++) {
-        for (int l = 0; l < LANES; l++) lane(y1, l) = y[first[l] + j + 1];
-        lanes v = y1 * v2 + y0 * v1;
+        for (int l = 0; l < LANES; l++) lane(y1, l) = y[start[l] + j + 1];
+        lanes v = y1 * weight1 + y0 * weight0;
         num[j] += v;
         squares += v * v;
         y0 = y1;
@@ -89,57 +100,60 @@ FN int visit(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *d
     return 0;
 }
 
-/* The best of all lanes; among equals the first in D and E. */
-FN point best_lane(CONSTANT const query *q, float a, float b, float c, points *top)
+/* Returns the best point of all lanes: of several equal ones the first in D, then in E.
+ */
+FN point reduce_lanes(CONSTANT const query *q, float a, float b, float c,
+                      lane_points *best)
 {
-    int best = 0;
+    int winner = 0;
     for (int l = 1; l < LANES; l++) {
-        float more = lane(top->semblance, l) - lane(top->semblance, best);
-        float later = lane(top->id, l) - lane(top->id, best);
-        if (later == 0) later = lane(top->ie, l) - lane(top->ie, best);
-        if (more > 0 || (more == 0 && later < 0)) best = l;
+        float gain = lane(best->semblance, l) - lane(best->semblance, winner);
+        float order = lane(best->id, l) - lane(best->id, winner);
+        if (order == 0) order = lane(best->ie, l) - lane(best->ie, winner);
+        if (gain > 0 || (gain == 0 && order < 0)) winner = l;
     }
-    point found = {a,
-                   b,
-                   c,
-                   value(q, 3, lane(top->id, best)),
-                   value(q, 4, lane(top->ie, best)),
-                   lane(top->stack, best),
-                   lane(top->semblance, best)};
-    return found;
+    point result = {a,
+                    b,
+                    c,
+                    value(q, D, lane(best->id, winner)),
+                    value(q, E, lane(best->ie, winner)),
+                    lane(best->stack, winner),
+                    lane(best->semblance, winner)};
+    return result;
 }
 
-/* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples,
- * LANES values of E at a time. base has room for a float a trace, each stride after the
- * one before. */
+/* Returns the best point of one (A, B, C), in windows of w samples: the work of one
+ * thread or work-item. LANES values of E are searched at a time. t2_abc is its
+ * workspace, one float per trace: the value of trace i is t2_abc[i * stride]. */
 FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                     GLOBAL const float *samples, CONSTANT const query *q, int w,
-                    GLOBAL float *base, int stride)
+                    GLOBAL float *t2_abc, int stride)
 {
-    lanes num[WINDOW_ROOM];
+    lanes num[MAX_WINDOW];
 
     float t0 = q->t0 * q->idt;
-    float a = value(q, 0, ia);
-    float b = value(q, 1, ib);
-    float c = value(q, 2, ic);
-    points top = {each(0), each(0), each(0), each(-1)};
+    float a = value(q, A, ia);
+    float b = value(q, B, ib);
+    float c = value(q, C, ic);
+    lane_points best = {each(0), each(0), each(0), each(-1)};
 
-    /* All of t^2 that D and E do not change, once instead of for each (D, E). */
+    /* The part of t^2 that does not depend on D and E, once instead of for each (D, E).
+     */
     for (int i = 0; i < q->ntraces; i++) {
         float dm = traces[i].dm;
         float dh = traces[i].dh;
         float t = t0 + a * dm + b * dh;
-        base[(size_t)i * stride] = t * t + c * dh * dh;
+        t2_abc[(size_t)i * stride] = t * t + c * dh * dh;
     }
 
-    for (int id = 0; id < q->np[3]; id++) {
-        float d = value(q, 3, id);
-        for (int ie = 0; ie < q->np[4]; ie += LANES) {
-            /* Lanes beyond the last E have it once more. */
-            lanes e = each(0), at = each(0);
+    for (int id = 0; id < q->np[D]; id++) {
+        float d = value(q, D, id);
+        for (int ie = 0; ie < q->np[E]; ie += LANES) {
+            /* Lanes after the last E repeat the last E. */
+            lanes e = each(0), e_index = each(0);
             for (int l = 0; l < LANES; l++) {
-                lane(at, l) = ie + l < q->np[4] ? ie + l : q->np[4] - 1;
-                lane(e, l) = value(q, 4, lane(at, l));
+                lane(e_index, l) = ie + l < q->np[E] ? ie + l : q->np[E] - 1;
+                lane(e, l) = value(q, E, lane(e_index, l));
             }
 
             for (int j = 0; j < w; j++) num[j] = each(0);
@@ -150,30 +164,31 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                 float dh = traces[i].dh;
                 GLOBAL const float *y = samples + (size_t)traces[i].row * q->pitch;
 
-                /* Arrival in samples, NaN where the moveout has none. */
-                lanes x = root(base[(size_t)i * stride] + dm * (d * dm + e * dh));
-                int same = visit(y, q->ns, w, x, num, &den, &skipped);
-                if (!same && all(skipped >= 2)) break;
+                /* Arrival in samples; NaN if the operator has none (t^2 < 0). */
+                lanes x = root(t2_abc[(size_t)i * stride] + dm * (d * dm + e * dh));
+                int aligned = add_trace(y, q->ns, w, x, num, &den, &skipped);
+                if (!aligned && all(skipped >= 2)) break;
             }
 
             lanes squares = each(0);
             for (int j = 0; j < w; j++) squares += num[j] * num[j];
             lanes used = (float)q->ntraces - skipped;
-            mask scored = (skipped < 2) & (den > 0);
-            lanes s = pick(scored, squares / (den * used), each(0));
+            mask valid = (skipped < 2) & (den > 0);
+            lanes s = pick(valid, squares / (den * used), each(0));
 
-            lanes better = pick(s > top.semblance, s, top.semblance);
-            mask kept = better == top.semblance;
-            if (!all(kept)) { /* rare: most points are not the best so far */
+            lanes best_semblance = pick(s > best.semblance, s, best.semblance);
+            mask unchanged = best_semblance == best.semblance;
+            if (!all(unchanged)) { /* rare: few points exceed the best one found before
+                                    */
                 lanes sum = each(0);
                 for (int j = 0; j < w; j++) sum += num[j];
-                sum = pick(scored, sum / (used * (float)w), each(0));
-                top.semblance = better;
-                top.stack = pick(kept, top.stack, sum);
-                top.id = pick(kept, top.id, each(id));
-                top.ie = pick(kept, top.ie, at);
+                sum = pick(valid, sum / (used * (float)w), each(0));
+                best.semblance = best_semblance;
+                best.stack = pick(unchanged, best.stack, sum);
+                best.id = pick(unchanged, best.id, each(id));
+                best.ie = pick(unchanged, best.ie, e_index);
             }
         }
     }
-    return best_lane(q, a, b, c, &top);
+    return reduce_lanes(q, a, b, c, &best);
 }

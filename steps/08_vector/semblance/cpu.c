@@ -1,16 +1,17 @@
-/* cpu.c - the search, the values of (A, B, C) shared among threads. */
+/* cpu.c - the search: the values of (A, B, C) are distributed among threads. */
 #include <stdlib.h>
 
 #include "host.h"
 
-/* One search for each small window: loops of a known length are unrolled, and num stays
- * in registers. OpenCL and CUDA have built their kernels so from the beginning. */
+/* One instance for each small window: loops of constant length are unrolled, and num
+ * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
+ * on. */
 #define SEARCH(w, length)                                                              \
     __attribute__((flatten)) static point search_##w(                                  \
         int ia, int ib, int ic, const trace *traces, const float *samples,             \
-        const query *q, float *base)                                                   \
+        const query *q, float *t2_abc)                                                 \
     {                                                                                  \
-        return search_abc(ia, ib, ic, traces, samples, q, length, base, 1);            \
+        return search_abc(ia, ib, ic, traces, samples, q, length, t2_abc, 1);          \
     }
 SEARCH(1, 1)
 SEARCH(3, 3)
@@ -20,17 +21,17 @@ SEARCH(9, 9)
 SEARCH(11, 11)
 SEARCH(13, 13)
 SEARCH(15, 15)
-SEARCH(any, window_of(q))
+SEARCH(any, window_length(q))
 
-typedef point search_one(int, int, int, const trace *, const float *, const query *,
-                         float *);
-static search_one *const search_of[] = {search_1, search_3,  search_5,  search_7,
-                                        search_9, search_11, search_13, search_15};
+typedef point search_function(int, int, int, const trace *, const float *,
+                              const query *, float *);
+static search_function *const search_by_tau[] = {
+    search_1, search_3, search_5, search_7, search_9, search_11, search_13, search_15};
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B, C) */
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -40,37 +41,38 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
 
     t->init += seconds() - start;
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
 
     double ready = seconds();
 
-    search_one *one = q->tau < 8 ? search_of[q->tau] : search_any;
+    search_function *search_part = q->tau < 8 ? search_by_tau[q->tau] : search_any;
 
 #pragma omp parallel
     {
-        float *base = untouched(q->ntraces, sizeof *base, "a thread's row of base");
+        float *t2_abc = untouched(q->ntraces, sizeof *t2_abc, "the t2_abc of a thread");
 
 #pragma omp for collapse(3) schedule(dynamic)
-        for (int ia = 0; ia < q->np[0]; ia++)
-            for (int ib = 0; ib < q->np[1]; ib++)
-                for (int ic = 0; ic < q->np[2]; ic++)
-                    s->part[part_of(q, ia, ib, ic)] =
-                        one(ia, ib, ic, s->traces, s->g->samples, q, base);
+        for (int ia = 0; ia < q->np[A]; ia++)
+            for (int ib = 0; ib < q->np[B]; ib++)
+                for (int ic = 0; ic < q->np[C]; ic++)
+                    s->part[part_index(q, ia, ib, ic)] =
+                        search_part(ia, ib, ic, s->traces, s->g->samples, q, t2_abc);
 
-        free(base);
+        free(t2_abc);
     }
 
-    pick_best(q, s->part, q->np[2], found);
+    pick_best(q, s->part, q->np[C], result);
 
     double end = seconds();
     t->init += ready - start;

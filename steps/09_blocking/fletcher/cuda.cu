@@ -1,18 +1,20 @@
-/* cuda.cu - the drivers in CUDA C, both sides: a block takes a tile through
- * some planes.
+/* cuda.cu - the CUDA back-end, host and device side: a block takes a tile through some
+ * planes (2.5-D blocking). The computation is in body.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of fields take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The fields of the previous and
+ * of the current step are exchanged by swapping pointers.
  */
 #include "cuda_device.h"
 #include "fletcher.h"
-#define LANES 1 /* the lanes of a GPU are its threads */
+#define LANES 1 /* the threads of a GPU are its lanes */
 #include "body.h"
 #include "tile.h"
 
-/* A block, unless local= says otherwise: a warp takes points of a row, which lie side
- * by side. The CPU gives each thread of a block a thread of the system: one is enough.
- */
+/* Default shape of a block; the option local= overrides it. The threads of a warp take
+ * neighbouring points of a row, so that their loads are coalesced. When gcc compiles
+ * this file for the CPU, each thread of a block is a thread of the operating system,
+ * and one per block is enough. */
 #ifdef __CUDACC__
 enum { LOCAL_X = 32, LOCAL_Y = 8 };
 #else
@@ -20,81 +22,82 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 #endif
 
 static grid g;
-static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
-static cudaEvent_t before, after;
+static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
+static cudaEvent_t start_event, end_event;
 
-/* Adds f to both fields at point i: a kernel of one thread. */
+/* Adds f to p and q at point i. Launched with one thread. */
 __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* A block's tile lies at point (x0, y0, z0), and the last tiles of a row, plane or
- * field are what is left. What is derived of a plane of it lies in shared memory. */
-__global__ void propagate_kernel(grid g, tiling t, const float *__restrict__ medium,
+/* A block updates the tile whose first point is (x0, y0, z0); the last tile of a row,
+ * plane or field may be smaller. The derivatives of one plane of the tile are in shared
+ * memory. */
+__global__ void propagate_kernel(grid g, tile_shape t, const float *__restrict__ medium,
                                  const float *__restrict__ pc,
                                  const float *__restrict__ qc, float *pp, float *qp)
 {
-    CUDA_SHARED(float, derived);
+    CUDA_SHARED(float, derivatives);
     const int x0 = HALO + blockIdx.x * t.width;
     const int y0 = HALO + blockIdx.y * t.rows;
-    const int z0 = HALO + blockIdx.z * t.deep;
+    const int z0 = HALO + blockIdx.z * t.depth;
     const int width = x0 + t.width < g.sx - HALO ? t.width : g.sx - HALO - x0;
     const int rows = y0 + t.rows < g.sy - HALO ? t.rows : g.sy - HALO - y0;
-    const int end = z0 + t.deep < g.sz - HALO ? z0 + t.deep : g.sz - HALO;
+    const int end = z0 + t.depth < g.sz - HALO ? z0 + t.depth : g.sz - HALO;
     const size_t n = t.plane;
 
     for (int z = z0; z < end; z++) {
         for (int r = threadIdx.y; r < rows + 2 * HALO; r += blockDim.y) {
-            const size_t i = row_of(&g, y0 - HALO + r, z) + x0;
+            const size_t i = row_start(&g, y0 - HALO + r, z) + x0;
             const size_t k = r * t.pitch + t.lead;
-            for (int x = (int)threadIdx.x - t.side; x < width + t.side;
+            for (int x = (int)threadIdx.x - t.x_halo; x < width + t.x_halo;
                  x += blockDim.x) {
-                derive_z(&g, pc, derived, n, i + x, k + x, 1);
-                derive_z(&g, qc, derived + QY * n, n, i + x, k + x, 1);
+                derive_z(&g, pc, derivatives, n, i + x, k + x, 1);
+                derive_z(&g, qc, derivatives + QY * n, n, i + x, k + x, 1);
                 if (r < HALO || r >= rows + HALO) continue;
-                derive_y(&g, pc, derived, n, i + x, k + x, 1);
-                derive_y(&g, qc, derived + QY * n, n, i + x, k + x, 1);
+                derive_y(&g, pc, derivatives, n, i + x, k + x, 1);
+                derive_y(&g, qc, derivatives + QY * n, n, i + x, k + x, 1);
             }
         }
         __syncthreads();
 
         for (int r = threadIdx.y; r < rows; r += blockDim.y) {
-            const size_t i = row_of(&g, y0 + r, z) + x0;
+            const size_t i = row_start(&g, y0 + r, z) + x0;
             const size_t k = (r + HALO) * t.pitch + t.lead;
             for (int x = threadIdx.x; x < width; x += blockDim.x)
-                sample(&g, medium, pc, qc, pp, qp, derived, n, t.pitch, i + x, k + x,
-                       k + x, 1);
+                update_point(&g, medium, pc, qc, pp, qp, derivatives, n, t.pitch, i + x,
+                             k + x, k + x, 1);
         }
         __syncthreads();
     }
 }
 
-static float *floats(size_t n)
+static float *zero_field(size_t n)
 {
-    float *made;
-    CUDA_CHECK(cudaMalloc((void **)&made, n * sizeof(float)));
-    CUDA_CHECK(cudaMemset(made, 0, n * sizeof(float)));
-    return made;
+    float *field;
+    CUDA_CHECK(cudaMalloc((void **)&field, n * sizeof(float)));
+    CUDA_CHECK(cudaMemset(field, 0, n * sizeof(float)));
+    return field;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
-    g = *the_grid;
+    g = *input_grid;
     cuda_device();
 
     size_t n = field_size(&g);
-    size_t used = (FIELDS - V2PX) * n; /* floats of the medium */
+    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
     CUDA_CHECK(cudaMalloc((void **)&medium, used * sizeof(float)));
-    CUDA_CHECK(cudaMemcpy(medium, the_medium + V2PX * n, used * sizeof(float),
+    CUDA_CHECK(cudaMemcpy(medium, input_medium + V2PX * n, used * sizeof(float),
                           cudaMemcpyHostToDevice));
-    pp = floats(n);
-    pc = floats(n);
-    qp = floats(n);
-    qc = floats(n);
-    CUDA_CHECK(cudaEventCreate(&before));
-    CUDA_CHECK(cudaEventCreate(&after));
+    pp = zero_field(n);
+    pc = zero_field(n);
+    qp = zero_field(n);
+    qc = zero_field(n);
+    CUDA_CHECK(cudaEventCreate(&start_event));
+    CUDA_CHECK(cudaEventCreate(&end_event));
     CUDA_CHECK(cudaDeviceSynchronize());
     return (used + 4 * n) * sizeof(float);
 }
@@ -102,37 +105,39 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
 void InsertSource(float f)
 {
     dim3 one = {1, 1, 1};
-    size_t i = (size_t)g.source_z * g.plane + g.source;
+    size_t i = (size_t)g.source_z * g.plane + g.source_offset;
     CUDA_LAUNCH(source_kernel, one, one, 0, pc, qc, i, f);
     CUDA_CHECK(cudaGetLastError());
 }
 
 double Propagate(void)
 {
-    tiling t;
+    /* The derivatives of a tile take 20 KiB of shared memory. Its size is a choice, not
+     * derived. */
+    tile_shape t;
     t.width = 32;
     t.rows = 8;
-    t.deep = 32;
-    t.side = HALO;
+    t.depth = 32;
+    t.x_halo = HALO;
     t.lead = HALO;
     t.pitch = t.width + 2 * HALO;
     t.plane = (t.rows + 2 * HALO) * t.pitch;
-    t.own = 0;
+    t.group_floats = 0;
     const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
     dim3 block = {LOCAL_X, LOCAL_Y, 1};
     if (g.group[0]) block.x = g.group[0];
     if (g.group[1]) block.y = g.group[1];
     dim3 blocks = {(unsigned)((inner[0] + t.width - 1) / t.width),
                    (unsigned)((inner[1] + t.rows - 1) / t.rows),
-                   (unsigned)((inner[2] + t.deep - 1) / t.deep)};
+                   (unsigned)((inner[2] + t.depth - 1) / t.depth)};
 
-    CUDA_CHECK(cudaEventRecord(before, 0));
-    CUDA_LAUNCH(propagate_kernel, blocks, block, DERIVED * t.plane * sizeof(float), g,
-                t, medium, pc, qc, pp, qp);
+    CUDA_CHECK(cudaEventRecord(start_event, 0));
+    CUDA_LAUNCH(propagate_kernel, blocks, block, DERIVATIVES * t.plane * sizeof(float),
+                g, t, medium, pc, qc, pp, qp);
     CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaEventRecord(after, 0));
+    CUDA_CHECK(cudaEventRecord(end_event, 0));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return cuda_seconds(before, after);
+    return cuda_seconds(start_event, end_event);
 }
 
 void UpdatePointers(float *p, float *q)
@@ -150,8 +155,8 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    cudaEventDestroy(after);
-    cudaEventDestroy(before);
+    cudaEventDestroy(end_event);
+    cudaEventDestroy(start_event);
     cudaFree(qc);
     cudaFree(qp);
     cudaFree(pc);

@@ -1,11 +1,12 @@
-/* opencl.c - the drivers, as the host side of kernel.cl.
+/* opencl.c - the host side of the OpenCL back-end: the five functions of fletcher.h.
  *
- * The fields stay on the device from the first step to the last: a step sends nothing
- * but one number, the source's. Two pairs of buffers take turns as before and now.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends one number only, the value of the source. The buffers of the previous and
+ * of the current step are exchanged by swapping their handles.
  */
 #include "fletcher.h"
 #include "ocl.h"
-#define LANES 1 /* of this side, which has no vectors to do */
+#define LANES 1 /* the host side computes nothing with vectors */
 #include "body.h"
 #include "tile.h"
 
@@ -14,42 +15,42 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, propagate;
-static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
-static cl_mem
-    derived; /* what was derived of one plane of each tile; NULL: local memory */
-static tiling t;
+static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
+static cl_mem derivatives; /* derivatives of one plane of each tile; NULL: they are in
+                              local memory */
+static tile_shape t;
 static size_t local[3], global[3];
 
-static cl_mem buffer(size_t floats)
+static cl_mem create_buffer(size_t count)
 {
     cl_int err;
-    cl_mem made = clCreateBuffer(context, CL_MEM_READ_WRITE, floats * sizeof(cl_float),
-                                 NULL, &err);
+    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, count * sizeof(cl_float),
+                                   NULL, &err);
     OCL_CHECK(err);
-    return made;
+    return memory;
 }
 
-static cl_mem floats(size_t n)
+static cl_mem zero_buffer(size_t n)
 {
-    cl_mem made = buffer(n);
+    cl_mem memory = create_buffer(n);
     const cl_float zero = 0;
-    OCL_CHECK(clEnqueueFillBuffer(queue, made, &zero, sizeof zero, 0, n * sizeof zero,
+    OCL_CHECK(clEnqueueFillBuffer(queue, memory, &zero, sizeof zero, 0, n * sizeof zero,
                                   0, NULL, NULL));
-    return made;
+    return memory;
 }
 
-size_t Initialize(const grid *the_grid, const float *the_medium)
+size_t Initialize(const grid *input_grid, const float *input_medium)
 {
     cl_int err;
-    g = *the_grid;
+    g = *input_grid;
 
     cl_device_id device = ocl_device();
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
-    /* As many lanes as a vector of this device has: 1 on a GPU, whose lanes are its
-     * work-items. */
+    /* LANES is the number of floats in a vector of this device. It is 1 on a GPU, where
+     * the work-items are the lanes. */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
@@ -65,54 +66,59 @@ size_t Initialize(const grid *the_grid, const float *the_medium)
     OCL_CHECK(err);
 
     size_t n = field_size(&g);
-    const size_t used = (FIELDS - V2PX) * n; /* floats of the medium */
-    medium = buffer(used);
+    const size_t used =
+        (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
+    medium = create_buffer(used);
     OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0, used * sizeof(cl_float),
-                                   the_medium + V2PX * n, 0, NULL, NULL));
-    pp = floats(n);
-    pc = floats(n);
-    qp = floats(n);
-    qc = floats(n);
+                                   input_medium + V2PX * n, 0, NULL, NULL));
+    pp = zero_buffer(n);
+    pc = zero_buffer(n);
+    qp = zero_buffer(n);
+    qc = zero_buffer(n);
 
-    /* On a GPU a tile's planes lie in local memory: it is small, and there are many. On
-     * a CPU a work-item has a tile of whole rows, and its planes are in a cache. */
+    /* On a GPU, a tile has 32 x 8 points and 32 planes, and its derivatives take 20 KiB
+     * of local memory. On a CPU, a work-group is one work-item with a tile of at most
+     * 16 whole rows, and the derivatives are in global memory that stays in a cache.
+     * These sizes are choices, not derived. */
     const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
     if (gpu) {
-        t = (tiling){.width = 32, .rows = 8, .deep = 32, .side = HALO, .lead = HALO};
+        t = (tile_shape){
+            .width = 32, .rows = 8, .depth = 32, .x_halo = HALO, .lead = HALO};
         t.pitch = t.width + 2 * HALO;
     } else {
-        cl_uint units; /* none of which is to go without a tile */
+        cl_uint units; /* each compute unit gets a tile */
         OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
                                   &units, NULL));
-        int share = (inner[1] + (int)units - 1) / (int)units;
-        t = (tiling){.width = inner[0], .rows = share < 16 ? share : 16};
-        t.deep = inner[2];
+        int rows_per_unit = (inner[1] + (int)units - 1) / (int)units;
+        t = (tile_shape){.width = inner[0],
+                         .rows = rows_per_unit < 16 ? rows_per_unit : 16};
+        t.depth = inner[2];
         t.pitch = g.pitch;
         t.lead = g.lead + HALO;
     }
     t.plane = (t.rows + 2 * HALO) * t.pitch;
-    const int points[3] = {t.width, t.rows, t.deep};
-    const size_t usual[3] = {gpu ? 32 : 1, gpu ? 8 : 1, 1};
+    const int points[3] = {t.width, t.rows, t.depth};
+    const size_t default_local[3] = {gpu ? 32 : 1, gpu ? 8 : 1, 1};
     size_t groups = 1;
     for (int i = 0; i < 3; i++) {
         size_t tiles = (inner[i] + points[i] - 1) / points[i];
-        local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : usual[i];
+        local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : default_local[i];
         global[i] = tiles * local[i];
         groups *= tiles;
     }
-    size_t all = 0;
+    size_t derivative_floats = 0;
     if (!gpu) {
-        t.own = DERIVED * t.plane;
-        all = groups * t.own;
-        derived = floats(all);
+        t.group_floats = DERIVATIVES * t.plane;
+        derivative_floats = groups * t.group_floats;
+        derivatives = zero_buffer(derivative_floats);
     }
     OCL_CHECK(clFinish(queue));
-    return (used + 4 * n + all) * sizeof(cl_float);
+    return (used + 4 * n + derivative_floats) * sizeof(cl_float);
 }
 
 void InsertSource(float f)
 {
-    cl_ulong i = (size_t)g.source_z * g.plane + g.source;
+    cl_ulong i = (size_t)g.source_z * g.plane + g.source_offset;
     size_t one = 1;
     OCL_CHECK(clSetKernelArg(source, 0, sizeof pc, &pc));
     OCL_CHECK(clSetKernelArg(source, 1, sizeof qc, &qc));
@@ -131,18 +137,18 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(propagate, 4, sizeof qc, &qc));
     OCL_CHECK(clSetKernelArg(propagate, 5, sizeof pp, &pp));
     OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
-    if (derived)
-        OCL_CHECK(clSetKernelArg(propagate, 7, sizeof derived, &derived));
+    if (derivatives)
+        OCL_CHECK(clSetKernelArg(propagate, 7, sizeof derivatives, &derivatives));
     else
-        OCL_CHECK(
-            clSetKernelArg(propagate, 7, DERIVED * t.plane * sizeof(cl_float), NULL));
+        OCL_CHECK(clSetKernelArg(propagate, 7, DERIVATIVES * t.plane * sizeof(cl_float),
+                                 NULL));
 
-    cl_event done;
+    cl_event propagate_event;
     OCL_CHECK(clEnqueueNDRangeKernel(queue, propagate, 3, NULL, global, local, 0, NULL,
-                                     &done));
+                                     &propagate_event));
     OCL_CHECK(clFinish(queue));
-    double kernel = ocl_seconds(done);
-    clReleaseEvent(done);
+    double kernel = ocl_seconds(propagate_event);
+    clReleaseEvent(propagate_event);
     return kernel;
 }
 
@@ -163,7 +169,7 @@ void UpdatePointers(float *p, float *q)
 
 void Finalize(void)
 {
-    if (derived) clReleaseMemObject(derived);
+    if (derivatives) clReleaseMemObject(derivatives);
     clReleaseMemObject(qc);
     clReleaseMemObject(qp);
     clReleaseMemObject(pc);

@@ -1,12 +1,13 @@
-/* cpu.c - the search, the values of (A, B, C) shared among threads. */
+/* cpu.c - the search: the values of (A, B, C) are distributed among threads. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
 
-/* One search for each small window: loops of a known length are unrolled, and num stays
- * in registers. OpenCL and CUDA have built their kernels so from the beginning. */
+/* One instance for each small window: loops of constant length are unrolled, and num
+ * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
+ * on. */
 #define SEARCH(w, length)                                                              \
     __attribute__((flatten)) static point search_##w(                                  \
         int ia, int ib, int ic, const trace *traces, const float *samples,             \
@@ -22,24 +23,24 @@ SEARCH(9, 9)
 SEARCH(11, 11)
 SEARCH(13, 13)
 SEARCH(15, 15)
-SEARCH(any, window_of(q))
+SEARCH(any, window_length(q))
 
-typedef point search_one(int, int, int, const trace *, const float *, const query *,
-                         workspace);
-static search_one *const search_of[] = {search_1, search_3,  search_5,  search_7,
-                                        search_9, search_11, search_13, search_15};
+typedef point search_function(int, int, int, const trace *, const float *,
+                              const query *, workspace);
+static search_function *const search_by_tau[] = {
+    search_1, search_3, search_5, search_7, search_9, search_11, search_13, search_15};
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
-    float *room;   /* of each thread, for the hinges of a trace */
-    size_t each;   /* floats that a thread has */
+    trace *traces;           /* of the current search */
+    point *part;             /* the best point of each (A, B, C) */
+    float *workspaces;       /* one for each thread */
+    size_t workspace_stride; /* floats from one workspace to the next */
 };
 
-static float *room_of_thread(const search_state *s)
+static float *thread_workspace(const search_state *s)
 {
-    return s->room + omp_get_thread_num() * s->each;
+    return s->workspaces + omp_get_thread_num() * s->workspace_stride;
 }
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -49,41 +50,44 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
 
-    /* Threads are called for the first time here, and each touches its own room. */
-    s->each = (room_of(q->ntraces, window_of(q)) + 15) / 16 * 16;
-    s->room = untouched(s->each * omp_get_max_threads(), sizeof *s->room, "the hinges");
+    /* The threads start here, and each is the first to touch its workspace. */
+    s->workspace_stride =
+        (workspace_floats(q->ntraces, window_length(q)) + 15) / 16 * 16;
+    s->workspaces = untouched(s->workspace_stride * omp_get_max_threads(),
+                              sizeof *s->workspaces, "the workspaces");
 #pragma omp parallel
-    memset(room_of_thread(s), 0xff, s->each * sizeof *s->room);
+    memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
 
     t->init += seconds() - start;
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
 
     double ready = seconds();
 
-    search_one *one = q->tau < 8 ? search_of[q->tau] : search_any;
+    search_function *search_part = q->tau < 8 ? search_by_tau[q->tau] : search_any;
 
 #pragma omp parallel
     {
-        workspace ws = workspace_of(room_of_thread(s), q->ntraces, window_of(q));
+        workspace ws = workspace_at(thread_workspace(s), q->ntraces, window_length(q));
 
 #pragma omp for collapse(3) schedule(dynamic)
-        for (int ia = 0; ia < q->np[0]; ia++)
-            for (int ib = 0; ib < q->np[1]; ib++)
-                for (int ic = 0; ic < q->np[2]; ic++)
-                    s->part[part_of(q, ia, ib, ic)] =
-                        one(ia, ib, ic, s->traces, s->g->samples, q, ws);
+        for (int ia = 0; ia < q->np[A]; ia++)
+            for (int ib = 0; ib < q->np[B]; ib++)
+                for (int ic = 0; ic < q->np[C]; ic++)
+                    s->part[part_index(q, ia, ib, ic)] =
+                        search_part(ia, ib, ic, s->traces, s->g->samples, q, ws);
     }
 
-    pick_best(q, s->part, q->np[2], found);
+    pick_best(q, s->part, q->np[C], result);
 
     double end = seconds();
     t->init += ready - start;
@@ -93,7 +97,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 
 void search_end(search_state *s)
 {
-    free(s->room);
+    free(s->workspaces);
     free(s->part);
     free(s->traces);
     free(s);

@@ -1,27 +1,27 @@
-/* cuda.cu - the same search in CUDA C, both sides: one thread per (A, B, C).
+/* cuda.cu - the same search in CUDA C, host and device: one thread per (A, B, C).
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernel, and the runtime makes the rest at its first call.
+ * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
+ * the kernel, and the runtime creates the other objects in its first call.
  */
 #include <stdlib.h>
 
 #include "cuda_device.h"
-#define LANES 1 /* the lanes of a GPU are its threads */
+#define LANES 1 /* a GPU's lanes are its threads */
 #include "host.h"
 #include "window.h"
 
-/* Constant memory is 64 KiB in all, and its arrays get their size from the compiler. */
+/* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
 #define TRACES_MAX 3200
 __constant__ query c_query;
 __constant__ trace c_traces[TRACES_MAX];
 
-/* const and __restrict__ together promise that nobody writes there while the kernel
- * runs: loads may then go through the cache for what is only read. */
+/* const and __restrict__ together promise that the kernel does not write there, so
+ * loads may use the read-only cache. */
 WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
-              float *__restrict__ room, point *__restrict__ part)
+              float *__restrict__ storage, point *__restrict__ part)
 {
     const query *q = &c_query;
-    int w = W ? W : window_of(q);
+    int w = W ? W : window_length(q);
     int ia0 = blockIdx.x * blockDim.x + threadIdx.x;
     int ib0 = blockIdx.y * blockDim.y + threadIdx.y;
     int ic0 = blockIdx.z * blockDim.z + threadIdx.z;
@@ -29,23 +29,23 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
     int threads = blockDim.x * blockDim.y * blockDim.z;
     int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     size_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-    room += (block * threads + thread) * room_of(q->ntraces, w);
-    workspace ws = workspace_of(room, q->ntraces, w);
+    storage += (block * threads + thread) * workspace_floats(q->ntraces, w);
+    workspace ws = workspace_at(storage, q->ntraces, w);
 
-    /* Where the grid is shorter than np, a thread takes more than one part. */
-    for (int ia = ia0; ia < q->np[0]; ia += gridDim.x * blockDim.x)
-        for (int ib = ib0; ib < q->np[1]; ib += gridDim.y * blockDim.y)
-            for (int ic = ic0; ic < q->np[2]; ic += gridDim.z * blockDim.z)
-                part[part_of(q, ia, ib, ic)] =
+    /* If the grid is smaller than np, a thread searches more than one part. */
+    for (int ia = ia0; ia < q->np[A]; ia += gridDim.x * blockDim.x)
+        for (int ib = ib0; ib < q->np[B]; ib += gridDim.y * blockDim.y)
+            for (int ic = ic0; ic < q->np[C]; ic += gridDim.z * blockDim.z)
+                part[part_index(q, ia, ib, ic)] =
                     search_abc(ia, ib, ic, c_traces, samples, q, w, ws);
 }
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B, C) */
     dim3 grid, block;
-    float *d_samples, *d_room;
+    float *d_samples, *d_workspaces;
     point *d_part;
     cudaEvent_t before, after;
 };
@@ -58,14 +58,14 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->g = g;
     s->traces = (trace *)allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->part =
-        (point *)allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+        (point *)allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
 
     cuda_device();
 
     if (q->ntraces > TRACES_MAX)
         fail("%d traces: constant memory holds %d", q->ntraces, TRACES_MAX);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t part_size = part_count(q) * sizeof *s->part;
     CUDA_CHECK(cudaMalloc((void **)&s->d_samples, samples_size));
     CUDA_CHECK(cudaMalloc((void **)&s->d_part, part_size));
     CUDA_CHECK(cudaEventCreate(&s->before));
@@ -76,14 +76,14 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     for (int i = 0; i < 3; i++) local[i] = q->group[i] ? q->group[i] : 4;
     for (int i = 0; i < 3; i++)
         global[i] = (q->np[i] + local[i] - 1) / local[i] * local[i];
-    size_t room_size =
-        fit_rooms(global, local, room_of(q->ntraces, window_of(q)), SIZE_MAX);
+    size_t workspace_size = fit_workspaces(
+        global, local, workspace_floats(q->ntraces, window_length(q)), SIZE_MAX);
     for (int i = 0; i < 3; i++) groups[i] = (unsigned)(global[i] / local[i]);
     dim3 block = {(unsigned)local[0], (unsigned)local[1], (unsigned)local[2]};
     dim3 grid = {groups[0], groups[1], groups[2]};
     s->block = block;
     s->grid = grid;
-    CUDA_CHECK(cudaMalloc((void **)&s->d_room, room_size));
+    CUDA_CHECK(cudaMalloc((void **)&s->d_workspaces, workspace_size));
 
     double ready = seconds();
 
@@ -95,27 +95,28 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t part_size = part_count(q) * sizeof *s->part;
 
     double ready = seconds();
 
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
-    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN: see opencl.c */
+    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN, see opencl.c */
     CUDA_CHECK(cudaEventRecord(s->before, 0));
-    WINDOW_LAUNCH(window_of(q), search_kernel, s->grid, s->block, 0, s->d_samples,
-                  s->d_room, s->d_part);
+    WINDOW_LAUNCH(window_length(q), search_kernel, s->grid, s->block, 0, s->d_samples,
+                  s->d_workspaces, s->d_part);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(s->after, 0));
     CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
 
-    pick_best(q, s->part, q->np[2], found);
+    pick_best(q, s->part, q->np[C], result);
 
     double end = seconds();
     t->init += ready - start;
@@ -127,7 +128,7 @@ void search_end(search_state *s)
 {
     cudaEventDestroy(s->after);
     cudaEventDestroy(s->before);
-    cudaFree(s->d_room);
+    cudaFree(s->d_workspaces);
     cudaFree(s->d_part);
     cudaFree(s->d_samples);
     free(s->part);

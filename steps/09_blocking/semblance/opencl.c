@@ -1,10 +1,10 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run the kernel over a range, read buffers.
+ * An OpenCL program creates these objects, in this order:
+ *    device   executes kernels                context  holds memory and programs
+ *    queue    commands for the device         program  source built for the device
+ *    kernel   an entry point of the program   buffer   device memory
+ * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
 
@@ -13,14 +13,14 @@
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B, C) */
     size_t local[3], global[3];
     cl_context context;
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel;
-    cl_mem d_query, d_traces, d_samples, d_room, d_part;
+    cl_mem d_query, d_traces, d_samples, d_workspaces, d_part;
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -31,7 +31,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
 
     cl_device_id device = ocl_device();
     s->context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
@@ -40,32 +40,34 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         clCreateCommandQueue(s->context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* The global size must be a multiple of the local size: round up. */
+    /* The global size must be a multiple of the local size. */
     for (int i = 0; i < 3; i++)
         s->local[i] = q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
     for (int i = 0; i < 3; i++)
         s->global[i] = (q->np[i] + s->local[i] - 1) / s->local[i] * s->local[i];
-    size_t items = s->local[0] * s->local[1] * s->local[2], most;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most,
-                              NULL));
-    if (items > most)
-        fail("local=: a work-group of %zu, this device takes %zu", items, most);
+    size_t items = s->local[0] * s->local[1] * s->local[2], max_items;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof max_items,
+                              &max_items, NULL));
+    if (items > max_items)
+        fail("local: work-group of %zu, expected at most %zu on this device", items,
+             max_items);
 
-    /* Of a CPU a core runs one work-item after another: few rooms stay in its cache. */
+    /* A CPU core runs one work-item after another: few workspaces stay in its cache. */
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
-    size_t room_size = fit_rooms(s->global, s->local, room_of(q->ntraces, window_of(q)),
-                                 ocl_is_gpu(device) ? SIZE_MAX : 64 * (size_t)units);
+    size_t workspace_size = fit_workspaces(
+        s->global, s->local, workspace_floats(q->ntraces, window_length(q)),
+        ocl_is_gpu(device) ? SIZE_MAX : 64 * (size_t)units);
 
-    /* The source is compiled here, at run time, when the window is known, and how many
-     * lanes a vector of this device has: 1 on a GPU. */
+    /* The source is compiled now, at run time, when the window is known, and the number
+     * of lanes of the device's vectors (1 on a GPU). */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
     char options[128];
     snprintf(options, sizeof options,
-             "-D WINDOW=%d -D LANES=%u -cl-unsafe-math-optimizations", window_of(q),
+             "-D WINDOW=%d -D LANES=%u -cl-unsafe-math-optimizations", window_length(q),
              width >= 16  ? 16
              : width >= 8 ? 8
              : width >= 4 ? 4
@@ -77,7 +79,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     size_t traces_size = q->ntraces * sizeof *s->traces;
     ocl_fit_constant(device, sizeof *q + traces_size);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t part_size = part_count(q) * sizeof *s->part;
     s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, sizeof *q, NULL, &err);
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
@@ -85,7 +87,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->d_samples =
         clCreateBuffer(s->context, CL_MEM_READ_ONLY, samples_size, NULL, &err);
     OCL_CHECK(err);
-    s->d_room = clCreateBuffer(s->context, CL_MEM_READ_WRITE, room_size, NULL, &err);
+    s->d_workspaces =
+        clCreateBuffer(s->context, CL_MEM_READ_WRITE, workspace_size, NULL, &err);
     OCL_CHECK(err);
     s->d_part = clCreateBuffer(s->context, CL_MEM_READ_WRITE, part_size, NULL, &err);
     OCL_CHECK(err);
@@ -93,7 +96,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->kernel, 0, sizeof s->d_query, &s->d_query));
     OCL_CHECK(clSetKernelArg(s->kernel, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->kernel, 2, sizeof s->d_samples, &s->d_samples));
-    OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_room, &s->d_room));
+    OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_workspaces, &s->d_workspaces));
     OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof s->d_part, &s->d_part));
 
     double ready = seconds();
@@ -106,13 +109,14 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t part_size = part_count(q) * sizeof *s->part;
 
     double ready = seconds();
 
@@ -120,8 +124,8 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
                                    NULL, NULL));
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0, traces_size,
                                    s->traces, 0, NULL, NULL));
-    const cl_uint poison = ~0u; /* NaN: a part that no work-item writes is found out */
-    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &poison, sizeof poison, 0,
+    const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
                                   part_size, 0, NULL, NULL));
     cl_event done;
     OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->kernel, 3, NULL, s->global, s->local,
@@ -129,7 +133,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
     OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
                                   0, NULL, NULL));
 
-    pick_best(q, s->part, q->np[2], found);
+    pick_best(q, s->part, q->np[C], result);
 
     double end = seconds();
     t->init += ready - start;
@@ -141,7 +145,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 void search_end(search_state *s)
 {
     clReleaseMemObject(s->d_part);
-    clReleaseMemObject(s->d_room);
+    clReleaseMemObject(s->d_workspaces);
     clReleaseMemObject(s->d_samples);
     clReleaseMemObject(s->d_traces);
     clReleaseMemObject(s->d_query);

@@ -1,15 +1,37 @@
-/* body.h - what a segment costs, a column of blocks of cells, and one visibility on the
- * way back.
+/* body.h - gridding of one segment of the grid, degridding of one visibility.
  *
- * The grid is cut in blocks of ROWS x COLUMNS cells, and a work-item has BLOCKS of
- * them, one below the other. Their sums stay in a cache, those of the block at which
- * visibilities arrive in registers. What a visibility is worth in these columns is
- * worked out once for all blocks that it touches. Taps have zeros around them, so that
- * a block half outside a footprint needs no test: [planes][oversampling] times re[pad +
- * width + pad], im[..], and for the rows [..][3]: re + im, im, re - im.
+ * Method: output-driven W-projection as in step 07, with cache blocking and Karatsuba's
+ * (Gauss's) complex multiplication. A segment is a column of BLOCKS blocks, each of
+ * ROWS x COLUMNS cells, one below the other. A work-item owns a segment. Per chunk of
+ * CHUNK visibilities it computes their contributions to the segment's columns once
+ * (visibility times the columns' taps; they stay in the L1 cache), and then adds them
+ * to every block that they touch. The sums of a segment stay in the L2 cache; those of
+ * the current block are in registers.
  *
- * The farther a plane is from w = 0, the wider is its function. Planes are dealt out to
- * classes by what they need, and footprints are as wide as their class.
+ * The farther a w-plane is from w = 0, the wider is its convolution function. Planes
+ * are grouped into classes by the support that they need, and the footprint of a
+ * visibility is as wide as its class.
+ *
+ * Binning (host.h): a visibility belongs to the bin that contains the first cell of its
+ * footprint. Bins are as large as blocks; a row of bins is a band.
+ *
+ *             left        right
+ *           +-----+-----+-----+   x  bins whose footprints can overlap block B. In
+ *      top  |  x  |  x  |  x  |      each band, the visibilities of bins left .. right
+ *           +-----+-----+-----+      are contiguous in the sorted array.
+ *     band  |  x  |  x  |  B  |
+ *           +-----+-----+-----+
+ *
+ * Taps: [planes][oversampling] functions of REALS_PER_TAP rows of STRIDE_OF(s) numbers,
+ * each with PAD zeros, width taps, PAD zeros. The last three rows are interleaved, tap
+ * by tap, for the Karatsuba products with the taps of rows:
+ *
+ *     | re .. | im .. | re+im, im, re-im, re+im, im, re-im, ..  |
+ *
+ * The zeros make a test unnecessary where a block extends beyond a footprint.
+ *
+ * The caller guarantees that every footprint lies inside the grid and that the
+ * visibilities are sorted by class and into bins of ROWS x COLUMNS cells.
  */
 #include "portable.h"
 #include "real.h"
@@ -19,15 +41,15 @@
 #define LANE_BYTES REAL_BYTES
 #include "lanes.h"
 
-/* A work-item has WIDE vectors of columns: all of its block, or one of them where
- * COLUMNS work-items that run together have the others. */
-#ifndef WIDE /* narrow footprints would leave much of more columns empty */
-#define WIDE 1
+/* A work-item computes VECTORS vectors of columns of a block: all of them on a CPU, one
+ * column on a GPU, where COLUMNS neighbouring work-items share the block. */
+#ifndef VECTORS /* more columns would be mostly empty in narrow footprints */
+#define VECTORS 1
 #endif
 #ifndef COLUMNS
-#define COLUMNS (WIDE * LANES)
+#define COLUMNS (VECTORS * LANES)
 #endif
-#if !defined(ROWS) && defined(__AVX512F__) /* 32 registers instead of 16 */
+#if !defined(ROWS) && defined(__AVX512F__) /* 32 vector registers, not 16 */
 #define ROWS 8
 #elif !defined(ROWS)
 #define ROWS 4
@@ -35,16 +57,16 @@
 #ifndef BLOCKS
 #define BLOCKS 32
 #endif
-#ifndef CHUNK /* visibilities, as many as stay in the nearest cache */
+#ifndef CHUNK /* visibilities: their contributions fill half of an L1 cache */
 #define CHUNK 40
 #endif
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)
-#define PARTS                 5 /* of a function: STRIDE_OF taps each */
-#define BINS_OF(size, n)      (((size) + (n)-1) / (n))
+#define REALS_PER_TAP         5 /* rows of STRIDE_OF numbers per function */
+#define CEIL_DIV(size, n)     (((size) + (n)-1) / (n))
 
-/* A device's C has no complex numbers. */
+/* OpenCL C and CUDA C have no complex numbers. */
 typedef struct {
     real re, im;
 } cplx;
@@ -54,134 +76,147 @@ typedef struct {
 #endif
 typedef struct {
     int count;
-    int support[CLASSES]; /* of the footprints of a class, ascending */
-} classes;
+    int support[CLASSES]; /* of each class, ascending */
+} support_classes;
 
-/* A visibility as blocks want it. */
+/* A sorted visibility. */
 typedef struct {
-    long u, v; /* where in the table the taps of column 0 and of row 0 would be */
-    cplx d;    /* its conjugate where w < 0 */
-} sample;
+    long taps_u, taps_v; /* index of the taps of column 0 and of row 0 of the grid */
+    cplx d;              /* conjugated if w < 0 */
+} sorted_visibility;
 
-/* What it is worth in these columns: the visibility times their taps. */
+/* The contribution of a visibility to the segment's columns: the visibility times their
+ * taps. */
 typedef struct {
-    lanes re[WIDE], both[WIDE], im[WIDE]; /* both: re + im, if w < 0 its negative */
-    long v;
-    int minus; /* w < 0 */
-} part;
+    lanes re[VECTORS], sum[VECTORS], im[VECTORS]; /* sum: re + im, negated if w < 0 */
+    long taps_v;
+    int negative_w; /* 1 if w < 0 */
+} contribution;
 
-/* The sums of a block: of three products each, see add_parts(). */
+/* The sums of a block: one per product of Karatsuba's algorithm, see
+ * add_contributions(). `common` is the product that the real and the imaginary part
+ * share. */
 typedef struct {
-    lanes re[ROWS][WIDE], both[ROWS][WIDE], im[ROWS][WIDE];
-} block;
+    lanes re[ROWS][VECTORS], common[ROWS][VECTORS], im[ROWS][VECTORS];
+} block_sums;
 
-FN part part_of(const shape *s, GLOBAL const real *taps, int column, int minus,
-                sample d)
+/* Returns the contribution of a visibility to the block's columns from `column` on. */
+FN contribution make_contribution(const shape *s, GLOBAL const real *taps, int column,
+                                  int negative_w, sorted_visibility vis)
 {
-    part p;
-    const real sign = minus ? -1 : 1;
+    contribution p;
+    const real sign = negative_w ? -1 : 1;
     UNROLL
-    for (int i = 0; i < WIDE; i++) {
-        GLOBAL const real *cu = taps + d.u + column + i * LANES;
+    for (int i = 0; i < VECTORS; i++) {
+        GLOBAL const real *cu = taps + vis.taps_u + column + i * LANES;
         const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
-        const lanes im = d.d.re * cim + d.d.im * cre;
-        p.re[i] = d.d.re * cre - d.d.im * cim;
-        p.both[i] = sign * p.re[i] + im;
+        const lanes im = vis.d.re * cim + vis.d.im * cre;
+        p.re[i] = vis.d.re * cre - vis.d.im * cim;
+        p.sum[i] = sign * p.re[i] + im;
         p.im[i] = sign * im;
     }
-    p.v = d.v;
-    p.minus = minus;
+    p.taps_v = vis.taps_v;
+    p.negative_w = negative_w;
     return p;
 }
 
-/* Adds n parts to the sums of block `band`, whose rows' taps are c. A product of
- * complex numbers takes three of real ones, once sums of their parts are there:
+/* Adds n contributions to the sums of block `band`. Karatsuba's (Gauss's) algorithm
+ * multiplies complex numbers with three real products instead of four. With t the
+ * contribution and c the tap of a row:
  *
- *     t c = (t.re (c.re + c.im) - both c.im) + i (both c.im + t.im (c.re - c.im))
+ *     t c = (t.re (c.re + c.im) - t.sum c.im) + i (t.sum c.im + t.im (c.re - c.im))
  *
- * Each of the three has a sum of its own, and a tap is loaded once for WIDE of them.
- * Where w < 0, c.im has the other sign. */
-APART void add_parts(const part *parts, int n, GLOBAL const real *taps, int band,
-                     block *sums)
+ * where t.sum = t.re + t.im. Each of the three products has sums of its own, and each
+ * number of c is loaded once for VECTORS products. If w < 0, c.im has the opposite
+ * sign: c.re + c.im and c.re - c.im are swapped. */
+APART void add_contributions(const contribution *contributions, int n,
+                             GLOBAL const real *taps, int band, block_sums *sums)
 {
-    block sum = *sums;
+    block_sums acc = *sums;
     for (int k = 0; k < n; k++) {
-        part t = parts[k];
+        contribution t = contributions[k];
         UNROLL
-        for (int i = 0; i < WIDE; i++) {
+        for (int i = 0; i < VECTORS; i++) {
             keep(t.re[i]);
-            keep(t.both[i]);
+            keep(t.sum[i]);
             keep(t.im[i]);
         }
-        GLOBAL const real *c = taps + t.v + 3 * ROWS * band;
-        const long minus = 2 * t.minus;
+        GLOBAL const real *c = taps + t.taps_v + 3 * ROWS * band;
+        const long swap = 2 * t.negative_w;
         UNROLL
         for (int j = 0; j < ROWS; j++) {
             UNROLL
-            for (int i = 0; i < WIDE; i++) sum.re[j][i] += c[3 * j + minus] * t.re[i];
+            for (int i = 0; i < VECTORS; i++) acc.re[j][i] += c[3 * j + swap] * t.re[i];
             UNROLL
-            for (int i = 0; i < WIDE; i++) sum.both[j][i] += c[3 * j + 1] * t.both[i];
+            for (int i = 0; i < VECTORS; i++)
+                acc.common[j][i] += c[3 * j + 1] * t.sum[i];
             UNROLL
-            for (int i = 0; i < WIDE; i++)
-                sum.im[j][i] += c[3 * j + 2 - minus] * t.im[i];
+            for (int i = 0; i < VECTORS; i++)
+                acc.im[j][i] += c[3 * j + 2 - swap] * t.im[i];
         }
     }
-    *sums = sum;
+    *sums = acc;
 }
 
-/* BLOCKS blocks from band `begin` on, whose first column is `column`. Visibilities lie
- * in bins of ROWS x COLUMNS first cells, those of a class apart, and of these those
- * with w < 0: bin [class][band][minus][b]; those along a band follow each other in
- * `first`. Some of the bins above and left of a block have footprints that reach it. */
-FN void grid_segment(const shape *s, const classes *all, GLOBAL const real *taps,
-                     GLOBAL const int *first, GLOBAL const sample *samples, int begin,
+/* Grids BLOCKS blocks from band first_band on, whose first column is `column`. The
+ * visibilities are sorted by class, band, sign of w and column: bin b of a band begins
+ * at first[(2 (class bands + band) + (w < 0)) bins_per_band + b]. */
+FN void grid_segment(const shape *s, const support_classes *classes,
+                     GLOBAL const real *taps, GLOBAL const int *first,
+                     GLOBAL const sorted_visibility *visibilities, int first_band,
                      int column, GLOBAL cplx *grid)
 {
-    part parts[CHUNK];
-    block sums[BLOCKS];
+    contribution contributions[CHUNK];
+    block_sums sums[BLOCKS];
     for (int b = 0; b < BLOCKS; b++)
         for (int j = 0; j < ROWS; j++)
-            for (int i = 0; i < WIDE; i++)
-                sums[b].re[j][i] = sums[b].both[j][i] = sums[b].im[j][i] = each(0);
-    int bands = BINS_OF(s->size, ROWS), bins = BINS_OF(s->size, COLUMNS);
-    int end = begin + BLOCKS < bands ? begin + BLOCKS : bands;
+            for (int i = 0; i < VECTORS; i++)
+                sums[b].re[j][i] = sums[b].common[j][i] = sums[b].im[j][i] = each(0);
+    int bands = CEIL_DIV(s->size, ROWS), bins_per_band = CEIL_DIV(s->size, COLUMNS);
+    int end_band = first_band + BLOCKS < bands ? first_band + BLOCKS : bands;
 
-    for (int c = 0; c < all->count; c++) {
-        int width = 2 * all->support[c] + 1, right = column / COLUMNS;
+    for (int c = 0; c < classes->count; c++) {
+        int width = 2 * classes->support[c] + 1, right = column / COLUMNS;
         int left = right - (width + COLUMNS - 2) / COLUMNS;
-        int below = (width + ROWS - 2) / ROWS; /* bands that a footprint reaches */
-        int top = begin - below;
+        int reach = (width + ROWS - 2) /
+                    ROWS; /* bands below its own that a footprint can touch */
+        int top = first_band - reach;
         if (left < 0) left = 0;
         if (top < 0) top = 0;
 
-        for (int bin = top; bin < end; bin++) {
-            int from = bin < begin ? begin : bin;
-            int to = bin + below + 1 < end ? bin + below + 1 : end;
-            GLOBAL const int *plus = first + (size_t)2 * (c * bands + bin) * bins,
-                             *minus = plus + bins;
-            int here = minus[right + 1] - minus[left]; /* visibilities with w < 0 */
-            int both = here + plus[right + 1] - plus[left];
-            for (int k = 0; k < both; k += CHUNK) {
-                int n = both - k < CHUNK ? both - k : CHUNK;
+        for (int bin_band = top; bin_band < end_band; bin_band++) {
+            int from_band = bin_band < first_band ? first_band : bin_band;
+            int to_band =
+                bin_band + reach + 1 < end_band ? bin_band + reach + 1 : end_band;
+            GLOBAL const int *first_positive = first + (size_t)2 *
+                                                           (c * bands + bin_band) *
+                                                           bins_per_band,
+                             *first_negative = first_positive + bins_per_band;
+            int n_negative = first_negative[right + 1] -
+                             first_negative[left]; /* visibilities with w < 0 */
+            int n_all = n_negative + first_positive[right + 1] - first_positive[left];
+            for (int k = 0; k < n_all; k += CHUNK) {
+                int n = n_all - k < CHUNK ? n_all - k : CHUNK;
                 for (int i = 0; i < n; i++)
-                    parts[i] =
-                        part_of(s, taps, column, k + i < here,
-                                samples[k + i < here ? minus[left] + k + i
-                                                     : plus[left] + k + i - here]);
-                for (int b = from; b < to; b++)
-                    add_parts(parts, n, taps, b, &sums[b - begin]);
+                    contributions[i] = make_contribution(
+                        s, taps, column, k + i < n_negative,
+                        visibilities[k + i < n_negative
+                                         ? first_negative[left] + k + i
+                                         : first_positive[left] + k + i - n_negative]);
+                for (int b = from_band; b < to_band; b++)
+                    add_contributions(contributions, n, taps, b, &sums[b - first_band]);
             }
         }
     }
 
-    for (int b = begin; b < end; b++)
+    for (int b = first_band; b < end_band; b++)
         for (int j = 0; j < ROWS && b * ROWS + j < s->size; j++) {
-            const block *of = &sums[b - begin];
+            const block_sums *block = &sums[b - first_band];
             GLOBAL real *row =
                 (GLOBAL real *)(grid + (size_t)(b * ROWS + j) * s->pitch + column);
-            for (int w = 0; w < WIDE; w++, row += 2 * LANES) {
-                lanes re = of->re[j][w] - of->both[j][w];
-                lanes im = of->both[j][w] + of->im[j][w];
+            for (int w = 0; w < VECTORS; w++, row += 2 * LANES) {
+                lanes re = block->re[j][w] - block->common[j][w];
+                lanes im = block->common[j][w] + block->im[j][w];
                 real cells[2 * LANES];
                 for (int i = 0; i < LANES; i++) {
                     cells[2 * i] = lane(re, i);
@@ -194,23 +229,24 @@ FN void grid_segment(const shape *s, const classes *all, GLOBAL const real *taps
     streamed();
 }
 
-/* The visibility that the grid predicts at a place. Here LANES columns stay in
- * registers while the rows pass, times the real and times the imaginary part of each
- * row's tap; the columns' taps come last. */
-FN cplx degrid_one(const shape *s, GLOBAL const real *taps, GLOBAL const place *at,
-                   GLOBAL const cplx *grid)
+/* Returns the visibility that the grid predicts for a footprint. The products of LANES
+ * columns with the real and with the imaginary part of each row's tap are summed over
+ * all rows in registers; the taps of the columns multiply these sums at the end. */
+FN cplx degrid_visibility(const shape *s, GLOBAL const real *taps,
+                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
 {
-    const place here = *at;
-    const real sign = here.minus ? 1 : -1;
+    const footprint place = *fp;
+    const real sign = place.negative_w ? 1 : -1;
     GLOBAL const real *plane =
-        taps + (size_t)here.plane * s->oversampling * PARTS * STRIDE_OF(s) + PAD;
-    GLOBAL const real *cv = plane + here.fv * PARTS * STRIDE_OF(s);
-    GLOBAL const real *cu = plane + here.fu * PARTS * STRIDE_OF(s);
+        taps + (size_t)place.plane * s->oversampling * REALS_PER_TAP * STRIDE_OF(s) +
+        PAD;
+    GLOBAL const real *cv = plane + place.fv * REALS_PER_TAP * STRIDE_OF(s);
+    GLOBAL const real *cu = plane + place.fu * REALS_PER_TAP * STRIDE_OF(s);
 
     cplx d = {0, 0};
     for (int column = 0; column < s->width; column += LANES) {
         GLOBAL const real *cells =
-            (GLOBAL const real *)(grid + (size_t)here.v * s->pitch + here.u + column);
+            (GLOBAL const real *)(grid + (size_t)place.v * s->pitch + place.u + column);
         lanes re[2] = {each(0), each(0)}, im[2] = {each(0), each(0)};
         for (int j = 0; j < s->width; j++) {
             const lanes g0 = load(cells), g1 = load(cells + LANES);
@@ -221,7 +257,7 @@ FN cplx degrid_one(const shape *s, GLOBAL const real *taps, GLOBAL const place *
             im[1] += vim * g1;
             cells += 2 * s->pitch;
         }
-        for (int i = 0; i < LANES; i++) { /* the lanes are re, im, re, im .. */
+        for (int i = 0; i < LANES; i++) { /* lanes hold re, im, re, im, .. */
             int l = 2 * i % LANES, h = 2 * i / LANES, next = (2 * i + 1) / LANES;
             const real a = lane(re[h], l) - lane(im[next], (2 * i + 1) % LANES);
             const real b = lane(re[next], (2 * i + 1) % LANES) + lane(im[h], l);

@@ -1,298 +1,334 @@
-/* cpu.c - the toppling, tiles of the grid shared among threads. */
+/* cpu.c - topples the grids in parallel: OpenMP threads compute tiles of plan->tilew x
+ * plan->tileh cells.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
 
-static inline int smaller(int a, int b)
+static inline int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
 
-/* A step of one tile, w x h cells from (x, y): returns all new values or-ed, which is
- * more than 3 as long as a cell is unstable. */
+/* Computes one step of a tile of w x h cells at (x, y). Returns the OR of all new
+ * cells: more than 3 if and only if a cell is unstable. */
 static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x, int y,
                     int w, int h)
 {
-    cell bits = 0;
+    cell or_values = 0;
     for (int j = y; j < y + h; j++)
         for (int i = x; i < x + w; i++) {
-            size_t at = (size_t)j * dim + i;
-            out[at] = after(in + at, dim);
-            bits |= out[at];
+            size_t index = (size_t)j * dim + i;
+            out[index] = next_grains(in + index, dim);
+            or_values |= out[index];
         }
-    return bits;
+    return or_values;
 }
 
-/* Step n of all grids, from one array into another; bits[g] become those of grid g. */
-static void step(const pile *p, const plan *how, const cell *in, cell *out, int n,
-                 cell *bits)
+/* Computes step n of all grids, from one array into another. flags[g] becomes the OR of
+ * all new cells of grid g. */
+static void step(const pile *p, const plan *plan, const cell *in, cell *out, int n,
+                 cell *flags)
 {
     int dim = p->dim;
-    memset(bits, 0, p->batch * sizeof *bits);
+    memset(flags, 0, p->batch * sizeof *flags);
 #pragma omp parallel for collapse(3) schedule(runtime)
     for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += how->tileh)
-            for (int x = 1; x < dim - 1; x += how->tilew) {
-                int w = smaller(how->tilew, dim - 1 - x);
-                int h = smaller(how->tileh, dim - 1 - y);
+        for (int y = 1; y < dim - 1; y += plan->tileh)
+            for (int x = 1; x < dim - 1; x += plan->tilew) {
+                int w = min_int(plan->tilew, dim - 1 - x);
+                int h = min_int(plan->tileh, dim - 1 - y);
                 size_t grid = g * pile_cells(p);
-                double begin = how->tiles ? seconds() : 0;
-                cell of_tile = do_tile(dim, in + grid, out + grid, x, y, w, h);
-                trace_tile(how->tiles, n, g, (int[4]){x, y, w, h}, begin, worker());
+                double begin = plan->trace ? seconds() : 0;
+                cell tile_flags = do_tile(dim, in + grid, out + grid, x, y, w, h);
+                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
+                           thread_number());
 #pragma omp atomic
-                bits[g] |= of_tile;
+                flags[g] |= tile_flags;
             }
 }
 
-static inline int larger(int a, int b)
+enum { MIN_TILE_ROWS = 2 }; /* the row above a shifted tile is in the tile above */
+
+/* From this many grids per thread on, one band per grid keeps the threads busy: the
+ * busiest thread then has at most 25 % more than the mean. */
+enum { GRIDS_PER_THREAD = 4 };
+
+static inline int max_int(int a, int b)
 {
     return a > b ? a : b;
 }
 
-/* What all bands have in common. */
+/* Properties that all bands share. */
 typedef struct {
     int dim, side, width, mirror;
-    const cell *masks; /* the cells within the border, and of the last column */
-} shape;
+    const cell *masks; /* masks: cells inside the border; cells of the last column */
+} grid_shape;
 
-/* A thread's band of a grid in bits; rows begins with row `top` of the grid. */
+/* A band with its rows in bit planes. rows[0] is row range.first_stored of the grid. */
 typedef struct {
-    band at;
+    band range;
     cell *rows;
-} part;
+} stored_band;
 
-/* Is any cell of the rows y .. end - 1, before or after the last step, about to give?
- */
-static int any_fours(part b, int width, int y, int end)
+/* Returns nonzero if any cell of rows y .. end - 1 has a four, before or after the last
+ * step. */
+static int any_fours(stored_band b, int width, int y, int end)
 {
-    words bits = words_at(GLOBAL, b.rows) ^ words_at(GLOBAL, b.rows);
-    for (int j = larger(y, b.at.top); j < smaller(end, b.at.end); j++) {
+    bitvec or_fours = bitvec_at(GLOBAL, b.rows) ^ bitvec_at(GLOBAL, b.rows);
+    for (int j = max_int(y, b.range.first_stored); j < min_int(end, b.range.end_stored);
+         j++) {
         const cell *fours =
-            b.rows + (size_t)(j - b.at.top) * pitch_of(width) + 2 * width;
-        for (int w = 0; w < 2 * width; w += LANES) bits |= words_at(GLOBAL, fours + w);
+            b.rows + (size_t)(j - b.range.first_stored) * row_pitch(width) + 2 * width;
+        for (int w = 0; w < 2 * width; w += LANES)
+            or_fours |= bitvec_at(GLOBAL, fours + w);
     }
-    return any_bit(bits);
+    return bitvec_any(or_fours);
 }
 
-/* Steps n .. n + steps - 1 of the rows y .. y + h - 1 of a band, each step a row above
- * the one before, whose neighbours so are ready: the rows above are. Rows are stepped
- * again while they are in the nearest cache. live[s + 2] becomes whether step s has
- * left fours, live[0] and live[1] are for before; above is the same of the rows above.
- * Where neither had any in the two steps before, there is nothing to do. */
-static void do_tile_bits(const shape *of, part b, int n, int steps, int y, int h,
-                         const char *above, char *live)
+/* Computes steps n .. n + steps - 1 of a tile of h rows that begins at row y. Each step
+ * is shifted up by one row against the previous one, so that the rows that it reads are
+ * ready (time skewing, a wavefront). The rows stay in the L1 cache for all steps:
+ *
+ *   row    y-2  y-1   y   y+1 .. y+h-1
+ *   step 0            |-----------|
+ *   step 1       |-----------|
+ *   step 2  |-----------|
+ *
+ * active[s + 2] becomes nonzero if step s has left fours; active[0] and active[1]
+ * describe the state before. above_active is the same of the tile above. If neither
+ * tile had fours in the two previous steps, the step is skipped (lazy evaluation). */
+static void do_tile_planes(const grid_shape *shape, stored_band b, int n, int steps,
+                           int y, int h, const char *above_active, char *active)
 {
-    int width = of->width;
-    live[0] = live[1] = any_fours(b, width, y - 1, y + h + 1);
+    int width = shape->width;
+    active[0] = active[1] = any_fours(b, width, y - 1, y + h + 1);
     for (int s = 0; s < steps; s++) {
-        int from = larger(y - s, first_of(b.at, s));
-        int rows = smaller(y - s + h, after_of(b.at, of->side, s)) - from;
-        live[s + 2] = 0;
-        if (rows <= 0 || !(above[s] | above[s + 1] | live[s] | live[s + 1])) continue;
+        int first_row = max_int(y - s, band_first_valid(b.range, s));
+        int rows =
+            min_int(y - s + h, band_end_valid(b.range, shape->side, s)) - first_row;
+        active[s + 2] = 0;
+        if (rows <= 0 ||
+            !(above_active[s] | above_active[s + 1] | active[s] | active[s + 1]))
+            continue;
 
-        cell *c = b.rows + (size_t)(from - b.at.top) * pitch_of(width);
+        cell *c =
+            b.rows + (size_t)(first_row - b.range.first_stored) * row_pitch(width);
         for (int w = 0; w < width; w += LANES) {
-            words keep = words_at(GLOBAL, of->masks + w);
-            words fold = words_at(GLOBAL, of->masks + width + w);
-            live[s + 2] |= any_bit(walk(c + w, w, width, n + s, rows, keep, fold,
-                                        of->mirror, of->side - 2 - from));
+            bitvec inside = bitvec_at(GLOBAL, shape->masks + w);
+            bitvec last_column = bitvec_at(GLOBAL, shape->masks + width + w);
+            active[s + 2] |= bitvec_any(step_column(c + w, w, width, n + s, rows,
+                                                    inside, last_column, shape->mirror,
+                                                    shape->side - 2 - first_row));
         }
     }
 }
 
-/* The same of all tiles of a band, from top to bottom. found[s] becomes what step s has
- * found. Apart from topple_bits, which would leave too few registers to walk's loop. */
-APART void do_band(const plan *how, const shape *of, part b, int n, int steps, int g,
-                   cell found[STEPS])
+/* Computes all tiles of a band, from top to bottom. band_flags[s] becomes nonzero if
+ * the band is unstable after step s. A function of its own, because inlined into
+ * topple_planes it would leave too few registers for the loop of step_column. */
+APART void do_band(const plan *plan, const grid_shape *shape, stored_band b, int n,
+                   int steps, int g, cell band_flags[STEPS])
 {
-    int h = larger(how->tileh, 2);
-    char live[2][STEPS + 2] = {{0}}, *above = live[0], *here = live[1];
-    memset(found, 0, STEPS * sizeof *found);
-    for (int y = b.at.top + 1; y < b.at.end + steps; y += h) {
-        double begin = how->tiles ? seconds() : 0;
-        do_tile_bits(of, b, n, steps, y, h, above, here);
-        for (int s = 0; s < steps; s++) found[s] |= 4 * here[s + 2];
-        int first = larger(y, b.at.first), after = smaller(y + h, b.at.after);
-        if (first < after)
-            trace_tile(how->tiles, n, g, (int[4]){1, first, of->dim - 2, after - first},
-                       begin, worker());
-        if (first < after && of->mirror) /* which is two tiles at once */
-            trace_tile(how->tiles, n, g,
-                       (int[4]){1, of->dim - after, of->dim - 2, after - first}, begin,
-                       worker());
-        char *other = above;
-        above = here;
-        here = other;
+    int h = max_int(plan->tileh, MIN_TILE_ROWS);
+    char buffers[2][STEPS + 2] = {{0}}, *above_active = buffers[0],
+                            *active = buffers[1];
+    memset(band_flags, 0, STEPS * sizeof *band_flags);
+    for (int y = b.range.first_stored + 1; y < b.range.end_stored + steps; y += h) {
+        double begin = plan->trace ? seconds() : 0;
+        do_tile_planes(shape, b, n, steps, y, h, above_active, active);
+        for (int s = 0; s < steps; s++) band_flags[s] |= 4 * active[s + 2];
+        int first = max_int(y, b.range.first), end = min_int(y + h, b.range.end);
+        if (first < end)
+            trace_tile(plan->trace, n, g,
+                       (int[4]){1, first, shape->dim - 2, end - first}, begin,
+                       thread_number());
+        if (first < end && shape->mirror) /* the tile stands for two tiles */
+            trace_tile(plan->trace, n, g,
+                       (int[4]){1, shape->dim - end, shape->dim - 2, end - first},
+                       begin, thread_number());
+        char *swap = above_active;
+        above_active = active;
+        active = swap;
     }
 }
 
-/* Fetches the borrowed rows of band number i of a grid from its neighbours. */
-static void borrow(const part *b, int i, int bands, size_t pitch)
+/* Copies the ghost rows of band i of a grid from its neighbors. */
+static void fetch_ghosts(const stored_band *b, int i, int count, size_t pitch)
 {
-    band at = b[i].at;
+    band range = b[i].range;
     if (i > 0)
-        memcpy(b[i].rows, b[i - 1].rows + (at.top - b[i - 1].at.top) * pitch,
-               (at.first - at.top) * pitch * sizeof(cell));
-    if (i < bands - 1)
-        memcpy(b[i].rows + (at.after - at.top) * pitch,
-               b[i + 1].rows + (at.after - b[i + 1].at.top) * pitch,
-               (at.end - at.after) * pitch * sizeof(cell));
+        memcpy(b[i].rows,
+               b[i - 1].rows +
+                   (range.first_stored - b[i - 1].range.first_stored) * pitch,
+               (range.first - range.first_stored) * pitch * sizeof(cell));
+    if (i < count - 1)
+        memcpy(b[i].rows + (range.end - range.first_stored) * pitch,
+               b[i + 1].rows + (range.end - b[i + 1].range.first_stored) * pitch,
+               (range.end_stored - range.end) * pitch * sizeof(cell));
 }
 
-/* Fills the rows that are toppled with poison, each by the thread that will topple it:
- * where memory has several places, a page is near the thread that touched it first.
- * A row is that many bytes. */
-static void spread(const pile *p, const plan *how, void *grids, size_t row)
+/* Fills the rows inside the border with 0xff bytes; `row` is the size of a row in
+ * bytes. Each row is filled by the thread that will compute it, so that on a NUMA
+ * machine its pages are near that thread (first touch). */
+static void first_touch(const pile *p, const plan *plan, void *grids, size_t row)
 {
     int dim = p->dim;
     char *first = grids;
 #pragma omp parallel for collapse(2) schedule(runtime)
     for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += how->tileh)
+        for (int y = 1; y < dim - 1; y += plan->tileh)
             memset(first + ((size_t)g * dim + y) * row, 0xff,
-                   smaller(how->tileh, dim - 1 - y) * row);
+                   min_int(plan->tileh, dim - 1 - y) * row);
 }
 
-/* The bands of all grids: one for each thread, where there are fewer grids than would
- * keep them busy. */
+/* The bands of all grids: one per thread and grid if there are fewer grids than keep
+ * the threads busy, else one per grid. */
 typedef struct {
-    part *part;
-    int each, all; /* of a grid, and of all */
+    stored_band *band;
+    int per_grid, total; /* number of bands per grid, and of all grids */
     size_t pitch;
-    cell *found; /* [all][STEPS] */
+    cell *band_flags; /* [total][STEPS] */
     cell *rows;
-} bands;
+} band_set;
 
-/* Cuts rows 1 .. side - 2 of each grid. Who will step a band touches its memory first,
- * and before the clock runs: that takes as long as many steps. */
-static bands cut_bands(int batch, int side)
+/* Divides rows 1 .. side - 2 of each grid into bands. The thread that will compute a
+ * band touches its memory first, before the clock starts: page faults take as long as
+ * many steps. */
+static band_set make_bands(int batch, int side)
 {
     int inner = side - 2;
-    bands cut = {.pitch = pitch_of(width_of(side))};
-    cut.each = batch < 4 * threads() ? smaller(threads(), inner / STEPS) : 1;
-    cut.each = larger(cut.each, 1);
-    cut.all = cut.each * batch;
-    cut.part = allocate(cut.all, sizeof *cut.part, "the bands");
-    cut.found =
-        allocate((size_t)cut.all * STEPS, sizeof(cell), "what a band has found");
+    band_set bands = {.pitch = row_pitch(plane_width(side))};
+    bands.per_grid = batch < GRIDS_PER_THREAD * max_threads()
+                         ? min_int(max_threads(), inner / STEPS)
+                         : 1;
+    bands.per_grid = max_int(bands.per_grid, 1);
+    bands.total = bands.per_grid * batch;
+    bands.band = allocate(bands.total, sizeof *bands.band, "the bands");
+    bands.band_flags =
+        allocate((size_t)bands.total * STEPS, sizeof(cell), "the flags of the bands");
     size_t rows = 0;
-    for (int i = 0; i < cut.all; i++) {
-        int k = i % cut.each;
-        cut.part[i].at = band_at(side, 1 + (int64_t)inner * k / cut.each,
-                                 1 + (int64_t)inner * (k + 1) / cut.each);
-        rows += cut.part[i].at.end - cut.part[i].at.top;
+    for (int i = 0; i < bands.total; i++) {
+        int k = i % bands.per_grid;
+        bands.band[i].range = band_at(side, 1 + (int64_t)inner * k / bands.per_grid,
+                                      1 + (int64_t)inner * (k + 1) / bands.per_grid);
+        rows += bands.band[i].range.end_stored - bands.band[i].range.first_stored;
     }
-    cut.rows = untouched(rows * cut.pitch, sizeof(cell), "the rows of the bands");
-    cell *next = cut.rows;
-    for (int i = 0; i < cut.all; i++) {
-        band at = cut.part[i].at;
-        cut.part[i].rows = next;
-        next += (at.end - at.top) * cut.pitch;
+    bands.rows = untouched(rows * bands.pitch, sizeof(cell), "the rows of the bands");
+    cell *next = bands.rows;
+    for (int i = 0; i < bands.total; i++) {
+        band range = bands.band[i].range;
+        bands.band[i].rows = next;
+        next += (range.end_stored - range.first_stored) * bands.pitch;
     }
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < cut.all; i++) {
-        part b = cut.part[i];
-        memset(b.rows, 0xff, (b.at.end - b.at.top) * cut.pitch * sizeof(cell));
+    for (int i = 0; i < bands.total; i++) {
+        stored_band b = bands.band[i];
+        memset(b.rows, 0xff,
+               (b.range.end_stored - b.range.first_stored) * bands.pitch *
+                   sizeof(cell));
     }
-    return cut;
+    return bands;
 }
 
-/* Steps of grids in bits from number n on; returns the number of the last. */
-static int topple_bits(pile *p, const plan *how, int mirror, bands cut, cell *planes,
-                       int n, cell *bits)
+/* Topples grids in bit planes, starting with step n. Returns the number of steps. */
+static int topple_planes(pile *p, const plan *plan, int mirror, band_set bands,
+                         cell *planes, int n, cell *flags)
 {
-    int side = side_of(p->dim, mirror), batch = p->batch;
-    int each = cut.each, all = cut.all;
-    shape of = {p->dim, side, width_of(side), mirror, planes};
-    size_t pitch = cut.pitch;
-    part *b = cut.part;
-    cell *found = cut.found;
+    int side = stored_side(p->dim, mirror), batch = p->batch;
+    int per_grid = bands.per_grid, total = bands.total;
+    grid_shape shape = {p->dim, side, plane_width(side), mirror, planes};
+    size_t pitch = bands.pitch;
+    stored_band *b = bands.band;
+    cell *band_flags = bands.band_flags;
 
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < all; i++) {
-        band at = b[i].at;
-        memcpy(b[i].rows, planes + ((size_t)(i / each) * side + at.top) * pitch,
-               (at.end - at.top) * pitch * sizeof *planes);
+    for (int i = 0; i < total; i++) {
+        band range = b[i].range;
+        memcpy(b[i].rows,
+               planes + ((size_t)(i / per_grid) * side + range.first_stored) * pitch,
+               (range.end_stored - range.first_stored) * pitch * sizeof *planes);
     }
 
-    cell left = note(p, how, bits, n);
+    cell any_flags = record_finished(p, plan, flags, n);
 #pragma omp parallel
-    while (left > 3 && n < how->max_iterations) {
-        int steps = smaller(STEPS, how->max_iterations - n);
+    while (any_flags > 3 && n < plan->max_iterations) {
+        int steps = min_int(STEPS, plan->max_iterations - n);
 #pragma omp for schedule(static)
-        for (int i = 0; i < all; i++)
-            do_band(how, &of, b[i], n, steps, i / each, found + (size_t)i * STEPS);
+        for (int i = 0; i < total; i++)
+            do_band(plan, &shape, b[i], n, steps, i / per_grid,
+                    band_flags + (size_t)i * STEPS);
 #pragma omp for schedule(static) nowait
-        for (int i = 0; i < all; i++)
-            borrow(b + i / each * each, i % each, each, pitch);
+        for (int i = 0; i < total; i++)
+            fetch_ghosts(b + i / per_grid * per_grid, i % per_grid, per_grid, pitch);
 #pragma omp single
         for (int s = 0; s < steps; s++) {
-            memset(bits, 0, batch * sizeof *bits);
-            for (int i = 0; i < all; i++)
-                bits[i / each] |= found[(size_t)i * STEPS + s];
-            left = note(p, how, bits, ++n);
+            memset(flags, 0, batch * sizeof *flags);
+            for (int i = 0; i < total; i++)
+                flags[i / per_grid] |= band_flags[(size_t)i * STEPS + s];
+            any_flags = record_finished(p, plan, flags, ++n);
         }
     }
 
-    for (int i = 0; i < all; i++) {
-        band at = b[i].at;
-        memcpy(planes + ((size_t)(i / each) * side + at.first) * pitch,
-               b[i].rows + (at.first - at.top) * pitch,
-               (at.after - at.first) * pitch * sizeof *planes);
+    for (int i = 0; i < total; i++) {
+        band range = b[i].range;
+        memcpy(planes + ((size_t)(i / per_grid) * side + range.first) * pitch,
+               b[i].rows + (range.first - range.first_stored) * pitch,
+               (range.end - range.first) * pitch * sizeof *planes);
     }
     return n;
 }
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
 
-    deal_evenly();
+    use_static_schedule();
     int dim = p->dim;
-    size_t cells = pile_cells(p), all = cells * p->batch;
-    cell *in = untouched(all, sizeof *in, "the grids before a step");
-    cell *out = untouched(all, sizeof *out, "the grids after a step");
-    spread(p, how, in, dim * sizeof *in);
-    spread(p, how, out, dim * sizeof *in);
-    for (int g = 0; g < p->batch; g++) pile_border(out + g * cells, dim);
-    cell *bits = allocate(p->batch, sizeof *bits, "the bits of each grid");
-    int mirror = mirror_of(p), side = side_of(dim, mirror);
-    cell *planes = allocate(words_of(p, side), sizeof *planes, "the grids in bits");
-    bands cut = cut_bands(p->batch, side);
+    size_t cells = pile_cells(p), total = cells * p->batch;
+    cell *in = untouched(total, sizeof *in, "the grids before a step");
+    cell *out = untouched(total, sizeof *out, "the grids after a step");
+    first_touch(p, plan, in, dim * sizeof *in);
+    first_touch(p, plan, out, dim * sizeof *in);
+    for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);
+    cell *flags = allocate(p->batch, sizeof *flags, "the flags of each grid");
+    int mirror = find_mirror(p), side = stored_side(dim, mirror);
+    cell *planes = allocate(total_words(p, side), sizeof *planes, "the bit planes");
+    band_set bands = make_bands(p->batch, side);
 
     double ready = seconds();
 
-    /* All cells at once, also where only the rest is asked for (ASYNC). */
+    /* The synchronous rule, also for ASYNC. */
     int n = 0;
-    for (int g = 0; g < p->batch; g++) bits[g] = pile_bits(p->grid + g * cells, dim);
-    if (note(p, how, bits, n) > 7) {
-        memcpy(in, p->grid, all * sizeof *in);
-        while (note(p, how, bits, n) > 7 && n < how->max_iterations) {
-            step(p, how, in, out, n, bits);
-            cell *other = in;
+    for (int g = 0; g < p->batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
+    if (record_finished(p, plan, flags, n) > 7) {
+        memcpy(in, p->grid, total * sizeof *in);
+        while (record_finished(p, plan, flags, n) > 7 && n < plan->max_iterations) {
+            step(p, plan, in, out, n, flags);
+            cell *swap = in;
             in = out;
-            out = other;
+            out = swap;
             n++;
         }
-        memcpy(p->grid, in, all * sizeof *in);
+        memcpy(p->grid, in, total * sizeof *in);
     }
 
-    /* From here on three bits are enough for any cell. */
-    if (note(p, how, bits, n) <= 7) {
-        pack_bits(p, mirror, n, planes);
-        n = topple_bits(p, how, mirror, cut, planes, n, bits);
-        unpack_bits(planes, mirror, n, p);
+    /* From here on, every cell fits in three bits. */
+    if (record_finished(p, plan, flags, n) <= 7) {
+        pack_planes(p, mirror, n, planes);
+        n = topple_planes(p, plan, mirror, bands, planes, n, flags);
+        unpack_planes(planes, mirror, n, p);
     }
 
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free(cut.rows);
-    free(cut.found);
-    free(cut.part);
+    free(bands.rows);
+    free(bands.band_flags);
+    free(bands.band);
     free(planes);
-    free(bits);
+    free(flags);
     free(in);
     free(out);
     return 0;

@@ -1,21 +1,22 @@
-/* cuda.cu - the same toppling in CUDA C, both sides: one thread a cell of
- * a grid of the batch, or four of them once they fit in a word.
+/* cuda.cu - host and device code in CUDA C: one thread per cell of each grid of the
+ * batch. Once every cell fits in three bits, one block computes several steps of a band
+ * in bit planes (layout and bands: body.h).
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernel, and the runtime makes the rest at its first call.
+ * The CUDA runtime creates what OpenCL calls context, queue, program and kernel at its
+ * first call; the compiler has already built the kernel.
  */
 #include <stdlib.h>
 
-#define LANES 1 /* the lanes of a GPU are its threads */
-#define STEPS 8 /* and it wants many bands, which are narrow */
+#define LANES 1 /* a GPU's lanes are its threads */
+#define STEPS 8 /* a GPU needs many narrow bands */
 #include "cuda_device.h"
 #include "host.h"
 
-/* Rows of a block's band, without those that it borrows. */
+/* Own rows of a block's band. */
 enum { ROWS = 8 };
 
-/* Known to the compiler in OpenCL, which builds at run time; here it lies in constant
- * memory, where all threads read it at once. */
+/* The shape. OpenCL compiles at run time and has it as macros; here it lies in constant
+ * memory, which is fast when all threads read the same address. */
 __constant__ struct {
     int dim, side, width, mirror;
 } c_shape;
@@ -24,15 +25,16 @@ __constant__ struct {
 #define WIDTH  c_shape.width
 #define MIRROR c_shape.mirror
 
-/* Sets a bit of *bits if any thread of the block has found what it stands for: one
- * atomic a block at most. All threads come here, those beyond the range too. */
-FN void collect(int found, cell bit, cell *bits)
+/* Sets bit `flag` of *flags if the condition holds for any thread of the block, with at
+ * most one atomic operation per block. All threads must call it, including those
+ * outside the range, because it contains a barrier. */
+FN void set_flag_if_any(int condition, cell flag, cell *flags)
 {
-    int any = __syncthreads_or(found);
-    if (any && threadIdx.x == 0 && threadIdx.y == 0) atomicOr(bits, bit);
+    int any = __syncthreads_or(condition);
+    if (any && threadIdx.x == 0 && threadIdx.y == 0) atomicOr(flags, flag);
 }
 
-__global__ void do_step(const cell *__restrict__ in, cell *out, cell *bits)
+__global__ void do_step(const cell *__restrict__ in, cell *out, cell *flags)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     int y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -41,95 +43,107 @@ __global__ void do_step(const cell *__restrict__ in, cell *out, cell *bits)
 
     cell v = 0;
     if (y > 0 && y < DIM - 1 && x > 0 && x < DIM - 1) {
-        v = after(in + id, DIM);
+        v = next_grains(in + id, DIM);
         out[id] = v;
     }
-    collect(v > 3, 4, bits + g);
-    collect(v > 7, 8, bits + g);
+    set_flag_if_any(v > 3, 4, flags + g);
+    set_flag_if_any(v > 7, 8, flags + g);
 }
 
-/* Steps n .. n + steps - 1 of grids in bits, from one array into another: a block takes
- * a band of ROWS rows into room, steps it there, and stores what is its own. Where no
- * band fits in shared memory, all blocks have room of their own, apart words each. */
-__global__ void do_steps_bits(const cell *__restrict__ in, cell *out, cell *bits,
-                              int batch, int n, int steps, cell *rooms, int apart)
+/* Computes steps n .. n + steps - 1 in bit planes, from one array into another. A block
+ * loads a band of ROWS rows and its ghost rows into its workspace, computes all steps
+ * there, and stores its own rows. If a band does not fit in shared memory, the
+ * workspaces are in global memory, workspace_stride words apart. */
+__global__ void do_steps_planes(const cell *__restrict__ in, cell *out, cell *flags,
+                                int batch, int n, int steps, cell *workspaces,
+                                int workspace_stride)
 {
     CUDA_SHARED(cell, shared);
-    int x = threadIdx.x, across = blockDim.x;
-    int y = threadIdx.y, down = blockDim.y;
+    int x = threadIdx.x, threads_x = blockDim.x;
+    int y = threadIdx.y, threads_y = blockDim.y;
     int g = blockIdx.z;
     int first = blockIdx.y * ROWS + 1;
     band b = band_at(SIDE, first, first + ROWS < SIDE - 1 ? first + ROWS : SIDE - 1);
-    int pitch = pitch_of(WIDTH);
-    const cell *from = in + (size_t)g * SIDE * pitch;
-    cell *to = out + (size_t)g * SIDE * pitch;
-    cell *room = shared;
-    if (apart) room = rooms + (size_t)apart * (blockIdx.y + gridDim.y * g);
+    int pitch = row_pitch(WIDTH);
+    const cell *in_grid = in + (size_t)g * SIDE * pitch;
+    cell *out_grid = out + (size_t)g * SIDE * pitch;
+    cell *workspace = shared;
+    if (workspace_stride)
+        workspace =
+            workspaces + (size_t)workspace_stride * (blockIdx.y + gridDim.y * g);
 
-    for (int r = b.top + y; r < b.end; r += down)
-        for (int w = x; w < pitch; w += across)
-            room[(r - b.top) * pitch + w] = from[(size_t)r * pitch + w];
+    for (int r = b.first_stored + y; r < b.end_stored; r += threads_y)
+        for (int w = x; w < pitch; w += threads_x)
+            workspace[(r - b.first_stored) * pitch + w] =
+                in_grid[(size_t)r * pitch + w];
     __syncthreads();
 
     for (int s = 0; s < steps; s++) {
-        /* Of the rows each thread has some that follow each other. */
-        int begin = first_of(b, s), end = after_of(b, SIDE, s);
-        int share = (end - begin + down - 1) / down;
-        int mine = begin + y * share;
-        int rows = mine + share < end ? share : end - mine;
-        words fours = 0;
-        for (int w = x; w < WIDTH; w += across) {
-            cell *c = room + (mine - b.top) * pitch + w;
-            if (rows > 0)
-                fours |= walk(c, w, WIDTH, n + s, rows, from[w], from[WIDTH + w],
-                              MIRROR, SIDE - 2 - mine);
+        /* Each thread computes consecutive rows. */
+        int first_valid = band_first_valid(b, s),
+            end_valid = band_end_valid(b, SIDE, s);
+        int rows_each = (end_valid - first_valid + threads_y - 1) / threads_y;
+        int first_row = first_valid + y * rows_each;
+        int my_rows =
+            first_row + rows_each < end_valid ? rows_each : end_valid - first_row;
+        bitvec fours = 0;
+        for (int w = x; w < WIDTH; w += threads_x) {
+            cell *c = workspace + (first_row - b.first_stored) * pitch + w;
+            if (my_rows > 0)
+                fours |= step_column(c, w, WIDTH, n + s, my_rows, in_grid[w],
+                                     in_grid[WIDTH + w], MIRROR, SIDE - 2 - first_row);
         }
-        collect(fours != 0, 4, bits + (size_t)s * batch + g); /* all meet here */
+        set_flag_if_any(fours != 0, 4,
+                        flags + (size_t)s * batch + g); /* contains a barrier */
     }
 
-    for (int r = b.first + y; r < b.after; r += down)
-        for (int w = x; w < pitch; w += across)
-            to[(size_t)r * pitch + w] = room[(r - b.top) * pitch + w];
+    for (int r = b.first + y; r < b.end; r += threads_y)
+        for (int w = x; w < pitch; w += threads_x)
+            out_grid[(size_t)r * pitch + w] =
+                workspace[(r - b.first_stored) * pitch + w];
 }
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
 
-    for_devices(how);
+    reject_cpu_options(plan);
     int dim = p->dim;
     int batch = p->batch;
     size_t cells = pile_cells(p), size = cells * batch * sizeof(cell);
-    int mirror = mirror_of(p), side = side_of(dim, mirror), width = width_of(side);
-    size_t size_bits = words_of(p, side) * sizeof(cell);
-    cell *blank = blank_grids(p);
+    int mirror = find_mirror(p), side = stored_side(dim, mirror),
+        width = plane_width(side);
+    size_t planes_size = total_words(p, side) * sizeof(cell);
+    cell *staging = sentinel_grids(p);
     cell *planes =
-        (cell *)allocate(words_of(p, side), sizeof *planes, "the grids in bits");
-    cell *bits = (cell *)allocate(LOOK * batch, sizeof *bits, "the bits of each step");
+        (cell *)allocate(total_words(p, side), sizeof *planes, "the bit planes");
+    cell *flags =
+        (cell *)allocate(POLL_STEPS * batch, sizeof *flags, "the flags of each step");
 
     cuda_device();
 
-    size_t band_size = (ROWS + 2 * STEPS) * pitch_of(width) * sizeof(cell);
+    size_t band_size = (ROWS + 2 * STEPS) * row_pitch(width) * sizeof(cell);
     int bands = (side - 2 + ROWS - 1) / ROWS;
     bool fits = band_size <= CUDA_SHARED_BYTES;
-    int apart = fits ? 0 : band_size / sizeof(cell);
+    int workspace_stride = fits ? 0 : band_size / sizeof(cell);
 
-    cell *d_in, *d_out, *d_planes[2], *d_bits, *d_rooms = NULL;
+    cell *d_in, *d_out, *d_planes[2], *d_flags, *d_workspaces = NULL;
     CUDA_CHECK(cudaMalloc((void **)&d_in, size));
     CUDA_CHECK(cudaMalloc((void **)&d_out, size));
     for (int i = 0; i < 2; i++)
-        CUDA_CHECK(cudaMalloc((void **)&d_planes[i], size_bits));
-    if (!fits) CUDA_CHECK(cudaMalloc((void **)&d_rooms, band_size * bands * batch));
-    CUDA_CHECK(cudaMalloc((void **)&d_bits, LOOK * batch * sizeof *bits));
-    cudaEvent_t before, done;
-    CUDA_CHECK(cudaEventCreate(&before));
-    CUDA_CHECK(cudaEventCreate(&done));
+        CUDA_CHECK(cudaMalloc((void **)&d_planes[i], planes_size));
+    if (!fits)
+        CUDA_CHECK(cudaMalloc((void **)&d_workspaces, band_size * bands * batch));
+    CUDA_CHECK(cudaMalloc((void **)&d_flags, POLL_STEPS * batch * sizeof *flags));
+    cudaEvent_t start_event, end_event;
+    CUDA_CHECK(cudaEventCreate(&start_event));
+    CUDA_CHECK(cudaEventCreate(&end_event));
 
-    /* A thread takes a cell first, and then a block a band. */
+    /* A thread computes one cell at first, and later a block computes a band. */
     dim3 block[2] = {{32, 1, 1}, {32, 8, 1}};
     for (int k = 0; k < 2; k++) {
-        if (how->group[0]) block[k].x = how->group[0];
-        if (how->group[1]) block[k].y = how->group[1];
+        if (plan->group[0]) block[k].x = plan->group[0];
+        if (plan->group[1]) block[k].y = plan->group[1];
     }
     dim3 blocks[2] = {{(dim + block[0].x - 1) / block[0].x,
                        (dim + block[0].y - 1) / block[0].y, (unsigned)batch},
@@ -142,51 +156,55 @@ int topple(pile *p, const plan *how, run_times *t)
     t->kernel = 0;
 
     int n = 0;
-    for (int g = 0; g < batch; g++) bits[g] = pile_bits(p->grid + g * cells, dim);
-    cell all = note(p, how, bits, n);
-    bool narrow = false;
-    if (all > 7) {
+    for (int g = 0; g < batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
+    cell any_flags = record_finished(p, plan, flags, n);
+    bool packed = false;
+    if (any_flags > 7) {
         CUDA_CHECK(cudaMemcpy(d_in, p->grid, size, cudaMemcpyHostToDevice));
-        CUDA_CHECK(cudaMemcpy(d_out, blank, size, cudaMemcpyHostToDevice));
+        CUDA_CHECK(cudaMemcpy(d_out, staging, size, cudaMemcpyHostToDevice));
     }
-    while (all > 3 && n < how->max_iterations) {
-        /* Once three bits are enough for any cell, the grids are packed. */
-        if (all <= 7 && !narrow) {
+    while (any_flags > 3 && n < plan->max_iterations) {
+        /* Once every cell fits in three bits, pack the grids into bit planes. */
+        if (any_flags <= 7 && !packed) {
             if (n) CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
-            pack_bits(p, mirror, n, planes);
+            pack_planes(p, mirror, n, planes);
             for (int i = 0; i < 2; i++)
-                CUDA_CHECK(
-                    cudaMemcpy(d_planes[i], planes, size_bits, cudaMemcpyHostToDevice));
-            narrow = true;
+                CUDA_CHECK(cudaMemcpy(d_planes[i], planes, planes_size,
+                                      cudaMemcpyHostToDevice));
+            packed = true;
         }
-        int steps = how->max_iterations - n < LOOK ? how->max_iterations - n : LOOK;
-        size_t found = steps * batch * sizeof *bits;
-        CUDA_CHECK(cudaMemset(d_bits, 0, found));
-        CUDA_CHECK(cudaEventRecord(before, 0));
-        for (int s = 0, made; s < steps; s += made) {
-            cell *d_found = d_bits + (size_t)s * batch;
-            cell **d_from = narrow ? &d_planes[0] : &d_in;
-            cell **d_to = narrow ? &d_planes[1] : &d_out;
-            made = !narrow ? 1 : steps - s < STEPS ? steps - s : STEPS;
-            if (narrow)
-                CUDA_LAUNCH(do_steps_bits, blocks[1], block[1], fits ? band_size : 0,
-                            *d_from, *d_to, d_found, batch, n + s, made, d_rooms,
-                            apart);
+        int steps = plan->max_iterations - n < POLL_STEPS ? plan->max_iterations - n
+                                                          : POLL_STEPS;
+        size_t flags_size = steps * batch * sizeof *flags;
+        CUDA_CHECK(cudaMemset(d_flags, 0, flags_size));
+        CUDA_CHECK(cudaEventRecord(start_event, 0));
+        for (int s = 0, launch_steps; s < steps; s += launch_steps) {
+            cell *d_step_flags = d_flags + (size_t)s * batch;
+            cell **d_from = packed ? &d_planes[0] : &d_in;
+            cell **d_to = packed ? &d_planes[1] : &d_out;
+            launch_steps = !packed ? 1 : steps - s < STEPS ? steps - s : STEPS;
+            if (packed)
+                CUDA_LAUNCH(do_steps_planes, blocks[1], block[1], fits ? band_size : 0,
+                            *d_from, *d_to, d_step_flags, batch, n + s, launch_steps,
+                            d_workspaces, workspace_stride);
             else
-                CUDA_LAUNCH(do_step, blocks[0], block[0], 0, *d_from, *d_to, d_found);
+                CUDA_LAUNCH(do_step, blocks[0], block[0], 0, *d_from, *d_to,
+                            d_step_flags);
             CUDA_CHECK(cudaGetLastError());
-            cell *other = *d_from;
+            cell *swap = *d_from;
             *d_from = *d_to;
-            *d_to = other;
+            *d_to = swap;
         }
-        CUDA_CHECK(cudaEventRecord(done, 0));
-        CUDA_CHECK(cudaMemcpy(bits, d_bits, found, cudaMemcpyDeviceToHost));
-        t->kernel += cuda_seconds(before, done);
-        for (int s = 0; s < steps; s++) all = note(p, how, bits + s * batch, ++n);
+        CUDA_CHECK(cudaEventRecord(end_event, 0));
+        CUDA_CHECK(cudaMemcpy(flags, d_flags, flags_size, cudaMemcpyDeviceToHost));
+        t->kernel += cuda_seconds(start_event, end_event);
+        for (int s = 0; s < steps; s++)
+            any_flags = record_finished(p, plan, flags + s * batch, ++n);
     }
-    if (narrow) {
-        CUDA_CHECK(cudaMemcpy(planes, d_planes[0], size_bits, cudaMemcpyDeviceToHost));
-        unpack_bits(planes, mirror, n, p);
+    if (packed) {
+        CUDA_CHECK(
+            cudaMemcpy(planes, d_planes[0], planes_size, cudaMemcpyDeviceToHost));
+        unpack_planes(planes, mirror, n, p);
     } else if (n) {
         CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
     }
@@ -195,16 +213,16 @@ int topple(pile *p, const plan *how, run_times *t)
     t->init = ready - start;
     t->run = end - ready;
 
-    cudaEventDestroy(done);
-    cudaEventDestroy(before);
-    cudaFree(d_bits);
-    cudaFree(d_rooms);
+    cudaEventDestroy(end_event);
+    cudaEventDestroy(start_event);
+    cudaFree(d_flags);
+    cudaFree(d_workspaces);
     cudaFree(d_planes[1]);
     cudaFree(d_planes[0]);
     cudaFree(d_out);
     cudaFree(d_in);
-    free(bits);
+    free(flags);
     free(planes);
-    free(blank);
+    free(staging);
     return 0;
 }

@@ -1,13 +1,15 @@
-/* cpu.c - the search, the values of (A, B, C) shared among threads. */
+/* cpu.c - the search: the (A, B) are bounded first; then threads take values of (A, B,
+ * C), those with the highest bounds first, until no bound exceeds the incumbent. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
 
-/* One search for each small window: loops of a known length are unrolled, and num stays
- * in registers. OpenCL and CUDA have built their kernels so from the beginning. */
-#define WINDOW(w, length)                                                              \
+/* One instance for each small window: loops of constant length are unrolled, and num
+ * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
+ * on. */
+#define KERNELS(w, length)                                                             \
     __attribute__((flatten)) static point search_##w(                                  \
         int ia, int ib, int ic, const trace *traces, const float *samples,             \
         const query *q, workspace ws)                                                  \
@@ -15,45 +17,46 @@
         return search_abc(ia, ib, ic, traces, samples, q, length, ws);                 \
     }                                                                                  \
     __attribute__((flatten)) static float bound_##w(                                   \
-        int ia, int ib, int ic, int cs, const trace *traces, const float *samples,     \
-        const query *q)                                                                \
+        int ia, int ib, int ic, int c_count, const trace *traces,                      \
+        const float *samples, const query *q)                                          \
     {                                                                                  \
-        return bound(ia, ib, ic, cs, traces, samples, q, length);                      \
+        return bound(ia, ib, ic, c_count, traces, samples, q, length);                 \
     }
-WINDOW(1, 1)
-WINDOW(3, 3)
-WINDOW(5, 5)
-WINDOW(7, 7)
-WINDOW(9, 9)
-WINDOW(11, 11)
-WINDOW(13, 13)
-WINDOW(15, 15)
-WINDOW(any, window_of(q))
+KERNELS(1, 1)
+KERNELS(3, 3)
+KERNELS(5, 5)
+KERNELS(7, 7)
+KERNELS(9, 9)
+KERNELS(11, 11)
+KERNELS(13, 13)
+KERNELS(15, 15)
+KERNELS(any, window_length(q))
 
 typedef struct {
     point (*search)(int, int, int, const trace *, const float *, const query *,
                     workspace);
     float (*bound)(int, int, int, int, const trace *, const float *, const query *);
-} window;
-#define OF(w)                                                                          \
+} window_kernels;
+#define ENTRY(w)                                                                       \
     {                                                                                  \
         search_##w, bound_##w                                                          \
     }
-static const window of_window[] = {OF(1),  OF(3),  OF(5),  OF(7),  OF(9),
-                                   OF(11), OF(13), OF(15), OF(any)};
+static const window_kernels kernels_by_tau[] = {ENTRY(1),  ENTRY(3),  ENTRY(5),
+                                                ENTRY(7),  ENTRY(9),  ENTRY(11),
+                                                ENTRY(13), ENTRY(15), ENTRY(any)};
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
-    float *room;   /* of each thread, for the hinges of a trace */
-    size_t each;   /* floats that a thread has */
-    ranked *order; /* [np[0] np[1]]: all (A, B), the most promising first */
+    trace *traces;           /* of the current search */
+    point *part;             /* the best point of each (A, B, C) */
+    float *workspaces;       /* one for each thread */
+    size_t workspace_stride; /* floats from one workspace to the next */
+    cell_bound *order;       /* [np[A] np[B]]: all (A, B), highest bound first */
 };
 
-static float *room_of_thread(const search_state *s)
+static float *thread_workspace(const search_state *s)
 {
-    return s->room + omp_get_thread_num() * s->each;
+    return s->workspaces + omp_get_thread_num() * s->workspace_stride;
 }
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -63,76 +66,83 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
-    s->order = allocate(cells_of(q), sizeof *s->order, "the order of the search");
+    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->order = allocate(cell_count(q), sizeof *s->order, "the order of the search");
 
-    /* Threads are called for the first time here, and each touches its own room. */
-    s->each = (room_of(q->ntraces, window_of(q)) + 15) / 16 * 16;
-    s->room = untouched(s->each * omp_get_max_threads(), sizeof *s->room, "the hinges");
+    /* The threads start here, and each is the first to touch its workspace. */
+    s->workspace_stride =
+        (workspace_floats(q->ntraces, window_length(q)) + 15) / 16 * 16;
+    s->workspaces = untouched(s->workspace_stride * omp_get_max_threads(),
+                              sizeof *s->workspaces, "the workspaces");
 #pragma omp parallel
-    memset(room_of_thread(s), 0xff, s->each * sizeof *s->room);
+    memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
 
     t->init += seconds() - start;
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
 
     double ready = seconds();
 
-    window of = of_window[q->tau < 8 ? q->tau : 8];
+    window_kernels kernels = kernels_by_tau[q->tau < 8 ? q->tau : 8];
     const float *samples = s->g->samples;
     const trace *traces = s->traces;
-    size_t cells = cells_of(q), next = 0;
-    int prune = !found->panel; /* the panel asks for all */
-    float best = 0;
+    size_t cells = cell_count(q), next_part = 0;
+    int prune = !result->panel; /* the panel needs every (A, B) */
+    float incumbent = 0;
 
 #pragma omp parallel
     {
-        workspace ws = workspace_of(room_of_thread(s), q->ntraces, window_of(q));
+        workspace ws = workspace_at(thread_workspace(s), q->ntraces, window_length(q));
 
 #pragma omp for schedule(dynamic)
         for (size_t n = 0; n < cells; n++) {
-            int ia = n / q->np[1], ib = n % q->np[1];
+            int ia = n / q->np[B], ib = n % q->np[B];
             s->order[n].cell = (int)n;
             s->order[n].bound =
-                prune ? of.bound(ia, ib, 0, q->np[2], traces, samples, q) : 2;
-            for (int ic = 0; ic < q->np[2]; ic++)
-                s->part[part_of(q, ia, ib, ic)] = first_of(q, ia, ib, ic);
+                prune ? kernels.bound(ia, ib, 0, q->np[C], traces, samples, q)
+                      : NO_BOUND;
+            for (int ic = 0; ic < q->np[C]; ic++)
+                s->part[part_index(q, ia, ib, ic)] = first_point(q, ia, ib, ic);
         }
 #pragma omp single
-        if (prune) qsort(s->order, cells, sizeof *s->order, higher);
+        if (prune) qsort(s->order, cells, sizeof *s->order, by_bound);
 
-        /* Whoever is free takes the next, until nothing that follows can be better. */
+        /* Each thread takes the next part, until no further bound exceeds the
+         * incumbent. */
         for (;;) {
             size_t n;
 #pragma omp atomic capture
-            n = next++;
-            if (n >= parts_of(q)) break;
-            ranked r = s->order[n / q->np[2]];
-            int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
-            float least;
+            n = next_part++;
+            if (n >= part_count(q)) break;
+            cell_bound entry = s->order[n / q->np[C]];
+            int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B],
+                ic = n % q->np[C];
+            float threshold;
 #pragma omp atomic read
-            least = best;
-            if (r.bound <= 0 || r.bound < least) break;
-            float most = prune ? of.bound(ia, ib, ic, 1, traces, samples, q) : r.bound;
-            if (most <= 0 || most < least) continue;
-            point p = of.search(ia, ib, ic, traces, samples, q, ws);
-            if (p.semblance > least)
+            threshold = incumbent;
+            if (entry.bound <= 0 || entry.bound < threshold) break;
+            float upper =
+                prune ? kernels.bound(ia, ib, ic, 1, traces, samples, q) : entry.bound;
+            if (upper <= 0 || upper < threshold) continue;
+            point p = kernels.search(ia, ib, ic, traces, samples, q, ws);
+            if (p.semblance > threshold)
 #pragma omp critical
-                if (p.semblance > best) {
+                if (p.semblance > incumbent) {
 #pragma omp atomic write
-                    best = p.semblance;
+                    incumbent = p.semblance;
                 }
-            s->part[part_of(q, ia, ib, ic)] = p;
+            s->part[part_index(q, ia, ib, ic)] = p;
         }
     }
 
-    pick_best(q, s->part, q->np[2], found);
+    pick_best(q, s->part, q->np[C], result);
 
     double end = seconds();
     t->init += ready - start;
@@ -142,7 +152,7 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 
 void search_end(search_state *s)
 {
-    free(s->room);
+    free(s->workspaces);
     free(s->order);
     free(s->part);
     free(s->traces);

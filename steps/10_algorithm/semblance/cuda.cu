@@ -1,73 +1,75 @@
-/* cuda.cu - the same search in CUDA C, both sides: one thread per (A, B) for
- * the bounds, one per (A, B, C) for the search.
+/* cuda.cu - the same search in CUDA C, host and device: one thread per (A, B) for the
+ * bounds, one per (A, B, C) for the search.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernel, and the runtime makes the rest at its first call.
+ * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
+ * the kernel, and the runtime creates the other objects in its first call.
  */
 #include <limits.h>
 #include <stdlib.h>
 
 #include "cuda_device.h"
-#define LANES 1 /* the lanes of a GPU are its threads */
+#define LANES 1 /* a GPU's lanes are its threads */
 #include "host.h"
 #include "window.h"
 
-/* Constant memory is 64 KiB in all, and its arrays get their size from the compiler. */
+/* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
 #define TRACES_MAX 3200
 __constant__ query c_query;
 __constant__ trace c_traces[TRACES_MAX];
 
-/* const and __restrict__ together promise that nobody writes there while the kernel
- * runs: loads may then go through the cache for what is only read. */
+/* const and __restrict__ together promise that the kernel does not write there, so
+ * loads may use the read-only cache. */
 WINDOW_KERNEL(bounds_kernel, const float *__restrict__ samples,
-              ranked *__restrict__ order)
+              cell_bound *__restrict__ order)
 {
     const query *q = &c_query;
-    int w = W ? W : window_of(q);
+    int w = W ? W : window_length(q);
     int n = blockIdx.x * blockDim.x + threadIdx.x;
-    if (n < q->np[0] * q->np[1]) {
-        int ia = n / q->np[1], ib = n % q->np[1];
-        ranked r = {bound(ia, ib, 0, q->np[2], c_traces, samples, q, w), n};
-        order[n] = r;
+    if (n < q->np[A] * q->np[B]) {
+        int ia = n / q->np[B], ib = n % q->np[B];
+        cell_bound entry = {bound(ia, ib, 0, q->np[C], c_traces, samples, q, w), n};
+        order[n] = entry;
     }
 }
 
-/* The parts first .. end - 1, in order; see kernel.cl. */
+/* Searches the parts first .. end - 1 in the order of their bounds: see kernel.cl. */
 WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
-              const ranked *__restrict__ order, int first, int end, int prune,
-              float *__restrict__ room, point *__restrict__ part, int *best)
+              const cell_bound *__restrict__ order, int first, int end, int prune,
+              float *__restrict__ storage, point *__restrict__ part, int *incumbent)
 {
     const query *q = &c_query;
-    int w = W ? W : window_of(q);
+    int w = W ? W : window_length(q);
     int thread = blockIdx.x * blockDim.x + threadIdx.x;
-    room += thread * room_of(q->ntraces, w);
-    workspace ws = workspace_of(room, q->ntraces, w);
+    storage += thread * workspace_floats(q->ntraces, w);
+    workspace ws = workspace_at(storage, q->ntraces, w);
 
     for (int n = first + thread; n < end; n += gridDim.x * blockDim.x) {
-        ranked r = order[n / q->np[2]];
-        int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
-        point p = first_of(q, ia, ib, ic);
-        float least = atomicMax(best, 0) / COUNTS, most = r.bound;
-        if (prune && most > 0 && most >= least)
-            most = bound(ia, ib, ic, 1, c_traces, samples, q, w);
-        if (most > 0 && most >= least) {
+        cell_bound entry = order[n / q->np[C]];
+        int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B], ic = n % q->np[C];
+        point p = first_point(q, ia, ib, ic);
+        float threshold = atomicMax(incumbent, 0) / FIXED_POINT_ONE,
+              upper = entry.bound;
+        if (prune && upper > 0 && upper >= threshold)
+            upper = bound(ia, ib, ic, 1, c_traces, samples, q, w);
+        if (upper > 0 && upper >= threshold) {
             p = search_abc(ia, ib, ic, c_traces, samples, q, w, ws);
-            if (p.semblance > least) atomicMax(best, counts_of(p.semblance));
+            if (p.semblance > threshold)
+                atomicMax(incumbent, to_fixed_point(p.semblance));
         }
-        part[part_of(q, ia, ib, ic)] = p;
+        part[part_index(q, ia, ib, ic)] = p;
     }
 }
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
-    ranked *order; /* all (A, B), the most promising first */
+    trace *traces;     /* of the current search */
+    point *part;       /* the best point of each (A, B, C) */
+    cell_bound *order; /* all (A, B), highest bound first */
     int block, threads;
-    float *d_samples, *d_room;
-    ranked *d_order;
+    float *d_samples, *d_workspaces;
+    cell_bound *d_order;
     point *d_part;
-    int *d_best;
+    int *d_incumbent;
     cudaEvent_t before, after;
 };
 
@@ -76,38 +78,37 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     double start = seconds();
 
     search_state *s = (search_state *)allocate(1, sizeof *s, "the state of the search");
-    if (parts_of(q) > INT_MAX)
-        fail("np: %zu (A, B, C), expected at most 2^31 - 1", parts_of(q));
+    if (part_count(q) > INT_MAX)
+        fail("np: %zu (A, B, C), expected at most 2^31 - 1", part_count(q));
     s->g = g;
     s->traces = (trace *)allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->part =
-        (point *)allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
-    s->order =
-        (ranked *)allocate(cells_of(q), sizeof *s->order, "the order of the search");
+        (point *)allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->order = (cell_bound *)allocate(cell_count(q), sizeof *s->order,
+                                      "the order of the search");
 
     cuda_device();
 
     if (q->ntraces > TRACES_MAX)
         fail("%d traces: constant memory holds %d", q->ntraces, TRACES_MAX);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t part_size = part_count(q) * sizeof *s->part;
     CUDA_CHECK(cudaMalloc((void **)&s->d_samples, samples_size));
     CUDA_CHECK(cudaMalloc((void **)&s->d_part, part_size));
     CUDA_CHECK(cudaEventCreate(&s->before));
     CUDA_CHECK(cudaEventCreate(&s->after));
 
-    /* One dimension, since parts are searched in an order that is not that of A and B.
-     */
+    /* One dimension, because parts are searched in the order of their bounds. */
     size_t local = 1;
     for (int i = 0; i < 3; i++) local *= q->group[i] ? q->group[i] : 4;
-    size_t threads = (parts_of(q) + local - 1) / local * local;
-    size_t room_size =
-        fit_rooms(&threads, local, room_of(q->ntraces, window_of(q)), SIZE_MAX);
+    size_t threads = (part_count(q) + local - 1) / local * local;
+    size_t workspace_size = fit_workspaces(
+        &threads, local, workspace_floats(q->ntraces, window_length(q)), SIZE_MAX);
     s->block = (int)local;
     s->threads = (int)threads;
-    CUDA_CHECK(cudaMalloc((void **)&s->d_order, cells_of(q) * sizeof *s->order));
-    CUDA_CHECK(cudaMalloc((void **)&s->d_best, sizeof *s->d_best));
-    CUDA_CHECK(cudaMalloc((void **)&s->d_room, room_size));
+    CUDA_CHECK(cudaMalloc((void **)&s->d_order, cell_count(q) * sizeof *s->order));
+    CUDA_CHECK(cudaMalloc((void **)&s->d_incumbent, sizeof *s->d_incumbent));
+    CUDA_CHECK(cudaMalloc((void **)&s->d_workspaces, workspace_size));
 
     double ready = seconds();
 
@@ -119,26 +120,27 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-/* Searches the parts first .. end - 1, in order. */
+/* Starts the search of the parts first .. end - 1 in the order of their bounds. */
 static void search_parts(const search_state *s, int w, int first, int end, int prune)
 {
     int threads = end - first < s->threads ? end - first : s->threads;
     dim3 block = {(unsigned)s->block, 1, 1};
     dim3 grid = {(unsigned)((threads + s->block - 1) / s->block), 1, 1};
     WINDOW_LAUNCH(w, search_kernel, grid, block, 0, s->d_samples, s->d_order, first,
-                  end, prune, s->d_room, s->d_part, s->d_best);
+                  end, prune, s->d_workspaces, s->d_part, s->d_incumbent);
     CUDA_CHECK(cudaGetLastError());
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
-    size_t order_size = cells_of(q) * sizeof *s->order;
-    size_t part_size = parts_of(q) * sizeof *s->part;
-    int cells = (int)cells_of(q), w = window_of(q), prune = !found->panel;
+    size_t order_size = cell_count(q) * sizeof *s->order;
+    size_t part_size = part_count(q) * sizeof *s->part;
+    int cells = (int)cell_count(q), w = window_length(q), prune = !result->panel;
     dim3 block = {(unsigned)s->block, 1, 1};
     dim3 grid = {(unsigned)((cells + s->block - 1) / s->block), 1, 1};
 
@@ -146,10 +148,10 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
 
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
-    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN: see opencl.c */
-    CUDA_CHECK(cudaMemset(s->d_best, 0, sizeof *s->d_best));
+    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN, see opencl.c */
+    CUDA_CHECK(cudaMemset(s->d_incumbent, 0, sizeof *s->d_incumbent));
 
-    /* The panel asks for all. */
+    /* The panel needs every (A, B), so nothing may be pruned. */
     if (prune) {
         CUDA_CHECK(cudaEventRecord(s->before, 0));
         WINDOW_LAUNCH(w, bounds_kernel, grid, block, 0, s->d_samples, s->d_order);
@@ -158,23 +160,23 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
         CUDA_CHECK(
             cudaMemcpy(s->order, s->d_order, order_size, cudaMemcpyDeviceToHost));
         t->kernel += cuda_seconds(s->before, s->after);
-        qsort(s->order, cells, sizeof *s->order, higher);
+        qsort(s->order, cells, sizeof *s->order, by_bound);
     } else {
         for (int n = 0; n < cells; n++) {
-            ranked all = {2, n};
+            cell_bound all = {NO_BOUND, n};
             s->order[n] = all;
         }
     }
     CUDA_CHECK(cudaMemcpy(s->d_order, s->order, order_size, cudaMemcpyHostToDevice));
 
-    /* The most promising (A, B) before all others, which are compared with it. */
+    /* The (A, B) with the highest bound comes first and gives the first incumbent. */
     CUDA_CHECK(cudaEventRecord(s->before, 0));
-    search_parts(s, w, 0, q->np[2], prune);
-    if (cells > 1) search_parts(s, w, q->np[2], (int)parts_of(q), prune);
+    search_parts(s, w, 0, q->np[C], prune);
+    if (cells > 1) search_parts(s, w, q->np[C], (int)part_count(q), prune);
     CUDA_CHECK(cudaEventRecord(s->after, 0));
     CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
 
-    pick_best(q, s->part, q->np[2], found);
+    pick_best(q, s->part, q->np[C], result);
 
     double end = seconds();
     t->init += ready - start;
@@ -186,8 +188,8 @@ void search_end(search_state *s)
 {
     cudaEventDestroy(s->after);
     cudaEventDestroy(s->before);
-    cudaFree(s->d_room);
-    cudaFree(s->d_best);
+    cudaFree(s->d_workspaces);
+    cudaFree(s->d_incumbent);
     cudaFree(s->d_order);
     cudaFree(s->d_part);
     cudaFree(s->d_samples);

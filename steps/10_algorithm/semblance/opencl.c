@@ -1,10 +1,10 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run the kernel over a range, read buffers.
+ * An OpenCL program creates these objects, in this order:
+ *    device   executes kernels                context  holds memory and programs
+ *    queue    commands for the device         program  source built for the device
+ *    kernel   an entry point of the program   buffer   device memory
+ * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -14,19 +14,19 @@
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
-    ranked *order; /* all (A, B), the most promising first */
+    trace *traces;     /* of the current search */
+    point *part;       /* the best point of each (A, B, C) */
+    cell_bound *order; /* all (A, B), highest bound first */
     size_t local, global;
     cl_context context;
     cl_command_queue queue;
     cl_program program;
     cl_kernel bounds, kernel;
-    cl_mem d_query, d_traces, d_samples, d_order, d_room, d_part, d_best;
+    cl_mem d_query, d_traces, d_samples, d_order, d_workspaces, d_part, d_incumbent;
 };
 
-/* Runs a kernel for n work-items, rounded up to whole groups, or for fewer that take
- * more than one part each. */
+/* Enqueues a kernel for n work-items, rounded up to whole groups, or for s->global
+ * work-items that search more than one part each. */
 static cl_event launch(const search_state *s, cl_kernel kernel, size_t n)
 {
     cl_event done;
@@ -37,7 +37,8 @@ static cl_event launch(const search_state *s, cl_kernel kernel, size_t n)
     return done;
 }
 
-/* Searches the parts first .. end - 1, in order; there may be none. */
+/* Enqueues the search of the parts first .. end - 1 in the order of their bounds; there
+ * may be none. */
 static cl_event search_parts(const search_state *s, int first, int end, int prune)
 {
     OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof first, &first));
@@ -52,12 +53,12 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     cl_int err;
 
     search_state *s = allocate(1, sizeof *s, "the state of the search");
-    if (parts_of(q) > INT_MAX)
-        fail("np: %zu (A, B, C), expected at most 2^31 - 1", parts_of(q));
+    if (part_count(q) > INT_MAX)
+        fail("np: %zu (A, B, C), expected at most 2^31 - 1", part_count(q));
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
-    s->order = allocate(cells_of(q), sizeof *s->order, "the order of the search");
+    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->order = allocate(cell_count(q), sizeof *s->order, "the order of the search");
 
     cl_device_id device = ocl_device();
     s->context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
@@ -66,33 +67,34 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         clCreateCommandQueue(s->context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* One dimension, since the order of the search is not that of A and B. */
+    /* One dimension, because parts are searched in the order of their bounds. */
     s->local = 1;
     for (int i = 0; i < 3; i++)
         s->local *= q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
-    s->global = (parts_of(q) + s->local - 1) / s->local * s->local;
-    size_t items = s->local, most;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most,
-                              NULL));
-    if (items > most)
-        fail("local=: a work-group of %zu, this device takes %zu", items, most);
+    s->global = (part_count(q) + s->local - 1) / s->local * s->local;
+    size_t items = s->local, max_items;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof max_items,
+                              &max_items, NULL));
+    if (items > max_items)
+        fail("local: work-group of %zu, expected at most %zu on this device", items,
+             max_items);
 
-    /* Of a CPU a core runs one work-item after another: few rooms stay in its cache. */
+    /* A CPU core runs one work-item after another: few workspaces stay in its cache. */
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
-    size_t room_size =
-        fit_rooms(&s->global, s->local, room_of(q->ntraces, window_of(q)),
-                  ocl_is_gpu(device) ? SIZE_MAX : 64 * (size_t)units);
+    size_t workspace_size = fit_workspaces(
+        &s->global, s->local, workspace_floats(q->ntraces, window_length(q)),
+        ocl_is_gpu(device) ? SIZE_MAX : 64 * (size_t)units);
 
-    /* The source is compiled here, at run time, when the window is known, and how many
-     * lanes a vector of this device has: 1 on a GPU. */
+    /* The source is compiled now, at run time, when the window is known, and the number
+     * of lanes of the device's vectors (1 on a GPU). */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
     char options[128];
     snprintf(options, sizeof options,
-             "-D WINDOW=%d -D LANES=%u -cl-unsafe-math-optimizations", window_of(q),
+             "-D WINDOW=%d -D LANES=%u -cl-unsafe-math-optimizations", window_length(q),
              width >= 16  ? 16
              : width >= 8 ? 8
              : width >= 4 ? 4
@@ -106,13 +108,13 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     size_t traces_size = q->ntraces * sizeof *s->traces;
     ocl_fit_constant(device, sizeof *q + traces_size);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t order_size = cells_of(q) * sizeof *s->order;
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t order_size = cell_count(q) * sizeof *s->order;
+    size_t part_size = part_count(q) * sizeof *s->part;
     s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, sizeof *q, NULL, &err);
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
     OCL_CHECK(err);
-    /* Where the device has the host's memory, the samples stay where they are. */
+    /* If host and device share memory, the samples are not copied. */
     cl_bool shared;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof shared,
                               &shared, NULL));
@@ -122,9 +124,11 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(err);
     s->d_order = clCreateBuffer(s->context, CL_MEM_READ_WRITE, order_size, NULL, &err);
     OCL_CHECK(err);
-    s->d_best = clCreateBuffer(s->context, CL_MEM_READ_WRITE, sizeof(int), NULL, &err);
+    s->d_incumbent =
+        clCreateBuffer(s->context, CL_MEM_READ_WRITE, sizeof(int), NULL, &err);
     OCL_CHECK(err);
-    s->d_room = clCreateBuffer(s->context, CL_MEM_READ_WRITE, room_size, NULL, &err);
+    s->d_workspaces =
+        clCreateBuffer(s->context, CL_MEM_READ_WRITE, workspace_size, NULL, &err);
     OCL_CHECK(err);
     s->d_part = clCreateBuffer(s->context, CL_MEM_READ_WRITE, part_size, NULL, &err);
     OCL_CHECK(err);
@@ -133,17 +137,17 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->kernel, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->kernel, 2, sizeof s->d_samples, &s->d_samples));
     OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_order, &s->d_order));
-    OCL_CHECK(clSetKernelArg(s->kernel, 7, sizeof s->d_room, &s->d_room));
+    OCL_CHECK(clSetKernelArg(s->kernel, 7, sizeof s->d_workspaces, &s->d_workspaces));
     OCL_CHECK(clSetKernelArg(s->kernel, 8, sizeof s->d_part, &s->d_part));
-    OCL_CHECK(clSetKernelArg(s->kernel, 9, sizeof s->d_best, &s->d_best));
+    OCL_CHECK(clSetKernelArg(s->kernel, 9, sizeof s->d_incumbent, &s->d_incumbent));
     OCL_CHECK(clSetKernelArg(s->bounds, 0, sizeof s->d_query, &s->d_query));
     OCL_CHECK(clSetKernelArg(s->bounds, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->bounds, 2, sizeof s->d_samples, &s->d_samples));
     OCL_CHECK(clSetKernelArg(s->bounds, 3, sizeof s->d_order, &s->d_order));
 
-    /* A search of nothing: many a driver completes a kernel when first it is run. */
-    const cl_int nothing = 0;
-    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_query, &nothing, sizeof nothing, 0,
+    /* An empty search: many drivers finish compiling a kernel at its first launch. */
+    const cl_int zero = 0;
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_query, &zero, sizeof zero, 0,
                                   sizeof *q, 0, NULL, NULL));
     clReleaseEvent(launch(s, s->bounds, 1));
     clReleaseEvent(search_parts(s, 0, 0, 0));
@@ -160,14 +164,15 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
+    prepare(s->g, q, indices, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
-    size_t order_size = cells_of(q) * sizeof *s->order;
-    size_t part_size = parts_of(q) * sizeof *s->part;
+    size_t order_size = cell_count(q) * sizeof *s->order;
+    size_t part_size = part_count(q) * sizeof *s->part;
 
     double ready = seconds();
 
@@ -175,51 +180,52 @@ void search(search_state *s, const query *q, const int *near, best *found, run_t
                                    NULL, NULL));
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0, traces_size,
                                    s->traces, 0, NULL, NULL));
-    const cl_uint poison = ~0u; /* NaN: a part that no work-item writes is found out */
-    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &poison, sizeof poison, 0,
+    const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
                                   part_size, 0, NULL, NULL));
-    const cl_int none = 0;
-    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_best, &none, sizeof none, 0,
-                                  sizeof none, 0, NULL, NULL));
+    const cl_int zero = 0;
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_incumbent, &zero, sizeof zero, 0,
+                                  sizeof zero, 0, NULL, NULL));
 
-    /* The panel asks for all. */
-    int prune = !found->panel;
-    cl_event done[3];
-    int steps = 0;
-    size_t cells = cells_of(q);
+    /* The panel needs every (A, B), so nothing may be pruned. */
+    int prune = !result->panel;
+    cl_event events[3];
+    int event_count = 0;
+    size_t cells = cell_count(q);
     if (prune) {
-        done[steps++] = launch(s, s->bounds, cells);
+        events[event_count++] = launch(s, s->bounds, cells);
         OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_order, CL_TRUE, 0, order_size,
                                       s->order, 0, NULL, NULL));
-        qsort(s->order, cells, sizeof *s->order, higher);
+        qsort(s->order, cells, sizeof *s->order, by_bound);
     } else {
-        for (size_t n = 0; n < cells; n++) s->order[n] = (ranked){2, (int)n};
+        for (size_t n = 0; n < cells; n++) s->order[n] = (cell_bound){NO_BOUND, (int)n};
     }
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_order, CL_FALSE, 0, order_size,
                                    s->order, 0, NULL, NULL));
 
-    /* The most promising (A, B) before all others, which are compared with it. */
-    done[steps++] = search_parts(s, 0, q->np[2], prune);
-    if (cells > 1) done[steps++] = search_parts(s, q->np[2], (int)parts_of(q), prune);
+    /* The (A, B) with the highest bound comes first and gives the first incumbent. */
+    events[event_count++] = search_parts(s, 0, q->np[C], prune);
+    if (cells > 1)
+        events[event_count++] = search_parts(s, q->np[C], (int)part_count(q), prune);
     OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
                                   0, NULL, NULL));
 
-    pick_best(q, s->part, q->np[2], found);
+    pick_best(q, s->part, q->np[C], result);
 
     double end = seconds();
     t->init += ready - start;
     t->run += end - ready;
-    while (steps > 0) {
-        t->kernel += ocl_seconds(done[--steps]);
-        clReleaseEvent(done[steps]);
+    while (event_count > 0) {
+        t->kernel += ocl_seconds(events[--event_count]);
+        clReleaseEvent(events[event_count]);
     }
 }
 
 void search_end(search_state *s)
 {
     clReleaseMemObject(s->d_part);
-    clReleaseMemObject(s->d_room);
-    clReleaseMemObject(s->d_best);
+    clReleaseMemObject(s->d_workspaces);
+    clReleaseMemObject(s->d_incumbent);
     clReleaseMemObject(s->d_order);
     clReleaseMemObject(s->d_samples);
     clReleaseMemObject(s->d_traces);

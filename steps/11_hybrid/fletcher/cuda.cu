@@ -1,9 +1,10 @@
-/* cuda.cu - the device's side in CUDA C: a block takes a tile through some planes.
+/* cuda.cu - the device's side of the hybrid back-end in CUDA: a block takes a tile
+ * through some planes (2.5-D blocking). The computation is in body.h.
  *
- * The fields stay on the device from the first step to the last: a step sends a halo
- * each way, and the source's number. Two pairs of fields take turns as before and now.
- * There is one stream. What goes through it lies in memory that nobody else touches:
- * the host may be a step ahead, and changes its planes.
+ * The fields stay in device memory from the first step to the last. A step exchanges
+ * HALO planes of p and q with the host in either direction. There is one stream.
+ * Transfers use separate host buffers (to_host, from_host), because the host may be one
+ * step ahead and changes its own planes.
  */
 #include <string.h>
 
@@ -11,13 +12,14 @@
 #include "run.h"
 #include "share.h"
 #include "sides.h"
-#define LANES 1 /* the lanes of a GPU are its threads */
+#define LANES 1 /* the threads of a GPU are its lanes */
 #include "body.h"
 #include "tile.h"
 
-/* A block, unless local= says otherwise: a warp takes points of a row, which lie side
- * by side. The CPU gives each thread of a block a thread of the system: one is enough.
- */
+/* Default shape of a block; the option local= overrides it. The threads of a warp take
+ * neighbouring points of a row, so that their loads are coalesced. When gcc compiles
+ * this file for the CPU, each thread of a block is a thread of the operating system,
+ * and one per block is enough. */
 #ifdef __CUDACC__
 enum { LOCAL_X = 32, LOCAL_Y = 8 };
 #else
@@ -25,74 +27,76 @@ enum { LOCAL_X = 1, LOCAL_Y = 1 };
 #endif
 
 static grid g;
-static float *medium, *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
-/* Of this step and the one before: what is sent to the host, and by the host, and the
- * moments of its kernels, and that of the planes for the host. */
+/* The state of one step on the device: the buffers of its transfers, and events before
+ * and after its kernels and after the last transfer to the host. Two steps can be in
+ * flight. */
 typedef struct {
-    float *sent, *given; /* HALO planes of p, then of q */
-    cudaEvent_t begun, ends, arrived, ended;
-    int flies;
-} flight;
-static flight flights[2];
-static int turn;
-static cudaEvent_t start; /* a moment that the host's clock has, too */
-static double start_seconds;
+    float *to_host, *from_host; /* HALO planes of p, then of q */
+    cudaEvent_t border_start, border_done, copied, inner_done;
+    int active;
+} pending_step;
+static pending_step pending[2];
+static int slot;
+static cudaEvent_t reference_event; /* the same moment as reference_seconds */
+static double reference_seconds;
 
-/* Adds f to both fields at point i: a kernel of one thread. */
+/* Adds f to p and q at point i. Launched with one thread. */
 __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
 {
     pc[i] += f;
     qc[i] += f;
 }
 
-/* A block's tile lies at point (x0, y0, z0), and the last tiles of a row, plane or
- * piece are what is left. What is derived of a plane of it lies in shared memory. */
-__global__ void propagate_kernel(grid g, tiling t, const float *__restrict__ medium,
+/* A block updates the tile whose first point is (x0, y0, z0); the last tile of a row,
+ * plane or range of planes may be smaller. The derivatives of one plane of the tile are
+ * in shared memory. */
+__global__ void propagate_kernel(grid g, tile_shape t, const float *__restrict__ medium,
                                  const float *__restrict__ pc,
                                  const float *__restrict__ qc, float *pp, float *qp)
 {
-    CUDA_SHARED(float, derived);
+    CUDA_SHARED(float, derivatives);
     const int x0 = HALO + blockIdx.x * t.width;
     const int y0 = HALO + blockIdx.y * t.rows;
-    const int z0 = t.first + blockIdx.z * t.deep;
+    const int z0 = t.first + blockIdx.z * t.depth;
     const int width = x0 + t.width < g.sx - HALO ? t.width : g.sx - HALO - x0;
     const int rows = y0 + t.rows < g.sy - HALO ? t.rows : g.sy - HALO - y0;
-    const int end = z0 + t.deep < t.end ? z0 + t.deep : t.end;
+    const int end = z0 + t.depth < t.end ? z0 + t.depth : t.end;
     const size_t n = t.plane;
 
     for (int z = z0; z < end; z++) {
         for (int r = threadIdx.y; r < rows + 2 * HALO; r += blockDim.y) {
-            const size_t i = row_of(&g, y0 - HALO + r, z) + x0;
+            const size_t i = row_start(&g, y0 - HALO + r, z) + x0;
             const size_t k = r * t.pitch + t.lead;
-            for (int x = (int)threadIdx.x - t.side; x < width + t.side;
+            for (int x = (int)threadIdx.x - t.x_halo; x < width + t.x_halo;
                  x += blockDim.x) {
-                derive_z(&g, pc, derived, n, i + x, k + x, 1);
-                derive_z(&g, qc, derived + QY * n, n, i + x, k + x, 1);
+                derive_z(&g, pc, derivatives, n, i + x, k + x, 1);
+                derive_z(&g, qc, derivatives + QY * n, n, i + x, k + x, 1);
                 if (r < HALO || r >= rows + HALO) continue;
-                derive_y(&g, pc, derived, n, i + x, k + x, 1);
-                derive_y(&g, qc, derived + QY * n, n, i + x, k + x, 1);
+                derive_y(&g, pc, derivatives, n, i + x, k + x, 1);
+                derive_y(&g, qc, derivatives + QY * n, n, i + x, k + x, 1);
             }
         }
         __syncthreads();
 
         for (int r = threadIdx.y; r < rows; r += blockDim.y) {
-            const size_t i = row_of(&g, y0 + r, z) + x0;
+            const size_t i = row_start(&g, y0 + r, z) + x0;
             const size_t k = (r + HALO) * t.pitch + t.lead;
             for (int x = threadIdx.x; x < width; x += blockDim.x)
-                sample(&g, medium, pc, qc, pp, qp, derived, n, t.pitch, i + x, k + x,
-                       k + x, 1);
+                update_point(&g, medium, pc, qc, pp, qp, derivatives, n, t.pitch, i + x,
+                             k + x, k + x, 1);
         }
         __syncthreads();
     }
 }
 
-static float *floats(size_t n)
+static float *zero_field(size_t n)
 {
-    float *made;
-    CUDA_CHECK(cudaMalloc((void **)&made, n * sizeof(float)));
-    CUDA_CHECK(cudaMemset(made, 0, n * sizeof(float)));
-    return made;
+    float *field;
+    CUDA_CHECK(cudaMalloc((void **)&field, n * sizeof(float)));
+    CUDA_CHECK(cudaMemset(field, 0, n * sizeof(float)));
+    return field;
 }
 
 /* Floats of HALO planes. */
@@ -101,59 +105,62 @@ static size_t halo_size(void)
     return HALO * (size_t)g.plane;
 }
 
-size_t device_begin(const grid *the_grid, const float *the_medium, int host_threads,
-                    int *beside)
+size_t device_begin(const grid *input_grid, const float *input_medium, int host_threads,
+                    int *shares_cores)
 {
     (void)host_threads;
-    *beside = 0;
-    g = *the_grid;
+    *shares_cores = 0;
+    g = *input_grid;
     cuda_device();
 
     size_t n = field_size(&g);
-    size_t used = (FIELDS - V2PX) * n; /* floats of the medium */
+    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
     CUDA_CHECK(cudaMalloc((void **)&medium, used * sizeof(float)));
-    CUDA_CHECK(cudaMemcpy(medium, the_medium + V2PX * n, used * sizeof(float),
+    CUDA_CHECK(cudaMemcpy(medium, input_medium + V2PX * n, used * sizeof(float),
                           cudaMemcpyHostToDevice));
-    pp = floats(n);
-    pc = floats(n);
-    qp = floats(n);
-    qc = floats(n);
+    pp = zero_field(n);
+    pc = zero_field(n);
+    qp = zero_field(n);
+    qc = zero_field(n);
     for (int i = 0; i < 2; i++) {
-        flight *f = &flights[i];
-        CUDA_CHECK(cudaMallocHost((void **)&f->sent, 4 * halo_size() * sizeof(float)));
-        f->given = f->sent + 2 * halo_size();
-        CUDA_CHECK(cudaEventCreate(&f->begun));
-        CUDA_CHECK(cudaEventCreate(&f->ends));
-        CUDA_CHECK(cudaEventCreate(&f->arrived));
-        CUDA_CHECK(cudaEventCreate(&f->ended));
+        pending_step *f = &pending[i];
+        CUDA_CHECK(
+            cudaMallocHost((void **)&f->to_host, 4 * halo_size() * sizeof(float)));
+        f->from_host = f->to_host + 2 * halo_size();
+        CUDA_CHECK(cudaEventCreate(&f->border_start));
+        CUDA_CHECK(cudaEventCreate(&f->border_done));
+        CUDA_CHECK(cudaEventCreate(&f->copied));
+        CUDA_CHECK(cudaEventCreate(&f->inner_done));
     }
-    CUDA_CHECK(cudaEventCreate(&start));
-    CUDA_CHECK(cudaEventRecord(start, 0));
+    CUDA_CHECK(cudaEventCreate(&reference_event));
+    CUDA_CHECK(cudaEventRecord(reference_event, 0));
     CUDA_CHECK(cudaDeviceSynchronize());
-    start_seconds = seconds();
+    reference_seconds = seconds();
     return (used + 4 * n) * sizeof(float);
 }
 
 void device_source(float f)
 {
     dim3 one = {1, 1, 1};
-    size_t i = (size_t)g.source_z * g.plane + g.source;
+    size_t i = (size_t)g.source_z * g.plane + g.source_offset;
     CUDA_LAUNCH(source_kernel, one, one, 0, pc, qc, i, f);
     CUDA_CHECK(cudaGetLastError());
 }
 
-/* One step of planes first .. end - 1. */
+/* Updates planes first .. end - 1. */
 static void launch(int first, int end)
 {
-    tiling t;
+    /* The derivatives of a tile take 20 KiB of shared memory. Its size is a choice, not
+     * derived. */
+    tile_shape t;
     t.width = 32;
     t.rows = 8;
-    t.deep = 32;
-    t.side = HALO;
+    t.depth = 32;
+    t.x_halo = HALO;
     t.lead = HALO;
     t.pitch = t.width + 2 * HALO;
     t.plane = (t.rows + 2 * HALO) * t.pitch;
-    t.own = 0;
+    t.group_floats = 0;
     t.first = first;
     t.end = end;
     const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, end - first};
@@ -162,78 +169,80 @@ static void launch(int first, int end)
     if (g.group[1]) block.y = g.group[1];
     dim3 blocks = {(unsigned)((inner[0] + t.width - 1) / t.width),
                    (unsigned)((inner[1] + t.rows - 1) / t.rows),
-                   (unsigned)((inner[2] + t.deep - 1) / t.deep)};
+                   (unsigned)((inner[2] + t.depth - 1) / t.depth)};
     if (first >= end) return;
 
-    CUDA_LAUNCH(propagate_kernel, blocks, block, DERIVED * t.plane * sizeof(float), g,
-                t, medium, pc, qc, pp, qp);
+    CUDA_LAUNCH(propagate_kernel, blocks, block, DERIVATIVES * t.plane * sizeof(float),
+                g, t, medium, pc, qc, pp, qp);
     CUDA_CHECK(cudaGetLastError());
 }
 
 void device_step(int cut)
 {
-    flight *f = &flights[turn];
-    const int end = g.sz - HALO, ends = cut + HALO < end ? cut + HALO : end;
-    const int first = cut > HALO ? ends : cut; /* of the rest */
+    pending_step *f = &pending[slot];
+    const int end = g.sz - HALO, border_end = cut + HALO < end ? cut + HALO : end;
+    const int inner_first = cut > HALO ? border_end : cut; /* of the inner planes */
     const size_t n = halo_size(), at = (size_t)cut * g.plane;
 
-    CUDA_CHECK(cudaEventRecord(f->begun, 0));
-    launch(cut, first);
-    CUDA_CHECK(cudaEventRecord(f->ends, 0));
+    CUDA_CHECK(cudaEventRecord(f->border_start, 0));
+    launch(cut, inner_first);
+    CUDA_CHECK(cudaEventRecord(f->border_done, 0));
     if (cut > HALO) {
-        CUDA_CHECK(cudaMemcpyAsync(f->sent, pp + at, n * sizeof(float),
+        CUDA_CHECK(cudaMemcpyAsync(f->to_host, pp + at, n * sizeof(float),
                                    cudaMemcpyDeviceToHost, 0));
-        CUDA_CHECK(cudaMemcpyAsync(f->sent + n, qp + at, n * sizeof(float),
+        CUDA_CHECK(cudaMemcpyAsync(f->to_host + n, qp + at, n * sizeof(float),
                                    cudaMemcpyDeviceToHost, 0));
     }
-    CUDA_CHECK(cudaEventRecord(f->arrived, 0));
-    launch(first, end);
-    CUDA_CHECK(cudaEventRecord(f->ended, 0));
-    f->flies = 1;
+    CUDA_CHECK(cudaEventRecord(f->copied, 0));
+    launch(inner_first, end);
+    CUDA_CHECK(cudaEventRecord(f->inner_done, 0));
+    f->active = 1;
 }
 
 void device_send(int cut, const float *p, const float *q)
 {
-    float *given = flights[turn].given;
+    float *from_host = pending[slot].from_host;
     const size_t n = halo_size(), bytes = n * sizeof(float);
     const size_t at = (size_t)(cut - HALO) * g.plane;
-    memcpy(given, p + at, bytes);
-    memcpy(given + n, q + at, bytes);
-    CUDA_CHECK(cudaMemcpyAsync(pp + at, given, bytes, cudaMemcpyHostToDevice, 0));
-    CUDA_CHECK(cudaMemcpyAsync(qp + at, given + n, bytes, cudaMemcpyHostToDevice, 0));
+    memcpy(from_host, p + at, bytes);
+    memcpy(from_host + n, q + at, bytes);
+    CUDA_CHECK(cudaMemcpyAsync(pp + at, from_host, bytes, cudaMemcpyHostToDevice, 0));
+    CUDA_CHECK(
+        cudaMemcpyAsync(qp + at, from_host + n, bytes, cudaMemcpyHostToDevice, 0));
 }
 
-static double took(cudaEvent_t begin, cudaEvent_t end, const char *what)
+static double kernel_time(cudaEvent_t begin, cudaEvent_t end, const char *what)
 {
-    double at = start_seconds + cuda_seconds(start, begin);
+    double start = reference_seconds + cuda_seconds(reference_event, begin);
     double time = cuda_seconds(begin, end);
-    if (time > 0) share_note("device", -1, what, at, at + time);
+    if (time > 0) share_note("device", -1, what, start, start + time);
     return time;
 }
 
-/* What a step took, if that is not known yet. */
-static double took_step(flight *f)
+/* Returns the seconds of a step, 0 if they have been returned before. */
+static double step_time(pending_step *f)
 {
-    if (!f->flies) return 0;
-    f->flies = 0;
-    CUDA_CHECK(cudaEventSynchronize(f->ended));
-    return took(f->begun, f->ends, "ends") + took(f->arrived, f->ended, "inside");
+    if (!f->active) return 0;
+    f->active = 0;
+    CUDA_CHECK(cudaEventSynchronize(f->inner_done));
+    return kernel_time(f->border_start, f->border_done, "ends") +
+           kernel_time(f->copied, f->inner_done, "inside");
 }
 
 double device_receive(int cut, float *p, float *q)
 {
-    flight *f = &flights[turn];
+    pending_step *f = &pending[slot];
     const size_t n = halo_size(), bytes = n * sizeof(float);
     const size_t at = (size_t)cut * g.plane;
-    if (cut == HALO) return took_step(f);
+    if (cut == HALO) return step_time(f);
 
-    CUDA_CHECK(cudaEventSynchronize(f->arrived));
-    memcpy(p + at, f->sent, bytes);
-    memcpy(q + at, f->sent + n, bytes);
-    return took_step(&flights[!turn]);
+    CUDA_CHECK(cudaEventSynchronize(f->copied));
+    memcpy(p + at, f->to_host, bytes);
+    memcpy(q + at, f->to_host + n, bytes);
+    return step_time(&pending[!slot]);
 }
 
-void device_turn(void)
+void device_swap(void)
 {
     float *swap = pp;
     pp = pc;
@@ -241,7 +250,7 @@ void device_turn(void)
     swap = qp;
     qp = qc;
     qc = swap;
-    turn = !turn;
+    slot = !slot;
 }
 
 void device_fetch(int first, int end, float *const field[4])
@@ -267,15 +276,15 @@ void device_store(int first, int end, float *const field[4])
 void device_end(void)
 {
     for (int i = 0; i < 2; i++) {
-        flight *f = &flights[i];
-        took_step(f);
-        cudaEventDestroy(f->begun);
-        cudaEventDestroy(f->ends);
-        cudaEventDestroy(f->arrived);
-        cudaEventDestroy(f->ended);
-        cudaFreeHost(f->sent);
+        pending_step *f = &pending[i];
+        step_time(f);
+        cudaEventDestroy(f->border_start);
+        cudaEventDestroy(f->border_done);
+        cudaEventDestroy(f->copied);
+        cudaEventDestroy(f->inner_done);
+        cudaFreeHost(f->to_host);
     }
-    cudaEventDestroy(start);
+    cudaEventDestroy(reference_event);
     cudaFree(qc);
     cudaFree(qp);
     cudaFree(pc);

@@ -1,9 +1,9 @@
-/* opencl.c - the device's side, as the host side of kernel.cl.
+/* opencl.c - the device's side of the hybrid back-end: the host side of kernel.cl.
  *
- * The fields stay on the device from the first step to the last: a step sends a halo
- * each way, and the source's number. Two pairs of buffers take turns as before and now.
- * There is one queue, in order. What goes through it lies in memory that nobody else
- * touches: the host may be a step ahead, and changes its planes.
+ * The fields stay in device memory from the first step to the last. A step exchanges
+ * HALO planes of p and q with the host in either direction. There is one in-order
+ * queue. Transfers use separate host buffers (to_host, from_host), because the host may
+ * be one step ahead and changes its own planes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "run.h"
 #include "share.h"
 #include "sides.h"
-#define LANES 1 /* of this side, which has no vectors to do */
+#define LANES 1 /* the host side computes nothing with vectors */
 #include "body.h"
 #include "tile.h"
 
@@ -21,29 +21,30 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, propagate;
-static cl_mem medium, pp, pc, qp, qc; /* p and q, of before and of now */
-static cl_mem
-    derived; /* what was derived of one plane of each tile; NULL: local memory */
-static tiling t;
+static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
+static cl_mem derivatives; /* derivatives of one plane of each tile; NULL: they are in
+                              local memory */
+static tile_shape t;
 static size_t local[3], global[3];
 
-/* Of this step and the one before: what is sent to the host, and by the host, and the
- * events of its kernels, of what the host waits for, and of the last; NULL: none. */
+/* The state of one step on the device: the buffers of its transfers, the events of its
+ * two kernels, and the event of the last transfer to the host; NULL if there is none.
+ * Two steps can be in flight. */
 typedef struct {
-    float *sent, *given; /* HALO planes of p, then of q */
-    cl_event ends, rest, arrived;
-} flight;
-static flight flights[2];
-static int turn;
-static double device_clock; /* what makes its seconds the host's */
+    float *to_host, *from_host; /* HALO planes of p, then of q */
+    cl_event border_event, inner_event, copied;
+} pending_step;
+static pending_step pending[2];
+static int slot;
+static double device_clock; /* offset from the device's clock to seconds() */
 
-static cl_mem buffer(size_t floats)
+static cl_mem create_buffer(size_t count)
 {
     cl_int err;
-    cl_mem made = clCreateBuffer(context, CL_MEM_READ_WRITE, floats * sizeof(cl_float),
-                                 NULL, &err);
+    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, count * sizeof(cl_float),
+                                   NULL, &err);
     OCL_CHECK(err);
-    return made;
+    return memory;
 }
 
 /* Floats of HALO planes. */
@@ -52,28 +53,28 @@ static size_t halo_size(void)
     return HALO * (size_t)g.plane;
 }
 
-static cl_mem floats(size_t n)
+static cl_mem zero_buffer(size_t n)
 {
-    cl_mem made = buffer(n);
+    cl_mem memory = create_buffer(n);
     const cl_float zero = 0;
-    OCL_CHECK(clEnqueueFillBuffer(queue, made, &zero, sizeof zero, 0, n * sizeof zero,
+    OCL_CHECK(clEnqueueFillBuffer(queue, memory, &zero, sizeof zero, 0, n * sizeof zero,
                                   0, NULL, NULL));
-    return made;
+    return memory;
 }
 
-size_t device_begin(const grid *the_grid, const float *the_medium, int host_threads,
-                    int *beside)
+size_t device_begin(const grid *input_grid, const float *input_medium, int host_threads,
+                    int *shares_cores)
 {
     cl_int err;
-    g = *the_grid;
+    g = *input_grid;
 
-    cl_device_id device = ocl_device_beside(host_threads, share_cores(), beside);
+    cl_device_id device = ocl_device_beside(host_threads, share_cores(), shares_cores);
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
-    /* As many lanes as a vector of this device has: 1 on a GPU, whose lanes are its
-     * work-items. */
+    /* LANES is the number of floats in a vector of this device. It is 1 on a GPU, where
+     * the work-items are the lanes. */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
@@ -89,59 +90,64 @@ size_t device_begin(const grid *the_grid, const float *the_medium, int host_thre
     OCL_CHECK(err);
 
     size_t n = field_size(&g);
-    const size_t used = (FIELDS - V2PX) * n; /* floats of the medium */
-    medium = buffer(used);
+    const size_t used =
+        (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
+    medium = create_buffer(used);
     OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0, used * sizeof(cl_float),
-                                   the_medium + V2PX * n, 0, NULL, NULL));
-    pp = floats(n);
-    pc = floats(n);
-    qp = floats(n);
-    qc = floats(n);
+                                   input_medium + V2PX * n, 0, NULL, NULL));
+    pp = zero_buffer(n);
+    pc = zero_buffer(n);
+    qp = zero_buffer(n);
+    qc = zero_buffer(n);
 
-    /* On a GPU a tile's planes lie in local memory: it is small, and there are many. On
-     * a CPU a work-item has a tile of whole rows, and its planes are in a cache. */
+    /* On a GPU, a tile has 32 x 8 points and 32 planes, and its derivatives take 20 KiB
+     * of local memory. On a CPU, a work-group is one work-item with a tile of at most
+     * 16 whole rows, and the derivatives are in global memory that stays in a cache.
+     * These sizes are choices, not derived. */
     const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
     if (gpu) {
-        t = (tiling){.width = 32, .rows = 8, .deep = 32, .side = HALO, .lead = HALO};
+        t = (tile_shape){
+            .width = 32, .rows = 8, .depth = 32, .x_halo = HALO, .lead = HALO};
         t.pitch = t.width + 2 * HALO;
     } else {
-        cl_uint units; /* none of which is to go without a tile */
+        cl_uint units; /* each compute unit gets a tile */
         OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
                                   &units, NULL));
-        int share = (inner[1] + (int)units - 1) / (int)units;
-        t = (tiling){.width = inner[0], .rows = share < 16 ? share : 16};
-        t.deep = inner[2];
+        int rows_per_unit = (inner[1] + (int)units - 1) / (int)units;
+        t = (tile_shape){.width = inner[0],
+                         .rows = rows_per_unit < 16 ? rows_per_unit : 16};
+        t.depth = inner[2];
         t.pitch = g.pitch;
         t.lead = g.lead + HALO;
     }
     t.plane = (t.rows + 2 * HALO) * t.pitch;
-    const int points[3] = {t.width, t.rows, t.deep};
-    const size_t usual[3] = {gpu ? 32 : 1, gpu ? 8 : 1, 1};
+    const int points[3] = {t.width, t.rows, t.depth};
+    const size_t default_local[3] = {gpu ? 32 : 1, gpu ? 8 : 1, 1};
     size_t groups = 1;
     for (int i = 0; i < 3; i++) {
         size_t tiles = (inner[i] + points[i] - 1) / points[i];
-        local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : usual[i];
+        local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : default_local[i];
         global[i] = tiles * local[i];
         groups *= tiles;
     }
-    size_t all = 0;
+    size_t derivative_floats = 0;
     if (!gpu) {
-        t.own = DERIVED * t.plane;
-        all = groups * t.own;
-        derived = floats(all);
+        t.group_floats = DERIVATIVES * t.plane;
+        derivative_floats = groups * t.group_floats;
+        derivatives = zero_buffer(derivative_floats);
     }
     for (int i = 0; i < 2; i++) {
-        flights[i].sent = allocate(4 * halo_size(), sizeof(float), "halos");
-        flights[i].given = flights[i].sent + 2 * halo_size();
+        pending[i].to_host = allocate(4 * halo_size(), sizeof(float), "halos");
+        pending[i].from_host = pending[i].to_host + 2 * halo_size();
     }
     OCL_CHECK(clFinish(queue));
     device_clock = ocl_clock(queue);
-    return (used + 4 * n + all) * sizeof(cl_float);
+    return (used + 4 * n + derivative_floats) * sizeof(cl_float);
 }
 
 void device_source(float f)
 {
-    cl_ulong i = (size_t)g.source_z * g.plane + g.source;
+    cl_ulong i = (size_t)g.source_z * g.plane + g.source_offset;
     size_t one = 1;
     OCL_CHECK(clSetKernelArg(source, 0, sizeof pc, &pc));
     OCL_CHECK(clSetKernelArg(source, 1, sizeof qc, &qc));
@@ -151,13 +157,13 @@ void device_source(float f)
         clEnqueueNDRangeKernel(queue, source, 1, NULL, &one, &one, 0, NULL, NULL));
 }
 
-/* One step of planes first .. end - 1. */
+/* Updates planes first .. end - 1. */
 static cl_event launch(int first, int end)
 {
     if (first >= end) return NULL;
     t.first = first;
     t.end = end;
-    global[2] = (size_t)((end - first + t.deep - 1) / t.deep) * local[2];
+    global[2] = (size_t)((end - first + t.depth - 1) / t.depth) * local[2];
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
     OCL_CHECK(clSetKernelArg(propagate, 1, sizeof t, &t));
     OCL_CHECK(clSetKernelArg(propagate, 2, sizeof medium, &medium));
@@ -165,53 +171,53 @@ static cl_event launch(int first, int end)
     OCL_CHECK(clSetKernelArg(propagate, 4, sizeof qc, &qc));
     OCL_CHECK(clSetKernelArg(propagate, 5, sizeof pp, &pp));
     OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
-    if (derived)
-        OCL_CHECK(clSetKernelArg(propagate, 7, sizeof derived, &derived));
+    if (derivatives)
+        OCL_CHECK(clSetKernelArg(propagate, 7, sizeof derivatives, &derivatives));
     else
-        OCL_CHECK(
-            clSetKernelArg(propagate, 7, DERIVED * t.plane * sizeof(cl_float), NULL));
+        OCL_CHECK(clSetKernelArg(propagate, 7, DERIVATIVES * t.plane * sizeof(cl_float),
+                                 NULL));
 
-    cl_event done;
+    cl_event propagate_event;
     OCL_CHECK(clEnqueueNDRangeKernel(queue, propagate, 3, NULL, global, local, 0, NULL,
-                                     &done));
-    return done;
+                                     &propagate_event));
+    return propagate_event;
 }
 
 void device_step(int cut)
 {
-    flight *f = &flights[turn];
-    const int end = g.sz - HALO, ends = cut + HALO < end ? cut + HALO : end;
-    const int first = cut > HALO ? ends : cut; /* of the rest */
+    pending_step *f = &pending[slot];
+    const int end = g.sz - HALO, border_end = cut + HALO < end ? cut + HALO : end;
+    const int inner_first = cut > HALO ? border_end : cut; /* of the inner planes */
     const size_t n = halo_size(), bytes = n * sizeof(cl_float);
     const size_t at = (size_t)cut * g.plane * sizeof(cl_float);
 
-    f->ends = launch(cut, first);
+    f->border_event = launch(cut, inner_first);
     if (cut > HALO) {
-        OCL_CHECK(clEnqueueReadBuffer(queue, pp, CL_FALSE, at, bytes, f->sent, 0, NULL,
-                                      NULL));
-        OCL_CHECK(clEnqueueReadBuffer(queue, qp, CL_FALSE, at, bytes, f->sent + n, 0,
-                                      NULL, &f->arrived));
+        OCL_CHECK(clEnqueueReadBuffer(queue, pp, CL_FALSE, at, bytes, f->to_host, 0,
+                                      NULL, NULL));
+        OCL_CHECK(clEnqueueReadBuffer(queue, qp, CL_FALSE, at, bytes, f->to_host + n, 0,
+                                      NULL, &f->copied));
     }
-    f->rest = launch(first, end);
+    f->inner_event = launch(inner_first, end);
     OCL_CHECK(clFlush(queue));
 }
 
 void device_send(int cut, const float *p, const float *q)
 {
-    float *given = flights[turn].given;
+    float *from_host = pending[slot].from_host;
     const size_t n = halo_size(), bytes = n * sizeof(cl_float);
     const size_t from = (size_t)(cut - HALO) * g.plane, at = from * sizeof(cl_float);
-    memcpy(given, p + from, bytes);
-    memcpy(given + n, q + from, bytes);
+    memcpy(from_host, p + from, bytes);
+    memcpy(from_host + n, q + from, bytes);
     OCL_CHECK(
-        clEnqueueWriteBuffer(queue, pp, CL_FALSE, at, bytes, given, 0, NULL, NULL));
-    OCL_CHECK(
-        clEnqueueWriteBuffer(queue, qp, CL_FALSE, at, bytes, given + n, 0, NULL, NULL));
+        clEnqueueWriteBuffer(queue, pp, CL_FALSE, at, bytes, from_host, 0, NULL, NULL));
+    OCL_CHECK(clEnqueueWriteBuffer(queue, qp, CL_FALSE, at, bytes, from_host + n, 0,
+                                   NULL, NULL));
     OCL_CHECK(clFlush(queue));
 }
 
-/* What a kernel took; its event is given back. */
-static double took(cl_event *event, const char *what)
+/* Returns the seconds of a kernel, and releases its event. */
+static double kernel_time(cl_event *event, const char *what)
 {
     if (!*event) return 0;
     double begin, end;
@@ -223,27 +229,28 @@ static double took(cl_event *event, const char *what)
     return end - begin;
 }
 
-static double took_step(flight *f)
+static double step_time(pending_step *f)
 {
-    return took(&f->ends, "ends") + took(&f->rest, "inside");
+    return kernel_time(&f->border_event, "ends") +
+           kernel_time(&f->inner_event, "inside");
 }
 
 double device_receive(int cut, float *p, float *q)
 {
-    flight *f = &flights[turn];
+    pending_step *f = &pending[slot];
     const size_t n = halo_size(), bytes = n * sizeof(float);
     const size_t at = (size_t)cut * g.plane;
-    if (!f->arrived) return took_step(f);
+    if (!f->copied) return step_time(f);
 
-    OCL_CHECK(clWaitForEvents(1, &f->arrived));
-    clReleaseEvent(f->arrived);
-    f->arrived = NULL;
-    memcpy(p + at, f->sent, bytes);
-    memcpy(q + at, f->sent + n, bytes);
-    return took_step(&flights[!turn]);
+    OCL_CHECK(clWaitForEvents(1, &f->copied));
+    clReleaseEvent(f->copied);
+    f->copied = NULL;
+    memcpy(p + at, f->to_host, bytes);
+    memcpy(q + at, f->to_host + n, bytes);
+    return step_time(&pending[!slot]);
 }
 
-void device_turn(void)
+void device_swap(void)
 {
     cl_mem swap = pp;
     pp = pc;
@@ -251,7 +258,7 @@ void device_turn(void)
     swap = qp;
     qp = qc;
     qc = swap;
-    turn = !turn;
+    slot = !slot;
 }
 
 void device_fetch(int first, int end, float *const field[4])
@@ -279,11 +286,11 @@ void device_store(int first, int end, float *const field[4])
 void device_end(void)
 {
     for (int i = 0; i < 2; i++) {
-        took_step(&flights[i]);
-        if (flights[i].arrived) clReleaseEvent(flights[i].arrived);
-        free(flights[i].sent);
+        step_time(&pending[i]);
+        if (pending[i].copied) clReleaseEvent(pending[i].copied);
+        free(pending[i].to_host);
     }
-    if (derived) clReleaseMemObject(derived);
+    if (derivatives) clReleaseMemObject(derivatives);
     clReleaseMemObject(qc);
     clReleaseMemObject(qp);
     clReleaseMemObject(pc);

@@ -1,9 +1,12 @@
-/* sides.h - the two sides as hybrid.c calls them: the host's threads (cpu.c) and a
- * device (opencl.c or cuda.cu).
+/* sides.h - the interface between hybrid.c and the device (opencl.c or cuda.cu).
  *
- * Each has room for the whole grid. Of the planes that are updated the host has those
- * before plane `cut`, the device that one and those after it, and each also has the
- * HALO planes across the cut.
+ * Host and device both have memory for the whole grid. The host updates the planes
+ * before plane `cut`, the device plane `cut` and those after it. Each side also has
+ * valid copies of the HALO planes beyond the cut:
+ *
+ *     planes       .. | cut - HALO .. cut - 1 | cut .. cut + HALO - 1 | ..
+ *     host     updates  updates, sends          receives
+ *     device            receives                updates, sends          updates
  */
 #ifndef SIDES_H
 #define SIDES_H
@@ -14,36 +17,41 @@
 extern "C" {
 #endif
 
-/* Makes p and q, all 0. The host computes with so many threads; beside: whether the
- * device is made of the same cores. Returns the bytes of all that a step takes. */
-size_t device_begin(const grid *g, const float *medium, int host_threads, int *beside);
+/* Allocates p and q on the device and clears them. host_threads is the number of
+ * threads that compute on the host. Sets *shares_cores to 1 if the device consists of
+ * the same cores. Returns the bytes of all arrays that a step uses. */
+size_t device_begin(const grid *g, const float *medium, int host_threads,
+                    int *shares_cores);
 void device_end(void);
 
-/* What follows comes to pass in the order of the calls. These do not wait for it: */
+/* The following functions are asynchronous: they return at once, and the device
+ * executes them in the order of the calls. */
 
-/* Adds f to p and q of now at the source. */
+/* Adds f to the current p and q at the source. */
 void device_source(float f);
 
-/* One step: first of the HALO planes from the cut on, which then are sent to the host,
- * unless the host has nothing (cut is HALO); then of the rest. */
+/* Updates the first HALO planes from the cut on, starts their transfer to the host, and
+ * updates the rest. There is no transfer if the host has no planes (cut is HALO). */
 void device_step(int cut);
 
-/* The host's last HALO planes of p and q, which are the fields of next. They may change
- * when this returns. */
+/* Sends the last HALO planes of the host's next p and q to the device. The caller may
+ * change them as soon as this returns. */
 void device_send(int cut, const float *p, const float *q);
 
-/* What was next is now, what was now is before. */
-void device_turn(void);
+/* Ends the step: the next fields become the current ones, and the current ones the
+ * previous ones. */
+void device_swap(void);
 
-/* These wait: */
+/* The following functions wait: */
 
-/* The planes that device_step sent, to their place in p and q. Two steps may be in
- * flight: when those of one have come, the step before has ended. Returns its seconds
- * by the device's clock; 0: there was none. */
+/* Copies the planes that device_step() sent to their place in p and q. Up to two steps
+ * are in flight: when the planes of one step have arrived, the previous step has ended.
+ * Returns the seconds of that previous step by the device's clock, 0 if there was none.
+ */
 double device_receive(int cut, float *p, float *q);
 
-/* Planes first .. end - 1 of pp, pc, qp and qc from the device, and to it; of those
- * that are not NULL. */
+/* Copies planes first .. end - 1 of pp, pc, qp and qc from the device, or to it. NULL
+ * skips a field. */
 void device_fetch(int first, int end, float *const field[4]);
 void device_store(int first, int end, float *const field[4]);
 

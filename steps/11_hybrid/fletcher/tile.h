@@ -1,15 +1,15 @@
-/* tile.h - what a group of work-items takes, the same on host and device. */
+/* tile.h - the part of the grid that a work-group updates, the same on host and device.
+ */
 #ifndef TILE_H
 #define TILE_H
 
 typedef struct {
-    int width, rows, deep; /* points along x, y and z, but for the last tiles */
-    int side;              /* points that are derived beyond it along x: 0 or HALO */
-    int pitch, lead;       /* of what is derived: floats a row, and before its x = 0 */
-    int plane;             /* floats of one plane of it */
-    int first, end;        /* planes first .. end - 1 are to be made, and no others */
-    int own; /* floats of all of a group's planes, which lie one after the other; 0 in
-                local memory, where each group finds its own at the same place */
-} tiling;
+    int width, rows, depth; /* points along x, y and z; the last tiles have fewer */
+    int x_halo;             /* extra points along x on each side: 0 or HALO */
+    int pitch, lead;        /* of the derivatives: floats per row, and before x = 0 */
+    int plane;              /* floats of one plane of the derivatives */
+    int first, end;         /* the launch updates planes first .. end - 1 */
+    int group_floats; /* floats of a group's part of a global buffer; 0: local memory */
+} tile_shape;
 
 #endif

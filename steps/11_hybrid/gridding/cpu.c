@@ -1,27 +1,27 @@
-/* cpu.c - the host's side: the loops of step 10, over one piece instead of all.
- */
+/* cpu.c - the host's side: the loops of step 10, limited to one region. */
 #include "sides.h"
 
-static int least(int a, int b)
+static int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
 
-void host_grid(const problem *p, const real *taps, const sorted *o, piece at,
-               cplx *grid)
+void host_grid(const problem *p, const real *taps, const binning *bins,
+               work_region region, cplx *grid)
 {
-    int bands = least(o->bands, (at.row + at.rows) / ROWS);
-    int columns = least(p->is.size, at.column + at.columns);
-    for (int band = at.row / ROWS; band < bands; band += BLOCKS)
-        for (int column = at.column; column < columns; column += COLUMNS)
-            grid_segment(&p->is, &o->all, taps, o->first, o->samples, band, column,
-                         grid);
+    int bands = min_int(bins->bands, (region.row + region.rows) / ROWS);
+    int columns = min_int(p->dims.size, region.column + region.columns);
+    for (int band = region.row / ROWS; band < bands; band += BLOCKS)
+        for (int column = region.column; column < columns; column += COLUMNS)
+            grid_segment(&p->dims, &bins->classes, taps, bins->first,
+                         bins->visibilities, band, column, grid);
 }
 
-void host_degrid(const problem *p, const real *taps, const sorted *o, piece at,
-                 const cplx *grid, cplx *value)
+void host_degrid(const problem *p, const real *taps, const binning *bins,
+                 work_region region, const cplx *grid, cplx *value)
 {
-    int end = least(p->is.samples, at.row + at.rows);
-    for (int k = at.row; k < end; k++)
-        value[o->from[k]] = degrid_one(&p->is, taps, &p->at[o->from[k]], grid);
+    int end = min_int(p->dims.visibilities, region.row + region.rows);
+    for (int k = region.row; k < end; k++)
+        value[bins->permutation[k]] = degrid_visibility(
+            &p->dims, taps, &p->footprints[bins->permutation[k]], grid);
 }

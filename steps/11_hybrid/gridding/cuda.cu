@@ -1,67 +1,70 @@
-/* cuda.cu - the device's side in CUDA C: a thread per column of a band, of those of one
- * piece.
+/* cuda.cu - the device's side in CUDA C: one thread per column of a band of one region.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernels, and the runtime makes the rest at its first call. Launches and
- * copies that are Async go into one queue; a copy is waited for all the same, unless
- * the host's memory is registered with the driver.
+ * CUDA has no counterpart to OpenCL's context, queue and program in the source: nvcc
+ * compiles the kernels, and the runtime creates a context and a default stream at its
+ * first call. Kernels and asynchronous copies execute in order in that stream. A copy
+ * to or from host memory is asynchronous only if the memory is registered with the
+ * driver (pinned).
  */
 #include <stdlib.h>
 
 #include "cuda_device.h"
-#define COLUMNS 32 /* of a block, each of them with a thread of its own */
+#define COLUMNS 32 /* of a block; one thread each */
 #define LANES   1
-#define WIDE    1
-#define BLOCKS  1 /* of a thread, which has registers for one */
+#define VECTORS 1
+#define BLOCKS  1 /* per thread: its registers hold the sums of one block */
 #define CHUNK   1
 #include "sides.h"
 
-#define THREADS 32 /* a block, where threads have nothing to do with each other */
+#define THREADS 32 /* per block, in kernels whose threads do not cooperate */
 
-/* const with __restrict__ promises that nobody writes there while the kernel runs: the
- * compiler may read early, and through the read-only cache. */
-KERNEL void grid_segments(shape s, classes all, const real *__restrict__ taps,
-                          const int *__restrict__ first,
-                          const sample *__restrict__ samples, cplx *grid, int band,
-                          int column)
+/* `const .. __restrict__` promises that no thread writes this memory while the kernel
+ * runs. The compiler may then load early, and through the read-only cache. */
+KERNEL void grid_segments(shape s, support_classes classes,
+                          const real *__restrict__ taps, const int *__restrict__ first,
+                          const sorted_visibility *__restrict__ visibilities,
+                          cplx *grid, int band, int column)
 {
-    grid_segment(&s, &all, taps, first, samples, band + blockIdx.y,
+    grid_segment(&s, &classes, taps, first, visibilities, band + blockIdx.y,
                  column + blockIdx.x * COLUMNS + threadIdx.x, grid);
 }
 
-/* A thread per visibility, in the order of bins, so that neighbours read the same
- * cells: they share nothing but what they read. Values stay in that order: those of a
- * piece are to lie together. */
-KERNEL void degrid(shape s, const real *__restrict__ taps, const int *__restrict__ from,
-                   const place *__restrict__ at, const cplx *__restrict__ grid,
-                   cplx *value, int begin, int end)
+/* One thread per visibility, in the order of the bins, so that neighbouring threads
+ * read the same cells. The results stay in that order, so that those of a region are
+ * contiguous. */
+KERNEL void degrid(shape s, const real *__restrict__ taps,
+                   const int *__restrict__ permutation,
+                   const footprint *__restrict__ footprints,
+                   const cplx *__restrict__ grid, cplx *value, int begin, int end)
 {
     int k = begin + blockIdx.x * THREADS + threadIdx.x;
-    if (k < end) value[k] = degrid_one(&s, taps, &at[from[k]], grid);
+    if (k < end)
+        value[k] = degrid_visibility(&s, taps, &footprints[permutation[k]], grid);
 }
 
-/* A piece on its way: before its first command and after its last. */
+/* The events before the first and after the last command of a chunk. */
 typedef struct {
-    cudaEvent_t began, ended;
-} flight;
+    cudaEvent_t begin_time, end_time;
+} chunk_events;
 
 struct device {
     const problem *p;
     int degrid;
-    cplx *result; /* where results go */
+    cplx *result; /* host memory that receives the results */
     size_t grid_bytes, result_bytes;
 
     real *taps;
-    int *first; /* or from */
-    sample *samples;
-    place *at;
+    int *first; /* gridding: first of each bin; degridding: permutation */
+    sorted_visibility *visibilities;
+    footprint *footprints;
     cplx *grid, *value;
-    classes all;
+    support_classes classes;
 
-    flight away[IN_FLIGHT]; /* a ring: `flying` of them from `oldest` on */
-    int oldest, flying;
-    cudaEvent_t zero; /* when it was `start` by the host's clock */
-    double start;
+    chunk_events
+        ring[MAX_IN_FLIGHT]; /* ring buffer: in_flight chunks from `oldest` on */
+    int oldest, in_flight;
+    cudaEvent_t zero_event; /* recorded when the host's clock was zero_time */
+    double zero_time;
 };
 
 static void *device_memory(size_t bytes)
@@ -71,136 +74,141 @@ static void *device_memory(size_t bytes)
     return p;
 }
 
-/* The same with a copy of what lies at `from`, which comes in time for what is launched
- * after it. */
-static void *device_copy(size_t bytes, const void *from)
+/* Allocates device memory and enqueues a copy of host_data. The copy completes before
+ * any kernel that is launched later. */
+static void *device_copy(size_t bytes, const void *host_data)
 {
     void *p = device_memory(bytes);
-    CUDA_CHECK(cudaMemcpyAsync(p, from, bytes, cudaMemcpyHostToDevice, 0));
+    CUDA_CHECK(cudaMemcpyAsync(p, host_data, bytes, cudaMemcpyHostToDevice, 0));
     return p;
 }
 
 device *device_begin(const problem *p, int degrid, void *result, int host_threads,
-                     int *beside)
+                     int *same_cores)
 {
     (void)host_threads;
-    *beside = 0;
+    *same_cores = 0;
     device *d = (device *)allocate(1, sizeof *d, "the device");
     memset(d, 0, sizeof *d);
     d->p = p;
     d->degrid = degrid;
     d->result = (cplx *)result;
-    d->grid_bytes = (size_t)p->is.size * p->is.pitch * sizeof(cplx);
-    d->result_bytes = degrid ? p->is.samples * sizeof(cplx) : d->grid_bytes;
+    d->grid_bytes = (size_t)p->dims.size * p->dims.pitch * sizeof(cplx);
+    d->result_bytes = degrid ? p->dims.visibilities * sizeof(cplx) : d->grid_bytes;
 
     cuda_device();
     CUDA_CHECK(cudaHostRegister(result, d->result_bytes, cudaHostRegisterDefault));
     d->grid = (cplx *)device_memory(d->grid_bytes);
     if (degrid) d->value = (cplx *)device_memory(d->result_bytes);
     CUDA_CHECK(cudaMemcpy(degrid ? d->value : d->grid, result, d->result_bytes,
-                          cudaMemcpyHostToDevice)); /* the poison */
-    for (int i = 0; i < IN_FLIGHT; i++) {
-        CUDA_CHECK(cudaEventCreate(&d->away[i].began));
-        CUDA_CHECK(cudaEventCreate(&d->away[i].ended));
+                          cudaMemcpyHostToDevice)); /* NaN fill */
+    for (int i = 0; i < MAX_IN_FLIGHT; i++) {
+        CUDA_CHECK(cudaEventCreate(&d->ring[i].begin_time));
+        CUDA_CHECK(cudaEventCreate(&d->ring[i].end_time));
     }
-    CUDA_CHECK(cudaEventCreate(&d->zero));
+    CUDA_CHECK(cudaEventCreate(&d->zero_event));
     CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaEventRecord(d->zero, 0));
-    CUDA_CHECK(cudaEventSynchronize(d->zero));
-    d->start = seconds();
+    CUDA_CHECK(cudaEventRecord(d->zero_event, 0));
+    CUDA_CHECK(cudaEventSynchronize(d->zero_event));
+    d->zero_time = seconds();
     return d;
 }
 
-blocks device_blocks(const device *d)
+block_shape device_blocks(const device *d)
 {
     (void)d;
-    blocks its = {ROWS, COLUMNS, BLOCKS * ROWS};
-    return its;
+    block_shape block = {ROWS, COLUMNS, BLOCKS * ROWS};
+    return block;
 }
 
-void device_load(device *d, const real *taps, const sorted *o, const cplx *model)
+void device_load(device *d, const real *taps, const binning *bins, const cplx *model)
 {
-    size_t n = d->p->is.samples;
+    size_t n = d->p->dims.visibilities;
     d->taps =
-        (real *)device_copy(table_count(d->p, ROWS, COLUMNS) * sizeof *taps, taps);
-    d->all = o->all;
+        (real *)device_copy(table_length(d->p, ROWS, COLUMNS) * sizeof *taps, taps);
+    d->classes = bins->classes;
     if (d->degrid) {
-        d->first = (int *)device_copy(n * sizeof *o->from, o->from);
-        d->at = (place *)device_copy(n * sizeof *d->at, d->p->at);
+        d->first = (int *)device_copy(n * sizeof *bins->permutation, bins->permutation);
+        d->footprints =
+            (footprint *)device_copy(n * sizeof *d->footprints, d->p->footprints);
         CUDA_CHECK(
             cudaMemcpyAsync(d->grid, model, d->grid_bytes, cudaMemcpyHostToDevice, 0));
     } else {
-        d->first = (int *)device_copy((o->bins + 1) * sizeof *o->first, o->first);
-        d->samples = (sample *)device_copy(n * sizeof *o->samples, o->samples);
+        d->first =
+            (int *)device_copy((bins->count + 1) * sizeof *bins->first, bins->first);
+        d->visibilities = (sorted_visibility *)device_copy(
+            n * sizeof *bins->visibilities, bins->visibilities);
     }
 }
 
-static void start_grid(device *d, piece at)
+static void start_grid(device *d, work_region region)
 {
-    const shape s = d->p->is;
-    int rows = at.row + at.rows < s.size ? at.rows : s.size - at.row;
-    int columns = at.column + at.columns < s.size ? at.columns : s.size - at.column;
-    dim3 groups = {(unsigned)BINS_OF(columns, COLUMNS), (unsigned)BINS_OF(rows, ROWS),
+    const shape s = d->p->dims;
+    int rows = region.row + region.rows < s.size ? region.rows : s.size - region.row;
+    int columns = region.column + region.columns < s.size ? region.columns
+                                                          : s.size - region.column;
+    dim3 groups = {(unsigned)CEIL_DIV(columns, COLUMNS), (unsigned)CEIL_DIV(rows, ROWS),
                    1};
     dim3 threads = {COLUMNS, 1, 1};
-    CUDA_LAUNCH(grid_segments, groups, threads, 0, s, d->all, d->taps, d->first,
-                d->samples, d->grid, at.row / ROWS, at.column);
+    CUDA_LAUNCH(grid_segments, groups, threads, 0, s, d->classes, d->taps, d->first,
+                d->visibilities, d->grid, region.row / ROWS, region.column);
     CUDA_CHECK(cudaGetLastError());
-    size_t corner = (size_t)at.row * s.pitch + at.column,
+    size_t corner = (size_t)region.row * s.pitch + region.column,
            pitch = s.pitch * sizeof(cplx);
     CUDA_CHECK(cudaMemcpy2DAsync(d->result + corner, pitch, d->grid + corner, pitch,
                                  columns * sizeof(cplx), rows, cudaMemcpyDeviceToHost,
                                  0));
 }
 
-static void start_degrid(device *d, piece at)
+static void start_degrid(device *d, work_region region)
 {
-    const shape s = d->p->is;
-    int end = at.row + at.rows < s.samples ? at.row + at.rows : s.samples;
-    int n = end - at.row;
-    dim3 groups = {(unsigned)BINS_OF(n, THREADS), 1, 1};
+    const shape s = d->p->dims;
+    int end = region.row + region.rows < s.visibilities ? region.row + region.rows
+                                                        : s.visibilities;
+    int n = end - region.row;
+    dim3 groups = {(unsigned)CEIL_DIV(n, THREADS), 1, 1};
     dim3 threads = {THREADS, 1, 1};
-    CUDA_LAUNCH(degrid, groups, threads, 0, s, d->taps, d->first, d->at, d->grid,
-                d->value, at.row, end);
+    CUDA_LAUNCH(degrid, groups, threads, 0, s, d->taps, d->first, d->footprints,
+                d->grid, d->value, region.row, end);
     CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpyAsync(d->result + at.row, d->value + at.row, n * sizeof(cplx),
-                               cudaMemcpyDeviceToHost, 0));
+    CUDA_CHECK(cudaMemcpyAsync(d->result + region.row, d->value + region.row,
+                               n * sizeof(cplx), cudaMemcpyDeviceToHost, 0));
 }
 
-void device_start(device *d, piece at)
+void device_start(device *d, work_region region)
 {
-    flight *f = &d->away[(d->oldest + d->flying++) % IN_FLIGHT];
-    CUDA_CHECK(cudaEventRecord(f->began, 0));
-    (d->degrid ? start_degrid : start_grid)(d, at);
-    CUDA_CHECK(cudaEventRecord(f->ended, 0));
+    chunk_events *f = &d->ring[(d->oldest + d->in_flight++) % MAX_IN_FLIGHT];
+    CUDA_CHECK(cudaEventRecord(f->begin_time, 0));
+    (d->degrid ? start_degrid : start_grid)(d, region);
+    CUDA_CHECK(cudaEventRecord(f->end_time, 0));
 }
 
-int device_ended(device *d, int wait, double *began, double *ended)
+int device_ended(device *d, int wait, double *begin_time, double *end_time)
 {
-    flight *f = &d->away[d->oldest];
+    chunk_events *f = &d->ring[d->oldest];
     cudaError_t state =
-        wait ? cudaEventSynchronize(f->ended) : cudaEventQuery(f->ended);
+        wait ? cudaEventSynchronize(f->end_time) : cudaEventQuery(f->end_time);
     if (state == cudaErrorNotReady) return 0;
     CUDA_CHECK(state);
-    *began = d->start + cuda_seconds(d->zero, f->began);
-    *ended = d->start + cuda_seconds(d->zero, f->ended);
-    d->oldest = (d->oldest + 1) % IN_FLIGHT;
-    d->flying--;
+    *begin_time = d->zero_time + cuda_seconds(d->zero_event, f->begin_time);
+    *end_time = d->zero_time + cuda_seconds(d->zero_event, f->end_time);
+    d->oldest = (d->oldest + 1) % MAX_IN_FLIGHT;
+    d->in_flight--;
     return 1;
 }
 
 void device_end(device *d)
 {
-    cudaEventDestroy(d->zero);
-    for (int i = 0; i < IN_FLIGHT; i++) {
-        cudaEventDestroy(d->away[i].ended);
-        cudaEventDestroy(d->away[i].began);
+    cudaEventDestroy(d->zero_event);
+    for (int i = 0; i < MAX_IN_FLIGHT; i++) {
+        cudaEventDestroy(d->ring[i].end_time);
+        cudaEventDestroy(d->ring[i].begin_time);
     }
     cudaHostUnregister(d->result);
     cudaFree(d->value);
     cudaFree(d->grid);
-    cudaFree(d->at);
-    cudaFree(d->samples);
+    cudaFree(d->footprints);
+    cudaFree(d->visibilities);
     cudaFree(d->first);
     cudaFree(d->taps);
     free(d);

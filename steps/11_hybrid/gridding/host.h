@@ -1,142 +1,156 @@
-/* host.h - what is made ready before the first visibility. */
+/* host.h - tables and arrays that the host prepares before the first visibility. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gridding.h"
 #include "body.h"
 
-/* Elements of the table, with a pad for blocks of rows x columns. */
-static inline size_t table_count(const problem *p, int rows, int columns)
+/* Returns the number of elements of the table, padded for blocks of rows x columns. */
+static inline size_t table_length(const problem *p, int rows, int columns)
 {
-    size_t stride = p->is.width + 2 * PAD_OF(rows, columns);
-    return p->is.planes * p->is.oversampling * PARTS * stride;
+    size_t stride = p->dims.width + 2 * PAD_OF(rows, columns);
+    return p->dims.planes * p->dims.oversampling * REALS_PER_TAP * stride;
 }
 
-/* The taps, rounded, as body.h has them, zeros around; to be freed. */
-static inline real *table_of(const problem *p, int rows, int columns)
+/* Returns the taps, rounded to `real`, in the padded layout of body.h. The caller frees
+ * them. */
+static inline real *make_table(const problem *p, int rows, int columns)
 {
-    int functions = p->is.planes * p->is.oversampling, width = p->is.width;
+    int functions = p->dims.planes * p->dims.oversampling, width = p->dims.width;
     int pad = PAD_OF(rows, columns), stride = width + 2 * pad;
-    size_t count = table_count(p, rows, columns);
+    size_t count = table_length(p, rows, columns);
     real *table = (real *)allocate(count, sizeof *table, "the table of taps");
     for (size_t i = 0; i < count; i++) table[i] = 0;
     for (int f = 0; f < functions; f++)
         for (int i = 0; i < width; i++) {
             const double *tap = p->taps + 2 * ((size_t)f * width + i);
-            real *re = table + (size_t)PARTS * f * stride, *im = re + stride,
-                 *rows_of = im + stride + 3 * (pad + i);
+            real *re = table + (size_t)REALS_PER_TAP * f * stride, *im = re + stride,
+                 *row_taps = im + stride + 3 * (pad + i);
             re[pad + i] = (real)tap[0];
-            im[pad + i] = rows_of[1] = (real)tap[1];
-            rows_of[0] = (real)(tap[0] + tap[1]);
-            rows_of[2] = (real)(tap[0] - tap[1]);
+            im[pad + i] = row_taps[1] = (real)tap[1];
+            row_taps[0] = (real)(tap[0] + tap[1]);
+            row_taps[2] = (real)(tap[0] - tap[1]);
         }
     return table;
 }
 
-/* How far from the middle the taps of a plane must be taken: those beyond are smaller
- * than p->accuracy times the largest. */
-static inline int reach_of(const problem *p, int plane)
+/* Returns the support that a plane needs: all taps farther from the middle are smaller
+ * than p->accuracy times the plane's largest tap. */
+static inline int plane_support(const problem *p, int plane)
 {
-    int support = p->is.width / 2, reach = 0;
-    size_t row = (size_t)p->is.oversampling * p->is.width;
+    int support = p->dims.width / 2, needed = 0;
+    size_t row = (size_t)p->dims.oversampling * p->dims.width;
     const double(*taps)[2] = (const double(*)[2])p->taps + plane * row;
     double largest = 0;
     for (size_t i = 0; i < row; i++)
         largest = fmax(largest, hypot(taps[i][0], taps[i][1]));
     for (size_t i = 0; i < row; i++) {
-        int far = abs((int)(i % p->is.width) - support);
-        if (hypot(taps[i][0], taps[i][1]) >= p->accuracy * largest && far > reach)
-            reach = far;
+        int distance = abs((int)(i % p->dims.width) - support);
+        if (hypot(taps[i][0], taps[i][1]) >= p->accuracy * largest && distance > needed)
+            needed = distance;
     }
-    return reach;
+    return needed;
 }
 
-/* CLASSES of equal steps; one is enough where all taps are wanted. */
-static inline classes classes_of(const problem *p)
+/* Returns CLASSES classes of evenly spaced support, or one class if all taps are
+ * needed. */
+static inline support_classes make_classes(const problem *p)
 {
-    classes all = {p->accuracy > 0 ? CLASSES : 1, {0}};
-    for (int c = 0; c < all.count; c++)
-        all.support[c] = (p->is.width / 2 * (c + 1) + all.count - 1) / all.count;
-    return all;
+    support_classes classes = {p->accuracy > 0 ? CLASSES : 1, {0}};
+    for (int c = 0; c < classes.count; c++)
+        classes.support[c] =
+            (p->dims.width / 2 * (c + 1) + classes.count - 1) / classes.count;
+    return classes;
 }
 
-/* The visibilities, bin by bin. */
+/* The visibilities, sorted by bin (a counting sort). */
 typedef struct {
     int rows, columns; /* of a block */
-    classes all;
-    int *class_of;   /* [planes] */
-    int bands;       /* rows of bins, and of blocks */
-    size_t bins;     /* in all, two for each block and class: w >= 0 and w < 0 */
-    int *first;      /* [bins + 1]: where a bin begins */
-    int *bin;        /* [samples]: of each visibility of the problem */
-    int *from;       /* [samples]: which visibility of the problem it is */
-    sample *samples; /* [samples] */
-    double seconds;
-} sorted;
+    support_classes classes;
+    int *plane_class; /* [planes] */
+    int bands;        /* rows of bins, and of blocks */
+    size_t count;     /* bins in all: two per block and class, for w >= 0 and w < 0 */
+    int *first;       /* [count + 1]: first visibility of each bin */
+    int *bin;         /* [visibilities]: in the problem's order */
+    int *permutation; /* [visibilities]: index in the problem */
+    sorted_visibility *visibilities; /* [visibilities], sorted */
+    double seconds;                  /* duration of the sort */
+} binning;
 
-static inline size_t bin_of(const problem *p, const sorted *o, const place *at)
+/* Returns the bin that contains the first cell of a footprint. */
+static inline size_t bin_of(const problem *p, const binning *bins, const footprint *fp)
 {
-    int c = o->class_of[at->plane];
-    int less = p->is.width / 2 - o->all.support[c]; /* rows and columns on each side */
-    size_t along = 2 * ((size_t)c * o->bands + (at->v + less) / o->rows) + at->minus;
-    return along * BINS_OF(p->is.size, o->columns) + (at->u + less) / o->columns;
+    int c = bins->plane_class[fp->plane];
+    int margin =
+        p->dims.width / 2 -
+        bins->classes
+            .support[c]; /* rows and columns that the class omits on each side */
+    size_t bin_row =
+        2 * ((size_t)c * bins->bands + (fp->v + margin) / bins->rows) + fp->negative_w;
+    return bin_row * CEIL_DIV(p->dims.size, bins->columns) +
+           (fp->u + margin) / bins->columns;
 }
 
-/* Room for the visibilities, which come with sort(). */
-static inline sorted sorted_for(const problem *p, int rows, int columns)
+/* Allocates the arrays. bin_visibilities() fills them. */
+static inline binning allocate_binning(const problem *p, int rows, int columns)
 {
-    int n = p->is.samples;
-    sorted o;
-    o.rows = rows;
-    o.columns = columns;
-    o.all = classes_of(p);
-    o.bands = BINS_OF(p->is.size, rows);
-    o.bins = (size_t)2 * o.all.count * o.bands * BINS_OF(p->is.size, columns);
-    o.class_of = (int *)allocate(p->is.planes, sizeof *o.class_of, "the classes");
-    for (int i = 0; i < p->is.planes; i++) {
-        int reach = reach_of(p, i), c = 0;
-        while (o.all.support[c] < reach) c++;
-        o.class_of[i] = c;
+    int n = p->dims.visibilities;
+    binning bins;
+    bins.rows = rows;
+    bins.columns = columns;
+    bins.classes = make_classes(p);
+    bins.bands = CEIL_DIV(p->dims.size, rows);
+    bins.count =
+        (size_t)2 * bins.classes.count * bins.bands * CEIL_DIV(p->dims.size, columns);
+    bins.plane_class =
+        (int *)allocate(p->dims.planes, sizeof *bins.plane_class, "the classes");
+    for (int i = 0; i < p->dims.planes; i++) {
+        int needed = plane_support(p, i), c = 0;
+        while (bins.classes.support[c] < needed) c++;
+        bins.plane_class[i] = c;
     }
-    o.first = (int *)allocate(o.bins + 2, sizeof *o.first, "the bins");
-    o.bin = (int *)allocate(n, sizeof *o.bin, "the bins of visibilities");
-    o.from = (int *)allocate(n, sizeof *o.from, "the order");
-    o.samples = (sample *)allocate(n, sizeof *o.samples, "the sorted visibilities");
-    o.seconds = 0;
-    return o;
+    bins.first = (int *)allocate(bins.count + 2, sizeof *bins.first, "the bins");
+    bins.bin = (int *)allocate(n, sizeof *bins.bin, "the bins of visibilities");
+    bins.permutation = (int *)allocate(n, sizeof *bins.permutation, "the order");
+    bins.visibilities = (sorted_visibility *)allocate(n, sizeof *bins.visibilities,
+                                                      "the sorted visibilities");
+    bins.seconds = 0;
+    return bins;
 }
 
-static inline void sort(const problem *p, sorted *o)
+/* Sorts the visibilities by bin and measures the time. */
+static inline void bin_visibilities(const problem *p, binning *bins)
 {
     double start = seconds();
-    int n = p->is.samples, *first = o->first, *bin = o->bin;
-    long pad = PAD_OF(o->rows, o->columns), stride = p->is.width + 2 * pad;
+    int n = p->dims.visibilities, *first = bins->first, *bin = bins->bin;
+    long pad = PAD_OF(bins->rows, bins->columns), stride = p->dims.width + 2 * pad;
 
-    memset(first, 0, (o->bins + 2) * sizeof *first);
+    memset(first, 0, (bins->count + 2) * sizeof *first);
     for (int k = 0; k < n; k++) {
-        bin[k] = (int)bin_of(p, o, &p->at[k]);
+        bin[k] = (int)bin_of(p, bins, &p->footprints[k]);
         first[bin[k] + 2]++;
     }
-    for (size_t i = 0; i < o->bins; i++) first[i + 2] += first[i + 1];
-    for (int k = 0; k < n; k++) { /* first[i + 1] is where bin i goes on */
-        const place *at = &p->at[k];
+    for (size_t i = 0; i < bins->count; i++) first[i + 2] += first[i + 1];
+    for (int k = 0; k < n; k++) { /* first[i + 1] is the next free position of bin i */
+        const footprint *fp = &p->footprints[k];
         int i = first[bin[k] + 1]++;
-        sample *to = &o->samples[i];
-        o->from[i] = k;
-        long plane = at->plane * p->is.oversampling;
-        to->u = (plane + at->fu) * PARTS * stride + pad - at->u;
-        to->v = ((plane + at->fv) * PARTS + 2) * stride + 3 * (pad - at->v);
-        to->d.re = (real)p->value[2 * k];
-        to->d.im = (real)(at->minus ? -p->value[2 * k + 1] : p->value[2 * k + 1]);
+        sorted_visibility *vis = &bins->visibilities[i];
+        bins->permutation[i] = k;
+        long plane = fp->plane * p->dims.oversampling;
+        vis->taps_u = (plane + fp->fu) * REALS_PER_TAP * stride + pad - fp->u;
+        vis->taps_v =
+            ((plane + fp->fv) * REALS_PER_TAP + 2) * stride + 3 * (pad - fp->v);
+        vis->d.re = (real)p->value[2 * k];
+        vis->d.im = (real)(fp->negative_w ? -p->value[2 * k + 1] : p->value[2 * k + 1]);
     }
-    o->seconds = seconds() - start;
+    bins->seconds = seconds() - start;
 }
 
-static inline void sorted_free(sorted *o)
+static inline void free_binning(binning *bins)
 {
-    free(o->class_of);
-    free(o->first);
-    free(o->bin);
-    free(o->from);
-    free(o->samples);
+    free(bins->plane_class);
+    free(bins->first);
+    free(bins->bin);
+    free(bins->permutation);
+    free(bins->visibilities);
 }

@@ -1,15 +1,20 @@
-/* hybrid.c - gridding and degridding by threads of the host and a device at once.
+/* hybrid.c - gridding and degridding by the host's threads and a device at the same
+ * time.
  *
- * What is to be computed is cut in units: of the grid, rectangles that are whole
- * segments of both sides; of sorted visibilities, some that follow each other. A cell
- * is computed by one side alone, from all visibilities that reach it, so no grid is
- * added to another. Units lie in a row. The device takes chunks of them from the front,
- * threads of the host single ones from the back, until they meet; or, where share= says
- * how much is the device's, up to where it says.
+ * The work is divided into units. Gridding: a unit is a rectangle of cells, whole
+ * segments of both sides. Degridding: a unit is UNIT_VISIBILITIES consecutive sorted
+ * visibilities. Each cell is computed by one side, from all visibilities that reach it,
+ * so no grid is added to another.
  *
- * Thread 0 feeds the device: before each unit of its own it looks whether a chunk has
- * ended, and starts another. Nobody waits for the device before the host has done its
- * part.
+ *     unit 0                                                   unit units - 1
+ *     | device: chunks of units  -->   |   not taken   |   <--  host: single units |
+ *                                     front          back
+ *
+ * Without share=, the sides take units until front = back. With share=, the device
+ * takes the units before device_limit, and the host the others.
+ *
+ * Thread 0 feeds the device: before each of its own units it polls for completed chunks
+ * and starts the next. No thread waits for the device before all host units are done.
  */
 #include "sides.h"
 
@@ -17,130 +22,141 @@
 
 #include "share.h"
 
-#define VISIBILITIES 64 /* of a unit of degridding */
-#define PIECES       64 /* the first chunk is a part of the work, one of so many */
+#define UNIT_VISIBILITIES 64 /* per unit of degridding */
+
+/* The first chunk has 1 / 64 of the work, no chunk more than 1 / 8 of the work that is
+ * left. Chosen so that a slow device delays the end only slightly and a fast one soon
+ * gets large chunks; not tuned further. */
+#define FIRST_CHUNK_DIVISOR   64
+#define LARGEST_CHUNK_DIVISOR 8
 
 typedef struct {
     const problem *p;
-    const cplx *model; /* that is degridded; NULL: visibilities are gridded */
+    const cplx *model; /* the grid to degrid; NULL: gridding */
     cplx *result;
-    double share; /* percent for the device; negative: what it can take */
-    int threads;  /* on the host */
-    device *d;    /* NULL: not one is wanted */
-    blocks its;   /* the device's */
+    double share;             /* percent for the device; negative: dynamic */
+    int threads;              /* on the host */
+    device *d;                /* NULL if the device has no share */
+    block_shape device_block; /* the device's block shape */
 
-    int rows, columns;  /* of a unit */
-    int along;          /* units from one row of them to the next */
-    int units, *before; /* [units + 1]: visibilities in the units before this one */
-    int front, back;    /* units that nobody has taken: front .. back - 1 */
-    int cut;            /* the device's end, where a share is wanted */
+    int rows, columns; /* of a unit */
+    int units_per_row;
+    int units;
+    int *count_before; /* [units + 1]: visibilities in all units before this one */
+    int front, back;   /* units not yet taken: front .. back - 1 */
+    int device_limit;  /* end of the device's units if share= is set */
 
-    int chunk, flying; /* work of the next chunk; chunks that have not ended */
-    double host, device, loaded; /* seconds that each took; when the device had all */
-} sharing;
+    int chunk, in_flight; /* work of the next chunk; chunks not yet completed */
+    double host_seconds, device_seconds; /* that each side was busy */
+    double load_time;                    /* when the device had its data */
+} hybrid_run;
 
-/* ---- who takes what -------------------------------------------------------------- */
+/* ---- distribution of units ------------------------------------------------------- */
 
-static int host_takes(sharing *k)
+static int take_host_unit(hybrid_run *h)
 {
     int unit = -1;
 #pragma omp critical(units)
-    if (k->back > (k->share < 0 ? k->front : k->cut)) unit = --k->back;
+    if (h->back > (h->share < 0 ? h->front : h->device_limit)) unit = --h->back;
     return unit;
 }
 
-/* What n units from `first` on cost: their visibilities, and an empty one is written
- * as well. */
-static int work_of(const sharing *k, int first, int n)
+/* Returns the work of n units from `first` on: their visibilities, plus 1 per unit,
+ * because an empty unit is written as well. */
+static int chunk_work(const hybrid_run *h, int first, int n)
 {
-    return k->before[first + n] - k->before[first] + n;
+    return h->count_before[first + n] - h->count_before[first] + n;
 }
 
-/* Units for the device, from *first on; none is left, or all of them, where a share is
- * wanted. Else chunks grow until they are an eighth of the work that is left, and then
- * shrink with it: a device that is slow holds up nobody for long. A chunk is a
- * rectangle: a part of a row, or whole rows. */
-static int device_takes(sharing *k, int *first)
+/* Takes a chunk of units for the device: returns their number and sets *first; 0 if
+ * none is left. With share= it takes all units up to device_limit at once. Otherwise
+ * each chunk has twice the work of the one before, but at most 1 /
+ * LARGEST_CHUNK_DIVISOR of the work that is left: a slow device then delays the end
+ * only slightly. A chunk is a rectangle: a part of a row of units, or whole rows. */
+static int take_device_chunk(hybrid_run *h, int *first)
 {
     int n;
 #pragma omp critical(units)
     {
-        int left = (k->share < 0 ? k->back : k->cut) - k->front;
+        int left = (h->share < 0 ? h->back : h->device_limit) - h->front;
         n = left;
-        if (k->share < 0 && left) {
-            int most = work_of(k, k->front, left) / 8;
-            if (k->chunk < most) {
-                most = k->chunk;
-                k->chunk *= 2;
+        if (h->share < 0 && left) {
+            int limit = chunk_work(h, h->front, left) / LARGEST_CHUNK_DIVISOR;
+            if (h->chunk < limit) {
+                limit = h->chunk;
+                h->chunk *= 2;
             }
-            for (n = 1; n < left && work_of(k, k->front, n + 1) <= most;) n++;
+            for (n = 1; n < left && chunk_work(h, h->front, n + 1) <= limit;) n++;
         }
-        int rest = k->along - k->front % k->along; /* of a row */
-        if (rest < k->along || n < rest)
-            n = n < rest ? n : rest;
+        /* units to the end of the row */
+        int row_rest = h->units_per_row - h->front % h->units_per_row;
+        if (row_rest < h->units_per_row || n < row_rest)
+            n = n < row_rest ? n : row_rest;
         else
-            n -= n % k->along;
-        *first = k->front;
-        k->front += n;
+            n -= n % h->units_per_row;
+        *first = h->front;
+        h->front += n;
     }
     return n;
 }
 
-static piece piece_of(const sharing *k, int first, int n)
+static work_region make_region(const hybrid_run *h, int first, int n)
 {
-    int along = n < k->along ? n : k->along;
-    return (piece){first / k->along * k->rows, n / along * k->rows,
-                   first % k->along * k->columns, along * k->columns};
+    int columns = n < h->units_per_row ? n : h->units_per_row;
+    return (work_region){first / h->units_per_row * h->rows, n / columns * h->rows,
+                         first % h->units_per_row * h->columns, columns * h->columns};
 }
 
-/* ---- both at once ---------------------------------------------------------------- */
+/* ---- execution ------------------------------------------------------------------ */
 
-/* Chunks that have ended are noted; with wait, the oldest is waited for. */
-static void look(sharing *k, int wait)
+/* Records completed chunks. With `wait`, waits for the oldest first. */
+static void poll_device(hybrid_run *h, int wait)
 {
-    double began, ended;
-    while (k->flying && device_ended(k->d, wait, &began, &ended)) {
-        k->flying--;
-        k->device = ended - k->loaded;
-        share_note("device", -1, "chunk", began, ended);
+    double begin_time, end_time;
+    while (h->in_flight && device_ended(h->d, wait, &begin_time, &end_time)) {
+        h->in_flight--;
+        h->device_seconds = end_time - h->load_time;
+        share_note("device", -1, "chunk", begin_time, end_time);
     }
 }
 
-static void feed(sharing *k)
+static void feed_device(hybrid_run *h)
 {
-    look(k, 0);
+    poll_device(h, 0);
     int first, n;
-    while (k->d && k->flying < IN_FLIGHT && (n = device_takes(k, &first)) > 0) {
-        device_start(k->d, piece_of(k, first, n));
-        k->flying++;
+    while (h->d && h->in_flight < MAX_IN_FLIGHT &&
+           (n = take_device_chunk(h, &first)) > 0) {
+        device_start(h->d, make_region(h, first, n));
+        h->in_flight++;
     }
 }
 
-static void compute(sharing *k, const real *taps, const sorted *o)
+static void compute(hybrid_run *h, const real *taps, const binning *bins)
 {
     double start = seconds();
-#pragma omp parallel num_threads(k->threads)
+#pragma omp parallel num_threads(h->threads)
     {
-        int me = omp_get_thread_num(), unit;
+        int thread = omp_get_thread_num(), unit;
         for (;;) {
-            if (me == 0) feed(k);
-            if ((unit = host_takes(k)) < 0) break;
-            double began = seconds();
-            if (k->model)
-                host_degrid(k->p, taps, o, piece_of(k, unit, 1), k->model, k->result);
+            if (thread == 0) feed_device(h);
+            if ((unit = take_host_unit(h)) < 0) break;
+            double begin_time = seconds();
+            if (h->model)
+                host_degrid(h->p, taps, bins, make_region(h, unit, 1), h->model,
+                            h->result);
             else
-                host_grid(k->p, taps, o, piece_of(k, unit, 1), k->result);
-            share_note("host", me, "unit", began, seconds());
+                host_grid(h->p, taps, bins, make_region(h, unit, 1), h->result);
+            share_note("host", thread, "unit", begin_time, seconds());
         }
     }
-    k->host = seconds() - start;
-    while (k->flying) {
-        look(k, 1);
-        feed(k);
+    h->host_seconds = seconds() - start;
+    while (h->in_flight) {
+        poll_device(h, 1);
+        feed_device(h);
     }
 }
 
-/* ---- before and after ------------------------------------------------------------ */
+/* ---- preparation and results ---------------------------------------------------- */
 
 static int common_multiple(int a, int b)
 {
@@ -149,155 +165,167 @@ static int common_multiple(int a, int b)
     return n;
 }
 
-/* share=0 looks for no device. `target` is where the device's results go. */
-static sharing sharing_begin(const problem *p, const void *model, void *result,
-                             void *target)
+/* Starts the device unless share=0. `target` receives the device's results. */
+static hybrid_run hybrid_begin(const problem *p, const void *model, void *result,
+                               void *target)
 {
-    sharing k = {.p = p, .model = model, .result = result, .share = share_wanted()};
-    int beside = 0;
-    if (k.share != 0) {
-        k.d = device_begin(p, model != NULL, target, share_threads(1), &beside);
-        k.its = device_blocks(k.d);
+    hybrid_run h = {.p = p, .model = model, .result = result, .share = share_wanted()};
+    int same_cores = 0;
+    if (h.share != 0) {
+        h.d = device_begin(p, model != NULL, target, share_threads(1), &same_cores);
+        h.device_block = device_blocks(h.d);
     } else
-        k.its = (blocks){ROWS, COLUMNS, BLOCKS * ROWS};
-    k.threads = share_threads(beside);
+        h.device_block = (block_shape){ROWS, COLUMNS, BLOCKS * ROWS};
+    h.threads = share_threads(same_cores);
 
-    k.rows = model ? VISIBILITIES : common_multiple(BLOCKS * ROWS, k.its.segment);
-    k.columns = model ? 1 : common_multiple(COLUMNS, k.its.columns);
-    k.along = model ? 1 : BINS_OF(p->is.size, k.columns);
-    k.units = k.along * BINS_OF(model ? p->is.samples : p->is.size, k.rows);
-    k.before = allocate((size_t)k.units + 1, sizeof *k.before, "the units");
-    k.back = k.units;
-    return k;
+    h.rows = model ? UNIT_VISIBILITIES
+                   : common_multiple(BLOCKS * ROWS, h.device_block.segment);
+    h.columns = model ? 1 : common_multiple(COLUMNS, h.device_block.columns);
+    h.units_per_row = model ? 1 : CEIL_DIV(p->dims.size, h.columns);
+    h.units =
+        h.units_per_row * CEIL_DIV(model ? p->dims.visibilities : p->dims.size, h.rows);
+    h.count_before = allocate((size_t)h.units + 1, sizeof *h.count_before, "the units");
+    h.back = h.units;
+    return h;
 }
 
-/* The unit in which the middle of a footprint lies. */
-static int unit_of(const sharing *k, const place *at)
+/* Returns the unit that contains the middle of a footprint. */
+static int unit_index(const hybrid_run *h, const footprint *fp)
 {
-    int half = k->p->is.width / 2;
-    return (at->v + half) / k->rows * k->along + (at->u + half) / k->columns;
+    int half = h->p->dims.width / 2;
+    return (fp->v + half) / h->rows * h->units_per_row + (fp->u + half) / h->columns;
 }
 
-/* How many visibilities lie before each unit. */
-static void count(sharing *k)
+/* Counts the visibilities before each unit. */
+static void count_visibilities(hybrid_run *h)
 {
-    int n = k->p->is.samples, *before = k->before;
-    memset(before, 0, ((size_t)k->units + 1) * sizeof *before);
+    int n = h->p->dims.visibilities, *count_before = h->count_before;
+    memset(count_before, 0, ((size_t)h->units + 1) * sizeof *count_before);
     for (int i = 0; i < n; i++)
-        before[1 + (k->model ? i / VISIBILITIES : unit_of(k, &k->p->at[i]))]++;
-    for (int i = 0; i < k->units; i++) before[i + 1] += before[i];
+        count_before[1 + (h->model ? i / UNIT_VISIBILITIES
+                                   : unit_index(h, &h->p->footprints[i]))]++;
+    for (int i = 0; i < h->units; i++) count_before[i + 1] += count_before[i];
 }
 
-/* Where it is known how much the device gets, that is as nearly the share wanted as
- * whole units can be; else how much at first. */
-static void cut(sharing *k)
+/* Sets device_limit to the unit boundary nearest to the requested share, and the work
+ * of the first chunk. */
+static void set_device_limit(hybrid_run *h)
 {
-    if (!k->d) return;
-    count(k);
-    const int *before = k->before;
-    double wanted = k->share * k->p->is.samples / 100;
-    while (k->cut < k->units && before[k->cut + 1] <= wanted) k->cut++;
-    if (k->cut < k->units && wanted - before[k->cut] > before[k->cut + 1] - wanted)
-        k->cut++;
-    k->chunk = work_of(k, 0, k->units) / PIECES + 1;
+    if (!h->d) return;
+    count_visibilities(h);
+    const int *count_before = h->count_before;
+    double target_count = h->share * h->p->dims.visibilities / 100;
+    while (h->device_limit < h->units &&
+           count_before[h->device_limit + 1] <= target_count)
+        h->device_limit++;
+    if (h->device_limit < h->units &&
+        target_count - count_before[h->device_limit] >
+            count_before[h->device_limit + 1] - target_count)
+        h->device_limit++;
+    h->chunk = chunk_work(h, 0, h->units) / FIRST_CHUNK_DIVISOR + 1;
 }
 
-static void sharing_end(sharing *k)
+static void hybrid_end(hybrid_run *h)
 {
-    int all = k->p->is.samples, its = k->front ? k->before[k->front] : 0,
-        own = all - its;
-    printf("Share=%.1f\n", 100. * its / all);
-    if (its && own) /* what each would take alone */
+    int total = h->p->dims.visibilities,
+        device_count = h->front ? h->count_before[h->front] : 0,
+        host_count = total - device_count;
+    printf("Share=%.1f\n", 100. * device_count / total);
+    if (device_count && host_count) /* each side alone */
         printf("Share_even=%.1f\n",
-               share_even(k->host * all / own, k->device * all / its));
-    if (k->d) device_end(k->d);
-    free(k->before);
+               share_even(h->host_seconds * total / host_count,
+                          h->device_seconds * total / device_count));
+    if (h->d) device_end(h->d);
+    free(h->count_before);
     share_trace();
 }
 
-/* Sorts, which is noted. */
-static void put_in_order(const problem *p, sorted *o, run_times *t)
+/* Sorts the visibilities and records the time in the trace. */
+static void bin_and_trace(const problem *p, binning *bins, run_times *t)
 {
     double start = seconds();
-    sort(p, o);
+    bin_visibilities(p, bins);
     share_note("host", 0, "sort", start, seconds());
-    t->sort += o->seconds;
+    t->sort += bins->seconds;
 }
 
 int gridding(const problem *p, void *result, run_times *t)
 {
     double start = seconds();
 
-    sharing k = sharing_begin(p, NULL, result, result);
-    int alike = k.its.rows == ROWS && k.its.columns == COLUMNS;
-    real *taps = table_of(p, ROWS, COLUMNS);
-    real *its_taps = alike ? taps : table_of(p, k.its.rows, k.its.columns);
-    sorted its = sorted_for(p, k.its.rows, k.its.columns), own = its;
-    int two = !alike && k.share < 100; /* orders */
-    if (two) own = sorted_for(p, ROWS, COLUMNS);
+    hybrid_run h = hybrid_begin(p, NULL, result, result);
+    int same_blocks = h.device_block.rows == ROWS && h.device_block.columns == COLUMNS;
+    real *taps = make_table(p, ROWS, COLUMNS);
+    real *device_taps =
+        same_blocks ? taps : make_table(p, h.device_block.rows, h.device_block.columns);
+    binning device_bins =
+                allocate_binning(p, h.device_block.rows, h.device_block.columns),
+            host_bins = device_bins;
+    int two_orders = !same_blocks && h.share < 100; /* orders of the visibilities */
+    if (two_orders) host_bins = allocate_binning(p, ROWS, COLUMNS);
     t->copies = 1;
 
-    double ready = seconds();
+    double run_start = seconds();
 
-    cut(&k);
+    set_device_limit(&h);
     t->sort = 0;
-    put_in_order(p, &its, t);
-    if (k.d) {
-        k.loaded = seconds();
-        device_load(k.d, its_taps, &its, NULL);
-        feed(&k);
+    bin_and_trace(p, &device_bins, t);
+    if (h.d) {
+        h.load_time = seconds();
+        device_load(h.d, device_taps, &device_bins, NULL);
+        feed_device(&h);
     }
-    if (two) put_in_order(p, &own, t);
-    compute(&k, taps, &own);
+    if (two_orders) bin_and_trace(p, &host_bins, t);
+    compute(&h, taps, &host_bins);
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = end - ready;
+    t->init = run_start - start;
+    t->run = end - run_start;
     t->kernel = t->run - t->sort;
-    sharing_end(&k);
-    if (two) sorted_free(&own);
-    if (!alike) free(its_taps);
-    sorted_free(&its);
+    hybrid_end(&h);
+    if (two_orders) free_binning(&host_bins);
+    if (!same_blocks) free(device_taps);
+    free_binning(&device_bins);
     free(taps);
     return 0;
 }
 
-/* There is one order, the device's, where there is one: what comes from it is put in
- * its place at the end. */
+/* There is one order of the visibilities, the device's. The device's results are put
+ * into the problem's order at the end. */
 int degridding(const problem *p, const void *model, void *result, run_times *t)
 {
     double start = seconds();
 
-    cplx *from_device = allocate((size_t)p->is.samples, sizeof *from_device,
+    cplx *from_device = allocate((size_t)p->dims.visibilities, sizeof *from_device,
                                  "the device's visibilities"),
          *value = result;
-    sharing k = sharing_begin(p, model, result, from_device);
-    real *taps = table_of(p, ROWS, COLUMNS);
-    real *its_taps = table_of(p, k.its.rows, k.its.columns);
-    sorted o = sorted_for(p, k.its.rows, k.its.columns);
+    hybrid_run h = hybrid_begin(p, model, result, from_device);
+    real *taps = make_table(p, ROWS, COLUMNS);
+    real *device_taps = make_table(p, h.device_block.rows, h.device_block.columns);
+    binning bins = allocate_binning(p, h.device_block.rows, h.device_block.columns);
     t->copies = 1;
 
-    double ready = seconds();
+    double run_start = seconds();
 
-    cut(&k);
+    set_device_limit(&h);
     t->sort = 0;
-    put_in_order(p, &o, t);
-    if (k.d) {
-        k.loaded = seconds();
-        device_load(k.d, its_taps, &o, model);
-        feed(&k);
+    bin_and_trace(p, &bins, t);
+    if (h.d) {
+        h.load_time = seconds();
+        device_load(h.d, device_taps, &bins, model);
+        feed_device(&h);
     }
-    compute(&k, taps, &o);
-    for (int i = 0; i < k.front * VISIBILITIES && i < p->is.samples; i++)
-        value[o.from[i]] = from_device[i];
+    compute(&h, taps, &bins);
+    for (int i = 0; i < h.front * UNIT_VISIBILITIES && i < p->dims.visibilities; i++)
+        value[bins.permutation[i]] = from_device[i];
 
     double end = seconds();
-    t->init = ready - start;
-    t->run = end - ready;
+    t->init = run_start - start;
+    t->run = end - run_start;
     t->kernel = t->run - t->sort;
-    sharing_end(&k);
-    sorted_free(&o);
-    free(its_taps);
+    hybrid_end(&h);
+    free_binning(&bins);
+    free(device_taps);
     free(taps);
     free(from_device);
     return 0;

@@ -1,11 +1,16 @@
-/* opencl.c - the device's side, and the host side of kernel.cl.
+/* opencl.c - the device's side: the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run kernels over a range, read buffers. No command
- * is waited for here but where device_ended() is told to.
+ * Every OpenCL host program creates the same objects, in this order:
+ *
+ *   device    the processor that computes
+ *   context   owns the memory objects and programs of the device
+ *   queue     the commands for the device, executed in order
+ *   program   source code, compiled for the device
+ *   kernel    one entry point of a program
+ *   buffer    device memory
+ *
+ * Then it enqueues commands: write buffers, run a kernel over an index range, read
+ * buffers. Only device_ended() waits for a command.
  */
 #include <stdlib.h>
 
@@ -13,52 +18,54 @@
 #include "share.h"
 #include "sides.h"
 
-/* A piece on its way: its first command and its last. */
+/* The events of the kernel of a chunk and of the transfer of its result. */
 typedef struct {
     cl_event kernel, result;
-} flight;
+} chunk_events;
 
 struct device {
     const problem *p;
     int degrid;
-    cplx *result; /* where results go */
+    cplx *result; /* host memory that receives the results */
 
     cl_device_id id;
     cl_context context;
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel;
-    cl_mem taps, grid, value, of_sort[2];
-    int beside; /* its memory is the host's: nothing needs to be copied */
-    blocks its;
-    int lanes; /* of a work-item */
+    cl_mem taps, grid, value, sort_buffers[2];
+    int host_memory; /* 1 if the device uses the host's memory: no copies */
+    block_shape block;
+    int lanes; /* per work-item */
 
-    flight away[IN_FLIGHT]; /* a ring: `flying` of them from `oldest` on */
-    int oldest, flying;
-    double clock; /* the device's, see ocl_clock */
+    chunk_events
+        ring[MAX_IN_FLIGHT]; /* ring buffer: in_flight chunks from `oldest` on */
+    int oldest, in_flight;
+    double clock; /* offset of the device's clock, see ocl_clock */
 };
 
-/* Memory of the device with what lies at `what`: the same memory where that can be,
- * else a copy, which comes in time for what is enqueued after it. */
-static cl_mem buffer_of(const device *d, size_t bytes, const void *what)
+/* Creates a buffer with the contents of host_data: the same memory if the device uses
+ * the host's memory, otherwise a copy. The copy completes before any command that is
+ * enqueued later. */
+static cl_mem create_buffer(const device *d, size_t bytes, const void *host_data)
 {
     cl_int err;
-    cl_mem_flags same = d->beside ? CL_MEM_USE_HOST_PTR : 0;
+    cl_mem_flags same = d->host_memory ? CL_MEM_USE_HOST_PTR : 0;
     cl_mem buffer = clCreateBuffer(d->context, CL_MEM_READ_WRITE | same, bytes,
-                                   d->beside ? (void *)what : NULL, &err);
+                                   d->host_memory ? (void *)host_data : NULL, &err);
     OCL_CHECK(err);
-    if (!d->beside)
-        OCL_CHECK(clEnqueueWriteBuffer(d->queue, buffer, CL_FALSE, 0, bytes, what, 0,
-                                       NULL, NULL));
+    if (!d->host_memory)
+        OCL_CHECK(clEnqueueWriteBuffer(d->queue, buffer, CL_FALSE, 0, bytes, host_data,
+                                       0, NULL, NULL));
     return buffer;
 }
 
 static size_t grid_bytes(const device *d)
 {
-    return (size_t)d->p->is.size * d->p->is.pitch * sizeof(cplx);
+    return (size_t)d->p->dims.size * d->p->dims.pitch * sizeof(cplx);
 }
 
-static void machine_start(device *d)
+static void opencl_start(device *d)
 {
     cl_int err;
     d->context = clCreateContext(NULL, 1, &d->id, NULL, NULL, &err);
@@ -66,8 +73,8 @@ static void machine_start(device *d)
     d->queue = clCreateCommandQueue(d->context, d->id, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* A CPU's work-item has a vector register of columns, a GPU's one of 32 that run
-     * together. */
+    /* A CPU's work-item computes one vector register of columns; a GPU's computes one
+     * column of 32, the number of work-items that execute together (a warp). */
     cl_uint native;
     OCL_CHECK(clGetDeviceInfo(d->id,
                               sizeof(real) == sizeof(double)
@@ -76,17 +83,18 @@ static void machine_start(device *d)
                               sizeof native, &native, NULL));
     bool gpu = ocl_is_gpu(d->id);
     d->lanes = gpu ? 1 : (int)native;
-    d->its.columns = gpu ? 32 : d->lanes;
-    /* AVX-512 has twice the registers */
-    d->its.rows = native * sizeof(real) == 64 ? 8 : 4;
-    /* A GPU's work-item has registers for one block, and nothing to keep for others. */
-    int tall = gpu ? 1 : BLOCKS;
-    d->its.segment = tall * d->its.rows;
+    d->block.columns = gpu ? 32 : d->lanes;
+    /* AVX-512 has 32 vector registers */
+    d->block.rows = native * sizeof(real) == 64 ? 8 : 4;
+    /* A GPU's work-item has registers for the sums of one block, and no cache of its
+     * own. */
+    int blocks = gpu ? 1 : BLOCKS;
+    d->block.segment = blocks * d->block.rows;
     char options[128];
     snprintf(options, sizeof options,
              REAL_OPTION
              "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D BLOCKS=%d -D CHUNK=%d",
-             d->its.rows, d->its.columns, d->lanes, tall, gpu ? 1 : CHUNK);
+             d->block.rows, d->block.columns, d->lanes, blocks, gpu ? 1 : CHUNK);
     d->program = ocl_build(d->context, d->id, options);
     d->kernel =
         clCreateKernel(d->program, d->degrid ? "degrid" : "grid_segments", &err);
@@ -94,112 +102,119 @@ static void machine_start(device *d)
 }
 
 device *device_begin(const problem *p, int degrid, void *result, int host_threads,
-                     int *beside)
+                     int *same_cores)
 {
     device *d = allocate(1, sizeof *d, "the device");
     *d = (device){.p = p, .degrid = degrid, .result = result};
-    d->id = ocl_device_beside(host_threads, share_cores(), beside);
-    d->beside = *beside && !ocl_is_gpu(d->id); /* DEVICE_AS=gpu copies */
-    machine_start(d);
+    d->id = ocl_device_beside(host_threads, share_cores(), same_cores);
+    d->host_memory =
+        *same_cores && !ocl_is_gpu(d->id); /* DEVICE_AS=gpu forces copies */
+    opencl_start(d);
 
     if (degrid)
-        d->value = buffer_of(d, p->is.samples * sizeof(cplx), result);
+        d->value = create_buffer(d, p->dims.visibilities * sizeof(cplx), result);
     else
-        d->grid = buffer_of(d, grid_bytes(d), result);
+        d->grid = create_buffer(d, grid_bytes(d), result);
     d->clock = ocl_clock(d->queue);
     return d;
 }
 
-blocks device_blocks(const device *d)
+block_shape device_blocks(const device *d)
 {
-    return d->its;
+    return d->block;
 }
 
-void device_load(device *d, const real *taps, const sorted *o, const cplx *model)
+void device_load(device *d, const real *taps, const binning *bins, const cplx *model)
 {
-    const shape s = d->p->is;
-    size_t n = s.samples;
-    d->taps = buffer_of(
-        d, table_count(d->p, d->its.rows, d->its.columns) * sizeof *taps, taps);
+    const shape s = d->p->dims;
+    size_t n = s.visibilities;
+    d->taps = create_buffer(
+        d, table_length(d->p, d->block.rows, d->block.columns) * sizeof *taps, taps);
     if (d->degrid) {
-        d->of_sort[0] = buffer_of(d, n * sizeof *o->from, o->from);
-        d->of_sort[1] = buffer_of(d, n * sizeof *d->p->at, d->p->at);
-        d->grid = buffer_of(d, grid_bytes(d), model);
+        d->sort_buffers[0] =
+            create_buffer(d, n * sizeof *bins->permutation, bins->permutation);
+        d->sort_buffers[1] =
+            create_buffer(d, n * sizeof *d->p->footprints, d->p->footprints);
+        d->grid = create_buffer(d, grid_bytes(d), model);
     } else {
-        d->of_sort[0] = buffer_of(d, (o->bins + 1) * sizeof *o->first, o->first);
-        d->of_sort[1] = buffer_of(d, n * sizeof *o->samples, o->samples);
+        d->sort_buffers[0] =
+            create_buffer(d, (bins->count + 1) * sizeof *bins->first, bins->first);
+        d->sort_buffers[1] =
+            create_buffer(d, n * sizeof *bins->visibilities, bins->visibilities);
     }
 
     cl_uint k = 0;
     OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof s, &s));
-    if (!d->degrid) OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof o->all, &o->all));
+    if (!d->degrid)
+        OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof bins->classes, &bins->classes));
     OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof d->taps, &d->taps));
     for (int i = 0; i < 2; i++)
-        OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof(cl_mem), &d->of_sort[i]));
+        OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof(cl_mem), &d->sort_buffers[i]));
     OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof d->grid, &d->grid));
     if (d->degrid)
         OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof d->value, &d->value));
 }
 
-/* Part of a result to where results go, of so many rows and bytes a row, pitch bytes
- * apart: it is read, or, where it is there already, asked for. */
-static void bring(device *d, cl_mem from, const size_t corner[3], const size_t part[3],
-                  size_t pitch, flight *f)
+/* Transfers a rectangle of a result to the host: part[1] rows of part[0] bytes, `pitch`
+ * bytes apart. If the device uses the host's memory, mapping the buffer suffices. */
+static void read_result(device *d, cl_mem from, const size_t corner[3],
+                        const size_t part[3], size_t pitch, chunk_events *f)
 {
-    if (!d->beside) {
+    if (!d->host_memory) {
         OCL_CHECK(clEnqueueReadBufferRect(d->queue, from, CL_FALSE, corner, corner,
                                           part, pitch, 0, pitch, 0, d->result, 0, NULL,
                                           &f->result));
         return;
     }
     cl_int err;
-    void *there = clEnqueueMapBuffer(
+    void *mapped = clEnqueueMapBuffer(
         d->queue, from, CL_FALSE, CL_MAP_READ, corner[1] * pitch + corner[0],
         (part[1] - 1) * pitch + part[0], 0, NULL, &f->result, &err);
     OCL_CHECK(err);
-    OCL_CHECK(clEnqueueUnmapMemObject(d->queue, from, there, 0, NULL, NULL));
+    OCL_CHECK(clEnqueueUnmapMemObject(d->queue, from, mapped, 0, NULL, NULL));
 }
 
-/* The kernel starts at the piece's own cells or visibilities: a range has an offset. */
-static void start_grid(device *d, piece at, flight *f)
+/* The offset of the index range is the first cell or visibility of the region. */
+static void start_grid(device *d, work_region region, chunk_events *f)
 {
-    const shape s = d->p->is;
-    size_t rows = at.row + at.rows < s.size ? at.rows : s.size - at.row;
-    size_t columns = at.column + at.columns < s.size ? at.columns : s.size - at.column;
-    size_t local[2] = {d->its.columns / d->lanes, 1};
-    size_t first[2] = {at.column / d->lanes, at.row / d->its.segment};
-    size_t items[2] = {BINS_OF(columns, d->its.columns) * local[0],
-                       BINS_OF(rows, d->its.segment)};
+    const shape s = d->p->dims;
+    size_t rows = region.row + region.rows < s.size ? region.rows : s.size - region.row;
+    size_t columns = region.column + region.columns < s.size ? region.columns
+                                                             : s.size - region.column;
+    size_t local[2] = {d->block.columns / d->lanes, 1};
+    size_t first[2] = {region.column / d->lanes, region.row / d->block.segment};
+    size_t items[2] = {CEIL_DIV(columns, d->block.columns) * local[0],
+                       CEIL_DIV(rows, d->block.segment)};
     OCL_CHECK(clEnqueueNDRangeKernel(d->queue, d->kernel, 2, first, items, local, 0,
                                      NULL, &f->kernel));
 
-    size_t corner[3] = {at.column * sizeof(cplx), at.row, 0};
+    size_t corner[3] = {region.column * sizeof(cplx), region.row, 0};
     size_t part[3] = {columns * sizeof(cplx), rows, 1};
-    bring(d, d->grid, corner, part, s.pitch * sizeof(cplx), f);
+    read_result(d, d->grid, corner, part, s.pitch * sizeof(cplx), f);
 }
 
-static void start_degrid(device *d, piece at, flight *f)
+static void start_degrid(device *d, work_region region, chunk_events *f)
 {
-    int all = d->p->is.samples;
-    size_t first = at.row;
-    size_t items = at.row + at.rows < all ? at.rows : all - at.row;
+    int n = d->p->dims.visibilities;
+    size_t first = region.row;
+    size_t items = region.row + region.rows < n ? region.rows : n - region.row;
     OCL_CHECK(clEnqueueNDRangeKernel(d->queue, d->kernel, 1, &first, &items, NULL, 0,
                                      NULL, &f->kernel));
     size_t corner[3] = {first * sizeof(cplx), 0, 0};
     size_t part[3] = {items * sizeof(cplx), 1, 1};
-    bring(d, d->value, corner, part, all * sizeof(cplx), f);
+    read_result(d, d->value, corner, part, n * sizeof(cplx), f);
 }
 
-void device_start(device *d, piece at)
+void device_start(device *d, work_region region)
 {
-    flight *f = &d->away[(d->oldest + d->flying++) % IN_FLIGHT];
-    (d->degrid ? start_degrid : start_grid)(d, at, f);
+    chunk_events *f = &d->ring[(d->oldest + d->in_flight++) % MAX_IN_FLIGHT];
+    (d->degrid ? start_degrid : start_grid)(d, region, f);
     OCL_CHECK(clFlush(d->queue));
 }
 
-int device_ended(device *d, int wait, double *began, double *ended)
+int device_ended(device *d, int wait, double *begin_time, double *end_time)
 {
-    flight *f = &d->away[d->oldest];
+    chunk_events *f = &d->ring[d->oldest];
     cl_int status;
     if (wait) OCL_CHECK(clWaitForEvents(1, &f->result));
     OCL_CHECK(clGetEventInfo(f->result, CL_EVENT_COMMAND_EXECUTION_STATUS,
@@ -208,18 +223,18 @@ int device_ended(device *d, int wait, double *began, double *ended)
     if (status != CL_COMPLETE) return 0;
 
     double unused;
-    ocl_span(f->kernel, d->clock, began, &unused);
-    ocl_span(f->result, d->clock, &unused, ended);
+    ocl_span(f->kernel, d->clock, begin_time, &unused);
+    ocl_span(f->result, d->clock, &unused, end_time);
     clReleaseEvent(f->kernel);
     clReleaseEvent(f->result);
-    d->oldest = (d->oldest + 1) % IN_FLIGHT;
-    d->flying--;
+    d->oldest = (d->oldest + 1) % MAX_IN_FLIGHT;
+    d->in_flight--;
     return 1;
 }
 
 void device_end(device *d)
 {
-    for (int i = 0; i < 2; i++) clReleaseMemObject(d->of_sort[i]);
+    for (int i = 0; i < 2; i++) clReleaseMemObject(d->sort_buffers[i]);
     if (d->degrid) clReleaseMemObject(d->value);
     clReleaseMemObject(d->grid);
     clReleaseMemObject(d->taps);

@@ -1,8 +1,8 @@
-/* sides.h - the two sides as hybrid.c calls them: the host's threads (cpu.c), and a
- * device (opencl.c or cuda.cu).
+/* sides.h - the interface of hybrid.c to the host's threads (cpu.c) and to the device
+ * (opencl.c or cuda.cu).
  *
- * Sources are compiled once more for double (real.h), and what they share needs other
- * names then.
+ * All sources are compiled twice, for float and for double (real.h). The macros below
+ * give the functions for double other names.
  */
 #ifndef SIDES_H
 #define SIDES_H
@@ -24,56 +24,57 @@
 extern "C" {
 #endif
 
-/* A part of what is to be computed. Gridding: cells, rows x columns of them, which are
- * whole segments of both sides. Degridding: visibilities row .. row + rows - 1 of the
- * sorted ones; columns is 1. It may go beyond the last of either. */
+/* A part of the work. Gridding: rows x columns cells from (row, column) on, whole
+ * segments of both sides. Degridding: the sorted visibilities row .. row + rows - 1;
+ * columns is 1. It may extend beyond the grid or the last visibility. */
 typedef struct {
     int row, rows, column, columns;
-} piece;
+} work_region;
 
-/* ---- the host: one piece, by the thread that calls it ---------------------------- */
+/* ---- the host: the calling thread computes one region ---------------------------- */
 
-/* o and taps are made for blocks of ROWS x COLUMNS. */
-void host_grid(const problem *p, const real *taps, const sorted *o, piece at,
-               cplx *grid);
+/* bins and taps are for blocks of ROWS x COLUMNS. */
+void host_grid(const problem *p, const real *taps, const binning *bins,
+               work_region region, cplx *grid);
 
-/* o may be of any blocks. value is in the order of the problem. */
-void host_degrid(const problem *p, const real *taps, const sorted *o, piece at,
-                 const cplx *grid, cplx *value);
+/* bins may have blocks of any shape. value is in the order of the problem. */
+void host_degrid(const problem *p, const real *taps, const binning *bins,
+                 work_region region, const cplx *grid, cplx *value);
 
-/* ---- the device: pieces, in a queue that nobody waits for ---------------------------
+/* ---- the device: a queue of regions ----------------------------------------------
  *
- * Called by one thread. What is started comes to pass in the order of the calls. */
+ * One thread calls these functions. Regions are executed in the order of the calls. */
 
 typedef struct device device;
 
-/* Everything that is paid once. Results will go to `result`, in the problem's order of
- * cells, or the sorted order of visibilities; what it holds now is copied, so that what
- * is never computed shows. beside: whether the device is made of the cores of a host
- * that computes with so many threads. */
+/* Sets the device up (not part of the run time). Results will be written to `result`:
+ * cells of the grid, or visibilities in sorted order. Its present contents are copied
+ * to the device, so that results that are never computed stay NaN. *same_cores is set
+ * if the device consists of cores of the host, which computes with host_threads
+ * threads. */
 device *device_begin(const problem *p, int degrid, void *result, int host_threads,
-                     int *beside);
+                     int *same_cores);
 void device_end(device *d);
 
-/* How it wants taps and visibilities: for blocks of rows x columns; and how many rows
- * one of its segments has. */
+/* The shape of the device's blocks, rows x columns cells, and the number of rows of one
+ * of its segments. */
 typedef struct {
     int rows, columns, segment;
-} blocks;
-blocks device_blocks(const device *d);
+} block_shape;
+block_shape device_blocks(const device *d);
 
-/* Gives it the problem, and what is to be degridded. Does not wait: what is pointed at
- * must stay until the end. */
-void device_load(device *d, const real *taps, const sorted *o, const cplx *model);
+/* Transfers the sorted visibilities, the taps and, for degridding, the model. Does not
+ * wait: the arguments must stay valid until device_end(). */
+void device_load(device *d, const real *taps, const binning *bins, const cplx *model);
 
-/* Starts a piece, whose result comes by itself, and does not wait. IN_FLIGHT of them
- * may be on their way. */
-enum { IN_FLIGHT = 2 };
-void device_start(device *d, piece at);
+/* Starts a region and the transfer of its result, and does not wait. At most
+ * MAX_IN_FLIGHT regions may be in flight. */
+enum { MAX_IN_FLIGHT = 2 };
+void device_start(device *d, work_region region);
 
-/* Whether the oldest piece on its way has come, and when it began and ended, by
- * seconds(). With wait: once it has. */
-int device_ended(device *d, int wait, double *began, double *ended);
+/* Returns 1 if the oldest region in flight has completed, and sets the times, by
+ * seconds(), at which it began and ended. With `wait`, waits for it. */
+int device_ended(device *d, int wait, double *begin_time, double *end_time);
 
 #ifdef __cplusplus
 }

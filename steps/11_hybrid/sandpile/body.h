@@ -1,110 +1,149 @@
-/* body.h - what one cell of the pile costs. c points to it, dim cells are a row.
+/* body.h - the toppling rule for one cell of the Abelian sandpile.
  *
- * Grains are numbers without a sign: the compiler knows what % and / by four are.
+ * A cell with n >= 4 grains keeps n % 4 and sends n / 4 to each of its four neighbors
+ * (Bak, Tang and Wiesenfeld 1987). In a synchronous step all cells topple at once, from
+ * one grid into another. In place, they topple one after the other. Both end with the
+ * same stable grid, because topplings commute (Dhar 1990).
+ *
+ * A grid is row-major with dim cells per row. c points to a cell that is not on the
+ * border; the caller guarantees that its four neighbors exist. Grains are unsigned, so
+ * % 4 and / 4 compile to a mask and a shift.
  */
 #include "portable.h"
-#include "words.h"
+#include "bitplanes.h"
 
-/* What the cell holds after a step: what it keeps and what its neighbours give. */
-FN cell after(GLOBAL const cell *c, int dim)
+/* Returns the grains of the cell after a synchronous step: the ones that it keeps, and
+ * one quarter of each neighbor. */
+FN cell next_grains(GLOBAL const cell *c, int dim)
 {
     return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-dim] >> 2) + (c[dim] >> 2);
 }
 
-/* In a step no cell can come to hold more than the largest number that the largest cell
- * fills, (largest | 3): it keeps 3 at most and gets a quarter of that four times. So a
- * pile whose cells are 7 at most never leaves three bits: a word has one of 32 cells, a
- * row a plane of ones, one of twos and one of fours, which are what its cells give.
+/* Bit planes. Cells never exceed M | 3, where M is the largest cell: a cell keeps at
+ * most 3 grains and receives at most M / 4 (rounded down) from each of four neighbors.
+ * So once all cells are at most 7, they need three bits forever. A plane holds one bit
+ * of many cells: ones, twos and fours. The fours are what a cell sends to each
+ * neighbor, so the new value is
  *
- * Three bits have a sum and a carry. Three such adders are a step of 32 LANES cells. */
-FN words carry(words a, words b, words c)
+ *   (ones + 2 twos) + left + right + up + down
+ *
+ * where the last four are bits of the neighbors' fours. Three full adders (sum: XOR;
+ * carry: majority) compute it for 32 LANES cells at once: a carry-save adder. */
+FN bitvec majority(bitvec a, bitvec b, bitvec c)
 {
     return (a & b) | (c & (a ^ b));
 }
 
-/* The cells within the border are dealt to the words of a plane like cards: word w has
- * number w, w + width, w + 2 width .. of the row, the first in its lowest bit. Left of
- * all cells of a word is then the word before it. Before the first stands the last, a
- * bit higher, and after the last the first, a bit lower: what lies beyond the row is
- * not read, for others write it.
+/* Layout of a plane: `width` words per row. The cells inside the border are
+ * interleaved: cell i is bit i / width of word i % width.
  *
- * A row is four planes: ones, twos, fours at even and fours at odd steps. A cell's ones
- * and twos are its own and change in place, its fours are others' business. */
-BOTH_FN int fours_of(int width, int n)
+ *            word 0     word 1       ..   word width - 1
+ *   bit 0    cell 0     cell 1       ..   cell width - 1
+ *   bit 1    cell width cell width+1 ..   cell 2 width - 1
+ *   ..
+ *   bit 31   cell 31 width           ..   cell 32 width - 1
+ *
+ * So the left neighbors of all cells of a word are the previous word, without a shift.
+ * The left neighbor of word 0 is the last word, shifted up by one bit; the right
+ * neighbor of the last word is word 0, shifted down by one bit. Words outside the row
+ * are not read, because other threads may be writing them.
+ *
+ * Layout of a row: four planes.
+ *
+ *   | ones | twos | fours of even steps | fours of odd steps |
+ *
+ * A cell's ones and twos are read only by the cell itself, so they are updated in
+ * place. Its fours are read by its neighbors, so a step reads one plane of fours and
+ * writes the other. */
+BOTH_FN int fours_offset(int width, int n)
 {
     return (2 + n % 2) * width;
 }
 
-BOTH_FN int pitch_of(int width)
+BOTH_FN int row_pitch(int width)
 {
     return 4 * width;
 }
 
-/* A pile that is its own mirror image, from left to right and from top to bottom, stays
- * so: a quarter is enough. What lies behind its last row is the mirror image of that
- * row, or, where rows are odd in number, of the one before; and so with its columns. */
-enum { WHOLE, EVEN, ODD };
+/* A pile that equals its mirror images, left-right and top-bottom, stays symmetric, so
+ * it is enough to compute one quarter. The row after the last row of the quarter is the
+ * mirror image of the last row (even number of rows), or of the one before it (odd).
+ * The same holds for columns. */
+enum { MIRROR_NONE, MIRROR_EVEN, MIRROR_ODD };
 
-/* Step n of a column of words, walked down: a word is read once as the one below, and
- * serves three rows, from registers. c points to word w of the first of the rows; keep
- * has ones in the cells within the border, fold in those of a quarter's last column;
- * last is a quarter's last row, counted from the first. Returns the new fours or-ed. */
-FN words walk(LOCAL cell *c, int w, int width, int n, int rows, words keep, words fold,
-              int mirror, int last)
+/* Computes step n of a column of vectors, `rows` rows from top to bottom. A vector of
+ * fours is loaded once, as the lower neighbor, and then stays in registers as the
+ * center and as the upper neighbor.
+ *
+ * c points to word w of the first row; `inside` selects the cells inside the border,
+ * last_column those of the last column of a quarter; last_row is the last row of a
+ * quarter, relative to the first of these rows. The caller guarantees that rows above
+ * and below exist. Returns the OR of the new fours. */
+FN bitvec step_column(LOCAL cell *c, int w, int width, int n, int rows, bitvec inside,
+                      bitvec last_column, int mirror, int last_row)
 {
-    int was = fours_of(width, n), is = fours_of(width, n + 1);
-    words up = words_at(LOCAL, c + was - pitch_of(width));
-    words here = words_at(LOCAL, c + was);
-    words bits = up ^ up;
+    int fours_in = fours_offset(width, n), fours_out = fours_offset(width, n + 1);
+    bitvec up = bitvec_at(LOCAL, c + fours_in - row_pitch(width));
+    bitvec center = bitvec_at(LOCAL, c + fours_in);
+    bitvec or_fours = up ^ up;
 
     for (int row = 0; row < rows; row++) {
-        words ones = words_at(LOCAL, c), twos = words_at(LOCAL, c + width);
-        words left =
-            w == 0 ? put_first(c[was + width - 1] << 1, here) : load_words(c + was - 1);
-        words right = w == width - LANES ? put_last(here, c[was - w] >> 1)
-                                         : load_words(c + was + 1);
-        words down = words_at(LOCAL, c + was + pitch_of(width));
-        if (mirror) right |= fold & (mirror == ODD ? left : here);
-        if (mirror && row == last) down = mirror == ODD ? up : here;
+        bitvec ones = bitvec_at(LOCAL, c), twos = bitvec_at(LOCAL, c + width);
+        bitvec left = w == 0 ? shift_in_first(c[fours_in + width - 1] << 1, center)
+                             : bitvec_load(c + fours_in - 1);
+        bitvec right = w == width - LANES ? shift_in_last(center, c[fours_in - w] >> 1)
+                                          : bitvec_load(c + fours_in + 1);
+        bitvec down = bitvec_at(LOCAL, c + fours_in + row_pitch(width));
+        if (mirror) right |= last_column & (mirror == MIRROR_ODD ? left : center);
+        if (mirror && row == last_row) down = mirror == MIRROR_ODD ? up : center;
 
-        words three = left ^ right ^ up, more = carry(left, right, up);
-        words again = carry(ones, three, down);
-        words fours = carry(twos, more, again) & keep;
-        words_at(LOCAL, c) = ones ^ three ^ down;
-        words_at(LOCAL, c + width) = twos ^ more ^ again;
-        words_at(LOCAL, c + is) = fours;
-        bits |= fours;
-        up = here;
-        here = down;
-        c += pitch_of(width);
+        bitvec sum3 = left ^ right ^ up, carry3 = majority(left, right, up);
+        bitvec carry_ones = majority(ones, sum3, down);
+        bitvec fours = majority(twos, carry3, carry_ones) & inside;
+        bitvec_at(LOCAL, c) = ones ^ sum3 ^ down;
+        bitvec_at(LOCAL, c + width) = twos ^ carry3 ^ carry_ones;
+        bitvec_at(LOCAL, c + fours_out) = fours;
+        or_fours |= fours;
+        up = center;
+        center = down;
+        c += row_pitch(width);
     }
-    return bits;
+    return or_fours;
 }
 
-/* A band is rows from border to border, which makes up to `halo` steps without a word
- * to the others: it begins with as many rows of each neighbour around its own, and each
- * step spoils one of them. */
+/* A band is a set of full rows that computes up to `halo` steps without communication
+ * (temporal blocking with ghost zones, also called overlapped tiling). In addition to
+ * its own rows it stores `halo` ghost rows of each neighbor. Each step leaves one more
+ * ghost row on each side invalid:
+ *
+ *   first_stored  ghost rows     valid after step s: from first_stored + 1 + s
+ *   first         own rows
+ *   end           ghost rows     valid after step s: to end_stored - 2 - s
+ *   end_stored
+ *
+ * A band at the border of the grid has no ghost rows there. */
 typedef struct {
-    int top, end;     /* its rows, and the borrowed: the first, and the one after */
-    int first, after; /* its own */
+    int first_stored,
+        end_stored; /* stored rows, including ghost rows; end: one after the last */
+    int first, end; /* own rows */
 } band;
 
-BOTH_FN band band_at(int dim, int first, int after, int halo)
+BOTH_FN band band_at(int dim, int first, int end, int halo)
 {
-    band b = {first - halo, after + halo, first, after};
-    if (b.top < 0) b.top = 0;
-    if (b.end > dim) b.end = dim;
+    band b = {first - halo, end + halo, first, end};
+    if (b.first_stored < 0) b.first_stored = 0;
+    if (b.end_stored > dim) b.end_stored = dim;
     return b;
 }
 
-/* The rows that are right after step s: the first, and the one after the last. Where a
- * band ends at the border nothing is spoiled. */
-FN int first_of(band b, int s)
+/* The first row that is valid after step s, and one after the last. At the border of
+ * the grid all rows stay valid. */
+FN int band_first_valid(band b, int s)
 {
-    return b.top == 0 ? 1 : b.top + 1 + s;
+    return b.first_stored == 0 ? 1 : b.first_stored + 1 + s;
 }
 
-FN int after_of(band b, int dim, int s)
+FN int band_end_valid(band b, int dim, int s)
 {
-    return b.end == dim ? dim - 1 : b.end - 1 - s;
+    return b.end_stored == dim ? dim - 1 : b.end_stored - 1 - s;
 }

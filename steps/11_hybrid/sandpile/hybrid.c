@@ -1,13 +1,14 @@
-/* hybrid.c - a pile toppled by threads of the host and a device at once: where the rows
- * are cut, and when both sides meet.
+/* hybrid.c - topples a pile with host threads and one device at the same time: it
+ * decides at which row to split the pile, and when both sides exchange rows.
  *
- * Time goes by in epochs. While one lasts, nobody asks anybody: each side steps its
- * rows, and of the other's as many as it keeps. The rows next to the cut are the first
- * that the host has ready; at once its thread 0 sends them, with orders for the epoch
- * that follows, and goes on. So the device always knows what comes next, and the host
- * waits for it only when its own rows are done.
+ * The computation advances in temporal blocks of `halo` steps. During a block neither
+ * side waits for the other: each computes its own rows and, redundantly, its ghost
+ * rows. The host computes the rows next to the split first. As soon as they are ready,
+ * thread 0 copies them to the device together with the commands for the next block, and
+ * continues. So the device always has its next commands, and the host waits for the
+ * device only after its own rows are done.
  *
- * Left out: a second device, and a side that gets rows again once it has none.
+ * Left out: more than one device; giving rows to a side that has none.
  */
 #include <stdlib.h>
 
@@ -16,149 +17,166 @@
 
 enum { HOST, DEVICE };
 
+static const double HYSTERESIS = 0.1, ONE_SIDED_GAIN = 0.9;
+static const double UNMEASURED = 1e30; /* longer than any measured time */
+
 static struct {
-    column side[2];
-    int fed;                    /* the device has orders up to this step */
-    cell *kept;                 /* room for the rows that the device keeps */
-    double seconds[2], work[2]; /* of each side, and row-steps */
-} now;
+    slab slab[2];
+    int steps_ordered;          /* the device has commands up to this step */
+    cell *ghosts;               /* buffer for the ghost rows of the device */
+    double seconds[2], work[2]; /* per side: seconds, and rows times steps */
+} state;
 
-/* Orders for one more epoch, if there is to be one. */
-static void feed(void)
+/* Starts the next temporal block on the device, if there is one. */
+static void start_next_block(void)
 {
-    const column *d = &now.side[DEVICE];
-    int left = d->how->max_iterations - now.fed,
-        steps = left < d->halo ? left : d->halo;
-    if (d->first == d->after || steps < 1) return;
-    cpu_give(&now.side[HOST], d->after, after_kept(d), now.kept);
-    device_start(d, now.fed, steps, now.kept);
-    now.fed += steps;
+    const slab *d = &state.slab[DEVICE];
+    int remaining = d->plan->max_iterations - state.steps_ordered,
+        steps = remaining < d->halo ? remaining : d->halo;
+    if (d->first == d->end || steps < 1) return;
+    cpu_read_rows(&state.slab[HOST], d->end, slab_end_stored(d), state.ghosts);
+    device_start(d, state.steps_ordered, steps, state.ghosts);
+    state.steps_ordered += steps;
 }
 
-/* Moves the cut; rows is the whole column. The device has no orders. */
-static void move(int cut, cell *rows)
+/* Moves the split to row `split`. rows contains all rows of the pile. No commands may
+ * be in flight. */
+static void move_split(int split, cell *rows)
 {
-    column *h = &now.side[HOST], *d = &now.side[DEVICE];
+    slab *h = &state.slab[HOST], *d = &state.slab[DEVICE];
     size_t pitch = h->pitch;
-    int was = d->after;
-    cpu_give(h, was, h->after, rows + was * pitch);
-    h->first = d->after = cut;
-    int first = first_kept(h), after = after_kept(d);
-    if (first < was) device_give(d, first, was, rows + first * pitch);
-    if (after > was) device_take(d, was, after, rows + was * pitch);
-    cpu_take(h, rows + first * pitch, rows);
+    int old_split = d->end;
+    cpu_read_rows(h, old_split, h->end, rows + old_split * pitch);
+    h->first = d->end = split;
+    int first = slab_first_stored(h), end = slab_end_stored(d);
+    if (first < old_split) device_read_rows(d, first, old_split, rows + first * pitch);
+    if (end > old_split) device_write_rows(d, old_split, end, rows + old_split * pitch);
+    cpu_assign(h, rows + first * pitch, rows);
 }
 
-/* The seed's rule. The cut stays unless one side takes longer than the other by more
- * than a tenth; then it goes to where both would end at once. And who would have made
- * all rows, alone and without those that are kept, in nine tenths of the time that both
- * would take then, gets them, if two looks say so: the other gets none again. */
-static int better_cut(double host, double device, double both)
+/* Returns the split that the measured times suggest. The rule is that of the paper: the
+ * split stays unless one side takes longer than the other by more than HYSTERESIS; then
+ * it moves to where both would take equally long. In addition to the paper's rule, one
+ * side gets all rows if alone, without computing ghost rows, it would need less than
+ * ONE_SIDED_GAIN of the time that both need together. A side without rows never gets
+ * rows again. */
+static int proposed_split(double host, double device, double both)
 {
-    const column *d = &now.side[DEVICE];
+    const slab *d = &state.slab[DEVICE];
     double longer = host > device ? host : device, shorter = host + device - longer;
-    int all = inner_rows(d, rows_of(d)), its = inner_rows(d, d->after);
-    double spoiled = d->halo / 2., host_alone = host * all / (all - its + spoiled),
-           device_alone = device * all / (its + spoiled);
-    double even = both - (longer - shorter) / 2;
-    if (host_alone < 0.9 * even && host_alone < device_alone) return 0;
-    if (device_alone < 0.9 * even) return rows_of(d);
-    if (longer - shorter <= 0.1 * longer) return d->after;
-    return cut_at(d, share_even(host_alone, device_alone) / 100 * all);
+    int all = inner_rows(d, slab_total_rows(d)), device_rows = inner_rows(d, d->end);
+    double redundant = d->halo / 2.; /* ghost rows per step, on average */
+    double host_alone = host * all / (all - device_rows + redundant),
+           device_alone = device * all / (device_rows + redundant);
+    double even_time = both - (longer - shorter) / 2;
+    if (host_alone < ONE_SIDED_GAIN * even_time && host_alone < device_alone) return 0;
+    if (device_alone < ONE_SIDED_GAIN * even_time) return slab_total_rows(d);
+    if (longer - shorter <= HYSTERESIS * longer) return d->end;
+    return split_at(d, share_even(host_alone, device_alone) / 100 * all);
 }
 
-/* What is known of the epochs since the last look at the cut. */
+/* Measurements since the split was last checked. */
 typedef struct {
-    int epochs, next;   /* how many, and at which to look again */
-    double shortest[2]; /* seconds of a side: in longer ones others ran here, too */
-    double both, since; /* the shortest of TURNS in a row, and when these began */
-    int said;           /* the cut that the last look would have had, or -1 */
-} looks;
+    int blocks, next;     /* number of blocks, and the block at which to check next */
+    double shortest[2];   /* seconds per side; the minimum, because other processes only
+                             add time */
+    double shortest_both; /* minimum seconds per block, over AVERAGED_BLOCKS in a row */
+    double window_begin;  /* start of the current AVERAGED_BLOCKS */
+    int last_proposal;    /* split proposed at the last check, or -1 */
+} split_monitor;
 
-static looks looks_from_now(int next, int said)
+static split_monitor monitor_restart(int next, int last_proposal)
 {
-    return (looks){0, next, {1e30, 1e30}, 1e30, seconds(), said};
+    return (split_monitor){0,          next,      {UNMEASURED, UNMEASURED},
+                           UNMEASURED, seconds(), last_proposal};
 }
 
-static void watch(looks *l, const double took[2])
+static void monitor_record(split_monitor *monitor, const double elapsed[2])
 {
-    enum { TURNS = 4 };
+    enum { AVERAGED_BLOCKS = 4 };
     for (int i = 0; i < 2; i++)
-        if (took[i] < l->shortest[i]) l->shortest[i] = took[i];
-    if (l->epochs % TURNS) return;
-    double time = seconds(), each = (time - l->since) / TURNS;
-    if (each < l->both) l->both = each;
-    l->since = time;
+        if (elapsed[i] < monitor->shortest[i]) monitor->shortest[i] = elapsed[i];
+    if (monitor->blocks % AVERAGED_BLOCKS) return;
+    double now = seconds(), per_block = (now - monitor->window_begin) / AVERAGED_BLOCKS;
+    if (per_block < monitor->shortest_both) monitor->shortest_both = per_block;
+    monitor->window_begin = now;
 }
 
-/* Returns where the cut belongs. Two looks must say that one side should have all rows;
- * and the more often the cut has moved, the longer it stays. */
-static int look(looks *l)
+/* Returns the new split. Giving all rows to one side requires two equal proposals in a
+ * row. After each move, the time to the next check doubles. */
+static int choose_split(split_monitor *monitor)
 {
-    int is = now.side[DEVICE].after, next = l->next;
-    int cut = better_cut(l->shortest[HOST], l->shortest[DEVICE], l->both);
-    bool whole = cut == 0 || cut == rows_of(&now.side[DEVICE]), again = cut == l->said;
-    bool moves = cut != is && (!whole || again);
-    *l = looks_from_now(moves ? 2 * next : next, cut);
-    return moves ? cut : is;
+    int current = state.slab[DEVICE].end, next = monitor->next;
+    int split = proposed_split(monitor->shortest[HOST], monitor->shortest[DEVICE],
+                               monitor->shortest_both);
+    bool one_sided = split == 0 || split == slab_total_rows(&state.slab[DEVICE]),
+         confirmed = split == monitor->last_proposal;
+    bool moving = split != current && (!one_sided || confirmed);
+    *monitor = monitor_restart(moving ? 2 * next : next, split);
+    return moving ? split : current;
 }
 
-/* Steps rows, the whole column, from step n on until no grid has a cell above `low` or
- * the limit is reached; returns the step. share is the device's, negative if to be
- * found. */
-static int topple_rows(pile *p, double share, cell *rows, int n, cell low, cell *bits,
-                       cell *found)
+/* Computes steps from step n until no cell exceeds `threshold` or the limit is reached.
+ * rows contains all rows of the pile. device_share is the device's percentage of the
+ * rows, or negative to find it at run time. Returns the number of steps. */
+static int topple_rows(pile *p, double device_share, cell *rows, int n, cell threshold,
+                       cell *flags, cell *step_flags)
 {
-    enum { FIRST_SHARE = 50, FIRST_LOOK = 16 };
-    column *h = &now.side[HOST], *d = &now.side[DEVICE];
+    enum { INITIAL_SHARE = 50 }; /* percent, as in the paper */
+    enum { FIRST_CHECK = 16 };   /* blocks before the first check */
+    slab *h = &state.slab[HOST], *d = &state.slab[DEVICE];
     size_t batch = p->batch, pitch = h->pitch;
-    int limit = h->how->max_iterations, all = inner_rows(h, rows_of(h));
-    looks l = looks_from_now(FIRST_LOOK, -1);
+    int limit = h->plan->max_iterations, total_rows = inner_rows(h, slab_total_rows(h));
+    split_monitor monitor = monitor_restart(FIRST_CHECK, -1);
 
     d->first = 0;
-    d->after = h->first = cut_at(h, (share < 0 ? FIRST_SHARE : share) / 100 * all);
-    h->after = rows_of(h);
-    if (d->after) device_take(d, 0, after_kept(d), rows);
-    cpu_take(h, rows + first_kept(h) * pitch, rows);
-    now.fed = n;
-    feed();
+    d->end = h->first = split_at(h, (device_share < 0 ? INITIAL_SHARE : device_share) /
+                                        100 * total_rows);
+    h->end = slab_total_rows(h);
+    if (d->end) device_write_rows(d, 0, slab_end_stored(d), rows);
+    cpu_assign(h, rows + slab_first_stored(h) * pitch, rows);
+    state.steps_ordered = n;
+    start_next_block();
 
-    cell left = note(p, h->how, bits, n);
-    while (left > low && n < limit) {
+    cell any_flags = record_finished(p, h->plan, flags, n);
+    while (any_flags > threshold && n < limit) {
         int steps = limit - n < h->halo ? limit - n : h->halo;
-        bool both = d->after && h->first < h->after;
-        bool judge = share < 0 && both && ++l.epochs == l.next;
-        /* Numbers must all stand at the same step when they become bits. */
-        bool ahead = h->packed && !judge;
+        bool both = d->end && h->first < h->end;
+        bool check_split = device_share < 0 && both && ++monitor.blocks == monitor.next;
+        /* Before packing, both sides must have reached the same step. */
+        bool run_ahead = h->packed && !check_split;
 
-        for (size_t i = 0; i < steps * batch; i++) found[i] = 0;
-        double took[2] = {0, 0}, waited = 0, begin = seconds();
-        cpu_steps(h, n, steps, found, ahead ? feed : NULL);
-        if (d->after) {
-            const cell *last;
-            double since = seconds();
-            took[DEVICE] = device_wait(d, found, &last);
-            waited = seconds() - since;
-            cpu_keep(h, last, NULL);
+        for (size_t i = 0; i < steps * batch; i++) step_flags[i] = 0;
+        double elapsed[2] = {0, 0}, waited = 0, begin = seconds();
+        cpu_steps(h, n, steps, step_flags, run_ahead ? start_next_block : NULL);
+        if (d->end) {
+            const cell *ghosts;
+            double wait_begin = seconds();
+            elapsed[DEVICE] = device_wait(d, step_flags, &ghosts);
+            waited = seconds() - wait_begin;
+            cpu_set_ghosts(h, ghosts, NULL);
         }
-        took[HOST] = seconds() - begin - waited; /* with all that it does for both */
-        double its[2] = {all - inner_rows(d, d->after), inner_rows(d, d->after)};
+        elapsed[HOST] = seconds() - begin - waited; /* including the exchange of rows */
+        double side_rows[2] = {total_rows - inner_rows(d, d->end),
+                               inner_rows(d, d->end)};
         for (int i = 0; i < 2; i++) {
-            now.seconds[i] += took[i];
-            now.work[i] += its[i] * steps;
+            state.seconds[i] += elapsed[i];
+            state.work[i] += side_rows[i] * steps;
         }
-        if (steps == h->halo) watch(&l, took);
-        for (int s = 0; s < steps; s++) left = note(p, h->how, found + s * batch, ++n);
-        for (size_t g = 0; g < batch; g++) bits[g] = found[(steps - 1) * batch + g];
+        if (steps == h->halo) monitor_record(&monitor, elapsed);
+        for (int s = 0; s < steps; s++)
+            any_flags = record_finished(p, h->plan, step_flags + s * batch, ++n);
+        for (size_t g = 0; g < batch; g++)
+            flags[g] = step_flags[(steps - 1) * batch + g];
 
-        if (judge && left > low && n < limit) {
-            int cut = look(&l);
-            if (cut != d->after) move(cut, rows);
+        if (check_split && any_flags > threshold && n < limit) {
+            int split = choose_split(&monitor);
+            if (split != d->end) move_split(split, rows);
         }
-        if (!ahead && left > low) feed();
+        if (!run_ahead && any_flags > threshold) start_next_block();
     }
-    cpu_give(h, h->first, h->after, rows + h->first * pitch);
-    if (d->after) device_give(d, 0, d->after, rows);
+    cpu_read_rows(h, h->first, h->end, rows + h->first * pitch);
+    if (d->end) device_read_rows(d, 0, d->end, rows);
     return n;
 }
 
@@ -167,74 +185,77 @@ static void note_host(int thread, double begin, double end)
     share_note("host", thread, "steps", begin, end);
 }
 
-/* The pile as numbers, or as bits. */
-static void shape(int packed)
+/* Selects bit planes (packed) or one word per cell. */
+static void set_packed(int packed)
 {
     for (int i = 0; i < 2; i++) {
-        column *c = &now.side[i];
+        slab *c = &state.slab[i];
         c->packed = packed;
-        c->side = packed ? side_of(c->p->dim, c->mirror) : c->p->dim;
-        c->pitch = packed ? pitch_of(c->width) : c->side;
+        c->side = packed ? stored_side(c->p->dim, c->mirror) : c->p->dim;
+        c->pitch = packed ? row_pitch(c->width) : c->side;
     }
 }
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
-    enum { HALO = 64 };
+    enum { HALO = 64 }; /* minimizes the loss per step: see the lesson */
     double start = seconds();
 
-    if (how->tiles) fail("trace=: the back-end omp has it, and busy= is this one's");
-    double share = share_wanted();
-    int mirror = mirror_of(p), side = side_of(p->dim, mirror), beside = 0;
-    column *c = &now.side[HOST];
-    *c =
-        (column){p, how, mirror, how->halo ? how->halo : HALO, .width = width_of(side)};
-    now.side[DEVICE] = *c;
-    shape(1);
-    if (share != 0) device_begin(c, share_threads(1), &beside);
-    omp_set_num_threads(share_threads(beside));
+    if (plan->trace)
+        fail("trace=: not supported by this back-end: expected busy=, or the "
+             "back-end omp");
+    double device_share = share_wanted();
+    int mirror = find_mirror(p), side = stored_side(p->dim, mirror), shares_cores = 0;
+    slab *c = &state.slab[HOST];
+    *c = (slab){p, plan, mirror, plan->halo ? plan->halo : HALO,
+                .width = plane_width(side)};
+    state.slab[DEVICE] = *c;
+    set_packed(1);
+    if (device_share != 0) device_begin(c, share_threads(1), &shares_cores);
+    omp_set_num_threads(share_threads(shares_cores));
     cpu_begin(c);
-    cpu_busy = note_host;
+    cpu_on_busy = note_host;
 
     size_t batch = p->batch, widest = c->pitch > p->dim ? c->pitch : p->dim;
-    cell *bits = allocate(batch, sizeof *bits, "the bits of each grid");
-    cell *found = allocate(batch * c->halo, sizeof *found, "what a step has found");
-    now.kept = allocate(c->halo * widest, sizeof(cell), "the rows that are kept");
-    cell *planes = allocate(words_of(p, side), sizeof *planes, "the grids in bits");
+    cell *flags = allocate(batch, sizeof *flags, "the flags of each grid");
+    cell *step_flags =
+        allocate(batch * c->halo, sizeof *step_flags, "the flags of each step");
+    state.ghosts = allocate(c->halo * widest, sizeof(cell), "the ghost rows");
+    cell *planes = allocate(total_words(p, side), sizeof *planes, "the bit planes");
 
     double ready = seconds();
 
     int n = 0;
     for (size_t g = 0; g < batch; g++)
-        bits[g] = pile_bits(p->grid + g * pile_cells(p), p->dim);
-    if (note(p, how, bits, n) > 7) {
-        shape(0);
-        n = topple_rows(p, share, p->grid, n, 7, bits, found);
+        flags[g] = pile_or(p->grid + g * pile_cells(p), p->dim);
+    if (record_finished(p, plan, flags, n) > 7) {
+        set_packed(0);
+        n = topple_rows(p, device_share, p->grid, n, 7, flags, step_flags);
     }
-    if (note(p, how, bits, n) <= 7) {
-        shape(1);
-        pack_bits(p, mirror, n, planes);
-        n = topple_rows(p, share, planes, n, 3, bits, found);
-        unpack_bits(planes, mirror, n, p);
+    if (record_finished(p, plan, flags, n) <= 7) {
+        set_packed(1);
+        pack_planes(p, mirror, n, planes);
+        n = topple_rows(p, device_share, planes, n, 3, flags, step_flags);
+        unpack_planes(planes, mirror, n, p);
     }
 
     double end = seconds();
-    const double *took = now.seconds, *work = now.work;
+    const double *elapsed = state.seconds, *work = state.work;
     t->init = ready - start;
     t->run = end - ready;
-    t->kernel = took[HOST] > took[DEVICE] ? took[HOST] : took[DEVICE];
+    t->kernel = elapsed[HOST] > elapsed[DEVICE] ? elapsed[HOST] : elapsed[DEVICE];
 
-    double all = work[HOST] + work[DEVICE];
-    printf("Share=%.1f\n", all > 0 ? 100 * work[DEVICE] / all : 0);
-    if (share > 0 && work[HOST] > 0 && work[DEVICE] > 0)
+    double total_work = work[HOST] + work[DEVICE];
+    printf("Share=%.1f\n", total_work > 0 ? 100 * work[DEVICE] / total_work : 0);
+    if (device_share > 0 && work[HOST] > 0 && work[DEVICE] > 0)
         printf("Share_even=%.1f\n",
-               share_even(took[HOST] / work[HOST], took[DEVICE] / work[DEVICE]));
+               share_even(elapsed[HOST] / work[HOST], elapsed[DEVICE] / work[DEVICE]));
     share_trace();
-    if (share != 0) device_end();
+    if (device_share != 0) device_end();
     cpu_end();
     free(planes);
-    free(now.kept);
-    free(found);
-    free(bits);
+    free(state.ghosts);
+    free(step_flags);
+    free(flags);
     return 0;
 }

@@ -1,97 +1,108 @@
-/* kernel.cl - the device side: a work-item takes CELLS cells of a row of a grid of the
- * batch, and a group a band of a grid once 32 cells fit in three words.
+/* kernel.cl - device code: a work-item computes CELLS cells of a row, or, once every
+ * cell fits in three bits, a group computes several steps of a band in bit planes
+ * (layout and bands: body.h).
  *
- * The host builds this when it knows the shape and the device, with -D DIM, SIDE,
- * WIDTH, MIRROR, LANES, ROWS, TILE and CELLS, and -D LOCAL=__global where no band fits
- * in local memory.
+ * The host builds it when shape and device are known, and defines DIM, SIDE, WIDTH,
+ * MIRROR, LANES, ROWS, TILE and CELLS with -D, and LOCAL as __global if a band does not
+ * fit in local memory.
  *
- * Of grid `cut` only the rows before row `end` are stepped, and of those after it none.
+ * Grids before last_grid are computed completely, last_grid only before row `end`, and
+ * later grids not at all.
  */
 #include "body.h"
 
-/* Sets a bit of *bits if any work-item of the group has found what it stands for: one
- * atomic a group at most. Whoever has found it writes the same to *any. All work-items
- * come here, those beyond the range too: they meet at barriers. */
-FN void collect(int found, cell bit, __local int *any, GLOBAL cell *bits)
+/* Sets bit `flag` of *flags if the condition holds for any work-item of the group, with
+ * at most one atomic operation per group. All work-items for which it holds write the
+ * same value to *any. All work-items must call it, including those outside the range,
+ * because it contains barriers. */
+FN void set_flag_if_any(int condition, cell flag, __local int *any, GLOBAL cell *flags)
 {
     int first = get_local_id(0) == 0 && get_local_id(1) == 0;
 
     if (first) *any = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (found) *any = 1;
+    if (condition) *any = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (first && *any) atomic_or(bits, bit);
+    if (first && *any) atomic_or(flags, flag);
 }
 
-/* One step. In bits[g] 4 is set if a new cell of grid g is unstable, and 8 if it does
- * not fit in three bits. */
-__kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits,
-                      int slot, int batch, int cut, int end)
+/* Computes one step. flags[g] gets bit 4 if a new cell of grid g is unstable, and bit 8
+ * if it does not fit in three bits. */
+__kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *flags,
+                      int slot, int batch, int last_grid, int end)
 {
     __local int any;
     int x = get_global_id(0) * CELLS + 1;
     int y = get_global_id(1) + 1;
     int g = get_global_id(2);
     size_t id = ((size_t)g * DIM + y) * DIM + x;
-    int cells = y < (g < cut ? DIM - 1 : end) ? min(DIM - 1 - x, CELLS) : 0;
+    int cells = y < (g < last_grid ? DIM - 1 : end) ? min(DIM - 1 - x, CELLS) : 0;
 
-    /* The range is rounded up to whole work-groups: what lies beyond only collects. */
+    /* The range is rounded up to a multiple of the group size; work-items outside the
+     * grid only take part in the reduction. */
     cell v = 0;
-    for (int i = 0; i < cells; i++) v |= out[id + i] = after(in + id + i, DIM);
-    collect(v > 3, 4, &any, bits + (size_t)slot * batch + g);
-    collect(v > 7, 8, &any, bits + (size_t)slot * batch + g);
+    for (int i = 0; i < cells; i++) v |= out[id + i] = next_grains(in + id + i, DIM);
+    set_flag_if_any(v > 3, 4, &any, flags + (size_t)slot * batch + g);
+    set_flag_if_any(v > 7, 8, &any, flags + (size_t)slot * batch + g);
 }
 
-/* Steps n .. n + steps - 1 of grids in bits, from one buffer into another: a group
- * takes a band of ROWS rows or less into room, steps it there, and stores what is its
- * own. */
-__kernel void do_steps_bits(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *bits,
-                            int slot, int batch, int cut, int end, int n, int steps,
-                            LOCAL cell *room, int apart)
+/* Computes steps n .. n + steps - 1 in bit planes, from one buffer into another. A
+ * group loads a band of at most ROWS rows and its ghost rows into its workspace,
+ * computes all steps there, and stores its own rows. */
+__kernel void do_steps_planes(GLOBAL const cell *in, GLOBAL cell *out,
+                              GLOBAL cell *flags, int slot, int batch, int last_grid,
+                              int end, int n, int steps, LOCAL cell *workspace,
+                              int workspace_stride)
 {
-    int x = get_local_id(0), across = get_local_size(0);
-    int y = get_local_id(1), down = get_local_size(1);
-    int bands = (SIDE - 2 + ROWS - 1) / ROWS, id = get_group_id(1), g = id / bands;
-    int rows = g < cut ? SIDE - 2 : end - 1; /* of the grid, in as even bands */
-    int all = (rows + ROWS - 1) / ROWS, i = id % bands;
-    band b = band_at(SIDE, 1 + rows * i / all, 1 + rows * (i + 1) / all, steps);
-    int pitch = pitch_of(WIDTH);
-    GLOBAL const cell *from = in + (size_t)g * SIDE * pitch;
-    GLOBAL cell *to = out + (size_t)g * SIDE * pitch;
-    room += (size_t)apart * id;
+    int x = get_local_id(0), threads_x = get_local_size(0);
+    int y = get_local_id(1), threads_y = get_local_size(1);
+    int bands = (SIDE - 2 + ROWS - 1) / ROWS, band_id = get_group_id(1),
+        g = band_id / bands;
+    int rows = g < last_grid
+                   ? SIDE - 2
+                   : end - 1; /* of the grid, divided into bands of equal size */
+    int grid_bands = (rows + ROWS - 1) / ROWS, band_index = band_id % bands;
+    band b = band_at(SIDE, 1 + rows * band_index / grid_bands,
+                     1 + rows * (band_index + 1) / grid_bands, steps);
+    int pitch = row_pitch(WIDTH);
+    GLOBAL const cell *in_grid = in + (size_t)g * SIDE * pitch;
+    GLOBAL cell *out_grid = out + (size_t)g * SIDE * pitch;
+    workspace += (size_t)workspace_stride * band_id;
 
-    for (int r = b.top + y; r < b.end; r += down)
-        for (int w = x * LANES; w < pitch; w += across * LANES)
-            words_at(LOCAL, room + (r - b.top) * pitch + w) =
-                words_at(GLOBAL const, from + (size_t)r * pitch + w);
+    for (int r = b.first_stored + y; r < b.end_stored; r += threads_y)
+        for (int w = x * LANES; w < pitch; w += threads_x * LANES)
+            bitvec_at(LOCAL, workspace + (r - b.first_stored) * pitch + w) =
+                bitvec_at(GLOBAL const, in_grid + (size_t)r * pitch + w);
 
-    /* Of TILE rows that follow each other all steps are made before any of the next,
-     * each a row above the one before. */
-    for (int tile = b.top + 1; tile < b.end + steps; tile += TILE)
+    /* A tile of TILE rows computes all steps before the next tile begins. Each step is
+     * shifted up by one row against the previous one (time skewing). */
+    for (int tile = b.first_stored + 1; tile < b.end_stored + steps; tile += TILE)
         for (int s = 0; s < steps; s++) {
-            /* Of these rows each work-item has some that follow each other. */
-            int begin = max(tile - s, first_of(b, s));
-            int last = min(tile - s + TILE, after_of(b, SIDE, s));
-            int share = (last - begin + down - 1) / down;
-            int mine = begin + y * share;
-            int many = mine + share < last ? share : last - mine;
+            /* Each work-item computes consecutive rows. */
+            int first_valid = max(tile - s, band_first_valid(b, s));
+            int end_valid = min(tile - s + TILE, band_end_valid(b, SIDE, s));
+            int rows_each = (end_valid - first_valid + threads_y - 1) / threads_y;
+            int first_row = first_valid + y * rows_each;
+            int my_rows =
+                first_row + rows_each < end_valid ? rows_each : end_valid - first_row;
             int found = 0;
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            for (int w = x * LANES; w < WIDTH; w += across * LANES) {
-                LOCAL cell *c = room + (mine - b.top) * pitch + w;
-                words keep = words_at(GLOBAL const, from + w);
-                words fold = words_at(GLOBAL const, from + WIDTH + w);
-                if (many > 0)
-                    found |= any_bit(walk(c, w, WIDTH, n + s, many, keep, fold, MIRROR,
-                                          SIDE - 2 - mine));
+            for (int w = x * LANES; w < WIDTH; w += threads_x * LANES) {
+                LOCAL cell *c = workspace + (first_row - b.first_stored) * pitch + w;
+                bitvec inside = bitvec_at(GLOBAL const, in_grid + w);
+                bitvec last_column = bitvec_at(GLOBAL const, in_grid + WIDTH + w);
+                if (my_rows > 0)
+                    found |= bitvec_any(step_column(c, w, WIDTH, n + s, my_rows, inside,
+                                                    last_column, MIRROR,
+                                                    SIDE - 2 - first_row));
             }
-            /* Whoever has found one writes the same. */
-            if (found) bits[(size_t)(slot + s) * batch + g] = 4;
+            /* All work-items that find one store the same value. */
+            if (found) flags[(size_t)(slot + s) * batch + g] = 4;
         }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
-    for (int r = b.first + y; r < b.after; r += down)
-        for (int w = x * LANES; w < pitch; w += across * LANES)
-            words_at(GLOBAL, to + (size_t)r * pitch + w) =
-                words_at(LOCAL, room + (r - b.top) * pitch + w);
+    for (int r = b.first + y; r < b.end; r += threads_y)
+        for (int w = x * LANES; w < pitch; w += threads_x * LANES)
+            bitvec_at(GLOBAL, out_grid + (size_t)r * pitch + w) =
+                bitvec_at(LOCAL, workspace + (r - b.first_stored) * pitch + w);
 }

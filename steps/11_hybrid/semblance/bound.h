@@ -1,106 +1,125 @@
-/* bound.h - what the semblance of many points is at most, without looking at them.
+/* bound.h - an upper bound on the semblance of many points, without searching them.
  *
- * Whatever the point, a trace's window lies between the least and the largest that its
- * polygon takes between the earliest and the latest arrival of all the points. Sums of
- * these bound num, and den is at least the sum of the least squares.
+ * For all points of an (A, B) and some C, the arrivals of a trace lie between x_min and
+ * x_max. There each sample of its window, a piecewise-linear function, lies between
+ * v_min and v_max. The sums of these over the traces bound num; the sum of the squares
+ * of the value nearest to zero is a lower bound on den. The semblance is at most the
+ * quotient of the two.
  */
-/* The first point of (A, B, C), which counts where all semblances are 0. */
-FN point first_of(CONSTANT const query *q, int ia, int ib, int ic)
+/* The first point of one (A, B, C): the result if all semblances are 0. */
+FN point first_point(CONSTANT const query *q, int ia, int ib, int ic)
 {
-    point p = {value(q, 0, ia),
-               value(q, 1, ib),
-               value(q, 2, ic),
-               value(q, 3, 0),
-               value(q, 4, 0),
+    point p = {value(q, A, ia),
+               value(q, B, ib),
+               value(q, C, ic),
+               value(q, D, 0),
+               value(q, E, 0),
                0,
                0};
     return p;
 }
 
-/* A cell of the panel, and what no point of it exceeds. */
+/* An upper bound on all semblances of a cell, which is an (A, B). */
 typedef struct {
     float bound;
-    int cell; /* ia np[1] + ib */
-} ranked;
+    int cell; /* ia np[B] + ib */
+} cell_bound;
 
-/* A semblance as an int, which threads can compare and swap at once: rounded down. */
-#define COUNTS 1e9f
-FN int counts_of(float semblance)
+/* The bound where none can be derived: above every semblance. */
+#define NO_BOUND 2
+
+/* A semblance as an integer, rounded down, for which devices have an atomic maximum.
+ * NaN and values of 2 or more, which are errors, become 0. */
+#define FIXED_POINT_ONE 1e9f
+FN int to_fixed_point(float semblance)
 {
-    return semblance < 2 ? (int)(semblance * COUNTS) : 0;
+    return semblance < 2 ? (int)(semblance * FIXED_POINT_ONE) : 0;
 }
 
-/* Samples from y on, of which there are `left`, LANES of them. */
-FN lanes some(GLOBAL const float *y, int left)
+/* Loads LANES samples; those after the first `remaining` are 0. */
+FN lanes load_some(GLOBAL const float *y, int remaining)
 {
-    if (left >= LANES) return load(y);
+    if (remaining >= LANES) return load(y);
     lanes v = each(0);
-    for (int l = 0; l < LANES; l++) lane(v, l) = l < left ? y[l] : 0;
+    for (int l = 0; l < LANES; l++) lane(v, l) = l < remaining ? y[l] : 0;
     return v;
 }
 
-/* At least the largest semblance of all points with this A and B and with cs values of
- * C from ic on, with something added for rounding; 2 where nothing is known. */
-FN float bound(int ia, int ib, int ic, int cs, CONSTANT const trace *traces,
+/* Allowances for rounding errors: of the arrivals, relative to the latest one, and of
+ * num. Both are choices, far above the rounding error of one operation, 6e-8. The third
+ * limits the work: if the arrivals of a trace span more samples, no bound is derived
+ * (the choice is not critical: so wide a range gives a loose bound). */
+#define ARRIVAL_MARGIN 1e-6f
+#define NUM_MARGIN     1.001f
+#define MAX_BOUND_SPAN 100
+
+/* Returns the upper bound on the semblance of all points with these A and B and c_count
+ * values of C from ic on, including rounding errors; NO_BOUND if none is derived. */
+FN float bound(int ia, int ib, int ic, int c_count, CONSTANT const trace *traces,
                GLOBAL const float *samples, CONSTANT const query *q, int w)
 {
-    float a = value(q, 0, ia), b = value(q, 1, ib);
-    float c0 = value(q, 2, ic), c1 = value(q, 2, ic + cs - 1);
-    int tau = w / 2, last = q->ns - tau - 2, outside = 0, partly = 0;
+    float a = value(q, A, ia), b = value(q, B, ib);
+    float c0 = value(q, C, ic), c1 = value(q, C, ic + c_count - 1);
+    int tau = w / 2, last = q->ns - tau - 2, outside = 0, partly_outside = 0;
     float t0 = q->t0 * q->idt;
-    lanes low[WINDOW_ROOM], high[WINDOW_ROOM], den[WINDOW_ROOM];
-    for (int j = 0; j < w; j += LANES) low[j] = high[j] = den[j] = each(0);
+    lanes num_min[MAX_WINDOW], num_max[MAX_WINDOW], den_min[MAX_WINDOW];
+    for (int j = 0; j < w; j += LANES) num_min[j] = num_max[j] = den_min[j] = each(0);
 
     for (int i = 0; i < q->ntraces; i++) {
         float dm = traces[i].dm, dh = traces[i].dh, t = t0 + a * dm + b * dh;
-        float u0 = c0 * dh * dh, u1 = c1 * dh * dh;
-        float lo = sqrtf(t * t + (u0 < u1 ? u0 : u1) + traces[i].least);
-        float hi = sqrtf(t * t + (u0 < u1 ? u1 : u0) + traces[i].most);
-        lo -= 1e-6f * hi; /* more than rounding */
-        hi += 1e-6f * hi;
+        float ch2_0 = c0 * dh * dh, ch2_1 = c1 * dh * dh;
+        float x_min = sqrtf(t * t + (ch2_0 < ch2_1 ? ch2_0 : ch2_1) + traces[i].de_min);
+        float x_max = sqrtf(t * t + (ch2_0 < ch2_1 ? ch2_1 : ch2_0) + traces[i].de_max);
+        x_min -= ARRIVAL_MARGIN * x_max;
+        x_max += ARRIVAL_MARGIN * x_max;
 
-        if (!(hi >= tau) || lo >= last + 1) {
+        if (!(x_max >= tau) || x_min >= last + 1) {
             if (++outside == 2) return 0;
             continue;
         }
-        /* Where the window may lie outside, some points skip the trace. */
-        int inside = lo >= tau && hi < last + 1;
-        partly += !inside;
-        if (!(lo >= tau)) lo = tau;
-        if (!(hi < last + 1)) hi = last + 1;
-        if (hi - lo > 100) return 2;
+        /* If a window may be outside the trace, some points do not use the trace. */
+        int inside = x_min >= tau && x_max < last + 1;
+        partly_outside += !inside;
+        if (!(x_min >= tau)) x_min = tau;
+        if (!(x_max < last + 1)) x_max = last + 1;
+        if (x_max - x_min > MAX_BOUND_SPAN) return NO_BOUND;
 
-        int k0 = (int)lo, k1 = hi < last + 1 ? (int)hi : last;
+        int k0 = (int)x_min, k1 = x_max < last + 1 ? (int)x_max : last;
         GLOBAL const float *y = samples + (size_t)traces[i].row * q->pitch - tau;
         for (int j = 0; j < w; j += LANES) {
-            int left = q->ns + tau - j;
-            lanes from = some(y + k0 + j, left - k0), to = some(y + k1 + j, left - k1);
-            from += (some(y + k0 + j + 1, left - k0 - 1) - from) * (lo - k0);
-            to += (some(y + k1 + j + 1, left - k1 - 1) - to) * (hi - k1);
-            lanes least = pick(from < to, from, to), most = pick(from < to, to, from);
+            int remaining = q->ns + tau - j;
+            lanes v_first = load_some(y + k0 + j, remaining - k0);
+            lanes v_last = load_some(y + k1 + j, remaining - k1);
+            v_first += (load_some(y + k0 + j + 1, remaining - k0 - 1) - v_first) *
+                       (x_min - k0);
+            v_last +=
+                (load_some(y + k1 + j + 1, remaining - k1 - 1) - v_last) * (x_max - k1);
+            lanes v_min = pick(v_first < v_last, v_first, v_last);
+            lanes v_max = pick(v_first < v_last, v_last, v_first);
             for (int k = k0 + 1; k <= k1; k++) {
-                lanes at = some(y + k + j, left - k);
-                least = pick(at < least, at, least);
-                most = pick(at > most, at, most);
+                lanes v = load_some(y + k + j, remaining - k);
+                v_min = pick(v < v_min, v, v_min);
+                v_max = pick(v > v_max, v, v_max);
             }
             if (!inside) {
-                least = pick(least < 0, least, each(0));
-                most = pick(most > 0, most, each(0));
+                v_min = pick(v_min < 0, v_min, each(0));
+                v_max = pick(v_max > 0, v_max, each(0));
             }
-            lanes near = pick(least > 0, least, pick(most < 0, most, each(0)));
-            low[j] += least;
-            high[j] += most;
-            den[j] += near * near;
+            lanes nearest = pick(v_min > 0, v_min, pick(v_max < 0, v_max, each(0)));
+            num_min[j] += v_min;
+            num_max[j] += v_max;
+            den_min[j] += nearest * nearest;
         }
     }
-    float largest = 0, num = 0, sum = 0;
+    float largest_num = 0, num = 0, den_sum = 0;
     for (int j = 0; j < w; j++) {
         int chunk = j / LANES * LANES, l = j % LANES;
-        float more = fmaxf(-lane(low[chunk], l), lane(high[chunk], l));
-        largest = fmaxf(largest, more);
-        num += more * more;
-        sum += lane(den[chunk], l);
+        float magnitude = fmaxf(-lane(num_min[chunk], l), lane(num_max[chunk], l));
+        largest_num = fmaxf(largest_num, magnitude);
+        num += magnitude * magnitude;
+        den_sum += lane(den_min[chunk], l);
     }
-    num *= 1.001f / (float)(q->ntraces - (outside + partly > 0));
-    return largest <= 0 ? 0 : num < sum && sum > 1e-30f ? num / sum : 2;
+    num *= NUM_MARGIN / (float)(q->ntraces - (outside + partly_outside > 0));
+    if (largest_num <= 0) return 0;
+    return num < den_sum && den_sum > MIN_DEN ? num / den_sum : NO_BOUND;
 }

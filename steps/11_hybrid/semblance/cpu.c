@@ -1,9 +1,10 @@
-/* cpu.c - the host's side: what one thread does at a time. */
+/* cpu.c - the host side: bounds and searches of one item, by the calling thread. */
 #include "sides.h"
 
-/* One search for each small window: loops of a known length are unrolled, and num stays
- * in registers. OpenCL and CUDA have built their kernels so from the beginning. */
-#define WINDOW(w, length)                                                              \
+/* One instance for each small window: loops of constant length are unrolled, and num
+ * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
+ * on. */
+#define KERNELS(w, length)                                                             \
     __attribute__((flatten)) static point search_##w(                                  \
         int ia, int ib, int ic, const trace *traces, const float *samples,             \
         const query *q, workspace ws)                                                  \
@@ -11,59 +12,61 @@
         return search_abc(ia, ib, ic, traces, samples, q, length, ws);                 \
     }                                                                                  \
     __attribute__((flatten)) static float bound_##w(                                   \
-        int ia, int ib, int ic, int cs, const trace *traces, const float *samples,     \
-        const query *q)                                                                \
+        int ia, int ib, int ic, int c_count, const trace *traces,                      \
+        const float *samples, const query *q)                                          \
     {                                                                                  \
-        return bound(ia, ib, ic, cs, traces, samples, q, length);                      \
+        return bound(ia, ib, ic, c_count, traces, samples, q, length);                 \
     }
-WINDOW(1, 1)
-WINDOW(3, 3)
-WINDOW(5, 5)
-WINDOW(7, 7)
-WINDOW(9, 9)
-WINDOW(11, 11)
-WINDOW(13, 13)
-WINDOW(15, 15)
-WINDOW(any, window_of(q))
+KERNELS(1, 1)
+KERNELS(3, 3)
+KERNELS(5, 5)
+KERNELS(7, 7)
+KERNELS(9, 9)
+KERNELS(11, 11)
+KERNELS(13, 13)
+KERNELS(15, 15)
+KERNELS(any, window_length(q))
 
 typedef struct {
     point (*search)(int, int, int, const trace *, const float *, const query *,
                     workspace);
     float (*bound)(int, int, int, int, const trace *, const float *, const query *);
-} window;
-#define OF(w)                                                                          \
+} window_kernels;
+#define ENTRY(w)                                                                       \
     {                                                                                  \
         search_##w, bound_##w                                                          \
     }
-static const window of_window[] = {OF(1),  OF(3),  OF(5),  OF(7),  OF(9),
-                                   OF(11), OF(13), OF(15), OF(any)};
+static const window_kernels kernels_by_tau[] = {ENTRY(1),  ENTRY(3),  ENTRY(5),
+                                                ENTRY(7),  ENTRY(9),  ENTRY(11),
+                                                ENTRY(13), ENTRY(15), ENTRY(any)};
 
-static const window *of(const query *q)
+static const window_kernels *kernels_for(const query *q)
 {
-    return &of_window[q->tau < 8 ? q->tau : 8];
+    return &kernels_by_tau[q->tau < 8 ? q->tau : 8];
 }
 
-float host_bound(const work *all, int cell)
+float host_bound(const search_input *input, int cell)
 {
-    const query *q = all->q;
-    if (!all->prune) return 2;
-    int ia = cell / q->np[1], ib = cell % q->np[1];
-    return of(q)->bound(ia, ib, 0, q->np[2], all->traces, all->samples, q);
+    const query *q = input->q;
+    if (!input->prune) return NO_BOUND;
+    int ia = cell / q->np[B], ib = cell % q->np[B];
+    return kernels_for(q)->bound(ia, ib, 0, q->np[C], input->traces, input->samples, q);
 }
 
-point host_part(const work *all, ranked r, int ic, float least, float *room)
+point host_part(const search_input *input, cell_bound entry, int ic, float threshold,
+                float *storage)
 {
-    const query *q = all->q;
-    const trace *traces = all->traces;
-    const float *samples = all->samples;
-    workspace ws = workspace_of(room, q->ntraces, window_of(q));
+    const query *q = input->q;
+    const trace *traces = input->traces;
+    const float *samples = input->samples;
+    workspace ws = workspace_at(storage, q->ntraces, window_length(q));
 
-    int ia = r.cell / q->np[1], ib = r.cell % q->np[1];
-    point p = first_of(q, ia, ib, ic);
-    float most = r.bound;
-    if (all->prune && most > 0 && most >= least)
-        most = of(q)->bound(ia, ib, ic, 1, traces, samples, q);
-    if (most > 0 && most >= least)
-        p = of(q)->search(ia, ib, ic, traces, samples, q, ws);
+    int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B];
+    point p = first_point(q, ia, ib, ic);
+    float upper = entry.bound;
+    if (input->prune && upper > 0 && upper >= threshold)
+        upper = kernels_for(q)->bound(ia, ib, ic, 1, traces, samples, q);
+    if (upper > 0 && upper >= threshold)
+        p = kernels_for(q)->search(ia, ib, ic, traces, samples, q, ws);
     return p;
 }

@@ -1,13 +1,14 @@
-/* hybrid.c - one search, by threads of the host and a device at once: who does what,
- * and when.
+/* hybrid.c - one search by host threads and a device at once.
  *
- * Both take from a list what nobody has taken yet. With share=auto there is one list,
- * of all cells and then of all parts; with share=P each side has its own, of so many
- * values of A, in an order of its own. A thread of the host takes one piece at a time.
- * The device gets chunks, CHUNKS ahead, from thread 0, which looks between its own
- * pieces whether one has come back, and waits only when nothing is left to take.
+ * A search has two phases: bounds, whose items are cells, and parts, whose items are
+ * values of (A, B, C). In each phase the sides take items from a list. With share=auto
+ * both take from one list; with share=P each side has a list of its own, the device's
+ * with P percent of the values of A. A host thread takes one item at a time. Thread 0
+ * also feeds the device: between its own items it polls the device, collects a chunk
+ * that has completed and enqueues the next, with up to CHUNKS in flight. It waits for
+ * the device only when no item is left.
  *
- * Left out: a second device, and a thread that does nothing but feed.
+ * Left out: a second device, and a thread that only feeds the device.
  */
 #include <math.h>
 #include <omp.h>
@@ -19,296 +20,322 @@
 
 enum { HOST, DEVICE, SIDES };
 enum { BOUNDS, PARTS, PHASES };
-static const char *const name_of[PHASES] = {"bounds", "parts"};
+/* What the device has received of the current search. */
+enum { NOTHING_YET, QUERY, QUERY_AND_ORDER };
+static const char *const phase_name[PHASES] = {"bounds", "parts"};
 
-/* Pieces first .. end - 1: next is the first that nobody has taken, and from live on
- * nothing can be found that is better than the best so far. */
+/* The items first .. end - 1 of the search order. `next` is the first that is not taken
+ * yet. No item from useful_end on can exceed the incumbent. */
 typedef struct {
-    int first, next, live, end;
-} list;
+    int first, next, useful_end, end;
+} work_list;
 
-/* How many pieces a side has done, and how long it took. */
+/* Items that a side has completed, and the seconds that it took. */
 typedef struct {
     double pieces, seconds;
-} done;
+} throughput;
 
 struct search_state {
     const su_gather *g;
-    trace *traces;  /* of a search */
-    point *part;    /* the best of each (A, B, C) */
-    ranked *order;  /* all cells, of each list the most promising first */
-    device *device; /* NULL where share=0 */
+    trace *traces;     /* of the current search */
+    point *part;       /* the best point of each (A, B, C) */
+    cell_bound *order; /* all cells; in each list highest bound first */
+    device *device;    /* NULL if share=0 */
     int threads;
-    float *room;    /* of each thread, for the hinges of a trace */
-    size_t each;    /* floats that a thread has */
-    double percent; /* of the values of A, for the device; negative: as it comes */
-    double trip;    /* seconds until the host has the result of a chunk of one piece */
+    float *workspaces;       /* one for each thread */
+    size_t workspace_stride; /* floats from one workspace to the next */
+    double percent;    /* of the values of A for the device; negative: share=auto */
+    double round_trip; /* seconds until a chunk of one item has returned */
 
-    work all; /* this search */
-    int told; /* what the device knows of it: nothing, 1 the query, 2 the order, too */
+    search_input input; /* the current search */
+    int device_has;     /* NOTHING_YET, QUERY or QUERY_AND_ORDER */
     int phase;
-    double began;                /* the phase */
-    list own[SIDES], *of[SIDES]; /* what each side takes from */
-    float best;                  /* semblance so far */
-    int given;                   /* pieces to the device in this phase, and */
-    int flying, chunks; /* how many of them, in how many chunks, are not back */
+    double phase_start;     /* by seconds() */
+    work_list lists[SIDES]; /* with share=auto the first is that of both sides */
+    work_list *source[SIDES];
+    float incumbent;      /* largest semblance so far */
+    int device_items;     /* items given to the device in this phase */
+    int in_flight;        /* items that are enqueued and not collected */
+    int chunks_in_flight; /* chunks of them */
 
-    done lately[SIDES][PHASES]; /* what was long ago counts less and less */
-    done ever[SIDES][PHASES];
+    throughput recent[SIDES][PHASES]; /* halved before each search, so old rates fade */
+    throughput total[SIDES][PHASES];
 };
 
-static float *room_of_thread(const search_state *s)
+static float *thread_workspace(const search_state *s)
 {
-    return s->room + omp_get_thread_num() * s->each;
+    return s->workspaces + omp_get_thread_num() * s->workspace_stride;
 }
 
-/* ---- taking, and giving back ------------------------------------------------------
+/* ---- the lists ----------------------------------------------------------------------
  */
 
-/* Each side's list, or both sides' list, of cells, or of the `per` parts of each. */
-static void deal(search_state *s, int per)
+/* Sets up the lists of a phase: cells, or the parts_per_cell parts of each cell. */
+static void make_lists(search_state *s, int parts_per_cell)
 {
-    const query *q = s->all.q;
-    int cells = (int)cells_of(q), cut = cells;
+    const query *q = s->input.q;
+    int cells = (int)cell_count(q), host_cells = cells;
     if (s->percent >= 0)
-        cut = (q->np[0] - (int)lround(s->percent / 100 * q->np[0])) * q->np[1];
-    s->own[HOST] = (list){0, 0, cut * per, cut * per};
-    s->own[DEVICE] = (list){cut * per, cut * per, cells * per, cells * per};
-    s->of[HOST] = &s->own[HOST];
-    s->of[DEVICE] = &s->own[s->percent >= 0 ? DEVICE : HOST];
+        host_cells = (q->np[A] - (int)lround(s->percent / 100 * q->np[A])) * q->np[B];
+    s->lists[HOST] =
+        (work_list){0, 0, host_cells * parts_per_cell, host_cells * parts_per_cell};
+    s->lists[DEVICE] =
+        (work_list){host_cells * parts_per_cell, host_cells * parts_per_cell,
+                    cells * parts_per_cell, cells * parts_per_cell};
+    s->source[HOST] = &s->lists[HOST];
+    s->source[DEVICE] = &s->lists[s->percent >= 0 ? DEVICE : HOST];
 }
 
-static int left_of(const list *l, int *next)
+static int remaining_items(const work_list *l, int *next)
 {
-    int live;
+    int useful_end;
 #pragma omp atomic read
     *next = l->next;
 #pragma omp atomic read
-    live = l->live;
-    return live - *next;
+    useful_end = l->useful_end;
+    return useful_end - *next;
 }
 
-/* Takes so many pieces, or as many as there are: how many, from *first on. */
-static int take(list *l, int count, int *first)
+/* Takes up to `count` items from *first on; returns how many. */
+static int take_items(work_list *l, int count, int *first)
 {
-    if (left_of(l, first) <= 0) return 0;
+    if (remaining_items(l, first) <= 0) return 0;
 #pragma omp atomic capture
     {
         *first = l->next;
         l->next += count;
     }
-    int there = l->end - *first;
-    return there <= 0 ? 0 : there < count ? there : count;
+    int available = l->end - *first;
+    return available <= 0 ? 0 : available < count ? available : count;
 }
 
-/* A new best: the end of each list may have become idle. */
-static void compare(search_state *s, float semblance)
+/* Raises the incumbent to semblance, if that is larger, and moves useful_end of each
+ * list before the items that can no longer exceed it. */
+static void update_incumbent(search_state *s, float semblance)
 {
-    float best;
+    float incumbent;
 #pragma omp atomic read
-    best = s->best;
-    if (!(semblance > best)) return;
+    incumbent = s->incumbent;
+    if (!(semblance > incumbent)) return;
 #pragma omp critical
-    if (semblance > s->best) {
+    if (semblance > s->incumbent) {
 #pragma omp atomic write
-        s->best = semblance;
-        for (int side = 0; s->all.prune && side < SIDES; side++) {
-            list *l = &s->own[side];
-            int live = l->live, per = s->all.q->np[2];
-            while (live > l->first && s->order[live / per - 1].bound < semblance)
-                live -= per;
+        s->incumbent = semblance;
+        for (int side = 0; s->input.prune && side < SIDES; side++) {
+            work_list *l = &s->lists[side];
+            int useful_end = l->useful_end, parts_per_cell = s->input.q->np[C];
+            while (useful_end > l->first &&
+                   s->order[useful_end / parts_per_cell - 1].bound < semblance)
+                useful_end -= parts_per_cell;
 #pragma omp atomic write
-            l->live = live;
+            l->useful_end = useful_end;
         }
     }
 }
 
-/* Part n of the order goes where pick_best looks for it. */
-static void put(search_state *s, int n, point p)
+/* Stores part n of the search order at its place in s->part. */
+static void store_part(search_state *s, int n, point p)
 {
-    int per = s->all.q->np[2];
-    s->part[(size_t)s->order[n / per].cell * per + n % per] = p;
+    int parts_per_cell = s->input.q->np[C];
+    s->part[(size_t)s->order[n / parts_per_cell].cell * parts_per_cell +
+            n % parts_per_cell] = p;
 }
 
 /* ---- the device's queue -----------------------------------------------------------
  */
 
-/* How much the device gets next. Of its own list all, but first a cell alone, with
- * whose best the others are compared. Of the common list a quarter of what is its due
- * by the rates so far, if both are to end at once: an error of a rate is made good by
- * what is left, and the last chunk is small. None where the host is through with all
- * that is left before a chunk could be back. */
-static int next_chunk(const search_state *s)
+/* Returns the size of the device's next chunk; 0 for none.
+ *
+ * With a list of its own: one cell first, whose best point becomes the incumbent, then
+ * everything. With the common list: a quarter of the device's remaining share, which is
+ * the number of items with which both sides would end at the same time if their rates
+ * stayed as measured. Later chunks correct a wrong rate, and the last chunk is small. 0
+ * if the host alone would complete the remaining items before a chunk could return. */
+static int chunk_size(const search_state *s)
 {
-    int next, left = left_of(s->of[DEVICE], &next), fill = device_fill(s->device);
-    int guess = s->phase == PARTS && s->all.prune; /* how much is left is not known */
+    int next, left = remaining_items(s->source[DEVICE], &next);
+    int min_chunk = device_min_chunk(s->device);
+    /* Pruning may end the list before its last item. */
+    int unknown_end = s->phase == PARTS && s->input.prune;
     if (left <= 0) return 0;
     if (s->percent >= 0)
-        return guess && next == s->of[DEVICE]->first ? s->all.q->np[2] : left;
+        return unknown_end && next == s->source[DEVICE]->first ? s->input.q->np[C]
+                                                               : left;
 
-    const done *h = &s->lately[HOST][s->phase], *d = &s->lately[DEVICE][s->phase];
-    double passed = seconds() - s->began + 1e-9;
-    double host = (h->pieces + next - s->given) / (h->seconds + passed);
-    if (guess && passed < s->trip) return 0;
-    if (left < 2 * s->trip * host) return 0;
+    const throughput *h = &s->recent[HOST][s->phase], *d = &s->recent[DEVICE][s->phase];
+    double elapsed = seconds() - s->phase_start + 1e-9;
+    double host_rate = (h->pieces + next - s->device_items) / (h->seconds + elapsed);
+    if (unknown_end && elapsed < s->round_trip) return 0;
+    if (left < 2 * s->round_trip * host_rate) return 0;
 
-    if (d->pieces == 0 || host == 0) return fill <= left / 2 ? fill : (left + 1) / 2;
-    double device = d->pieces / d->seconds;
-    double due = device / (host + device) * (left + s->flying);
-    if (due / 4 >= fill) return (int)(due / 4);
-    return due - s->flying < fill ? (int)(due - s->flying) : fill;
+    if (d->pieces == 0 || host_rate == 0)
+        return min_chunk <= left / 2 ? min_chunk : (left + 1) / 2;
+    double device_rate = d->pieces / d->seconds;
+    double device_share =
+        device_rate / (host_rate + device_rate) * (left + s->in_flight);
+    if (device_share / 4 >= min_chunk) return (int)(device_share / 4);
+    return device_share - s->in_flight < min_chunk ? (int)(device_share - s->in_flight)
+                                                   : min_chunk;
 }
 
-/* A chunk has come back. */
-static void land(search_state *s, chunk c)
+/* Stores the results of a chunk and updates rates and incumbent. */
+static void record_chunk(search_state *s, chunk c)
 {
-    done now = {c.end - c.first, c.ended - c.began};
+    throughput added = {c.end - c.first, c.ended - c.began};
     for (int n = c.first; n < c.end; n++) {
         if (c.bounds) {
-            s->order[n] = (ranked){c.bounds[n - c.first].bound, n};
-            if (isnan(s->order[n].bound)) fail("bound %d was never written", n);
+            s->order[n] = (cell_bound){c.bounds[n - c.first].bound, n};
+            if (isnan(s->order[n].bound))
+                fail("internal error: bound %d was never written", n);
         } else {
-            put(s, n, c.parts[n - c.first]);
-            compare(s, c.parts[n - c.first].semblance);
+            store_part(s, n, c.parts[n - c.first]);
+            update_incumbent(s, c.parts[n - c.first].semblance);
         }
     }
-    s->chunks--;
-    s->flying -= c.end - c.first;
-    s->lately[DEVICE][s->phase].pieces += now.pieces;
-    s->lately[DEVICE][s->phase].seconds += now.seconds;
-    s->ever[DEVICE][s->phase].pieces += now.pieces;
-    s->ever[DEVICE][s->phase].seconds += now.seconds;
-    share_note("device", -1, name_of[s->phase], c.began, c.ended);
+    s->chunks_in_flight--;
+    s->in_flight -= c.end - c.first;
+    s->recent[DEVICE][s->phase].pieces += added.pieces;
+    s->recent[DEVICE][s->phase].seconds += added.seconds;
+    s->total[DEVICE][s->phase].pieces += added.pieces;
+    s->total[DEVICE][s->phase].seconds += added.seconds;
+    share_note("device", -1, phase_name[s->phase], c.began, c.ended);
 }
 
-/* Takes back what has come back, or waits for one chunk, and fills the queue. */
-static void feed(search_state *s, int wait)
+/* Collects completed chunks (if wait is set, waits for one) and fills the queue. */
+static void feed_device(search_state *s, int wait)
 {
-    while (s->chunks && (wait || device_ended(s->device))) {
-        land(s, device_take(s->device));
+    while (s->chunks_in_flight && (wait || device_poll(s->device))) {
+        record_chunk(s, device_collect(s->device));
         wait = 0;
     }
-    while (s->chunks < CHUNKS) {
-        int first, count = next_chunk(s);
-        if (count > 0) count = take(s->of[DEVICE], count, &first);
+    while (s->chunks_in_flight < CHUNKS) {
+        int first, count = chunk_size(s);
+        if (count > 0) count = take_items(s->source[DEVICE], count, &first);
         if (count <= 0) return;
 
-        float least;
+        float threshold;
 #pragma omp atomic read
-        least = s->best;
-        if (s->told < 1) device_search(s->device, &s->all);
-        if (s->told < 2 && s->phase == PARTS) device_order(s->device, s->order);
-        s->told = s->phase == PARTS ? 2 : 1;
+        threshold = s->incumbent;
+        if (s->device_has < QUERY) device_begin_search(s->device, &s->input);
+        if (s->device_has < QUERY_AND_ORDER && s->phase == PARTS)
+            device_set_order(s->device, s->order);
+        s->device_has = s->phase == PARTS ? QUERY_AND_ORDER : QUERY;
         if (s->phase == PARTS)
-            device_parts(s->device, first, first + count, least);
+            device_parts(s->device, first, first + count, threshold);
         else
             device_bounds(s->device, first, first + count);
-        s->given += count;
-        s->flying += count;
-        s->chunks++;
+        s->device_items += count;
+        s->in_flight += count;
+        s->chunks_in_flight++;
     }
 }
 
 /* ---- a search ---------------------------------------------------------------------
  */
 
-/* What each thread does in a phase, until there is nothing left to take. */
-static void take_part(search_state *s, float *room)
+/* Executes a phase: the work of one thread until no item is left. */
+static void run_phase(search_state *s, float *storage)
 {
-    int thread = omp_get_thread_num(), feeds = thread == 0 && s->device, n;
-    int per = s->all.q->np[2];
+    int thread = omp_get_thread_num(), feeds_device = thread == 0 && s->device, n;
+    int parts_per_cell = s->input.q->np[C];
     double begin = seconds();
     for (;;) {
-        if (feeds) feed(s, 0);
-        if (!take(s->of[HOST], 1, &n)) break;
+        if (feeds_device) feed_device(s, 0);
+        if (!take_items(s->source[HOST], 1, &n)) break;
         if (s->phase == BOUNDS) {
-            s->order[n] = (ranked){host_bound(&s->all, n), n};
+            s->order[n] = (cell_bound){host_bound(&s->input, n), n};
             continue;
         }
-        float least;
+        float threshold;
 #pragma omp atomic read
-        least = s->best;
-        point p = host_part(&s->all, s->order[n / per], n % per, least, room);
-        compare(s, p.semblance);
-        put(s, n, p);
+        threshold = s->incumbent;
+        point p = host_part(&s->input, s->order[n / parts_per_cell], n % parts_per_cell,
+                            threshold, storage);
+        update_incumbent(s, p.semblance);
+        store_part(s, n, p);
     }
     double end = seconds();
-    share_note("host", thread, name_of[s->phase], begin, end);
-    while (feeds && s->chunks) feed(s, 1);
+    share_note("host", thread, phase_name[s->phase], begin, end);
+    while (feeds_device && s->chunks_in_flight) feed_device(s, 1);
 #pragma omp barrier
 
     if (thread == 0) {
-        const list *l = s->of[HOST];
+        const work_list *l = s->source[HOST];
         int taken = (l->next < l->end ? l->next : l->end) - l->first;
-        if (l == s->of[DEVICE]) taken -= s->given;
-        s->lately[HOST][s->phase].pieces += taken;
-        s->lately[HOST][s->phase].seconds += end - s->began;
-        s->ever[HOST][s->phase].pieces += taken;
-        s->ever[HOST][s->phase].seconds += end - s->began;
+        if (l == s->source[DEVICE]) taken -= s->device_items;
+        s->recent[HOST][s->phase].pieces += taken;
+        s->recent[HOST][s->phase].seconds += end - s->phase_start;
+        s->total[HOST][s->phase].pieces += taken;
+        s->total[HOST][s->phase].seconds += end - s->phase_start;
     }
 }
 
 static void begin_phase(search_state *s, int phase)
 {
     s->phase = phase;
-    s->given = 0;
-    deal(s, phase == PARTS ? s->all.q->np[2] : 1);
-    s->began = seconds();
+    s->device_items = 0;
+    make_lists(s, phase == PARTS ? s->input.q->np[C] : 1);
+    s->phase_start = seconds();
 }
 
-void search(search_state *s, const query *q, const int *near, best *found, run_times *t)
+void search(search_state *s, const query *q, const int *indices, search_result *result,
+            run_times *t)
 {
     double start = seconds();
 
-    prepare(s->g, q, near, s->traces);
-    memset(s->part, 0xff, parts_of(q) * sizeof *s->part); /* NaN, until written */
+    prepare(s->g, q, indices, s->traces);
+    memset(s->part, 0xff, part_count(q) * sizeof *s->part); /* NaN, until written */
 
     double ready = seconds();
 
-    s->all = (work){q, s->traces, s->g->samples, !found->panel};
-    s->told = 0;
-    s->best = 0;
+    s->input = (search_input){q, s->traces, s->g->samples, !result->panel};
+    s->device_has = NOTHING_YET;
+    s->incumbent = 0;
     for (int i = 0; i < SIDES * PHASES; i++) {
-        s->lately[i / PHASES][i % PHASES].pieces /= 2;
-        s->lately[i / PHASES][i % PHASES].seconds /= 2;
+        s->recent[i / PHASES][i % PHASES].pieces /= 2;
+        s->recent[i / PHASES][i % PHASES].seconds /= 2;
     }
 
 #pragma omp parallel num_threads(s->threads)
     {
-        float *room = room_of_thread(s);
+        float *storage = thread_workspace(s);
 #pragma omp single
         begin_phase(s, BOUNDS);
-        if (s->all.prune) {
-            take_part(s, room);
+        if (s->input.prune) {
+            run_phase(s, storage);
         } else {
 #pragma omp for
-            for (int n = 0; n < (int)cells_of(q); n++) s->order[n] = (ranked){2, n};
+            for (int n = 0; n < (int)cell_count(q); n++)
+                s->order[n] = (cell_bound){NO_BOUND, n};
         }
 
 #pragma omp barrier
 #pragma omp single
         {
-            for (int side = 0; s->all.prune && side < SIDES; side++) {
-                list *l = &s->own[side];
-                qsort(s->order + l->first, l->end - l->first, sizeof *s->order, higher);
+            for (int side = 0; s->input.prune && side < SIDES; side++) {
+                work_list *l = &s->lists[side];
+                qsort(s->order + l->first, l->end - l->first, sizeof *s->order,
+                      by_bound);
             }
             begin_phase(s, PARTS);
         }
-        take_part(s, room);
+        run_phase(s, storage);
 #pragma omp barrier
 
-        /* What was not worth taking. */
+        /* Parts that were never taken get the result of an unsearched part. */
         for (int side = 0; side < SIDES; side++) {
-            const list *l = &s->own[side];
+            const work_list *l = &s->lists[side];
 #pragma omp for
             for (int n = l->next; n < l->end; n++) {
-                int per = q->np[2], cell = s->order[n / per].cell;
-                put(s, n, first_of(q, cell / q->np[1], cell % q->np[1], n % per));
+                int parts_per_cell = q->np[C], cell = s->order[n / parts_per_cell].cell;
+                store_part(s, n,
+                           first_point(q, cell / q->np[B], cell % q->np[B],
+                                       n % parts_per_cell));
             }
         }
     }
 
-    pick_best(q, s->part, q->np[2], found);
+    pick_best(q, s->part, q->np[C], result);
 
     double end = seconds();
     t->init += ready - start;
@@ -323,43 +350,46 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 {
     double start = seconds();
 
-    enum { MOST = 1 << 30 }; /* counters go past the end by what was asked for */
+    enum { MAX_PARTS = 1 << 30 }; /* counters may exceed the end by one chunk */
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     *s = (search_state){.g = g, .percent = share_wanted()};
-    if (parts_of(q) > MOST)
-        fail("np: %zu (A, B, C), expected at most 2^30", parts_of(q));
+    if (part_count(q) > MAX_PARTS)
+        fail("np: %zu (A, B, C), expected at most 2^30", part_count(q));
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(parts_of(q), sizeof *s->part, "the best of each (A, B, C)");
-    s->order = allocate(cells_of(q), sizeof *s->order, "the order of the search");
+    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->order = allocate(cell_count(q), sizeof *s->order, "the order of the search");
 
-    int beside = 0;
+    int shares_cores = 0;
     if (s->percent != 0) {
-        s->device = device_begin(g, q, share_threads(1), &beside);
+        s->device = device_begin(g, q, share_threads(1), &shares_cores);
 
-        /* A kernel's first launch costs more than the next: it is paid here, by one
-         * piece of nothing, a trace that lies nowhere. The last time is the trip. */
-        query nothing = *q;
-        nothing.ntraces = nothing.np[3] = nothing.np[4] = 1;
-        s->order[0] = (ranked){2, 0};
+        /* A kernel's first launch takes longer than the following ones. It is done
+         * here, with an empty search of one item. The last of three bounds gives the
+         * round-trip time. */
+        query empty = *q;
+        empty.ntraces = empty.np[D] = empty.np[E] = 1;
+        s->order[0] = (cell_bound){NO_BOUND, 0};
         for (int i = 0; i < 3; i++) {
             double now = seconds();
-            s->all = (work){&nothing, s->traces, g->samples, 1};
-            device_search(s->device, &s->all);
+            s->input = (search_input){&empty, s->traces, g->samples, 1};
+            device_begin_search(s->device, &s->input);
             device_bounds(s->device, 0, 1);
-            device_take(s->device);
-            s->trip = seconds() - now;
-            device_order(s->device, s->order);
+            device_collect(s->device);
+            s->round_trip = seconds() - now;
+            device_set_order(s->device, s->order);
             device_parts(s->device, 0, 1, 0);
-            device_take(s->device);
+            device_collect(s->device);
         }
     }
-    s->threads = share_threads(beside);
+    s->threads = share_threads(shares_cores);
 
-    /* Threads are called for the first time here, and each touches its own room. */
-    s->each = (room_of(q->ntraces, window_of(q)) + 15) / 16 * 16;
-    s->room = untouched(s->each * s->threads, sizeof *s->room, "the hinges");
+    /* The threads start here, and each is the first to touch its workspace. */
+    s->workspace_stride =
+        (workspace_floats(q->ntraces, window_length(q)) + 15) / 16 * 16;
+    s->workspaces = untouched(s->workspace_stride * s->threads, sizeof *s->workspaces,
+                              "the workspaces");
 #pragma omp parallel num_threads(s->threads)
-    memset(room_of_thread(s), 0xff, s->each * sizeof *s->room);
+    memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
 
     t->init += seconds() - start;
     return s;
@@ -367,22 +397,22 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 
 void search_end(search_state *s)
 {
-    double all = 0, of_device = 0, alone[SIDES] = {0};
+    double items = 0, on_device = 0, alone[SIDES] = {0};
     for (int phase = 0; phase < PHASES; phase++) {
-        const done *h = &s->ever[HOST][phase], *d = &s->ever[DEVICE][phase];
-        all += h->pieces + d->pieces;
-        of_device += d->pieces;
+        const throughput *h = &s->total[HOST][phase], *d = &s->total[DEVICE][phase];
+        items += h->pieces + d->pieces;
+        on_device += d->pieces;
         if (h->pieces + d->pieces == 0) continue;
         alone[HOST] += h->seconds * (h->pieces + d->pieces) / h->pieces;
         alone[DEVICE] += d->seconds * (h->pieces + d->pieces) / d->pieces;
     }
-    printf("Share=%.1f\n", all > 0 ? 100 * of_device / all : 0);
+    printf("Share=%.1f\n", items > 0 ? 100 * on_device / items : 0);
     if (s->percent > 0 && s->percent < 100 && isfinite(alone[HOST] + alone[DEVICE]))
         printf("Share_even=%.1f\n", share_even(alone[HOST], alone[DEVICE]));
     share_trace();
 
     if (s->device) device_end(s->device);
-    free(s->room);
+    free(s->workspaces);
     free(s->order);
     free(s->part);
     free(s->traces);

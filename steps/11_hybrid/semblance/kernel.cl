@@ -1,45 +1,52 @@
 /* kernel.cl - the device side: one work-item per (A, B) for the bounds, one per (A, B,
- * C) for the search. */
+ * C) for the search. The host sorts the (A, B) by bound in between; the search takes
+ * them in that order. */
 #include "body.h"
 #include "bound.h"
 
-/* The cells first .. end - 1. */
+/* Bounds the cells first .. end - 1. */
 __kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
-                     GLOBAL const float *samples, GLOBAL ranked *bound_of, int first,
-                     int end)
+                     GLOBAL const float *samples, GLOBAL cell_bound *bound_of,
+                     int first, int end)
 {
     int n = first + get_global_id(0);
     if (n < end) {
-        int ia = n / q->np[1], ib = n % q->np[1];
-        ranked r = {bound(ia, ib, 0, q->np[2], traces, samples, q, window_of(q)), n};
-        bound_of[n] = r;
+        int ia = n / q->np[B], ib = n % q->np[B];
+        cell_bound entry = {
+            bound(ia, ib, 0, q->np[C], traces, samples, q, window_length(q)), n};
+        bound_of[n] = entry;
     }
 }
 
-/* The parts first .. end - 1, in order, as they are counted there; *best is the largest
- * semblance so far, in units that an int can count, and `known` what the host knew of
- * it when it started this chunk. prune: what cannot exceed it is left out. */
+/* Searches the parts first .. end - 1 in the order of their bounds; the result of part
+ * n goes to part[n]. *incumbent is the largest semblance that the device has found, in
+ * fixed point; host_incumbent is what the host knew when it started the chunk. prune:
+ * parts whose bound is below both are not searched. */
 __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
-                     GLOBAL const float *samples, GLOBAL const ranked *order, int first,
-                     int end, int prune, GLOBAL float *room, GLOBAL point *part,
-                     volatile GLOBAL int *best, int known)
+                     GLOBAL const float *samples, GLOBAL const cell_bound *order,
+                     int first, int end, int prune, GLOBAL float *storage,
+                     GLOBAL point *part, volatile GLOBAL int *incumbent,
+                     int host_incumbent)
 {
-    int w = window_of(q);
-    room += get_global_id(0) * room_of(q->ntraces, w);
-    workspace ws = workspace_of(room, q->ntraces, w);
+    int w = window_length(q);
+    storage += get_global_id(0) * workspace_floats(q->ntraces, w);
+    workspace ws = workspace_at(storage, q->ntraces, w);
 
-    /* The range is rounded up to whole work-groups: what lies beyond the end does
-     * nothing. Where it is shorter, a work-item takes more than one part. */
+    /* The range is rounded up to whole work-groups: work-items after the end do
+     * nothing. If the range is smaller, a work-item searches more than one part. */
     for (int n = first + get_global_id(0); n < end; n += get_global_size(0)) {
-        ranked r = order[n / q->np[2]];
-        int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
-        point p = first_of(q, ia, ib, ic);
-        float least = max(atomic_max(best, known), known) / COUNTS, most = r.bound;
-        if (prune && most > 0 && most >= least)
-            most = bound(ia, ib, ic, 1, traces, samples, q, w);
-        if (most > 0 && most >= least) {
+        cell_bound entry = order[n / q->np[C]];
+        int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B], ic = n % q->np[C];
+        point p = first_point(q, ia, ib, ic);
+        float threshold = max(atomic_max(incumbent, host_incumbent), host_incumbent) /
+                          FIXED_POINT_ONE,
+              upper = entry.bound;
+        if (prune && upper > 0 && upper >= threshold)
+            upper = bound(ia, ib, ic, 1, traces, samples, q, w);
+        if (upper > 0 && upper >= threshold) {
             p = search_abc(ia, ib, ic, traces, samples, q, w, ws);
-            if (p.semblance > least) atomic_max(best, counts_of(p.semblance));
+            if (p.semblance > threshold)
+                atomic_max(incumbent, to_fixed_point(p.semblance));
         }
         part[n] = p;
     }

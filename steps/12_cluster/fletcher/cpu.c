@@ -1,19 +1,21 @@
-/* cpu.c - the loop over the grid in C: tiles of a few rows, through some planes, shared
- * among threads, the points of a row among the lanes of a vector. */
+/* cpu.c - the update of a range of planes in C: a thread takes a tile of a few rows
+ * through all of these planes, and the compiler vectorizes the loop over the points of
+ * a row. The computation is in body.h. */
 #include <omp.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "host.h"
 #include "field.h"
-#define LANES 1 /* the compiler makes lanes of a loop */
+#define LANES 1 /* the compiler vectorizes the loops itself */
 #include "portable.h"
-#undef FN /* what a row calls has vectors as wide as the row's */
+#undef FN /* a callee needs the vector width of its caller */
 #define FN static inline __attribute__((always_inline))
 #include "body.h"
 
-/* The tree's flags stop at vectors of 8, for step 00's sake. A row is compiled twice,
- * and the processor chooses when the program starts. */
+/* The compiler options of this tree allow AVX2 (8 floats) only, so that all steps share
+ * them. These functions are compiled for AVX-512 as well, and the program chooses a
+ * version when it starts. */
 #if defined(__x86_64__) && !defined(NARROW)
 #define WIDE __attribute__((target_clones("avx512f", "default")))
 #else
@@ -22,177 +24,200 @@
 
 static const grid *g;
 static const float *medium;
-float *pp, *pc, *qp, *qc; /* p and q, of before and of now */
+float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
-/* Rows of a tile, which are never so few that deriving them costs most. */
-enum { LEAST = 8 };
-static int tile;
+/* The rows of a tile. With fewer than 8 rows, the derivatives of the 2 HALO extra rows
+ * would cost more than those of the tile itself. */
+enum { MIN_TILE_ROWS = 8 };
+static int tile_rows;
 
-/* What was derived of one plane of a tile, and each thread has such planes. Their rows
- * are those of the tile and HALO more to either side; of what was derived along y the
- * first row serves all, one after the other. */
-static float *derived;
-#pragma omp threadprivate(derived)
+/* The derivatives of one plane of a tile; each thread has its own. Derivatives along z
+ * have HALO rows more than the tile on either side, since they are differentiated along
+ * y. Derivatives along y are needed in one row at a time, so row 0 is used for all of
+ * them.
+ *
+ *                    PY, PYY, QY, QYY         PZ, PZZ, QZ, QZZ
+ *     row 0          the row being updated    tile row -HALO
+ *     ..             unused                   ..
+ *     row HALO                                tile row 0
+ *     ..                                      ..
+ *     last row                                last tile row + HALO
+ */
+static float *derivatives;
+#pragma omp threadprivate(derivatives)
 
-/* A field of zeros, its planes dealt out among the threads. None has planes of its own
- * here, so that on several sockets the field is spread over all of them. */
-static float *floats(size_t n, const char *name)
+/* Returns a field of zeros. No thread owns planes here, so the threads clear planes in
+ * equal parts: on a machine with several sockets, the pages are spread over the
+ * memories of all of them (first touch). */
+static float *zero_field(size_t n, const char *name)
 {
-    float *made = field_make(n, name);
+    float *field = field_allocate(n, name);
 #pragma omp parallel for
     for (int z = HALO; z < g->sz - HALO; z++) {
         size_t from = z == HALO ? 0 : (size_t)z * (size_t)g->plane;
         size_t end = z == g->sz - HALO - 1 ? n : (size_t)(z + 1) * (size_t)g->plane;
-        memset(made + from, 0, (end - from) * sizeof *made);
+        memset(field + from, 0, (end - from) * sizeof *field);
     }
-    return made;
+    return field;
 }
 
-/* So many rows that what a tile needs at one plane fills a core's own cache (L2) and
- * waits there for the tile's next plane: nine planes of p and of q and what is derived,
- * which have HALO rows more to either side, and the rest, which passes. Not so many
- * that a thread gets no tile, or that some get more than others. */
-static int rows_of_tile(int threads)
+/* Chooses the rows of a tile such that its working set at one plane fits into the L2
+ * cache of a core and is still there at the next plane. The working set per row is nine
+ * planes of p and q and half of the derivatives, which have 2 HALO rows more than the
+ * tile, and the other fields, which do not. The number of tiles is then rounded up to a
+ * multiple of the number of threads, so that all threads get the same number of tiles.
+ */
+static int rows_per_tile(int threads)
 {
-    const int wide = 2 * (2 * HALO + 1) + DERIVED / 2, narrow = FIELDS - V2PX + 2;
-    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); /* bytes, or 0: it is not known */
-    if (cache <= 0) cache = 1 << 20;
-    long held = cache / ((long)sizeof(float) * g->pitch); /* rows */
-    int fit = (int)(held - wide * 2 * HALO) / (wide + narrow);
-    if (fit < LEAST) fit = LEAST;
+    const int fields_with_halo = 2 * (2 * HALO + 1) + DERIVATIVES / 2,
+              fields_without_halo = STORED_FIELDS - V2PX + 2;
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); /* bytes; 0 or -1 if unknown */
+    if (cache <= 0) cache = 1 << 20;             /* 1 MiB, a common size */
+    long cache_rows =
+        cache / ((long)sizeof(float) * g->pitch); /* rows that fit into the cache */
+    int max_rows = (int)(cache_rows - fields_with_halo * 2 * HALO) /
+                   (fields_with_halo + fields_without_halo);
+    if (max_rows < MIN_TILE_ROWS) max_rows = MIN_TILE_ROWS;
 
-    int rows = g->sy - 2 * HALO, tiles = (rows + fit - 1) / fit;
+    int rows = g->sy - 2 * HALO, tiles = (rows + max_rows - 1) / max_rows;
     tiles = (tiles + threads - 1) / threads * threads;
     return (rows + tiles - 1) / tiles;
 }
 
-/* Floats of a plane of a tile. */
-static size_t plane_of_tile(void)
+/* Floats of one plane of a tile. */
+static size_t tile_plane_size(void)
 {
-    return (size_t)(tile + 2 * HALO) * (size_t)g->pitch;
+    return (size_t)(tile_rows + 2 * HALO) * (size_t)g->pitch;
 }
 
-/* The calling thread's planes, unless it has them. */
-static size_t own_planes(void)
+/* Allocates the derivatives of the calling thread, if it has none yet. Returns their
+ * number of floats. */
+static size_t allocate_own_planes(void)
 {
-    size_t n = DERIVED * plane_of_tile();
-    if (!derived)
-        derived =
-            memset(field_make(n, "a plane's derivatives"), 0, n * sizeof *derived);
+    size_t n = DERIVATIVES * tile_plane_size();
+    if (!derivatives)
+        derivatives = memset(field_allocate(n, "the derivatives of a plane"), 0,
+                             n * sizeof *derivatives);
     return n;
 }
 
-size_t host_begin(const grid *the_grid, const float *the_medium)
+size_t host_begin(const grid *input_grid, const float *input_medium)
 {
-    g = the_grid;
-    medium = the_medium + V2PX * field_size(g);
-    size_t n = field_size(g), all = (FIELDS - V2PX + 4) * n;
+    g = input_grid;
+    medium = input_medium + V2PX * field_size(g);
+    size_t n = field_size(g), total = (STORED_FIELDS - V2PX + 4) * n;
     int threads = 0;
 #pragma omp parallel reduction(+ : threads)
     threads++;
-    tile = rows_of_tile(threads);
-    pp = floats(n, "p of before");
-    pc = floats(n, "p of now");
-    qp = floats(n, "q of before");
-    qc = floats(n, "q of now");
-#pragma omp parallel reduction(+ : all)
-    all += own_planes();
-    return all * sizeof(float);
+    tile_rows = rows_per_tile(threads);
+    pp = zero_field(n, "p of the previous step");
+    pc = zero_field(n, "p of the current step");
+    qp = zero_field(n, "q of the previous step");
+    qc = zero_field(n, "q of the current step");
+#pragma omp parallel reduction(+ : total)
+    total += allocate_own_planes();
+    return total * sizeof(float);
 }
 
 void host_source(float f)
 {
-    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source;
+    size_t i = (size_t)g->source_z * (size_t)g->plane + (size_t)g->source_offset;
     pc[i] += f;
     qc[i] += f;
 }
 
-/* Points of a row in whole vectors. Those beyond its end lie in the halo or between
- * rows, where nothing moves: the medium has no velocity, and they stay 0. */
+/* The number of points to compute in a row, rounded up to whole vectors. Points beyond
+ * the end of the row are in the halo or in the padding: the medium has no velocity
+ * there, so they stay 0. */
 static int points_of_row(void)
 {
     int points = g->sx - 2 * HALO, whole = (points + LINE - 1) / LINE * LINE;
     return whole <= g->pitch ? whole : points;
 }
 
-/* Derivatives along y of `count` points of a row, of which i is the first, and point k
- * of planes of n floats. */
-WIDE void derive_row_y(const grid *of, const float *restrict f, float *restrict to,
-                       size_t n, size_t i, size_t k, int count)
+/* Computes the derivatives along y of `count` points of a row; the first is point i of
+ * the field and point k of planes of n floats. */
+WIDE void derive_row_y(const grid *grid_pointer, const float *restrict f,
+                       float *restrict out, size_t n, size_t i, size_t k, int count)
 {
-    const grid here = *of;
+    const grid local_grid = *grid_pointer;
 #pragma omp simd
     for (int x = 0; x < count; x++)
-        derive_y(&here, f, to, n, i + (size_t)x, k + (size_t)x, 1);
+        derive_y(&local_grid, f, out, n, i + (size_t)x, k + (size_t)x, 1);
 }
 
 /* The same along z. */
-WIDE void derive_row_z(const grid *of, const float *restrict f, float *restrict to,
-                       size_t n, size_t i, size_t k, int count)
+WIDE void derive_row_z(const grid *grid_pointer, const float *restrict f,
+                       float *restrict out, size_t n, size_t i, size_t k, int count)
 {
-    const grid here = *of;
+    const grid local_grid = *grid_pointer;
 #pragma omp simd
     for (int x = 0; x < count; x++)
-        derive_z(&here, f, to, n, i + (size_t)x, k + (size_t)x, 1);
+        derive_z(&local_grid, f, out, n, i + (size_t)x, k + (size_t)x, 1);
 }
 
-/* One step of these points. */
-WIDE void update_row(const grid *of, const float *m, const float *p, const float *q,
-                     float *restrict next_p, float *restrict next_q,
+/* Updates `count` points of a row. */
+WIDE void update_row(const grid *grid_pointer, const float *m, const float *p,
+                     const float *q, float *restrict next_p, float *restrict next_q,
                      const float *planes, size_t n, size_t i, size_t k, size_t ky,
                      int count)
 {
-    const grid here = *of;
+    const grid local_grid = *grid_pointer;
 #pragma omp simd
     for (int x = 0; x < count; x++)
-        sample(&here, m, p, q, next_p, next_q, planes, n, (size_t)here.pitch,
-               i + (size_t)x, k + (size_t)x, ky + (size_t)x, 1);
+        update_point(&local_grid, m, p, q, next_p, next_q, planes, n,
+                     (size_t)local_grid.pitch, i + (size_t)x, k + (size_t)x,
+                     ky + (size_t)x, 1);
 }
 
-/* Derivatives along z of plane z in the tile from row first to row end - 1, and HALO
- * rows further, since they are derived along y. */
+/* Computes the derivatives along z of plane z, in rows first .. end - 1 of the tile and
+ * in HALO rows more on either side, since they are differentiated along y. */
 static void derive(int z, int first, int end)
 {
-    size_t n = plane_of_tile();
+    size_t n = tile_plane_size();
     for (int y = first - HALO; y < end + HALO; y++) {
-        size_t k = row_of(g, y - first + HALO, 0) + HALO, i = row_of(g, y, z) + HALO;
-        derive_row_z(g, pc, derived, n, i, k, points_of_row());
-        derive_row_z(g, qc, derived + QY * n, n, i, k, points_of_row());
+        size_t k = row_start(g, y - first + HALO, 0) + HALO,
+               i = row_start(g, y, z) + HALO;
+        derive_row_z(g, pc, derivatives, n, i, k, points_of_row());
+        derive_row_z(g, qc, derivatives + QY * n, n, i, k, points_of_row());
     }
 }
 
-/* One step of plane z in the tile from row first to row end - 1. What is derived along
- * y of a row is still in the nearest cache (L1) when its points are updated. */
+/* Updates plane z in rows first .. end - 1. The derivatives along y of a row are still
+ * in the L1 cache when its points are updated. */
 static void update(int z, int first, int end)
 {
-    size_t n = plane_of_tile(), ky = (size_t)g->lead + HALO;
+    size_t n = tile_plane_size(), ky = (size_t)g->lead + HALO;
     for (int y = first; y < end; y++) {
-        size_t k = row_of(g, y - first + HALO, 0) + HALO, i = row_of(g, y, z) + HALO;
-        derive_row_y(g, pc, derived, n, i, ky, points_of_row());
-        derive_row_y(g, qc, derived + QY * n, n, i, ky, points_of_row());
-        update_row(g, medium, pc, qc, pp, qp, derived, n, i, k, ky, points_of_row());
+        size_t k = row_start(g, y - first + HALO, 0) + HALO,
+               i = row_start(g, y, z) + HALO;
+        derive_row_y(g, pc, derivatives, n, i, ky, points_of_row());
+        derive_row_y(g, qc, derivatives + QY * n, n, i, ky, points_of_row());
+        update_row(g, medium, pc, qc, pp, qp, derivatives, n, i, k, ky,
+                   points_of_row());
     }
 }
 
-void host_planes(int first, int end, void (*meanwhile)(void))
+void host_planes(int first, int end, void (*poll)(void))
 {
-    /* A thread waits for no other: what two tiles need, both derive. */
+    /* There is no barrier: two neighbouring tiles both compute the derivatives that
+     * both need. */
 #pragma omp parallel
     {
-        own_planes(); /* threads may come that were not there before */
+        allocate_own_planes(); /* the number of threads may have grown */
 #pragma omp for schedule(dynamic)
-        for (int y = HALO; y < g->sy - HALO; y += tile) {
-            int last = y + tile < g->sy - HALO ? y + tile : g->sy - HALO;
+        for (int y = HALO; y < g->sy - HALO; y += tile_rows) {
+            int tile_end = y + tile_rows < g->sy - HALO ? y + tile_rows : g->sy - HALO;
             for (int z = first; z < end; z++) {
-                derive(z, y, last);
-                update(z, y, last);
-                if (meanwhile && omp_get_thread_num() == 0) meanwhile();
+                derive(z, y, tile_end);
+                update(z, y, tile_end);
+                if (poll && omp_get_thread_num() == 0) poll();
             }
         }
     }
 }
 
-void host_turn(void)
+void host_swap(void)
 {
     float *swap = pp;
     pp = pc;
@@ -209,5 +234,5 @@ void host_end(void)
     field_free(qp);
     field_free(qc);
 #pragma omp parallel
-    field_free(derived);
+    field_free(derivatives);
 }

@@ -1,25 +1,27 @@
-/* host.h - the loop over the grid, made callable for some of its planes.
- */
+/* host.h - the update of a range of planes by the host's threads (cpu.c). */
 #ifndef HOST_H
 #define HOST_H
 
 #include "grid.h"
 
-/* p and q, of before and of now. The next step's take the place of those of before. */
+/* p and q of the previous step (pp, qp) and of the current step (pc, qc). An update
+ * overwrites the previous fields with the next ones. */
 extern float *pp, *pc, *qp, *qc;
 
-/* Makes them, all 0. Returns the bytes of all that a step takes. */
+/* Allocates the fields and clears them. Returns the bytes of all arrays that a step
+ * uses. */
 size_t host_begin(const grid *g, const float *medium);
 
-/* Adds f to p and q of now at the source. */
+/* Adds f to the current p and q at the source. */
 void host_source(float f);
 
-/* One step of planes first .. end - 1. The thread that calls this calls meanwhile(),
- * unless it is NULL, after every plane of its tiles. */
-void host_planes(int first, int end, void (*meanwhile)(void));
+/* Updates planes first .. end - 1. The calling thread calls poll(), unless it is NULL,
+ * after each plane of its tiles. */
+void host_planes(int first, int end, void (*poll)(void));
 
-/* What was next is now, what was now is before. */
-void host_turn(void);
+/* Ends the step: the next fields become the current ones, and the current ones the
+ * previous ones. */
+void host_swap(void);
 
 void host_end(void);
 

@@ -1,12 +1,17 @@
-/* mpi.c - the drivers on several machines: the grid is cut along z into slabs, one a
- * rank, and neighbours send each other the HALO planes at their ends.
+/* mpi.c - the MPI back-end: the grid is divided along z into slabs, one per rank, and
+ * neighbours exchange the HALO planes at their common border.
  *
- * A step makes the planes first that others wait for, sends them, makes the rest, and
- * only then asks whether what it needs itself has come. What goes where is the same at
- * every step: the requests are made once, and started anew each time. The fields go
- * from memory to memory as they are, since planes lie one after the other.
+ *     rank r - 1   .. inner | border |  halo  |
+ *                                v        ^           HALO planes of p and q each way
+ *     rank r                |  halo  | border | inner ..
  *
- * Left out: slabs along y, which a grid of more ranks than planes would need.
+ * In each step a rank updates its border planes first, starts the exchange, updates its
+ * inner planes while the messages are in flight, and then waits for the planes of its
+ * neighbours. All steps exchange the same planes, so the program creates persistent
+ * requests once and restarts them in each step. Planes are contiguous, so MPI sends
+ * them from the fields without a copy.
+ *
+ * Left out: a division along y as well, which more ranks than planes / HALO would need.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,125 +22,134 @@
 #include "ranks.h"
 #include "slab.h"
 
-static grid g;           /* of this rank's slab, with HALO planes to either side */
-static int below, above; /* the ranks that have what comes before, and after */
+static grid g;           /* this rank's slab, with HALO planes on each side */
+static int below, above; /* neighbouring ranks, or MPI_PROC_NULL */
 
-/* p and q of both neighbours, to and from: of the fields that are next now, and of
- * those that will be. */
+/* Eight messages per step: p and q, to and from both neighbours. The two sets of
+ * requests alternate, since the fields of the next step alternate. */
 enum { MESSAGES = 8 };
-static MPI_Request halo[2][MESSAGES];
-static int turn;
+static MPI_Request requests[2][MESSAGES];
+static int slot;
 
-/* ---- who has what -------------------------------------------------------------------
+/* ---- division of the grid -----------------------------------------------------------
  */
 
-static int planes, users; /* of the whole grid; ranks that have some */
+static int planes, active_ranks; /* planes of the whole grid; ranks that have a slab */
 
-/* Where the planes begin that rank r updates: they end where those of r + 1 begin. */
-static int cut(int r)
+/* The first plane that rank r updates. Its last one precedes first_plane(r + 1). */
+static int first_plane(int r)
 {
-    return HALO + rank_first(planes - 2 * HALO, r < users ? r : users, users);
+    return HALO + rank_first(planes - 2 * HALO, r < active_ranks ? r : active_ranks,
+                             active_ranks);
 }
 
-/* Where those begin that it writes: nobody updates the ends of the grid. */
-static int edge(int r)
+/* The first plane that rank r writes to files. The first and the last rank also write
+ * the halo planes of the grid. */
+static int first_written_plane(int r)
 {
-    return r <= 0 ? 0 : r < users ? cut(r) : planes;
+    return r <= 0 ? 0 : r < active_ranks ? first_plane(r) : planes;
 }
 
-/* A slab is no thinner than a halo, so that nobody needs more than its neighbours have:
- * where there are more ranks than that allows, the last ones get nothing. */
-slab slab_of(grid *of)
+/* A slab has at least HALO planes, so that each rank needs planes of its neighbours
+ * only. If there are too many ranks for that, the last ones have no planes. */
+slab slab_of(grid *whole_grid)
 {
-    const int r = rank_own(), most = (of->sz - 2 * HALO) / HALO;
-    planes = of->sz;
-    users = rank_count() < most ? rank_count() : most > 1 ? most : 1;
+    const int r = rank_own(), max_ranks = (whole_grid->sz - 2 * HALO) / HALO;
+    planes = whole_grid->sz;
+    active_ranks = rank_count() < max_ranks ? rank_count()
+                   : max_ranks > 1          ? max_ranks
+                                            : 1;
 
-    const int first = cut(r) - HALO;
-    of->sz = cut(r + 1) + HALO - first;
-    of->source_z -= first;
-    return (slab){.whole = planes,
+    const int first = first_plane(r) - HALO;
+    whole_grid->sz = first_plane(r + 1) + HALO - first;
+    whole_grid->source_z -= first;
+    return (slab){.total = planes,
                   .first = first,
-                  .own = edge(r) - first,
-                  .end = edge(r + 1) - first};
+                  .own_first = first_written_plane(r) - first,
+                  .own_end = first_written_plane(r + 1) - first};
 }
 
-/* ---- the drivers --------------------------------------------------------------------
+/* ---- the five functions of fletcher.h -----------------------------------------------
  */
 
-/* Requests for the HALO planes at both ends of p and q. Where there is no neighbour,
- * the rank is MPI_PROC_NULL, and nothing happens. */
-static void prepare(MPI_Request *r, float *p, float *q)
+/* Creates the requests for the HALO planes at both ends of p and q. Without a neighbour
+ * the rank is MPI_PROC_NULL, and the request does nothing. */
+static void prepare(MPI_Request *request, float *p, float *q)
 {
     const int n = HALO * g.plane;
     for (int tag = 0; tag < 2; tag++) {
         float *first = tag ? q : p;
         float *last = first + (size_t)(g.sz - HALO) * (size_t)g.plane;
-        MPI_Comm all = MPI_COMM_WORLD;
-        MPI_TRY(MPI_Recv_init(first, n, MPI_FLOAT, below, tag, all, r++));
-        MPI_TRY(MPI_Recv_init(last, n, MPI_FLOAT, above, tag, all, r++));
-        MPI_TRY(MPI_Send_init(first + n, n, MPI_FLOAT, below, tag, all, r++));
-        MPI_TRY(MPI_Send_init(last - n, n, MPI_FLOAT, above, tag, all, r++));
+        MPI_Comm world = MPI_COMM_WORLD;
+        MPI_TRY(MPI_Recv_init(first, n, MPI_FLOAT, below, tag, world, request++));
+        MPI_TRY(MPI_Recv_init(last, n, MPI_FLOAT, above, tag, world, request++));
+        MPI_TRY(MPI_Send_init(first + n, n, MPI_FLOAT, below, tag, world, request++));
+        MPI_TRY(MPI_Send_init(last - n, n, MPI_FLOAT, above, tag, world, request++));
     }
 }
 
-size_t Initialize(const grid *the_grid, const float *medium)
+size_t Initialize(const grid *input_grid, const float *medium)
 {
-    g = *the_grid;
+    g = *input_grid;
     const int r = rank_own();
-    below = r > 0 && r < users ? r - 1 : MPI_PROC_NULL;
-    above = r + 1 < users ? r + 1 : MPI_PROC_NULL;
+    below = r > 0 && r < active_ranks ? r - 1 : MPI_PROC_NULL;
+    above = r + 1 < active_ranks ? r + 1 : MPI_PROC_NULL;
 
-    unsigned long long own = host_begin(the_grid, medium), all;
-    prepare(halo[0], pp, qp);
-    prepare(halo[1], pc, qc);
-    MPI_TRY(
-        MPI_Allreduce(&own, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD));
-    return all;
+    unsigned long long own_bytes = host_begin(input_grid, medium), total_bytes;
+    prepare(requests[0], pp, qp);
+    prepare(requests[1], pc, qc);
+    MPI_TRY(MPI_Allreduce(&own_bytes, &total_bytes, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM,
+                          MPI_COMM_WORLD));
+    return total_bytes;
 }
 
-/* A halo has it too, so that neighbours agree on what was never sent. */
+/* The source is also added in the halo: the planes that were received do not contain it
+ * yet. */
 void InsertSource(float f)
 {
     if (g.source_z >= 0 && g.source_z < g.sz) host_source(f);
 }
 
-/* MPI moves long messages only while somebody is in one of its functions. */
-static void look(void)
+/* Lets MPI make progress: long messages advance only while a rank executes an MPI
+ * function. */
+static void poll_messages(void)
 {
-    int done;
-    MPI_TRY(MPI_Testall(MESSAGES, halo[turn], &done, MPI_STATUSES_IGNORE));
+    int completed;
+    MPI_TRY(MPI_Testall(MESSAGES, requests[slot], &completed, MPI_STATUSES_IGNORE));
 }
 
 double Propagate(void)
 {
     double start = seconds();
     const int first = HALO, end = g.sz - HALO;
-    const int low = below == MPI_PROC_NULL ? first : first + HALO;
-    int high = above == MPI_PROC_NULL ? end : end - HALO;
-    if (high < low) high = low; /* a slab so thin that all of it is sent */
+    const int inner_first = below == MPI_PROC_NULL ? first : first + HALO;
+    int inner_end = above == MPI_PROC_NULL ? end : end - HALO;
+    if (inner_end < inner_first)
+        inner_end = inner_first; /* a thin slab: all of its planes are border planes */
 
-    host_planes(first, low, NULL);
-    host_planes(high, end, NULL);
-    MPI_TRY(MPI_Startall(MESSAGES, halo[turn]));
-    host_planes(low, high, look);
-    MPI_TRY(MPI_Waitall(MESSAGES, halo[turn], MPI_STATUSES_IGNORE));
+    host_planes(first, inner_first, NULL);
+    host_planes(inner_end, end, NULL);
+    MPI_TRY(MPI_Startall(MESSAGES, requests[slot]));
+    host_planes(inner_first, inner_end, poll_messages);
+    MPI_TRY(MPI_Waitall(MESSAGES, requests[slot], MPI_STATUSES_IGNORE));
     return seconds() - start;
 }
 
 void UpdatePointers(float *p, float *q)
 {
-    host_turn();
-    turn = !turn;
+    host_swap();
+    slot = !slot;
     if (p) memcpy(p, pc, field_size(&g) * sizeof *p);
     if (q) memcpy(q, qc, field_size(&g) * sizeof *q);
-    if (q) MPI_TRY(MPI_Barrier(MPI_COMM_WORLD)); /* the last to end ends the run */
+    if (q)
+        MPI_TRY(MPI_Barrier(
+            MPI_COMM_WORLD)); /* the run ends when the last rank has ended */
 }
 
 void Finalize(void)
 {
     for (int i = 0; i < 2 * MESSAGES; i++)
-        MPI_TRY(MPI_Request_free(&halo[i / MESSAGES][i % MESSAGES]));
+        MPI_TRY(MPI_Request_free(&requests[i / MESSAGES][i % MESSAGES]));
     host_end();
     printf("Ranks=%d\n", rank_count());
 }
@@ -143,12 +157,12 @@ void Finalize(void)
 /* ---- files --------------------------------------------------------------------------
  */
 
-void slab_same(const char *what, const void *bytes, size_t size)
+void slab_require_equal(const char *what, const void *bytes, size_t size)
 {
     ranks_same(what, bytes, size);
 }
 
-static MPI_Datatype plane_of(size_t size)
+static MPI_Datatype plane_type(size_t size)
 {
     MPI_Datatype plane;
     MPI_TRY(MPI_Type_contiguous((int)size, MPI_BYTE, &plane));
@@ -156,63 +170,67 @@ static MPI_Datatype plane_of(size_t size)
     return plane;
 }
 
-void slab_join(const slab *s, void *array, size_t size)
+void slab_gather(const slab *s, void *array, size_t size)
 {
-    const int ranks = rank_count(), own = s->end - s->own;
-    int *count = allocate(2 * (size_t)ranks, sizeof *count, "planes of ranks");
-    int *place = count + ranks;
+    const int ranks = rank_count(), own_planes = s->own_end - s->own_first;
+    int *counts = allocate(2 * (size_t)ranks, sizeof *counts, "planes of ranks");
+    int *displacements = counts + ranks;
     for (int r = 0; r < ranks; r++) {
-        place[r] = edge(r);
-        count[r] = edge(r + 1) - edge(r);
+        displacements[r] = first_written_plane(r);
+        counts[r] = first_written_plane(r + 1) - first_written_plane(r);
     }
-    MPI_Datatype plane = plane_of(size);
-    char *here = (char *)array + (size_t)(s->first + s->own) * size;
-    MPI_TRY(MPI_Gatherv(rank_own() ? here : MPI_IN_PLACE, own, plane, array, count,
-                        place, plane, 0, MPI_COMM_WORLD));
+    MPI_Datatype plane = plane_type(size);
+    char *own_data = (char *)array + (size_t)(s->first + s->own_first) * size;
+    MPI_TRY(MPI_Gatherv(rank_own() ? own_data : MPI_IN_PLACE, own_planes, plane, array,
+                        counts, displacements, plane, 0, MPI_COMM_WORLD));
     MPI_TRY(MPI_Type_free(&plane));
-    free(count);
+    free(counts);
 }
 
-/* Every rank writes its planes at their place in one file. Only rank 0 has it open from
- * beginning to end, and writes what comes before them; of the others `result` is
- * nothing. What is no file has no places: its planes go through rank 0. */
+/* All ranks write their planes into one file with MPI-IO. Rank 0 opens the file and
+ * writes the header; on the other ranks `result` is /dev/null. A path that is not a
+ * regular file (a pipe) has no offsets, so its planes go through rank 0. */
 void slab_write(const slab *s, const char *path, const npy *a)
 {
-    char head[NPY_HEADER], name[4096] = "";
-    const size_t length = npy_header(a, head), size = npy_count(a) * npy_size(a->type);
-    const size_t bytes = size / (size_t)s->whole,
-                 at = (size_t)(s->first + s->own) * bytes;
-    const int own = s->end - s->own;
+    char header[NPY_HEADER], temporary_name[4096] = "";
+    const size_t header_size = npy_header(a, header),
+                 total_size = npy_count(a) * npy_size(a->type);
+    const size_t plane_bytes = total_size / (size_t)s->total,
+                 offset = (size_t)(s->first + s->own_first) * plane_bytes;
+    const int own_planes = s->own_end - s->own_first;
 
     FILE *result = result_open(path);
-    const char *place = result && !rank_own() ? result_temporary(result) : NULL;
-    if (!result || (place && strlen(place) >= sizeof name))
+    const char *temporary_path =
+        result && !rank_own() ? result_temporary(result) : NULL;
+    if (!result || (temporary_path && strlen(temporary_path) >= sizeof temporary_name))
         fail("%s: cannot be written: %s", path,
              strerror(result ? ENAMETOOLONG : errno));
-    if (place) strcpy(name, place);
-    MPI_TRY(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD));
+    if (temporary_path) strcpy(temporary_name, temporary_path);
+    MPI_TRY(
+        MPI_Bcast(temporary_name, sizeof temporary_name, MPI_CHAR, 0, MPI_COMM_WORLD));
 
-    bool good = fwrite(head, 1, length, result) == length;
-    if (*name) {
+    bool ok = fwrite(header, 1, header_size, result) == header_size;
+    if (*temporary_name) {
         MPI_File file;
         MPI_Status status;
-        MPI_Datatype plane = plane_of(bytes);
+        MPI_Datatype plane = plane_type(plane_bytes);
         int written = 0;
-        MPI_TRY(
-            MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_WRONLY, MPI_INFO_NULL, &file));
-        MPI_TRY(MPI_File_write_at(file, (MPI_Offset)(length + at), a->data, own, plane,
-                                  &status));
+        MPI_TRY(MPI_File_open(MPI_COMM_WORLD, temporary_name, MPI_MODE_WRONLY,
+                              MPI_INFO_NULL, &file));
+        MPI_TRY(MPI_File_write_at(file, (MPI_Offset)(header_size + offset), a->data,
+                                  own_planes, plane, &status));
         MPI_TRY(MPI_Get_count(&status, plane, &written));
-        good &= written == own;
+        ok &= written == own_planes;
         MPI_TRY(MPI_File_close(&file));
         MPI_TRY(MPI_Type_free(&plane));
     } else {
-        char *all = allocate(size, 1, path);
-        memcpy(all + at, a->data, (size_t)own * bytes);
-        slab_join(s, all, bytes);
-        good &= fwrite(all, 1, size, result) == size;
-        free(all);
+        char *all_planes = allocate(total_size, 1, path);
+        memcpy(all_planes + offset, a->data, (size_t)own_planes * plane_bytes);
+        slab_gather(s, all_planes, plane_bytes);
+        ok &= fwrite(all_planes, 1, total_size, result) == total_size;
+        free(all_planes);
     }
-    if (!good || result_close(result))
-        fail("%s: cannot be written: %s", path, good ? strerror(errno) : "no room");
+    if (!ok || result_close(result))
+        fail("%s: cannot be written: %s", path,
+             ok ? strerror(errno) : "incomplete write");
 }

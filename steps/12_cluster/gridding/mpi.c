@@ -1,58 +1,63 @@
-/* mpi.c - gridding and degridding by ranks, each of which has threads.
+/* mpi.c - gridding and degridding by MPI ranks with threads.
  *
- * Gridding: a rank has some bands of the grid, one below the other, and takes the
- * visibilities that reach them; those that reach bands of two ranks are gridded by
- * both, each its own rows. So no grid is added to another: what ranks have is gathered
- * where rank 0 makes the image. Degridding: a rank has some of the visibilities, and
- * their values are gathered.
+ * Gridding: each rank owns consecutive bands of the grid and selects the visibilities
+ * that reach them. A visibility that reaches bands of two ranks is gridded by both,
+ * each for its own rows. So no cell is summed in two places: rank 0 gathers the rows
+ * and makes the image. Degridding: each rank computes consecutive visibilities, and
+ * rank 0 gathers them.
  *
- * The front end has read the visibilities, and what is degridded, in every rank, so
- * nothing is sent before the work. Sums are made in the order of step 10, whoever makes
- * them: any number of ranks gives the same bytes.
+ * Every rank has read all visibilities and the model, so nothing is sent before the
+ * computation. The sums are formed in the order of step 10 for any number of ranks, so
+ * the result does not depend on it, byte for byte.
  */
 #include <stdlib.h>
 
 #include "ranks.h"
 #include "part.h"
 
-/* What a block costs in which nothing falls, in visibilities that touch it. */
-enum { EMPTY = 10 };
+/* Cost of a block without visibilities (it is written all the same), in units of adding
+ * one visibility to one block. An estimate, not derived. */
+enum { EMPTY_BLOCK_COST = 10 };
 
-static int row_of(const problem *p, int band)
+static int band_row(const problem *p, int band)
 {
-    return band * ROWS < p->is.size ? band * ROWS : p->is.size;
+    return band * ROWS < p->dims.size ? band * ROWS : p->dims.size;
 }
 
-/* How wide footprints are in each plane. To be freed. */
-static int *widths(const problem *p)
+/* Returns the width of the footprints of each plane. The caller frees it. */
+static int *plane_widths(const problem *p)
 {
-    int *width = allocate((size_t)p->is.planes, sizeof *width, "the widths");
-    for (int i = 0; i < p->is.planes; i++) width[i] = 2 * reach_of(p, i) + 1;
-    return width;
+    int *plane_width =
+        allocate((size_t)p->dims.planes, sizeof *plane_width, "the widths");
+    for (int i = 0; i < p->dims.planes; i++)
+        plane_width[i] = 2 * plane_support(p, i) + 1;
+    return plane_width;
 }
 
-/* Where the bands of each rank begin, [ranks + 1]: all have about as much to do. To be
- * freed. */
-static int *bands_of_ranks(const problem *p, const int *width, int ranks)
+/* Returns the first band of each rank, [ranks + 1], such that all have about the same
+ * work. The caller frees it. */
+static int *split_bands(const problem *p, const int *plane_width, int ranks)
 {
-    int n = BINS_OF(p->is.size, ROWS);
+    int n = CEIL_DIV(p->dims.size, ROWS);
     double *work = allocate((size_t)n + 1, sizeof *work, "the bands");
     int *begin = allocate((size_t)ranks + 1, sizeof *begin, "the ranks");
 
-    /* The blocks that visibilities touch in a band, less those of the band before. */
+    /* work[i]: blocks of band i that visibilities touch, minus those of band i - 1. */
     for (int i = 0; i <= n; i++) work[i] = 0;
-    for (int k = 0; k < p->is.samples; k++) {
-        int wide = width[p->at[k].plane], top = p->at[k].v + (p->is.width - wide) / 2;
-        int blocks = BINS_OF(wide, COLUMNS) + 1;
+    for (int k = 0; k < p->dims.visibilities; k++) {
+        int width = plane_width[p->footprints[k].plane],
+            top = p->footprints[k].v + (p->dims.width - width) / 2;
+        int blocks = CEIL_DIV(width, COLUMNS) + 1;
         work[top / ROWS] += blocks;
-        work[(top + wide - 1) / ROWS + 1] -= blocks;
+        work[(top + width - 1) / ROWS + 1] -= blocks;
     }
-    /* All that is to be done in the bands before this one. */
-    double here = (double)EMPTY * BINS_OF(p->is.size, COLUMNS), sum = 0;
+    /* work[i]: the work of all bands before band i. */
+    double in_band = (double)EMPTY_BLOCK_COST * CEIL_DIV(p->dims.size, COLUMNS),
+           sum = 0;
     for (int i = 0; i <= n; i++) {
-        here += work[i];
+        in_band += work[i];
         work[i] = sum;
-        sum += here;
+        sum += in_band;
     }
     for (int r = 0, band = 0; r < ranks; r++) {
         while (band < n && work[band] * ranks < work[n] * r) band++;
@@ -63,39 +68,40 @@ static int *bands_of_ranks(const problem *p, const int *width, int ranks)
     return begin;
 }
 
-/* The problem with those visibilities only that reach rows first .. end - 1, in their
- * order. */
-static problem that_reach(const problem *p, int first, int end)
+/* Returns the problem restricted to the visibilities that reach rows first .. end - 1,
+ * in their order. */
+static problem select_visibilities(const problem *p, int first, int end)
 {
-    size_t n = (size_t)p->is.samples, count = 0;
-    place *at = untouched(n, sizeof *at, "the rank's places");
+    size_t n = (size_t)p->dims.visibilities, count = 0;
+    footprint *footprints = untouched(n, sizeof *footprints, "the rank's footprints");
     double(*value)[2] = untouched(n, sizeof *value, "the rank's visibilities");
     for (size_t k = 0; k < n; k++) {
-        if (p->at[k].v >= end || p->at[k].v + p->is.width <= first) continue;
-        at[count] = p->at[k];
+        if (p->footprints[k].v >= end || p->footprints[k].v + p->dims.width <= first)
+            continue;
+        footprints[count] = p->footprints[k];
         memcpy(value[count++], p->value + 2 * k, sizeof *value);
     }
-    problem part = *p;
-    part.is.samples = (int)count;
-    part.at = at;
-    part.value = (double *)value;
-    return part;
+    problem subset = *p;
+    subset.dims.visibilities = (int)count;
+    subset.footprints = footprints;
+    subset.value = (double *)value;
+    return subset;
 }
 
-/* Rows of cells, or values, of all ranks to rank 0, in place: rank r has those from
- * begin[r] on, each of so many cells. */
+/* Gathers rows of cells, or values, on rank 0, in place: rank r has rows begin[r] ..
+ * begin[r + 1] - 1 of so many cells. */
 static void gather(cplx *result, const int *begin, int cells)
 {
-    int ranks = rank_count(), own = rank_own();
+    int ranks = rank_count(), rank = rank_own();
     int *count = allocate((size_t)ranks, sizeof *count, "the ranks' counts");
     for (int r = 0; r < ranks; r++) count[r] = begin[r + 1] - begin[r];
-    MPI_Datatype row; /* counts of it are ints, however large the grid */
+    MPI_Datatype row; /* counting rows, an int suffices for any grid */
     MPI_TRY(MPI_Type_contiguous(2 * cells, sizeof(real) == 8 ? MPI_DOUBLE : MPI_FLOAT,
                                 &row));
     MPI_TRY(MPI_Type_commit(&row));
-    cplx *mine = result + (size_t)begin[own] * (size_t)cells;
-    MPI_TRY(MPI_Gatherv(own ? mine : MPI_IN_PLACE, count[own], row, result, count,
-                        begin, row, 0, MPI_COMM_WORLD));
+    cplx *rank_rows = result + (size_t)begin[rank] * (size_t)cells;
+    MPI_TRY(MPI_Gatherv(rank ? rank_rows : MPI_IN_PLACE, count[rank], row, result,
+                        count, begin, row, 0, MPI_COMM_WORLD));
     MPI_TRY(MPI_Type_free(&row));
     free(count);
 }
@@ -103,38 +109,38 @@ static void gather(cplx *result, const int *begin, int cells)
 int gridding(const problem *p, void *result, run_times *t)
 {
     double start = seconds();
-    int ranks = rank_count(), own = rank_own();
-    size_t n = (size_t)p->is.samples;
+    int ranks = rank_count(), rank = rank_own();
+    size_t n = (size_t)p->dims.visibilities;
 
-    real *table = table_of(p, ROWS, COLUMNS);
-    sorted o = sorted_for(p, ROWS, COLUMNS);
-    int *width = widths(p);
+    real *table = make_table(p, ROWS, COLUMNS);
+    binning bins = allocate_binning(p, ROWS, COLUMNS);
+    int *plane_width = plane_widths(p);
     t->copies = 1;
-    ranks_same("the places of visibilities", p->at, n * sizeof *p->at);
+    ranks_same("the footprints", p->footprints, n * sizeof *p->footprints);
     ranks_same("the visibilities", p->value, n * 2 * sizeof *p->value);
     MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
 
-    double ready = seconds();
+    double run_start = seconds();
 
-    int *begin = bands_of_ranks(p, width, ranks);
-    problem part = that_reach(p, begin[own] * ROWS, begin[own + 1] * ROWS);
-    sort(&part, &o);
-    double sorting = seconds() - ready;
-    grid_bands(&part, table, &o, begin[own], begin[own + 1], result);
-    double gridded = seconds();
-    for (int r = 0; r <= ranks; r++) begin[r] = row_of(p, begin[r]);
-    gather(result, begin, p->is.pitch);
+    int *begin = split_bands(p, plane_width, ranks);
+    problem subset = select_visibilities(p, begin[rank] * ROWS, begin[rank + 1] * ROWS);
+    bin_visibilities(&subset, &bins);
+    double sort_seconds = seconds() - run_start;
+    grid_bands(&subset, table, &bins, begin[rank], begin[rank + 1], result);
+    double gridding_end = seconds();
+    for (int r = 0; r <= ranks; r++) begin[r] = band_row(p, begin[r]);
+    gather(result, begin, p->dims.pitch);
 
     double end = seconds();
-    t->init = ready - start;
-    t->sort = sorting;
-    t->run = end - ready;
-    t->kernel = gridded - ready - sorting;
-    sorted_free(&o);
-    free((void *)part.at);
-    free((void *)part.value);
+    t->init = run_start - start;
+    t->sort = sort_seconds;
+    t->run = end - run_start;
+    t->kernel = gridding_end - run_start - sort_seconds;
+    free_binning(&bins);
+    free((void *)subset.footprints);
+    free((void *)subset.value);
     free(begin);
-    free(width);
+    free(plane_width);
     free(table);
     return 0;
 }
@@ -142,37 +148,37 @@ int gridding(const problem *p, void *result, run_times *t)
 int degridding(const problem *p, const void *model, void *result, run_times *t)
 {
     double start = seconds();
-    int ranks = rank_count(), own = rank_own(), n = p->is.samples;
+    int ranks = rank_count(), rank = rank_own(), n = p->dims.visibilities;
     cplx *value = result;
 
-    real *table = table_of(p, ROWS, COLUMNS);
-    sorted o = sorted_for(p, ROWS, COLUMNS);
+    real *table = make_table(p, ROWS, COLUMNS);
+    binning bins = allocate_binning(p, ROWS, COLUMNS);
     t->copies = 1;
-    ranks_same("the places of visibilities", p->at, (size_t)n * sizeof *p->at);
+    ranks_same("the footprints", p->footprints, (size_t)n * sizeof *p->footprints);
     ranks_same("the model", model,
-               (size_t)p->is.size * (size_t)p->is.pitch * sizeof(cplx));
+               (size_t)p->dims.size * (size_t)p->dims.pitch * sizeof(cplx));
     MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
 
-    double ready = seconds();
+    double run_start = seconds();
 
     int *begin = allocate((size_t)ranks + 1, sizeof *begin, "the ranks");
     for (int r = 0; r <= ranks; r++) begin[r] = rank_first(n, r, ranks);
-    problem part = *p;
-    part.is.samples = begin[own + 1] - begin[own];
-    part.at += begin[own];
-    part.value += 2 * begin[own];
-    sort(&part, &o);
-    double sorting = seconds() - ready;
-    degrid_all(&part, table, &o, model, value + begin[own]);
-    double computed = seconds();
+    problem subset = *p;
+    subset.dims.visibilities = begin[rank + 1] - begin[rank];
+    subset.footprints += begin[rank];
+    subset.value += 2 * begin[rank];
+    bin_visibilities(&subset, &bins);
+    double sort_seconds = seconds() - run_start;
+    degrid_all(&subset, table, &bins, model, value + begin[rank]);
+    double degridding_end = seconds();
     gather(value, begin, 1);
 
     double end = seconds();
-    t->init = ready - start;
-    t->sort = sorting;
-    t->run = end - ready;
-    t->kernel = computed - ready - sorting;
-    sorted_free(&o);
+    t->init = run_start - start;
+    t->sort = sort_seconds;
+    t->run = end - run_start;
+    t->kernel = degridding_end - run_start - sort_seconds;
+    free_binning(&bins);
     free(begin);
     free(table);
     return 0;

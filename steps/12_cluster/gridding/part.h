@@ -1,7 +1,7 @@
-/* part.h - what a rank computes, as mpi.c calls it.
+/* part.h - the computation of one rank, as mpi.c calls it.
  *
- * Sources are compiled once more for double (real.h), and what they share needs other
- * names then.
+ * All sources are compiled twice, for float and for double (real.h). The macros below
+ * give the functions for double other names.
  */
 #ifndef PART_H
 #define PART_H
@@ -13,13 +13,13 @@
 #define degrid_all degrid_all_double
 #endif
 
-/* Bands begin .. end - 1 of the grid, of ROWS rows each; o has all visibilities that
- * reach them. */
-void grid_bands(const problem *p, const real *taps, const sorted *o, int begin, int end,
-                cplx *grid);
+/* Grids bands begin .. end - 1, of ROWS rows each. bins has all visibilities that reach
+ * them. */
+void grid_bands(const problem *p, const real *taps, const binning *bins, int begin,
+                int end, cplx *grid);
 
-/* All visibilities of p; value is in their order. */
-void degrid_all(const problem *p, const real *taps, const sorted *o, const cplx *grid,
-                cplx *value);
+/* Degrids all visibilities of p. value is in their order. */
+void degrid_all(const problem *p, const real *taps, const binning *bins,
+                const cplx *grid, cplx *value);
 
 #endif

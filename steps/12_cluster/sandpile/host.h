@@ -1,106 +1,110 @@
-/* host.h - what the host prepares and notes, whatever the back-end. */
+/* host.h - functions that the host code of all back-ends shares. */
 #include "sandpile.h"
 #include "body.h"
 
-/* Words of a vector of this or another device. */
-enum { VECTOR = LANES > 8 ? LANES : 8 };
+/* A row has a multiple of this many words, so that it consists of whole vectors on this
+ * and on other devices. */
+enum { WIDTH_MULTIPLE = LANES > 8 ? LANES : 8 };
 
-/* Whether all grids are their own mirror images, and of which kind. */
-static inline int mirror_of(const pile *p)
+/* Tests whether every grid equals its mirror images, and returns the kind of symmetry.
+ */
+static inline int find_mirror(const pile *p)
 {
     int dim = p->dim;
     for (size_t y = 0; y < (size_t)dim * p->batch; y++) {
         const cell *row = p->grid + y * dim;
-        const cell *other = p->grid + (y / dim * dim + dim - 1 - y % dim) * dim;
+        const cell *opposite = p->grid + (y / dim * dim + dim - 1 - y % dim) * dim;
         for (int x = 0; x < dim; x++)
-            if (row[x] != row[dim - 1 - x] || row[x] != other[x]) return WHOLE;
+            if (row[x] != row[dim - 1 - x] || row[x] != opposite[x]) return MIRROR_NONE;
     }
-    return dim % 2 ? ODD : EVEN;
+    return dim % 2 ? MIRROR_ODD : MIRROR_EVEN;
 }
 
-/* Cells a side of what is stepped in bits, the border or what mirrors included. */
-static inline int side_of(int dim, int mirror)
+/* Cells per side of the part that is computed in bit planes, including the border or
+ * the first mirrored row. */
+static inline int stored_side(int dim, int mirror)
 {
     return mirror ? (dim - 1) / 2 + 2 : dim;
 }
 
-/* Words of a plane, and of all grids in bits. */
-static inline int width_of(int side)
+/* Words per plane row, and in all grids in bit planes. */
+static inline int plane_width(int side)
 {
-    int vector = 32 * VECTOR;
-    return (side - 2 + vector - 1) / vector * VECTOR;
+    int cells_per_vector = 32 * WIDTH_MULTIPLE;
+    return (side - 2 + cells_per_vector - 1) / cells_per_vector * WIDTH_MULTIPLE;
 }
 
-static inline size_t words_of(const pile *p, int side)
+static inline size_t total_words(const pile *p, int side)
 {
-    return (size_t)p->batch * side * pitch_of(width_of(side));
+    return (size_t)p->batch * side * row_pitch(plane_width(side));
 }
 
-/* All grids in bits after n steps; no cell may be above 7. Row 0 holds no cells, and so
- * has masks: ones in all cells within the border, and twos in a quarter's last column.
- */
-static inline void pack_bits(const pile *p, int mirror, int n, cell *to)
+/* Packs all grids into bit planes after n steps; no cell may exceed 7. Row 0 (the
+ * border) contains no cells, but masks: its ones plane selects the cells inside the
+ * border, its twos plane the last column of a quarter. */
+static inline void pack_planes(const pile *p, int mirror, int n, cell *to)
 {
-    int dim = p->dim, side = side_of(dim, mirror);
-    int width = width_of(side), fours = fours_of(width, n);
-    size_t pitch = pitch_of(width);
+    int dim = p->dim, side = stored_side(dim, mirror);
+    int width = plane_width(side), fours = fours_offset(width, n);
+    size_t pitch = row_pitch(width);
 #ifdef _OPENMP
 #pragma omp parallel for
 #endif
     for (size_t y = 0; y < (size_t)side * p->batch; y++) {
         const cell *row = p->grid + (y / side * dim + y % side) * dim + 1;
-        cell *bits = to + y * pitch;
-        for (size_t i = 0; i < pitch; i++) bits[i] = 0;
+        cell *row_planes = to + y * pitch;
+        for (size_t i = 0; i < pitch; i++) row_planes[i] = 0;
         if (y % side == (size_t)side - 1) continue;
         for (int x = 0; x < side - 2; x += width) {
             int words = side - 2 - x < width ? side - 2 - x : width;
             for (int w = 0; w < words; w++) {
                 cell v = y % side ? row[x + w] : 1;
-                bits[w] |= (v & 1) << x / width;
-                bits[width + w] |= (v >> 1 & 1) << x / width;
-                bits[fours + w] |= (v >> 2) << x / width;
+                row_planes[w] |= (v & 1) << x / width;
+                row_planes[width + w] |= (v >> 1 & 1) << x / width;
+                row_planes[fours + w] |= (v >> 2) << x / width;
             }
         }
         int last = side - 3;
-        if (mirror && y % side == 0) bits[width + last % width] = 1u << last / width;
+        if (mirror && y % side == 0)
+            row_planes[width + last % width] = 1u << last / width;
     }
 }
 
-static inline void unpack_bits(const cell *from, int mirror, int n, pile *p)
+static inline void unpack_planes(const cell *from, int mirror, int n, pile *p)
 {
-    int dim = p->dim, side = side_of(dim, mirror);
-    int width = width_of(side), fours = fours_of(width, n);
+    int dim = p->dim, side = stored_side(dim, mirror);
+    int width = plane_width(side), fours = fours_offset(width, n);
 #ifdef _OPENMP
 #pragma omp parallel for
 #endif
     for (size_t y = 0; y < (size_t)dim * p->batch; y++) {
         cell *row = p->grid + y * dim;
         int up = y % dim, down = dim - 1 - up;
-        size_t stepped = y / dim * side + (up < down || !mirror ? up : down);
-        const cell *bits = from + stepped * pitch_of(width);
+        size_t stored_row = y / dim * side + (up < down || !mirror ? up : down);
+        const cell *row_planes = from + stored_row * row_pitch(width);
         for (int x = 0; x < side - 2 && up && down; x += width) {
             int words = side - 2 - x < width ? side - 2 - x : width;
             for (int w = 0; w < words; w++) {
-                cell one = bits[w] >> x / width & 1;
-                cell two = bits[width + w] >> x / width & 1;
-                cell four = bits[fours + w] >> x / width & 1;
-                row[1 + x + w] = one + 2 * two + 4 * four;
+                cell ones = row_planes[w] >> x / width & 1;
+                cell twos = row_planes[width + w] >> x / width & 1;
+                cell fours_bit = row_planes[fours + w] >> x / width & 1;
+                row[1 + x + w] = ones + 2 * twos + 4 * fours_bit;
             }
         }
         for (int x = side - 1; x < dim - 1; x++) row[x] = row[dim - 1 - x];
     }
 }
 
-/* Notes the grids that have come to their end after n steps, stable or not; bits[g]
- * is more than 3 if a cell of grid g is unstable. Returns those of all grids or-ed. A
- * stable grid stays what it is, however often it is stepped. */
-static inline cell note(pile *p, const plan *how, const cell *bits, int n)
+/* Records n as the iteration count of every grid that is finished after n steps, stable
+ * or not. flags[g] is more than 3 if grid g is unstable. Returns the OR of all flags.
+ * Further steps do not change a stable grid. */
+static inline cell record_finished(pile *p, const plan *plan, const cell *flags, int n)
 {
-    cell all = 0;
+    cell any_flags = 0;
     for (int g = 0; g < p->batch; g++) {
-        bool ends = bits[g] <= 3 || n == how->max_iterations;
-        if (p->iterations[g] < 0 && ends) p->iterations[g] = n;
-        all |= bits[g];
+        bool finished = flags[g] <= 3 || n == plan->max_iterations;
+        if (p->iterations[g] < 0 && finished) p->iterations[g] = n;
+        any_flags |= flags[g];
     }
-    return all;
+    return any_flags;
 }

@@ -1,43 +1,48 @@
 /* kernel.cl - the device side: one work-item per (A, B) for the bounds, one per (A, B,
- * C) for the search. */
+ * C) for the search. The host sorts the (A, B) by bound in between; the search takes
+ * them in that order. */
 #include "body.h"
 #include "bound.h"
 
 __kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
-                     GLOBAL const float *samples, GLOBAL ranked *order)
+                     GLOBAL const float *samples, GLOBAL cell_bound *order)
 {
     int n = get_global_id(0);
-    if (n < q->np[0] * q->np[1]) {
-        int ia = n / q->np[1], ib = n % q->np[1];
-        ranked r = {bound(ia, ib, 0, q->np[2], traces, samples, q, window_of(q)), n};
-        order[n] = r;
+    if (n < q->np[A] * q->np[B]) {
+        int ia = n / q->np[B], ib = n % q->np[B];
+        cell_bound entry = {
+            bound(ia, ib, 0, q->np[C], traces, samples, q, window_length(q)), n};
+        order[n] = entry;
     }
 }
 
-/* The parts first .. end - 1, in order; *best is the largest semblance so far, in units
- * that an int can count. prune: what cannot exceed it is left out. */
+/* Searches the parts first .. end - 1 in the order of their bounds. *incumbent is the
+ * largest semblance so far in fixed point. prune: parts whose bound is below it are not
+ * searched. */
 __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
-                     GLOBAL const float *samples, GLOBAL const ranked *order, int first,
-                     int end, int prune, GLOBAL float *room, GLOBAL point *part,
-                     volatile GLOBAL int *best)
+                     GLOBAL const float *samples, GLOBAL const cell_bound *order,
+                     int first, int end, int prune, GLOBAL float *storage,
+                     GLOBAL point *part, volatile GLOBAL int *incumbent)
 {
-    int w = window_of(q);
-    room += get_global_id(0) * room_of(q->ntraces, w);
-    workspace ws = workspace_of(room, q->ntraces, w);
+    int w = window_length(q);
+    storage += get_global_id(0) * workspace_floats(q->ntraces, w);
+    workspace ws = workspace_at(storage, q->ntraces, w);
 
-    /* The range is rounded up to whole work-groups: what lies beyond the end does
-     * nothing. Where it is shorter, a work-item takes more than one part. */
+    /* The range is rounded up to whole work-groups: work-items after the end do
+     * nothing. If the range is smaller, a work-item searches more than one part. */
     for (int n = first + get_global_id(0); n < end; n += get_global_size(0)) {
-        ranked r = order[n / q->np[2]];
-        int ia = r.cell / q->np[1], ib = r.cell % q->np[1], ic = n % q->np[2];
-        point p = first_of(q, ia, ib, ic);
-        float least = atomic_max(best, 0) / COUNTS, most = r.bound;
-        if (prune && most > 0 && most >= least)
-            most = bound(ia, ib, ic, 1, traces, samples, q, w);
-        if (most > 0 && most >= least) {
+        cell_bound entry = order[n / q->np[C]];
+        int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B], ic = n % q->np[C];
+        point p = first_point(q, ia, ib, ic);
+        float threshold = atomic_max(incumbent, 0) / FIXED_POINT_ONE,
+              upper = entry.bound;
+        if (prune && upper > 0 && upper >= threshold)
+            upper = bound(ia, ib, ic, 1, traces, samples, q, w);
+        if (upper > 0 && upper >= threshold) {
             p = search_abc(ia, ib, ic, traces, samples, q, w, ws);
-            if (p.semblance > least) atomic_max(best, counts_of(p.semblance));
+            if (p.semblance > threshold)
+                atomic_max(incumbent, to_fixed_point(p.semblance));
         }
-        part[part_of(q, ia, ib, ic)] = p;
+        part[part_index(q, ia, ib, ic)] = p;
     }
 }

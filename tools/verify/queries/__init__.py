@@ -1,81 +1,107 @@
-"""queries - what each program can be asked, drawn at random: one module a program.
+"""queries - random queries, drawn from all that a program accepts: a module per program.
 
-    draw(rng, folder)           a valid Query; the files that it reads are written to folder
-    said(words, values, files)  what is wrong with the printed values, {key: text}, beside
-                                the files written, {key: path}; None if nothing
-    refusal(words, step, backend)   if a valid query is not for this back-end, what it
-                                must say as it refuses; or else None. Not all have it
+    draw(rng, folder)           returns a valid Query; its input files go to folder
+    wrong_output(arguments, values, files)
+                                what is wrong with the printed values, {key: text}, given
+                                the files written, {key: path}; None if nothing is
+    refusal(arguments, step, backend)
+                                optional: what a back-end must say when it refuses a valid
+                                query that is not for it; None if it must take the query
 
-A query is known by its seed and number: the same two give the same words and data on any
-machine. Kept queries are folders of verify/kept/PROGRAM: the file `query` with the words,
-{here} for the folder, and the data beside it.
+Seed and number determine a query: they give the same arguments and data on any machine.
+Queries that failed once are kept in folders of verify/kept/PROGRAM: the file `query` has
+the arguments, with {here} for the folder, which also has the data.
 """
+from __future__ import annotations
+
 import importlib
 import random
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 from tools.history import tree
+from tools.history.tree import Program, Step
 
 KEPT = tree.ROOT / "verify" / "kept"
 
 
 @dataclass
 class Query:
-    words: list
-    env: dict = field(default_factory=dict)  # more of the environment
-    backends: tuple = ()  # of those that take it, where not all do
-    free: bool = False  # several answers are right: a refactoring may give another
-    timed: bool = False  # only the outputs that are asked for when time is taken
+    arguments: list[str]
+    env: dict[str, str] = field(default_factory=dict)  # additional variables
+    backends: tuple[str, ...] = ()  # the only back-ends that accept it; (): all
+    free: bool = False  # several answers are right: a refactoring may give another one
+    timed: bool = False  # requests only the outputs that are requested when time is measured
 
-    def has(self, backend):
+    def has(self, backend: str) -> bool:
         return not self.backends or backend in self.backends
 
 
-def of(program):
-    """The module of a program; None for one that has none."""
+def module(program: Program) -> ModuleType | None:
+    """The module of a program. None if there is none, or if numpy, which the modules need,
+    is not installed; then only the checker judges a run."""
+    name = f"tools.verify.queries.{program.name}"
     try:
-        return importlib.import_module(f"tools.verify.queries.{program.name}")
+        return importlib.import_module(name)
     except ModuleNotFoundError as missing:
-        if missing.name == f"tools.verify.queries.{program.name}":
+        if missing.name in (name, "numpy"):
             return None
         raise
 
 
-def refusal(program, words, step, backend):
-    asked = getattr(of(program), "refusal", None)
-    return asked and asked(words, step, backend)
+def require_numpy() -> None:
+    """Ends with a message if numpy, without which verification is not complete, is not
+    installed."""
+    try:
+        importlib.import_module("numpy")
+    except ModuleNotFoundError:
+        raise SystemExit("numpy: not installed: expected Debian's python3-numpy "
+                         "(./setup.sh test installs it)") from None
 
 
-def drawn(program, seed, number, folder):
-    """Query number of a seed, its files in folder."""
+def refusal(program: Program, arguments: Sequence[str], step: Step, backend: str) -> str | None:
+    function = getattr(module(program), "refusal", None)
+    return function(arguments, step, backend) if function else None
+
+
+def drawn(program: Program, seed: str, number: int, folder: Path) -> Query:
+    """Query `number` of a seed, with its files in folder."""
+    drawer = module(program)
+    if drawer is None:
+        raise SystemExit(f"{program.name}: has no module in tools/verify/queries")
     folder.mkdir(parents=True, exist_ok=True)
     rng = random.Random(f"{program.name} {seed} {number}")
-    query = of(program).draw(rng, folder)
-    query.env.setdefault("CUDA_CPU_SEED", str(rng.randint(1, 10**6)))  # shuffles blocks
+    query: Query = drawer.draw(rng, folder)
+    query.env.setdefault("CUDA_CPU_SEED", str(rng.randint(1, 10**6)))  # order of the blocks
     query.timed = rng.random() < 0.5
     return query
 
 
-def kept(program):
+def kept(program: Program) -> dict[str, Query]:
     """{name: query} of those that failed once."""
     found = {}
     for path in sorted((KEPT / program.name).glob("*/query")):
-        lines = path.read_text().splitlines()
-        env = dict(line[4:].split("=", 1) for line in lines if line.startswith("env "))
-        backends = [word for line in lines if line.startswith("backends ")
-                    for word in line.split()[1:]]
-        words = [word for line in lines
-                 if line not in ("free", "timed") and not line.startswith(("env ", "backends "))
-                 for word in shlex.split(line.replace("{here}", str(path.parent)))]
-        found[path.parent.name] = Query(words, env, tuple(backends), "free" in lines,
-                                         "timed" in lines)
+        query = Query([])
+        for line in path.read_text().splitlines():
+            key, _, rest = line.partition(" ")
+            if key == "env":
+                variable, _, value = rest.partition("=")
+                query.env[variable] = value
+            elif key == "backends":
+                query.backends += tuple(rest.split())
+            elif line in ("free", "timed"):
+                setattr(query, line, True)
+            else:
+                query.arguments += shlex.split(line.replace("{here}", str(path.parent)))
+        found[path.parent.name] = query
     return found
 
 
-def keep(program, name, query, folder):
-    """Keeps a query and its files: their folder."""
+def keep(program: Program, name: str, query: Query, folder: Path) -> Path:
+    """Keeps a query and its files. Returns their folder."""
     target = KEPT / program.name / name
     target.mkdir(parents=True, exist_ok=True)
     for path in folder.iterdir():
@@ -84,6 +110,6 @@ def keep(program, name, query, folder):
     lines = [f"env {key}={value}" for key, value in query.env.items()]
     lines += [" ".join(("backends", *query.backends))] * bool(query.backends)
     lines += ["free"] * query.free + ["timed"] * query.timed
-    lines += [shlex.quote(word.replace(str(folder), "{here}")) for word in query.words]
-    Path(target / "query").write_text("\n".join(lines) + "\n")
+    lines += [shlex.quote(word.replace(str(folder), "{here}")) for word in query.arguments]
+    (target / "query").write_text("\n".join(lines) + "\n")
     return target

@@ -11,7 +11,7 @@ groups that divide nothing; 1 to 64 threads; pictures and snapshots.
 Rock in which the equations themselves have waves that grow without bound, which only
 those of delta above epsilon do, gets few steps.
 
-said() knows the waves only from the files: the energy is theirs, the picture shows p,
+wrong_output() knows the waves only from the files: the energy is theirs, the picture shows p,
 and memory is that of as many fields as a step may have. Left out: times, but for the
 rate being that of the points and of Time_run.
 """
@@ -108,7 +108,7 @@ def draw_values(rng, key, n):
 def draw_rock(rng, folder, n):
     """Words, and each property as it then is, a number or an array."""
     form = rng.choice(("ISO", "VTI", "TTI", "TTI", None))
-    words = [f"form={form}"] if form else []
+    arguments = [f"form={form}"] if form else []
     rock = dict(zip(PROPERTIES, FORMS[form or "TTI"]))
     how = rng.choice(("form", "numbers", "mixed", "mixed", "files"))
     for key in PROPERTIES:
@@ -116,32 +116,32 @@ def draw_rock(rng, folder, n):
                 "mixed": rng.choice(("no", "number", "file"))}[how]
         if kind == "number":
             rock[key] = draw_number(rng, key)
-            words.append(f"{key}={spelled(rng, rock[key])}")
+            arguments.append(f"{key}={spelled(rng, rock[key])}")
         elif kind == "file":
             values = draw_values(rng, key, n)
             np.save(folder / f"{key}.npy", values)
             rock[key] = values.astype(np.float32).astype(np.float64)
-            words.append(f"{key}={folder / key}.npy")
+            arguments.append(f"{key}={folder / key}.npy")
     extreme = rng.random()
     if extreme < 0.03:
         rock["vpz"] = rng.choice((1e-3, 0.5, 1e6, 1e9))
-        words = [w for w in words if not w.startswith("vpz=")]
-        words.append(f"vpz={rock['vpz']:g}")
+        arguments = [w for w in arguments if not w.startswith("vpz=")]
+        arguments.append(f"vpz={rock['vpz']:g}")
     elif extreme < 0.06:
         key = rng.choice(("epsilon", "delta"))
         rock[key] = rng.choice((-0.49999, -0.45, 3.0, 100.0))
-        words = [w for w in words if not w.startswith(key)]
-        words.append(f"{key}={rock[key]!r}")
+        arguments = [w for w in arguments if not w.startswith(key)]
+        arguments.append(f"{key}={rock[key]!r}")
     if rng.random() < 0.4:  # nothing but the two can be the same
         rock["delta"] = rock["epsilon"]
-        words = [w for w in words if not w.startswith("delta=")]
-        words += [w.replace("epsilon=", "delta=") for w in words
+        arguments = [w for w in arguments if not w.startswith("delta=")]
+        arguments += [w.replace("epsilon=", "delta=") for w in arguments
                   if w.startswith("epsilon=")] or [f"delta={rock['epsilon']}"]
     sigma = 0.75
     if rng.random() < 0.3:
         sigma = rng.choice((0.75, 0.1, 1e-3, 5, 10, 10.001, 1e9, rng.uniform(0.3, 2)))
-        words.append(f"sigma={sigma!r}")
-    return words, rock, sigma
+        arguments.append(f"sigma={sigma!r}")
+    return arguments, rock, sigma
 
 
 def draw_spacings(rng):
@@ -200,9 +200,9 @@ def draw_local(rng, n, absorb, steps):
 
 def draw(rng, folder):
     n, absorb = draw_sides(rng)
-    words = [f"n{axis}={k}" for axis, k in zip("xyz", n)]
+    arguments = [f"n{axis}={k}" for axis, k in zip("xyz", n)]
     if absorb != 16 or rng.random() < 0.5:
-        words.append(f"absorb={absorb}")
+        arguments.append(f"absorb={absorb}")
     properties, rock, sigma = draw_rock(rng, folder, n)
     spacings, d = draw_spacings(rng)
     limit = longest_step(rock, sigma, d)
@@ -210,14 +210,14 @@ def draw(rng, folder):
         d = [min(v * 1000, 1e6) for v in d]
         spacings = [f"d{axis}={v!r}" for axis, v in zip("xyz", d)]
         limit = longest_step(rock, sigma, d)
-    words += properties + (spacings or [])
+    arguments += properties + (spacings or [])
 
     dt = limit * rng.choice((1 - 1e-9, 0.99, 0.9, 0.5, rng.uniform(0.3, 1), 0.1, 1e-3))
     dt = min(max(dt, 1e-9), 1e3)
     if 0.001 <= limit and rng.random() < 0.1:
         dt = 0.001
     else:
-        words.append(f"dt={dt!r}")
+        arguments.append(f"dt={dt!r}")
     inner = math.prod(k + 2 * absorb for k in n)
     most = min(300, max(2, 40000 // inner), max(2, 500 // (n[2] + 2 * absorb)))
     if inner > 40000:
@@ -231,22 +231,22 @@ def draw(rng, folder):
     if 0.1 / most < dt < 0.1 and rng.random() < 0.2:
         steps = math.ceil(0.1 / dt)
     else:
-        words.append(f"tmax={max(tmax, 1e-9)!r}")
+        arguments.append(f"tmax={max(tmax, 1e-9)!r}")
 
     threads = rng.choice((1, 2, 3, 4, 7, 16, 64, rng.randint(1, 64)))
     if threads > 8 and steps * (n[2] + 2 * absorb) > 200:
         threads = rng.randint(1, 4)
     if rng.random() < 0.35:
-        words.append("pad=0")
+        arguments.append("pad=0")
     elif rng.random() < 0.1:
-        words.append("pad=1")
-    words += draw_local(rng, n, absorb, steps)
+        arguments.append("pad=1")
+    arguments += draw_local(rng, n, absorb, steps)
     if rng.random() < 0.3:
-        words.append(f"snapshots={folder}/snapshots")
+        arguments.append(f"snapshots={folder}/snapshots")
     if rng.random() < (0.2 if max(n) < 800 else 0.6):
-        words.append(f"picture={folder}/picture.png")
-    rng.shuffle(words)
-    return Query(words=words, env={"OMP_NUM_THREADS": str(threads)})
+        arguments.append(f"picture={folder}/picture.png")
+    rng.shuffle(arguments)
+    return Query(arguments=arguments, env={"OMP_NUM_THREADS": str(threads)})
 
 
 # ---- what is printed --------------------------------------------------------------
@@ -259,8 +259,8 @@ SHARED = set(), {"Ranks"}, {"Share"}, {"Share", "Share_even"}  # besides, by sev
 class Asked:
     """What the words mean, for all that is not the rock."""
 
-    def __init__(self, words):
-        given = dict(word.split("=", 1) for word in words)
+    def __init__(self, arguments):
+        given = dict(word.split("=", 1) for word in arguments)
         self.n = [int(given.get(f"n{axis}", 216)) for axis in "xyz"]
         absorb = int(given.get("absorb", 16))
         self.updated = math.prod(k + 2 * absorb for k in self.n)
@@ -383,8 +383,8 @@ def picture_is_wrong(asked, p):
     return None
 
 
-def said(words, values, files):
-    asked = Asked(words)
+def wrong_output(arguments, values, files):
+    asked = Asked(arguments)
     if set(values) - PRINTED not in SHARED or not PRINTED <= set(values):
         return f"printed {sorted(values)}, expected {sorted(PRINTED)}"
     number = {key: float(text) for key, text in values.items()}

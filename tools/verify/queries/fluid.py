@@ -103,24 +103,24 @@ def seconds(sides, group, steps, sweeps):
     return steps * (6 * sweeps * (march + 2 * plain) + 14 * plain)
 
 
-def growth(words, steps, sweeps):
+def growth(arguments, steps, sweeps):
     """By how much velocities may grow in all steps, at most."""
     a_step = (1 + sweeps) ** 2
-    if words["keep"]:
-        a_step *= 1 + words["dt"] * (1 + sweeps)
+    if arguments["keep"]:
+        a_step *= 1 + arguments["dt"] * (1 + sweeps)
     return a_step ** min(steps, 400)
 
 
-def limits(words, steps, sweeps):
+def limits(arguments, steps, sweeps):
     """How large sources and forces may be. A float has room for what is added up on the
     way; and where a force moves something by more than FAR cells, nobody knows in which
     it ends."""
-    longest, dt = words["longest"], words["dt"]
-    spread = 1 + 6 * dt * max(words["visc"], words["diff"]) * longest ** 2
-    most = FLOAT / spread / growth(words, steps, sweeps)
+    longest, dt = arguments["longest"], arguments["dt"]
+    spread = 1 + 6 * dt * max(arguments["visc"], arguments["diff"]) * longest ** 2
+    most = FLOAT / spread / growth(arguments, steps, sweeps)
     far = FAR / max(dt * longest, 1e-30)
-    if words["keep"]:
-        far /= min(10 * (1 + dt) ** (2 * steps), growth(words, steps, sweeps))
+    if arguments["keep"]:
+        far /= min(10 * (1 + dt) ** (2 * steps), growth(arguments, steps, sweeps))
     return most, min(most, far)
 
 
@@ -153,13 +153,13 @@ def events(rng, steps, calm, most, fastest, path):
         times[0] = 0
     for t in times:
         if calm or rng.random() < 0.45:
-            words = ["source", written(rng, scale * size(rng, most))]
+            arguments = ["source", written(rng, scale * size(rng, most))]
         else:
             axes = rng.choice([(1, 1, 1), (1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
-            words = ["force"] + [written(rng, rng.choice([-1, 1]) * axis * scale *
+            arguments = ["force"] + [written(rng, rng.choice([-1, 1]) * axis * scale *
                                          size(rng, fastest)) for axis in axes]
-        words.append(rng.choice([str(t), f"{t:03d}", f"+{t}"]))
-        lines.append(separator.join(words))
+        arguments.append(rng.choice([str(t), f"{t:03d}", f"+{t}"]))
+        lines.append(separator.join(arguments))
     if said is not None:
         lines.insert(0, f"time{separator}{said}")
     for _ in range(rng.choice([0, 0, 1, 3])):
@@ -220,34 +220,34 @@ def draw(rng, folder):
             break
     said = events(rng, steps, calm, *limits(facts, steps, most), folder / "events.txt")
 
-    words = [f"events={folder / 'events.txt'}"]
+    arguments = [f"events={folder / 'events.txt'}"]
     n = rng.choice(sides)
     if n != 42 or rng.random() < 0.9:
-        words.append(f"n={n}")
+        arguments.append(f"n={n}")
     for name, side in zip(("nx", "ny", "nz"), sides):
         if side != n or rng.random() < 0.3:
-            words.append(f"{name}={side}")
+            arguments.append(f"{name}={side}")
         elif rng.random() < 0.1:
-            words.append(f"{name}=0")
+            arguments.append(f"{name}=0")
     if said != steps:
-        words.append(f"steps={steps}")
+        arguments.append(f"steps={steps}")
     elif rng.random() < 0.3:
-        words.append(rng.choice([f"steps={steps}", "steps=-1"]))
+        arguments.append(rng.choice([f"steps={steps}", "steps=-1"]))
     for name, value, usual in (("dt", dt, STEP), ("diff", diff, SPREAD),
                                ("visc", visc, SPREAD)):
         if value != usual or rng.random() < 0.3:
-            words.append(f"{name}={written(rng, value)}")
+            arguments.append(f"{name}={written(rng, value)}")
     if sweeps or rng.random() < 0.3:
-        words.append(f"sweeps={sweeps}")
+        arguments.append(f"sweeps={sweeps}")
     if keep or rng.random() < 0.1:
-        words.append("compat=minho" if keep else "compat=none")
+        arguments.append("compat=minho" if keep else "compat=none")
     if rng.random() < 0.2:
-        words.append(rng.choice(["solver=rb", "solver=gs"]))
+        arguments.append(rng.choice(["solver=rb", "solver=gs"]))
     if rng.random() < 0.05:
-        words.append(f"profile={rng.randint(0, 1)}")
+        arguments.append(f"profile={rng.randint(0, 1)}")
     if local:
-        words.append("local=" + ",".join(map(str, local)))
-    rng.shuffle(words)
+        arguments.append("local=" + ",".join(map(str, local)))
+    rng.shuffle(arguments)
     # Memory is full of what nobody wrote: glibc writes that there.
     threads = rng.choice([1, 1, 2, 2, 3, 4, 5, 8, 17, 33, rng.randint(1, 64),
                           rng.randint(32, 64), 64])
@@ -255,7 +255,7 @@ def draw(rng, folder):
     # Threads of the system are too slow for as many cells, or for all sweeps.
     fast = tuple(b for b in tree.BACKENDS if b not in tree.FOR_CHECKING)
     backends = fast if slow else ()
-    return Query(words, env, backends)
+    return Query(arguments, env, backends)
 
 
 def group(rng, sides):
@@ -273,9 +273,9 @@ def group(rng, sides):
             return sizes
 
 
-def query_of(words):
+def query_of(arguments):
     """(nx, ny, nz), steps, sweeps a solve or 0, keep: read anew from words and file."""
-    said = dict(word.split("=", 1) for word in words)
+    said = dict(word.split("=", 1) for word in arguments)
     n = int(said.get("n", 42))
     sides = [int(said.get(name, 0)) or n for name in ("nx", "ny", "nz")]
     steps = int(said.get("steps", -1))
@@ -286,9 +286,9 @@ def query_of(words):
     return sides, steps, int(said.get("sweeps", 0)), said.get("compat") == "minho"
 
 
-def refusal(words, step, backend):
+def refusal(arguments, step, backend):
     """Only the sequential program takes the cells in the order of their index."""
-    if "solver=gs" in words and (step.number, backend) != ("00", "seq"):
+    if "solver=gs" in arguments and (step.number, backend) != ("00", "seq"):
         return "solver=gs"
     return None
 
@@ -297,11 +297,11 @@ PRINTED = {"total_density", "sweeps", "Mcells/s", "Time_init", "Time_run",
            "Time_kernel"}
 
 
-def said(words, values, files):
+def wrong_output(arguments, values, files):
     if set(values) - {"Share"} != PRINTED:
         return f"stdout has {sorted(values)}, expected {sorted(PRINTED)}"
     number = {key: float(text) for key, text in values.items()}
-    (nx, ny, nz), steps, sweeps, keep = query_of(words)
+    (nx, ny, nz), steps, sweeps, keep = query_of(arguments)
     density = np.load(files["out"]).astype(float)
     total, done, outright = np.load(files["totals"])
     if density.shape != (nz, ny, nx):
@@ -322,7 +322,7 @@ def said(words, values, files):
             sweeps and done != 6 * steps * sweeps:
         return f"sweeps={values['sweeps']} of {steps} steps, sweeps={sweeps} a solve"
 
-    share = next((w[6:] for w in words if w.startswith("share=")), None)
+    share = next((w[6:] for w in arguments if w.startswith("share=")), None)
     if not 0 <= number.get("Share", 0) <= 100 or (share and "Share" not in number) or \
             (share in ("0", "100") and number["Share"] != float(share) and steps):
         return f"Share={values.get('Share')} of share={share}"
@@ -332,6 +332,6 @@ def said(words, values, files):
     if not abs(updates - done * nx * ny * nz) <= 1e-7 * done * nx * ny * nz:
         return f"Mcells/s={values['Mcells/s']} in Time_run={values['Time_run']}: " \
                f"{updates:.9g} cells, not {done * nx * ny * nz:.9g}"
-    if "profile=1" not in words and values["Time_kernel"] != values["Time_run"]:
+    if "profile=1" not in arguments and values["Time_kernel"] != values["Time_run"]:
         return f"Time_kernel={values['Time_kernel']} is not Time_run without profile=1"
     return None

@@ -27,9 +27,9 @@ SHARED = {"Share", "Share_even"}  # by who has a device beside the host
 
 # ---- what words mean ----------------------------------------------------------------
 
-def asked(words):
+def asked(arguments):
     """A query as a dict, what it does not say filled in."""
-    said = dict(word.split("=", 1) for word in words)
+    said = dict(word.split("=", 1) for word in arguments)
     preset = PRESETS.get(said.get("preset"), ("tracks",) + (0,) * len(KEYS))
     said.setdefault("uv", preset[0])
     for key, value in zip(KEYS, preset[1:]):
@@ -281,11 +281,11 @@ def write_model(rng, q, path):
 
 def sky(rng):
     """What makes an image: the checker looks at the sources then."""
-    words = ["preset=small", "oversampling=16", f"strips={rng.choice(('3,2', '1,1'))}",
+    arguments = ["preset=small", "oversampling=16", f"strips={rng.choice(('3,2', '1,1'))}",
              f"task={rng.choice(('grid', 'degrid'))}"]
     if rng.random() < 0.5:
-        words += [f"visibilities={rng.randint(2000, 3000)}"]
-    return Query(words=words, env={"OMP_NUM_THREADS": rng.choice("1234")})
+        arguments += [f"visibilities={rng.randint(2000, 3000)}"]
+    return Query(arguments=arguments, env={"OMP_NUM_THREADS": rng.choice("1234")})
 
 
 def draw(rng, folder):
@@ -293,64 +293,64 @@ def draw(rng, folder):
     if rng.random() < 0.01:
         return sky(rng)
     q = shape(rng)
-    words = {}
+    arguments = {}
     source = rng.choice(("file", "file", "random", "tracks"))
     if source == "file":
         write_rows(rng, q, folder / "in.npy")
-        words["in"] = folder / "in.npy"
+        arguments["in"] = folder / "in.npy"
     else:
         q.cell = min(max(q.cell, 0.5), 1e6)  # the sky ends at l = 1, baselines at 1e9 m
-        words["baseline"], words["frequency"] = map(repr, extent_of(rng, q, source))
-        words["visibilities"], words["uv"] = q.n, source
+        arguments["baseline"], arguments["frequency"] = map(repr, extent_of(rng, q, source))
+        arguments["visibilities"], arguments["uv"] = q.n, source
     for key in ("grid", "support", "oversampling", "planes"):
-        words[key] = getattr(q, key)
-    words["cell"] = repr(q.cell)
-    words["strips"] = f"{q.strips[0]},{q.strips[1]}"
+        arguments[key] = getattr(q, key)
+    arguments["cell"] = repr(q.cell)
+    arguments["strips"] = f"{q.strips[0]},{q.strips[1]}"
 
     # A preset says what is not said, and nothing else.
     if rng.random() < 0.2:
         name = rng.choice(list(PRESETS))
         for key, value in zip(("uv",) + KEYS, PRESETS[name]):
-            if key in words and str(words[key]) == str(value):
-                del words[key]
-        words["preset"] = name
-    elif words.get("uv") == "tracks" and rng.random() < 0.5:
-        del words["uv"]
+            if key in arguments and str(arguments[key]) == str(value):
+                del arguments[key]
+        arguments["preset"] = name
+    elif arguments.get("uv") == "tracks" and rng.random() < 0.5:
+        del arguments["uv"]
 
     if q.kernel == "integer" or rng.random() < 0.3:
-        words["kernel"] = q.kernel
+        arguments["kernel"] = q.kernel
     if rng.random() < 0.6:
-        words["precision"] = rng.choice(("single", "double"))
+        arguments["precision"] = rng.choice(("single", "double"))
     if rng.random() < 0.6:
-        words["task"] = rng.choice(("degrid", "degrid", "grid"))
-    if words.get("task") == "degrid" and rng.random() < 0.8:
-        words["model"] = rng.choice(("sources", "noise", folder / "model.npy"))
-        if words["model"] == folder / "model.npy":
+        arguments["task"] = rng.choice(("degrid", "degrid", "grid"))
+    if arguments.get("task") == "degrid" and rng.random() < 0.8:
+        arguments["model"] = rng.choice(("sources", "noise", folder / "model.npy"))
+        if arguments["model"] == folder / "model.npy":
             write_model(rng, q, folder / "model.npy")
     if rng.random() < 0.3:
-        words["accuracy"] = rng.choice((0, 1e-12, 1e-5, 1e-3, 0.01, 0.1))
+        arguments["accuracy"] = rng.choice((0, 1e-12, 1e-5, 1e-3, 0.01, 0.1))
     width = 2 * q.support + 1
     if q.n * min(width, 5) * width <= 1000 and rng.random() < 0.7:
-        del words["strips"]
+        del arguments["strips"]
     if rng.random() < 0.6:
         most = max(300000 // (q.grid * (q.grid + 32)), 1)
-        words["copies"] = min(rng.choice((0, 1, 2, 3, 5, 17, 100, 1000)), most)
-        if q.n * words["copies"] > 200000:
-            words["copies"] = 2
+        arguments["copies"] = min(rng.choice((0, 1, 2, 3, 5, 17, 100, 1000)), most)
+        if q.n * arguments["copies"] > 200000:
+            arguments["copies"] = 2
     if source == "file" and rng.random() < 0.1:  # a file is what counts
-        words["visibilities"] = rng.randint(1, 100)
-        words["uv"] = rng.choice(("tracks", "random"))
+        arguments["visibilities"] = rng.randint(1, 100)
+        arguments["uv"] = rng.choice(("tracks", "random"))
     threads = rng.choice((1, 2, 3, 4, 7, 16, 17, 64))
     if q.grid > 100:
         threads = min(threads, 4)
 
-    words = [f"{key}={value}" for key, value in words.items()]
+    arguments = [f"{key}={value}" for key, value in arguments.items()]
     if rng.random() < 0.2:
-        resolved = asked(words)
+        resolved = asked(arguments)
         u, v, _, _ = points(resolved)
-        words.append(f"strict={int(numpy.all(inside(resolved, u, v)))}")
-    rng.shuffle(words)
-    return Query(words=words, env={"OMP_NUM_THREADS": str(threads)})
+        arguments.append(f"strict={int(numpy.all(inside(resolved, u, v)))}")
+    rng.shuffle(arguments)
+    return Query(arguments=arguments, env={"OMP_NUM_THREADS": str(threads)})
 
 
 # ---- what is printed -----------------------------------------------------------------
@@ -371,12 +371,12 @@ def misshared(q, values):
     return None
 
 
-def said(words, values, files):
+def wrong_output(arguments, values, files):
     """What is wrong with the printed values."""
     missing = PRINTED ^ (set(values) - SHARED)
     if missing:
         return f"keys missing or too many: {' '.join(sorted(missing))}"
-    q = asked(words)
+    q = asked(arguments)
     if wrong := misshared(q, values):
         return wrong
     u, v, _, _ = points(q)

@@ -79,10 +79,10 @@ def named(config, dim, batch, seed):
     return grids
 
 
-def asked(words):
+def asked(arguments):
     """[batch][dim][dim] grains before anything topples."""
     said = {"config": "4partout", "batch": "1", "seed": "1"}
-    said.update(word.split("=", 1) for word in words)
+    said.update(word.split("=", 1) for word in arguments)
     if said["config"].endswith(".npy"):
         grids = np.load(said["config"]).astype(np.int64)
         return grids if grids.ndim == 3 else grids[np.newaxis]
@@ -317,7 +317,7 @@ def draw_size(rng, in_place):
 
 
 def draw(rng, folder):
-    words = []
+    arguments = []
     in_place = rng.random() < 0.18
     dim, batch, group, threads, most = draw_size(rng, in_place)
     env = {"OMP_NUM_THREADS": str(threads)}
@@ -331,48 +331,48 @@ def draw(rng, folder):
     if config == "file":
         path = folder / rng.choice(("pile.npy", "p.npy", "a b=c.npy", ".npy.npy"))
         grids = draw_file(rng, path, (batch, dim, dim), in_place)
-        words.append(f"config={path}")
+        arguments.append(f"config={path}")
         known = (0.2, 0.2, 0.2)
     else:
         if batch > 8:
             most = min(most, 2)
         grids = named(config or "4partout", dim, batch, seed)
         if config:
-            words.append(f"config={config}")
+            arguments.append(f"config={config}")
         known = (1, batch > 1 or 0.3, config == "alea" or 0.1)
     for key, value, chance in zip(("dim", "batch", "seed"), (dim, batch, seed), known):
         if rng.random() < chance:
-            words.append(f"{key}={number(rng, value)}")
+            arguments.append(f"{key}={number(rng, value)}")
 
     limit = draw_limit(rng, grids, most)
     if limit is not None:
-        words.append(f"max_iterations={number(rng, limit)}")
+        arguments.append(f"max_iterations={number(rng, limit)}")
     if in_place or rng.random() < 0.2:
-        words.append("rule=" + ("async" if in_place else "sync"))
+        arguments.append("rule=" + ("async" if in_place else "sync"))
     for key in ("tilew", "tileh"):
         if rng.random() < 0.6:
-            words.append(f"{key}={number(rng, draw_tile(rng, dim, 1 + in_place))}")
+            arguments.append(f"{key}={number(rng, draw_tile(rng, dim, 1 + in_place))}")
     if group:
-        words.append("local=" + ",".join(number(rng, n) for n in group))
-    rng.shuffle(words)
-    also = random.Random(" ".join(w for w in words if not w.startswith("config=")))
+        arguments.append("local=" + ",".join(number(rng, n) for n in group))
+    rng.shuffle(arguments)
+    also = random.Random(" ".join(w for w in arguments if not w.startswith("config=")))
     if also.random() < 0.6:
-        words.append(f"halo={also.choice((0, 1, 2, 3, 5, 8, 16, 17, 31, 33, 1024))}")
+        arguments.append(f"halo={also.choice((0, 1, 2, 3, 5, 8, 16, 17, 31, 33, 1024))}")
     if in_place:  # tile by tile or row by row
-        return Query(words, env, IN_PLACE, free=True)
-    return Query(words, env)
+        return Query(arguments, env, IN_PLACE, free=True)
+    return Query(arguments, env)
 
 
 # ---- what is printed -----------------------------------------------------------------
 
 
-def shared(words, values, before):
+def shared(arguments, values, before):
     """What is wrong with how a device and its host say that they have shared."""
     share, even = (float(values.get(key, 0)) for key in ("Share", "Share_even"))
     if not (0 <= share <= 100 and 0 <= even <= 100):
         return f"prints a share of {share} %, and {even}"
-    wanted = dict(word.split("=", 1) for word in words).get("share", "auto")
-    if wanted == "auto" or "rule=async" in words or int(values["iterations"]) == 0:
+    wanted = dict(word.split("=", 1) for word in arguments).get("share", "auto")
+    if wanted == "auto" or "rule=async" in arguments or int(values["iterations"]) == 0:
         return None
     # As near as a row is, of a grid or of a quarter.
     row = 100 / len(before) / ((before.shape[1] - 1) // 2)
@@ -381,7 +381,7 @@ def shared(words, values, before):
     return None
 
 
-def said(words, values, files):
+def wrong_output(arguments, values, files):
     values, more = dict(values), {}
     for key in ("Share", "Share_even"):
         if key in values:
@@ -393,7 +393,7 @@ def said(words, values, files):
         rate, *times = (float(values[key]) for key in KEYS[4:])
     except ValueError as wrong:
         return f"prints no number: {wrong}"
-    before = asked(words)
+    before = asked(arguments)
     after = np.load(files["out"]).astype(np.int64).reshape(-1, *before.shape[1:])
     counts = np.load(files["counts"])
     right = {"iterations": int(counts.max()), "grains": int(after.sum()),
@@ -408,4 +408,4 @@ def said(words, values, files):
     expected = updates / times[1] * 1e-9 if times[1] else 0
     if not math.isclose(rate, expected, rel_tol=1e-3):
         return f"prints {rate} Gcells/s, {updates:g} updates in {times[1]} s"
-    return shared(words, {**values, **more}, before) if more else None
+    return shared(arguments, {**values, **more}, before) if more else None

@@ -229,19 +229,19 @@ def draw(rng, folder):
     elif rng.random() < 0.4:
         more.append("local=" + ",".join(map(str, group(rng))))
     if rng.random() < 0.2:
-        words = [*point, *(w for words in of for w in words), str(path), *more]
+        arguments = [*point, *(w for arguments in of for w in arguments), str(path), *more]
     else:
         keyed = dict(zip(("m0", "h0", "t0", "tau"), point))
         keyed |= {k: ",".join(r) for k, r in zip("abcde", of)}
-        words = [f"{k}={v}" for k, v in keyed.items()] + [f"in={path}"]
+        arguments = [f"{k}={v}" for k, v in keyed.items()] + [f"in={path}"]
         chosen = rng.choice((0, 0, 0, 0, 1, 2, 3))
         if chosen:  # what the set says is overridden, or was said alike
-            words.append(f"set={chosen}")
-            words = [w for w in words if w not in
+            arguments.append(f"set={chosen}")
+            arguments = [w for w in arguments if w not in
                      [f"{k}={v}" for k, v in zip(("m0", "h0"), PAPER[chosen])]]
-        words += more
-        rng.shuffle(words)
-    return Query(words, {"OMP_NUM_THREADS": str(rng.choice((1, 2, 2, 3, 3, 8, 17, 64)))})
+        arguments += more
+        rng.shuffle(arguments)
+    return Query(arguments, {"OMP_NUM_THREADS": str(rng.choice((1, 2, 2, 3, 3, 8, 17, 64)))})
 
 
 def turned(number):
@@ -262,7 +262,7 @@ def group(rng):
 # ---- what is printed -------------------------------------------------------------------
 
 
-def said(words, values, files):
+def wrong_output(arguments, values, files):
     """A .. E, stack and semblance are the numbers of out=, printed with the digits that
     tell floats apart, and no cell of the panel has more than the best."""
     found = numpy.load(files["out"])

@@ -1,51 +1,55 @@
-/* cpu.c - the toppling, tiles of the grid shared among threads. */
+/* cpu.c - topples the grids in parallel: OpenMP threads compute tiles of plan->tilew x
+ * plan->tileh cells.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
 
-static inline int smaller(int a, int b)
+static inline int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
 
-/* A step of one tile, w x h cells from (x, y): returns all new values or-ed, which is
- * more than 3 as long as a cell is unstable. */
+/* Computes one step of a tile of w x h cells at (x, y). Returns the OR of all new
+ * cells: more than 3 if and only if a cell is unstable. */
 static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x, int y,
                     int w, int h)
 {
-    cell bits = 0;
+    cell or_values = 0;
     for (int j = y; j < y + h; j++)
         for (int i = x; i < x + w; i++) {
-            size_t at = (size_t)j * dim + i;
-            out[at] = after(in + at, dim);
-            bits |= out[at];
+            size_t index = (size_t)j * dim + i;
+            out[index] = next_grains(in + index, dim);
+            or_values |= out[index];
         }
-    return bits;
+    return or_values;
 }
 
-/* Step n of all grids, from one array into another; bits[g] become those of grid g. */
-static void step(const pile *p, const plan *how, const cell *in, cell *out, int n,
-                 cell *bits)
+/* Computes step n of all grids, from one array into another. flags[g] becomes the OR of
+ * all new cells of grid g. */
+static void step(const pile *p, const plan *plan, const cell *in, cell *out, int n,
+                 cell *flags)
 {
     int dim = p->dim;
-    memset(bits, 0, p->batch * sizeof *bits);
+    memset(flags, 0, p->batch * sizeof *flags);
 #pragma omp parallel for collapse(3) schedule(runtime)
     for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += how->tileh)
-            for (int x = 1; x < dim - 1; x += how->tilew) {
-                int w = smaller(how->tilew, dim - 1 - x);
-                int h = smaller(how->tileh, dim - 1 - y);
+        for (int y = 1; y < dim - 1; y += plan->tileh)
+            for (int x = 1; x < dim - 1; x += plan->tilew) {
+                int w = min_int(plan->tilew, dim - 1 - x);
+                int h = min_int(plan->tileh, dim - 1 - y);
                 size_t grid = g * pile_cells(p);
-                double begin = how->tiles ? seconds() : 0;
-                cell of_tile = do_tile(dim, in + grid, out + grid, x, y, w, h);
-                trace_tile(how->tiles, n, g, (int[4]){x, y, w, h}, begin, worker());
+                double begin = plan->trace ? seconds() : 0;
+                cell tile_flags = do_tile(dim, in + grid, out + grid, x, y, w, h);
+                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
+                           thread_number());
 #pragma omp atomic
-                bits[g] |= of_tile;
+                flags[g] |= tile_flags;
             }
 }
 
-/* Bytes of a vector, of any machine: 64 is AVX-512. */
+/* Bytes per vector: those of AVX-512, a multiple of all smaller ones. */
 enum { VECTOR_BYTES = 64 };
 
 static inline int whole_vectors(int cells)
@@ -53,115 +57,123 @@ static inline int whole_vectors(int cells)
     return (cells + VECTOR_BYTES - 1) / VECTOR_BYTES * VECTOR_BYTES;
 }
 
-/* The same in bytes, a vector of them at a time. A row is pitch long, whole vectors,
- * and so is a tile's part of it; keep is 255 within the border and 0 elsewhere. */
-static cell do_tile8(int pitch, const cell8 *restrict keep, const cell8 *restrict in,
+/* Computes one step of a tile for cells of one byte, one vector at a time. A row has
+ * pitch bytes, and a tile has whole vectors. keep is 255 inside the border and 0
+ * elsewhere. */
+static cell do_tile8(int pitch, const cell8 *restrict inside, const cell8 *restrict in,
                      cell8 *restrict out, int x, int y, int w, int h)
 {
-    cell8 bits[VECTOR_BYTES] = {0};
+    cell8 or_values[VECTOR_BYTES] = {0};
     for (int j = y; j < y + h; j++)
         for (int i = x; i < x + w; i += VECTOR_BYTES) {
-            size_t at = (size_t)j * pitch + i;
+            size_t index = (size_t)j * pitch + i;
 #pragma omp simd
             for (int k = 0; k < VECTOR_BYTES; k++) {
-                cell8 v = after8(in + at + k, pitch) & keep[i + k];
-                out[at + k] = v;
-                bits[k] |= v;
+                cell8 v = next_grains8(in + index + k, pitch) & inside[i + k];
+                out[index + k] = v;
+                or_values[k] |= v;
             }
         }
 
-    cell8 of_tile = 0;
-    for (int k = 0; k < VECTOR_BYTES; k++) of_tile |= bits[k];
-    return of_tile;
+    cell8 tile_flags = 0;
+    for (int k = 0; k < VECTOR_BYTES; k++) tile_flags |= or_values[k];
+    return tile_flags;
 }
 
-static void step8(const pile *p, const plan *how, const cell8 *keep, const cell8 *in,
-                  cell8 *out, int n, cell *bits)
+static void step8(const pile *p, const plan *plan, const cell8 *inside, const cell8 *in,
+                  cell8 *out, int n, cell *flags)
 {
-    int dim = p->dim, pitch = whole_vectors(dim), tilew = whole_vectors(how->tilew);
-    memset(bits, 0, p->batch * sizeof *bits);
+    int dim = p->dim, pitch = whole_vectors(dim), tilew = whole_vectors(plan->tilew);
+    memset(flags, 0, p->batch * sizeof *flags);
 #pragma omp parallel for collapse(3) schedule(runtime)
     for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += how->tileh)
+        for (int y = 1; y < dim - 1; y += plan->tileh)
             for (int x = 0; x < pitch; x += tilew) {
-                int w = smaller(tilew, pitch - x);
-                int h = smaller(how->tileh, dim - 1 - y);
+                int w = min_int(tilew, pitch - x);
+                int h = min_int(plan->tileh, dim - 1 - y);
                 size_t grid = (size_t)g * dim * pitch;
-                double begin = how->tiles ? seconds() : 0;
-                cell of_tile = do_tile8(pitch, keep, in + grid, out + grid, x, y, w, h);
-                trace_tile(how->tiles, n, g, (int[4]){x, y, w, h}, begin, worker());
+                double begin = plan->trace ? seconds() : 0;
+                cell tile_flags =
+                    do_tile8(pitch, inside, in + grid, out + grid, x, y, w, h);
+                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
+                           thread_number());
 #pragma omp atomic
-                bits[g] |= of_tile;
+                flags[g] |= tile_flags;
             }
 }
 
-/* The same in place: returns 0 where nothing toppled. */
+/* Topples the cells of a tile in place. Returns 0 if no cell toppled. */
 static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
 {
     cell toppled = 0;
     for (int j = y; j < y + h; j++)
         for (int i = x; i < x + w; i++)
-            toppled |= give(grid + (size_t)j * dim + i, dim);
+            toppled |= topple_cell(grid + (size_t)j * dim + i, dim);
     return toppled;
 }
 
-/* One sweep in place. A tile gives to the cells around it: tiles that are toppled at
- * the same time have another one between them, in four colours, one after the other. */
-static cell sweep(const plan *how, int dim, cell *grid, int g, int n)
+/* Computes one sweep in place. A tile changes the cells around it, so tiles that topple
+ * at the same time must not touch: the tiles have four colors in a 2 x 2 pattern, and
+ * one color is processed after the other (multicolor ordering, the four-color form of
+ * red-black). */
+static cell sweep(const plan *plan, int dim, cell *grid, int g, int n)
 {
     cell toppled = 0;
-    for (int colour = 0; colour < 4; colour++) {
-        int left = 1 + colour % 2 * how->tilew, top = 1 + colour / 2 * how->tileh;
+    for (int color = 0; color < 4; color++) {
+        int left = 1 + color % 2 * plan->tilew, top = 1 + color / 2 * plan->tileh;
 #pragma omp parallel for collapse(2) reduction(| : toppled) schedule(runtime)
-        for (int y = top; y < dim - 1; y += 2 * how->tileh)
-            for (int x = left; x < dim - 1; x += 2 * how->tilew) {
-                int w = smaller(how->tilew, dim - 1 - x);
-                int h = smaller(how->tileh, dim - 1 - y);
-                double begin = how->tiles ? seconds() : 0;
+        for (int y = top; y < dim - 1; y += 2 * plan->tileh)
+            for (int x = left; x < dim - 1; x += 2 * plan->tilew) {
+                int w = min_int(plan->tilew, dim - 1 - x);
+                int h = min_int(plan->tileh, dim - 1 - y);
+                double begin = plan->trace ? seconds() : 0;
                 toppled |= do_tile_in_place(dim, grid, x, y, w, h);
-                trace_tile(how->tiles, n, g, (int[4]){x, y, w, h}, begin, worker());
+                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
+                           thread_number());
             }
     }
     return toppled;
 }
 
-/* Fills the rows that are toppled with poison, each by the thread that will topple it:
- * where memory has several places, a page is near the thread that touched it first.
- * A row is that many bytes. */
-static void spread(const pile *p, const plan *how, void *grids, size_t row)
+/* Fills the rows inside the border with 0xff bytes; `row` is the size of a row in
+ * bytes. Each row is filled by the thread that will compute it, so that on a NUMA
+ * machine its pages are near that thread (first touch). */
+static void first_touch(const pile *p, const plan *plan, void *grids, size_t row)
 {
     int dim = p->dim;
     char *first = grids;
 #pragma omp parallel for collapse(2) schedule(runtime)
     for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += how->tileh)
+        for (int y = 1; y < dim - 1; y += plan->tileh)
             memset(first + ((size_t)g * dim + y) * row, 0xff,
-                   smaller(how->tileh, dim - 1 - y) * row);
+                   min_int(plan->tileh, dim - 1 - y) * row);
 }
 
-int topple(pile *p, const plan *how, run_times *t)
+int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
 
-    deal_evenly();
+    use_static_schedule();
     int dim = p->dim;
-    size_t cells = pile_cells(p), all = cells * p->batch;
-    cell *in = untouched(all, sizeof *in, "the grids before a step");
-    cell *out = untouched(all, sizeof *out, "the grids after a step");
-    spread(p, how, in, dim * sizeof *in);
-    spread(p, how, out, dim * sizeof *in);
-    for (int g = 0; g < p->batch; g++) pile_border(out + g * cells, dim);
-    cell *bits = allocate(p->batch, sizeof *bits, "the bits of each grid");
+    size_t cells = pile_cells(p), total = cells * p->batch;
+    cell *in = untouched(total, sizeof *in, "the grids before a step");
+    cell *out = untouched(total, sizeof *out, "the grids after a step");
+    first_touch(p, plan, in, dim * sizeof *in);
+    first_touch(p, plan, out, dim * sizeof *in);
+    for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);
+    cell *flags = allocate(p->batch, sizeof *flags, "the flags of each grid");
     size_t pitch = whole_vectors(dim), rows = (size_t)dim * p->batch;
     size_t bytes = rows * pitch;
-    cell8 *room = untouched(pitch + 2 * bytes + VECTOR_BYTES, 1, "the bytes");
-    cell8 *keep = room + VECTOR_BYTES -
-                  (uintptr_t)room % VECTOR_BYTES; /* all at a whole vector */
-    cell8 *in8 = keep + pitch, *out8 = in8 + bytes;
-    memset(keep, 0, pitch);
-    memset(keep + 1, 255, dim - 2);
-    spread(p, how, in8, pitch);
-    spread(p, how, out8, pitch);
+    cell8 *storage = untouched(pitch + 2 * bytes + VECTOR_BYTES, 1, "the bytes");
+    cell8 *inside =
+        storage + VECTOR_BYTES -
+        (uintptr_t)storage %
+            VECTOR_BYTES; /* the arrays begin at a multiple of the vector size */
+    cell8 *in8 = inside + pitch, *out8 = in8 + bytes;
+    memset(inside, 0, pitch);
+    memset(inside + 1, 255, dim - 2);
+    first_touch(p, plan, in8, pitch);
+    first_touch(p, plan, out8, pitch);
     for (size_t y = 0; y < rows; y += dim) {
         memset(out8 + y * pitch, 0, pitch);
         memset(out8 + (y + dim - 1) * pitch, 0, pitch);
@@ -169,48 +181,48 @@ int topple(pile *p, const plan *how, run_times *t)
 
     double ready = seconds();
 
-    if (how->how == ASYNC) {
+    if (plan->rule == ASYNC) {
         for (int g = 0; g < p->batch; g++) {
             cell *grid = p->grid + g * cells;
             int n = 0;
-            while (n < how->max_iterations && sweep(how, dim, grid, g, n)) n++;
-            pile_border(grid, dim);
+            while (n < plan->max_iterations && sweep(plan, dim, grid, g, n)) n++;
+            pile_clear_border(grid, dim);
             p->iterations[g] = n;
         }
     } else {
-        memcpy(in, p->grid, all * sizeof *in);
+        memcpy(in, p->grid, total * sizeof *in);
         int n = 0;
-        for (int g = 0; g < p->batch; g++) bits[g] = pile_bits(in + g * cells, dim);
-        while (note(p, how, bits, n) > 255 && n < how->max_iterations) {
-            step(p, how, in, out, n, bits);
-            cell *other = in;
+        for (int g = 0; g < p->batch; g++) flags[g] = pile_or(in + g * cells, dim);
+        while (record_finished(p, plan, flags, n) > 255 && n < plan->max_iterations) {
+            step(p, plan, in, out, n, flags);
+            cell *swap = in;
             in = out;
-            out = other;
+            out = swap;
             n++;
         }
 
-        /* From here on a byte is enough for any cell. */
-        if (note(p, how, bits, n) <= 255) {
+        /* From here on, every cell fits in a byte. */
+        if (record_finished(p, plan, flags, n) <= 255) {
             for (size_t y = 0; y < rows; y++)
                 for (int x = 0; x < dim; x++) in8[y * pitch + x] = in[y * dim + x];
-            while (note(p, how, bits, n) > 3 && n < how->max_iterations) {
-                step8(p, how, keep, in8, out8, n, bits);
-                cell8 *other = in8;
+            while (record_finished(p, plan, flags, n) > 3 && n < plan->max_iterations) {
+                step8(p, plan, inside, in8, out8, n, flags);
+                cell8 *swap = in8;
                 in8 = out8;
-                out8 = other;
+                out8 = swap;
                 n++;
             }
             for (size_t y = 0; y < rows; y++)
                 for (int x = 0; x < dim; x++) in[y * dim + x] = in8[y * pitch + x];
         }
-        memcpy(p->grid, in, all * sizeof *in);
+        memcpy(p->grid, in, total * sizeof *in);
     }
 
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free(room);
-    free(bits);
+    free(storage);
+    free(flags);
     free(in);
     free(out);
     return 0;

@@ -1,0 +1,161 @@
+"""conftest.py: what all tests share (make test, make test-all).
+
+    python3 -m pytest tests/test_fluid.py            one file
+    python3 -m pytest -m alone tests                 tests that need the machine for themselves
+    python3 -m pytest -n auto -m "not alone and not slow" tests    the rest of make test
+    python3 -m pytest --all ...                      everything: also tests marked slow
+
+A test counts single checks with the fixture `check`, so that one run of a program can be
+checked in many respects. The summary adds the checks of all tests.
+"""
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.helpers import ROOT
+
+# Tests share the cores: a thread that waits must not spin.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# All ranks are on this machine. Without this, Open MPI looks for networks, which takes it up
+# to a second per start.
+os.environ.setdefault("OMPI_MCA_pml", "ob1")
+
+
+MARKERS = (
+    "alone: measures time, or changes files that other tests read: runs in a pass of its own",
+    "slow: runs with --all only (make test-all)",
+    "seconds(n): about how long it takes; the longest tests start first")
+
+
+def pytest_configure(config):
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true",
+                     help="run slow tests, and replace samples by everything")
+
+
+@pytest.fixture
+def everything(request):
+    """Whether nothing is to be sampled (--all)."""
+    return request.config.getoption("--all")
+
+
+# ---- checks --------------------------------------------------------------------------
+
+
+class Checks:
+    """The checks of one test. A failed one does not end the test."""
+
+    def __init__(self):
+        self.passed, self.failures = 0, []
+
+    def __call__(self, name, problem):
+        """Counts one check, which passes if problem is falsy."""
+        if problem:
+            self.failures.append(f"{name}: {problem}")
+        else:
+            self.passed += 1
+
+    def equal(self, name, found, expected):
+        """Counts one check; floats are equal within rounding."""
+        close = isinstance(expected, float) and abs(found - expected) <= 1e-9 * abs(expected)
+        self(name, found != expected and not close and f"{found}, expected {expected}")
+
+    def process(self, name, ended, status, *patterns):
+        """Checks the exit status of a process and that its output has all patterns."""
+        text = ended.stdout + ended.stderr
+        good = ended.returncode == status and all(re.search(p, text) for p in patterns)
+        self(name, not good and f"exit status {ended.returncode}: {text[-2000:]}")
+
+    def command(self, *command, **variables):
+        """Runs a command that prints "N passed, N failed" and counts what it counted."""
+        ended = subprocess.run(list(map(str, command)), cwd=ROOT, text=True,
+                               errors="replace", env={**os.environ, **variables},
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        tallies = re.findall(r"^(?:\w+: )?(\d+) passed, (\d+) failed", ended.stdout, re.M)
+        passed, failed = map(int, tallies[-1]) if tallies else (0, 0)
+        self.passed += passed
+        if ended.returncode or failed or not passed:
+            self.failures += [ended.stdout] + ["(see above)"] * (failed - 1)
+        print(ended.stdout)
+
+    def module(self, name, *arguments, **variables):
+        self.command(sys.executable, "-m", name, *arguments, **variables)
+
+
+@pytest.fixture
+def check():
+    return Checks()
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    """Fails a test if one of its checks failed, or if it made none."""
+    outcome = yield
+    check = getattr(item, "funcargs", {}).get("check")
+    if call.when != "call" or check is None:
+        return
+    report = outcome.get_result()
+    report.user_properties.append(("checks", check.passed + len(check.failures)))
+    text = "\n".join(check.failures) or "no check was made"
+    if report.passed and (check.failures or not check.passed):
+        report.outcome, report.longrepr = "failed", text
+    elif report.failed and check.failures:
+        report.sections.append(("Failed checks", text))
+
+
+def pytest_terminal_summary(terminalreporter):
+    checks = 0
+    for outcome in "passed", "failed":
+        for report in terminalreporter.stats.get(outcome, ()):
+            checks += dict(report.user_properties).get("checks", 1)
+    terminalreporter.write_line(f"{checks} checks")
+
+
+# ---- order ---------------------------------------------------------------------------
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out slow tests unless all are wanted; puts the longest first."""
+    if not config.getoption("--all"):
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
+
+    def seconds(item):
+        marker = item.get_closest_marker("seconds")
+        return marker.args[0] if marker else 1
+    items.sort(key=seconds, reverse=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Hands tests to the processes of pytest-xdist one by one, in order: by default it hands
+    out blocks of neighbours, so that one process would get all long tests."""
+    from xdist.scheduler import LoadScheduling
+
+    class OneByOne(LoadScheduling):
+        def schedule(self):
+            if self.collection is None and self._check_nodes_have_same_collection():
+                self.collection = next(iter(self.node2collection.values()))
+                self.pending[:] = range(len(self.collection))
+                for node in self.nodes:
+                    self._send_tests(node, 1)
+            for node in self.nodes:
+                self.check_schedule(node)
+
+        def check_schedule(self, node, duration=0):
+            if node.shutting_down:
+                return
+            if self.pending:
+                self._send_tests(node, 2 - len(self.node2pending[node]))
+            else:
+                node.shutdown()
+
+    return OneByOne(config, log)

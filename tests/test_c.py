@@ -1,0 +1,38 @@
+"""test_c.py: the unit tests in C (tests/*_test.c, with cmocka), each of their cases a test
+here.
+"""
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import BUILD, ROOT, run
+
+FILES = {"run_test": [], "su_test": [], "diff_test": [f"{BUILD}/verify"]}
+
+
+def cases():
+    for name in FILES:
+        text = Path(ROOT, "tests", f"{name}.c").read_text()
+        for case in re.findall(r"cmocka_unit_test\w*\(\s*(\w+)", text):
+            yield name, case
+
+
+@lru_cache(maxsize=None)
+def results(name):
+    """{case: whether it passed}, and what the program printed."""
+    ended = run([f"{BUILD}/tests/{name}", *FILES[name]], ROOT)
+    text = ended.stdout + ended.stderr
+    found = re.findall(r"^\[ +(OK|FAILED) +\] (\w+)", text, re.M)
+    return {case: result == "OK" for result, case in found}, text
+
+
+@pytest.mark.parametrize("name, case", cases())
+def test_case(name, case):
+    passed, text = results(name)
+    assert passed.get(case), text[-3000:]
+
+
+def test_every_file_is_run():
+    assert {p.stem for p in Path(ROOT, "tests").glob("*_test.c")} == set(FILES)

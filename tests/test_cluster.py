@@ -1,0 +1,279 @@
+"""test_cluster.py: sections filled by ranks of MPI: any number of them gives the bytes of
+one process, and a job that lost a rank, ran out of disk or was called otherwise here than
+there loses and mixes nothing.
+"""
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+
+import numpy
+import pytest
+
+from tests.helpers import ROOT, binaries, printed
+from tests.sections import DATA, JOB, QUERY, outputs, read, rewritten, traces
+from tools.history import runs
+
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("cluster"))
+
+
+def last(backend):
+    found = binaries("semblance", (backend,))
+    return found[-1][2] if found else pytest.skip(f"no semblance-{backend} is built")
+
+
+@pytest.fixture(scope="module")
+def omp():
+    return last("omp")
+
+
+@pytest.fixture(scope="module")
+def mpi():
+    return last("mpi")
+
+
+@pytest.fixture(scope="module")
+def section(mpi, folder):
+    """Makes a section, whose files have the prefix all-, in folder."""
+    p = ranks(mpi, [f"in={DATA}", *JOB, *QUERY, *outputs(folder, "all-")], folder)
+    assert p.returncode == 0, p.err
+
+
+def ranks(binary, words, folder, number=2, env=None, limit=None, wait=True, launch=None):
+    """Runs a binary as many times at once, in folder; launch: other words for mpirun,
+    which start it."""
+    command, more = runs.launch(os.path.abspath(binary), "mpi", {"RANKS": str(number)})
+    more.pop("RANKS")
+    command = [command[0], *launch] if launch else [*command, *words]
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    p = subprocess.Popen(command, cwd=folder, text=True, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         preexec_fn=limited if limit else None,
+                         env={**os.environ, "OMP_WAIT_POLICY": "passive", **more,
+                              **(env or {})})
+    if wait:
+        p.out, p.err = p.communicate(timeout=300)
+    return p
+
+
+def files(folder, prefix):
+    """The bytes of a section's files, None for one that is not there."""
+    paths = [os.path.join(folder, prefix + n) for n in ("s.su", "c.su", "p.npy")]
+    return [read(path) if os.path.exists(path) else None for path in paths]
+
+
+def removed(folder, prefix):
+    for name in os.listdir(folder):
+        if name.startswith(prefix):
+            os.remove(os.path.join(folder, name))
+
+
+def alone(check, omp, folder, words, prefix):
+    """What one process makes: the bytes of its files, and what it printed."""
+    p = subprocess.run([os.path.abspath(omp), *words, *outputs(folder, prefix)], cwd=folder,
+                       capture_output=True, text=True,
+                       env={**os.environ, "OMP_WAIT_POLICY": "passive"})
+    check(f"alone {prefix}", p.returncode and p.stderr)
+    return files(folder, prefix), p
+
+
+def said(text, times=False):
+    """What was printed, but for how long it took."""
+    return {k: v for k, v in printed(text).items() if times or not k.startswith("Time_")}
+
+
+@pytest.mark.seconds(60)
+def test_any_number_of_ranks(check, omp, mpi, folder):
+    """Bytes, and what is printed, of 1, 2, 3 and 8 ranks; also where most of them get
+    nothing, where traces stay dead, and where a file is of the other order of bytes and
+    begins before time 0 or after it."""
+    def moved(delay, cut):
+        def change(v, _):
+            v["sx"], v["gx"], v["sy"], v["gy"] = v["sy"], v["gy"], 7, 7
+            v["delrt"] = delay
+            v["row"] = numpy.concatenate([numpy.full(max(-cut, 0), 9, "f4"),
+                                          v["row"][max(cut, 0):]])
+        return change
+    rewritten(os.path.join(folder, "early.su"), moved(-20, -5), ">")
+    rewritten(os.path.join(folder, "late.su"), moved(200, 50), ">")
+    near = ["m0=3900,110,5", "h0=-480", "t0=0.6,0.004,9", "aperture=150,120", *QUERY]
+    for name, words, numbers in (
+            ("all", [f"in={DATA}", *JOB, *QUERY], (1, 2, 3, 8)),
+            ("one", [f"in={DATA}", "m0=4120", "h0=-480", "t0=0.6,0.004,9", *QUERY], (3,)),
+            ("near", [f"in={DATA}", *near], (2, 8)),
+            ("far", [f"in={DATA}", "m0=99000", "h0=0", "t0=0.6", "aperture=9,9", *QUERY],
+             (2,)),
+            ("early", ["in=early.su", *near], (3,)), ("late", ["in=late.su", *near], (3,))):
+        want, one = alone(check, omp, folder, words, f"{name}-")
+        for number in numbers:
+            p = ranks(mpi, [*words, *outputs(folder, "r-")], folder, number)
+            check(f"{name}, {number} ranks", p.returncode and p.err)
+            check(f"{name}, {number} ranks: bytes",
+                        files(folder, "r-") != want and "differ")
+            check(f"{name}, {number} ranks: printed",
+                        (said(p.out) != said(one.stdout) and p.out)
+                        or (p.err != one.stderr and p.err))
+            p = ranks(mpi, [*words, *outputs(folder, "r-")], folder, number)
+            check(f"{name}, {number} ranks again: nothing to do",
+                        (p.returncode and p.err) or said(p.out)["Points"] != "0" and p.out)
+            check(f"{name}, {number} ranks again: bytes",
+                        files(folder, "r-") != want and "differ")
+            removed(folder, "r-")
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def done(folder, prefix, want, most):
+    """What is wrong with a journal that was left behind: a trace is marked done that is
+    not, or more than `most` were begun and not marked."""
+    path = os.path.join(folder, prefix + "s.su")
+    if not os.path.exists(path):
+        return None, 0
+    head, got = traces(path)
+    _, right = traces(os.path.join(folder, want + "s.su"))
+    marked = head[:, 28] != 0
+    if (got[marked] != right[marked]).any():
+        return "a trace is marked that is not done", 0
+    begun = got[~marked].any(axis=1).sum()
+    return begun > most and f"{begun} traces were begun, of {most} ranks", marked.sum()
+
+
+@pytest.mark.seconds(60)
+def test_killed(check, omp, mpi, folder, everything):
+    """kill -9 of a rank at any moment, and the same words again: the same bytes."""
+    words = [f"in={DATA}", "m0=4000,12,20", "h0=-500,30,2", "t0=0.4,0.004,60", *QUERY]
+    want, _ = alone(check, omp, folder, words, "whole-")
+    rng, kills, halfway, marked = random.Random(12), 0, 0, 0
+    wanted_kills = 20 if everything else 5
+    while kills < wanted_kills:
+        p = ranks(mpi, [*words, *outputs(folder, "k-")], folder, wait=False)
+        wanted = rng.randint(marked, 39)  # traces, of 40, and some moment after them
+        while p.poll() is None and done(folder, "k-", "whole-", 2)[1] < wanted:
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.02))
+        found = children(p.pid) if p.poll() is None else []
+        if found:
+            os.kill(rng.choice(found), signal.SIGKILL)
+            kills += 1
+        p.out, p.err = p.communicate(timeout=60)
+        problem, marked = done(folder, "k-", "whole-", 2)
+        if found:
+            halfway += 0 < marked < 40
+            check(f"killed {kills}", problem)
+            if marked == 40:  # all is there: begin anew
+                removed(folder, "k-")
+                marked = 0
+            continue
+        marked = 0
+        check("killed: goes on", p.returncode and p.err)
+        check("killed: bytes", files(folder, "k-") != want and "differ")
+        removed(folder, "k-")
+    p = ranks(mpi, [*words, *outputs(folder, "k-")], folder, 3)
+    check("killed: the last", (p.returncode and p.err)
+                or (files(folder, "k-") != want and "differ"))
+    check("killed: while at work", halfway < wanted_kills // 4 and f"only {halfway} times")
+
+
+def one_line(check, name, p, words):
+    """But for how much was there already."""
+    lines = [line for line in p.err.splitlines() if "are there already" not in line]
+    check(f"{name}: status", p.returncode != 1 and str(p.returncode))
+    check(f"{name}: one line", (len(lines) != 1 or words not in lines[0] or p.out)
+                and p.out + p.err)
+
+
+def test_refused(check, mpi, folder, section):
+    """Ranks that are called otherwise, see other files, or find those of another job."""
+    path, job = os.path.abspath(mpi), [f"in={DATA}", *JOB, *QUERY]
+    out = outputs(folder, "no-")
+    other = [*job[:-1], "e=0,4e-7,2"]
+    p = ranks(mpi, [], folder, launch=["-n", "1", path, *job, *out, ":",
+                                       "-n", "2", path, *other, *out])
+    one_line(check, "other words", p, "the words: rank 1 sees another than rank 0")
+
+    def louder(v, i):
+        v["gy"] += i == 3
+    for name, change in (("here", lambda v, i: None), ("there", louder)):
+        os.makedirs(os.path.join(folder, name), exist_ok=True)
+        rewritten(os.path.join(folder, name, "in.su"), change)
+    seen = ["in=in.su", "axis=y", *JOB, *QUERY, *(w.replace("=", f"={folder}/")
+                                                  for w in out)]
+    p = ranks(mpi, [], folder, launch=["-wdir", "here", "-n", "2", path, *seen, ":",
+                                       "-wdir", "there", "-n", "1", path, *seen])
+    one_line(check, "another file", p, "in.su: rank 2 sees another than rank 0")
+
+    p = ranks(mpi, [w.replace(DATA, "none.su") for w in job] + out, folder, 3)
+    one_line(check, "no file", p, "none.su: cannot be read")
+    p = ranks(mpi, [*job, "nonsense=1"], folder, 3)
+    one_line(check, "unknown word", p, "unknown key 'nonsense'")
+    check("refused: nothing left", any(files(folder, "no-")) and "files are left")
+
+    before = files(folder, "all-")
+    p = ranks(mpi, [*other, *outputs(folder, "all-")], folder, 3)
+    one_line(check, "another job", p, "belongs to another job")
+    check("another job: stays as it is", files(folder, "all-") != before and "changed")
+
+
+@pytest.mark.seconds(10)
+def test_full_disk(check, mpi, folder, section):
+    """No room for the files: said before the work, nothing left. No room later: what is
+    marked is done, and the same words go on when there is room."""
+    long = ["m0=4040,1,60", "h0=-500", "t0=0.4,0.000001,65000"]
+    p = ranks(mpi, [f"in={DATA}", *long, *QUERY, "stack=full-s.su"], folder, limit=12 << 20)
+    one_line(check, "full disk", p, "stack=full-s.su: cannot be written: File too large")
+    check("full disk: nothing left",
+                [n for n in os.listdir(folder) if n.startswith("full-")])
+
+    shim = os.path.join(folder, "full.so")
+    subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-O1", "-o", shim,
+                    os.path.join(ROOT, "tests/cluster_full.c"), "-ldl"], check=True)
+    words = [f"in={DATA}", *JOB, *QUERY, *outputs(folder, "f-")]
+    for after, env in ((0, {}), (5, {}), (13, {}), (21, {"FULL_PART": "1"})):
+        p = ranks(mpi, words, folder, env={"LD_PRELOAD": shim, "FULL_AFTER": str(after),
+                                           **env})
+        one_line(check, f"full after {after}", p, "cannot be written: No space left on device")
+        problem, _ = done(folder, "f-", "all-", 2)
+        check(f"full after {after}: journal", problem)
+    p = ranks(mpi, words, folder)
+    check("full: goes on", (p.returncode and p.err)
+                or (files(folder, "f-") != files(folder, "all-") and "bytes differ"))
+
+
+# In place of ssh: a machine is a process with a host's name of its own.
+AGENT = """#!/bin/sh
+name=$1
+shift
+exec unshare -u sh -c "hostname $name; $*"
+"""
+
+
+@pytest.mark.seconds(5)
+def test_two_machines(check, mpi, folder, section):
+    """Ranks that think they are on two, without memory in common."""
+    if os.geteuid() or subprocess.run(["unshare", "-u", "true"]).returncode:
+        pytest.skip("the name of the host cannot be changed here")
+    agent = os.path.join(folder, "agent")
+    with open(agent, "w") as file:
+        file.write(AGENT)
+    os.chmod(agent, 0o755)
+    hosts = ["-n", "3", "--host", "one:2,two:1", os.path.abspath(mpi)]
+    job = [f"in={DATA}", *JOB, *QUERY]
+    env = {"OMPI_MCA_plm_rsh_agent": agent}
+    p = ranks(mpi, [], folder, env=env, launch=[*hosts, *job, *outputs(folder, "two-")])
+    check("two machines", p.returncode and p.err)
+    check("two machines: bytes", files(folder, "two-") != files(folder, "all-")
+                and "differ")
+    p = ranks(mpi, [], folder, env=env, launch=[*hosts, *job, *outputs(folder, "all-"),
+                                                "nonsense=1"])
+    one_line(check, "two machines: unknown word", p, "unknown key 'nonsense'")

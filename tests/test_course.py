@@ -1,0 +1,352 @@
+"""test_course.py: what a class uses: make run, exercise, grade, reveal, export, new-step.
+
+Attempts at step 05, right and wrong ones, are written into a folder of their own and graded,
+OpenMP only and on the shortest of the sets. A new step is made in a copy of the tree; an
+export is unpacked elsewhere and built with an empty environment.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import BUILD, ROOT
+from tools.history import tree
+from tools.teach import export as packing
+
+STEP, BEFORE, PROGRAM = "05_algebra", "04_inline", "semblance"
+SOLUTION = Path(ROOT, "steps", STEP, PROGRAM)
+START = Path(ROOT, "steps", BEFORE, PROGRAM)
+TASK = {"STEP": STEP.split("_")[0], "PROGRAM": PROGRAM}
+
+# What an attempt's search() begins with, and how it is then graded.
+BEGIN = "double start = seconds();\n"
+PLANTED = {
+    "drops a trace": ("query fewer = *q; fewer.ntraces--; q = &fewer;",
+                      r"correct +NO, \d+ of \d+ runs fail: \w+: "),
+    "crashes": ("*(volatile int *)0 = 1;", "NO, .*crashes: SIGSEGV"),
+    "never ends": ("for (volatile int i = 0;;) (void)i;", "NO, 1 of 1 .*hangs"),
+    "does not compile": ("int i = no_such_thing;",
+                         r"compiles +NO: .*cpu\.c:\d+.*no_such_thing"),
+    "writes nothing": ("exit(0);", "NO, .*awkward"),
+    "says too much": ("for (;;) puts(\"no end\");", "NO, .*(crashes: SIGXFSZ|hangs)"),
+}
+
+
+
+def module(name, *words, root=ROOT, **variables):
+    """Runs a module as make would; the result has returncode, stdout and stderr."""
+    clean = {k: v for k, v in os.environ.items() if k not in
+             ("STEP", "PROGRAM", "BACKEND", "SET", "WORK", "FORCE", "NAME", "AFTER")}
+    return subprocess.run([sys.executable, "-m", name, *words], cwd=root,
+                          env={**clean, **variables}, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=300)
+
+
+def make(folder, *words, environment=None):
+    clean = {k: v for k, v in os.environ.items() if k not in
+             ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "STEP", "PROGRAM", "BACKEND", "SET",
+              "ARGS", "BUILD")}
+    return subprocess.run(["make", "-s", *words], cwd=folder, env=environment or clean,
+                          capture_output=True, text=True, timeout=300)
+
+
+def all_of(done):
+    return f"exit status {done.returncode}: {done.stdout}{done.stderr}"
+
+
+# ---- exercise and reveal ------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.seconds(5)
+def test_exercise_and_reveal(check, tmp_path):
+    folder = tmp_path
+    work = str(folder / "work")
+    attempt = folder / "work" / STEP / PROGRAM
+
+    def exercise(command="exercise", **variables):
+        return module("tools.teach.exercise", command, **{**TASK, "WORK": work, **variables})
+
+    check.process("reveal without an attempt", exercise("reveal"), 0, "no attempt",
+           f"--- steps/{BEFORE}/{PROGRAM}/body.h", f"\\+\\+\\+ steps/{STEP}/")
+    check.process("exercise", exercise(), 0, "TASK.md")
+    same = subprocess.run(["diff", "-r", "-x", "*.md", START, attempt],
+                          capture_output=True, text=True)
+    check("exercise: the files of the step before", same.stdout)
+    text = (attempt / "TASK.md").read_text()
+    step = next(s for s in tree.steps() if s.name == STEP)
+    program = next(p for p in tree.programs() if p.name == PROGRAM)
+    needed = [step.title(program), "make grade STEP=05", "`body.h`",
+              step.mk[f"predict.{PROGRAM}.cpu"]]
+    check("TASK.md says what to do", [n for n in needed if n not in text])
+    given_away = [line for line in text.splitlines()
+                  if re.match(r"[-+@]{2}|[-+] {4}|```diff", line)]
+    check("TASK.md does not give the answer", given_away)
+
+    (attempt / "mine.h").write_text("/* mine */\n")
+    check.process("exercise: an attempt is kept", exercise(), 1, "there is an attempt")
+    check("exercise: one line", exercise().stderr.count("\n") != 1)
+    check.process("reveal", exercise("reveal"), 0, "your attempt", "-/\\* mine",
+                  "the reference solution of")
+    check.process("exercise FORCE=1", exercise(FORCE="1"), 0, f"{PROGRAM}.1")
+    check("exercise FORCE=1: the earlier one is renamed",
+          (attempt / "mine.h").exists() or
+          not (attempt.with_name(f"{PROGRAM}.1") / "mine.h").exists())
+    check.process("exercise: no step before", exercise(STEP="00"), 1, "first step of")
+    check.process("exercise: which step", exercise(STEP=""), 1, "which step")
+
+
+# ---- grade --------------------------------------------------------------------------
+
+
+def attempt_of(folder, source, planted=""):
+    """An attempt: a step's folder, with a line planted at the beginning of search()."""
+    place = folder / STEP / PROGRAM
+    shutil.copytree(source, place)
+    code = (place / "cpu.c").read_text()
+    assert BEGIN in code
+    planted = f"    {planted}\n" if planted else ""
+    (place / "cpu.c").write_text(code.replace(BEGIN, BEGIN + planted))
+    return place
+
+
+def graded(folder, **variables):
+    return module("tools.teach.grade", **{**TASK, "WORK": str(folder), "BACKEND": "omp",
+                                 "SET": "1", "GRADE_REPETITIONS": "3", **variables})
+
+
+def gain(done):
+    found = re.search(r"gain +(-?\d+) % of the gain of the reference", done.stdout)
+    return int(found[1]) if found else None
+
+
+@pytest.mark.alone
+@pytest.mark.slow
+@pytest.mark.seconds(60)
+def test_gains(check, tmp_path):
+    """What depends on the clock: all.py runs it alone."""
+    folder = tmp_path
+    attempt_of(folder / "right", SOLUTION)
+    done = graded(folder / "right")
+    check.process("reference solution", done, 0, "compiles +yes", "correct +yes", "faster +[1-9]",
+           r"\+(\d+) -(\d+) \(the reference solution: \+\1 -\2\)", "grade: .* omp: right")
+    check("reference solution: its gain",
+          None if (gain(done) or 0) > 50 else all_of(done))
+
+    attempt_of(folder / "slow", START)
+    done = graded(folder / "slow")
+    check.process("unchanged", done, 0, "correct +yes", r"\+0 -0 \(the reference", "no file")
+    check("unchanged has no gain", None if abs(gain(done) or 0) < 50 else all_of(done))
+
+
+@pytest.mark.slow
+@pytest.mark.seconds(60)
+def test_grades(check, tmp_path):
+    folder = tmp_path
+    check.process("no attempt", graded(folder / "none"), 1, "no attempt: make exercise")
+    attempt_of(folder / "right", SOLUTION)
+    done = graded(folder / "right", BACKEND="fpga")
+    check.process("other back-ends", done, 1, "no back-end")
+    for name, (line, pattern) in PLANTED.items():
+        attempt_of(folder / name, SOLUTION, line)
+        limit = "3" if name == "never ends" else "20"
+        check.process(name, graded(folder / name, GRADE_TIMEOUT=limit), 1, pattern,
+               "grade: .*(wrong|not compile)")
+
+    place = attempt_of(folder / "no clock", SOLUTION)
+    code = (place / "cpu.c").read_text()
+    code = re.sub(r"t->run \+= .*;", "t->run += 0 * (end - ready);", code)
+    (place / "cpu.c").write_text(code)
+    (place / "extra.h").write_text("/* not of this lesson */\n")
+    check.process("no clock", graded(folder / "no clock"), 1, "NO, .*Time_run=0",
+           "beyond the lesson: .*extra.h")
+
+
+# ---- export -------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.seconds(120)
+def test_export(check, tmp_path):
+    folder = tmp_path
+    check.process("export", module("tools.teach.export", **TASK), 0, r"\.tar\.gz: \d+ files")
+    name = f"{PROGRAM}-{STEP}"
+    path = Path(BUILD, "export", f"{name}.tar.gz")
+    packed = path.read_bytes()
+    module("tools.teach.export", **TASK)
+    check("export: the same tree gives the same bytes", packed != path.read_bytes())
+    with tarfile.open(path) as tar:
+        names = tar.getnames()
+        check("export: all in one folder",
+              [n for n in names if not n.startswith(f"{name}/")])
+        tar.extractall(folder)
+    texts = {p: p.read_text() for p in (folder / name).rglob("*") if p.is_file()}
+    check("export: nothing of this place", [p.name for p, text in texts.items()
+                                            if ROOT in text])
+    others = [s.name for s in tree.steps() if s.name != STEP]
+    check("export: no other step",
+          [n for n in names if any(other in n for other in others)])
+
+    # Without nvcc, which takes long; make test builds its code elsewhere.
+    bare = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+    check.process("export: make", make(folder / name, "NVCC=", environment=bare), 0)
+    done = make(folder / name, "verify", "NVCC=", environment=bare)
+    program = next(p for p in tree.programs() if p.name == PROGRAM)
+    check.process("export: make verify", done, 0, r"\d+ passed, 0 failed")
+    passed = int((re.findall(r"(\d+) passed", done.stdout) or ["0"])[-1])
+    check("export: every case of two back-ends", passed < 2 * len(program.cases))
+    kernel = folder / name / "steps" / STEP / PROGRAM / "body.h"
+    kernel.write_text(kernel.read_text().replace("used++", "used += 2"))
+    done = make(folder / name, "verify", "NVCC=", "BACKEND=omp", environment=bare)
+    check.process("export: make verify finds a bug", done, 2, "FAIL", r"[1-9]\d* failed")
+    make(folder / name, "clean", "NVCC=", environment=bare)
+    check("export: make clean", (folder / name / "build").exists())
+
+
+@pytest.mark.slow
+@pytest.mark.seconds(5)
+def test_every_export(check, tmp_path):
+    """What is packed of a step can build all its back-ends, in every step and program."""
+    folder = tmp_path
+    source = {"seq": "cpu.c", "omp": "cpu.c", "openacc": "openacc.c", "ocl": "opencl.c",
+              "cuda": "cuda.cu", "cuda-cpu": "cuda.cu", "hybrid": "hybrid.c",
+              "hybrid-cuda": "hybrid.c", "hybrid-cuda-cpu": "hybrid.c", "mpi": "mpi.c",
+              "mpi-ocl": "mpi.c"}
+    for step in tree.steps():
+        for program in filter(step.has, tree.programs()):
+            packed = packing.contents(step, program)
+            where = f"steps/{step.name}/{program.name}"
+            check(f"export of {where}", " ".join(
+                b for b in step.backends(program) if f"{where}/{source[b]}" not in packed))
+    check.process("export: OpenACC", module("tools.teach.export", STEP="03", PROGRAM="fletcher"),
+           0)
+    with tarfile.open(Path(BUILD, "export", "fletcher-03_ocl_3d.tar.gz")) as tar:
+        tar.extractall(folder)
+    done = make(folder / "fletcher-03_ocl_3d", "-n", "has_openacc=yes", "has_cuda=yes",
+                "has_opencl=yes")
+    for backend in ("omp", "openacc", "ocl", "cuda", "cuda-cpu"):
+        check(f"export: {backend} is built", None if re.search(
+            rf"-o build/03_ocl_3d/fletcher-{backend}\b", done.stdout) else all_of(done))
+
+
+# ---- new-step -----------------------------------------------------------------------
+
+
+def copy_of_tree(folder):
+    """The tree, and of what is built all that a test of one step needs."""
+    last = tree.steps()[-1].name
+    for name in ("Makefile", "config.mk", "common", "steps", "data", "verify", "tools",
+                 "tests"):
+        source = Path(ROOT, name)
+        put = shutil.copytree if source.is_dir() else shutil.copy2
+        put(source, folder / name)
+    (folder / "build").mkdir()
+    for name in ("flags", "toolchain", "common", "data", "oracle", "00_sequential", last, "verify",
+                 f"{PROGRAM}-check", f"{PROGRAM}-data"):
+        source = Path(BUILD, name)
+        put = shutil.copytree if source.is_dir() else shutil.copy2
+        if source.exists():
+            put(source, folder / "build" / name)
+    return last
+
+
+@pytest.mark.slow
+@pytest.mark.seconds(60)
+def test_new_step(check, tmp_path):
+    folder = tmp_path
+    last = copy_of_tree(folder)
+    number = f"{int(last[:2]) + 1:02}"
+    name = f"{number}_dummy"
+
+    def new(**variables):
+        return module("tools.teach.new_step", root=folder, **variables)
+
+    check.process("new-step: no name", new(), 1, "expected two digits")
+    check.process("new-step: number taken", new(NAME=f"{last[:2]}_other"), 1, last)
+    check.process("new-step: before what it continues", new(NAME="00_x", AFTER="03"), 1, "0")
+    check.process("new-step: after no step", new(NAME=name, AFTER="77"), 1, "no such step")
+    check.process("new-step", new(NAME=name), 0, f"the programs of {last}", "make lint|lint")
+    steps = folder / "steps"
+    pair = steps / last / PROGRAM, steps / name / PROGRAM
+    same = subprocess.run(["diff", "-r", "-x", "*.md", *pair], capture_output=True,
+                          text=True)
+    check("new-step: the code of the last", same.stdout)
+    lint = module("tests.lint", root=folder).stdout
+    for rule in ("no `title`", f"no `title.{PROGRAM}`", f"no `predict.{PROGRAM}`"):
+        check(f"new-step: lint says {rule}",
+              None if f"steps/{name}/step.mk:1: {rule}" in lint else lint)
+    check.process("new-step: make lists it", make(folder, "STEP=zz"), 2, name)
+
+    binaries = [f"build/00_sequential/{PROGRAM}-seq", f"build/{last}/{PROGRAM}-omp",
+                f"build/{name}/{PROGRAM}-omp", "tools"]
+    check.process("new-step: builds", make(folder, "-j2", *binaries), 0)
+    done = module("tools.verify.matrix", root=folder, BUILD="build", STEP=number,
+                  PROGRAM=PROGRAM, BACKEND="omp")
+    check.process("new-step: verifies", done, 0, rf"{name} +refactor .*=", " 0 failed")
+    shutil.rmtree(folder / "steps" / name)
+    gone = make(folder, "STEP=zz")
+    check("new-step: taken away", None if name not in gone.stderr else all_of(gone))
+
+
+# ---- run ----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.seconds(20)
+def test_first_look(check, tmp_path):
+    """make run, on a query so small that its words replace those of the set."""
+    folder = tmp_path
+    program = next(p for p in tree.programs() if p.name == PROGRAM)
+    tiny = program.mk["tiny"].replace("{data}", str(program.data))
+    asked = {"STEP": "00 05", "BACKEND": "seq omp", "ARGS": tiny}
+    done = module("tools.teach.run", **asked)
+    check.process("run", done, 0, rf"\A{PROGRAM}: ", r"00_sequential +seq +.*verified",
+           r"05_algebra +omp +.*verified", r"\n2 verified, 0 failed\n", r"Next: make \w+")
+    done = module("tools.teach.run", **asked, PROGRAM=PROGRAM, SET="all")
+    check.process("run SET=all", done, 0, rf"\n{2 * len(program.usual)} verified, 0 failed\n")
+    for variables, said in (({"SET": "none"}, "nothing to run"),
+                            ({"BACKEND": "none"}, "nothing to run"),
+                            ({"PROGRAM": "none"}, "no such program"),
+                            ({"STEP": "99"}, "no such step")):
+        done = module("tools.teach.run", **{**asked, **variables})
+        check.process(f"run {variables}", done, 1, said)
+        check(f"run {variables}: one line", done.stderr.count("\n") != 1)
+
+    # A binary that does nothing is not verified. The rest is that of the tree.
+    for path in Path(BUILD).iterdir():
+        if path.name not in ("05_algebra", "run"):
+            (folder / path.name).symlink_to(path)
+    (folder / "05_algebra").mkdir()
+    (folder / "05_algebra" / f"{PROGRAM}-omp").symlink_to("/bin/true")
+    done = module("tools.teach.run", **asked, BUILD=str(folder))
+    check.process("run finds what is not verified", done, 1, "05_algebra .*FAIL",
+           r"\n1 verified, 1 failed\n")
+
+
+# ---- what the course says -----------------------------------------------------------
+
+
+def test_commands(check):
+    """Every make target that the pages name is one of the Makefile's."""
+    makefile = Path(ROOT, "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.M))
+    pages = [Path(ROOT, "COURSE.md"), Path(ROOT, "README.md"),
+             *sorted(Path(ROOT, "steps").glob("*/README.md")),
+             *sorted(Path(ROOT, "steps").glob("*/*/README.md"))]
+    for page in pages:
+        text = re.sub(r"^```diff\n.*?^```$", "", page.read_text(), flags=re.M | re.S)
+        code = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S) + \
+            re.findall(r"^    .*", text, re.M)
+        code += re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```", "", text,
+                                                flags=re.M | re.S))
+        space, given = r"(?: |\n +)", r"(?:-s|[A-Z]+=(?:'[^']*'|\S+))"
+        named = set(re.findall(rf"\bmake(?:{space}{given})*{space}([a-z][a-z-]*)(?![-\w/])",
+                               "\n".join(code)))
+        for word in sorted(named):
+            check(f"{page.relative_to(ROOT)}: make {word}",
+                  None if word in targets else "no such target")

@@ -1,0 +1,371 @@
+"""test_fletcher.py: what the wave modelling has to refuse, and what is known of its waves
+without a reference: where fields lie, derivatives of polynomials, p = q in isotropic
+rock, the speed of a front along layers and across them, the tilt of its ellipse, energy
+that stays bounded.
+"""
+import array
+import math
+import os
+import re
+import subprocess
+import tempfile
+
+import numpy
+import pytest
+
+from tests.helpers import (ROOT, arguments, binaries, emptied, front_ends, npy, png, printed,
+                           refusal, run)
+from tools.history import tree
+
+# A good call: every case changes something of it.
+QUERY = dict(nx="5", ny="4", nz="6", absorb="1", dx="10", dy="11", dz="12", dt="0.001",
+             tmax="0.003", out="out.npy", q="q.npy", picture="p.png", snapshots="s")
+
+
+def field(path):
+    """(shape, values) of a float32 .npy."""
+    values = numpy.load(path)
+    return list(values.shape), array.array("f", values.tobytes())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files that are no medium of QUERY's grid, two that are, and a folder work/."""
+    folder = tmp_path_factory.mktemp("fletcher")
+    (folder / "work").mkdir()
+    good, shape = [2000.0] * 120, (6, 4, 5)
+
+    def save(name, shape, values, kind="<f4"):
+        (folder / f"{name}.npy").write_bytes(npy(values, kind, shape))
+
+    save("good", shape, good)
+    save("good8", shape, good, "<f8")
+    save("turned", (5, 4, 6), good)
+    save("flat", (120,), good)
+    save("short", (6, 4, 4), good[:96])
+    save("ints", shape, [2000] * 120, "<i4")
+    save("truncated", shape, good[:-1])
+    for name, bad in (("nan", math.nan), ("inf", math.inf), ("zero", 0.0),
+                      ("minus", -2000.0), ("fast", 2e9)):
+        save(name, shape, good[:77] + [bad] + good[78:])
+    save("thin", shape, [0.1] * 50 + [-0.5] + [0.1] * 69)
+    save("turns", shape, [0.1] * 119 + [1000.0])
+    (folder / "text.npy").write_text("not an array\n" * 20)
+    return folder
+
+
+# what it changes in QUERY, what the line must say.
+BAD = [
+    ("dt=0.002", r"dt=0\.002: unstable, at most 0\.00123\d* s for 10 m .* 3649\.66 m/s"),
+    ("form=ISO dt=0.00151", r"dt=0\.00151: unstable, at most 0\.0015 s"),
+    ("dx=2", r"dt=0\.001: unstable, at most 0\.0002\d+ s for 2 m"),
+    ("vpz=5000", r"unstable, at most"),
+    ("dt=nan", r"dt=nan: expected a number"),
+    ("dt=0", r"dt=0: expected a number"),
+    ("dt=-0.001", r"dt=-0\.001: expected a number"),
+    ("tmax=0", r"tmax=0: expected a number"),
+    ("tmax=inf", r"tmax=inf: expected a number"),
+    ("tmax=1e6 dt=1e-6", r"tmax=1e\+06: 1e\+12 steps"),
+    ("nx=0", r"nx=0: expected a whole number from 1"),
+    ("ny=-3", r"ny=-3: expected a whole number from 1"),
+    ("nz=2.5", r"nz=2\.5: expected a whole number"),
+    ("nx=many", r"nx=many: expected a whole number"),
+    ("nx=9000000000", r"nx=9000000000: expected a whole number"),
+    ("nx=20000 ny=20000 nz=20000", r"needs at least 4\.\d+e\+05 GB, this machine has"),
+    ("nx=100000 ny=100000 nz=100000 absorb=10000", r"needs at least .* GB"),
+    ("absorb=-1", r"absorb=-1: expected a whole number from 0"),
+    ("dy=0", r"dy=0: expected a number"),
+    ("dz=thick", r"dz=thick: expected a number"),
+    ("form=HTI", r"form=HTI: expected ISO, VTI or TTI"),
+    ("form=tti", r"form=tti: expected ISO, VTI or TTI"),
+    ("vpz=0", r"vpz=0: expected above 0"),
+    ("vpz=-1500", r"vpz=-1500: expected above 0"),
+    ("vpz=nan", r"vpz=nan: expected a number"),
+    ("vpz=3000m/s", r"vpz=3000m/s: expected a number"),
+    ("epsilon=-0.5", r"epsilon=-0\.5: expected above -0\.5"),
+    ("delta=-0.7", r"delta=-0\.7: expected above -0\.5"),
+    ("theta=1e6", r"theta=1e6: expected -100 to 100 radians"),
+    ("sigma=0", r"sigma=0: expected a number"),
+    ("vpz=none.npy", r"vpz=none\.npy: No such file"),
+    ("vpz=", r"vpz=: expected a text"),
+    ("vpz=..", r"vpz=\.\.: "),
+    ("vpz=../turned.npy", r"shape is \(5, 4, 6\), expected .* is \(6, 4, 5\)"),
+    ("delta=../flat.npy", r"delta=.*shape is \(120\), expected"),
+    ("theta=../short.npy", r"theta=.*shape is \(6, 4, 4\), expected"),
+    ("vpz=../ints.npy", r"expected float32 or float64"),
+    ("vpz=../truncated.npy", r"truncated"),
+    ("vpz=../text.npy", r"not an \.npy file"),
+    ("vpz=../nan.npy", r"nan at \(z 3, y 3, x 2\), expected above 0"),
+    ("vpz=../inf.npy", r"inf at \(z 3, y 3, x 2\)"),
+    ("vpz=../zero.npy", r" 0 at \(z 3, y 3, x 2\), expected above 0"),
+    ("vpz=../minus.npy", r"-2000 at \(z 3, y 3, x 2\)"),
+    ("vpz=../fast.npy", r"2e\+09 at \(z 3, y 3, x 2\)"),
+    ("epsilon=../thin.npy", r"-0\.5 at \(z 2, y 2, x 0\), expected above -0\.5"),
+    ("phi=../turns.npy", r"1000 at .* expected -100 to 100 radians"),
+    ("local=4,4", r"local=4,4: expected X,Y,Z"),
+    ("local=1,2,3,4", r"local=.*: expected"),
+    ("local=0,1,1", r"local=0: expected a whole number from 1"),
+    ("pad=2", r"pad=2: expected a whole number from 0 to 1"),
+    ("outt=x.npy", r"unknown key 'outt' \(did you mean 'out'\?\)"),
+    ("tti", r"tti: expected key=value"),
+    ("out=none/p.npy", r"out=none/p\.npy: cannot be written"),
+    ("q=..", r"q=\.\.: cannot be written"),
+    ("picture=/dev/null/p.png", r"picture=/dev/null/p\.png: cannot be written"),
+    ("snapshots=/dev/null", r"snapshots=/dev/null: not a folder"),
+    ("snapshots=none/at/all", r"snapshots=none/at/all: not a folder"),
+]
+
+
+@pytest.fixture
+def work(folder):
+    yield folder / "work"
+    emptied(folder / "work")
+
+
+@pytest.fixture(params=["seq", "ocl"])
+def binary(request):
+    """The first sequential and the last OpenCL binary."""
+    found = [path for _, b, path in front_ends("fletcher") if b == request.param]
+    return found[0] if found else pytest.skip(f"no fletcher-{request.param} is built")
+
+
+@pytest.fixture
+def sequential():
+    return front_ends("fletcher")[0][2]
+
+
+@pytest.fixture
+def threads():
+    """The last OpenMP binary."""
+    return binaries("fletcher", ("omp",))[-1][2]
+
+
+def call(changes):
+    return arguments(QUERY, changes)
+
+
+@pytest.mark.parametrize("changes, pattern", BAD)
+def test_bad_input(binary, work, changes, pattern):
+    assert not refusal("fletcher", run([binary, *call(changes)], work), pattern, work)
+
+
+def test_help(check, binary, work):
+    for options, status in (([], 1), (["help"], 0), (["nx=3", "--help"], 0)):
+        ended = run([binary, *options], work)
+        check(f"{options}", (ended.returncode != status or "absorb=" not in ended.stdout)
+              and ended)
+    with open("/dev/full", "w") as full:
+        ended = run([binary, "nx=3", "ny=3", "nz=3", "absorb=1", "tmax=0.001"], work,
+                    stdout=full)
+    check("standard output full", (ended.returncode != 1 or
+                                   "cannot be written" not in ended.stderr) and ended)
+
+
+def test_good_input(check, binary, work):
+    """What is right is modelled; otherwise the tests above would prove nothing."""
+    for changes in ("", "vpz=../good.npy", "vpz=../good8.npy delta=0.1", "vpz=2500 sigma=11",
+                    "nx=1 ny=1 nz=1", "pad=0", "local=3,2,1"):
+        ended, left = run([binary, *call(changes)], work), sorted(emptied(work))
+        good = ended.returncode == 0 and not ended.stderr and \
+            "MSamples/s=" in ended.stdout and left == ["out.npy", "p.png", "q.npy", "s/"]
+        check(changes, not good and (ended, left))
+    ended = run([binary, *call("absorb=0")], work)
+    check("absorb=0 warns", (ended.returncode or not re.fullmatch(
+        r"fletcher: absorb=0: .*\n", ended.stderr)) and ended)
+
+
+# ---- what is written ---------------------------------------------------------------
+
+
+def test_snapshots(check, sequential, work):
+    """One per hundredth of a second; the last equals out=. And the picture."""
+    ended = run([sequential, *call("tmax=0.03")], work)
+    names = sorted(os.listdir(os.path.join(work, "s")))
+    same = False
+    if names:
+        with open(os.path.join(work, "s", names[-1]), "rb") as last, \
+                open(os.path.join(work, "out.npy"), "rb") as out:
+            same = last.read() == out.read()
+    expected = [f"p-{n:04}.npy" for n in (1, 2, 3)]
+    check("snapshots", None if names == expected and same else
+                f"{names}, the last one is out.npy: {same}; {ended.stderr}")
+    size, pixels = png(work / "p.png")
+    check("picture", (size != (15, 16) or len(pixels) != 16 * (3 * 15 + 1)) and size)
+
+
+def test_padding(check, threads, work):
+    """Rows and planes that are padded hold the same waves."""
+    seen = []
+    for pad in "01":
+        run([threads, *call(f"pad={pad} tmax=0.02")], work)
+        with open(os.path.join(work, "out.npy"), "rb") as file:
+            seen.append(file.read())
+        emptied(work)
+    check("pad=0 and pad=1", None if seen[0] == seen[1] else "p differs")
+
+
+# ---- what is known -----------------------------------------------------------------
+
+
+@pytest.mark.seconds(5)
+def test_polynomials(check, folder):
+    for step in tree.steps():
+        if not (step.folder / "fletcher").is_dir():
+            continue
+        program = os.path.join(folder, "weights")
+        made = subprocess.run(
+            ["gcc", "-std=c11", "-O1", "-Wno-unknown-pragmas", "-Icommon/portable",
+             "-Icommon/fletcher", f"-Isteps/{step.name}/fletcher", "-DLANES=1",
+             "tests/fletcher_weights.c", "-o", program], cwd=ROOT, capture_output=True,
+            text=True)
+        if made.returncode:
+            check(f"{step.name}: polynomials", made.stderr[-300:])
+            continue
+        ended = run([program], folder)
+        check(f"{step.name}: polynomials",
+                    None if ended.returncode == 0 and "exact" in ended.stdout
+                    else ended.stdout)
+
+
+# Points inside, and threads: more of these than rows; shares that are not equal; rows
+# too long for a cache.
+LAYOUTS = ("nx=1 ny=1 nz=1 1", "nx=5 ny=3 nz=2 64", "nx=21 ny=50 nz=3 7",
+           "nx=29 ny=90 nz=70 2", "nx=600 ny=9 nz=1 3")
+
+
+@pytest.mark.seconds(30)
+def test_layout(check, folder):
+    """Fields as each step's cpu.c makes them, in memory that is not 0 by chance."""
+    program = os.path.join(folder, "layout")
+    front = [f"common/fletcher/{name}.c" for name in ("model", "field", "slab")]
+    front += [f"common/run/{name}.c" for name in ("run", "args", "npy")]
+    for step in tree.steps():
+        source = step.folder / "fletcher" / "cpu.c"
+        if not source.exists():
+            continue
+        tiles = ["-DTILES"] if "static int tile;" in source.read_text() else []
+        made = subprocess.run(
+            ["gcc", "-std=c11", "-O1", "-fopenmp", *tiles, "-Icommon/portable",
+             "-Icommon/run", "-Icommon/fletcher", f"-I{source.parent}",
+             "tests/fletcher_layout.c", *front, "-lm", "-o", program], cwd=ROOT,
+            capture_output=True, text=True)
+        if made.returncode:
+            check(f"{step.name}: layout", made.stderr[-300:])
+            continue
+        for sizes in LAYOUTS:
+            ended = run([program, *sizes.split()], folder, {"MALLOC_PERTURB_": "85"})
+            good = ended.returncode == 0 and ended.stdout == "right\n"
+            check(f"{step.name}: layout, {sizes}",
+                        None if good else f"exit status {ended.returncode}: "
+                                          f"{ended.stdout}{ended.stderr[-300:]}")
+
+
+def bounds_of_maps(source, include):
+    """What gcc would do with the clauses of an OpenACC source on a device: the maps that
+    take a pointer for the 8 bytes of itself, as it does where a clause has no bounds."""
+    folders = [f"-I{folder}" for folder in include]
+    with tempfile.TemporaryDirectory() as folder:
+        dump = os.path.join(folder, "gimple")
+        made = subprocess.run(["gcc", "-std=c11", "-fopenacc", f"-fdump-tree-gimple={dump}",
+                               *folders, "-S", "-o", os.devnull, source], cwd=ROOT,
+                              capture_output=True, text=True)
+        if made.returncode:
+            return [made.stderr[-300:]]
+        with open(dump, encoding="utf-8") as file:
+            maps = re.findall(r"map\((?!firstprivate)[^)]*\)", file.read())
+    return [m for m in maps if "[len: 8]" in m] if maps else ["no maps at all"]
+
+
+@pytest.mark.seconds(10)
+def test_device_maps(check):
+    """`present(p)` on a pointer asks for the pointer, and `delete(p)` gives back 8 bytes:
+    on the host, which has no maps, nobody would notice."""
+    include = ["common/portable", "common/run", "common/fletcher"]
+    for path in sorted(tree.ROOT.glob("steps/*/fletcher/openacc.c")) + sorted(
+            tree.ROOT.glob("steps/*/variants/*.fletcher/openacc.c")):
+        name = path.relative_to(tree.ROOT / "steps")
+        code = path.parents[2] / "fletcher" if "variants" in path.parts else path.parent
+        wrong = bounds_of_maps(path, [path.parent, code, *include])
+        check(f"{name}: bounds of maps", "; ".join(wrong) or None)
+
+
+def test_single_precision(check):
+    """The paper's listing has a double 2.0 in the middle of float arithmetic."""
+    for path in sorted(tree.ROOT.glob("steps/*/fletcher/body.h")):
+        code = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+        doubles = re.findall(r"\b\d+\.\d*(?:e[+-]?\d+)?(?![\dfe])|\bdouble\b", code)
+        check(f"{path.parent.parent.name}: float only", ", ".join(doubles))
+
+
+def modelled(binary, work, query):
+    ended = run([binary, *query.split()], work, {"OMP_NUM_THREADS": "2"})
+    if ended.returncode:
+        raise RuntimeError(f"{binary} {query}: {ended.stderr}")
+    return {k: float(v) for k, v in printed(ended.stdout).items()}
+
+
+@pytest.mark.seconds(2)
+def test_isotropic_medium(check, threads, work):
+    modelled(threads, work, "form=ISO nx=21 ny=18 nz=25 absorb=4 tmax=0.1 out=p.npy q=q.npy")
+    p, q = field(os.path.join(work, "p.npy"))[1], field(os.path.join(work, "q.npy"))[1]
+    good = p.tobytes() == q.tobytes() and any(p)
+    check("isotropic rock: p is q", None if good else "they differ")
+    emptied(work)
+
+
+def front(values):
+    """Where, in grid points from the first, a wave that comes from there changes its sign
+    last: behind the first lobe of the source's signal."""
+    limit = 0.005 * max(map(abs, values))
+    at = max(i for i, v in enumerate(values) if abs(v) > limit)
+    while values[at] * values[at - 1] > 0:
+        at -= 1
+    before, after = values[at - 1], values[at]
+    return at - 1 + before / (before - after)
+
+
+@pytest.mark.seconds(20)
+def test_front_speeds(check, threads, work):
+    """In upright layers p travels at vpz sqrt(1 + 2 epsilon) along them, at vpz across."""
+    modelled(threads, work, "form=VTI nx=130 ny=70 nz=130 absorb=0 tmax=0.18 out=p.npy "
+                           "snapshots=s dx=10 dy=10 dz=10")
+    known = {"along x": 3000 * math.sqrt(1.48), "along z": 3000.0}
+    places = {name: [] for name in known}
+    for number in (13, 17):
+        (sz, sy, sx), p = field(os.path.join(work, "s", f"p-{number:04}.npy"))
+        middle = (sz // 2 * sy + sy // 2) * sx + sx // 2
+        places["along x"].append(front(p[middle:middle + sx // 2 - 4]))
+        places["along z"].append(front(p[middle::sx * sy][:sz // 2 - 4]))
+    for name, speed in known.items():
+        got = (places[name][1] - places[name][0]) * 10 / 0.04
+        check(f"speed of a front {name}",
+                    None if abs(got / speed - 1) < 0.01 else f"{got:.0f} m/s, not {speed:.0f}")
+    emptied(work)
+
+
+@pytest.mark.seconds(20)
+def test_tilt_of_the_ellipse(check, threads, work):
+    """The ellipse's long axis lies across the axis of symmetry, which dips towards +x."""
+    for theta, sign in ((0.6, -1), (-0.6, 1)):
+        modelled(threads, work, f"form=TTI theta={theta} phi=0 nx=60 ny=44 nz=60 absorb=0 "
+                               "tmax=0.12 out=p.npy")
+        (sz, sy, sx), p = field(os.path.join(work, "p.npy"))
+        plane = [p[(z * sy + sy // 2) * sx:][:sx] for z in range(sz)]
+        mixed = sum((x - sx // 2) * (z - sz // 2) * v * v
+                    for z, row in enumerate(plane) for x, v in enumerate(row))
+        round_ = sum(((x - sx // 2) ** 2 + (z - sz // 2) ** 2) * v * v
+                     for z, row in enumerate(plane) for x, v in enumerate(row))
+        check(f"tilt of the front, theta {theta}",
+                    None if sign * mixed > 0.02 * round_ else f"{mixed / round_:.3f}")
+        emptied(work)
+
+
+@pytest.mark.seconds(20)
+def test_energy_is_bounded(check, threads, work):
+    """2,000 steps at the limit of stability: no energy comes from nowhere."""
+    for form, dt in (("ISO", 0.00187), ("VTI", 0.00154), ("TTI", 0.00154)):
+        query = f"form={form} nx=20 ny=17 nz=23 absorb=4 dt={dt} tmax="
+        early = modelled(threads, work, query + str(400 * dt))["Energy"]
+        late = modelled(threads, work, query + str(2000 * dt))["Energy"]
+        check(f"{form}: energy after 2,000 steps",
+                    None if 0 < late < 4 * early else f"{late:g}, {early:g} after 400")

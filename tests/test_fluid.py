@@ -1,0 +1,351 @@
+"""test_fluid.py: what the fluid program refuses, what is known of its answers, and that
+steps which promise the same operations give the same bytes on every back-end.
+
+Bad input must be refused as helpers.refusal() checks it.
+"""
+import os
+import pathlib
+import random
+import re
+
+import pytest
+
+from tests.helpers import (arguments, binaries, emptied, png, printed, program_named,
+                           read_npy, refusal, run)
+from tools.history import runs, tree
+from tools.verify import execute
+
+GOOD = "source 60 0\nforce 9 -5 3 0\nforce -4 7 11 1\nsource 45.5 2\n"
+QUERY = {"events": "../good.txt", "nx": "5", "ny": "4", "nz": "3", "steps": "2",
+         "sweeps": "2", "out": "out.npy", "velocity": "v.npy", "totals": "t.npy",
+         "picture": "p.png"}
+
+EVENTS = {  # name: the file, what the line must say
+    "empty": ("", r"no event in 0 lines"),
+    "comments only": ("# nothing\n\n", r"no event in 2 lines"),
+    "unknown word": (GOOD + "sink 3 3\n", r"bad\.txt:5: sink: expected source, force"),
+    "too few words": ("source 3\n", r"bad\.txt:1: 2 words, expected source D T"),
+    "too many words": ("force 1 2 3 4 5\n", r"bad\.txt:1: 6 words, expected force X Y Z"),
+    "force of four": ("\nforce 1 2 3\n", r"bad\.txt:2: 4 words, expected force"),
+    "a word for a number": ("source red 0\n", r"bad\.txt:1: red: expected a number"),
+    "nan": ("source nan 0\n", r"bad\.txt:1: nan: expected a number"),
+    "inf": ("force 0 inf 0 0\n", r"bad\.txt:1: inf: expected a number"),
+    "beyond float": ("force 0 0 1e39 0\n", r"bad\.txt:1: 1e39: expected a number"),
+    "negative density": ("source -3 0\n", r"bad\.txt:1: -3: expected a number from 0"),
+    "density beyond float": ("source 1e39 0\n",
+                             r"bad\.txt:1: 1e39: expected a number from 0 to 3\.4e38"),
+    "step negative": ("source 3 -1\n", r"bad\.txt:1: -1: expected a step"),
+    "step 1.5": ("source 3 1.5\n", r"bad\.txt:1: 1\.5: expected a step"),
+    "step beyond int": ("source 3 99999999999\n", r"bad\.txt:1: 99999999999: expected"),
+    "out of order": ("source 3 5\nsource 3 4\n", r"bad\.txt:2: step 4 comes after step 5"),
+    "time without a number": ("time\n", r"bad\.txt:1: expected time N"),
+    "time later": (GOOD + "time 3\n", r"bad\.txt:5: time must be the first"),
+    "time twice": ("time 3\ntime 3\n", r"bad\.txt:2: time must be the first"),
+    "a long line": ("source 1 0\n" + "source " + "9" * 400 + " 0\n",
+                    r"bad\.txt:2: a line of more than"),
+    "a zero byte": ("source 1 0\n\0source 1 0\n", r"bad\.txt:2: a zero byte"),
+}
+
+VALUES = [  # name, what it changes in QUERY, what the line must say
+    ("no events", "-events", r"events= is missing"),
+    ("no such file", "events=../none.txt", r"\.\./none\.txt: cannot be read: No such"),
+    ("a folder", "events=..", r"events=\.\.: (not a regular|cannot)"),
+    ("a device", "events=/dev/zero", r"/dev/zero: cannot be read: not a regular"),
+    ("n 0", "n=0", r"n=0: expected a whole number from 1 to"),
+    ("n negative", "n=-4", r"n=-4: expected a whole number"),
+    ("n too large", "n=100000", r"n=100000: expected a whole number from 1 to 1280"),
+    ("n a word", "n=big", r"n=big: expected a whole number"),
+    ("nx negative", "nx=-1", r"nx=-1: expected"),
+    ("nx 2.5", "nx=2.5", r"nx=2\.5: expected a whole number"),
+    ("steps negative", "steps=-2", r"steps=-2: expected"),
+    ("dt nan", "dt=nan", r"dt=nan: expected a number"),
+    ("dt negative", "dt=-0.1", r"dt=-0\.1: expected a number from 0"),
+    ("visc inf", "visc=inf", r"visc=inf: expected a number"),
+    ("diff a word", "diff=fast", r"diff=fast: expected a number"),
+    ("beyond float", "dt=1e20 visc=1e20", r"dt=1e\+20 .*beyond 1e30"),
+    ("sweeps negative", "sweeps=-1", r"sweeps=-1: expected"),
+    ("solver", "solver=cg", r"solver=cg: expected rb or gs"),
+    ("compat", "compat=porto", r"compat=porto: expected none or minho"),
+    ("local 0", "local=0,1,1", r"local=0: expected a whole number from 1 to 1024"),
+    ("local of two", "local=4,4", r"local=4,4: expected X,Y,Z"),
+    ("local of four", "local=4,4,4,4", r"local=4,4,4,4: expected X,Y,Z"),
+    ("profile 2", "profile=2", r"profile=2: expected a whole number from 0 to 1"),
+    ("unknown key", "step=3", r"unknown key 'step' \(did you mean 'steps'\?\)"),
+    ("a word alone", "verbose", r"verbose: expected key=value"),
+    ("out in no folder", "out=none/o.npy", r"out=none/o\.npy: cannot be written"),
+    ("velocity a folder", "velocity=..", r"velocity=\.\.: cannot be written: Is a dir"),
+    ("totals under a device", "totals=/dev/null/t", r"totals=/dev/null/t: cannot be"),
+    ("picture in no folder", "picture=none/p.png", r"picture=none/p\.png: cannot be"),
+    ("movie in no folder", "movie=none", r"movie=none: cannot be written: No such"),
+    ("movie a file", "movie=../good.txt", r"movie=\.\./good\.txt: expected a folder"),
+    ("no numbers any more", "events=../wild.txt visc=1e20 dt=1 steps=6 sweeps=0",
+     r"no number any more after 6 steps and \d+ sweeps"),
+]
+
+
+def command(changes):
+    return arguments(QUERY, changes)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """Files of events, and a folder below them to run in."""
+    folder = tmp_path_factory.mktemp("fluid")
+    (folder / "good.txt").write_text(GOOD)
+    (folder / "still.txt").write_text("source 100 0\n")
+    (folder / "wild.txt").write_text("source 1 0\n" + "".join(
+        f"force 3.4e38 3.4e38 -3.4e38 {t}\n" for t in range(6)))
+    (folder / "work").mkdir()
+    return folder / "work"
+
+
+def some(backend):
+    """(step, binary): the first sequential one, or the last of another back-end."""
+    found = binaries("fluid", (backend,))
+    assert found or backend not in ("seq", "omp"), "make binaries"
+    return found[0 if backend == "seq" else -1][::2] if found else \
+        pytest.skip(f"no fluid-{backend} is built")
+
+
+def front_end(*backends):
+    return pytest.mark.parametrize("backend", backends)
+
+
+@front_end("seq", "ocl")
+@pytest.mark.parametrize("text, pattern", EVENTS.values(),
+                         ids=[name.replace(" ", "-") for name in EVENTS])
+def test_bad_events(backend, work, text, pattern):
+    (work.parent / "bad.txt").write_text(text)
+    ended = run([some(backend)[1], *command("events=../bad.txt")], work)
+    assert not refusal("fluid", ended, pattern, work)
+
+
+@front_end("seq", "ocl")
+@pytest.mark.parametrize("changes, pattern", [
+    pytest.param(*row[1:], id=row[0].replace(" ", "-")) for row in VALUES])
+def test_bad_value(backend, work, changes, pattern):
+    ended = run([some(backend)[1], *command(changes)], work)
+    assert not refusal("fluid", ended, pattern, work)
+
+
+@front_end("seq", "ocl")
+def test_random_bytes(check, backend, work):
+    rng, binary = random.Random(3), some(backend)[1]
+    for seed in range(30):
+        (work.parent / "bad.txt").write_bytes(rng.randbytes(rng.randrange(1, 400)))
+        ended = run([binary, *command("events=../bad.txt")], work)
+        check(f"seed {seed}", refusal("fluid", ended, r"bad\.txt", work))
+    with open("/dev/full", "w") as full:
+        ended = run([binary, *command("-out -velocity -totals -picture")], work, stdout=full)
+    ended.stdout = ""
+    check("standard output full", refusal("fluid", ended,
+                                          "standard output: cannot be written", work))
+
+
+def test_no_gauss_seidel_in_parallel(work):
+    ended = run([binaries("fluid", ("omp",))[0][2], *command("solver=gs")], work)
+    assert not refusal("fluid", ended, r"solver=gs: in the", work)
+
+
+@front_end("seq", "ocl", "omp")
+def test_known_answers(check, backend, work):
+    """What is known without an oracle."""
+    step, binary = some(backend)
+
+    def holds(name, condition, detail=""):
+        check(name, not condition and f"does not hold: {detail}")
+
+    result = run([binary, *command("movie=. steps=3")], work)
+    left = sorted(os.listdir(work))
+    holds("good input", result.returncode == 0 and not result.stderr, result.stderr)
+    holds("files", left == ["000000.png", "000001.png", "000002.png", "out.npy", "p.png",
+                            "t.npy", "v.npy"], left)
+    if result.returncode == 0:
+        shape, density = read_npy(os.path.join(work, "out.npy"))
+        holds("shape", shape == [3, 4, 5], shape)
+        total = float(printed(result.stdout)["total_density"])
+        holds("total", abs(sum(density) - total) < 1e-4 * total, (sum(density), total))
+        holds("sweeps", printed(result.stdout)["sweeps"] == "36", printed(result.stdout)["sweeps"])
+        holds("picture", png(work / "p.png")[0] == (400, 320))
+    emptied(work)
+
+    # Nothing stirs: mass stays, velocity is 0, and what spreads stays symmetric. With
+    # sides of an odd number of cells the middle cell is not in the middle: n / 2.
+    result = run([binary, "events=../still.txt", "n=6", "diff=0.01", "sweeps=200",
+                  "out=out.npy", "velocity=v.npy"], work)
+    _, x = read_npy(os.path.join(work, "out.npy"))
+    _, v = read_npy(os.path.join(work, "v.npy"))
+    holds("mass", abs(sum(x) - 100) < 1e-3, sum(x))
+    holds("still", not any(v))
+    holds("between 0 and its source", min(x) >= 0 and max(x) <= 100, (min(x), max(x)))
+    cell = {(n // 36, n // 6 % 6, n % 6): value for n, value in enumerate(x)}
+    odd = max(abs(cell[k, j, i] - cell[i, k, j]) for k, j, i in cell)
+    holds("the same along all axes", odd < 1e-4, odd)
+
+    # A step of 0 moves nothing: the source stays where it is.
+    run([binary, "events=../good.txt", "n=4", "dt=0", "steps=1", "out=out.npy"], work)
+    _, x = read_npy(os.path.join(work, "out.npy"))
+    holds("dt 0", sum(1 for value in x if value) == 1 and max(x) == 60, max(x))
+
+    # NaN never counts as converged: every solve of velocity takes all sweeps.
+    result = run([binary, *command("events=../wild.txt visc=1e20 dt=1 steps=6 sweeps=0")],
+                 work)
+    sweeps = int(re.search(r"(\d+) sweeps", result.stderr)[1])
+    solves = 4 if step >= "10" else 6  # those that sweep
+    holds("NaN does not converge", sweeps > solves * 20 * 4, sweeps)
+    emptied(work)
+
+
+@pytest.mark.seconds(10)
+def test_gauss_seidel(check, work):
+    """What only the first step has, against the oracle; and not what colours give."""
+    program = program_named("fluid")
+    step = next(s for s in tree.steps() if s.has(program))
+    colours = {}
+    for case, words in program.cases.items():
+        files = []
+        for solver in ("rb", "gs"):
+            got = execute.run_and_check(step, program, "seq", [*words, f"solver={solver}"],
+                                     work, f"{case}-{solver}")
+            check(f"{step.name} solver={solver}, {case}",
+                        None if got["ok"] else got["reason"])
+            files.append(pathlib.Path(work, "out.npy").read_bytes())
+        colours[case] = files[0] == files[1]
+    check("solver=gs differs from solver=rb",
+                "the same bytes in all cases" if all(colours.values()) else None)
+    emptied(work)
+
+
+@pytest.mark.seconds(60)
+def test_same_bytes(check, work):
+    """Until the algebra changes all back-ends do the same operations in the same order,
+    and so they do after it. Memory is full of what nobody wrote: fields that threads
+    clear together must be cleared to the last cell."""
+    first = {}
+    for step, backend, binary in binaries("fluid"):
+        if backend == "cuda":
+            continue
+        kind = "before the algebra" if step < "05" else "after it"
+        result = run([binary, *command("steps=1 -picture -totals")], work,
+                     {"MALLOC_PERTURB_": "165"})
+        files = []
+        for name in ("out.npy", "v.npy"):
+            with open(os.path.join(work, name), "rb") as f:
+                files.append(f.read())
+        expected = first.setdefault(kind, files)
+        check(f"{step} {backend}: same bytes {kind}",
+                    result.stderr if result.returncode else
+                    None if files == expected else "differs")
+        emptied(work)
+
+
+@pytest.mark.seconds(60)
+def test_shared_work(check, work):
+    """Whoever shares the work, a host and a device or ranks of any number, also more than
+    there are planes: the bytes of the last OpenMP step, and its sweeps."""
+    shares = [([binary, f"share={share}"], f"share={share}", {"OMP_NUM_THREADS": "2"})
+              for _, _, binary in binaries("fluid", ("hybrid",))
+              for share in ("0", "1", "50", "99", "100", "auto")]
+    for _, backend, binary in binaries("fluid", ("mpi",)):
+        for ranks in "1", "2", "3", "5", "8":
+            start, variables = runs.launch(binary, backend, {"RANKS": ranks})
+            shares.append((start, f"{ranks} ranks", variables))
+    alone = [([binary], "", {}) for _, _, binary in binaries("fluid", ("omp",))[-1:]]
+    for query in ("nx=37 ny=9 nz=20 steps=7", "n=9 steps=5 compat=minho dt=0.3",
+                  "nx=6 ny=8 nz=3 steps=4 sweeps=5", "nx=5 ny=1 nz=1 steps=3"):
+        first = None
+        for start, name, variables in alone + shares:
+            result = run([*start, "events=../good.txt", *query.split(), "out=out.npy",
+                          "velocity=v.npy", "totals=t.npy"], work, variables)
+            files = [pathlib.Path(work, f).read_bytes() for f in sorted(os.listdir(work))]
+            first = first or files
+            check(f"{name}, {query}: the bytes of threads alone",
+                        result.stderr if result.returncode else
+                        None if files == first and len(files) == 3 else "differs")
+            emptied(work)
+
+
+@front_end("seq", "ocl", "omp", "cuda-cpu")
+def test_profiles(check, backend, work):
+    """profile=1 books every command on the device's clock; without, nobody looks."""
+    binary = some(backend)[1]
+    for profile in (0, 1):
+        result = run([binary, *command(f"profile={profile} -out -velocity -totals "
+                                       "-picture")], work)
+        values = printed(result.stdout)
+        table = re.findall(r"^([a-z_ ]+?) +[\d.]+ % +[\d.]+ +(\d+)$", result.stdout, re.M)
+        calls = sum(int(n) for name, n in table if name.startswith("relax"))
+        # A call of "relax" is a pass, of all that was asked for; the others are a colour.
+        # Of two phases each where a pass takes two launches.
+        told = (12, 24) if any(name == "relax" for name, _ in table) else (48,)
+        same = values["Time_kernel"] == values["Time_run"]
+        check(f"profile={profile}", None if (
+            calls in told and not same if profile else not table and same)
+            else f"does not hold: {table} {values}")
+
+
+@pytest.mark.seconds(5)
+def test_direct_solver(check, work):
+    """The last step solves the pressure outright; the first one comes to the same, if it is
+    given the time. How far from that it is otherwise is seen too: the test sees something."""
+
+    def fields(binary, words):
+        result = run([binary, "events=../good.txt", "nx=12", "ny=7", "nz=9", "steps=4",
+                      "out=out.npy", "velocity=v.npy", *words], work)
+        found = [read_npy(os.path.join(work, name))[1] for name in ("out.npy", "v.npy")]
+        emptied(work)
+        return found if result.returncode == 0 else [[1], [1]]
+
+    def apart(a, b):
+        squares = sum((x - y) ** 2 for x, y in zip(a, b))
+        return (squares / sum(x * x for x in b)) ** 0.5 if len(a) == len(b) else 1
+
+    first = binaries("fluid", ("seq",))[0][2]
+    step, backend, last = binaries("fluid", ("omp",))[-1]
+    right, short = fields(first, ["sweeps=3000"]), fields(first, [])
+    for name, found, there, few in zip(("density", "velocity"), fields(last, []), right,
+                                       short):
+        far, before = apart(found, there), apart(few, there)
+        check(f"{step} {backend}, {name} as with 3000 sweeps",
+                    None if far < 2e-6 else f"relative L2 {far:.3g}")
+        check(f"{name} of 20 sweeps is not", None if before > 20 * far else
+                    f"relative L2 {before:.3g}, of {step} {far:.3g}")
+
+
+def test_sources(check):
+    """What a run cannot show: kernels say of what they only read that nobody writes it,
+    queues keep times only where somebody asks, and threads touch their memory first."""
+    program = program_named("fluid")
+    for step in tree.steps():
+        folder = step.folder / program.name
+        for name, pattern, missing in (
+                ("cuda.cu", r"__global__ void \w+\([^)]*\bconst \w+ \*(?!__restrict__ )",
+                 "a const pointer of a kernel is not __restrict__"),
+                ("opencl.c", r"(?<!charging\(\) \? )CL_QUEUE_PROFILING_ENABLE",
+                 "a queue that keeps times whoever asks"),
+                ("cpu.c", r"field\[f\] = allocate\(",
+                 "one thread touches all fields first")):
+            if (folder / name).exists() and "omp" in step.backends(program):
+                found = re.search(pattern, (folder / name).read_text())
+                check(f"{step.name} {name}", missing if found else None)
+
+
+def test_quotations(check):
+    """What a lesson quotes by hand still stands in its step, or stood in the one before."""
+    program = program_named("fluid")
+
+    def lines(step):
+        return {line.strip() for path in (step.folder / program.name).glob("*.*")
+                if path.suffix != ".md" for line in path.read_text().splitlines()}
+
+    for step in filter(lambda s: s.has(program), tree.steps()):
+        text = (step.folder / program.name / "README.md").read_text()
+        text = re.sub(r"<!-- generated: .*?<!-- end -->", "", text, flags=re.S)
+        now, earlier = lines(step), tree.before(step, program)
+        before = lines(earlier) if earlier else set()
+        for kind, block in re.findall(r"^```(c|diff)\n(.*?)^```$", text, re.M | re.S):
+            for line in block.splitlines():
+                gone, line = line.startswith("-") and kind == "diff", (
+                    line[1:] if kind == "diff" else line).strip()
+                check(f"{step.name} README.md quotes `{line}`",
+                            None if line in (before if gone else now) else "is not there")

@@ -1,0 +1,180 @@
+"""test_hybrid.py: host and device that share the work, when that goes well and when not.
+
+Every program that has a hybrid back-end is run as it is: with shares that are none, with
+no device, with a device that fails in the middle (ocl_fail.c); and with busy=, whose spans
+must be possible and show both at work at once. What it computes is checked as well, by the
+checker, and as bytes where the program's results do not depend on the share.
+"""
+import re
+import subprocess
+import time
+
+import pytest
+
+from tests.helpers import ROOT, printed, run
+from tools.history import runs, spans, tree
+from tools.measure import shares
+
+PERCENT = r"share=.*expected auto, or percent for the device, 0 to 100$"
+NO_DEVICE = {"DEVICE": "9:9"}, {"OCL_ICD_VENDORS": "/nonexistent"}
+SUB_DEVICE = {"POCL_MAX_PTHREAD_COUNT": "4"}  # three of whose threads are left
+NEAR = 15  # percent: what share=P may miss it by, since work comes in pieces
+CLOCKS = 2e-6  # seconds between the device's clock, as the host sees it, and the host's
+
+
+class Hybrid:
+    """The hybrid binary of a program, and two queries: a small one, and one with enough
+    work for both sides."""
+
+    def __init__(self, check, program, step, backend, folder):
+        self.check, self.program, self.backend = check, program, backend
+        self.binary = step.binary(program, backend)
+        self.folder = folder / f"{program.name}-{backend}"
+        self.folder.mkdir()
+        name, words = next(iter(program.cases.items()))
+        self.small, self.large = (f"case{name}", words), shares.queries(program)[0][:2]
+
+    def run(self, words, *extra, **environment):
+        """How it ends, the only files in the folder being those that it wrote."""
+        for path in self.folder.iterdir():
+            path.unlink()
+        self.files = {o.key: self.folder / f"{o.key}.npy" for o in self.program.outputs}
+        start = time.monotonic()
+        ended = run([self.binary, *words, *extra] + [f"{k}={p}" for k, p in
+                                                     self.files.items()],
+                    ROOT, environment, timeout=100)
+        self.seconds = time.monotonic() - start
+        return ended
+
+    def refused(self, name, ended, pattern):
+        lines = ended.stderr.strip().splitlines()
+        left = sorted(p.name for p in self.folder.iterdir())
+        self.check(name, (ended.returncode != 1 or len(lines) != 1 or
+                                              not re.search(pattern, lines[0]) or left)
+              and (ended.returncode, ended.stderr[-400:], left))
+
+    def right(self, name, query, ended):
+        """Ended well, with results that the checker takes; its bytes, None if not."""
+        problem = ended.returncode and (ended.returncode, ended.stderr[-400:])
+        if not problem:
+            found = runs.check(self.program, query[1], self.files, query[0])
+            problem = None if found["ok"] else found["reason"]
+        self.check(name, problem)
+        return None if problem else [p.read_bytes() for p in self.files.values()]
+
+
+def share_of_device(ended):
+    return float(printed(ended.stdout).get("Share", -1))
+
+
+def invalid_shares(h):
+    for text in "-1", "-0.001", "100.5", "nan", "inf", "half", "50%", "":
+        h.refused(f"share={text}", h.run(h.small[1], f"share={text}"),
+                  PERCENT if text else "share")
+    h.refused("busy= in no folder", h.run(h.small[1], "busy=/nonexistent/a.csv"),
+              r"busy=/nonexistent/a\.csv: cannot be written")
+
+
+def no_device(h):
+    for variables in NO_DEVICE:
+        name = " ".join("=".join(v) for v in variables.items())
+        for share in "50", "auto":
+            h.refused(f"{name} share={share}",
+                      h.run(h.small[1], f"share={share}", **variables), r"share=0\b")
+        h.right(f"{name} share=0", h.small, h.run(h.small[1], "share=0", **variables))
+
+
+def shared(h):
+    """Several shares: what comes out, and what is said of the extremes."""
+    bytes_of = set()
+    for share in "0", "37", "100", "auto":
+        ended = h.run(h.small[1], f"share={share}")
+        bytes_of.add(str(h.right(f"share={share}", h.small, ended)))
+        had = share_of_device(ended)
+        h.check(f"share={share}: what the device had", (
+            had != float(share) if share in ("0", "100") else not 0 <= had <= 100) and
+            f"Share={had}")
+    ended = h.run(h.small[1], "share=37", OMP_NUM_THREADS="1", **SUB_DEVICE)
+    bytes_of.add(str(h.right("share=37 of a sub-device", h.small, ended)))
+    h.check("sandpile: another share, another pile",
+          h.program.name == "sandpile" and len(bytes_of) > 1)
+
+
+def implausible(found, seconds):
+    """What is wrong with spans; None if they may have been."""
+    if not found:
+        return "no span"
+    if any(not 0 <= s.begin <= s.end <= seconds for s in found):
+        return f"outside of 0 .. {seconds}"
+    if [s.begin for s in found] != sorted(s.begin for s in found):
+        return "not in the order of their beginnings"
+    for who, own in spans.by_owner(found).items():
+        if not re.fullmatch(r"device|host \d+", who):
+            return f"who is {who}"
+        for a, b in zip(own, own[1:]):
+            if b.begin < a.end - CLOCKS:
+                return f"{who} does two things at once: {a}, {b}"
+    return None
+
+
+def busy(h, shim):
+    """Half and half: who was busy when, and how many kernels that took. Both at once in
+    one of some runs: where other programs keep the cores, the two sides take turns."""
+    path, half = h.folder / "busy.csv", ("share=50", f"busy={h.folder}/busy.csv")
+    for attempt in range(10):
+        ended = h.run(h.large[1], *half, OMP_NUM_THREADS="1", LD_PRELOAD=shim)
+        kernels = re.search(r"^kernels=(\d+)$", ended.stderr, re.M)
+        had = share_of_device(ended)
+        if ended.returncode or not kernels or not path.exists():
+            h.check("share=50", ended.stderr or "no file, or no kernel")
+            return 1
+        found = spans.read(path)
+        least = min(sum(f.busy for f in found if (f.who == "device") == (s == "device"))
+                    for s in ("host", "device"))
+        both = spans.both(found)
+        if both > 0.1 * least:
+            break
+    h.check(f"both were busy at once, {attempt + 1} runs",
+          not both > 0.1 * least and f"{both:.4f} s of {least:.4f}")
+    h.check("share=50: what the device had", abs(had - 50) > NEAR and
+          f"Share={had}")
+    h.check("columns of busy=", not path.read_text().startswith(
+        "begin,end,who,what\n") and path.read_text()[:100])
+    h.check("who was busy when", implausible(found, h.seconds))
+    for share, nobody in ("0", "device"), ("100", "host"):
+        path.unlink(missing_ok=True)
+        h.run(h.small[1], f"share={share}", half[1])
+        who = {f.who for f in spans.read(path)} if path.exists() else {"no file"}
+        h.check(f"share={share}: who was busy",
+              who in ({"no file"}, {"device"}) if nobody == "device" else
+              "device" not in who and who)
+    return int(kernels[1])
+
+
+def device_that_fails(h, shim, count):
+    for number in sorted({1, count // 2 + 1}):
+        h.refused(f"kernel {number} of {count} fails",
+                  h.run(h.large[1], "share=50", LD_PRELOAD=shim, OCL_FAIL=str(number)),
+                  "CL_OUT_OF_RESOURCES")
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory):
+    """A library for LD_PRELOAD that counts kernels, and lets one fail."""
+    path = tmp_path_factory.mktemp("shim") / "ocl_fail.so"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/ocl_fail.c", "-o", path,
+                    "-ldl"], cwd=ROOT, check=True)
+    return str(path)
+
+
+@pytest.mark.seconds(15)
+@pytest.mark.parametrize("program", tree.programs(), ids=lambda program: program.name)
+def test_hybrid(check, program, shim, tmp_path):
+    step = next((s for s in reversed(tree.steps()) if "hybrid" in s.available(program)), None)
+    if not step:
+        pytest.skip("no hybrid back-end is built")
+    h = Hybrid(check, program, step, "hybrid", tmp_path)
+    invalid_shares(h)
+    no_device(h)
+    shared(h)
+    device_that_fails(h, shim, busy(h, shim))

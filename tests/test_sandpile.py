@@ -1,0 +1,316 @@
+"""test_sandpile.py: what make verify does not ask of the sandpile.
+
+Bad input: each case must end with exit status 1 and one line on stderr that says what is
+wrong, and leave no file behind. Known answers: published numbers of steps and grains,
+every size from 3 to 40 on the CPU, the asynchronous rule against the synchronous one.
+The published mistakes: a sandpile that stops after a guessed number of steps, or when
+nothing has changed. The picture's colours, and the trace of tiles. How the code is meant
+to be: memory is touched first by the threads that use it, what a CUDA kernel only reads is
+marked so, and __syncthreads_or of CUDA on the CPU is right.
+"""
+import os
+import re
+import struct
+import subprocess
+
+import numpy
+import pytest
+
+from tests.helpers import (BUILD, ROOT, binaries, front_ends, npy, png, printed, refusal,
+                           run)
+from tools.history import tree
+
+CHECKER = os.path.join(BUILD, "sandpile-check")
+KNOWN = {32: (241, 2136), 64: (1024, 9248), 128: (4242, 38344), 256: (17035, 157064)}
+LARGE = {512: (69190, 633624)}  # for the fastest
+COLOURS = {(16, 24, 48): 0, (38, 110, 156): 1, (230, 178, 80): 2, (160, 52, 40): 3}
+
+
+
+def grid(rows, dtype="<i4"):
+    """The cells within the border, as .npy."""
+    return npy(numpy.pad(numpy.array(rows), 1), dtype)
+
+
+def read_int32(path):
+    values = numpy.load(path)
+    assert values.dtype == "<i4", path
+    return values.ravel().tolist()
+
+
+FILES = {
+    "good": grid([[4, 1], [0, 7]]), "negative": grid([[4, -1], [0, 0]]),
+    "broken": grid([[4, 0], [0.5, 0]], "<f4"), "nan": grid([[numpy.nan]], "<f8"),
+    "huge": grid([[10 ** 9 + 1, 0], [0, 0]]),
+    "border": npy([[0, 1, 0], [0, 4, 0], [0, 0, 0]], "<i4"),
+    "flat": npy([0] * 9, "<i4"), "oblong": npy([0] * 12, "<i4", (3, 4)),
+    "four": npy([0] * 9, "<i4", (1, 1, 3, 3)), "none": npy([], "<i4", (0, 3, 3)),
+    "two_cells": npy([0] * 4, "<i4", (2, 2)), "cut": grid([[4]])[:-3],
+    "type": npy([0] * 9, "<i8", (3, 3)), "text": b"4 4 4\n4 4 4\n",
+}
+
+
+# arguments, what the line must say
+BAD = [
+    ("dim=2", r"dim=2: expected a whole number from 3 to 32768"),
+    ("dim=0", r"dim=0: expected"), ("dim=-5", r"dim=-5: expected"),
+    ("dim=3.5", r"dim=3\.5: expected"), ("dim=many", r"dim=many: expected"),
+    ("dim=99999999999", r"dim=99999999999: expected"),
+    ("dim=32768 batch=65535", r"the grids: .* GB needed"),
+    ("config=alea", r"dim= is missing"),
+    ("dim=9 config=pile", r"config=pile: expected 4partout, dim, alea, big or FILE\.npy"),
+    ("dim=9 config=.npy", r"config=\.npy: expected"),
+    ("dim=9 config=", r"config=: expected a text"),
+    ("dim=9 max_iterations=-1", r"max_iterations=-1: expected"),
+    ("dim=9 max_iterations=1e3", r"max_iterations=1e3: expected"),
+    ("dim=9 batch=0", r"batch=0: expected"), ("dim=9 seed=-1", r"seed=-1: expected"),
+    ("dim=9 tilew=-1", r"tilew=-1: expected"), ("dim=9 tileh=x", r"tileh=x: expected"),
+    ("dim=9 rule=both", r"rule=both: expected sync or async"),
+    ("dim=9 rule=async tileh=1", r"rule=async: expected tiles of at least 2 x 2"),
+    ("dim=9 halo=-1", r"halo=-1: expected"), ("dim=9 halo=1025", r"halo=1025: expected"),
+    ("dim=9 local=1,2", r"local=1,2: expected X,Y,Z"),
+    ("dim=9 local=1,2,3,4", r"local=1,2,3,4: expected X,Y,Z|local=3,4"),
+    ("dim=9 local=0,1,1", r"local=0: expected"),
+    ("dim=9 local=64,64,1", r"at most 1024 work-items"),
+    ("dim=9 dims=9", r"unknown key 'dims' \(did you mean 'dim'\?\)"),
+    ("dim=9 dim=9", r"dim is given twice"), ("dim", r"dim: expected key=value"),
+    ("config=../missing.npy", r"missing\.npy: No such file"),
+    ("config=../good.npy dim=5", r"dim=5: \.\./good\.npy has 4"),
+    ("config=../good.npy batch=2", r"batch=2: \.\./good\.npy has 1"),
+    ("config=../negative.npy", r"-1 grains at grid 0, row 1, column 2: expected a whole"),
+    ("config=../broken.npy", r"0\.5 grains at grid 0, row 2, column 1"),
+    ("config=../nan.npy", r"nan grains at grid 0, row 1, column 1"),
+    ("config=../huge.npy", r"grains at grid 0, row 1, column 1: .*to 1000000000"),
+    ("config=../border.npy", r"1 grains at grid 0, row 0, column 1: expected 0 on the"),
+    ("config=../flat.npy", r"expected a shape"), ("config=../oblong.npy", r"a shape"),
+    ("config=../four.npy", r"expected a shape"), ("config=../none.npy", r"a shape"),
+    ("config=../two_cells.npy", r"grids of 2 x 2: expected"),
+    ("config=../cut.npy", r"truncated"), ("config=../type.npy", r"its type is '<i8'"),
+    ("config=../text.npy", r"not an \.npy file"),
+    ("dim=9 out=none/grid.npy", r"out=none/grid\.npy: cannot be written"),
+    ("dim=9 picture=none/pile.png", r"picture=none/pile\.png: cannot be written"),
+]
+
+
+HYBRID = [(f"dim=9 share={share}", rf"share={share}: expected auto, or percent")
+          for share in ("-1", "100.1", "nan", "half")] + [
+    ("dim=9 trace=t.csv", r"trace=: the back-end omp has it"),
+    ("dim=9 busy=none/b.csv", r"busy=none/b\.csv: cannot be written")]
+OPENCL = [("dim=9 rule=async", r"rule=async: the back-ends seq and omp"),
+          ("dim=9 trace=t.csv", r"trace=: the back-end omp has it")]
+OUTPUTS = {"out": "grid.npy", "counts": "counts.npy", "picture": "pile.png"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Grids, most of them damaged; bad/ is empty, to run in."""
+    folder = tmp_path_factory.mktemp("sandpile")
+    for name, data in FILES.items():
+        (folder / f"{name}.npy").write_bytes(data)
+    (folder / "bad").mkdir()
+    return folder
+
+
+def last(backend):
+    found = binaries("sandpile", (backend,))
+    return found[-1][2] if found else pytest.skip(f"no sandpile-{backend} is built")
+
+
+@pytest.fixture
+def first():
+    return front_ends("sandpile")[0][2]
+
+
+@pytest.mark.parametrize("backend, text, pattern", [
+    (backend, *row) for backend, more in (("seq", []), ("ocl", OPENCL), ("hybrid", HYBRID))
+    for row in BAD + more])
+def test_bad_input(folder, first, backend, text, pattern):
+    options = text.split()
+    named = {option.partition("=")[0] for option in options}
+    options += [f"{k}={v}" for k, v in OUTPUTS.items() if k not in named]
+    binary = first if backend == "seq" else last(backend)
+    ended = run([binary, *options], folder / "bad")
+    assert not refusal("sandpile", ended, pattern, folder / "bad")
+
+
+def test_good_file(folder, first):
+    ended = run([first, "config=good.npy", "dim=4", "batch=1"], folder)
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.seconds(60)
+def test_published_numbers(check, folder):
+    """Published numbers, and every small size against the checker's oracles."""
+    first = binaries("sandpile", ("seq",))[0][2]
+    threads = {step: path for step, _, path in binaries("sandpile", ("omp",))}
+    last = list(threads)[-1]
+    for name, path in [("00_sequential", first), *threads.items()]:
+        for dim, right in {**KNOWN, **(LARGE if name == last else {})}.items():
+            # Threads that wait for each other at every step suffer from all that runs.
+            threads_of = {"OMP_NUM_THREADS": "3" if dim < 100 else "1"}
+            said = printed(run([path, f"dim={dim}"], folder, threads_of).stdout)
+            got = int(said["iterations"]), int(said["grains"])
+            check(f"{name} dim={dim}", got != right and f"{got}, not {right}")
+    last = threads[last]
+    said = printed(run([last, "dim=256", "config=big"], folder, {"OMP_NUM_THREADS": "1"}).stdout)
+    check("big", said["iterations"] != "20521" and said["iterations"])
+    for dim in range(3, 41):
+        for config in ("4partout", "alea"):
+            words = [f"dim={dim}", f"config={config}"]
+            run([last, *words, "out=o.npy", "counts=c.npy", "tilew=9", "tileh=5"], folder,
+                {"OMP_NUM_THREADS": "3"})
+            told = run([CHECKER, *words, f"oracle=oracle{dim}{config}.npy",
+                        "result=o.npy", "counts=c.npy"], folder)
+            check(f"{config} dim={dim}",
+                        told.returncode and (told.stdout + told.stderr)[-200:])
+
+
+@pytest.mark.seconds(60)
+def test_asynchronous_rule(check, folder):
+    """In place the same rest, whatever the tiles and threads; the sweeps are the tiles'
+    own, not the threads'."""
+    chosen = [binaries("sandpile", ("seq",))[0], *binaries("sandpile", ("omp",))]
+    for step, backend, path in chosen:
+        sweeps = {}
+        for tiles in ("tilew=2 tileh=2", "tilew=7 tileh=3", "tilew=0 tileh=5"):
+            for threads in ("1", "3"):
+                for limit in ("", "max_iterations=9"):
+                    words = ["dim=37", "config=alea", "batch=2", "rule=async",
+                             *tiles.split(), *limit.split()]
+                    ended = run([path, *words, "out=a.npy", "counts=n.npy"], folder,
+                                {"OMP_NUM_THREADS": threads})
+                    told = run([CHECKER, *words, f"oracle=async{limit}.npy",
+                                "result=a.npy", "counts=n.npy"], folder)
+                    check(f"{step} {backend} async {tiles} {limit} {threads}",
+                                (ended.returncode or told.returncode) and
+                                (ended.stderr + told.stdout + told.stderr)[-200:])
+                    sweeps.setdefault((tiles, limit), set()).add(
+                        tuple(read_int32(os.path.join(folder, "n.npy"))))
+        check(f"{step} {backend}: sweeps depend on threads",
+                    any(len(n) > 1 for n in sweeps.values()) and str(sweeps))
+    # Between sweeps a cell holds more than twice the most that a file may say, and what
+    # is written has 31 bits.
+    with open(os.path.join(folder, "most.npy"), "wb") as file:
+        file.write(grid([[10 ** 9] * 64] * 64))
+    ended = run([chosen[1][2], "config=most.npy", "rule=async", "tilew=2", "tileh=2",
+                 "max_iterations=12", "out=most_12.npy"], folder)
+    cells = read_int32(os.path.join(folder, "most_12.npy"))
+    check("in place, the most a cell holds",
+                (ended.returncode or min(cells) < 0 or max(cells) <= 2 * 10 ** 9) and
+                f"{min(cells)} to {max(cells)} {ended.stderr[-80:]}")
+
+
+@pytest.mark.seconds(10)
+def test_published_mistakes(check, folder):
+    """What the paper's program does, and what it comes to."""
+    path = binaries("sandpile", ("seq",))[0][2]
+    for dim, factor in ((32, 7), (64, 8), (128, 8), (256, 8)):
+        guess = dim // 32 * factor * dim
+        steps = int(printed(run([path, f"dim={dim}"], folder).stdout)["iterations"])
+        check(f"the guessed {guess} steps of dim={dim}, of {steps}",
+                    (guess == steps) != (dim == 64) and "were fitted to dim=64 alone")
+        said = printed(run([path, f"dim={dim}", f"max_iterations={guess}"], folder).stdout)
+        check(f"a guess that is too low is seen, dim={dim}",
+                    (said["stable"] == "1") != (guess >= steps) and said["stable"])
+    # A cell of 4 among four cells of 4 does not change, and is not stable.
+    run([path, "dim=9", "max_iterations=1", "out=one.npy"], folder)
+    cells = read_int32(os.path.join(folder, "one.npy"))
+    check("an unchanged cell may be unstable", cells[4 * 9 + 4] != 4 and cells)
+    # The largest cell can grow, but not beyond the number it fills: 4 becomes 7.
+    with open(os.path.join(folder, "seven.npy"), "wb") as file:
+        file.write(grid([[0, 4, 0], [4, 3, 4], [0, 4, 0]]))
+    run([path, "config=seven.npy", "max_iterations=1", "out=one.npy"], folder)
+    most = max(read_int32(os.path.join(folder, "one.npy")))
+    check("4 and 3 become 7", most != 7 and most)
+
+
+def test_checker(check, folder):
+    """The checker sees one grain too many, a lost step, a grid of another shape."""
+    path = binaries("sandpile", ("seq",))[0][2]
+    run([path, "dim=12", "out=r.npy", "counts=k.npy"], folder)
+    raw = bytearray(open(os.path.join(folder, "r.npy"), "rb").read())
+    counts = open(os.path.join(folder, "k.npy"), "rb").read()
+
+    def asked(result, count, words=("dim=12",)):
+        for name, data in (("r2.npy", result), ("k2.npy", count)):
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(data)
+        return run([CHECKER, *words, f"oracle=o{''.join(words)}.npy", "result=r2.npy",
+                    "counts=k2.npy"], folder)
+
+    check("checker, right", asked(raw, counts).returncode)
+    for cell in (12 + 1, 5 * 12 + 7, 10 * 12 + 10, 0, 11 * 12 + 11):
+        for change in (1, 3, 255):
+            wrong = bytearray(raw)
+            wrong[128 + 4 * cell] = wrong[128 + 4 * cell] + change & 255
+            told = asked(wrong, counts)
+            check(f"checker, cell {cell} + {change}",
+                        "verdict=FAIL" not in told.stdout and told.stdout)
+    late = counts[:-4] + struct.pack("<i", struct.unpack("<i", counts[-4:])[0] + 1)
+    told = asked(raw, late)
+    check("checker, a step late", "iterations, expected" not in told.stdout)
+    told = asked(raw, counts, ("dim=13",))
+    check("checker, another shape", "shape" not in told.stdout)
+
+
+def test_picture_and_trace(check, folder):
+    path = dict((b, p) for _, b, p in binaries("sandpile", ("omp",)))["omp"]
+    run([path, "dim=20", "batch=2", "picture=p.png", "out=p.npy", "trace=t.csv",
+         "tilew=6", "tileh=5"], folder, {"OMP_NUM_THREADS": "2"})
+    (width, height), lines = png(folder / "p.png")
+    check("picture, shape", (width, height) != (40, 20))
+    above, seen = [0] * 120, []
+    for y in range(height):
+        how, line = lines[y * 121], list(lines[y * 121 + 1:(y + 1) * 121])
+        for i in range(120):  # PNG's five filters
+            a, b = line[i - 3] if i > 2 else 0, above[i]
+            c = above[i - 3] if i > 2 else 0
+            near = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))
+            line[i] = line[i] + (0, a, b, (a + b) // 2, near[2])[how] & 255
+        seen += [COLOURS.get(tuple(line[i:i + 3])) for i in range(0, 120, 3)]
+        above = line
+    cells = read_int32(os.path.join(folder, "p.npy"))
+    right = [cells[g * 400 + y * 20 + x] for y in range(20) for g in range(2)
+             for x in range(20)]
+    check("picture, colours", seen != right and "a colour is another's")
+
+    rows = open(os.path.join(folder, "t.csv")).read().split("\n")[1:-1]
+    tiles = [[float(v) for v in row.split(",")] for row in rows]
+    first = [t for t in tiles if t[0] == 0]
+    check("trace, tiles", len(first) < 8 and f"{len(first)} in the first step")
+    check("trace, times", any(not 0 <= t[7] <= t[8] for t in tiles))
+    covered = {(t[1], x, y) for t in first for x in range(int(t[3]), int(t[3] + t[5]))
+               for y in range(int(t[4]), int(t[4] + t[6]))}
+    missing = [(g, x, y) for g in range(2) for x in range(1, 19) for y in range(1, 19)
+               if (g, x, y) not in covered]
+    check("trace, every cell", missing[:3])
+
+
+@pytest.mark.seconds(3)
+def test_sources(check, folder):
+    """What no result shows."""
+    for step in tree.steps():
+        texts = {path.name: path.read_text()
+                 for path in (step.folder / "sandpile").glob("c*.c*")}
+        cpu = texts.get("cpu.c", "")
+        spread = re.search(r"static void spread\(.*?\n}\n", cpu, re.S)
+        touched = spread and {"schedule(runtime)", "memset("} <= set(
+            re.findall(r"schedule\(runtime\)|memset\(", spread[0]))
+        if "omp parallel" in cpu:
+            check(f"{step.name}: the threads that topple rows touch them first",
+                        not (touched and cpu.count("untouched(") >= 2) and "they do not")
+        for name, words in re.findall(r"__global__ void (\w+)\(([^)]*)\)",
+                                      texts.get("cuda.cu", "")):
+            bare = [w.strip() for w in words.split(",")
+                    if re.match(r"\s*const\b.*\*", w) and "__restrict__" not in w]
+            check(f"{step.name} {name}: what is only read is __restrict__", bare)
+    program = os.path.join(folder, "cuda_any")
+    built = subprocess.run(
+        ["gcc", "-std=c11", "-O1", "-fopenmp", "-Icommon/run", "-Icommon/cuda",
+         "tests/cuda_any.c", "common/cuda/cuda_cpu.c", "common/run/run.c",
+         "common/run/args.c", "-lm", "-o", program],
+        cwd=ROOT, capture_output=True, text=True)
+    check("cuda_any.c", built.returncode and built.stderr[-300:])
+    for _ in range(0 if built.returncode else 5):
+        told = run([program], folder, {"OMP_WAIT_POLICY": "passive"})
+        check("__syncthreads_or", told.returncode and told.stdout)

@@ -1,0 +1,83 @@
+"""test_suites.py: commands that are test suites of their own and print how many checks passed
+and failed: verification, planted bugs, random queries, sanitizers, lint.
+
+What takes long is done for a sample, always the same one: sanitizers for the last step of
+each program, one planted bug per back-end of a program, a minute of random queries and 20
+seconds of new ones, 10 seconds of fuzzing. With --all (make test-all), all of it.
+"""
+import os
+import re
+import sys
+
+import pytest
+
+from tests.helpers import BUILD, ROOT, run
+from tools.history import tree
+
+PROGRAM = pytest.mark.parametrize("program", [
+    pytest.param(p.name, marks=pytest.mark.seconds(200 if p.name == "semblance" else 80))
+    for p in tree.programs()])
+
+
+@PROGRAM
+def test_verify(check, program, everything):
+    """Every step and back-end against the first step and the oracle."""
+    check.module("tools.verify.matrix", *["--sets"] * everything, PROGRAM=program)
+
+
+@PROGRAM
+def test_mutants(check, program, everything):
+    """Planted bugs: verification must catch each."""
+    check.module("tools.verify.mutants", *[] if everything else ["--chosen"],
+                 PROGRAM=program)
+
+
+@pytest.mark.seconds(70)
+def test_random_queries(check, everything):
+    check.module("tools.verify.random_queries", SEED="1", COUNT="50",
+                 SECONDS="" if everything else "60")
+
+
+@pytest.mark.seconds(30)
+def test_new_random_queries(check, everything):
+    """A seed that has not been tried before."""
+    check.module("tools.verify.random_queries", COUNT="1000000",
+                 SECONDS="3600" if everything else "20")
+
+
+@pytest.mark.slow
+@pytest.mark.seconds(600)
+def test_coverage_of_random_queries(check):
+    check.module("tools.verify.coverage")
+
+
+@pytest.mark.slow
+@pytest.mark.seconds(900)
+def test_variants(check):
+    check.module("tools.measure.variants")
+
+
+@pytest.mark.parametrize("tool", [
+    pytest.param(tool, marks=pytest.mark.seconds(seconds)) for tool, seconds in
+    (("simulator", 300), ("address", 250), ("threads", 100), ("fuzzer", 30))])
+def test_sanitizer(check, tool, everything):
+    seconds = os.environ.get("FUZZ_SECONDS", "60" if everything else "10")
+    check.command("bash", "tests/san.sh", *[] if everything else ["--chosen"], tool,
+                  FUZZ_SECONDS=seconds)
+
+
+@pytest.mark.seconds(15)
+def test_lint(check):
+    check.module("tests.lint")
+
+
+def test_lessons_are_up_to_date(check):
+    check.module("tools.publish.lessons", "--check")
+
+
+def test_su_and_segyio(check):
+    """The SU reader and writer against segyio."""
+    ended = run([sys.executable, "-m", "tests.su_segyio", f"{BUILD}/tests/su_test"], ROOT)
+    for result, name in re.findall(r"^(pass|FAIL) (.*)", ended.stdout, re.M):
+        check(name, result == "FAIL" and ended.stdout)
+    assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -1,0 +1,303 @@
+"""test_tree.py: tools on a tree that has errors or that is not like most steps.
+
+If a program is missing from a step, every tool compares the next step with the last one
+that has the program. An error in a step.mk, in the tables of results/ or on the command line
+is reported in one line, without a traceback, and the exit status is not 0. All in copies of
+the tree; nothing is built.
+"""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import ROOT
+from tests.lint import NEW_LINES
+from tools.history import copies, diff, results, tree
+from tools.history.tree import Program, Step
+
+COPIED = ("Makefile", "config.mk", ".clang-format", "common", "steps", "data", "verify",
+          "tests", "tools", "results", "README.md")
+ASKED = (*copies.ASKED, "FROM", "SPACES", "WORK", "FORCE", "NAME", "AFTER", "RESULTS_DIR")
+
+Done = subprocess.CompletedProcess[str]
+
+
+class Copy:
+    """The tree in a folder, and commands that run there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in COPIED:
+            copies.put(Path(ROOT, name), self.folder / name)
+
+    def run(self, *command: str | Path, **variables: str) -> Done:
+        clean = {k: v for k, v in os.environ.items()
+                 if k not in ASKED and not k.startswith("GIT_")}
+        return subprocess.run(command, cwd=self.folder, env={**clean, **variables},
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=300)
+
+    def module(self, name: str, *words: str, **variables: str) -> Done:
+        return self.run(sys.executable, "-m", name, *words, **variables)
+
+    def git(self, *words: str) -> Done:
+        return self.run("git", "-c", "user.name=t", "-c", "user.email=t@example.org",
+                        *words)
+
+    def path(self, step: Step, name: str) -> Path:
+        return self.folder / "steps" / step.name / name
+
+    def edit(self, path: Path, pattern: str, new: str) -> None:
+        """Replaces what a pattern finds in a file, once at least."""
+        text, count = re.subn(pattern, new, path.read_text(), flags=re.M)
+        assert count, f"{path}: no {pattern}"
+        path.write_text(text)
+
+
+@pytest.fixture(name="copy")
+def copy_of_tree(tmp_path: Path) -> Copy:
+    return Copy(tmp_path / "tree")
+
+
+def all_of(done: Done) -> str:
+    return f"exit status {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+
+
+def well(check: Any, name: str, done: Done, *patterns: str) -> None:
+    """One check: a command succeeded, and its output has all patterns."""
+    good = done.returncode == 0 and all(re.search(p, done.stdout, re.M) for p in patterns)
+    check(name, None if good else all_of(done))
+
+
+def refused(check: Any, name: str, done: Done, *patterns: str) -> None:
+    """One check: a command failed with one line, apart from make's own, that has all
+    patterns."""
+    lines = [line for line in done.stderr.splitlines()
+             if not re.match(r"make: \*\*\* \[.*Error \d+$", line)]
+    good = done.returncode != 0 and len(lines) == 1 and \
+        all(re.search(p, lines[0]) for p in patterns)
+    check(name, None if good else all_of(done))
+
+
+def found(check: Any, name: str, done: Done, *patterns: str) -> None:
+    """One check: lint failed, and printed a line for each pattern."""
+    lines = done.stdout.splitlines() + done.stderr.splitlines()
+    missing = [p for p in patterns if not any(re.search(p, line) for line in lines)]
+    check(name, all_of(done) if missing or done.returncode == 0 else None)
+
+
+# ---- a step that does not have a program -----------------------------------------------
+
+
+def gaps() -> Iterator[tuple[Step, Step, Step, Program]]:
+    """(before, gap, after, program): three steps of a program, the second of which can be
+    removed without a violation of what the third declares."""
+    for program in tree.programs():
+        having = [s for s in tree.steps() if s.has(program)]
+        for before, gap, after in zip(having, having[1:], having[2:]):
+            changes = diff.folders(before.folder / program.name,
+                                   after.folder / program.name)
+            added = diff.count(changes.get("body.h", ""))[0]
+            if set(changes) <= set(after.changes(program)) and \
+               after.shown(program) == "body.h" and "body.h" in changes and \
+               (added > NEW_LINES) == (f"reason.{program.name}" in after.mk):
+                yield before, gap, after, program
+
+
+def take_away(copy: Copy, step: Step, program: Program) -> None:
+    """Removes a program from a step, with all declarations about it."""
+    shutil.rmtree(copy.path(step, program.name))
+    copy.edit(copy.path(step, "step.mk"), rf"^\w+\.{program.name}\b.*\n", "")
+    for path in copy.path(step, "variants").glob(f"*.{program.name}.patch"):
+        path.unlink()
+    for path in (copy.folder / "verify" / "mutants" / program.name).glob("*.patch"):
+        if path.read_text().startswith(f"# step {step.number} "):
+            path.unlink()
+
+
+ASK = """
+import sys
+from pathlib import Path
+
+from tools.history import tree
+from tools.teach import exercise, grade
+step, program = exercise.named()
+print("before", tree.before(step, program).name)
+for backend in step.backends(program):
+    print(backend, *(s if isinstance(s, str) else s.name for s in
+                     tree.baseline(step, program, backend)))
+    attempt = grade.Attempt(exercise.Task(step, program), Path("attempt"))
+    print("start", grade.Grading(attempt, backend, 1, 1).start.step.name)
+"""
+
+
+def test_step_without_a_program(check: Any, copy: Copy) -> None:
+    before, gap, after, program = next(gaps())
+    take_away(copy, gap, program)
+    name = program.name
+    asked = {"PROGRAM": name, "STEP": after.number}
+    paths = [f"steps/{s.name}/{name}/body.h" for s in (before, after)]
+    nothing = {"PROGRAM": name, "STEP": gap.number}
+
+    well(check, "gap: diff", copy.module("tools.history.diff", **asked),
+         f"^--- {paths[0]}", rf"^\+\+\+ {paths[1]}")
+    refused(check, "gap: diff of what is not there",
+            copy.module("tools.history.diff", **nothing), f"{gap.name} has no {name}")
+    well(check, "gap: lessons", copy.module("tools.publish.lessons"), after.name)
+    well(check, "gap: lessons are up to date",
+         copy.module("tools.publish.lessons", "--check"), " 0 failed")
+    check("gap: the lesson shows the diff to the last that has it",
+          None if f"--- {paths[0]}" in copy.path(after, f"{name}/README.md").read_text()
+          else "no")
+    well(check, "gap: lint", copy.module("tests.lint", "steps"), " 0 failed")
+
+    said = copy.run(sys.executable, "-c", ASK, **asked)
+    steps = set(re.findall(r"\b\d\d_\w+", said.stdout))
+    check("gap: bench and grade compare with the last that has it",
+          None if said.returncode == 0 and steps == {before.name} else all_of(said))
+    work = copy.folder / "work"
+    well(check, "gap: exercise", copy.module("tools.teach.exercise", "exercise", WORK=str(work),
+                                      **asked))
+    task = work / after.name / name
+    check("gap: exercise starts from the last that has it", subprocess.run(
+        ["diff", "-rq", "-x", "*.md", copy.path(before, name), task],
+        capture_output=True, text=True).stdout)
+    check("gap: TASK.md says so", None if f"as step {before.name} left it" in
+          (task / "TASK.md").read_text() else (task / "TASK.md").read_text())
+    refused(check, "gap: exercise of what is not there", copy.module(
+        "tools.teach.exercise", "exercise", WORK=str(work), **nothing),
+        f"which program of {gap.name}")
+    well(check, "gap: new-step", copy.module("tools.teach.new_step", NAME="90_more",
+                                      AFTER=gap.name))
+    check("gap: new-step continues the last that has it", subprocess.run(
+        ["diff", "-rq", "-x", "*.md", copy.path(before, name),
+         copy.folder / "steps" / "90_more" / name], capture_output=True,
+        text=True).stdout)
+    shutil.rmtree(copy.folder / "steps" / "90_more")
+
+    body = copy.path(before, f"{name}/body.h")
+    copy.git("init", "-q")
+    copy.git("add", "-A")
+    copy.git("commit", "-qm", "x")
+    copy.edit(body, r"\A", "/* a fix */\n")
+    done = copy.module("tools.teach.propagate", before.number, name)
+    fixed = {s.name for s in tree.steps() if copy.path(s, f"{name}/body.h").exists() and
+             copy.path(s, f"{name}/body.h").read_text().startswith("/* a fix */")}
+    wanted = {s.name for s in tree.steps() if s.has(program) and s != gap
+              and s.name >= before.name}
+    check("gap: propagate", None if done.returncode == 0 and fixed == wanted
+          else all_of(done))
+
+    well(check, "gap: make", copy.run("make", "-ns", "NVCC=", "binaries", *(
+        f"{k}={v}" for k, v in nothing.items())))
+
+
+# ---- step.mk ---------------------------------------------------------------------------
+
+
+def test_step_mk(check: Any, copy: Copy) -> None:
+    step = next(s for s in tree.steps() if s.number == "05")
+    program = tree.programs()[0]
+    other = next(p for p in tree.programs()[1:] if step.has(p))
+    mk = copy.path(step, "step.mk")
+    good = mk.read_text()
+    where = rf"steps/{step.name}/step.mk"
+    tools = {"diff": ("tools.history.diff",), "lessons": ("tools.publish.lessons",),
+             "matrix": ("tools.verify.matrix",)}
+    unread = {"no_such_program": f"no_such_program: no such program.*{program.name}",
+              "typed": "no such key", "twice": "is set twice",
+              "no_equals": "expected key = value"}
+    lines = {"no_such_program": "title.no_such_program = x",
+             "typed": f"predikt.{program.name}.cpu = 2",
+             "twice": f"title.{program.name} = x", "no_equals": "title"}
+    for name, line in lines.items():
+        mk.write_text(good + line + "\n")
+        for tool, command in tools.items():
+            refused(check, f"step.mk, {name}: {tool}", copy.module(*command, STEP="05"), where,
+                    unread[name])
+        found(check, f"step.mk, {name}: lint", copy.module("tests.lint", "steps"),
+              f"{where}.*{unread[name]}")
+
+    mk.write_text(re.sub(rf"^(title\.{program.name}|shown\.{other.name})\b.*\n", "", good,
+                         flags=re.M) + f"shown.{other.name} = seconds.h\n")
+    found(check, "step.mk: lint", copy.module("tests.lint", "steps"),
+          f"{where}:1: `shown.{other.name}` is seconds.h",
+          f"{where}:1: no `title.{program.name}`")
+    refused(check, "step.mk, shown: lessons", copy.module("tools.publish.lessons"), where,
+            f"shown.{other.name}", "seconds.h")
+
+    mk.write_text(re.sub(r"^kind .*", "kind = miracle", good, flags=re.M))
+    found(check, "step.mk, kind: lint", copy.module("tests.lint", "steps"),
+          f"{where}:1: `kind` is miracle")
+    mk.write_text(good)
+
+    # A program that is gone, but not what speaks of it; a lesson that stayed behind.
+    folder = copy.path(step, other.name)
+    for path in diff.sources(folder).values():
+        path.unlink()
+    found(check, "a lesson without its program: lint", copy.module("tests.lint", "steps"),
+          f"steps/{step.name}/{other.name}: a lesson without its program",
+          f"{where}:1: the step has no {other.name}.*title.{other.name}")
+    asked = {"STEP": "05", "PROGRAM": other.name}
+    refused(check, "a lesson without its program: diff",
+            copy.module("tools.history.diff", **asked), f"has no {other.name}")
+
+
+# ---- results ---------------------------------------------------------------------------
+
+
+def test_results(check: Any, copy: Copy) -> None:
+    """A machine that has no OpenCL, no sequential run, or nothing of a program; then rows
+    that nothing here is named like."""
+    table = next(p for p in (copy.folder / "results").glob("*.csv")
+                 if "over_previous" in p.read_text())
+    rows = results.read(table)
+    columns = list(rows[0])
+    without = {
+        "OpenCL": [r for r in rows if r["backend"] != "ocl"],
+        "the sequential one": [r for r in rows if r["backend"] != "seq"],
+        "fluid": [r for r in rows if r["program"] != "fluid"],
+        "a step": [r for r in rows if not r["step"].startswith("05")],
+        "anything": [],
+    }
+    for name, kept in without.items():
+        results.write(table, columns, kept)
+        well(check, f"results without {name}", copy.module("tools.publish.lessons"))
+        well(check, f"results without {name}, again",
+             copy.module("tools.publish.lessons", "--check"), " 0 failed")
+    for column, value in (("backend", "fpga"), ("over_previous_is", "perhaps"),
+                          ("program", "mandelbrot")):
+        results.write(table, columns, [*rows[:-1], rows[-1] | {column: value}])
+        refused(check, f"results: {column} {value}", copy.module("tools.publish.lessons"),
+                table.name, value)
+    column = "over_previous_is"
+    results.write(table, [c for c in columns if c != column],
+                  [{k: v for k, v in r.items() if k != column} for r in rows])
+    refused(check, f"results without {column}", copy.module("tools.publish.lessons"), table.name,
+            column)
+
+
+# ---- the command line ------------------------------------------------------------------
+
+
+def test_command_line(check: Any, copy: Copy) -> None:
+    there = tree.steps()[-1].name
+    for target in ("diff", "verify", "exercise", "export"):
+        refused(check, f"make {target} STEP=99", copy.run("make", "-s", target, "STEP=99"),
+                "STEP=99: no such step", there)
+    refused(check, "make diff PROGRAM=none",
+            copy.run("make", "-s", "diff", "STEP=05", "PROGRAM=none"),
+            "PROGRAM=none: no such program", tree.programs()[0].name)
+    refused(check, "make diff STEP='05 99'", copy.run("make", "-s", "diff", "STEP=05 99"),
+            "STEP=05 99: no such step", there)
+    refused(check, "make diff", copy.run("make", "-s", "diff"), "STEP= is not set")
+    refused(check, "make diff STEP='04 05'", copy.run("make", "-s", "diff", "STEP=04 05"),
+            "several steps")

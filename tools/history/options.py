@@ -1,0 +1,61 @@
+"""options.py - the command line of the tools.
+
+Make passes its variables (STEP=05) through the environment. Each tool accepts the same as
+an option (--step 05), which takes precedence, and explains them with --help.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+
+# Options that are written as VARIABLE= for make and as --variable for a tool.
+VARIABLES = {
+    "STEP": "steps, by number or name (default: all)",
+    "PROGRAM": "programs (default: all)",
+    "BACKEND": "back-ends (default: all that are built and can run here)",
+    "SET": "sets of parameters; `all` for all of them",
+    "REPEAT": "number of repetitions",
+    "SEED": "seed of the random queries",
+    "COUNT": "number of random queries",
+    "SECONDS": "start no new query after this many seconds",
+    "NUMBER": "run only the query with this number",
+    "RESULTS": "the file to write (default: results/MACHINE.csv)",
+    "SPACES": "0: ignore lines that differ only in white space",
+}
+FLAGS = {
+    "QUICK": "a rough measurement: few repetitions, small sets; writes no file",
+    "VARIANTS": "measure the variants of steps/*/variants, too",
+}
+
+
+def is_set(variable: str) -> bool:
+    """Whether a variable of make that is 0 or 1 is 1."""
+    return os.environ.get(variable, "") not in ("", "0")
+
+
+def parser(doc: str | None, *variables: str) -> argparse.ArgumentParser:
+    """A parser whose help is the text of a module, with the options of some variables."""
+    made = argparse.ArgumentParser(description=doc,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in variables:
+        option = f"--{name.lower()}"
+        if name in FLAGS:
+            made.add_argument(option, action="store_true", default=is_set(name),
+                              help=FLAGS[name])
+        else:
+            made.add_argument(option, default=os.environ.get(name, ""), metavar=name,
+                              help=VARIABLES[name])
+    return made
+
+
+def parse(made: argparse.ArgumentParser, words: list[str] | None = None) -> argparse.Namespace:
+    """Parses the command line. The variables get the values of their options, such that
+    tree.selected() and a make that is called see them."""
+    found = made.parse_args(words)
+    for name in VARIABLES:
+        if hasattr(found, name.lower()):
+            os.environ[name] = getattr(found, name.lower())
+    for name in FLAGS:
+        if hasattr(found, name.lower()):
+            os.environ[name] = "1" if getattr(found, name.lower()) else ""
+    return found
