@@ -5,7 +5,6 @@ there loses and mixes nothing.
 import os
 import random
 import resource
-import shutil
 import signal
 import subprocess
 import time
@@ -49,7 +48,7 @@ def section(mpi, folder):
 def ranks(binary, words, folder, number=2, env=None, limit=None, wait=True, launch=None):
     """Runs a binary as many times at once, in folder; launch: other words for mpirun,
     which start it."""
-    command, more = runs.launched(os.path.abspath(binary), "mpi", {"RANKS": str(number)})
+    command, more = runs.launch(os.path.abspath(binary), "mpi", {"RANKS": str(number)})
     more.pop("RANKS")
     command = [command[0], *launch] if launch else [*command, *words]
 

@@ -13,6 +13,7 @@ import pytest
 from tests.helpers import (arguments, binaries, emptied, png, printed, program_named,
                            read_npy, refusal, run)
 from tools.history import runs, tree
+from tools.verify import execute
 
 GOOD = "source 60 0\nforce 9 -5 3 0\nforce -4 7 11 1\nsource 45.5 2\n"
 QUERY = {"events": "../good.txt", "nx": "5", "ny": "4", "nz": "3", "steps": "2",
@@ -204,7 +205,7 @@ def test_gauss_seidel(check, work):
     for case, words in program.cases.items():
         files = []
         for solver in ("rb", "gs"):
-            got = runs.run_and_check(step, program, "seq", [*words, f"solver={solver}"],
+            got = execute.run_and_check(step, program, "seq", [*words, f"solver={solver}"],
                                      work, f"{case}-{solver}")
             check(f"{step.name} solver={solver}, {case}",
                         None if got["ok"] else got["reason"])
@@ -247,7 +248,7 @@ def test_shared_work(check, work):
               for share in ("0", "1", "50", "99", "100", "auto")]
     for _, backend, binary in binaries("fluid", ("mpi",)):
         for ranks in "1", "2", "3", "5", "8":
-            start, variables = runs.launched(binary, backend, {"RANKS": ranks})
+            start, variables = runs.launch(binary, backend, {"RANKS": ranks})
             shares.append((start, f"{ranks} ranks", variables))
     alone = [([binary], "", {}) for _, _, binary in binaries("fluid", ("omp",))[-1:]]
     for query in ("nx=37 ny=9 nz=20 steps=7", "n=9 steps=5 compat=minho dt=0.3",

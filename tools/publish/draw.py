@@ -628,7 +628,7 @@ def timeline(axes, own, colours, longest):
     scale, unit = next((10.0 ** d, u) for d, u in ((0, "seconds"), (3, "milliseconds"),
                                                    (6, "microseconds"))
                        if long >= 2 * 10.0 ** -d or d == 6)
-    rows = spans.whose(own)
+    rows = spans.by_owner(own)
     across(axes, list(rows))
     for i, found in enumerate(rows.values()):
         for s in found:
@@ -649,19 +649,19 @@ def timelines(drawn, top, parts):
         words(drawn, x, top, "■", color=colours[what])
         words(drawn, x + 15, top, what)
         x += 36 + 7 * len(what)
-    left = room([who for _, own in parts for who in spans.whose(own)])
+    left = room([who for _, own in parts for who in spans.by_owner(own)])
     longest = max([spans.end(own) for _, own in parts
                    if not min(s.begin for s in own)], default=0) or 1
     top += 44
     for title, own in parts:
-        axes = panel(drawn, left, top, 52, top + 26 * len(spans.whose(own)))
+        axes = panel(drawn, left, top, 52, top + 26 * len(spans.by_owner(own)))
         timeline(axes, own, colours, longest)
         axes.set_title(title)
-        top += 26 * len(spans.whose(own)) + GAP
+        top += 26 * len(spans.by_owner(own)) + GAP
 
 
 def timelines_high(parts):
-    return 20 + sum(26 * len(spans.whose(own)) + GAP for _, own in parts)
+    return 20 + sum(26 * len(spans.by_owner(own)) + GAP for _, own in parts)
 
 
 def busy_times(path, parts):
@@ -674,7 +674,7 @@ def busy_times(path, parts):
 def busy(path, figure, parts, caption):
     """A panel for each bar: who was busy when, of the whole run."""
     parts = [(label, spans.merged(own, spans.end(own) / 400)) for label, own in
-             ((label, [spans.of(r) for r in rows]) for label, rows in parts)]
+             ((label, [spans.from_row(r) for r in rows]) for label, rows in parts)]
     drawn = headed(figure, timelines_high(parts) - 40, caption)
     timelines(drawn, 60, parts)
     save(drawn, path)

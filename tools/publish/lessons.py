@@ -78,14 +78,14 @@ def diff(step, program):
     if not tree.before(step, program):
         return "Nothing comes before this step: read " \
                f"[`{step.shown(program)}`]({step.shown(program)}) from top to bottom.\n"
-    changes = diffs.of_step(step, program)
+    changes = diffs.step_changes(step, program)
     if not changes:
         return f"Nothing: the same files as in {tree.before(step, program).name}.\n"
     name = step.shown(program)
     if name not in changes:
         raise SystemExit(f"{step.folder}/step.mk: shown.{program.name} = {name}: not one "
                          f"of the changed files: {' '.join(changes)}")
-    text = f"```diff\n{excerpt(diffs.of_step(step, program, context=1)[name])}```\n\n"
+    text = f"```diff\n{excerpt(diffs.step_changes(step, program, context=1)[name])}```\n\n"
     counted = [f"`{n}` +{a} −{b}" for n, (a, b) in
                ((n, diffs.count(c)) for n, c in changes.items())]
     return text + f"In all: {', '.join(counted)}. The whole of it: " \
@@ -143,7 +143,7 @@ def measured_here(step, program):
     several = len(found) > 1
     head, lines = ["back-end", "set"], [list(key) for key in keys]
     for machine, rows in found.items():
-        where = f", {results.shown(machine)}" if several else ""
+        where = f", {results.display_name(machine)}" if several else ""
         head += [f"over the step before{where}", f"over 00{where}", "of the budget"]
         for key, line in zip(keys, lines):
             r = rows.get(key)
@@ -152,7 +152,7 @@ def measured_here(step, program):
                 if r else [""] * 3
     text = ""
     if found:
-        text = f"{' and '.join(map(results.shown, found))}; medians of " \
+        text = f"{' and '.join(map(results.display_name, found))}; medians of " \
             f"{runs([r for rows in found.values() for r in rows.values()])} runs in turns, " \
             "95 % intervals, `~` where a ratio cannot be told from 1:\n\n" \
             + table(head, lines) + "\n"
@@ -244,7 +244,7 @@ def programs_of_step(step):
     """What each program does in the step, and what it gained, on every machine."""
     machines = results.measured()
     head = ["program", "what it does here"] + [
-        f"gain on {results.shown(m)}" for m in machines] + [""]
+        f"gain on {results.display_name(m)}" for m in machines] + [""]
     lines = []
     for program in tree.programs():
         if not step.has(program):
@@ -284,7 +284,7 @@ def programs_at_best():
                           f"[{best['step']}](steps/{best['step']}/{program.name}/README.md)"
                           f", {best['backend']}", f"{times:.1f}" if times < 100 else f"{times:.0f}",
                           share])
-        text += f"On {results.shown(machine)}:\n\n" + table(
+        text += f"On {results.display_name(machine)}:\n\n" + table(
             ["program", "sequential", "best step and back-end", "times as fast",
              "of the machine's ceiling"], lines) + "\n"
     return text or "Not measured yet.\n"
@@ -303,7 +303,7 @@ def matrix():
         for step in tree.steps()[1:]:
             cells = [cell(rows, step, p) if step.has(p) else "" for p in programs]
             lines.append([f"[{step.name}](steps/{step.name}/README.md)", *cells])
-        text += f"On {results.shown(machine)}:\n\n" + table(
+        text += f"On {results.display_name(machine)}:\n\n" + table(
             ["step", *(p.name for p in programs)], lines) + "\n"
     return text or "Not measured yet.\n"
 
@@ -348,7 +348,7 @@ def shares_table(step, program):
             auto = of["auto"]
             best = min((s for s in of if s.isdigit()),
                        key=lambda s: float(of[s]["run_median"]))
-            text += f"{results.shown(path.stem.removesuffix('-shares'))}, {backend}, " \
+            text += f"{results.display_name(path.stem.removesuffix('-shares'))}, {backend}, " \
                 f"{' '.join(['set', auto['set'], auto['words']]).strip()}, " \
                 f"{auto['threads']} thread{'s' * (auto['threads'] != '1')}, {auto['device']}; " \
                 f"p* = {auto['even']} %:\n\n" + \
@@ -356,14 +356,14 @@ def shares_table(step, program):
                        "of the best share"],
                       [[f"{s}" + ", the best" * (s == best), of[s]["share_had"],
                         of[s]["run_median"],
-                        *(f"{float(of[s][k]):.2f} {verdict.between(of[s], k)}"
+                        *(f"{float(of[s][k]):.2f} {verdict.interval_text(of[s], k)}"
                           for k in ("over_sum", "over_best"))]
                        for s in [*sorted({"0", "50", "100", best} & set(of), key=int),
                                  "auto"]]) + "\n"
             if auto["over_alone"]:
                 text += f"Of the sum of what the sides were made of, {of['host']['of']} and " \
                     f"{of['device']['of']}, `auto` has {float(auto['over_alone']):.2f} " \
-                    f"{verdict.between(auto, 'over_alone')}.\n\n"
+                    f"{verdict.interval_text(auto, 'over_alone')}.\n\n"
     return text or f"Not measured yet: `make shares PROGRAM={program.name}` does it.\n"
 
 
@@ -371,25 +371,25 @@ def ranks_table(_, program):
     """What was measured with ranks and threads, the model beside it, and beyond."""
     text = ""
     for machine, rows in model.measured(program).items():
-        known = model.of(program, machine, rows)
+        known = model.model_of(program, machine, rows)
 
         def modelled(ranks, known=known):
             return f"{known.seconds(ranks):.3g}" if known else "-"
         lines = [[f"{ranks} x {threads}", f"{float(row['run_median']):.3g}",
-                  *(f"{float(row[k]):.2f} {verdict.between(row, k)}" if row[k] else "-"
+                  *(f"{float(row[k]):.2f} {verdict.interval_text(row, k)}" if row[k] else "-"
                     for k in ("over_one", "over_threads")),
                   modelled(ranks) if threads == 1 else "-"]
                  for (ranks, threads), row in sorted(rows.items())]
         lines += [[f"{ranks} x 1", "not measured", "-", "-", modelled(ranks)]
                   for ranks in FAR if known]
-        text += f"{results.shown(machine)}:\n\n" + table(
+        text += f"{results.display_name(machine)}:\n\n" + table(
             ["ranks x threads", "seconds", "speed, 1 x 1 = 1", "speed, 1 x 2 = 1",
              "seconds by T(P)"], lines) + "\n"
         if known:
             strong, weak = known.knee(), known.knee(weak=True)
             text += "By the model a rank does half of what one alone does with " \
-                f"{strong or f'more than {model.MOST}'} ranks, or with " \
-                f"{weak or f'more than {model.MOST}'} where the work grows with them.\n\n"
+                f"{strong or f'more than {model.MAX_RANKS}'} ranks, or with " \
+                f"{weak or f'more than {model.MAX_RANKS}'} where the work grows with them.\n\n"
     return text or f"Not measured yet: `make cluster PROGRAM={program.name}` does it.\n"
 
 

@@ -21,7 +21,9 @@ from html import escape
 from pathlib import Path
 
 from tools.history import copies, diff, model, results, runs, spans, tree, verdict
-from tools.publish import draw, lessons, papers_form, section
+from tools.measure import section
+from tools.publish import draw, lessons, papers_form
+from tools.publish.section import panels
 from tools.publish.draw import np
 
 HERE = Path(__file__).resolve().parent
@@ -147,7 +149,7 @@ def drawn(program, machine, rows, folder):
 
 def spoken(program, machine, rows):
     """What a staircase shows, for those who do not see it."""
-    return f"{program.name} on {results.shown(machine)}, times as fast as step 00: " + \
+    return f"{program.name} on {results.display_name(machine)}, times as fast as step 00: " + \
         "; ".join(f"{b} " + ", ".join(f"{tree.steps()[i].number}: {draw.number(v[0])}"
                                       for i, v in points.items())
                   for b, points in stairs_of(rows, program).items())
@@ -173,9 +175,9 @@ def made(program, name, words):
             raise SystemExit(f"report: {binary.name}: {problem}")
     path.parent.mkdir(parents=True, exist_ok=True)
     runs.progress(f"making {name}")
-    ended = runs.run([binary, *program.words(words.replace("{file}", str(path)))], 600)
-    if ended.why():
-        raise SystemExit(f"report: {name}: {ended.why()}")
+    ended = runs.run([binary, *program.arguments(words.replace("{file}", str(path)))], 600)
+    if ended.failure():
+        raise SystemExit(f"report: {name}: {ended.failure()}")
     return path
 
 
@@ -198,13 +200,13 @@ def named_pictures(program, folder):
 def search_pictures(program, folder):
     """What SEARCH finds: the traces with its moveout over them, and its (A, B) panel."""
     best = made(program, f"{program.name}-best.npy", SEARCH)
-    query = dict(w.split("=", 1) for w in program.words(SEARCH))
+    query = dict(w.split("=", 1) for w in program.arguments(SEARCH))
     if not best:
         return []
     a, b, c, d, e, _, semblance = np.load(best).astype(float)
     m0, h0, t0 = (float(query[k]) for k in ("m0", "h0", "t0"))
     traces = section.traces(query["in"])
-    m, h = section.places(traces)
+    m, h = section.positions(traces)
     dm, dh = m - m0, h - h0
     arrivals = np.sqrt((t0 + a * dm + b * dh) ** 2 + c * dh ** 2 + d * dm ** 2 + e * dh * dm)
     dt = float(traces["dt"][0]) * 1e-6
@@ -229,9 +231,9 @@ def section_picture(program, folder):
     except section.NotBuilt:
         return []
     name = f"pictures/{program.name}-section.svg"
-    draw.section(folder / name, section.panels(found),
-                 float(found["truth"]["dt"][0]) * 1e-6)
-    return [(name, section.said(found, "omp"), "")]
+    draw.section(folder / name, panels(found),
+                 float(found.truth["dt"][0]) * 1e-6)
+    return [(name, found.text(), "")]
 
 
 # ---- pages -------------------------------------------------------------------------
@@ -270,7 +272,7 @@ def neighbours(root, step, program=None):
         for s, rel, words in near) + "</nav>"
 
 
-changes = lru_cache(maxsize=None)(diff.of_step)
+changes = lru_cache(maxsize=None)(diff.step_changes)
 
 
 def whole(step, program):
@@ -302,7 +304,7 @@ def shared(step, program, folder):
                if (r["program"], r["step"]) == (program.name, step.name)]
         for backend in dict.fromkeys(r["backend"] for r in own):
             name = f"figures/{program.name}-{machine}-{backend}"
-            text += f"<h3>{results.shown(machine)}, {backend}</h3>\n"
+            text += f"<h3>{results.display_name(machine)}, {backend}</h3>\n"
             sweeps = dict.fromkeys(lessons.swept(r) for r in own if r["backend"] == backend)
             for n, query in enumerate(sweeps, 1):
                 rows = [r for r in own if lessons.swept(r) == query]
@@ -334,7 +336,7 @@ def timelines(name, machine, program, backend, folder):
     for r in results.read(path) if path.exists() else ():
         if (r["program"], r["backend"]) == (program.name, backend):
             title = f"share={r['share']}" + ", a closer look" * (r["part"] == "close")
-            parts.setdefault(title, []).append(spans.of(r))
+            parts.setdefault(title, []).append(spans.from_row(r))
     if not parts:
         return ""
     draw.busy_times(folder / name, list(parts.items()))
@@ -346,7 +348,7 @@ def said_ranks(known, knee, kind):
     """What a drawing of a model shows: the knee, and where the time goes there."""
     if not known:
         return f"{kind} scaling".capitalize()
-    weak, most = kind == "weak", model.MOST
+    weak, most = kind == "weak", model.MAX_RANKS
     parts = known.parts(knee or most, weak)
     whole = sum(parts.values())
     return f"{kind} scaling. ".capitalize() + (
@@ -373,7 +375,7 @@ def more_ranks(step, program, folder):
     for machine, rows in model.measured(program).items():
         if rows.get((1, 1), {}).get("step") != step.name:
             continue
-        known, where = model.of(program, machine, rows), results.shown(machine)
+        known, where = model.model_of(program, machine, rows), results.display_name(machine)
         points = {ranks: tuple(float(r[f"over_one{k}"]) for k in ("", "_low", "_high"))
                   for (ranks, threads), r in rows.items()
                   if threads == 1 and r["over_one"]}
@@ -400,7 +402,7 @@ def more_ranks(step, program, folder):
 def lesson_page(step, program, path, kinds, folder):
     text = said_anew(path, kinds, {"diff": whole(step, program)}) + \
         shared(step, program, folder) + more_ranks(step, program, folder)
-    gains = "; ".join(f"{said} on {results.shown(machine)}" for machine, rows in
+    gains = "; ".join(f"{said} on {results.display_name(machine)}" for machine, rows in
                       results.measured().items() if (said := lessons.said_gains(
                           lessons.gains(rows, step, program))))
     heading, _, rest = text.partition("\n")
@@ -424,7 +426,7 @@ def nothing_gained(step):
     text = ""
     for program in filter(step.has, tree.programs()):
         found = [f"{r['backend']} {verdict.long(r, 'over_previous')} on "
-                 f"{results.shown(machine)}" for machine, rows in results.measured().items()
+                 f"{results.display_name(machine)}" for machine, rows in results.measured().items()
                  for r in lessons.gains(rows, step, program).values()
                  if r["over_previous_is"] in ("none", "loss", "same code")]
         if found:
@@ -461,7 +463,7 @@ def gained(program):
             lessons.said_gains(lessons.gains(rows, step, program))
             for rows in machines.values()])
     return lessons.table(["step", "what it does here"] + [
-        f"gain on {results.shown(m)}" for m in machines], lines)
+        f"gain on {results.display_name(m)}" for m in machines], lines)
 
 
 def timed(program, rows):
@@ -499,7 +501,7 @@ def program_page(program, pictures, figures, folder):
         for path, about, words in pictures) + "</div>\n\n"
     text += "## The steps\n\n"
     for machine, (rows, found) in figures.items():
-        where = f"{results.shown(machine)}, set {program.shown}"
+        where = f"{results.display_name(machine)}, set {program.shown}"
         text += '<div class="pair">' + (picture(
             found["stairs"], spoken(program, machine, rows), where)
             if "stairs" in found else f"<p>{where}: not measured.</p>") + (picture(
@@ -515,7 +517,7 @@ def program_page(program, pictures, figures, folder):
     text += f"\n## Registers and spills\n\n{lessons.registers(last, program)}\n"
     text += "## Seconds\n\n" if figures else ""
     for machine, (rows, _) in figures.items():
-        text += folded(f"{results.shown(machine)}, all sets", timed(program, rows))
+        text += folded(f"{results.display_name(machine)}, all sets", timed(program, rows))
     return Page(page_of(program=program), program.name, text + paper_figures(program, folder),
                 above=strip("", program=program))
 
@@ -523,7 +525,7 @@ def program_page(program, pictures, figures, folder):
 def machines_page():
     text = "# The machines\n\n"
     for machine, rows in results.measured().items():
-        text += f"## {results.shown(machine)}\n\n" + lessons.table(["", ""], [
+        text += f"## {results.display_name(machine)}\n\n" + lessons.table(["", ""], [
             [key, "; ".join(dict.fromkeys(f"`{r[key]}`" for r in rows if r[key]))]
             for key in ("device", "compiler", "flags", "commit")]) + "\n"
         path = results.FOLDER / f"{machine}-ceilings.csv"
@@ -550,7 +552,7 @@ def card(program, pictures, figures):
         f'<img class="thumb" src="{thumb}" alt="" width="{draw.CARD}" height="132">'
         if thumb else "") + f"<h2>{program.name}</h2></a><p>{escape(program.title)}</p>"
     for machine, (rows, found) in figures.items():
-        html += f"<h3>{results.shown(machine)}</h3>"
+        html += f"<h3>{results.display_name(machine)}</h3>"
         best = lessons.best_of(rows, program)
         if not best or "card" not in found:
             html += '<p class="best">not measured</p>'
@@ -610,14 +612,14 @@ def index_page(pictures, figures):
             "by step; the best of all is marked.</p>\n\n"
     text += "## Which step pays where\n\n"
     for machine, rows in machines.items() or [("", [])]:
-        text += (f"<h3>{results.shown(machine)}</h3>" if len(machines) > 1 else "") + \
+        text += (f"<h3>{results.display_name(machine)}</h3>" if len(machines) > 1 else "") + \
             '<div class="scroll" tabindex="0" role="region" aria-label="Gains">' \
             f"{matrix(rows)}</div>\n\n"
     text += LEGEND if machines else "Nothing is measured yet: `make bench` does it.\n\n"
     text += "## The machines\n\n"
     for machine, rows in machines.items():
         devices = "; ".join(dict.fromkeys(r["device"] for r in rows))
-        text += f"**{results.shown(machine)}**: {devices}; {rows[0]['compiler']}.\n\n"
+        text += f"**{results.display_name(machine)}**: {devices}; {rows[0]['compiler']}.\n\n"
     text += "[Their ceilings, flags and commits](report/machines.html). The page of a program has " \
         "its figures, ceilings, registers and all times: " + ", ".join(
             f"[{p.name}](report/{p.name}.html)" for p in tree.programs()) + ".\n"
