@@ -548,7 +548,7 @@ def kernels(path: Path, figure: Any, parts: Any, caption: str) -> None:
 
 def trace(path: Path, figure: Any, parts: Any, caption: str) -> None:
     """A panel for each bar: the tiles of the first iterations, a row a thread."""
-    top, end = 92, 0
+    top, end = 92, 0.0
     threads = [sorted({int(r["worker"]) for r in rows}) for _, rows in parts]
     drawn = headed(figure, sum(36 * len(who) + 66 for who in threads) - 20, caption)
     panels = []

@@ -575,7 +575,7 @@ def card(program: Program, pictures: Any, figures: Any) -> str:
 def gain(row: Row | None) -> str:
     """A gain in as few letters as the index has room for."""
     word = row["over_previous_is"] if row else ""
-    if word in ("", "same code"):
+    if not row or word in ("", "same code"):
         return "=" if word else ""
     return "~" * (word == "none") + draw.number(row["over_previous"])
 
