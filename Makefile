@@ -115,8 +115,8 @@ mutants: all data ## plant bugs; make verify must detect each of them
 	$(python) tools.verify.mutants
 variants: all data ## build and verify the experiments of steps/*/variants
 	$(python) tools.measure.variants
-san: data ## sanitizers, race detectors, Oclgrind, and one minute of fuzzing
-	@bash tests/san.sh
+san: ## sanitizers, race detectors, Oclgrind, and one minute of fuzzing
+	$(python) tools.verify.sanitize
 lint: ## check the rules of the tree
 	$(python) tests.lint
 

@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     args_parse(argc, argv, table, "generates visibilities of known sources");
     if (!recipe || strcmp(recipe, "file"))
         fail("recipe=%s: unknown recipe: expected file", recipe ? recipe : "");
-    if (!out) fail("out=: missing: expected the name of the .npy to write");
+    if (!out) fail("out= is missing");
     recipe_file(out);
     return 0;
 }

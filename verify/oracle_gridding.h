@@ -1,6 +1,6 @@
-/* oracle_gridding.h - what a query of gridding asks for, read anew: the words, the
- * visibilities and where they fall, the convolution functions, the model. Nothing here
- * is taken from common/gridding or steps/, so that no mistake is shared.
+/* oracle_gridding.h - an independent implementation of a gridding query: arguments,
+ * visibilities, footprints, convolution functions, model. It shares no code with
+ * common/gridding and steps/, so that an error there is not repeated here.
  */
 #ifndef ORACLE_GRIDDING_H
 #define ORACLE_GRIDDING_H
@@ -11,55 +11,60 @@
 
 typedef struct {
     const char *in, *model;
-    int made, grid, support, oversampling, planes; /* made: visibilities, without in= */
-    double cell, extent;                           /* wavelengths */
-    double accuracy; /* taps under this part of the largest may be 0 */
-    bool random, integer, wide, degrid; /* wide: precision=double */
-} question;
+    int count, grid, support, oversampling,
+        planes;          /* count: visibilities, without in= */
+    double cell, extent; /* wavelengths */
+    double accuracy;     /* taps below this fraction of the largest may be 0 */
+    bool random, integer, double_precision,
+        degrid; /* double_precision: precision=double */
+} query;
 
 enum { SOURCES_MADE = 6 };
 
-/* One of the sky's, at whole pixels from the middle of the image: x = l cell size. */
+/* A source at an integer number of pixels from the middle of the image: x = l cell
+ * size. */
 typedef struct {
     double l, m, flux;
-} light;
+} source;
 
 /* A visibility whose footprint lies inside the grid. */
 typedef struct {
     double u, v, w, weight;
-    double complex d;                    /* times its weight */
-    double doubt;                        /* of d, in roundings of a double */
-    long column, row;                    /* the first of the footprint */
-    const double complex *across, *down; /* [width]: the taps of its columns and rows */
-} sight;
+    double complex d;                      /* times its weight */
+    double rounding;                       /* error of d, in roundings of a double */
+    long column, row;                      /* the first of the footprint */
+    const double complex *taps_u, *taps_v; /* [width]: taps of columns and of rows */
+} visibility;
 
 typedef struct {
-    sight *at;
+    visibility *visibilities;
     int n;
     double norm; /* sum of the weights */
-    light sky[SOURCES_MADE];
-    int lights;           /* 0 where visibilities come from a file */
+    source sky[SOURCES_MADE];
+    int source_count;     /* 0 if the visibilities come from a file */
     double complex *taps; /* [2][planes][oversampling][width]: w >= 0, w < 0 */
     size_t taps_count;
-    double doubt;          /* of a tap, in roundings of a double */
-    double steepest;       /* of the planes' phases: cycles a pixel at the edge */
-    double complex *model; /* [grid][grid] of what is degridded, or NULL */
-    double model_doubt;    /* of a cell of it, in roundings of a double */
-    bool whole;            /* everything that is multiplied is a whole number */
+    double rounding;       /* error of a tap, in roundings of a double */
+    double max_phase_step; /* largest phase step at the edge of the image, in cycles per
+                              pixel */
+    double complex *model; /* [grid][grid]: the grid to degrid, or NULL */
+    double model_rounding; /* error of a cell of the model, in roundings of a double */
+    bool exact;            /* all factors are integers */
 } scene;
 
-/* extra as request_parse has it: further keys, ending in {0}. */
-question question_parse(int argc, char **argv, arg *extra, const char *about);
-scene scene_of(const question *q);
+/* extra is a table of further keys, ending in {0}, as in request_parse(). */
+query query_parse(int argc, char **argv, arg *extra, const char *about);
+scene make_scene(const query *q);
 void scene_free(scene *s);
 
-/* The taper at x, in parts of the image's side from its middle. */
-double taper_at(double x);
+/* Returns the taper at x, in units of the image's side from its middle. */
+double taper(double x);
 
-/* What the lights look like at (u, v, w). */
-double complex seen_at(const light *sky, int lights, double u, double v, double w);
+/* Returns the visibility of the sources at (u, v, w). */
+double complex source_visibility(const source *sky, int source_count, double u,
+                                 double v, double w);
 
-/* A number in 0 .. 1 of two whole ones. */
-double drawn(uint64_t key, uint64_t which);
+/* Returns a pseudo-random number in [0, 1) from two integers. */
+double hash01(uint64_t key, uint64_t which);
 
 #endif

@@ -151,7 +151,7 @@ int main(int argc, char **argv)
     /* With compat=minho the total includes ghost cells, as in the program that it
      * reproduces. */
     double total =
-        r.keep ? sum(b.padded, b.cells) : sum(b.inner + DENSITY * inner, inner);
+        r.keep_sources ? sum(b.padded, b.cells) : sum(b.inner + DENSITY * inner, inner);
     for (int f = U; f <= W; f++) read_field(&b, f);
     if (!isfinite(total) || !isfinite(sum(b.inner, 3 * inner)))
         fail("result is not finite after %d steps and %ld sweeps: expected smaller "

@@ -3,10 +3,10 @@ kind              = memory
 backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
-title.semblance       = Traces' headers and the query in constant memory
+title.semblance       = Trace headers and the query in constant memory
 changes.semblance     = body.h opencl.c kernel.cl cuda.cu
-predict.semblance.cpu = 1.0: a CPU has no constant memory, only caches, and they hold this already
-predict.semblance.gpu = 1.1: all lanes read the same trace at once, one broadcast instead of a load
+predict.semblance.cpu = 1.0: a CPU has no constant memory, only caches, and they hold these data already
+predict.semblance.gpu = 1.1: all lanes read the same trace at the same time, one broadcast instead of a load
 flops.semblance       = 6 visits + 2 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 
@@ -18,10 +18,10 @@ predict.fletcher.gpu = 1.0: an operand in the instruction or in constant memory,
 flops.fletcher       = 254 samples
 bytes.fletcher.dram  = 128 samples
 
-# gridding: absent. What all lanes read at one address are the taps of a visibility's row
-# and the visibility. The taps of all planes are 0.27 MB, constant memory is 64 KiB; those of
-# one plane would fit, if visibilities came plane by plane, which is another change. And a
-# visibility is read once.
+# gridding: absent. All lanes read the same address only for the visibility and for the taps
+# of its row. The taps of all planes have 0.27 MB, constant memory has 64 KiB. Those of one
+# plane would fit if the visibilities were sorted by plane, which is a change of its own; and
+# a visibility is read only once.
 
 title.fluid       = Sides of the box as constants
 shown.fluid       = kernel.cl

@@ -177,7 +177,6 @@ class Step:
         self.number = name.split("_")[0]
         self.folder = ROOT / "steps" / name
         self.mk = read_mk(self.folder / "step.mk")
-        self.family = self.mk.get("title", name)  # the title for all programs
 
     def errors(self) -> Iterator[str]:
         """The keys of step.mk that no tool reads: typing errors would go unnoticed."""

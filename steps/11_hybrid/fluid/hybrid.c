@@ -118,7 +118,7 @@ static void update_average(double *average, bool first, double seconds)
     *average = first ? seconds : (1 - LATEST) * *average + LATEST * seconds;
 }
 
-/* `code` combines the kind of the task and the wall: kind + ALL * wall. */
+/* `code` combines the kind of the task and the wall: kind + KINDS * wall. */
 void record_task_time(int code, double begin, double end)
 {
     int kind = code % KINDS, wall = code / KINDS;
@@ -133,17 +133,17 @@ void record_task_time(int code, double begin, double end)
 static int earliest_finish(const task *t)
 {
     double end[SIDES];
-    int average = run_count[DEVICE][t->kind][t->wall] < WARM_UP ? HOST : DEVICE;
+    int estimate = run_count[DEVICE][t->kind][t->wall] < WARM_UP ? HOST : DEVICE;
     double takes[SIDES] = {average_cost[HOST][t->kind][t->wall],
-                           average_cost[average][t->kind][t->wall]};
+                           average_cost[estimate][t->kind][t->wall]};
     for (int n = 0; n < SIDES; n++) {
-        double initial = busy_until[n], advected_value = 0;
+        double begin = busy_until[n], transfer_time = 0;
         for (int f = 0; f < FIELDS; f++) {
             if (!(t->reads & ~zero_fields & SET(f))) continue;
-            if (ready[f] > initial) initial = ready[f];
-            if (!(valid[n] & SET(f))) advected_value += transfer_cost;
+            if (ready[f] > begin) begin = ready[f];
+            if (!(valid[n] & SET(f))) transfer_time += transfer_cost;
         }
-        end[n] = initial + advected_value + takes[n];
+        end[n] = begin + transfer_time + takes[n];
     }
     bool first = run_count[HOST][t->kind][t->wall] == 0;
     int to = end[DEVICE] < end[HOST] && !first ? DEVICE : HOST;
