@@ -34,6 +34,10 @@ def cells(first: Row, row: Row | None, program: tree.Program,
         + [ceiling] * limit
 
 
+def fastest(found: list[Row]) -> Row | None:
+    return min(found, key=lambda r: float(r["run_median"]), default=None)
+
+
 def table() -> str:
     """The Markdown table, or a sentence if nothing has been measured."""
     text = ""
@@ -47,9 +51,6 @@ def table() -> str:
                 continue
             same = [r for r in rows if r is not first and r["step"][:2] < ALGORITHM]
             better = [r for r in rows if r["step"][:2] == ALGORITHM]
-
-            def fastest(found: list[Row]) -> Row | None:
-                return min(found, key=lambda r: float(r["run_median"]), default=None)
 
             lines.append([f"[{program.name}](steps/{first['step']}/{program.name}/README.md)",
                           f"{float(first['run_median']):.2f} s",
