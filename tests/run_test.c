@@ -850,7 +850,7 @@ TEST(lines)
         const char *text;
         size_t size;
         const char *line[3]; /* NULL: end of file */
-        const char *reason;  /* of the failure that follows, or NULL */
+        const char *reason;  /* NULL: no failure follows */
     } files[] = {
         {"", 0, {NULL}, NULL},
         {"\n", 1, {"", NULL}, NULL},
