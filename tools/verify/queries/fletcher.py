@@ -367,8 +367,15 @@ def pixels_of(path: Path) -> Any:
             width, height = struct.unpack_from(">II", data)
         packed += data if kind == b"IDAT" else b""
         at += size + 12
-    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, -1)
-    return rows[:, 1:].reshape(height, width, 3).astype(int)
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, -1).astype(int)
+    pixels = np.zeros((height + 1, width + 1, 3), int)  # row 0 and column 0 are outside
+    for y, x in np.ndindex(height, width):  # reverses the five filters of PNG
+        left, above, corner = pixels[y + 1, x], pixels[y, x + 1], pixels[y, x]
+        distances = np.abs([above - corner, left - corner, left + above - 2 * corner])
+        paeth = np.choose(np.argmin(distances, axis=0), [left, above, corner])
+        predicted = (0, left, above, (left + above) // 2, paeth)[rows[y, 0]]
+        pixels[y + 1, x + 1] = rows[y, 1 + 3 * x:4 + 3 * x] + predicted & 255
+    return pixels[1:, 1:]
 
 
 def picture_is_wrong(asked: Asked, p: Any) -> str | None:
