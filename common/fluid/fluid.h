@@ -1,9 +1,9 @@
 /* fluid.h - the interface between the front end and the back-ends in steps/.
  *
- * The front end parses arguments and events, writes the output and calls the operations
- * of a time step in their order (step.h). A back-end implements these operations: it
- * allocates the fields and owns devices, transfers and loops. Fields are named by their
- * index.
+ * The front end parses arguments and events, writes the output and calls the
+ * operations of a time step in their order (step.h). A back-end implements these
+ * operations: it allocates the fields and owns devices, transfers and loops. Fields are
+ * named by their index.
  */
 #ifndef FLUID_H
 #define FLUID_H

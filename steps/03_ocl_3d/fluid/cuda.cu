@@ -1,8 +1,8 @@
 /* cuda.cu - the CUDA back-end, host and device side.
  *
  * The kernels correspond to those of kernel.cl. The CUDA compiler builds them, and the
- * CUDA runtime creates the context at its first call, so no code is needed here for
- * what OpenCL calls context, queue, program and kernel.
+ * CUDA runtime creates the context at its first call, so no code is needed here
+ * for what OpenCL calls context, queue, program and kernel.
  */
 #include <stdlib.h>
 

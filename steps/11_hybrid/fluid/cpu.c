@@ -23,7 +23,7 @@ static grid g;
 static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
 static dct_plan plan_y, plan_z;
-static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* of each cosine mode */
+static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* per cosine mode */
 static float *modes; /* [nz][ny][pitch]: right-hand side, its cosine modes, pressure */
 static size_t pitch; /* row length of modes: nx, rounded up to whole vectors */
 static float *initial;       /* x before the solve, if it was not 0 */

@@ -48,17 +48,17 @@ static setup s;
 static grid g;
 static double device_percent; /* percentage of tasks for the device; negative: auto */
 static bool enabled[SIDES];   /* side is in use */
-static int threads;           /* of the host */
-static float *split_field;    /* of the host if only the device is in use */
+static int threads;           /* on the host */
+static float *split_field;    /* used if only the device is in use */
 
 /* Sides that hold the current values of each field after all scheduled tasks. A field
  * in zero_fields is 0 and is cleared on a side when it is needed there. */
 static unsigned valid[SIDES], zero_fields;
-static unsigned open_solves; /* of the device, not yet checked for convergence */
+static unsigned open_solves; /* device solves not yet checked for convergence */
 static unsigned in_flight;   /* sends that still read host memory */
 
 enum { MAX_TASKS = 64 };
-static task host_tasks[MAX_TASKS]; /* of the host */
+static task host_tasks[MAX_TASKS]; /* on the host */
 static int list_size;
 static unsigned pending_writes; /* fields that tasks of the list will write */
 

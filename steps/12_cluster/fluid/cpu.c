@@ -21,7 +21,7 @@ static slab own_slab; /* the planes of this rank */
 static size_t cells;  /* in a field, with ghost cells */
 static float *field[FIELDS];
 static dct_plan plan_y, plan_z;
-static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* of each cosine mode */
+static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* per cosine mode */
 static float *modes; /* [planes][ny][pitch]: right-hand side, modes along y, pressure */
 static float *row_modes;     /* [nz][rows][pitch]: the same, distributed by rows */
 static size_t pitch;         /* row length of both: nx, rounded up to whole vectors */
@@ -331,8 +331,8 @@ static void solve_pressure(float *p, float *b)
 
 /* Convergence requires a global reduction. It is executed once per batch of sweeps. The
  * number of sweeps is predicted from the previous solve of the same kind: all but the
- * last of them form the first batch, the following ones are executed one by one. If one
- * of the sweeps of the first batch has already converged on all ranks, the solve is
+ * last of them form the first batch, the following ones are executed one by one. If
+ * one of the sweeps of the first batch has already converged on all ranks, the solve is
  * repeated from its initial values, up to that sweep. */
 int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
 {
