@@ -115,8 +115,8 @@ mutants: all data ## plant bugs; make verify must detect each of them
 	$(python) tools.verify.mutants
 variants: all data ## build and verify the experiments of steps/*/variants
 	$(python) tools.measure.variants
-san: data ## sanitizers, race detectors, Oclgrind, and one minute of fuzzing
-	@bash tests/san.sh
+san: ## sanitizers, race detectors, Oclgrind, and one minute of fuzzing
+	$(python) tools.verify.sanitize
 lint: ## check the rules of the tree
 	$(python) tests.lint
 
@@ -148,7 +148,7 @@ registers: ## registers and spills, as the compilers report them
 perf: all data ## count instructions, cache misses and branches of a step: STEP=05
 	$(python) tools.measure.perf
 papers: all data ## the papers' figures, measured here (QUICK=1: small)
-	$(python) tools.measure.papers
+	$(python) tools.publish.paper_figures
 
 section_needs := $(call binaries_of,$(steps),semblance,$(or $(BACKEND),omp))
 section: tools data $(section_needs) ## fill a gap in a line of traces, and draw it

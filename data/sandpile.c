@@ -1,11 +1,11 @@
-/* sandpile.c - makes the .npy files that the sandpile is checked on.
+/* sandpile.c - generates the .npy files with which the sandpile is checked.
  *
- * Prints what is known of them: the grains of all grids, and "ends N" for each grid
- * that must come to rest with N grains in every cell. That is known where the pile is a
- * sum: the stable piles that toppling can come back to are a group under "add and
- * topple", whose identity is e = S(6 - S(6)), with 6 grains in every cell and S the
- * toppling to rest. Three grains everywhere plus e must end as three everywhere,
- * whoever topples, and however. Left out: anything drawn by hand.
+ * Prints known facts about them: "grains N", the grains of all grids, and a line
+ * "ends N" for each grid that must become stable with N grains in every cell. This is
+ * known for sums with the identity of the sandpile group: the recurrent stable piles
+ * form a group under "add and topple", with the identity e = S(6 - S(6)), where 6 means
+ * six grains in every cell and S topples until stable (Creutz, Comput. Phys. 5, 198,
+ * 1991). Three grains everywhere plus e must end as three everywhere, in every order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,24 +19,24 @@ static const struct {
     const char *name;
     int batch, dim;
     kind kind;
-    int most; /* UNIFORM: grains a cell, 0 .. most, of which one in `rare` is not 0 */
-    int rare;
+    int max_grains; /* UNIFORM: grains per cell, 0 .. max_grains */
+    int one_in;     /* UNIFORM: only one cell in so many gets grains */
 } recipes[] = {
-    /* Three everywhere and the group's identity, twice and once more in the batch. */
+    /* Grid g is three everywhere plus g + 1 times the identity. */
     {"identity", 2, 14, IDENTITY, 0, 1},
-    /* Above 255 for a while: 8 bits are enough only later. */
+    /* Cells above 255 at first: they fit in 8 bits only later. */
     {"wide", 1, 29, UNIFORM, 6000, 60},
-    /* Grids that come to rest one after the other. */
+    /* Grids that become stable one after the other. */
     {"batch", 3, 15, UNIFORM, 9, 1},
-    /* More than one tile of any step, each different. */
+    /* Several tiles in every step, each with another content. */
     {"large", 1, 275, UNIFORM, 7, 1},
-    /* For tools that make a program a thousand times slower. */
+    /* For checkers that slow a program down a thousand times. */
     {"tiny", 2, 9, UNIFORM, 700, 9},
 };
 // clang-format on
 enum { RECIPES = sizeof recipes / sizeof *recipes };
 
-/* Topples to rest, cell by cell. */
+/* Topples until stable, cell by cell. */
 static void settle(int dim, int *grid)
 {
     bool moved = true;
@@ -58,7 +58,7 @@ static void settle(int dim, int *grid)
             0;
 }
 
-/* Three everywhere and `times` times the identity. */
+/* Fills the grid with three everywhere plus `times` times the identity. */
 static void fill_identity(int dim, int times, int *grid)
 {
     int *e = allocate((size_t)(dim * dim), sizeof *e, "the identity");
@@ -75,7 +75,8 @@ static void fill_identity(int dim, int times, int *grid)
     free(e);
 }
 
-/* The finalizer of splitmix64 on the number of a cell: the same on every machine. */
+/* Returns a random number for a cell, by the finalizer of splitmix64; it is the same on
+ * every machine. */
 static unsigned hash(int g, int y, int x)
 {
     uint64_t z =
@@ -91,9 +92,9 @@ int main(int argc, char **argv)
     const char *name = NULL, *out = NULL;
     arg table[] = {
         {"recipe", ARG_TEXT, &name, 0, 0, "identity, wide, batch, large or tiny", 0},
-        {"out", ARG_TEXT, &out, 0, 0, ".npy to write", 0},
+        {"out", ARG_TEXT, &out, 0, 0, ".npy file to write", 0},
         {0}};
-    args_parse(argc, argv, table, "makes piles with a known end, as .npy");
+    args_parse(argc, argv, table, "generates piles with known results, as .npy files");
     if (!name) fail("recipe= is missing");
     if (!out) fail("out= is missing");
     int r = 0;
@@ -114,9 +115,9 @@ int main(int argc, char **argv)
         for (int y = 1; y < dim - 1; y++)
             for (int x = 1; x < dim - 1; x++) {
                 unsigned h = hash(g, y, x);
-                if (h % (unsigned)recipes[r].rare == 0)
+                if (h % (unsigned)recipes[r].one_in == 0)
                     at[y * dim + x] =
-                        (int)(h / 64 % (unsigned)(recipes[r].most / (g + 1) + 1));
+                        (int)(h / 64 % (unsigned)(recipes[r].max_grains / (g + 1) + 1));
             }
     }
     npy file = {NPY_I4, 3, {(size_t)batch, (size_t)dim, (size_t)dim}, grid};
@@ -126,7 +127,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < all; i++) grains += grid[i];
     printf("grains %jd\n", (intmax_t)grains);
     for (int g = 0; recipes[r].kind == IDENTITY && g < batch; g++) printf("ends 3\n");
-    if (fflush(stdout)) fail("standard output cannot be written");
+    if (fflush(stdout)) fail("standard output: cannot be written");
     free(grid);
     return 0;
 }

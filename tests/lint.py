@@ -1,21 +1,23 @@
-"""lint.py: the rules that the tree sets itself (make lint).
+"""lint.py: the rules of this tree (make lint).
 
-    lint.py [steps]     all rules, or only those of steps/
+    lint.py [all|steps]     all rules, or only those for steps/
 
-A step is one lesson: what it changes is looked at as a diff against the step before, file
-by file, and held against what its step.mk declares. The rest are rules of writing. Each
-breach is one line, file:line: rule; the last line counts the checks. Left out: whether a
-lesson is any good.
+A step is one lesson: its diff to the step before is compared, file by file, with what its
+step.mk declares; a file that is not declared must have the same bytes. The other rules are
+about writing: format, forbidden terms (docs/forbidden_terms.txt), links, imports, ruff and
+mypy. Each breach is one line, FILE:LINE: RULE; the last line counts the checks.
 """
+import argparse
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 
-from tests.all import suites
-from tests.helpers import ROOT, Tally
-from tools.history import diff, tree
+from tests.helpers import ROOT
+from tools.history import diff, ruff, tree
 
 C_LIKE = (".c", ".h", ".cl", ".cu")
 TEXT = C_LIKE + (".py", ".sh", ".mk", ".awk", ".md", "Makefile", ".clang-format",
@@ -24,11 +26,17 @@ COLUMNS = 88
 NEW_LINES = 60  # of body.h: what a step teaches a program at most
 PAGE, PAGE_MEANT = 200, 150  # lines of a README
 SHOWN_LINES = 40  # of diff, in a README
+# Hits of the patterns of docs/forbidden_terms.txt that are allowed in the whole tree.
+ALLOWED = {"error": 0, "hint": 150}
+# What the modules of tools/ may import: their own folder, and these.
+LAYERS = {"history": (), "verify": ("history",), "measure": ("history", "verify"),
+          "publish": ("history", "verify", "measure"),
+          "teach": ("history", "verify", "measure")}
 # The headings of a program's lesson, in this order; others may stand between them.
 HEADINGS = ("What (changes|it does)", "The lines that matter", "The prediction", "Measured",
             "What surprised", "Exercises", "Run it")
-STEP_HEADINGS = ("The idea", "The programs")
-COMMON_LINES, COMMON_LIMIT = 1500, 3200
+STEP_HEADINGS = ("The idea", "What it gains", "When it does not help")
+COMMON_LINES, COMMON_LIMIT = 1500, 3500
 
 # Machines are named by what they are, never by where they stand.
 PLACES = re.compile(r"(?<![\w.])/(home|root|work|mnt|Users)/\w|\bfile://|"
@@ -38,16 +46,18 @@ NAMES_A_STEP = re.compile(r"steps/\d\d|\b\d\d_[a-z]\w*")
 DEVICE_CALLS = re.compile(r"\b(clEnqueue(?!Marker)\w+|clCreate(Sub)?Buffer\w*|cudaMalloc\w*|"
                           r"cudaMemcpy\w*)\s*\(")
 
-tally = Tally()
+passed = failed = 0
 
 
-def check(where, rule, problem):
-    """One check: where is the file or file:line that a failure names."""
+def check(where, rule, problem=False):
+    """Counts one check, which passes if problem is falsy; where is the file or file:line
+    that a failure names."""
+    global passed, failed
     if problem:
         print(f"{where}: {rule}" + ("" if problem is True else f": {problem}"))
-        tally.failed += 1
+        failed += 1
     else:
-        tally.passed += 1
+        passed += 1
 
 
 def check_lines(path, lines, rule, bad):
@@ -56,7 +66,7 @@ def check_lines(path, lines, rule, bad):
     for number in found:
         check(f"{path}:{number}", rule, True)
     if not found:
-        tally.passed += 1
+        check(path, rule)
 
 
 def read(path):
@@ -106,18 +116,29 @@ def formatting(files):
         check("clang-format", "fails", done.stderr.strip()[:200])
 
 
-def names(files):
-    """pyflakes: names that are not there, and imports that nothing needs."""
-    command = checker("pyflakes3", "pyflakes3")
-    if not command:
-        return
-    done = subprocess.run([command, *files], cwd=ROOT, capture_output=True, text=True)
-    found = [line for line in done.stdout.splitlines() if line.startswith(tuple(files))]
-    for line in found:
-        check(re.match(r"[^:]+:\d+", line)[0], "pyflakes", line.partition(": ")[2] or line)
-    tally.passed += len(files) - len({line.partition(":")[0] for line in found})
-    if done.returncode and not found:
-        check("pyflakes3", "fails", (done.stdout + done.stderr).strip()[:200])
+def python(files):
+    """ruff, or pyflakes where ruff is not installed; mypy."""
+    complaints, skipped = ruff.check(files)
+    if skipped and checker("pyflakes3", "pyflakes3"):
+        print(f"lint: pyflakes3 in place of ruff: {skipped}")
+        complaints = subprocess.run(["pyflakes3", *files], cwd=ROOT, capture_output=True,
+                                    text=True).stdout.splitlines()
+    check_output("ruff", complaints, files)
+    if checker("mypy", "mypy"):
+        cache = tree.build() / "mypy"
+        done = subprocess.run(["mypy", "--no-error-summary", f"--cache-dir={cache}"],
+                              cwd=ROOT, capture_output=True, text=True)
+        lines = done.stdout.splitlines() + done.stderr.splitlines()
+        check_output("mypy", [line for line in lines if ": note: " not in line], files)
+
+
+def check_output(name, complaints, files):
+    """One check per file; complaints are lines FILE:LINE: TEXT."""
+    for line in complaints:
+        place, _, text = line.partition(": ")
+        check(place, name, text or line)
+    for _ in set(files) - {line.partition(":")[0] for line in complaints}:
+        check("", name)
 
 
 def writing(path):
@@ -187,7 +208,7 @@ def lesson(before, step, program):
     is what the step teaches, not too much."""
     folder = f"steps/{step.name}/{program.name}"
     mk = f"steps/{step.name}/step.mk"
-    changes = diff.of_step(step, program)
+    changes = diff.step_changes(step, program)
     old, new = (diff.sources(s.folder / program.name) for s in (before, step))
     for name in changes:
         path = f"{folder}/{name}"
@@ -197,7 +218,9 @@ def lesson(before, step, program):
         for line in lines:
             check(f"{path}:{line}", "only white space differs from the step before", True)
         if not lines:
-            tally.passed += 1
+            check(path, "white space")
+    copies(before.folder / program.name, step.folder / program.name,
+           step.changes(program), mk)
     for name in step.changes(program):
         if f"changes.{program.name}" in step.mk:
             check(f"{mk}:1", f"`changes.{program.name}` names {name}, which is the same",
@@ -209,6 +232,17 @@ def lesson(before, step, program):
     reason = step.mk.get(f"reason.{program.name}")
     check(f"{mk}:1", f"{added} new lines in body.h of {program.name}, more than "
           f"{NEW_LINES}, and no `reason.{program.name}`", added > NEW_LINES and not reason)
+
+
+def copies(before, folder, changes, mk):
+    """Each step is a complete copy of the step before: a file that is not declared as changed
+    must have the same bytes, whatever its type; sources are compared by lesson()."""
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        name, earlier = str(path.relative_to(folder)), before / path.relative_to(folder)
+        if name not in changes and path.suffix != ".md":
+            check(f"{diff.display(path)}:1", f"differs from the step before, but is not in "
+                  f"`changes` of {mk}", not earlier.is_file() or
+                  earlier.read_bytes() != path.read_bytes())
 
 
 def declared(step, first):
@@ -235,14 +269,16 @@ def declared(step, first):
         for key in ("title", "predict") if tree.before(step, program) else ("title",):
             check(f"{mk}:1", f"no `{key}.{program.name}`",
                   not any(step.mk[k] for k in said if k.split(".")[0] == key))
-    known = {program.name for program in tree.programs()} | {"variants"}
+    known = {program.name for program in tree.programs()} | {"variants", "rungs"}
     for folder in sorted(p for p in step.folder.iterdir() if p.is_dir()):
         check(f"steps/{step.name}/{folder.name}", "is no program of common/",
               folder.name not in known)
         check(f"steps/{step.name}/{folder.name}", "a lesson without its program",
-              folder.name in known - {"variants"} and not diff.sources(folder))
-    check(f"steps/{step.name}/Makefile:1", "is missing",
-          not (step.folder / "Makefile").is_file())
+              folder.name in known - {"variants", "rungs"} and not diff.sources(folder))
+    model = tree.steps()[0].folder / "Makefile"
+    check(f"steps/{step.name}/Makefile:1", f"differs from {diff.display(model)}",
+          not (step.folder / "Makefile").is_file() or
+          (step.folder / "Makefile").read_bytes() != model.read_bytes())
 
 
 def page(path, title, headings):
@@ -290,7 +326,7 @@ def common(files):
     total = 0
     front_ends = tuple(f"common/{program.name}/" for program in tree.programs())
     for path in files:
-        if not path.startswith("common/") or not path.endswith(C_LIKE + (".awk", ".mk")):
+        if not path.startswith("common/") or not path.endswith((*C_LIKE, ".awk")):
             continue
         lines = read(path).split("\n")
         check_lines(path, lines, "names a step", NAMES_A_STEP.search)
@@ -311,28 +347,150 @@ def patches():
             done = subprocess.run(["patch", "-p1", "-s", "-F0", "-r-", "--dry-run", "-d",
                                    ROOT, "-i", path], capture_output=True, text=True)
             said = (done.stdout + done.stderr).strip().splitlines() or ["fails"]
-            check(f"{diff.shown(path)}:1", "does not apply",
+            check(f"{diff.display(path)}:1", "does not apply",
                   said[-1] if done.returncode else None)
 
 
-def tested():
-    """Every test is part of make test."""
-    commands = " ".join(" ".join(suite.command) for group in suites(everything=True)
-                        for suite in group.values())
-    for path in sorted((tree.ROOT / "tests").glob("*_test.*")):
-        check(f"tests/{path.name}:1", "no suite of tests/all.py runs it",
-              not re.search(rf"\b{path.stem}\b", commands))
+# ---- terms and links ----------------------------------------------------------------
+
+
+def patterns():
+    """[(kind, pattern, advice, pattern of the paths)] of docs/forbidden_terms.txt."""
+    for number, line in enumerate(read("docs/forbidden_terms.txt").splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        kind, pattern, advice, *paths = line.split("\t")
+        if kind not in ALLOWED:
+            raise SystemExit(f"docs/forbidden_terms.txt:{number}: {kind}: expected one of "
+                             f"{', '.join(ALLOWED)}")
+        yield kind, re.compile(pattern, re.I), advice, re.compile(paths[0] if paths else "")
+
+
+def sentences(path, lines):
+    """(number, text) of prose and comments: what a hint is for."""
+    for number, line in enumerate(lines, 1):
+        if path.endswith(".md"):
+            if not re.match(r"\s*(```|\||<!--|    )", line):
+                yield number, line
+        elif path.endswith((*C_LIKE, ".py", ".sh", ".mk")):
+            found = re.search(r"(/\*|^\s*\*|//|#(?!\s*(include|define|if|el|end|pragma|undef|"
+                              r"error|!)))\s?(.*)", line)
+            if found and len(found[3]) > 20:
+                yield number, found[3]
+
+
+def terms(files):
+    """Forbidden terms: errors in every line, hints in prose and comments."""
+    hits = defaultdict(list)
+    found = list(patterns())
+    for path in files:
+        if not path.endswith(TEXT) or path.startswith(("results/", "docs/forbidden")):
+            continue
+        lines = read(path).split("\n")
+        texts = {"error": list(enumerate(lines, 1)), "hint": list(sentences(path, lines))}
+        for kind, pattern, advice, paths in found:
+            if paths.search(path):
+                hits[kind] += [f"{path}:{number}: {text.strip()[:80]} [{advice}]"
+                               for number, text in texts[kind] if pattern.search(text)]
+    for kind, allowed in ALLOWED.items():
+        count = len(hits[kind])
+        print(f"docs/forbidden_terms.txt: {count} places ({kind}), at most {allowed}")
+        check("docs/forbidden_terms.txt", f"{count} places ({kind}), more than {allowed}",
+              count > allowed and "\n" + "\n".join(hits[kind]))
+
+
+def anchors(text):
+    """The anchors of a page, as forges make them from headings."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S),
+                          re.M)
+    found, seen = set(), defaultdict(int)
+    for heading in headings:
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchor = re.sub(r"[^\w\- ]", "", plain).strip().replace(" ", "-")
+        found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
+    return found | set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+
+
+def links(files):
+    """Links between pages lead to files, and to headings."""
+    pages = {path: read(path) for path in files if path.endswith(".md")}
+    for path, text in pages.items():
+        text = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.M | re.S)
+        for link in re.findall(r"\]\(([^()\s]+)\)", text):
+            if re.match(r"\w+:", link):
+                continue
+            name, _, anchor = link.partition("#")
+            target = os.path.normpath(os.path.join(os.path.dirname(path), name)) \
+                if name else path
+            there = os.path.exists(os.path.join(ROOT, target))
+            check(path, f"link to {link}", not there or target in pages and bool(anchor) and
+                  anchor not in anchors(pages[target]) and "no such heading")
+
+
+# ---- who needs whom -----------------------------------------------------------------
+
+
+def imports(path):
+    """The modules of this tree that a Python file imports."""
+    for node in ast.walk(ast.parse(read(path))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+
+
+def layers(files):
+    """The folders of tools/ import in one direction only; nothing imports tests."""
+    for path in files:
+        if not re.match(r"tools/\w+/.*\.py$", path):
+            continue
+        own = path.split("/")[1]
+        wrong = [name for name in imports(path) if name.split(".")[0] == "tests" or
+                 name.startswith("tools.") and name.split(".")[1] not in (own, *LAYERS[own])]
+        check(path, f"{own} may import {' '.join((own, *LAYERS[own]))}: not",
+              " ".join(wrong))
+
+
+def folders(files):
+    """No two folders of the root need each other: by #include, and by import."""
+    headers, needs = defaultdict(set), defaultdict(set)
+    for path in files:
+        if path.endswith(".h"):
+            headers[os.path.basename(path)].add(path.split("/")[0])
+    for path in files:
+        root = path.split("/")[0]
+        if path.endswith(C_LIKE):
+            for name in re.findall(r'^#\s*include "(?:.*/)?([^"/]+)"', read(path), re.M):
+                if root not in headers[name]:
+                    needs[root] |= headers[name]
+        elif path.endswith(".py"):
+            needs[root] |= {name.split(".")[0] for name in imports(path)} & {"tools", "tests"}
+    for root, others in sorted(needs.items()):
+        for other in sorted(others - {root}):
+            check(root, f"needs {other}, which needs {root}", root in needs[other])
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rules", nargs="?", choices=("all", "steps"), default="all")
+    return parser.parse_args()
 
 
 def main():
     files = all_files()
-    if sys.argv[1:] != ["steps"]:
+    if arguments().rules == "all":
         formatting([path for path in files if path.endswith(C_LIKE)])
-        names([path for path in files if path.endswith(".py")])
+        python([path for path in files if path.endswith(".py")])
         for path in files:
             if path.endswith(TEXT):
                 writing(path)
         common(files)
+        terms(files)
+        links(files)
+        layers(files)
+        folders(files)
     for step in tree.steps():
         declared(step, step is tree.steps()[0])
         page(f"steps/{step.name}/README.md", f"{step.number} ", STEP_HEADINGS)
@@ -345,8 +503,8 @@ def main():
     for program in tree.programs():
         common_enough(program)
     patches()
-    tested()
-    return tally.finish()
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def test_formula(text, value):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("2 * ny", "ny: expected one of nz, steps"), ("2 *", "2 *: "),
+    ("2 * ny", "unknown name (ny): expected one of nz, steps"), ("2 *", "2 *: "),
     ("__import__('os')", "expected numbers"), ("nz.real", "expected numbers"),
     ("1 / (nz - 64)", "division by zero")])
 def test_wrong_formula(text, message):
@@ -108,7 +108,7 @@ def test_results(check, tmp_path, monkeypatch):
             (ceilings.RANKS, "", "bandwidth", 2, "GB/s"))])
     check.equal("ceilings", {k: f"{v:.6g}" for k, v in model.rates("M").items()},
         {"dram": "2e+09", "latency": "5e-06", "bandwidth": "2e+09"})
-    found = model.of(program, "M", model.measured(program)["M"])
+    found = model.model_of(program, "M", model.measured(program)["M"])
     check.equal("its model", found.seconds(2), (1 - 4e-5) / 2 + 5e-5 + 4e-5)
     text = report.more_ranks(step, program, folder)
     check("says what it shows", ("knee" not in text or "5 µs" not in text) and text)
@@ -117,7 +117,7 @@ def test_results(check, tmp_path, monkeypatch):
         check(f"draws {kind} scaling", not path.exists() or
                     "model" not in path.read_text())
     program.mk["cluster.serial"] = "gone / dram"
-    check.equal("a size that was not counted", model.of(
+    check.equal("a size that was not counted", model.model_of(
         program, "M", model.measured(program)["M"]), None)
     check.equal("another step", report.more_ranks(tree.steps()[1], program, folder), "")
     results.write(folder / "M-cluster.csv", cluster.COLUMNS, rows[2:])

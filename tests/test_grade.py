@@ -1,75 +1,68 @@
-"""grade_test.py: a grade that neither a careless nor a clever attempt bends.
+"""test_grade.py: a grade that neither a careless nor a clever attempt can bend.
 
 Attempts at step 05 that cheat, each in one way, are written as a line at the beginning of
-search() or at the end of the process; OpenMP only, on a small query. What is refused
-before anything is built is tried on folders alone.
-
-    grade_test.py [NAME ...]    all, or those named
+search() or at the end of the process; OpenMP only, on a small query. What is refused before
+anything is built is tried on folders alone.
 """
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from tests.helpers import ROOT
-from tools.history import tree
-from tools.teach import fresh, jail
+from tools.history import runs, tree
+from tools.teach import fresh, sandbox
 
 STEP, PROGRAM = "05_algebra", "semblance"
-BOOK = Path(ROOT, "steps", STEP, PROGRAM)
+SOLUTION = Path(ROOT, "steps", STEP, PROGRAM)
 BEGIN = "double start = seconds();\n"
-FIRST = "void search("
+SEARCH = "void search("
 TRACES = 116  # of the set that is timed; the cases have fewer
-WRONG = "query fewer = *q; fewer.ntraces--; q = &fewer;"
-# make grade, with a set that takes little.
+# make grade, with a set that takes little time.
 GRADE = """
 from tools.history import tree
 program = tree.programs()[0]
-program.sets["1"] = program.words("in={data}/paper.su set=1 d=-1e-7,1e-7,6")
+program.sets["1"] = program.arguments("in={data}/paper.su set=1 d=-1e-7,1e-7,6")
 from tools.teach import grade
-grade.main()
+raise SystemExit(grade.main())
 """
+NO_SANDBOX = {"BWRAP": "/nonexistent", "ALLOW_UNSANDBOXED": "1"}
 
+needs_sandbox = pytest.mark.skipif(not sandbox.available(), reason="no bubblewrap here")
 
 
 def attempt(folder, line="", before="", replace=("", "")):
-    """The book's answer with a line at the beginning of search(), others before it."""
+    """The reference solution with a line at the beginning of search(), others before it."""
     place = folder / "work" / STEP / PROGRAM
-    shutil.copytree(BOOK, place)
+    shutil.copytree(SOLUTION, place)
     code = (place / "cpu.c").read_text()
-    assert BEGIN in code and FIRST in code and replace[0] in code
+    assert BEGIN in code and SEARCH in code and replace[0] in code
     above, begin, below = code.replace(*replace).rpartition(BEGIN)
     code = f"{above}{begin}    {line}\n{below}"
     headers = "".join(f"#include <{name}.h>\n" for name in
                       ("fcntl", "signal", "stdio", "string", "sys/prctl", "unistd"))
     (place / "cpu.c").write_text("#define _GNU_SOURCE\n" + headers +
-                                 code.replace(FIRST, f"{before}\n{FIRST}"))
+                                 code.replace(SEARCH, f"{before}\n{SEARCH}"))
     return place
 
 
 def grade(folder, **variables):
-    clean = {k: v for k, v in os.environ.items() if k != "FORCE"}
+    clean = {k: v for k, v in os.environ.items() if k not in ("FORCE", "ALLOW_UNSANDBOXED")}
     asked = {"STEP": STEP[:2], "PROGRAM": PROGRAM, "BACKEND": "omp", "SET": "1",
-             "GRADE_ROUNDS": "3", "GRADE_TIMEOUT": "100",
+             "GRADE_REPETITIONS": "3", "GRADE_TIMEOUT": "100",
              "WORK": str(folder / "work"), **variables}
     return subprocess.run([sys.executable, "-c", GRADE], cwd=ROOT, env={**clean, **asked},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=300)
 
 
-def expect(name, done, status, *patterns):
-    text = done.stdout + done.stderr
-    good = done.returncode == status and all(re.search(p, text) for p in patterns)
-    check(name, None if good else f"exit status {done.returncode}: {text}")
-
-
 def alive(name):
-    """The processes of that name, which are then ended."""
+    """The processes of that name, which are then killed."""
     found = subprocess.run(["pgrep", "-x", name], capture_output=True, text=True).stdout
     for pid in map(int, found.split()):
         os.kill(pid, 9)
@@ -78,72 +71,122 @@ def alive(name):
 
 # ---- what is refused ------------------------------------------------------------------
 
-LEAVING = [
-    '#include "../../06_constant/semblance/body.h"', '#include "/etc/passwd"',
-    "#include </etc/passwd>", "#include <x/../../../y.h>", "#include WHERE",
-    '#\\\ninclude "/a.h"', '# /* x\n */ include /**/ "/a.h"', '%:include "/a.h"',
-    '??=include "/a.h"', '#include_next "/a.h"', '#import "/a.h"',
-    '#inc??/\nlude "/a.h"', '#if __has_include("/a.h")', "#if __has_include(WHERE)",
-    '#embed "/a.h"', 'char *s = "/*";\n#include "/a.h"\nchar *t = "*/";',
-    '__asm__(".incbin \\"/a.h\\"");', '__asm__(".include \\"a.h\\"");']
-STAYING = ['#include "body.h"', "#include <sys/time.h>", '#  include "parts/x.h"',
-           "#if __has_include(<omp.h>)", "// includes the first\n", "int includes;"]
+
+def test_no_sandbox_is_refused(check, tmp_path):
+    attempt(tmp_path)
+    ended = grade(tmp_path, BWRAP="/nonexistent")
+    check.process("no bubblewrap", ended, 1, "no sandbox .*ALLOW_UNSANDBOXED=1")
+    check("one line", ended.stdout + ended.stderr.partition("\n")[2])
 
 
-def includes(folder):
-    for text in LEAVING + STAYING:
-        (folder / "body.h").write_text(f"int a;\n{text}\nint b;\n")
-        said = jail.leaves(folder)
-        check(f"include: {text!r}", None if bool(said) == (text in LEAVING) else said or
-              "taken")
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "attempt"
+    folder.mkdir()
+    return folder
+
+
+def link(folder):
+    (folder / "link.h").symlink_to(SOLUTION / "body.h")
+
+
+def hard_link(folder):
+    (folder / "twice.h").hardlink_to(shutil.copy(SOLUTION / "body.h", folder.parent))
+
+
+def folder_link(folder):
+    (folder / "all").symlink_to(SOLUTION)
+
+
+def pipe(folder):
+    os.mkfifo(folder / "pipe.h")
+
+
+def large_file(folder):
+    with open(folder / "big.h", "wb") as file:
+        file.truncate(sandbox.TAKEN_BYTES + 1)
+
+
+def many_files(folder):
+    for n in range(sandbox.TAKEN_FILES + 1):
+        (folder / f"{n}.h").touch()
+
+
+def shell_name(folder):
+    (folder / "$(shell touch hacked).h").write_text("int x;\n")
+
+
+def shell_folder(folder):
+    (folder / "a`b").mkdir()
+    (folder / "a`b" / "x.h").write_text("int x;\n")
+
+
+@pytest.mark.parametrize("plant, pattern", [
+    (link, "link.h: not a regular file"), (hard_link, "twice.h: not a regular file"),
+    (folder_link, "all: a symbolic link"), (pipe, "pipe.h: not a regular file"),
+    (large_file, "more than .* MiB"), (many_files, "more than .* files"),
+    (shell_name, r"\$\(shell touch hacked\)\.h: invalid file name"),
+    (shell_folder, "a`b/x.h: invalid file name")])
+def test_refused_folder(folder, tmp_path, plant, pattern):
+    plant(folder)
+    problem = sandbox.take(folder, tmp_path / "taken", plain_names=True)
+    assert problem and re.search(pattern, problem)
+    assert not (tmp_path / "taken").exists()
+
+
+def test_steps_are_taken(tmp_path):
     for step in tree.steps():
         for program in filter(step.has, tree.programs()):
-            check(f"include: {step.name}", jail.leaves(step.folder / program.name))
-    place = attempt(folder)
-    (place / "cpu.c").write_text('#include "../../../../tests/x.h"\n')
-    expect("include: grade", grade(folder), 1, r"^grade: .*: refused: cpu\.c: an include "
-           r"that leaves the folder: #include \"\.\./")
+            assert not sandbox.take(step.folder / program.name, tmp_path / "taken", True)
 
 
-def folders(folder):
-    """What cannot be taken as an attempt."""
-    given, taken = folder / "given", folder / "taken"
+def test_attempt_that_is_a_link(check, tmp_path):
+    (tmp_path / "work" / STEP).mkdir(parents=True)
+    (tmp_path / "work" / STEP / PROGRAM).symlink_to(SOLUTION)
+    check.process("link", grade(tmp_path), 1, "grade: .*: refused: .*a symbolic link")
 
-    def take(name, pattern):
-        problem = jail.take(given, taken)
-        check(f"folder: {name}", None if problem and re.search(pattern, problem) else
-              f"{problem}, expected {pattern}")
-        check(f"folder: {name}: nothing is copied", taken.exists())
 
-    given.mkdir()
-    (given / "link.h").symlink_to(BOOK / "body.h")
-    take("link", "link.h: expected a plain file")
-    (given / "link.h").unlink()
-    (given / "twice.h").hardlink_to(shutil.copy(BOOK / "body.h", folder / "body.h"))
-    take("hard link", "twice.h: expected a plain file")
-    (given / "twice.h").unlink()
-    (given / "all").symlink_to(BOOK)
-    take("link to a folder", "all: expected a plain file")
-    (given / "all").unlink()
-    os.mkfifo(given / "pipe.h")
-    take("pipe", "pipe.h: expected a plain file")
-    (given / "pipe.h").unlink()
-    with open(given / "big.h", "wb") as file:
-        file.truncate(jail.BYTES + 1)
-    take("size", "more than .* MiB")
-    (given / "big.h").unlink()
-    for n in range(jail.FILES + 1):
-        (given / f"{n}.h").touch()
-    take("files", "more than .* files")
+def test_make_syntax_in_a_name(check, tmp_path):
+    shell_name(attempt(tmp_path))
+    check.process("refused", grade(tmp_path), 1, "grade: .*: refused: .*invalid file name")
+    check("nothing is run", list(tmp_path.rglob("hacked")) or
+          list(Path(ROOT).glob("**/hacked")))
 
-    (folder / "work" / STEP).mkdir(parents=True)
-    (folder / "work" / STEP / PROGRAM).symlink_to(BOOK)
-    expect("folder: itself a link", grade(folder), 1, "^grade: .*: refused: a link")
+
+@pytest.mark.seconds(5)
+def test_exchanged_while_it_is_copied(folder, tmp_path):
+    """A file becomes a link again and again: what the link shows is never copied."""
+    secret, name = tmp_path / "secret", folder / "body.h"
+    secret.write_text("secret\n")
+    over = threading.Event()
+
+    def exchange():
+        number = 0
+        while not over.is_set():
+            number += 1
+            other = tmp_path / "other"
+            other.unlink(missing_ok=True)
+            if number % 2:
+                other.symlink_to(secret)
+            else:
+                other.write_text("mine\n")
+            other.rename(name)
+
+    name.write_text("mine\n")
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    try:
+        for _ in range(500):
+            if not sandbox.take(folder, tmp_path / "taken"):
+                assert (tmp_path / "taken/body.h").read_text() == "mine\n"
+    finally:
+        over.set()
+        thread.join()
 
 
 # ---- what an attempt tries ------------------------------------------------------------
 
-TRUSTED = [BOOK / "body.h", Path(ROOT, "Makefile"), tree.build() / f"{PROGRAM}-check",
+TRUSTED = [SOLUTION / "body.h", Path(ROOT, "Makefile"), tree.build() / f"{PROGRAM}-check",
            tree.build() / "oracle" / PROGRAM,
            tree.build() / "data" / PROGRAM / "paper.su.truth"]
 DAEMON = """
@@ -159,11 +202,27 @@ static void stay(const char *name)
 """
 
 
-def reaches(folder):
-    """All the other way round: right only while nothing can be reached, kept, or left."""
+@needs_sandbox
+@pytest.mark.parametrize("line", [
+    '#include "{path}"', '#include "../../../../../..{path}"',
+    '__asm__(".incbin \\"{path}\\"");', '__asm__(".inc" "bin \\"{path}\\"");',
+    '__asm__(".inc" "lude \\"{path}\\"");'])
+@pytest.mark.parametrize("path", [SOLUTION / "body.h", Path(ROOT, "Makefile")],
+                         ids=["solution", "tree"])
+def test_compiler_sees_no_other_file(check, tmp_path, line, path):
+    place = attempt(tmp_path)
+    (place / "body.h").write_text(line.format(path=path) + "\n" +
+                                  (place / "body.h").read_text())
+    ended = grade(tmp_path)
+    check.process("does not compile", ended, 1, "compiles +NO: ", "grade: .*not compile")
+
+
+def test_nothing_is_reached_or_kept(check, tmp_path):
+    """Right only if nothing can be reached and nothing stays from run to run."""
     name, cannot = f"left{os.getpid()}", "    int seen = 0;\n"
     cannot += "".join(f'    seen += access("{path}", F_OK) == 0;\n' for path in TRUSTED)
     cannot += '    seen += access("/usr/bin/env", W_OK) == 0;\n'
+    cannot += '    seen += getenv("GRADE_SECRET") != NULL;\n'
     state = f"""
     if (q->ntraces == {TRACES}) {{
         char cache[4096];
@@ -178,59 +237,107 @@ def reaches(folder):
     q = &fewer;
     stay("{name}");
 """
-    attempt(folder, cannot + state, DAEMON)
-    if jail.possible():
-        expect("reaches nothing", grade(folder), 0, "grade: .* omp: right")
-        check("nothing stays", alive(name))
-    expect("reaches all without a jail", grade(folder, GRADE_JAIL="0"), 1, "no jail here",
-           "grade: .* omp: wrong: ")
-    check("nothing stays without a jail", alive(name))
+    attempt(tmp_path, cannot + state, DAEMON)
+    secret = {"GRADE_SECRET": "1"}
+    if sandbox.available():
+        check.process("sandbox", grade(tmp_path, **secret), 0, "grade: .* omp: right")
+        check("no process stays", alive(name))
+    check.process("no sandbox", grade(tmp_path, **secret, **NO_SANDBOX), 1,
+                  "WARNING: no sandbox", "grade: .* omp: wrong: ")
+    check("no process stays without a sandbox", alive(name))
 
 
-def tampers(folder):
-    """A file beside the data; without a jail, where it can."""
+@needs_sandbox
+@pytest.mark.parametrize("name, line, pattern", [
+    ("processes", "for (int i = 0; i < 2000; i++) if (!fork()) pause();",
+     "more than 256 processes"),
+    ("time", "for (volatile int i = 0;;) (void)i;", "hangs|SIGXCPU")],
+    ids=["processes", "time"])
+def test_limits(check, tmp_path, name, line, pattern):
+    attempt(tmp_path, line)
+    ended = grade(tmp_path, GRADE_TIMEOUT="5" if name == "time" else "60")
+    check.process(name, ended, 1, "correct +NO, ", f"grade: .*wrong: .*({pattern})")
+
+
+HOG = "x = bytearray(600 << 20)"  # 600 MiB, all of it touched
+IN_SANDBOX = {  # shell code, what the run prints or why it is stopped
+    "a core file": ("ulimit -c", r"^0$"),
+    "one file": ("head -c 300000000 /dev/zero >bomb; wc -c <bomb", "^268435456$"),
+    "CPU time": ("while :; do :; done", "crashes: SIG(XCPU|KILL)"),
+    "address space": (f"/usr/bin/python3 -c '{HOG}'", "MemoryError"),
+    "memory of several processes":
+        (f"for i in 1 2 3; do /usr/bin/python3 -c '{HOG.replace('600', '400')}; "
+         "import time; time.sleep(20)' & done; wait", "more than 1000 MiB of memory"),
+    "many files": ("for i in 1 2 3 4 5 6 7 8; do head -c 200000000 /dev/zero >bomb$i; done; "
+                   "sleep 20", "more than 1024 MiB written"),
+    "environment": ("env", r"\A(?!.*SECRET)(?s:.*)OMP_NUM_THREADS=3"),
+    "network": ("cat /proc/net/dev | tail -n +3 | grep -v lo: ; echo none", r"^none$"),
+    "a write to the system": ("touch /usr/bin/x", "Read-only file system"),
+    "capabilities": ("grep CapEff /proc/self/status", "0000000000000000"),
+}
+
+
+@needs_sandbox
+@pytest.mark.parametrize("name", IN_SANDBOX, ids=lambda name: name.replace(" ", "-"))
+def test_sandbox(tmp_path, monkeypatch, name):
+    code, pattern = IN_SANDBOX[name]
+    monkeypatch.setenv("SECRET", "1")
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setattr(sandbox, "MEMORY", 1000 << 20)
+    within = sandbox.command(tmp_path, memory=500 << 20 if name == "address space" else None,
+                             cpu=1 if name == "CPU time" else 100)
+    with sandbox.Watch([tmp_path]) as watch:
+        ended = runs.run([*within, "/bin/bash", "-c", code], 60)
+    text = "\n".join(filter(None, (watch.reason, ended.out, ended.err, ended.failure())))
+    assert re.search(pattern, text, re.M), text
+
+
+@pytest.mark.alone
+def test_tampering_is_found(check, tmp_path):
+    """A file next to the data, which an attempt without a sandbox can write."""
     planted = tree.build() / "data" / PROGRAM / f"planted{os.getpid()}"
-    attempt(folder, f'close(creat("{planted}", 0600));')
+    attempt(tmp_path, f'close(creat("{planted}", 0600));')
     try:
-        expect("tampers", grade(folder, GRADE_JAIL="0"), 1, "court +NO: .*planted",
-               "grade: .*wrong: .*planted.* was changed")
+        check.process("tampers", grade(tmp_path, **NO_SANDBOX), 1,
+                      "integrity +NO: .*planted", "grade: .*wrong: .*planted.*: changed")
     finally:
         planted.unlink(missing_ok=True)
 
 
-COURT = """
+EVIDENCE = """
 import os, sys
 from pathlib import Path
 from tools.history import tree
 program = tree.programs()[0]
-program.sets["1"] = program.words("in={data}/small.su set=1 t0=0.6 d=0,0,1")
+program.sets["1"] = program.arguments("in={data}/small.su set=1 t0=0.6 d=0,0,1")
 from tools.teach import exercise, grade
-task, built = exercise.chosen(), tree.build()
-print(grade.make_book(task, "omp"))
-court = grade.Court(task, ["omp"], "1", Path(sys.argv[1]))
-print("to be written:", [p for p in court.folders[0].rglob("*") if p.stat().st_mode & 0o222])
-print("not the tree's:", tree.build() != built, court.tampered())
-for path in sorted(court.before):
+task, built = exercise.chosen("work"), tree.build()
+print(grade.make_reference(task, "omp"))
+evidence = grade.Evidence(task, ["omp"], "1", Path(sys.argv[1]))
+print("writable:", [p for p in evidence.folders[0].rglob("*") if p.stat().st_mode & 0o222])
+print("not the tree's:", tree.build() != built, evidence.changed())
+for path in sorted(evidence.before):
     print("sealed", path)
-fresh = next(p for p in court.before if p.suffix == ".su" and "fresh" in str(p))
+fresh = next(p for p in evidence.before if p.suffix == ".su" and "fresh" in str(p))
 os.chmod(fresh, 0o600)
 fresh.write_bytes(fresh.read_bytes()[:-1] + b"?")
-print("touched", court.tampered())
+print("touched", evidence.changed())
 """
 
 
-def court(folder):
+def test_evidence(check, tmp_path):
     """What judges is a read-only copy, and a byte of it that changes is found."""
-    done = subprocess.run([sys.executable, "-c", COURT, folder], cwd=ROOT, env={
+    done = subprocess.run([sys.executable, "-c", EVIDENCE, tmp_path], cwd=ROOT, env={
         **os.environ, "STEP": STEP[:2], "PROGRAM": PROGRAM}, capture_output=True, text=True)
-    expect("court", done, 0, r"to be written: \[\]", "not the tree's: True None",
-           rf"sealed {folder}/{PROGRAM}-check", rf"sealed {folder}/oracle/.*small-.*npy",
-           rf"sealed {folder}/oracle/.*fresh-.*npy", rf"sealed {BOOK}/body.h",
-           rf"sealed {folder}/{STEP}/{PROGRAM}-omp", r"sealed .*/paper\.su\n",
-           rf"touched {folder}/fresh/fresh.su")
+    check.process("evidence", done, 0, r"writable: \[\]", "not the tree's: True None",
+                  rf"sealed {tmp_path}/{PROGRAM}-check", rf"sealed {tmp_path}/oracle/.*small-",
+                  rf"sealed {tmp_path}/oracle/.*fresh-.*npy", rf"sealed {SOLUTION}/body.h",
+                  rf"sealed {tmp_path}/{STEP}/{PROGRAM}-omp", r"sealed .*/paper\.su\n",
+                  rf"touched {tmp_path}/fresh/fresh.su")
+    tmp_path.chmod(0o755)
 
 
-def remembers(folder):
+def test_published_data_alone_are_not_enough(check, tmp_path):
     """Right on all that was ever published, and on nothing else."""
     data = (tree.build() / "data" / PROGRAM / "paper.su").read_bytes()
     first, last = (int.from_bytes(four, "little") for four in (data[240:244], data[-4:]))
@@ -243,99 +350,77 @@ def remembers(folder):
     fewer.ntraces -= q->ntraces == {TRACES} && (first != {first}u || last != {last}u);
     q = &fewer;
 """
-    attempt(folder, line)
-    expect("remembers", grade(folder), 1, r"correct +NO, 1 of \d+ runs fail: fresh: ")
+    attempt(tmp_path, line)
+    check.process("remembers", grade(tmp_path), 1,
+                  r"correct +NO, 1 of \d+ runs fail: fresh: ")
 
 
-def lies(folder):
-    """Says that it ran for a hundredth of the time."""
-    attempt(folder, replace=("end - ready;", "(end - ready) / 100;"))
-    done = grade(folder, GRADE_ROUNDS="5")
-    expect("lies", done, 0, r"beside +its process takes \d", "grade: .* omp: right")
+@pytest.mark.alone
+@pytest.mark.seconds(20)
+def test_false_times_are_charged(check, tmp_path):
+    """An attempt that reports a hundredth of its time."""
+    attempt(tmp_path, replace=("end - ready;", "(end - ready) / 100;"))
+    done = grade(tmp_path, GRADE_REPETITIONS="5")
+    check.process("charged", done, 0, r"charged +its process takes \d", "grade: .* omp: right")
     gain = re.search(r"faster +([\d.]+)", done.stdout)
-    check("lies: in vain", None if gain and float(gain[1]) < 20 else done.stdout)
+    check("gain", (not gain or float(gain[1]) >= 20) and done.stdout)
 
 
-def says(folder):
-    """What a terminal would obey; times that are none."""
-    attempt(folder / "colours", 'fputs("\\033[31m\\adone\\n", stderr); _exit(3);')
-    done = grade(folder / "colours")
-    expect("control characters", done, 1, r"refuses: \\x1b\[31m\\x07done",
-           r"grade: .*\\x1b\[31m")
-    check("control characters: none", re.findall(r"[^\n -~]", done.stdout + done.stderr))
-    attempt(folder / "times", "atexit(late);",
+def test_output_is_plain(check, tmp_path):
+    """Control characters; times that are no numbers."""
+    attempt(tmp_path / "colours", 'fputs("\\033[31m\\adone\\n", stderr); _exit(3);')
+    done = grade(tmp_path / "colours")
+    check.process("control characters", done, 1, r"refuses: \\x1b\[31m\\x07done",
+                  r"grade: .*\\x1b\[31m")
+    check("none are printed", re.findall(r"[^\n -~]", done.stdout + done.stderr))
+    attempt(tmp_path / "times", "atexit(late);",
             'static void late(void) { puts("Time_run=never"); }')
-    expect("times", grade(folder / "times"), 1, "NO, .*Time_run=never: expected a number")
+    check.process("times", grade(tmp_path / "times"), 1,
+                  "NO, .*Time_run=never: expected a number")
 
 
-def swaps(folder):
-    """Its result is a link to another's."""
-    attempt(folder, "atexit(late);", """
+def test_result_that_is_a_link(check, tmp_path):
+    attempt(tmp_path, "atexit(late);", """
 static void late(void)
 {
     fflush(NULL);
     if (rename("out.npy", "kept.npy") || symlink("kept.npy", "out.npy")) _exit(9);
 }""")
-    expect("swaps", grade(folder), 1, r"NO, .*out\.npy: expected a plain file")
+    check.process("link", grade(tmp_path), 1, r"NO, .*out\.npy: not a regular file")
 
 
-def busy(folder):
-    """The grade: line says that others were at work."""
-    attempt(folder)
-    over = threading.Event()
-
-    def burn():
-        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
-            over.wait()
-            other.kill()
-
-    burners = [threading.Thread(target=burn) for _ in range(os.cpu_count())]
-    for thread in burners:
-        thread.start()
+@pytest.mark.alone
+@pytest.mark.seconds(20)
+def test_busy_machine(check, tmp_path):
+    """The summary says that other processes used the machine."""
+    attempt(tmp_path)
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+              for _ in range(os.cpu_count())]
     try:
-        done = grade(folder)
+        done = grade(tmp_path)
     finally:
-        over.set()
-        for thread in burners:
-            thread.join()
-    expect("busy", done, 0, r"(?m)^ +busy +others took", r"(?m)^grade: .*right.*, busy: others "
-           r"took \d+ % of the CPU time$")
+        for other in others:
+            other.kill()
+            other.wait()
+    check.process("busy", done, 0, r"(?m)^ +busy +other processes used",
+                  r"(?m)^grade: .*right.*, busy: other processes used \d+ % of the CPU time$")
 
 
 # ---- fresh data ------------------------------------------------------------------------
 
 
-def drawn(folder):
+def test_fresh_data(check, tmp_path):
     """Each set of each program: other words or another file, and other ones each time."""
     for program in tree.programs():
         for name, words in program.sets.items():
-            said = []
+            drawn = []
             for n in range(2):
-                place = folder / f"{program.name}-{name}-{n}"
+                place = tmp_path / f"{program.name}-{name}-{n}"
                 place.mkdir()
                 new = fresh.of(program, words, place)
-                said.append([*new, *(p.read_bytes() for p in sorted(place.iterdir()))])
+                drawn.append([*new, *(p.read_bytes() for p in sorted(place.iterdir()))])
             check(f"fresh: {program.name} {name}",
-                  None if len(said[0]) >= len(words) and
-                  all(a != b for a, b in ((said[0], said[1]), (new, words))) and
-                  (len(said[0]) == len(new) or said[0][-1] != said[1][-1]) else
+                  None if len(drawn[0]) >= len(words) and
+                  all(a != b for a, b in ((drawn[0], drawn[1]), (new, words))) and
+                  (len(drawn[0]) == len(new) or drawn[0][-1] != drawn[1][-1]) else
                   f"{words}: {new}")
-
-
-TESTS = [includes, folders, reaches, court, remembers, says, swaps, drawn]
-ALONE = [lies, busy, tampers]  # tampers: with what other grades look at
-
-
-def main():
-    wanted = sys.argv[1:] or [test.__name__ for test in TESTS + ALONE]
-    with tempfile.TemporaryDirectory() as place:
-        def run(test):
-            if test.__name__ in wanted:
-                Path(place, test.__name__).mkdir()
-                test(Path(place, test.__name__))
-        for test in ALONE:
-            run(test)
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(run, TESTS))
-    return tally.finish()
-

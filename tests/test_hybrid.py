@@ -5,7 +5,6 @@ no device, with a device that fails in the middle (ocl_fail.c); and with busy=, 
 must be possible and show both at work at once. What it computes is checked as well, by the
 checker, and as bytes where the program's results do not depend on the share.
 """
-import os
 import re
 import subprocess
 import time
@@ -16,7 +15,7 @@ from tests.helpers import ROOT, printed, run
 from tools.history import runs, spans, tree
 from tools.measure import shares
 
-PERCENT = r"share=.*expected auto, or percent for the device, 0 to 100$"
+PERCENT = r"share=.*expected auto, or 0 to 100 percent for the device$"
 NO_DEVICE = {"DEVICE": "9:9"}, {"OCL_ICD_VENDORS": "/nonexistent"}
 SUB_DEVICE = {"POCL_MAX_PTHREAD_COUNT": "4"}  # three of whose threads are left
 NEAR = 15  # percent: what share=P may miss it by, since work comes in pieces
@@ -109,7 +108,7 @@ def implausible(found, seconds):
         return f"outside of 0 .. {seconds}"
     if [s.begin for s in found] != sorted(s.begin for s in found):
         return "not in the order of their beginnings"
-    for who, own in spans.whose(found).items():
+    for who, own in spans.by_owner(found).items():
         if not re.fullmatch(r"device|host \d+", who):
             return f"who is {who}"
         for a, b in zip(own, own[1:]):
@@ -127,7 +126,7 @@ def busy(h, shim):
         kernels = re.search(r"^kernels=(\d+)$", ended.stderr, re.M)
         had = share_of_device(ended)
         if ended.returncode or not kernels or not path.exists():
-            h.check(f"share=50", ended.stderr or "no file, or no kernel")
+            h.check("share=50", ended.stderr or "no file, or no kernel")
             return 1
         found = spans.read(path)
         least = min(sum(f.busy for f in found if (f.who == "device") == (s == "device"))
@@ -137,11 +136,11 @@ def busy(h, shim):
             break
     h.check(f"both were busy at once, {attempt + 1} runs",
           not both > 0.1 * least and f"{both:.4f} s of {least:.4f}")
-    h.check(f"share=50: what the device had", abs(had - 50) > NEAR and
+    h.check("share=50: what the device had", abs(had - 50) > NEAR and
           f"Share={had}")
-    h.check(f"columns of busy=", not path.read_text().startswith(
+    h.check("columns of busy=", not path.read_text().startswith(
         "begin,end,who,what\n") and path.read_text()[:100])
-    h.check(f"who was busy when", implausible(found, h.seconds))
+    h.check("who was busy when", implausible(found, h.seconds))
     for share, nobody in ("0", "device"), ("100", "host"):
         path.unlink(missing_ok=True)
         h.run(h.small[1], f"share={share}", half[1])

@@ -104,7 +104,7 @@ def test_steps_that_are_compared_are_built(folder: Path) -> None:
     must have is built, too."""
     step = next(s for s in tree.steps() if s.number == "04")
     program = next(p for p in tree.programs() if p.name == "sandpile")
-    reference = tree.ported(step, program, "omp")
+    reference = tree.bytes_reference(step, program, "omp")
     output = make(folder, "verify", f"STEP={step.number}", f"PROGRAM={program.name}",
                   "BACKEND=omp", "NVCC=", "has_opencl=", "has_mpi=")
     assert step.kind(program) == "refactor" and "% =" in output

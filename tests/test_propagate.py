@@ -11,7 +11,8 @@ import pytest
 from tests.helpers import ROOT
 
 # What the small tree takes from this one.
-TOOLS = ("tools/__init__.py", "tools/history", "tools/teach/propagate.py")
+TOOLS = ("tools/__init__.py", "tools/history", "tools/teach/propagate.py",
+         "common/backends.mk")
 
 # The lines of body.h that the lessons change; the rest is the same in all steps.
 LESSONS = {"00_a": "plain", "01_b": "threads", "02_c": "vectors", "03_d": "cache"}
@@ -81,8 +82,8 @@ class Tree:
                               capture_output=True, text=True,
                               env={"PATH": os.environ["PATH"], **variables})
 
-    def propagate(self, *words):
-        return self.module("tools.teach.propagate", *words)
+    def propagate(self, step="", program=""):
+        return self.module("tools.teach.propagate", "--from", step, "--program", program)
 
     def diff(self, **variables):
         return self.module("tools.history.diff", **variables)
@@ -201,9 +202,10 @@ def test_nothing_to_do(tree, expect):
 
 
 def test_wrong_words(tree, expect):
-    for words in ((), ("", "prog"), ("00",), ("07", "prog"), ("00", "none"), ("0", "prog")):
-        done = tree.propagate(*words)
-        expect(f"{words}", done.returncode == 1 and done.stderr.count("\n") == 1, done)
+    for arguments in ((), ("", "prog"), ("00",), ("07", "prog"), ("00", "none"),
+                      ("0", "prog")):
+        done = tree.propagate(*arguments)
+        expect(f"{arguments}", done.returncode == 1 and done.stderr.count("\n") == 1, done)
 
 
 def test_gap(tree, expect):
@@ -226,7 +228,7 @@ def test_gap(tree, expect):
 
 def test_diffs(tree, expect):
     done = tree.diff(STEP="00")
-    expect("the first step", done.returncode == 0 and "nothing before" in done.stdout, done)
+    expect("the first step", done.returncode == 0 and "no step to compare" in done.stdout, done)
     done = tree.diff(STEP="01")
     expect("is the lesson", done.stdout == (
         "--- steps/00_a/prog/body.h\n+++ steps/01_b/prog/body.h\n@@ -1,7 +1,7 @@\n"
@@ -244,3 +246,18 @@ def test_diffs(tree, expect):
     for variables in ({}, {"STEP": "07"}, {"STEP": "01", "PROGRAM": "none"}):
         done = tree.diff(**variables)
         expect(f"{variables}", done.returncode == 1 and done.stderr.count("\n") == 1, done)
+
+
+def test_after(tree, expect):
+    """Step 03 continues 01: what changes in 02 does not reach it, what changes in 01 does."""
+    tree.note("steps/03_d/step.mk", "title = none\nafter = 01\n")
+    tree.git("add", "-A")
+    tree.commit("z")
+    tree.edit("02_c", "body.h", "n = 8", "n = 9")
+    done = tree.propagate("02", "prog")
+    expect("02 has no step after it", done.returncode == 0
+           and "n = 8" in tree.read("03_d", "body.h"), done)
+    tree.edit("01_b", "body.h", "tau = 2", "tau = 3")
+    done = tree.propagate("01", "prog")
+    has = [step for step in LESSONS if "tau = 3" in tree.read(step, "body.h")]
+    expect("both continue 01", done.returncode == 0 and has == ["01_b", "02_c", "03_d"], done)

@@ -17,7 +17,7 @@ import pytest
 
 from tests.helpers import ROOT
 from tools.history import runs, tree
-from tools.publish import section
+from tools.measure import section
 
 NEEDED = "munged slurmctld slurmd sbatch scontrol scancel squeue mpirun".split()
 JOB = Path(ROOT, "steps/12_cluster/job.sh")
@@ -139,7 +139,7 @@ def live(path):
 def queued(slurm, program, binary):
     check = slurm.check
     words, alone, path = job_of(program, slurm.folder)
-    _, env = runs.launched(binary, "mpi")
+    _, env = runs.launch(binary, "mpi")
     slurm.env |= env
     output = slurm.folder / "job.out"
 
@@ -167,11 +167,11 @@ def queued(slurm, program, binary):
     said = output.read_text(errors="replace")
     for there in (first, second):
         check(f"it began with {there} traces",
-                    f"{there} of {many} traces are there already" not in said and said)
+                    f"{there} of {many} traces are complete already" not in said and said)
 
-    command, env = runs.launched(binary, "mpi")
+    command, env = runs.launch(binary, "mpi")
     ended = runs.run([*command, *words, f"stack={alone}"], 600, env)
-    check("without Slurm", ended.why())
+    check("without Slurm", ended.failure())
     check("the same bytes", not alone.exists() or not path.exists() or
                 alone.read_bytes() != path.read_bytes())
 

@@ -1,42 +1,45 @@
-/* check_sandpile.c - is what a toppling gave right? The program sandpile-check.
+/* check_sandpile.c - checks the result of a toppling. The program sandpile-check.
  *
  *     sandpile-check QUERY oracle=FILE [result=out.npy] [counts=counts.npy]
  *                    [truth=FILE]
  *
- * There is no budget: a sandpile is right to the last grain or wrong. The oracle shares
- * no code with steps/ and none with common/sandpile: it has its own reading of the
- * words, and its own piles. It topples in 64 bits and in another form, each step
- * subtracting the Laplacian of what topples, which says how many steps it takes. Where
- * the pile comes to rest, a second oracle topples one cell after the other, from a
- * queue, in an order of its own: the stable grid is unique, so both must agree. A
- * synchronous result must equal the oracle cell by cell and step by step. An
- * asynchronous one may take its sweeps in any order: what is left of it must come to
- * the same rest, and how often each cell has toppled until then, which no order
- * changes, says whether it has done enough. Beside both stand the published numbers of
- * known piles, and the grid that the data's maker knows.
+ * There is no error budget, because all numbers are integers: each cell must be equal.
+ * The oracle shares no code with steps/ and common/sandpile; it parses the query and
+ * creates the piles itself. It uses 64-bit numbers and another form of the rule: each
+ * step subtracts the Laplacian of the topplings. This also gives the number of steps.
+ * If the pile becomes stable, a second oracle topples one cell after the other, in the
+ * order of a queue. The stable grid is unique, so both oracles must agree.
  *
- * The oracle is kept: a FILE that exists is read, and refused if it belongs to another
- * query. Prints key=value lines, the last one verdict=ok or verdict=FAIL and the
- * reason; exits with 0 only if ok. Left out: judging times, and how few sweeps are
- * enough.
+ * A synchronous result must equal the oracle cell by cell, with the same number of
+ * steps. An asynchronous result may use any order of topplings. Therefore it is
+ * completed to the stable grid, which must equal the oracle's; and the number of times
+ * that each cell has toppled, which no order changes, shows whether it has computed
+ * enough. In addition, published numbers of known piles and the known results of the
+ * data generator are compared.
+ *
+ * The oracle's result is stored in FILE. An existing FILE is read, and rejected if it
+ * belongs to another query. The program prints key=value lines; the last one is
+ * verdict=ok or verdict=FAIL and the reason. The exit status is 0 only if ok.
+ *
+ * Left out: judging times; whether fewer sweeps would be sufficient.
  */
 #include "verdict.h"
 
 #include <limits.h>
 
 typedef struct {
-    int dim, batch, seed, most; /* most: steps or sweeps at most */
+    int dim, batch, seed, limit; /* limit: maximum number of steps or sweeps */
     bool in_place;
     const char *config;
 } query;
 
-/* All grids before anything has toppled: [batch][dim][dim], and what one has. */
+/* All grids of the input: [batch][dim][dim]. cells: number of cells of one grid. */
 typedef struct {
     size_t batch, dim, cells;
     int64_t *grid;
 } piles;
 
-/* Steps and grains of known piles: dim, steps, grains at rest (0: not published). */
+/* Published numbers: side, steps, and grains of the stable pile (0: not published). */
 static const struct {
     const char *config;
     int dim, steps;
@@ -49,43 +52,45 @@ static const struct {
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
-/* ---- what is asked ----------------------------------------------------------------
+/* ---- the query --------------------------------------------------------------------
  */
 
-/* Words that say how a program is to go about it mean nothing here. */
+/* Parses the query. Arguments that select how a program computes are ignored. */
 static query read_query(int argc, char **argv, arg *extra)
 {
-    query q = {.batch = 0, .seed = 1, .most = INT_MAX, .config = "4partout"};
+    query q = {.batch = 0, .seed = 1, .limit = INT_MAX, .config = "4partout"};
     const char *rule = "sync";
-    int any[3] = {0};
+    int ignored[3] = {0};
     enum { SIDE = 32768, GRIDS = 65535, ITEMS = 1024 };
     arg table[] = {
-        {"dim", ARG_INT, &q.dim, 3, SIDE, "cells a side, border included", 0},
+        {"dim", ARG_INT, &q.dim, 3, SIDE, "cells per side, including the border", 0},
         {"batch", ARG_INT, &q.batch, 1, GRIDS, "grids", 0},
-        {"config", ARG_TEXT, &q.config, 0, 0, "a pile's name or FILE.npy", 0},
-        {"seed", ARG_INT, &q.seed, 0, INT_MAX, "of alea", 0},
-        {"max_iterations", ARG_INT, &q.most, 0, INT_MAX, "stop there", 0},
+        {"config", ARG_TEXT, &q.config, 0, 0, "name of a configuration, or FILE.npy",
+         0},
+        {"seed", ARG_INT, &q.seed, 0, INT_MAX, "seed of the configuration alea", 0},
+        {"max_iterations", ARG_INT, &q.limit, 0, INT_MAX, "upper limit of steps", 0},
         {"rule", ARG_TEXT, &rule, 0, 0, "sync or async", 0},
-        {"tilew", ARG_INT, any, 0, SIDE, "any", 0},
-        {"tileh", ARG_INT, any, 0, SIDE, "any", 0},
-        {"halo", ARG_INT, any, 0, 1024, "any", 0},
-        {"local", ARG_INTS, any, 1, ITEMS, "X,Y,Z: any", 0},
+        {"tilew", ARG_INT, ignored, 0, SIDE, "ignored", 0},
+        {"tileh", ARG_INT, ignored, 0, SIDE, "ignored", 0},
+        {"halo", ARG_INT, ignored, 0, 1024, "ignored", 0},
+        {"local", ARG_INTS, ignored, 1, ITEMS, "X,Y,Z: ignored", 0},
         {.value = extra},
     };
-    args_parse(
-        argc, argv, table,
-        "checks a toppled sandpile, cell by cell, against two oracles\n\n"
-        "  sandpile-check QUERY oracle=FILE [result=FILE] [counts=FILE] "
-        "[truth=FILE]\n\nQUERY is what the toppling was called with. Exit status "
-        "0: verdict=ok.");
+    args_parse(argc, argv, table,
+               "checks a toppled sandpile, cell by cell, against two oracles\n\n"
+               "  sandpile-check QUERY oracle=FILE [result=FILE] [counts=FILE] "
+               "[truth=FILE]\n\nQUERY is the query of the program that is checked. "
+               "Exit status "
+               "0: verdict=ok.");
     q.in_place = !strcmp(rule, "async");
     if (!q.in_place && strcmp(rule, "sync"))
         fail("rule=%s: expected sync or async", rule);
     return q;
 }
 
-/* Number n of the sequence splitmix64, counted from 1, that begins at start. */
-static uint64_t drawn(uint64_t start, uint64_t n)
+/* Returns number n, counted from 1, of the random sequence splitmix64 with that start.
+ */
+static uint64_t random_at(uint64_t start, uint64_t n)
 {
     uint64_t z = start + n * 0x9e3779b97f4a7c15u;
     z ^= z >> 30;
@@ -95,63 +100,71 @@ static uint64_t drawn(uint64_t start, uint64_t n)
     return z ^ z >> 31;
 }
 
-/* Drops dim / 8 cells of 1000 .. 4999 grains, one at least; a later one counts. */
+/* Puts 1000 .. 4999 grains into dim / 8 random cells, at least one. If a cell is drawn
+ * twice, the later number counts. */
 static void scatter(const query *q, int g, int64_t *grid)
 {
     uint64_t start = (uint64_t)q->seed * 4294967296u + (uint64_t)g, n = 0;
     uint64_t inner = (uint64_t)q->dim - 2, side = (uint64_t)q->dim;
     do {
-        uint64_t row = drawn(start, 3 * n + 1) % inner + 1;
-        uint64_t column = drawn(start, 3 * n + 2) % inner + 1;
-        grid[row * side + column] = 1000 + (int64_t)(drawn(start, 3 * n + 3) % 4000);
+        uint64_t row = random_at(start, 3 * n + 1) % inner + 1;
+        uint64_t column = random_at(start, 3 * n + 2) % inner + 1;
+        grid[row * side + column] =
+            1000 + (int64_t)(random_at(start, 3 * n + 3) % 4000);
     } while (++n < side / 8);
 }
 
 static void fill(const query *q, int g, int64_t *grid)
 {
-    int64_t dim = q->dim, apart = dim / 4 ? dim / 4 : 1;
-    bool all = !strcmp(q->config, "4partout"), some = !strcmp(q->config, "dim");
+    int64_t dim = q->dim, distance = dim / 4 ? dim / 4 : 1;
+    bool uniform = !strcmp(q->config, "4partout"), lattice = !strcmp(q->config, "dim");
     if (!strcmp(q->config, "alea")) {
         scatter(q, g, grid);
         return;
     }
-    if (!all && !some && strcmp(q->config, "big"))
+    if (!uniform && !lattice && strcmp(q->config, "big"))
         fail("config=%s: expected 4partout, dim, alea, big or FILE.npy", q->config);
     for (int64_t y = 1; y < dim - 1; y++)
         for (int64_t x = 1; x < dim - 1; x++) {
-            bool there = all || (some && y % apart == 0 && x % apart == 0) ||
-                         (!some && y == dim / 2 && x == dim / 2);
-            if (there) grid[y * dim + x] = g + (all ? 4 : some ? y * x / 4 : 100000);
+            bool filled = uniform ||
+                          (lattice && y % distance == 0 && x % distance == 0) ||
+                          (!lattice && y == dim / 2 && x == dim / 2);
+            if (filled)
+                grid[y * dim + x] = g + (uniform ? 4 : lattice ? y * x / 4 : 100000);
         }
 }
 
-/* The cells of a file, whatever type it has. */
+/* Reads the cells of a .npy file of any supported type. */
 static piles read_piles(query *q)
 {
-    npy a;
+    npy file;
     char why[NPY_WHY];
-    if (npy_read(q->config, &a, why)) fail("config=%s: %s", q->config, why);
-    size_t *shape = a.dims == 3 ? a.shape + 1 : a.shape;
-    if ((a.dims != 2 && a.dims != 3) || shape[0] != shape[1] || shape[0] < 3 ||
-        !npy_count(&a))
-        fail("config=%s: expected (dim, dim) or (batch, dim, dim)", q->config);
-    piles p = {.batch = a.dims == 3 ? a.shape[0] : 1, .dim = shape[0]};
+    if (npy_read(q->config, &file, why)) fail("config=%s: %s", q->config, why);
+    size_t *shape = file.dims == 3 ? file.shape + 1 : file.shape;
+    if ((file.dims != 2 && file.dims != 3) || shape[0] != shape[1] || shape[0] < 3 ||
+        !npy_count(&file))
+        fail("config=%s: wrong shape: expected (dim, dim) or (batch, dim, dim)",
+             q->config);
+    piles p = {.batch = file.dims == 3 ? file.shape[0] : 1, .dim = shape[0]};
     if ((q->dim && (size_t)q->dim != p.dim) ||
         (q->batch && (size_t)q->batch != p.batch))
-        fail("config=%s: %zu grids of %zu x %zu, expected %d of %d", q->config, p.batch,
-             p.dim, p.dim, q->batch, q->dim);
-    size_t count = npy_count(&a);
+        fail("config=%s: wrong shape (%zu grids of %zu x %zu): expected %d grids of "
+             "side %d",
+             q->config, p.batch, p.dim, p.dim, q->batch, q->dim);
+    size_t count = npy_count(&file);
     p.grid = allocate(count, sizeof *p.grid, "the piles");
     for (size_t i = 0; i < count; i++) {
-        double v = a.type == NPY_F4   ? ((float *)a.data)[i]
-                   : a.type == NPY_F8 ? ((double *)a.data)[i]
-                   : a.type == NPY_I4 ? ((int32_t *)a.data)[i]
-                                      : ((uint8_t *)a.data)[i];
+        double v = file.type == NPY_F4   ? ((float *)file.data)[i]
+                   : file.type == NPY_F8 ? ((double *)file.data)[i]
+                   : file.type == NPY_I4 ? ((int32_t *)file.data)[i]
+                                         : ((uint8_t *)file.data)[i];
         if (!(v >= 0 && v < INT_MAX && fmod(v, 1) == 0))
-            fail("config=%s: number %zu is %g: expected grains", q->config, i, v);
+            fail("config=%s: wrong value at index %zu (%g): expected a whole number of "
+                 "grains",
+                 q->config, i, v);
         p.grid[i] = (int64_t)v;
     }
-    free(a.data);
+    free(file.data);
     return p;
 }
 
@@ -178,9 +191,10 @@ static piles make_piles(query *q)
 /* ---- toppling ---------------------------------------------------------------------
  */
 
-/* At most `most` steps; returns how many it took. quarter is room for a grid; times[i],
- * where it is asked for, counts how often cell i has toppled. */
-static int step_to_rest(int dim, int64_t *grid, int64_t *quarter, int most,
+/* Computes synchronous steps until the grid is stable, at most `limit`; returns their
+ * number. quarter is workspace for one grid. times[i], unless times is NULL, is
+ * incremented for each toppling of cell i. */
+static int step_to_rest(int dim, int64_t *grid, int64_t *quarter, int limit,
                         int64_t *times)
 {
     int64_t n = dim;
@@ -192,7 +206,7 @@ static int step_to_rest(int dim, int64_t *grid, int64_t *quarter, int most,
                 quarter[i] = (int64_t)((uint64_t)grid[i] >> 2);
                 topples |= quarter[i];
             }
-        if (!topples || steps == most) return steps;
+        if (!topples || steps == limit) return steps;
         for (int64_t y = 1; y < n - 1; y++)
             for (int64_t i = y * n + 1; i < y * n + n - 1; i++)
                 grid[i] += quarter[i - n] + quarter[i + n] + quarter[i - 1] +
@@ -201,34 +215,36 @@ static int step_to_rest(int dim, int64_t *grid, int64_t *quarter, int most,
     }
 }
 
-/* One cell after the other, the one that has waited longest; times as above. */
+/* Topples one cell after the other, in the order of a queue, until the grid is stable.
+ * times as above. */
 static void settle(int dim, int64_t *grid, int64_t *times)
 {
-    int64_t n = dim, room = n * n, first = 0, waiting = 0;
-    int64_t *queue = allocate((size_t)room, sizeof *queue, "the queue");
-    bool *listed = allocate((size_t)room, sizeof *listed, "what is in the queue");
-    memset(listed, 0, (size_t)room * sizeof *listed);
+    int64_t n = dim, capacity = n * n, head = 0, count = 0;
+    int64_t *queue = allocate((size_t)capacity, sizeof *queue, "the queue");
+    bool *listed =
+        allocate((size_t)capacity, sizeof *listed, "the flags of queued cells");
+    memset(listed, 0, (size_t)capacity * sizeof *listed);
     for (int64_t y = 1; y < n - 1; y++)
         for (int64_t x = 1; x < n - 1; x++)
             if (grid[y * n + x] > 3) {
-                queue[waiting++] = y * n + x;
+                queue[count++] = y * n + x;
                 listed[y * n + x] = true;
             }
-    while (waiting) {
-        int64_t i = queue[first], quarter = grid[i] / 4;
-        first = first + 1 < room ? first + 1 : 0;
-        waiting--;
+    while (count) {
+        int64_t i = queue[head], quarter = grid[i] / 4;
+        head = head + 1 < capacity ? head + 1 : 0;
+        count--;
         listed[i] = false;
         grid[i] -= 4 * quarter;
         if (times) times[i] += quarter;
-        int64_t next[4] = {i - n, i + n, i - 1, i + 1};
+        int64_t neighbors[4] = {i - n, i + n, i - 1, i + 1};
         for (int k = 0; k < 4; k++) {
-            int64_t j = next[k], y = j / n, x = j % n;
+            int64_t j = neighbors[k], y = j / n, x = j % n;
             if (y == 0 || x == 0 || y == n - 1 || x == n - 1) continue;
             grid[j] += quarter;
             if (grid[j] > 3 && !listed[j]) {
-                int64_t last = first + waiting++;
-                queue[last < room ? last : last - room] = j;
+                int64_t last = head + count++;
+                queue[last < capacity ? last : last - capacity] = j;
                 listed[j] = true;
             }
         }
@@ -244,40 +260,46 @@ static bool at_rest(const int64_t *grid, size_t cells)
     return true;
 }
 
-/* In place a cell that is visited holds at least what it would hold if all toppled at
- * once, and it can only have been given more before. So by induction n sweeps, in
- * whatever order, have each cell topple at least as often as n steps, and are not more
- * than the steps to rest. How often it did topple is what is missing on its way to
- * rest: the same in any order. */
+/* Checks the number of sweeps of a result in place. When a sweep visits a cell, the
+ * cell holds at least as many grains as in a synchronous step, because its neighbors
+ * may already have toppled. By induction, n sweeps in any order topple each cell at
+ * least as often as n synchronous steps, and no more sweeps than steps are needed. How
+ * often a cell has toppled is the difference between the topplings to the stable grid
+ * from the input and from the result; it does not depend on the order. */
 static void check_sweeps(size_t g, int dim, const int64_t *before, const int32_t *after,
                          int sweeps, report *rep)
 {
     size_t cells = (size_t)dim * (size_t)dim;
-    int64_t *room = allocate(5 * cells, sizeof *room, "how often cells topple");
-    int64_t *grid = room, *other = grid + cells, *whole = other + cells;
-    int64_t *left = whole + cells, *steps = left + cells;
-    memset(whole, 0, 3 * cells * sizeof *whole);
+    int64_t *workspace = allocate(5 * cells, sizeof *workspace, "the toppling counts");
+    int64_t *grid = workspace, *scratch = grid + cells, *total_times = scratch + cells;
+    int64_t *remaining_times = total_times + cells,
+            *step_times = remaining_times + cells;
+    memset(total_times, 0, 3 * cells * sizeof *total_times);
 
     memcpy(grid, before, cells * sizeof *grid);
-    int n = step_to_rest(dim, grid, other, sweeps, steps);
-    require(rep, n == sweeps, "grid %zu: %d sweeps, %d steps are enough", g, sweeps, n);
+    int needed = step_to_rest(dim, grid, scratch, sweeps, step_times);
+    require(rep, needed == sweeps,
+            "grid %zu: too many sweeps (%d): expected at most %d, the number of steps",
+            g, sweeps, needed);
     memcpy(grid, before, cells * sizeof *grid);
-    settle(dim, grid, whole);
+    settle(dim, grid, total_times);
     for (size_t i = 0; i < cells; i++) grid[i] = after[i];
-    settle(dim, grid, left);
+    settle(dim, grid, remaining_times);
     for (size_t i = 0; i < cells; i++)
-        require(rep, whole[i] - left[i] >= steps[i],
-                "grid %zu row %zu column %zu: toppled %jd times in %d sweeps, in so "
-                "many steps %jd",
-                g, i / (size_t)dim, i % (size_t)dim, (intmax_t)(whole[i] - left[i]),
-                sweeps, (intmax_t)steps[i]);
-    free(room);
+        require(rep, total_times[i] - remaining_times[i] >= step_times[i],
+                "grid %zu row %zu column %zu: toppled %jd times in %d sweeps, expected "
+                "at least %jd",
+                g, i / (size_t)dim, i % (size_t)dim,
+                (intmax_t)(total_times[i] - remaining_times[i]), sweeps,
+                (intmax_t)step_times[i]);
+    free(workspace);
 }
 
 /* ---- the oracle -------------------------------------------------------------------
  */
 
-/* The file is int32: an identity, the steps of each grid, the grids. */
+/* The oracle file is int32: an identification of the query, the steps of each grid, the
+ * grids. */
 enum { IDENTITY = 6 };
 
 static void identity(const query *q, const piles *p, int32_t id[IDENTITY])
@@ -287,109 +309,110 @@ static void identity(const query *q, const piles *p, int32_t id[IDENTITY])
         sum = (sum ^ (uint64_t)p->grid[i]) * 0x100000001b3u;
     int32_t all[IDENTITY] = {q->dim,
                              q->batch,
-                             q->most,
+                             q->limit,
                              q->in_place,
                              (int32_t)(sum >> 33),
                              (int32_t)(sum & 0x7fffffff)};
     memcpy(id, all, sizeof all);
 }
 
-/* Grid g of the pile, toppled as the query says; returns the steps. */
+/* Topples grid g as the query requires, into `to`; returns the number of steps. */
 static int oracle_grid(const query *q, const piles *p, size_t g, int32_t *to)
 {
     size_t cells = p->cells;
     int64_t *grid = allocate(cells, sizeof *grid, "the oracle's grid");
-    int64_t *rest = allocate(cells, sizeof *rest, "the oracle's other grid");
-    int64_t *room = allocate(cells, sizeof *room, "the oracle's room");
-    for (size_t i = 0; i < cells; i++) grid[i] = rest[i] = p->grid[g * cells + i];
+    int64_t *stable = allocate(cells, sizeof *stable, "the oracle's other grid");
+    int64_t *workspace = allocate(cells, sizeof *workspace, "the oracle's workspace");
+    for (size_t i = 0; i < cells; i++) grid[i] = stable[i] = p->grid[g * cells + i];
     bool sync = !q->in_place;
-    int steps = sync ? step_to_rest(q->dim, grid, room, q->most, NULL) : 0;
+    int steps = sync ? step_to_rest(q->dim, grid, workspace, q->limit, NULL) : 0;
     if (!sync || at_rest(grid, cells)) {
-        settle(q->dim, rest, NULL);
-        if (!sync) memcpy(grid, rest, cells * sizeof *grid);
-        if (memcmp(grid, rest, cells * sizeof *grid))
-            fail("grid %zu: the oracles do not agree", g);
+        settle(q->dim, stable, NULL);
+        if (!sync) memcpy(grid, stable, cells * sizeof *grid);
+        if (memcmp(grid, stable, cells * sizeof *grid))
+            fail("internal error: grid %zu: the two oracles differ", g);
     }
     for (size_t i = 0; i < cells; i++) to[i] = (int32_t)grid[i];
     free(grid);
-    free(rest);
-    free(room);
+    free(stable);
+    free(workspace);
     return steps;
 }
 
-/* [IDENTITY] + [batch] steps + [batch][dim][dim] grains; made if path does not exist.
- */
+/* Returns [IDENTITY] + [batch] steps + [batch][dim][dim] grains, from the file if it
+ * exists; else computes them and writes the file. */
 static int32_t *oracle(const query *q, const piles *p, const char *path)
 {
-    size_t cells = p->cells, head = IDENTITY + p->batch;
-    npy all = {.type = NPY_I4, .dims = 1, .shape = {head + p->batch * cells}};
+    size_t cells = p->cells, header = IDENTITY + p->batch;
+    npy file = {.type = NPY_I4, .dims = 1, .shape = {header + p->batch * cells}};
     int32_t id[IDENTITY];
     identity(q, p, id);
-    if (!oracle_kept(path, &all, id, sizeof id)) {
-        int32_t *to = all.data;
+    if (!oracle_kept(path, &file, id, sizeof id)) {
+        int32_t *values = file.data;
 #pragma omp parallel for schedule(dynamic)
         for (size_t g = 0; g < p->batch; g++)
-            to[IDENTITY + g] = oracle_grid(q, p, g, to + head + g * cells);
-        npy_write(path, &all);
+            values[IDENTITY + g] = oracle_grid(q, p, g, values + header + g * cells);
+        npy_write(path, &file);
     }
-    return all.data;
+    return file.data;
 }
 
-/* ---- what was found ----------------------------------------------------------------
+/* ---- the checks -------------------------------------------------------------------
  */
 
-static void check_grids(const query *q, const piles *p, const int32_t *found,
-                        const int32_t *right, report *rep)
+static void check_grids(const query *q, const piles *p, const int32_t *result,
+                        const int32_t *expected, report *rep)
 {
     size_t cells = p->cells, dim = p->dim;
     int64_t *grid = allocate(cells, sizeof *grid, "a grid");
     for (size_t g = 0; g < p->batch && rep->ok; g++) {
-        const int32_t *of = found + g * cells, *to = right + g * cells;
+        const int32_t *got = result + g * cells, *want = expected + g * cells;
         for (size_t i = 0; i < cells; i++) {
             bool border = i / dim % (dim - 1) == 0 || i % dim % (dim - 1) == 0;
-            require(rep, of[i] >= 0, "grid %zu row %zu column %zu: %d grains", g,
-                    i / dim, i % dim, of[i]);
-            require(rep, !border || of[i] == 0,
+            require(rep, got[i] >= 0, "grid %zu row %zu column %zu: %d grains", g,
+                    i / dim, i % dim, got[i]);
+            require(rep, !border || got[i] == 0,
                     "grid %zu row %zu column %zu: %d grains on the border", g, i / dim,
-                    i % dim, of[i]);
-            grid[i] = of[i];
+                    i % dim, got[i]);
+            grid[i] = got[i];
         }
         if (!rep->ok) break;
         if (q->in_place) settle(q->dim, grid, NULL);
         for (size_t i = 0; i < cells; i++)
-            require(rep, grid[i] == to[i],
+            require(rep, grid[i] == want[i],
                     "grid %zu row %zu column %zu: %jd grains, expected %d", g, i / dim,
-                    i % dim, (intmax_t)grid[i], to[i]);
+                    i % dim, (intmax_t)grid[i], want[i]);
     }
     free(grid);
 }
 
-static void check_steps(const query *q, const piles *p, const int32_t *found,
-                        const int32_t *right, const int32_t *grids, report *rep)
+static void check_steps(const query *q, const piles *p, const int32_t *counts,
+                        const int32_t *expected, const int32_t *grids, report *rep)
 {
     for (size_t g = 0; g < p->batch; g++) {
         if (!q->in_place) {
-            require(rep, found[g] == right[g], "grid %zu: %d iterations, expected %d",
-                    g, found[g], right[g]);
+            require(rep, counts[g] == expected[g],
+                    "grid %zu: %d iterations, expected %d", g, counts[g], expected[g]);
             continue;
         }
-        require(rep, found[g] >= 0 && found[g] <= q->most,
-                "grid %zu: %d sweeps, expected 0 to %d", g, found[g], q->most);
+        require(rep, counts[g] >= 0 && counts[g] <= q->limit,
+                "grid %zu: %d sweeps, expected 0 to %d", g, counts[g], q->limit);
         const int64_t *before = p->grid + g * p->cells;
-        require(rep, !at_rest(before, p->cells) == (found[g] > 0) || !q->most,
-                "grid %zu: %d sweeps", g, found[g]);
+        require(rep, !at_rest(before, p->cells) == (counts[g] > 0) || !q->limit,
+                "grid %zu: %d sweeps", g, counts[g]);
         if (!grids || !rep->ok) continue;
         const int32_t *after = grids + g * p->cells;
         bool stable = true;
         for (size_t i = 0; i < p->cells; i++) stable = stable && after[i] < 4;
-        require(rep, stable || found[g] == q->most,
-                "grid %zu: not stable after %d sweeps", g, found[g]);
-        if ((double)p->cells * found[g] < 1e9) /* more would take seconds */
-            check_sweeps(g, q->dim, before, after, found[g], rep);
+        require(rep, stable || counts[g] == q->limit,
+                "grid %zu: not stable after %d sweeps", g, counts[g]);
+        if ((double)p->cells * counts[g] < 1e9) /* larger checks would take seconds */
+            check_sweeps(g, q->dim, before, after, counts[g], rep);
     }
 }
 
-/* The published numbers, against the oracle itself: what it agrees with is checked. */
+/* Compares the published numbers with the oracle, with which the result is compared,
+ * too. */
 static void check_known(const query *q, const piles *p, const int32_t *steps,
                         const int32_t *grid, report *rep)
 {
@@ -397,18 +420,18 @@ static void check_known(const query *q, const piles *p, const int32_t *steps,
     for (size_t i = 0; i < p->cells; i++) grains += (uint64_t)grid[i];
     for (int k = 0; k < KNOWN; k++) {
         if (strcmp(q->config, known[k].config) || q->dim != known[k].dim ||
-            q->in_place || q->most < known[k].steps)
+            q->in_place || q->limit < known[k].steps)
             continue;
-        require(rep, steps[0] == known[k].steps, "%d iterations, published are %d",
-                steps[0], known[k].steps);
+        require(rep, steps[0] == known[k].steps,
+                "%d iterations, expected %d (published)", steps[0], known[k].steps);
         require(rep, !known[k].grains || grains == known[k].grains,
-                "%ju grains, published are %ju", grains, known[k].grains);
+                "%ju grains, expected %ju (published)", grains, known[k].grains);
         printf("known=%d iterations\n", known[k].steps);
     }
 }
 
-/* What the maker of the data says: a line "grains", and where it knows the end of each
- * grid, lines "ends N": every cell within the border holds N. */
+/* Compares with the output of the data generator: a line "grains N", and, if the stable
+ * grids are known, a line "ends N" per grid: every cell inside the border holds N. */
 static void check_truth(const piles *p, const char *path, const int32_t *grids,
                         report *rep)
 {
@@ -420,18 +443,19 @@ static void check_truth(const piles *p, const char *path, const int32_t *grids,
     size_t g = 0;
     while (fgets(line, sizeof line, f)) {
         if (sscanf(line, "grains %ju", &number) == 1) {
-            require(rep, number == grains, "truth: %ju grains, the data has %ju",
-                    number, grains);
+            require(rep, number == grains,
+                    "truth: %ju grains, expected %ju as in the data", number, grains);
         } else if (sscanf(line, "ends %ju", &number) == 1 && g < p->batch) {
             for (size_t y = 1; y < p->dim - 1; y++)
                 for (size_t x = 1; x < p->dim - 1; x++) {
                     int v = grids[g * p->cells + y * p->dim + x];
                     require(rep, v == (int)number,
-                            "truth: %d grains at row %zu, column %zu", v, y, x);
+                            "truth: %d grains at row %zu, column %zu, expected %ju", v,
+                            y, x, number);
                 }
             g++;
         } else {
-            fail("truth=%s: expected lines 'grains N', 'ends N'", path);
+            fail("truth=%s: unknown line: expected 'grains N' or 'ends N'", path);
         }
     }
     fclose(f);
@@ -440,41 +464,41 @@ static void check_truth(const piles *p, const char *path, const int32_t *grids,
 int main(int argc, char **argv)
 {
     run_name = "sandpile-check";
-    const char *path = NULL, *result = NULL, *counts = NULL, *truth = NULL;
+    const char *oracle_path = NULL, *result = NULL, *counts = NULL, *truth = NULL;
     arg extra[] = {
-        {"oracle", ARG_TEXT, &path, 0, 0, ".npy of the right end; made if not there",
-         0},
-        {"result", ARG_TEXT, &result, 0, 0, ".npy that was written as out=", 0},
-        {"counts", ARG_TEXT, &counts, 0, 0, ".npy that was written as counts=", 0},
-        {"truth", ARG_TEXT, &truth, 0, 0, "what the maker of the data printed", 0},
+        {"oracle", ARG_TEXT, &oracle_path, 0, 0,
+         ".npy file of the oracle; written if it does not exist", 0},
+        {"result", ARG_TEXT, &result, 0, 0, ".npy file written with out=", 0},
+        {"counts", ARG_TEXT, &counts, 0, 0, ".npy file written with counts=", 0},
+        {"truth", ARG_TEXT, &truth, 0, 0, "output of the data generator", 0},
         {0},
     };
     query q = read_query(argc, argv, extra);
-    if (!path) fail("oracle= is missing");
+    if (!oracle_path) fail("oracle= is missing");
     piles p = make_piles(&q);
-    int32_t *all = oracle(&q, &p, path);
-    int32_t *steps = all + IDENTITY, *grids = steps + p.batch;
+    int32_t *oracle_values = oracle(&q, &p, oracle_path);
+    int32_t *steps = oracle_values + IDENTITY, *grids = steps + p.batch;
 
     size_t batch = p.batch, dim = p.dim;
     report rep = NOTHING_DIFFERS;
-    npy found = {0}, found_steps = {0};
+    npy result_file = {0}, counts_file = {0};
     if (result)
-        found = read_result(&rep, "result", result,
-                            batch > 1 ? (npy){NPY_I4, 3, {batch, dim, dim}, NULL}
-                                      : (npy){NPY_I4, 2, {dim, dim}, NULL});
+        result_file = read_result(&rep, "result", result,
+                                  batch > 1 ? (npy){NPY_I4, 3, {batch, dim, dim}, NULL}
+                                            : (npy){NPY_I4, 2, {dim, dim}, NULL});
     if (counts)
-        found_steps =
+        counts_file =
             read_result(&rep, "counts", counts, (npy){NPY_I4, 1, {batch}, NULL});
-    if (found.data) check_grids(&q, &p, found.data, grids, &rep);
-    if (found_steps.data)
-        check_steps(&q, &p, found_steps.data, steps, found.data, &rep);
+    if (result_file.data) check_grids(&q, &p, result_file.data, grids, &rep);
+    if (counts_file.data)
+        check_steps(&q, &p, counts_file.data, steps, result_file.data, &rep);
     check_known(&q, &p, steps, grids, &rep);
     if (truth) check_truth(&p, truth, grids, &rep);
     int status = verdict(&rep, true);
 
-    free(found.data);
-    free(found_steps.data);
-    free(all);
+    free(result_file.data);
+    free(counts_file.data);
+    free(oracle_values);
     free(p.grid);
     return status;
 }

@@ -1,21 +1,21 @@
-/* lanes.h - LANES floats that are added, multiplied and compared like one. (Or doubles,
- * where LANE says so and LANE_BYTES is 8; these are not compared.)
+/* lanes.h - short vectors, with the same names in C, OpenCL C and CUDA C.
  *
- * In C they are a vector of GCC's and clang's kind, in OpenCL C one of OpenCL's. Where
- * LANES is 1 they are a float, as on a GPU, whose lanes are threads: CUDA C.
+ * A `lanes` has LANES floats (or doubles, if LANE is double and LANE_BYTES is 8; these
+ * have no comparisons), which +, - and * treat element by element. In C it is a vector
+ * type of GCC and clang, in OpenCL C a vector type. If LANES is 1 it is a scalar, as in
+ * CUDA C, because the lanes of a GPU are its threads.
  *
- *   lanes, mask    the floats, and what comparing them gives
- *   each(x)        x in every lane
- *   lane(v, l)     lane l of the variable v; it can be assigned to
+ *   lanes, mask    the vector, and the result of a comparison of two
+ *   each(x)        a vector with x in every lane
+ *   lane(v, l)     lane l of the variable v, an lvalue
  *   root(v)        square roots
- *   pick(m, a, b)  a where the comparison m holds, else b
- *   all(m)         does it hold in every lane?
- *   load(p)        p[0] .. p[LANES - 1]
- *   unload(p, v)   writes them
- *   stream(p, v)   writes them past the caches, where p is a multiple of their size
- *   streamed()     before anybody may read what was
- *   keep(v)        v stays in a register: gcc would load it again wherever an operation
- *                  can have an operand in memory
+ *   pick(m, a, b)  selects a in the lanes where m holds, else b
+ *   all(m)         whether m holds in every lane
+ *   load(p)        the vector p[0] .. p[LANES - 1]
+ *   unload(p, v)   stores it
+ *   stream(p, v)   stores it without going through the caches; p is aligned to its size
+ *   streamed()     fence: after it, other threads may read what was streamed
+ *   keep(v)        makes gcc keep v in a register instead of loading it for each use
  */
 #ifndef LANES_H
 #define LANES_H
@@ -27,7 +27,7 @@
 #define LANE_BYTES 4
 #endif
 
-/* Else OpenCL's and CUDA's host says it. */
+/* OpenCL's host passes -D LANES, and CUDA's source defines it. */
 #if !defined(LANES) && defined(__OPENCL_C_VERSION__)
 #define LANES 4
 #elif !defined(LANES) && defined(__AVX512F__)
@@ -66,13 +66,13 @@ typedef LANES_OF(int, LANES) mask;
 
 #else
 typedef LANE lanes __attribute__((vector_size(LANE_BYTES * LANES)));
-typedef LANE lanes_anywhere
+typedef LANE lanes_unaligned
     __attribute__((vector_size(LANE_BYTES * LANES), aligned(LANE_BYTES)));
 #define each(x)       ((LANE)(x) - (lanes){0})
 #define lane(v, l)    ((v)[l])
 #define pick(m, a, b) ((lanes)(((m) & (mask)(a)) | (~(m) & (mask)(b))))
-#define load(p)       ((lanes) * (const lanes_anywhere *)(p))
-#define unload(p, v)  (void)(*(lanes_anywhere *)(p) = (lanes_anywhere)(v))
+#define load(p)       ((lanes) * (const lanes_unaligned *)(p))
+#define unload(p, v)  (void)(*(lanes_unaligned *)(p) = (lanes_unaligned)(v))
 #if LANE_BYTES == 4
 typedef int mask __attribute__((vector_size(4 * LANES)));
 FN int all(mask m)
@@ -80,9 +80,9 @@ FN int all(mask m)
 #if defined(__AVX__) && LANES == 8
     return __builtin_ia32_movmskps256((lanes)m) == 255;
 #else
-    int both = -1;
-    for (int l = 0; l < LANES; l++) both &= m[l];
-    return both;
+    int all_lanes = -1;
+    for (int l = 0; l < LANES; l++) all_lanes &= m[l];
+    return all_lanes;
 #endif
 }
 FN lanes root(lanes v)
@@ -108,7 +108,7 @@ FN lanes root(lanes v)
 #ifdef __clang__
 #define stream(p, v) __builtin_nontemporal_store(v, (GLOBAL lanes *)(p))
 #else
-typedef long long words_of_lanes __attribute__((vector_size(LANE_BYTES * LANES)));
+typedef long long integer_lanes __attribute__((vector_size(LANE_BYTES * LANES)));
 #if defined(__AVX512F__) && LANE_BYTES * LANES == 64
 #define STREAM __builtin_ia32_movntdq512
 #elif defined(__AVX__) && LANE_BYTES * LANES == 32
@@ -116,7 +116,7 @@ typedef long long words_of_lanes __attribute__((vector_size(LANE_BYTES * LANES))
 #else
 #define STREAM __builtin_ia32_movntdq
 #endif
-#define stream(p, v) STREAM((words_of_lanes *)(p), (words_of_lanes)(v))
+#define stream(p, v) STREAM((integer_lanes *)(p), (integer_lanes)(v))
 #endif
 #endif
 

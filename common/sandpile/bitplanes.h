@@ -1,15 +1,16 @@
-/* bitplanes.h - a vector of LANES 32-bit words of a bit plane. The operators &, | and ^
- * act on all 32 LANES bits at once (bit-slicing, also known as SIMD within a register).
+/* bitplanes.h - a vector of LANES words, 32 bits each, for computing with bit planes.
+ * The operators &, | and ^ act on all 32 LANES bits at once (bit-slicing).
  *
  * In C, bitvec is a GCC or clang vector; in OpenCL C, it is an OpenCL vector. If LANES
  * is 1, as on a GPU, whose lanes are its threads, it is a single word (CUDA C).
  *
- *   bitvec               the type
- *   bitvec_at(space, p)  the LANES words at p in address space `space`, as an lvalue; p
- * must be aligned to the vector bitvec_load(p)       p[0] .. p[LANES - 1]; p need not
- * be aligned shift_in_first(v, w) the word v, followed by all words of w except the
- * last shift_in_last(w, v)  all words of w except the first, followed by the word v
- *   bitvec_any(w)        nonzero if any bit is set
+ *   bitvec                the type
+ *   bitvec_at(space, p)   the vector at p in address space `space`, as an lvalue;
+ *                         p must be aligned to the vector
+ *   bitvec_load(p)        p[0] .. p[LANES - 1]; p need not be aligned
+ *   shift_in_first(v, w)  the word v, then w without its last word
+ *   shift_in_last(w, v)   w without its first word, then the word v
+ *   bitvec_any(w)         nonzero if any bit is set
  */
 #ifndef BITPLANES_H
 #define BITPLANES_H

@@ -5,7 +5,7 @@
 #include "line.h"
 #include "semblance.h"
 
-/* first, first + step, ..: count values */
+/* The values first, first + step, ..: count of them. */
 typedef struct {
     double first, step;
     int count;

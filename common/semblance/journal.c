@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 static const char job_tag[4] = {'S', 'e', 'm', 'b'};
-enum { MARK = 228, TRID = 28 }; /* bytes into a header */
-enum { UNKNOWN = 255 };         /* as allocate() leaves a state */
+enum { MARK = 228, TRID = 28 }; /* offsets in a header, in bytes */
+enum { UNKNOWN = 255 };         /* as allocate() initializes a state */
 
-/* FNV-1a over words of 8 bytes, then over the rest. */
+/* FNV-1a over words of 8 bytes, then over the remaining bytes. */
 uint64_t journal_hash(uint64_t hash, const void *bytes, size_t size)
 {
     const unsigned char *p = bytes;
@@ -48,18 +48,18 @@ static void fail_file(const journal *j, int f, const char *what)
          strerror(errno));
 }
 
-/* What crew.h's functions answer. */
+/* Ends by fail() with the message of a function of processes.h, if there is one. */
 static void require_written(const journal *j, int f, const char *why)
 {
     if (why) fail("%s=%s: cannot be written: %s", j->file[f].key, j->file[f].path, why);
 }
 
-/* The whole file under a name that is not yet its own. */
+/* Creates a complete file under a temporary name. */
 static FILE *create_file(const journal *j, int f, const su_header *header)
 {
     FILE *file = result_open(j->file[f].path);
     if (!file) fail_file(j, f, "written");
-    /* The room is taken now: a disk that is too small says so before the work. */
+    /* Allocates the disk space now, so that a full disk is detected before the work. */
     errno = posix_fallocate(fileno(file), 0, (off_t)file_bytes(j, f));
     if (errno) fail_file(j, f, "written");
     bool written = true;
@@ -78,8 +78,8 @@ static FILE *create_file(const journal *j, int f, const su_header *header)
     return file;
 }
 
-/* The states of an SU file's traces, the lower of theirs and those known; fail() unless
- * all headers are those of the job. */
+/* Reads the states of the traces of an SU file into j->state; a trace is done only if
+ * it is done in all files. Ends by fail() unless all headers are those of the job. */
 static void read_states(journal *j, int f, const su_header *header)
 {
     for (size_t i = 0; i < j->traces; i++) {
@@ -89,14 +89,14 @@ static void read_states(journal *j, int f, const su_header *header)
         want.trid = h.trid;
         if (got != sizeof h || h.trid < 0 || h.trid > SU_DEAD ||
             memcmp(&h, &want, sizeof h) != 0)
-            fail("%s=%s: belongs to another job (trace %zu: other words, other traces "
-                 "or no section): remove it, or write to another file",
+            fail("%s=%s: belongs to another job (trace %zu: other options, other input "
+                 "or no section): remove it or name another file",
                  j->file[f].key, j->file[f].path, i + 1);
         if (j->state[i] == UNKNOWN || h.trid == 0) j->state[i] = (unsigned char)h.trid;
     }
 }
 
-/* Opens a file of the right size; false if there is none. */
+/* Opens a file of the right size; returns false if there is none. */
 static bool open_file(journal *j, int f)
 {
     const char *key = j->file[f].key, *path = j->file[f].path;
@@ -106,7 +106,7 @@ static bool open_file(journal *j, int f)
         return false;
     }
     if (!S_ISREG(about.st_mode) || (uintmax_t)about.st_size != file_bytes(j, f))
-        fail("%s=%s: is there, and not what this job writes: remove it, or write to "
+        fail("%s=%s: exists, but is not an output of this job: remove it or name "
              "another file",
              key, path);
     j->file[f].fd = open(path, O_RDWR);
@@ -114,7 +114,8 @@ static bool open_file(journal *j, int f)
     return true;
 }
 
-/* What the first of a crew does: opens or makes the files, and finds the states. */
+/* Opens or creates the files and reads the states; executed by the first process only.
+ */
 static void inspect_files(journal *j, const su_header *header)
 {
     bool exists[JOURNAL_FILES] = {0};
@@ -128,11 +129,10 @@ static void inspect_files(journal *j, const su_header *header)
     for (size_t i = 0; i < j->traces; i++) {
         if (j->state[i] == UNKNOWN) j->state[i] = 0;
         if (j->state[i] && missing >= 0)
-            fail(
-                "%s=%s: is not there, but traces that %s=%s has are done: put it back, "
-                "or remove both",
-                j->file[missing].key, j->file[missing].path, j->file[known].key,
-                j->file[known].path);
+            fail("%s=%s: is missing, but %s=%s has completed traces: restore it, or "
+                 "remove both",
+                 j->file[missing].key, j->file[missing].path, j->file[known].key,
+                 j->file[known].path);
     }
     FILE *created[JOURNAL_FILES] = {0};
     for (int f = 0; f < JOURNAL_FILES; f++)

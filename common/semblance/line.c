@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A coordinate of a header in metres: the double nearest to it. */
+/* A header coordinate in metres, the nearest double. */
 static double metres(int32_t coordinate, int16_t scalco)
 {
     if (scalco < 0) return coordinate / -(double)scalco;
     return scalco ? (double)coordinate * scalco : coordinate;
 }
 
-/* 1: x varies among sources and receivers, 2: y, 3: both, 0: neither. */
+/* Returns which coordinates vary among sources and receivers: 1: x, 2: y, 3: both, 0:
+ * neither. */
 static int find_varying(const su_gather *g)
 {
     int found = 0;
@@ -30,8 +31,8 @@ static int find_varying(const su_gather *g)
     return found;
 }
 
-/* The coordinate, counted from origin in parts of a metre if scalco divides, else in
- * metres, in *local: 0, or -1 where it is too far for 32 bits. */
+/* Stores the coordinate relative to origin in *local, in units of 1/-scalco m if scalco
+ * is negative, else in metres. Returns -1 if it does not fit into 32 bits. */
 static int localize(int32_t coordinate, int16_t scalco, double origin, int32_t *local)
 {
     int64_t times = scalco > 0 ? scalco : 1, parts = scalco < 0 ? -scalco : 1;
@@ -49,23 +50,25 @@ static int localize_traces(su_gather *g, int along_x, double source, double rece
         if (h->trid == SU_DEAD) continue;
         int32_t s = along_x ? h->sx : h->sy, r = along_x ? h->gx : h->gy;
         if (localize(s, h->scalco, source, &h->sy) != 0)
-            return refuse(why,
-                          "trace %zu: its source is at %g m, too far from the output "
-                          "point's %g (scalco is %d)",
-                          i + 1, metres(s, h->scalco), source, h->scalco);
+            return refuse(
+                why,
+                "trace %zu: source at %g m is too far from the output point's "
+                "%g m (scalco=%d): expected a distance of 32 bits",
+                i + 1, metres(s, h->scalco), source, h->scalco);
         if (localize(r, h->scalco, receiver, &h->gy) != 0)
-            return refuse(why,
-                          "trace %zu: its receiver is at %g m, too far from the output "
-                          "point's %g (scalco is %d)",
-                          i + 1, metres(r, h->scalco), receiver, h->scalco);
+            return refuse(
+                why,
+                "trace %zu: receiver at %g m is too far from the output point's "
+                "%g m (scalco=%d): expected a distance of 32 bits",
+                i + 1, metres(r, h->scalco), receiver, h->scalco);
         h->sx = h->gx = 0;
         if (h->scalco > 0) h->scalco = 1;
     }
     return 0;
 }
 
-/* The samples that lie before sample 0 in time, in *delay; negative where sample 0 lies
- * before time 0. */
+/* Stores in *delay the number of samples between time 0 and sample 0; it is negative if
+ * sample 0 is before time 0. */
 static int find_delay(const su_gather *g, long *delay, char why[SU_WHY])
 {
     const su_header *reference = NULL;
@@ -91,7 +94,7 @@ static int find_delay(const su_gather *g, long *delay, char why[SU_WHY])
     return 0;
 }
 
-/* The samples, each trace with `delay` more of them, 0, before its own. */
+/* Prepends `delay` zeros to the samples of each trace. */
 static int prepend_zeros(su_gather *g, long delay, char why[SU_WHY])
 {
     su_gather moved = su_alloc(g->ntraces, g->ns + (int)delay, g->dt);
@@ -110,8 +113,8 @@ static int prepend_zeros(su_gather *g, long delay, char why[SU_WHY])
     return 0;
 }
 
-/* Moves sample 0 to time 0. Samples before it are passed over where they lie; those
- * that are still to be read will be. */
+/* Moves sample 0 to time 0. Samples before it are skipped in place, also if they are
+ * read later. */
 static int start_at_time_zero(su_gather *g, long delay, char why[SU_WHY])
 {
     if (g->samples && delay > 0 && prepend_zeros(g, delay, why) != 0) return -1;
@@ -138,9 +141,9 @@ int su_line(su_gather *g, su_axis *axis, double source, double receiver, size_t 
         int varies = find_varying(g);
         if (varies == 0 || varies == 3)
             return refuse(why,
-                          "%s of its coordinates x and y varies: axis=x or axis=y must "
-                          "say along which the line runs",
-                          varies ? "each" : "neither");
+                          "cannot tell which axis the line follows (%s): set axis=x or "
+                          "axis=y",
+                          varies ? "x and y both vary" : "neither x nor y varies");
         *axis = varies == 1 ? SU_AXIS_X : SU_AXIS_Y;
     }
     long delay = 0;

@@ -1,8 +1,8 @@
-/* line.h - from the headers of a survey to the line that a search sees.
+/* line.h - converts the headers of a survey to positions on a 2-D line.
  *
- * Coordinates stay whole numbers, so nothing is rounded: the origin is subtracted in 64
- * bits, in the trace's own unit. Left out: lines that run across x and y (they are to
- * be rotated before), counit (coordinates are lengths), delays that change.
+ * Coordinates stay integers, so nothing is rounded: the origin is subtracted in 64
+ * bits, in the unit of the trace. Left out: lines that run obliquely to x and y (rotate
+ * them first), counit (coordinates are lengths), and delays that differ between traces.
  */
 #ifndef LINE_H
 #define LINE_H
@@ -12,19 +12,18 @@
 /* The coordinate that varies along a line. */
 typedef enum { SU_AXIS_AUTO, SU_AXIS_X, SU_AXIS_Y } su_axis;
 
-/* What every search along a line needs of a gather that was read. Returns 0 and in
- * *dead how many traces are dead, or -1 with a line in why; then *g is only to be
- * freed.
- * - Dead traces (trid 2) stay as they are, for the caller to pass over.
- * - SU_AXIS_AUTO becomes the coordinate that varies among sources and receivers, and is
- *   refused where both do, or neither.
+/* Prepares a gather for searches along a line. Returns 0 and in *dead the number of
+ * dead traces, or -1 with a message in why; then *g can only be freed.
+ * - Dead traces (trid 2) are not changed; the caller must skip them.
+ * - SU_AXIS_AUTO becomes the coordinate that varies among sources and receivers; it is
+ * an error if both vary, or neither.
  * - Sources are counted from `source`, receivers from `receiver`, whole numbers of
- *   metres: sy and gy become small numbers that a float holds, exactly, in units of
- *   scalco (of 1 m, where scalco multiplies); sx and gx become 0.
- * - Sample 0 is at time 0: samples before it (delrt < 0) are removed; where recording
- *   began later, there are g->first zeros. delrt must be the same in all traces and a
- *   whole number of samples.
- * All else of the headers, as cdp and offset, stays. */
+ * metres: sy and gy become small integers that a float represents exactly, in units of
+ * scalco (1 m if scalco multiplies); sx and gx become 0.
+ * - Sample 0 is moved to time 0: samples before it (delrt < 0) are removed; if the
+ * recording began later, there are g->first zeros. delrt must be the same in all traces
+ * and a whole number of samples. Other header words, such as cdp and offset, are not
+ * changed. */
 int su_line(su_gather *g, su_axis *axis, double source, double receiver, size_t *dead,
             char why[SU_WHY]);
 

@@ -1,5 +1,4 @@
-/* main.c - the front end of every step and back-end: arguments, and one search or a
- * section of them.
+/* main.c - the front end of all steps and back-ends: executes one search, or a section.
  */
 #include "processes.h"
 #include "section.h"
@@ -9,13 +8,12 @@
 #include <stdlib.h>
 
 static const char about[] =
-    "search the moveout (A, B, C, D, E) that a reflection follows around (m0, h0, "
-    "t0);\n"
-    "with stack= or coherence=, fill whole traces by such searches.\n"
-    "Called with the paper's 20 words (M0 H0 T0 TAU, P0 P1 N of A to E, FILE), after "
-    "which key=value may follow, or with key=value alone.";
+    "search the traveltime parameters A to E of a reflection around (m0, h0, t0);\n"
+    "with stack= or coherence=, compute whole traces by such searches.\n"
+    "Arguments are the paper's 20 (M0 H0 T0 TAU, P0 P1 N of A to E, FILE), which "
+    "key=value may follow, or key=value alone.";
 
-/* A crew of one. */
+/* The default for a job of one process. */
 __attribute__((weak)) void proc_search(search_state *s, const query *q,
                                        const int *indices, search_result *result,
                                        run_times *t)
@@ -34,7 +32,9 @@ static void one_point(request *r)
     int *indices =
         allocate(line.g.ntraces, sizeof *indices, "the numbers of the traces");
     int n = survey_select(&line, r, m0, h0, indices), low = indices[0];
-    if (!n) fail("aperture: no trace is that near to m0=%g h0=%g", m0, h0);
+    if (!n)
+        fail("aperture: no trace within it (m0=%g h0=%g): expected at least one", m0,
+             h0);
     su_gather g = proc_read_samples(r->in, &line.g, low, indices[n - 1]);
     for (int i = 0; i < n; i++) indices[i] -= low;
     query q = query_at(r, &g, m0, h0, r->t0.first);
@@ -49,7 +49,8 @@ static void one_point(request *r)
     proc_search(s, &q, indices, &result, &t);
     search_end(s);
 
-    /* A mean of squares cannot exceed the square's mean by more than rounding. */
+    /* In exact arithmetic the semblance is at most 1; 0.001 is far more than rounding
+     * adds. */
     if (!(result.best.semblance >= 0 && result.best.semblance <= 1.001f))
         fail("semblance %g: expected 0 to 1 (are the samples too large for float?)",
              result.best.semblance);

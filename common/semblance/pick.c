@@ -1,5 +1,4 @@
-/* pick.c - the last reduction of a search, on the host: a few thousand parts at most.
- */
+/* pick.c - the last reduction of a search, on the host. */
 #include "semblance.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* crew.c - see crew.h: one process that does it all; its search is in main.c. */
+/* processes.c - see processes.h: the defaults for a job of one process. proc_search is
+ * in main.c. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "processes.h"

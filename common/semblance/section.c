@@ -1,11 +1,11 @@
-/* section.c - a search at every sample of every output trace.
+/* section.c - one search for each sample of each output trace.
  *
- * Output traces are the midpoints m0= times the half-offsets h0=, half-offsets fastest.
- * Each is searched for among the traces of its aperture, those that lie within
- * aperture= of it in midpoint and in half-offset; the ranges of A .. E may change with
- * time. What was found goes to the files of journal.h, trace by trace.
+ * The output traces are all combinations of the midpoints m0= and the half-offsets h0=;
+ * half-offsets vary fastest. A search uses the traces of an aperture, which lie within
+ * aperture= of the output trace in midpoint and in half-offset. The ranges of A .. E
+ * may change with time. Results go to the files of journal.h, trace by trace.
  *
- * Left out: a search that takes the neighbouring sample's answer into account.
+ * Left out: using the result of the neighbouring sample.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -23,9 +23,10 @@
 typedef struct {
     const request *r;
     survey line;
-    int traces;                  /* of output */
-    int max_aperture;            /* traces in an aperture */
-    int first_trace, last_trace; /* the gather's first and last trace in any */
+    int traces;       /* number of output traces */
+    int max_aperture; /* largest number of traces in an aperture */
+    int first_trace,
+        last_trace; /* first and last trace of the gather in any aperture */
 } job;
 
 static double output_m(const job *s, int i)
@@ -38,8 +39,8 @@ static double output_h(const job *s, int i)
     return series_at(&s->r->h0, i % s->r->h0.count);
 }
 
-/* What the apertures hold: the most of one, and how far apart in the file. Says which
- * hold too little. */
+/* Computes max_aperture, first_trace and last_trace, and reports output traces whose
+ * aperture has fewer than 2 traces. */
 static void measure_apertures(job *s)
 {
     int *indices = allocate(s->line.g.ntraces, sizeof *indices, "an aperture"),
@@ -66,8 +67,8 @@ static void measure_apertures(job *s)
 /* ---- headers ----------------------------------------------------------------------
  */
 
-/* The coarsest of scalco's parts of a metre in which all output coordinates are whole
- * numbers, 1 to 1/10000; the finest that holds them where none is. */
+/* Returns the coarsest scalco, 1 to 1/10000 of a metre, in which all output coordinates
+ * are whole numbers; if there is none, the finest in which they fit into 32 bits. */
 static int16_t choose_scalco(const job *s)
 {
     static const int16_t parts[] = {1, 10, 100, 1000, 10000};
@@ -98,8 +99,8 @@ static su_header *make_headers(const job *s)
         fail("t0: steps of %g s, expected a whole number of microseconds, 1 to 65535",
              r->t0.step);
     if (fabs(delay - nearbyint(delay)) > 1e-6 || delay > INT16_MAX)
-        fail("t0: begins at %g s, expected a whole number of milliseconds, to %d (a "
-             "trace's delrt)",
+        fail("t0: starts at %g s, expected a whole number of milliseconds, at most %d "
+             "(delrt of a trace)",
              r->t0.first, INT16_MAX);
     if (r->t0.count > 65535)
         fail("t0: %d samples, expected at most 65535 a trace", r->t0.count);
@@ -127,7 +128,8 @@ static su_header *make_headers(const job *s)
     return header;
 }
 
-/* A number for all that the answer depends on: words, and the traces in reach. */
+/* Returns a hash of everything that the result depends on: the options, and all traces
+ * in any aperture. */
 static uint64_t job_hash(const job *s, const su_header *header)
 {
     const request *r = s->r;
@@ -158,7 +160,7 @@ static uint64_t job_hash(const job *s, const su_header *header)
 /* ---- the searches ------------------------------------------------------------------
  */
 
-/* How far the work is, on a terminal: over the line before. */
+/* Shows the progress on a terminal, on one line. */
 static void show_progress(const journal *j, int done, double points, double elapsed)
 {
     static double last = -1;
@@ -173,7 +175,7 @@ static void show_progress(const journal *j, int done, double points, double elap
             run_name, done, j->traces, rate, left, done == (int)j->traces ? "\n" : "");
 }
 
-/* What one output trace gets. */
+/* The results of one output trace. */
 typedef struct {
     float *stack, *coherence; /* [ns] */
     float *parameters;        /* [ns][5] */
@@ -207,7 +209,7 @@ void section(request *r)
                 !strcmp(j.file[f].path, j.file[other].path))
                 fail("%s= and %s=: the same file, %s", j.file[other].key, j.file[f].key,
                      j.file[f].path);
-    /* Back-ends see the part of the file that is in reach. */
+    /* The back-end gets only the traces that are in some aperture. */
     su_gather part = s.line.g;
     if (s.max_aperture)
         part = proc_read_samples(r->in, &s.line.g, s.first_trace, s.last_trace);
@@ -215,7 +217,7 @@ void section(request *r)
     proc_require_same("the job", &number, sizeof number);
     journal_open(&j, header, number);
     if (j.done_before && !run_rank)
-        fprintf(stderr, "%s: %zu of %d traces are there already\n", run_name,
+        fprintf(stderr, "%s: %zu of %d traces are complete already\n", run_name,
                 j.done_before, s.traces);
 
     trace_buffers buffers = {
@@ -242,7 +244,7 @@ void section(request *r)
         state = search_begin(&part, &largest, &t);
     }
 
-    /* Whoever is free takes the next. */
+    /* Each process takes the next trace when it has finished one. */
     double begin = seconds();
     for (int next; (next = proc_next_item()) < pending_count;) {
         int i = pending[next], done_traces = (int)j.done_before + next;
@@ -276,7 +278,7 @@ void section(request *r)
 
     double sum[] = {points, dead};
     proc_sum(sum, 2);
-    t.run = seconds() - begin; /* until the last of the crew has done its last */
+    t.run = seconds() - begin; /* until the last process has finished */
     printf("Traces=%d\nThere=%zu\nDead=%.0f\nPoints=%.0f\n", s.traces, j.done_before,
            dead_before + sum[1], sum[0]);
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", t.init, t.run,

@@ -1,11 +1,11 @@
-/* section.h - the real job: whole output traces. */
+/* section.h - the production job: whole output traces. */
 #ifndef SECTION_H
 #define SECTION_H
 
 #include "arguments.h"
 
-/* Fills the traces that r asks for, all at once or what an earlier run has left of
- * them, and prints what was done. */
+/* Computes the traces that r asks for, or those that an earlier run has not completed,
+ * and prints a summary. */
 void section(request *r);
 
 #endif

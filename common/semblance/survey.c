@@ -42,7 +42,7 @@ void survey_free(survey *s)
     proc_free_gather(&s->g);
 }
 
-/* The first place whose midpoint is not below m; s->live if there is none. */
+/* Returns the first place whose midpoint is not below m; s->live if there is none. */
 static int lower_bound(const survey *s, double m)
 {
     int low = 0, high = s->live;

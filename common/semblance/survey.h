@@ -1,4 +1,5 @@
-/* survey.h - the traces of a gather where they lie on the line, and which are near. */
+/* survey.h - the positions of the traces on the line, and the selection of an aperture.
+ */
 #ifndef SURVEY_H
 #define SURVEY_H
 
@@ -6,26 +7,25 @@
 
 typedef struct {
     double m, h; /* midpoint and half-offset, metres */
-    int number;  /* in the gather, from 0 */
-    int cdp;     /* as its header has it */
+    int number;  /* index in the gather */
+    int cdp;     /* from its header */
 } trace_place;
 
 typedef struct {
     su_gather g;
-    trace_place *places; /* [live], by midpoint: the traces that are not dead */
+    trace_place *places; /* [live], sorted by midpoint: the traces that are not dead */
     int live;
 } survey;
 
-/* Reads the traces that r names, as request_gather() has it, and completes r by
- * request_fit(). */
+/* Reads the traces of r with request_gather() and completes r with request_fit(). */
 survey survey_read(request *r);
 void survey_free(survey *s);
 
-/* The gather's traces in r's aperture around (m, h): how many. Their numbers, rising,
- * go to near, which has room for all. */
+/* Selects the traces in r's aperture around (m, h). Stores their indices in the gather,
+ * in increasing order, and returns their number; indices must hold all traces. */
 int survey_select(const survey *s, const request *r, double m, double h, int *indices);
 
-/* The trace nearest to (m, h). */
+/* Returns the trace nearest to (m, h). */
 const trace_place *survey_nearest(const survey *s, double m, double h);
 
 #endif

@@ -1,10 +1,10 @@
-/* window.h - one CUDA kernel for each window.
+/* window.h - instances of a CUDA kernel for different windows.
  *
- * OpenCL builds its kernel when the window is known, nvcc before. Loops of a known
- * length can be unrolled, and sums over a window kept in registers, so a kernel that is
- * declared here is compiled several times: with the constant W = 1, 3 .. 15 samples,
- * and with W = 0 for any window. The launch takes the one that fits. gcc, which checks
- * the same source on the CPU, knows no templates: for it W is an argument.
+ * OpenCL compiles its kernel when the window is known, nvcc earlier. Loops of a known
+ * length can be unrolled, and sums over a window kept in registers. So a kernel
+ * declared by WINDOW_KERNEL is compiled for W = 1, 3 .. 15 samples, and for W = 0,
+ * which means any window; WINDOW_LAUNCH selects one. gcc, which checks the same source
+ * on the CPU, compiles no templates: there W is an argument.
  */
 #ifndef WINDOW_H
 #define WINDOW_H

@@ -2,7 +2,7 @@ title    = Sequential
 kind     = start
 backends = seq
 
-title.semblance    = The search as one would write it
+title.semblance    = The sequential search, five nested loops
 flops.semblance    = 24 visits + 12 samples
 bytes.semblance.l1 = 26 visits + 4 used + 4 samples
 

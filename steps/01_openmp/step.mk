@@ -2,10 +2,10 @@ title    = OpenMP
 kind     = refactor
 backends = seq omp
 
-title.semblance       = The values of A among threads, a best for each
+title.semblance       = The values of A distributed among threads, one result for each (A, B)
 changes.semblance     = body.h cpu.c vector.h
 shown.semblance       = cpu.c
-predict.semblance.cpu = 2.0 on 2 threads: the values of A share nothing, and whoever is free takes the next
+predict.semblance.cpu = 2.0 on 2 threads: the values of A are independent, and each thread takes the next one when it is free
 predict.semblance.gpu = none
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 18 visits + 4 used + 4 samples

@@ -2,10 +2,10 @@ title    = OpenCL in one dimension
 kind     = port
 backends = omp ocl cuda cuda-cpu
 
-title.semblance       = A work-item for each value of A
+title.semblance       = One work-item for each value of A
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 shown.semblance       = kernel.cl
-reason.semblance      = the first OpenCL and CUDA programs arrive whole: 3 new files; what changes in the old ones is under 60 lines
+reason.semblance      = the first OpenCL and CUDA programs are 3 new files; the old ones change by fewer than 60 lines
 predict.semblance.cpu = 1.0: the same loops on the same threads, built by another compiler
 predict.semblance.gpu = 0.1 of the CPU: 20 work-items for thousands of lanes
 flops.semblance       = 24 visits + 12 samples

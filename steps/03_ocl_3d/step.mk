@@ -3,11 +3,11 @@ kind              = refactor
 backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
-title.semblance       = A work-item for each (A, B, C)
+title.semblance       = One work-item for each (A, B, C)
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 shown.semblance       = kernel.cl
-predict.semblance.cpu = 1.0: 20 parts keep 2 threads busy as well as 8000 do
-predict.semblance.gpu = 100: 8000 work-items instead of 20, and a machine that wants more
+predict.semblance.cpu = 1.0: 20 parts occupy 2 threads as well as 8000 do
+predict.semblance.gpu = 100: 8000 work-items instead of 20, on a device with thousands of lanes
 flops.semblance       = 24 visits + 12 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 

@@ -3,9 +3,9 @@ kind              = refactor
 backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
-title.semblance       = Every call written out
+title.semblance       = All functions of a visit inlined by hand
 changes.semblance     = body.h
-reason.semblance      = one function takes in six: the 61 new lines are the old ones, moved
+reason.semblance      = one function takes over six: the 61 new lines are the old ones, moved
 predict.semblance.cpu = 1.0: the compilers inline these functions already
 predict.semblance.gpu = 1.0: a GPU has no other way to call them
 flops.semblance       = 24 visits + 12 samples

@@ -3,10 +3,10 @@ kind              = algebra
 backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
-title.semblance       = No division, and what D and E do not change
+title.semblance       = No division, and loop-invariant terms moved out of the loops
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.semblance      = a row of base needs memory: both devices' kernels and hosts say where it lies, 20 lines each
-predict.semblance.cpu = 2.0: five divisions, two midpoints and an ordered sum leave every visit
+reason.semblance      = the rows of t2_abc need memory: kernels and hosts of both devices compute where it is, 20 lines each
+predict.semblance.cpu = 2.0: five divisions, two midpoints and an ordered sum are removed from each visit
 predict.semblance.gpu = 2.0: for the same reason
 flops.semblance       = 6 visits + 2 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples

@@ -3,10 +3,10 @@ kind              = memory
 backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
-title.semblance       = Traces' headers and the query in constant memory
+title.semblance       = Trace headers and the query in constant memory
 changes.semblance     = body.h opencl.c kernel.cl cuda.cu
-predict.semblance.cpu = 1.0: a CPU has no constant memory, only caches, and they hold this already
-predict.semblance.gpu = 1.1: all lanes read the same trace at once, one broadcast instead of a load
+predict.semblance.cpu = 1.0: a CPU has no constant memory, only caches, and they hold these data already
+predict.semblance.gpu = 1.1: all lanes read the same trace at the same time, one broadcast instead of a load
 flops.semblance       = 6 visits + 2 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 

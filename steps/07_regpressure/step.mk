@@ -1,4 +1,4 @@
-title             = Relieve the registers
+title             = Register pressure
 kind              = memory
 backends          = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
@@ -6,7 +6,7 @@ backends.fletcher = omp openacc ocl cuda cuda-cpu
 title.semblance       = A scalar for den, local memory for num
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 predict.semblance.cpu = 1.0: nothing was spilled, and the paper saw no change either
-predict.semblance.gpu = 2.0: two arrays leave private memory, one for good and one for local memory
+predict.semblance.gpu = 2.0: two arrays leave private memory; den becomes a scalar, num goes to local memory
 flops.semblance       = 6 visits + 3 used + 6 samples
 bytes.semblance.l1    = 12 visits + 4 used + 4 samples
 

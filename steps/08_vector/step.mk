@@ -1,13 +1,13 @@
-title    = Lanes
+title    = Vectors
 kind     = algebra
 backends = omp ocl cuda cuda-cpu
 backends.fletcher = omp openacc ocl cuda cuda-cpu
 
-title.semblance       = Eight values of E side by side
+title.semblance       = Vectors of eight neighbouring values of E
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.semblance      = what all lanes share and what each does for itself are two ways through a window, and the best of the lanes is picked at the end
-predict.semblance.cpu = 4.0: eight lanes instead of one, of which 20 values of E fill 20 of 24, and a window's samples are loaded once for all (written after a prototype had 4)
-predict.semblance.gpu = 1.2: a GPU's lanes are its threads already; what it gains is num in registers again
+reason.semblance      = lanes that share their samples and lanes that do not take two paths through a window, and the best lane is selected at the end
+predict.semblance.cpu = 4.0: eight lanes instead of one, of which 20 values of E fill 20 of 24, and the samples of a window are loaded once for all lanes (written after a prototype had 4)
+predict.semblance.gpu = 1.2: a GPU's lanes are its threads already; it gains because num is in registers again
 flops.semblance       = 6 visits + 3 used + 6 samples
 
 title.fletcher       = Wider vectors, fused multiply-add, and three cosines instead of six products

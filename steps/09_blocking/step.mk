@@ -3,11 +3,11 @@ kind     = algebra
 backends = omp ocl cuda cuda-cpu
 backends.fluid    = omp ocl
 
-title.semblance       = A trace is read once for all (D, E): its window as hinges
+title.semblance       = Each trace is read once for all (D, E) and reduced to knots
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.semblance      = the loops over traces and over (D, E) change places, and between them lies a list of hinges, with a way around it for traces that cannot have any
-predict.semblance.cpu = 2.5: two operations a sample instead of six, and no loads of samples (written after a prototype had 2.5)
-predict.semblance.gpu = 0.7: a thread's hinges lie in device memory, and are read again for each (D, E)
+reason.semblance      = the loops over traces and over (D, E) are interchanged, with a list of knots between them, and traces without knots need a second path
+predict.semblance.cpu = 2.5: two operations per sample instead of six, and no loads of samples (written after a prototype had 2.5)
+predict.semblance.gpu = 0.7: a thread's knots are in device memory, and are read again for each (D, E)
 
 title.fletcher       = Tiles per thread, and derivatives along y instead of x
 shown.fletcher       = cpu.c

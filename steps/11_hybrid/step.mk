@@ -4,11 +4,11 @@ backends = hybrid hybrid-cuda hybrid-cuda-cpu
 shown    = hybrid.c
 backends.fluid    = hybrid
 
-title.semblance       = One order of search, from which threads and a device take
+title.semblance       = Host threads and a device take work from one ordered list
 changes.semblance     = body.h hybrid.c sides.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.semblance      = hybrid.c is new: what was the whole search on each side becomes a side, and what is left of it is to divide
-predict.semblance.cpu = 1 as two threads of step 10, which have the same two cores: what there is to gain is that the device's core is not lost; of the two rates alone, 0.93
-predict.semblance.gpu = 1.1 over the device alone: a panel on 16 cores and a GPU, if the cores have a tenth of its rate; 1 for a search with bounds, whose few parts are through before a chunk is back
+reason.semblance      = hybrid.c is new: the search of each side becomes a function, and hybrid.c distributes the work between the sides
+predict.semblance.cpu = 1 relative to two threads of step 10 on the same two cores: the gain would be that the device's core is used; 0.93 from the two rates alone
+predict.semblance.gpu = 1.1 over the device alone: a panel on 16 cores and a GPU, if the cores have a tenth of its rate; 1 for a search with bounds, whose few parts are completed before a chunk returns
 
 title.fletcher       = A slab per side, divided by measured times
 changes.fletcher     = hybrid.c sides.h host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
@@ -31,8 +31,8 @@ predict.fluid.cpu = 1.5 over either side alone, each with one core: of about 84 
 predict.fluid.gpu = 1.0: a task that a GPU does ten times as fast is not worth the transfers of its fields
 
 title.sandpile       = Host and device each compute a part of the rows, with 64 ghost rows
-changes.sandpile     = body.h slab.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c device.h
+changes.sandpile     = body.h slab.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c sides.h
 cflags.sandpile      = $(NATIVE)
-reason.sandpile      = each back-end becomes one side, which computes given steps of given rows; hybrid.c, device.h and slab.h are new
+reason.sandpile      = each back-end becomes one side, which computes given steps of given rows; hybrid.c, sides.h and slab.h are new
 predict.sandpile.cpu = 0.7: one of two threads becomes a device that computes a quarter more rows than its own
 predict.sandpile.gpu = 1.0: a temporal block of dim=1024 takes less time than a launch; from dim=8192 on it should reach the sum of both rates

@@ -5,9 +5,9 @@ after    = 10
 shown    = mpi.c
 backends.semblance = mpi mpi-ocl
 
-title.semblance       = Output traces from a counter, into one file that says what is done
+title.semblance       = Output traces distributed by a shared counter, written to one restartable file
 changes.semblance     = mpi.c cuda.cu
-predict.semblance.cpu = 0.4 for one point, which is not what it is for: a value of A each, without the best of the others to rule it out; 1.0 for a section, where two ranks meet at the start and at the end
+predict.semblance.cpu = 0.4 for one search, which is not the purpose of this step: each value of A is searched without the incumbent of the others; 1.0 for a section, where two ranks synchronize at the start and at the end
 predict.semblance.gpu = the same
 
 title.fletcher       = A slab per rank, and halo exchange that overlaps computation

@@ -1,46 +1,48 @@
-"""diff.py - what differs between two folders, and what a step changes (make diff).
+"""diff.py - make diff: what a step changes, as a unified diff of its sources.
 
-    STEP=05 [PROGRAM=fletcher] [SPACES=0] python3 -m tools.history.diff
-
-SPACES=0 leaves out lines that have only been indented anew, as by a loop that goes. Only
-sources are compared: lessons are about the diff, variants have diffs of their own.
-Files come in the order of their names and without dates, so that the same tree always
-gives the same bytes.
+Lessons explain the diff and are no part of it; neither are variants. Files come in the
+order of their names and without dates, so that the same tree always gives the same bytes.
 """
+from __future__ import annotations
+
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
-from tools.history import tree
+from tools.history import options, tree
+from tools.history.tree import Program, Step
 
 SOURCES = (".c", ".h", ".cl", ".cu")
 
 
-def shown(path):
+def display(path: Path) -> str:
     """A path as it is written from the root of the tree."""
     return str(path.relative_to(tree.ROOT) if path.is_relative_to(tree.ROOT) else path)
 
 
-def sources(folder):
-    """{name: path} of the sources of a program; none where there is no folder."""
+def sources(folder: Path | None) -> dict[str, Path]:
+    """{name: path} of the sources of a program; none if there is no folder."""
     found = folder.rglob("*") if folder else ()
-    return {str(p.relative_to(folder)): p for p in sorted(found)
+    return {str(p.relative_to(folder)): p for p in sorted(found)  # type: ignore[arg-type]
             if p.is_file() and p.suffix in SOURCES}
 
 
-def folders(old, new, labels=("", ""), colour=False, spaces=True, context=3):
-    """{name: unified diff} of the sources in which two folders differ, either of which
-    may be None; the labels are put behind the paths, context lines around a change. No
-    colour, unless asked for."""
+def folders(old: Path | None, new: Path | None, labels: tuple[str, str] = ("", ""),
+            colour: bool = False, spaces: bool = True, context: int = 3) -> dict[str, str]:
+    """{name: unified diff} of the sources that differ in two folders, each of which may be
+    None. The labels are appended to the paths. Without `spaces`, lines that differ only in
+    white space count as equal."""
     before, after = sources(old), sources(new)
     found = {}
     for name in sorted(before | after):
-        paths = [files.get(name, os.devnull) for files in (before, after)]
-        names = [os.devnull if path == os.devnull else shown(path) for path in paths]
+        paths = [files.get(name, Path(os.devnull)) for files in (before, after)]
+        names = [str(path) if str(path) == os.devnull else display(path) for path in paths]
         done = subprocess.run(
             ["diff", f"-U{context}", f"--color={'always' if colour else 'never'}",
              *([] if spaces else ["-w"]),
-             *(f"--label={n}{l}" for n, l in zip(names, labels)), *paths],
+             *(f"--label={n}{label}" for n, label in zip(names, labels)), *paths],
             capture_output=True, text=True, errors="replace")
         if done.returncode > 1:
             raise SystemExit(f"diff: {done.stderr.strip()}")
@@ -49,35 +51,35 @@ def folders(old, new, labels=("", ""), colour=False, spaces=True, context=3):
     return found
 
 
-def of_step(step, program, **how):
-    """What a step changes in a program, as folders() has it; of a program's first step,
-    all its files, as new."""
+def step_changes(step: Step, program: Program, **how: Any) -> dict[str, str]:
+    """What a step changes in a program, as folders() returns it. All files of a program's
+    first step are new."""
     earlier = tree.before(step, program)
-    return folders(earlier and earlier.folder / program.name, step.folder / program.name,
-                   **how)
+    old = earlier.folder / program.name if earlier else None
+    return folders(old, step.folder / program.name, **how)
 
 
-def count(text):
+def count(text: str) -> tuple[int, int]:
     """(added, removed) lines of a unified diff without colour."""
     body = text.splitlines()[2:]
-    return tuple(sum(line.startswith(sign) for line in body) for sign in "+-")
+    added, removed = (sum(line.startswith(sign) for line in body) for sign in "+-")
+    return added, removed
 
 
-def main():
+def main() -> None:
+    arguments = options.parse(options.parser(__doc__, "STEP", "PROGRAM", "SPACES"))
     step = tree.one_step("make diff STEP=05 [PROGRAM=semblance]")
     programs = [p for p in tree.selected(tree.programs(), "PROGRAM") if step.has(p)]
     if not programs:
-        raise SystemExit(f"{step.name} has no {os.environ['PROGRAM']}: the step before it "
-                         f"that has it counts")
+        raise SystemExit(f"{step.name} has no {arguments.program}: expected a step that has it")
     first = [p.name for p in programs if not tree.before(step, p)]
     if first:
-        print(f"{step.name} is the first step of {' '.join(first)}: there is nothing "
-              f"before it to compare with")
+        print(f"{step.name} is the first step of {' '.join(first)}: no step to compare with")
     for program in programs:
         if program.name not in first:
-            print(*of_step(step, program, colour=sys.stdout.isatty(),
-                           spaces=os.environ.get("SPACES") != "0").values(),
-                  sep="", end="")
+            changes = step_changes(step, program, colour=sys.stdout.isatty(),
+                                   spaces=arguments.spaces != "0")
+            print(*changes.values(), sep="", end="")
 
 
 if __name__ == "__main__":

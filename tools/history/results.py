@@ -1,22 +1,26 @@
-"""results.py - the tables of results/: one file a machine and kind, read and written whole.
-"""
+"""results.py - the tables of results/: one CSV file per machine and kind."""
+from __future__ import annotations
+
 import csv
 import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from tools.history import tree, verdict
 
 FOLDER = Path(os.environ.get("RESULTS_DIR") or tree.ROOT / "results")
+Row = dict[str, Any]
 
 
-def read(path):
-    """Its rows as dicts; lines that start with # are comments."""
+def read(path: Path) -> list[Row]:
+    """The rows of a table; lines that start with # are comments."""
     with path.open(newline="", encoding="utf-8") as f:
         return list(csv.DictReader(line for line in f if not line.startswith("#")))
 
 
-def write(path, columns, rows, comment=""):
-    """A table as a file, whole or not at all."""
+def write(path: Path, columns: Sequence[str], rows: Iterable[Row], comment: str = "") -> None:
+    """Writes a table to a temporary file, which then replaces the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
     with temporary.open("w", newline="", encoding="utf-8") as f:
@@ -27,41 +31,43 @@ def write(path, columns, rows, comment=""):
     temporary.replace(path)
 
 
-def replace(path, columns, rows, key):
-    """Writes rows into a file, in the place of those with the same key(row). What an
-    older file has no column for stays empty, and its columns that are none any more go."""
+def replace(path: Path, columns: Sequence[str], rows: list[Row],
+            key: Callable[[Row], Any]) -> None:
+    """Writes rows into a file, replacing those with the same key(row). Columns that an older
+    file lacks stay empty; columns that no longer exist are dropped."""
     fresh = {key(r) for r in rows}
     kept = [{c: r.get(c, "") for c in columns} for r in read(path)
             if key(r) not in fresh] if path.exists() else []
     write(path, columns, sorted(kept + rows, key=key))
 
 
-def measured():
-    """{machine: rows} of all that make bench wrote, in the order of their names."""
+def measured() -> dict[str, list[Row]]:
+    """{machine: rows} of all tables that make bench wrote, sorted by name."""
     found = {}
     for path in sorted(FOLDER.glob("*.csv")):
         rows = read(path)
         if rows and "over_previous" in rows[0]:
-            strange(path, rows)
+            check(path, rows)
             found[path.stem] = rows
     return found
 
 
-def strange(path, rows):
-    """Ends with a line about the first thing in a table that would not be shown right."""
-    allowed = {"backend": tree.BACKENDS, "program": [p.name for p in tree.programs()],
-               **dict.fromkeys(("over_previous_is", "over_first_is"),
-                               (*verdict.WORDS, ""))}
+def check(path: Path, rows: Sequence[Row]) -> None:
+    """Ends with a message about the first value of a table that cannot be shown."""
+    ratios = ("over_previous_is", "over_first_is")
+    allowed: dict[str, Sequence[str]] = {
+        "backend": list(tree.BACKENDS), "program": [p.name for p in tree.programs()],
+        **dict.fromkeys(ratios, (*verdict.WORDS, ""))}
     for column, words in allowed.items():
         if column not in rows[0]:
-            raise SystemExit(f"{path}: no column {column}: it was written by an older "
-                             f"make bench")
+            raise SystemExit(f"{path}: no column {column}: expected a table of this version "
+                             "of make bench")
         for row in rows:
             if row[column] not in words:
-                raise SystemExit(f"{path}: {column} {row[column]!r}: expected one of "
+                raise SystemExit(f"{path}: {column}: unknown ({row[column]}): expected one of "
                                  f"{', '.join(filter(None, words))}")
 
 
-def shown(machine):
+def display_name(machine: str) -> str:
     """A machine's name for people."""
     return machine.replace("-", " ")

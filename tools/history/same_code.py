@@ -1,11 +1,9 @@
-#!/usr/bin/env python3
-"""Compare the machine code of the working tree with that of an earlier commit.
+"""same_code.py - compares the machine code of the working tree with that of a commit.
 
 Renaming an identifier, editing a comment or moving a line must not change what a compiler
-emits. Each C, CUDA C and OpenCL C source whose text, or whose headers' text, differs from
-the commit is compiled twice with the same flags, once per version. The two objects are
-disassembled, and compared without line numbers (`__LINE__` is 0) and without symbol names
-(names are numbered in the order of their first use).
+emits. Each C, CUDA C and OpenCL C source whose preprocessed text differs from the commit's
+is compiled twice with the same flags, once per version. The objects are compared without
+line numbers (`__LINE__` is 0) and with numbers in place of symbol names.
 
 A source is reported as
     same      the code and all data are equal
@@ -13,8 +11,8 @@ A source is reported as
     DIFFERS   the names of the functions whose code differs follow
     FAILS     one version does not compile
 
-The exit status is 0 if no source differs or fails. With --strict, `strings` counts as a
-difference, too.
+The exit status is 0 if no source differs or fails. tools/measure/same.py compares the
+back-ends of two steps with the same functions.
 """
 from __future__ import annotations
 
@@ -24,112 +22,68 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-INCLUDES = ("run", "su", "portable", "opencl", "cuda", "hybrid", "mpi")
-SUFFIXES = (".c", ".cu", ".cl")
-FLAGS = ("-std=c11", "-O3", "-march=x86-64-v3", "-fno-math-errno", "-ffp-contract=off", "-g0",
-         "-w", "-D__LINE__=0")
-OPENCL = ("-x", "cl", "-cl-std=CL1.2", "-target", "x86_64", "-Xclang",
+INCLUDES = tuple(f"-Icommon/{name}" for name in
+                 ("run", "su", "portable", "opencl", "cuda", "hybrid", "mpi"))
+FLAGS = ("gcc", "-std=c11", "-O3", "-march=x86-64-v3", "-fno-math-errno", "-ffp-contract=off")
+REPRODUCIBLE = ("-g0", "-w", "-D__LINE__=0", "-frandom-seed=0")
+OPENCL = ("clang-14", "-x", "cl", "-cl-std=CL1.2", "-target", "x86_64", "-Xclang",
           "-finclude-default-header", "-O2", "-march=x86-64-v3", "-w", "-D__LINE__=0",
           # What the host program defines when it compiles a kernel: any value will do.
           "-DWINDOW=5", "-DLANES=8")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-# Strings that tell the compiler something, in contrast to those that the program prints.
-COMMAND = re.compile(r"(_Pragma|asm|__asm__|volatile|target|target_clones|optimize|section|"
-                     r"extern|alias|format)\s*\(*\s*$")
+# What precedes a string that tells the compiler something and that no program prints.
+DIRECTIVE = re.compile(r"(_Pragma|asm|__asm__|volatile|target|target_clones|optimize|section|"
+                       r"extern|alias|format)\s*\(*\s*$")
 
 
 @dataclass(frozen=True)
-class Unit:
-    """One compilation: a source, and the options that only it has."""
+class Compilation:
+    """A source, and the compiler with its options."""
     source: str
-    name: str
-    options: tuple[str, ...]
+    command: tuple[str, ...]
+    name: str = ""
+
+    def preprocessed(self, root: Path) -> str | None:
+        return output([*self.command, "-E", "-P", self.source], root)
 
 
-def git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True,
-                          check=True).stdout
+@dataclass(frozen=True)
+class Code:
+    """What a compiler made of a source."""
+    functions: dict[str, str]
+    data: str
+    strings: frozenset[bytes]
+
+    def equals(self, other: Code) -> bool:
+        return (list(self.functions.values()), self.data, self.strings) == \
+            (list(other.functions.values()), other.data, other.strings)
+
+    def text(self) -> str:
+        """All of it, except for the names of the functions."""
+        return "\n".join([*self.functions.values(), self.data,
+                          *map(repr, sorted(self.strings))])
 
 
-@lru_cache(maxsize=None)
-def declared_flags(root: Path, path: Path, key: str) -> tuple[str, ...]:
-    """The value of a variable in a .mk file of either version, as make expands it."""
-    if not (root / path).exists():
-        return ()
-    rules = f"CC = gcc\nNATIVE = -march=native\ninclude {path}\nall:\n\t@echo '$({key})'\n"
-    made = subprocess.run(["make", "-s", "-f", "-"], cwd=root, input=rules, text=True,
-                          capture_output=True, check=True)
-    return tuple(made.stdout.split())
+def output(command: Sequence[str], folder: Path) -> str | None:
+    """What a command prints; None if it fails."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True,
+                          errors="replace")
+    return done.stdout if done.returncode == 0 else None
 
 
-def options_of(root: Path, source: Path) -> tuple[str, ...]:
-    """The include folders of a source, and the flags that program.mk and step.mk declare."""
-    program = source.parts[1] if source.parts[0] == "common" else \
-        source.parts[2] if source.parts[0] == "steps" and source.parts[2] != "variants" else \
-        source.parts[3].split(".")[-1] if source.parts[0] == "steps" else \
-        re.sub(r"^(check|oracle|count)_", "", source.stem)
-    options = tuple(f"-Icommon/{folder}" for folder in (*INCLUDES, program)) + ("-Iverify",)
-    if source.parts[0] == "steps" and source.suffix != ".cl":
-        options += declared_flags(root, Path("common", program, "program.mk"), "cflags")
-        options += declared_flags(root, Path("steps", source.parts[1], "step.mk"),
-                                  f"cflags.{program}")
-    return options
+# ---- an object -------------------------------------------------------------------------
 
 
-def units(root: Path, source: Path) -> list[Unit]:
-    """All compilations of a source."""
-    options = options_of(root, source)
-    name = str(source)
-    if source.suffix == ".cl":
-        return [Unit(name, name, (*OPENCL, *options, "-c"))]
-    if source.suffix == ".cu":
-        return [Unit(name, f"{name} (cuda-cpu)", (*FLAGS, *options, "-fopenmp", "-x", "c"))]
-    if source.name == "cpu.c":
-        return [Unit(name, f"{name} (seq)", (*FLAGS, *options)),
-                Unit(name, f"{name} (omp)", (*FLAGS, *options, "-fopenmp"))]
-    return [Unit(name, name, (*FLAGS, *options, "-fopenmp"))]
-
-
-def compiler(unit: Unit) -> list[str]:
-    if unit.source.endswith(".cl"):
-        return ["clang-14"]
-    mpi = re.search(r"(^|/)(mpi|ranks|pingpong)\.c$", unit.source)
-    return ["mpicc"] if mpi else ["gcc"]
-
-
-def run(command: list[str], folder: Path) -> str | None:
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True,
-                           errors="replace")
-    return ended.stdout if ended.returncode == 0 else None
-
-
-def dependencies(unit: Unit, root: Path) -> str | None:
-    """The preprocessed source; None if that fails."""
-    return run([*compiler(unit), *[o for o in unit.options if o != "-c"], "-E", "-P",
-                unit.source], root)
-
-
-def without_strings(text: str) -> str:
-    """Preprocessed source with every string literal that is no command emptied."""
-    parts: list[str] = []
-    end = 0
-    for found in STRING.finditer(text):
-        parts.append(text[end:found.start()])
-        before = text[max(0, found.start() - 40):found.start()]
-        parts.append(found[0] if COMMAND.search(before) else '""')
-        end = found.end()
-    return "".join(parts) + text[end:]
-
-
-def canonical(text: str) -> dict[str, str]:
-    """{function: its code} of what objdump prints; symbol names become numbers in the order
-    of their first use, and the place of a string in its section is dropped."""
+def functions_of(listing: str) -> dict[str, str]:
+    """{function: its code} of what objdump -d prints. Symbol names become numbers in the
+    order of their first use, and the place of a string in its section is dropped."""
     numbers: dict[str, str] = {}
 
     def number(name: str) -> str:
@@ -137,72 +91,136 @@ def canonical(text: str) -> dict[str, str]:
         return numbers.setdefault(name, f"N{len(numbers)}")
 
     functions: dict[str, list[str]] = {}
-    current: list[str] = []
-    for line in text.splitlines():
+    lines: list[str] = []
+    for line in listing.splitlines():
         head = re.match(r"^(?:[0-9a-f]+ )?<(.+)>:$", line)
         if head:
             number(head[1])
-            current = functions.setdefault(head[1], [])
+            lines = functions.setdefault(head[1], [])
             continue
-        line = re.sub(r"<([^>+]+)((?:\+0x[0-9a-f]+)?)>", lambda m: f"<{m[2]}>", line)
+        line = re.sub(r"<([^>+]+)((?:\+0x[0-9a-f]+)?)>", r"<\2>", line)
         line = re.sub(r"\.rodata\.str\S*", "STRING", line)
         line = re.sub(r"(R_X86_64_\w+\s+)([A-Za-z_][\w.]*)",
                       lambda m: m[1] + (m[2] if m[2] == "STRING" else number(m[2])), line)
-        current.append(line.strip())
+        lines.append(line.strip())
     return {name: "\n".join(lines) for name, lines in functions.items()}
 
 
-def data_of(text: str) -> str:
-    """The contents of the data sections, without those of strings."""
-    parts = re.split(r"\n(?=Contents of section )", text)
-    kept = [p for p in parts if re.match(r"Contents of section \.(data|rodata|tdata|init_array)",
-                                         p) and ".rodata.str" not in p.split("\n")[0]]
-    return "\n".join(re.sub(r"  .{0,16}$", "", p, flags=re.M) for p in sorted(kept))
+def data_of(dump: str) -> tuple[str, frozenset[bytes]]:
+    """(the contents of the data sections, the strings) of what objdump -s prints."""
+    data, strings = [], b""
+    for part in re.split(r"\n(?=Contents of section )", dump):
+        name = part.removeprefix("Contents of section ").split(":")[0]
+        if name.startswith(".rodata.str"):
+            hexadecimal = re.findall(r"^ [0-9a-f]+ ((?:[0-9a-f]{2,8} )+)", part, re.M)
+            strings += bytes.fromhex("".join(hexadecimal)) + b"\0"
+        elif re.match(r"\.(data|rodata|tdata|init_array)", name):
+            data.append(re.sub(r"  .{0,16}$", "", part, flags=re.M))
+    return "\n".join(sorted(data)), frozenset(strings.split(b"\0"))
 
 
-def machine_code(unit: Unit, root: Path, text: str | None = None
-                 ) -> tuple[dict[str, str], str] | None:
-    """The code of each function and the data of a compiled unit; None if it fails. text is
-    preprocessed source to compile in place of the file."""
+def compiled(unit: Compilation, root: Path, text: str | None = None) -> Code | None:
+    """The code of a source in a folder; None if it does not compile. text is preprocessed
+    source to compile in place of the file."""
     with tempfile.TemporaryDirectory(prefix="same-code-") as folder:
-        made = Path(folder) / "unit.o"
-        options = [o for o in unit.options if o != "-c"]
-        source = unit.source
+        made, source = f"{folder}/unit.o", unit.source
         if text is not None:
-            kept = Path(folder) / ("unit.cl" if source.endswith(".cl") else "unit.c")
-            kept.write_text(text)
-            source = str(kept)
-        command = [*compiler(unit), *options, "-c", source, "-o", str(made)]
-        if run(command, root) is None:
+            source = f"{folder}/unit" + (".cl" if source.endswith(".cl") else ".c")
+            Path(source).write_text(text)
+        if output([*unit.command, "-c", source, "-o", made], root) is None:
             return None
-        code = run(["objdump", "-dr", "--no-addresses", "--no-show-raw-insn", str(made)],
-                   root) or ""
-        code = re.sub(r"^.*file format.*$", "", code, flags=re.M)
-        data = run(["objdump", "-s", str(made)], root) or ""
-        return canonical(code), data_of(data)
+        listing = output(["objdump", "-dr", "--no-addresses", "--no-show-raw-insn", made],
+                         root) or ""
+        dump = output(["objdump", "-s", made], root) or ""
+    return Code(functions_of(re.sub(r"^.*file format.*$", "", listing, flags=re.M)),
+                *data_of(dump))
 
 
-def verdict(unit: Unit, old: Path, new: Path) -> tuple[str, str]:
-    """(same, strings, DIFFERS or FAILS; details) of a unit in two versions of the tree."""
-    texts = dependencies(unit, old), dependencies(unit, new)
+def without_strings(text: str) -> str:
+    """Preprocessed source in which every string is empty that is no directive."""
+    parts: list[str] = []
+    end = 0
+    for found in STRING.finditer(text):
+        before = text[max(0, found.start() - 40):found.start()]
+        parts += [text[end:found.start()], found[0] if DIRECTIVE.search(before) else '""']
+        end = found.end()
+    return "".join(parts) + text[end:]
+
+
+# ---- two versions of the tree ----------------------------------------------------------
+
+
+@cache
+def declared(root: Path, path: Path, key: str) -> tuple[str, ...]:
+    """The value of a variable in a .mk file of either version, as make expands it."""
+    if not (root / path).exists():
+        return ()
+    rules = f"CC = gcc\nNATIVE = -march=native\ninclude {path}\nall:\n\t@echo '$({key})'\n"
+    done = subprocess.run(["make", "-s", "-f", "-"], cwd=root, input=rules, text=True,
+                          capture_output=True, check=True)
+    return tuple(done.stdout.split())
+
+
+def program_of(source: Path) -> str:
+    """The program that a source belongs to, or the name of its folder in common/."""
+    if source.parts[0] == "common":
+        return source.parts[1]
+    if source.parts[0] == "steps":
+        variant = source.parts[2] == "variants"
+        return source.parts[3].split(".")[-1] if variant else source.parts[2]
+    return re.sub(r"^(check|oracle|count)_", "", source.stem)
+
+
+def compilations(root: Path, source: Path) -> list[Compilation]:
+    """All compilations of a source."""
+    name, program = str(source), program_of(source)
+    options = (*INCLUDES, f"-Icommon/{program}", "-Iverify")
+    if source.suffix == ".cl":
+        return [Compilation(name, (*OPENCL, *options), name)]
+    if source.parts[0] == "steps":
+        options += declared(root, Path("common", program, "program.mk"), "cflags")
+        options += declared(root, Path("steps", source.parts[1], "step.mk"),
+                            f"cflags.{program}")
+    mpi = re.search(r"(^|/)(mpi|ranks|pingpong)\.c$", name)
+    command = ("mpicc" if mpi else FLAGS[0], *FLAGS[1:], *REPRODUCIBLE, *options)
+    if source.suffix == ".cu":
+        return [Compilation(name, (*command, "-fopenmp", "-x", "c"), f"{name} (cuda-cpu)")]
+    if source.name == "cpu.c":
+        return [Compilation(name, command, f"{name} (seq)"),
+                Compilation(name, (*command, "-fopenmp"), f"{name} (omp)")]
+    return [Compilation(name, (*command, "-fopenmp"), name)]
+
+
+def comparison(unit: Compilation, old: Path, new: Path) -> tuple[str, str]:
+    """(same, strings, DIFFERS or FAILS; details) of a source in two versions of the tree."""
+    texts = unit.preprocessed(old), unit.preprocessed(new)
     if texts[0] is None or texts[1] is None:
         return "FAILS", "does not preprocess"
     if texts[0] == texts[1]:
         return "same", ""
-    made = machine_code(unit, old), machine_code(unit, new)
-    if made[0] is None or made[1] is None:
-        return "FAILS", "old version" if made[0] is None else "new version"
-    if list(made[0][0].values()) == list(made[1][0].values()) and made[0][1] == made[1][1]:
+    before, after = compiled(unit, old), compiled(unit, new)
+    if before is None or after is None:
+        return "FAILS", "old version" if before is None else "new version"
+    if before.equals(after):
         return "same", ""
-    emptied = [machine_code(unit, old, without_strings(texts[0])),
-               machine_code(unit, new, without_strings(texts[1]))]
+    emptied = [compiled(unit, root, without_strings(text))
+               for root, text in ((old, texts[0]), (new, texts[1]))]
     if emptied[0] and emptied[1]:
-        made = emptied[0], emptied[1]
-        if list(made[0][0].values()) == list(made[1][0].values()) and made[0][1] == made[1][1]:
+        before, after = emptied[0], emptied[1]
+        if before.equals(after):
             return "strings", ""
-    codes = set(made[0][0].values())
-    names = [name for name, code in made[1][0].items() if code not in codes]
-    return "DIFFERS", " ".join(names) or ("data" if made[0][1] != made[1][1] else "order")
+    codes = set(before.functions.values())
+    names = [name for name, code in after.functions.items() if code not in codes]
+    return "DIFFERS", " ".join(names) or ("data" if before.data != after.data else "order")
+
+
+def changed_sources(old: Path, paths: Sequence[str]) -> list[Path]:
+    """The sources that both versions have, below some paths or everywhere."""
+    listed = output(["git", "ls-files", "-co", "--exclude-standard"], ROOT) or ""
+    return [Path(p) for p in listed.split("\n")
+            if p.endswith((".c", ".cu", ".cl")) and (ROOT / p).exists() and (old / p).exists()
+            and not p.startswith("tests/") and p != "tools/measure/ceilings.cu"
+            and (not paths or p.startswith(tuple(paths)))]
 
 
 def main() -> int:
@@ -213,27 +231,23 @@ def main() -> int:
     parser.add_argument("--strict", action="store_true", help="strings count, too")
     parser.add_argument("--quiet", action="store_true", help="print no source that is the same")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    options = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="same-code-") as folder:
         old = Path(folder)
-        archive = subprocess.run(["git", "archive", options.base], cwd=ROOT,
+        archive = subprocess.run(["git", "archive", arguments.base], cwd=ROOT,
                                  capture_output=True, check=True).stdout
         subprocess.run(["tar", "x", "-C", folder], input=archive, check=True)
-        files = git("ls-files", "-co", "--exclude-standard").split("\n")
-        sources = [Path(p) for p in files if p.endswith(SUFFIXES) and (ROOT / p).exists()
-                   and (old / p).exists() and not p.startswith("tests/")
-                   and p != "tools/measure/ceilings.cu"
-                   and (not options.paths or p.startswith(tuple(options.paths)))]
-        wanted = [unit for source in sources for unit in units(ROOT, source)]
+        wanted = [unit for source in changed_sources(old, arguments.paths)
+                  for unit in compilations(ROOT, source)]
         counts: dict[str, int] = {}
-        with ThreadPoolExecutor(options.jobs) as pool:
+        with ThreadPoolExecutor(arguments.jobs) as pool:
             for unit, (what, details) in zip(wanted, pool.map(
-                    lambda u: verdict(u, old, ROOT), wanted)):
+                    lambda u: comparison(u, old, ROOT), wanted)):
                 counts[what] = counts.get(what, 0) + 1
-                if what != "same" or not options.quiet:
+                if what != "same" or not arguments.quiet:
                     print(f"{what:8} {unit.name}  {details}".rstrip(), flush=True)
     print(", ".join(f"{number} {what}" for what, number in sorted(counts.items())))
-    bad = {"DIFFERS", "FAILS"} | ({"strings"} if options.strict else set())
+    bad = {"DIFFERS", "FAILS"} | ({"strings"} if arguments.strict else set())
     return 1 if bad & counts.keys() else 0
 
 

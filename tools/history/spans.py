@@ -1,9 +1,13 @@
-"""spans.py - who was busy when: the files that busy=FILE.csv of a hybrid back-end leaves.
+"""spans.py - which side of a hybrid back-end was busy when, as busy=FILE.csv records it.
 
-A row is a span: begin, end (seconds from the first), who (device, or host 0 ..) and what.
+A row is a span: begin, end (seconds since the first), who (device, or host 0 ..) and what.
 """
+from __future__ import annotations
+
 import csv
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 COLUMNS = ["begin", "end", "who", "what"]
 
@@ -14,70 +18,70 @@ class Span:
     end: float
     who: str
     what: str
-    busy: float  # seconds of it; fewer than it is long where several were made one
+    busy: float  # seconds of work; less than end - begin if spans were merged
 
 
-def of(row):
-    """A row of a table as a span."""
+def from_row(row: Mapping[str, str]) -> Span:
     begin, stop = float(row["begin"]), float(row["end"])
     return Span(begin, stop, row["who"], row["what"],
                 float(row.get("busy") or stop - begin))
 
 
-def read(path):
-    """Those of a file, in the order of their beginnings."""
+def read(path: Path) -> list[Span]:
+    """The spans of a file, in the order of their beginnings."""
     with path.open(newline="", encoding="utf-8") as f:
-        return [of(r) for r in csv.DictReader(f)]
+        return [from_row(r) for r in csv.DictReader(f)]
 
 
-def whose(spans):
+def by_owner(spans: Iterable[Span]) -> dict[str, list[Span]]:
     """{who: its spans}, the device first."""
+    spans = list(spans)
     names = sorted({s.who for s in spans}, key=lambda w: (w != "device", len(w), w))
     return {who: [s for s in spans if s.who == who] for who in names}
 
 
-def end(spans):
+def end(spans: Iterable[Span]) -> float:
     return max((s.end for s in spans), default=0.0)
 
 
-def both(spans):
+def both(spans: Iterable[Span]) -> float:
     """Seconds in which the device and at least one thread of the host were busy."""
-    found, turn, busy = 0.0, None, {True: 0, False: 0}
+    spans = list(spans)
+    total, since, busy = 0.0, 0.0, {True: 0, False: 0}
     edges = sorted([(s.begin, 1, s.who == "device") for s in spans] +
                    [(s.end, -1, s.who == "device") for s in spans])
-    for moment, step, is_device in edges:
+    for moment, change, is_device in edges:
         if busy[True] and busy[False]:
-            found += moment - turn
-        busy[is_device] += step
-        turn = moment
-    return found
+            total += moment - since
+        busy[is_device] += change
+        since = moment
+    return total
 
 
-def merged(spans, width):
-    """The same for a drawing in which nothing shorter than width can be seen: spans of
-    one who that lie closer are one, and so are short ones with what is beside them. Its
-    what is what it was longest."""
+def merged(spans: Iterable[Span], width: float) -> list[Span]:
+    """The same spans for a drawing that cannot show anything shorter than width. Spans of
+    one owner that are closer together are merged if they are of one kind or if one of them
+    is short; a merged span is of the kind that took longest."""
     found = []
-    for own in whose(spans).values():
-        last, times = None, {}
-        for s in own:
-            near = last and s.begin - last.end < width
-            if near and (s.what == last.what or min(last.end - last.begin,
-                                                    s.end - s.begin) < width):
+    for own in by_owner(spans).values():
+        last, times = own[0], {own[0].what: own[0].busy}
+        for s in own[1:]:
+            short = min(last.end - last.begin, s.end - s.begin) < width
+            if s.begin - last.end < width and (s.what == last.what or short):
                 times[s.what] = times.get(s.what, 0) + s.busy
                 last = replace(last, end=max(last.end, s.end), busy=last.busy + s.busy,
-                               what=max(times, key=times.get))
+                               what=max(times, key=lambda what: times[what]))
             else:
-                found += [last] if last else []
+                found.append(last)
                 last, times = s, {s.what: s.busy}
         found.append(last)
     return sorted(found, key=lambda s: (s.begin, s.who))
 
 
-def middle(spans, count):
-    """What happened around the middle, while the device did so many things; the times are
-    cut to that."""
-    device = whose(spans).get("device", [])
+def middle(spans: Sequence[Span], count: int) -> list[Span]:
+    """The spans during `count` spans of the device in the middle of the run; their times
+    are cut to that interval."""
+    device = by_owner(spans).get("device", [])
     first = max(0, (len(device) - count) // 2)
     chosen = device[first:first + count]
     if not chosen:

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -177,7 +177,6 @@ class Step:
         self.number = name.split("_")[0]
         self.folder = ROOT / "steps" / name
         self.mk = read_mk(self.folder / "step.mk")
-        self.family = self.mk.get("title", name)  # the title for all programs
 
     def errors(self) -> Iterator[str]:
         """The keys of step.mk that no tool reads: typing errors would go unnoticed."""
@@ -237,7 +236,7 @@ class Step:
                 and (not BACKENDS[b].needs_gpu or has_gpu())]
 
 
-@lru_cache(maxsize=None)
+@cache
 def steps() -> list[Step]:
     """All steps, in order."""
     found = [Step(p.parent.name) for p in sorted(ROOT.glob("steps/*/step.mk"))]
@@ -247,7 +246,7 @@ def steps() -> list[Step]:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def programs() -> list[Program]:
     """All programs, sorted by `order` of program.mk: the main program first."""
     found = [Program(p.parent.name) for p in sorted(ROOT.glob("common/*/program.mk"))]
@@ -294,7 +293,7 @@ def before(step: Step, program: Program) -> Step | None:
     return earlier[-1] if earlier else None
 
 
-def ported(step: Step, program: Program, backend: str) -> tuple[Step, str] | None:
+def bytes_reference(step: Step, program: Program, backend: str) -> tuple[Step, str] | None:
     """The (step, back-end) whose bytes a refactored back-end must reproduce: the nearest
     ancestor that has it, or, for OpenMP, the nearest that has the sequential back-end."""
     on_host = [b for b in BACKENDS if BACKENDS[b].on_host]
@@ -308,10 +307,10 @@ def ported(step: Step, program: Program, backend: str) -> tuple[Step, str] | Non
     return None
 
 
-def compared(step: Step, program: Program, backend: str) -> tuple[Step, str] | None:
+def baseline(step: Step, program: Program, backend: str) -> tuple[Step, str] | None:
     """The (step, back-end) that a speedup is relative to: the same back-end in the nearest
     ancestor, or, for a new back-end, the best one on the host in the parent."""
-    found = ported(step, program, backend)
+    found = bytes_reference(step, program, backend)
     parent = before(step, program)
     if found or not parent:
         return found
@@ -319,7 +318,7 @@ def compared(step: Step, program: Program, backend: str) -> tuple[Step, str] | N
     return parent, (on_host or ["seq"])[-1]
 
 
-@lru_cache(maxsize=None)
+@cache
 def has_gpu() -> bool:
     if not shutil.which("nvidia-smi"):
         return False

@@ -1,41 +1,47 @@
-"""verdict.py - what may be said of times that were taken in turns.
+"""verdict.py - what interleaved measurements say about the ratio of two times.
 
-Two things were run in rounds, one after the other. Their ratio is taken round by round,
-so that what slows a whole round down falls out, and its median is what is quoted. How
-sure that median is, the rounds say themselves: drawn again and again from those there
-are, with repetition, their medians spread, and the middle 95 % of them is the interval
-(the bootstrap). It knows chance from round to round only. What else two runs of the very
-same binary may differ by, as where its pages lie, A/A pairs show: the binary runs under
-a second name, and the end of any of their intervals that lies farthest from 1 is the
-spread of that measuring. A difference is real if its interval excludes 1 and its median
-lies outside the spread.
+Two programs were run in repetitions, one after the other. Their ratio is taken for each
+repetition, so that a disturbance of a whole repetition cancels, and the median of the
+ratios is reported. Its 95 % confidence interval is determined by the bootstrap: samples of
+the ratios, drawn with replacement, have medians, and the middle 95 % of these are the
+interval. The interval accounts for random variation between repetitions only. Other
+differences between two runs of the same binary, such as the place of its pages in memory,
+are estimated with A/A pairs: the binary also runs under a second name, and the end of any
+of their intervals that is farthest from 1 is the A/A spread. A difference is real if its
+interval excludes 1 and its median lies outside the spread.
 
-A row of results/MACHINE.csv says of each ratio, in KEY_is, one of WORDS; whoever shows a
-ratio shows that word, in its own signs. Of the same code there is a word and no number.
+A row of results/MACHINE.csv has one of WORDS for each ratio, in KEY_is. For two steps with
+the same code it has no ratio.
 """
+from __future__ import annotations
+
 import random
 import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 WORDS = ("gain", "loss", "none", "same code")
-ROUNDS = 15  # at least; of fewer than 6 no interval holds 95 % of anything
-DRAWN = 2000
-INSIDE = 0.95
+ROUNDS = 15  # repetitions, at least; with fewer than 6 no 95 % interval exists
+SAMPLES = 2000
+CONFIDENCE = 0.95
+Times = Sequence[float | None]  # seconds by repetition; None: not measured
 
 
-def quartiles(values):
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     if len(values) < 2:
         return values[0], values[0], values[0]
-    return tuple(statistics.quantiles(values, n=4, method="inclusive"))
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, median, high
 
 
-def interval(values, seed=1):
-    """Where the median of many such values lies, in 95 of 100 cases: (low, high). The
-    same values give the same interval."""
-    chance = random.Random(seed)
+def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:
+    """The 95 % confidence interval of the median: (low, high). The same values give the
+    same interval."""
+    generator = random.Random(seed)
     n = len(values)
-    medians = sorted(statistics.median(chance.choices(values, k=n)) for _ in range(DRAWN))
-    outside = round(DRAWN * (1 - INSIDE) / 2)
+    medians = sorted(statistics.median(generator.choices(values, k=n))
+                     for _ in range(SAMPLES))
+    outside = round(SAMPLES * (1 - CONFIDENCE) / 2)
     return medians[outside], medians[-1 - outside]
 
 
@@ -47,13 +53,12 @@ class Verdict:
     word: str  # gain, loss or none
 
 
-def compare(times, other, spread=1.0):
-    """The Verdict on times over other's, taken round by round: the ratio says how many
-    times as fast as other it is. A round that either lacks (None) is left out. spread is
-    what spread_of() said of the A/A pairs, 1 without any."""
+def compare(times: Times, other: Times, spread: float = 1.0) -> Verdict:
+    """The speedup of times over other. Repetitions that either lacks are left out. spread
+    is the result of spread_of() for the A/A pairs, 1 without any."""
     ratios = [b / a for a, b in zip(times, other) if a and b]
     if not ratios:
-        raise ValueError("no round has both times")
+        raise ValueError("no repetition has both times")
     low, high = interval(ratios)
     ratio = statistics.median(ratios)
     word = "none"
@@ -64,31 +69,32 @@ def compare(times, other, spread=1.0):
     return Verdict(ratio, low, high, word)
 
 
-def spread_of(pairs):
-    """The A/A spread, 1 or more, of the Verdicts on pairs that are one binary each: a
-    ratio between 1 / spread and spread is nothing."""
-    return max([1.0, *(v.high for v in pairs), *(1 / v.low for v in pairs)])
+def spread_of(pairs: Iterable[Verdict]) -> float:
+    """The A/A spread, 1 or more: ratios between 1 / spread and spread are noise."""
+    return max([1.0, *(end for v in pairs for end in (v.high, 1 / v.low))])
 
 
-def short(row, key):
-    """A ratio of a row in a few signs: 2.29, ~ 1.01 where it cannot be told from 1, "same
-    code", or nothing where there is none."""
-    word = row[f"{key}_is"] if row else ""
+def short(row: Mapping[str, str] | None, key: str) -> str:
+    """A ratio of a row in a few characters: 2.29, "~ 1.01" if it is within the noise,
+    "same code", or "" if there is none."""
+    if not row:
+        return ""
+    word = row[f"{key}_is"]
     if word == "same code":
         return word
-    if not row or not row[key]:
+    if not row[key]:
         return ""
     return ("~ " if word == "none" else "") + f"{float(row[key]):.2f}"
 
 
-def long(row, key):
+def long(row: Mapping[str, str], key: str) -> str:
     """The same with its interval."""
     text = short(row, key)
     if not text or text == "same code":
         return text or "-"
-    return f"{text} {between(row, key)}"
+    return f"{text} {interval_text(row, key)}"
 
 
-def between(row, key):
+def interval_text(row: Mapping[str, str], key: str) -> str:
     """The interval alone."""
     return f"({float(row[f'{key}_low']):.2f} to {float(row[f'{key}_high']):.2f})"

@@ -1,34 +1,41 @@
-"""ceilings.py - make ceilings: what this machine can do at most, and how near a run came.
+"""ceilings.py - make ceilings: the peaks of this machine, and how near a run came to them.
 
-Runs BUILD/ceilings with each number of threads (1, 2, 4 .. all), and BUILD/ceilings-cuda
-where there is a GPU, and BUILD/pingpong, what a message between two ranks costs, where
-there is MPI; writes results/MACHINE-ceilings.csv. Rates are the best of several, and so is
-a latency: others who use the machine make them worse, never better.
+Runs BUILD/ceilings with each number of threads (1, 2, 4 .. all), BUILD/ceilings-cuda if there
+is a GPU, and BUILD/pingpong, the cost of a message between two ranks, if there is MPI;
+writes results/MACHINE-ceilings.csv. Of several repetitions the best rate and the least
+latency count: other processes make them worse, never better.
 
-roofline() puts a measured time beside them. What a step does is declared in its step.mk,
-in units that BUILD/PROGRAM-count counts for a query, without the running:
+roofline() compares a measured time with them. step.mk declares what a step does, in units
+that BUILD/PROGRAM-count counts for a query:
 
     flops.semblance    = 15 visits + 2 used + 6 samples
     bytes.semblance.l1 = 8 visits + 4 used + 4 samples
 
-flops are single-precision operations as the source writes them, a square root and a
-division being one each; bytes.PROGRAM.LEVEL is the least that any build of this source
-must take from that level of memory (l1, l2, l3, dram). The ceiling is the smallest of
-the arithmetic rate and, for each level declared, its bandwidth times flops per byte. It
-is an upper bound: a run above it is not fast but SUSPICIOUS, wrongly timed, wrongly
-counted, or on a machine whose ceilings were disturbed.
+flops are the single-precision operations of the source; a square root and a division count
+as one each. bytes.PROGRAM.LEVEL is the least that any build of this source must transfer
+from that level of memory (l1, l2, l3, dram). The ceiling is the minimum of the arithmetic
+peak and, for each declared level, of its bandwidth times flops per byte. It is an upper
+bound: a run above it is SUSPICIOUS, that is, wrongly timed, wrongly counted, or on a machine
+whose peaks were disturbed when they were measured.
 """
+from __future__ import annotations
+
 import csv
 import hashlib
 import os
 import re
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from tools.history import results, runs, tree
+from tools.history import options, results, runs, tree
+from tools.history.results import Row
+from tools.history.tree import BACKENDS, Program, Step
 from tools.measure import machine as here
 
 COLUMNS = ["machine", "device", "threads", "ceiling", "value", "unit"]
-ROUNDS = 2
+REPETITIONS = 2
 LEVELS = ("l1", "l2", "l3", "dram")
 RANKS = "2 ranks"  # the device of what pingpong measures
 
@@ -36,80 +43,86 @@ RANKS = "2 ranks"  # the device of what pingpong measures
 # ---- measuring ---------------------------------------------------------------------
 
 
-def path_of(machine):
+Peaks = dict[str, tuple[float, str]]  # {ceiling: (value, unit)}
+
+
+def path_of(machine: str) -> Path:
     return results.FOLDER / f"{machine}-ceilings.csv"
 
 
-def thread_counts():
+def thread_counts() -> list[int]:
     """1, 2, 4 .. and all."""
-    cores = os.cpu_count()
+    cores = os.cpu_count() or 1
     return sorted({2 ** n for n in range(cores.bit_length())} | {cores})
 
 
-def measured(tool, *words):
-    """What a tool says, as {ceiling: (value, unit)}."""
-    backend = "mpi" if tool == "pingpong" else ""
-    command, variables = runs.launch(tree.build() / tool, backend, {"RANKS": "2"})
-    ended = runs.run([*command, *words], 300, variables)
-    if ended.failure():
-        raise SystemExit(f"{tool}: {ended.failure()}")
+def peaks_of(tool: str, *arguments: str) -> Peaks:
+    """What a tool measures."""
+    launched = next(b.name for b in BACKENDS.values() if b.launch)
+    command, variables = runs.launch(
+        tree.build() / tool, launched if tool == "pingpong" else "", {"RANKS": "2"})
+    result = runs.run([*command, *arguments], 300, variables)
+    if result.failure():
+        raise SystemExit(f"{tool}: {result.failure()}")
     return {name: (float(text.split()[0]), text.split()[1])
-            for name, text in ended.values().items()}
+            for name, text in result.values().items()}
 
 
-def measured_here():
+def add_best(known: Peaks, found: Peaks) -> None:
+    for name, peak in found.items():
+        better = min if name == "latency" else max
+        known[name] = better(known.get(name, peak), peak)
+
+
+def measured_here() -> list[Row]:
     """The rows of this machine."""
-    rows = []
-    best, messages = {threads: {} for threads in thread_counts()}, {}
+    by_threads: dict[int, Peaks] = {threads: {} for threads in thread_counts()}
+    messages: Peaks = {}
     busy_before, own_before = here.busy(), here.own()
-    for n in range(ROUNDS):
-        for threads, known in best.items():
-            runs.progress(f"round {n + 1} of {ROUNDS}: {threads} threads")
-            for name, rate in measured("ceilings", f"threads={threads}").items():
-                known[name] = max(known.get(name, rate), rate)
+    for n in range(REPETITIONS):
+        for threads, known in by_threads.items():
+            runs.progress(f"repetition {n + 1} of {REPETITIONS}: {threads} threads")
+            add_best(known, peaks_of("ceilings", f"threads={threads}"))
         if (tree.build() / "pingpong").exists():
-            runs.progress(f"round {n + 1} of {ROUNDS}: {RANKS}")
-            for name, cost in measured("pingpong").items():
-                better = min if name == "latency" else max
-                messages[name] = better(messages.get(name, cost), cost)
+            runs.progress(f"repetition {n + 1} of {REPETITIONS}: {RANKS}")
+            add_best(messages, peaks_of("pingpong"))
     runs.progress("")
     used = here.own() - own_before
-    foreign = here.busy() - busy_before - used
-    if foreign > here.FOREIGN * used:
-        print("busy: other processes ran meanwhile, these may be too low")
-    found = [(runs.cpu_name(), threads, known) for threads, known in best.items()]
-    found.append((RANKS, "", messages))
+    if here.busy() - busy_before - used > here.FOREIGN * used:
+        print("busy: other processes ran at the same time; these may be too low")
+    found: list[tuple[str, Any, Peaks]] = [
+        *((runs.cpu_name(), threads, known) for threads, known in by_threads.items()),
+        (RANKS, "", messages)]
     if tree.has_gpu() and (tree.build() / "ceilings-cuda").exists():
-        found.append((runs.device("cuda"), "", measured("ceilings-cuda")))
-    for device, threads, known in found:
-        rows += [dict(zip(COLUMNS, (here.name(), device, threads, name, f"{value:.4g}", unit)))
-                 for name, (value, unit) in known.items()]
-    return rows
+        found.append((runs.gpu_name(), "", peaks_of("ceilings-cuda")))
+    return [dict(zip(COLUMNS, (here.name(), device, threads, name, f"{value:.4g}", unit)))
+            for device, threads, known in found for name, (value, unit) in known.items()]
 
 
 # ---- roofline ----------------------------------------------------------------------
 
 
-@lru_cache(maxsize=None)
-def ceilings(machine):
+@cache
+def ceilings(machine: str) -> dict[tuple[str, int | str], dict[str, float]]:
     """{(device, threads): {ceiling: value}} as measured; threads is "" on a GPU."""
-    path, found = path_of(machine), {}
+    path = path_of(machine)
+    found: dict[tuple[str, int | str], dict[str, float]] = {}
     if path.exists():
         with path.open(newline="") as f:
             for row in csv.DictReader(f):
-                threads = int(row["threads"]) if row["threads"] else ""
+                threads: int | str = int(row["threads"]) if row["threads"] else ""
                 known = found.setdefault((row["device"], threads), {})
                 known[row["ceiling"]] = float(row["value"])
     return found
 
 
-def ceilings_of(machine, device, threads):
-    """Those that hold for a device, as bench.py names it, with so many threads: those of
-    the next larger number that was measured. None where there are none."""
+def ceilings_of(machine: str, device: str, threads: int | str) -> dict[str, float] | None:
+    """The peaks of a device, as bench.py names it, for the next number of threads that was
+    measured. None if there are none."""
     known = ceilings(machine)
     if (device, "") in known:
         return known[device, ""]
-    counts = sorted(n for name, n in known if n != "" and (
+    counts = sorted(int(n) for name, n in known if n != "" and (
         name in device or re.fullmatch(r"(host, )?\d+ (core|threads?)", device)))
     enough = [n for n in counts if n >= int(threads)]
     if not enough:
@@ -117,34 +130,34 @@ def ceilings_of(machine, device, threads):
     return next(v for (_, n), v in known.items() if n == enough[0])
 
 
-@lru_cache(maxsize=None)
-def work(program, name):
-    """What is counted for a set."""
+@cache
+def work(program: Program, name: str) -> dict[str, float] | None:
+    """The counts of a set."""
     return count(program, program.sets[name])
 
 
-def count(program, words):
-    """What BUILD/PROGRAM-count counts for a query, {unit: number}; None where the program
-    has no such tool. Kept in BUILD/count until the tool or the query changes."""
+def count(program: Program, arguments: Sequence[str]) -> dict[str, float] | None:
+    """What BUILD/PROGRAM-count counts for a query, {unit: number}; None if the program has
+    no such tool. Kept in BUILD/count until the tool or the query changes."""
     tool = tree.build() / f"{program.name}-count"
     if not tool.exists():
         return None
-    mark = hashlib.sha256("\0".join(words).encode())
-    for path in [tool, *runs.inputs(words)]:
+    mark = hashlib.sha256("\0".join(arguments).encode())
+    for path in [tool, *runs.inputs(arguments)]:
         mark.update(path.read_bytes())
     kept = tree.build() / "count" / program.name / f"{mark.hexdigest()[:16]}.txt"
     if not kept.exists():
-        ended = runs.run([tool, *words], 600)
-        if ended.failure():
-            raise SystemExit(f"{tool.name}: {ended.failure()}")
+        result = runs.run([tool, *arguments], 600)
+        if result.failure():
+            raise SystemExit(f"{tool.name}: {result.failure()}")
         kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(ended.out)
+        kept.write_text(result.out)
     lines = (line.partition("=") for line in kept.read_text().splitlines())
     return {unit: float(number) for unit, _, number in lines}
 
 
-def total(text, counted, where):
-    """"15 visits + 6 samples" as a number, given how many of each there are."""
+def total(text: str, counted: Mapping[str, float], where: str) -> float:
+    """The value of "15 visits + 6 samples", given the count of each unit."""
     result = 0.0
     for term in text.split("+"):
         number, _, unit = term.strip().partition(" ")
@@ -155,14 +168,15 @@ def total(text, counted, where):
     return result
 
 
-def roofline(program, step, name, seconds, threads, device, machine=None):
-    """How near a run of set name came to what the machine can do: a dict of gflops
-    (reached, 1e9 a second), ceiling_name, ceiling (the same unit), share (of it) and
-    suspicious. None where nothing is declared, counted or measured."""
+def roofline(program: Program, step: Step, name: str, seconds: float, threads: int | str,
+             device: str, machine: str | None = None) -> Row | None:
+    """How near a run of set `name` came to the machine's peak: a dict of gflops (reached,
+    1e9 per second), ceiling_name, ceiling (the same unit), share (of it) and suspicious.
+    None if nothing is declared, counted or measured."""
     declared = step.mk.get(f"flops.{program.name}")
     known = ceilings_of(machine or here.name(), device, threads)
     counted = work(program, name) if declared and known else None
-    if not counted:
+    if not declared or not known or not counted:
         return None
     where = f"{step.folder}/step.mk"
     flops = total(declared, counted, where)
@@ -171,13 +185,14 @@ def roofline(program, step, name, seconds, threads, device, machine=None):
         text = step.mk.get(f"bytes.{program.name}.{level}")
         if text and level in known:
             limits[level] = known[level] * flops / total(text, counted, where)
-    nearest = min(limits, key=limits.get)
+    nearest = min(limits, key=lambda level: limits[level])
     gflops = flops / seconds * 1e-9
     return {"gflops": gflops, "ceiling_name": nearest, "ceiling": limits[nearest],
             "share": gflops / limits[nearest], "suspicious": gflops > limits[nearest]}
 
 
-def main():
+def main() -> None:
+    options.parse(options.parser(__doc__))
     rows = measured_here()
     path = path_of(here.name())
     results.write(path, COLUMNS, rows)

@@ -1,26 +1,32 @@
-"""flags.py - make flags: a step under other compiler flags than config.mk's.
+"""flags.py - make flags: a step with other compiler flags than those of config.mk.
 
-Builds 00_sequential, or STEP=, in a folder of its own for every set of flags, runs them in
-turns on the set that is shown, or SET=, each run verified, and writes
-results/MACHINE-flags.csv: the ratio to the tree's own flags, above 1 is faster, its 95 %
-interval, and whether that is a difference (verdict.py; the tree's binary under a second
-name says what is none). PROGRAM= chooses; REPEAT= rounds, 15 unless set and not fewer. A
-step without a sequential back-end is measured as OpenMP; one with lanes also under other
-numbers of them. QUICK=1 is a look at the quick set: 3 rounds, written nowhere.
+Builds 00_sequential, or STEP=, once per set of flags, measures the binaries on the set that
+tables show, or SET=, interleaved and verified as in bench.py, and writes
+results/MACHINE-flags.csv: the speedup relative to the tree's own flags, its 95 % interval,
+and whether that is a difference (verdict.py; the tree's binary under a second name is the
+A/A pair). A step without a sequential back-end is measured with OpenMP; one with lanes also
+with other numbers of them. QUICK=1 uses the quick set and 3 repetitions.
 """
+from __future__ import annotations
+
 import itertools
 import os
 import random
 import shutil
 import statistics
-import subprocess
+from collections.abc import Sequence
+from pathlib import Path
 
-from tools.history import results, runs, tree, verdict
-from tools.measure import bench, machine, same
+from tools.history import copies, options, results, runs, tree, verdict
+from tools.history.results import Row
+from tools.history.tree import BACKENDS, Program, Step
+from tools.measure import bench, machine
+from tools.measure.item import Item
 
-# Label: (OPT, ARCH, EXTRA); None is what config.mk has.
-FLAGS = {
-    "the tree's": None,
+Flags = tuple[str | None, str | None, str | None]  # OPT, ARCH, EXTRA; None: config.mk's
+OWN, SECOND = "the tree's", "the tree's again"
+FLAGS: dict[str, Flags] = {
+    OWN: (None, None, None),
     "-O0": ("-O0", None, None),
     "-O2": ("-O2", None, None),
     "-O3, any x86-64": ("-O3", "", None),
@@ -28,72 +34,77 @@ FLAGS = {
     "-O3 -march=native, vectors of 128 bits":
         ("-O3", "-march=native -mprefer-vector-width=128", None),
 }
-LANES = {
+LANES: dict[str, Flags] = {
     "the tree's, 4 lanes": (None, None, "-DLANES=4"),
     "-O3 -march=native, 8 lanes": ("-O3", "-march=native", "-DLANES=8"),
 }
-OWN, AGAIN = "the tree's", "the tree's again"
 COLUMNS = "program step set flags seconds ratio low high is".split()
 
 
-def flags_of(step, program):
-    """Those that make sense for the step."""
+class FlagsItem(Item):
+    """A binary that was built with some flags."""
+
+    def __init__(self, program: Program, name: str, step: Step, backend: str, flags: str,
+                 binary: Path) -> None:
+        super().__init__(program, name, step, backend)
+        self.alias, self.flags = binary, flags
+
+    def label(self) -> str:
+        return f"{self.program.name} {self.flags}"
+
+
+def flags_of(step: Step, program: Program) -> dict[str, Flags]:
+    """The flags that make sense for the step."""
     sources = (step.folder / program.name).glob("*.[hc]")
     lanes = any('"portable/lanes.h"' in f.read_text(encoding="utf-8") for f in sources)
     return {**FLAGS, **LANES} if lanes else FLAGS
 
 
-def built(flags, number, step, program, backend):
-    """The binary of a step under these flags."""
-    if flags is None:
+def built(flags: Flags, number: int, step: Step, program: Program, backend: str) -> Path:
+    """The binary of a step with these flags."""
+    if flags == FLAGS[OWN]:
         return step.binary(program, backend)
     folder = tree.build() / f"flags-{number}"
-    words = [f"BUILD={os.path.relpath(folder, tree.ROOT)}", f"STEP={step.name}",
-             f"PROGRAM={program.name}"]
-    words += [f"{name}={value}" for name, value in zip(("OPT", "ARCH", "EXTRA"), flags)
-              if value is not None]
     target = folder / step.name / f"{program.name}-{backend}"
-    made = subprocess.run(["make", "-s", *words, str(os.path.relpath(target, tree.ROOT))],
-                          cwd=tree.ROOT, capture_output=True, text=True)
-    if made.returncode:
-        raise SystemExit(f"{' '.join(words)}: does not build: "
-                         f"{made.stderr.strip()[-300:]}")
+    words = [f"{name}={value}" for name, value in zip(("OPT", "ARCH", "EXTRA"), flags)
+             if value is not None]
+    problem = copies.make(f"BUILD={os.path.relpath(folder, tree.ROOT)}", *words,
+                          os.path.relpath(target, tree.ROOT))
+    if problem:
+        raise SystemExit(f"{' '.join(words)}: does not build: {problem}")
     return target
 
 
-def item_of(program, name, step, backend, label, binary):
-    item = bench.Item(program, name, step, backend)
-    item.alias, item.label = binary, lambda: f"{program.name} {label}"
-    return item
-
-
-def measured(step, program, name, repeat):
-    """The rows of a program in a step."""
-    backend = "seq" if "seq" in step.available(program) else "omp"
-    flags = flags_of(step, program)
-    binaries = {label: built(flags[label], n, step, program, backend)
-                for n, label in enumerate(flags)}
-    again = tree.build() / "bench" / "aa" / f"flags-{program.name}"
-    again.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(binaries[OWN], again)
-    items = {label: item_of(program, name, step, backend, label, binary)
-             for label, binary in {**binaries, AGAIN: again}.items()}
-    codes = {label: same.linked(binary) for label, binary in binaries.items()}
-    order, chance = list(items.values()), random.Random(1)
+def measure(items: Sequence[Item], title: str, repeat: int) -> None:
+    order, generator = list(items), random.Random(1)
     for n in range(repeat):
-        runs.stage(f"{program.name}, set {name}, round {n + 1} of {repeat}")
-        chance.shuffle(order)
+        runs.stage(f"{title}, repetition {n + 1} of {repeat}")
+        generator.shuffle(order)
         for item in order:
-            runs.progress(f"round {n + 1} of {repeat}: {item.label()}")
+            runs.progress(f"repetition {n + 1} of {repeat}: {item.label()}")
             item.run()
     runs.progress("")
 
+
+def measured(step: Step, program: Program, name: str, repeat: int) -> list[Row]:
+    """The rows of a program in a step."""
+    backend = next(b for b in step.available(program) if BACKENDS[b].on_host)
+    flags = flags_of(step, program)
+    binaries = {label: built(flags[label], n, step, program, backend)
+                for n, label in enumerate(flags)}
+    second = tree.build() / "bench" / "aa" / f"flags-{program.name}"
+    second.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(binaries[OWN], second)
+    items = {label: FlagsItem(program, name, step, backend, label, binary)
+             for label, binary in {**binaries, SECOND: second}.items()}
+    measure(list(items.values()), f"{program.name}, set {name}", repeat)
+
     own = items[OWN]
-    spread = verdict.spread_of([verdict.compare(items[AGAIN].seconds(), own.seconds())])
+    spread = verdict.spread_of([verdict.compare(items[SECOND].seconds(), own.seconds())])
     rows = []
     for label in flags:
         found = verdict.compare(items[label].seconds(), own.seconds(), spread)
-        if codes[label] == codes[OWN]:
+        if same_binary(binaries[label], binaries[OWN]):
             found = verdict.Verdict(1, 1, 1, "" if label == OWN else "same code")
         rows.append({"program": program.name, "step": step.number, "set": name,
                      "flags": label,
@@ -103,19 +114,33 @@ def measured(step, program, name, repeat):
     return rows
 
 
-def main():
-    quick = os.environ.get("QUICK", "") not in ("", "0")
-    repeat = bench.rounds_asked(quick)
+def same_binary(binary: Path, other: Path) -> bool:
+    """Whether two binaries have the same code, without debugging information."""
+    texts = []
+    for number, path in enumerate((binary, other)):
+        stripped = tree.build() / "bench" / f"stripped-{number}"
+        done = runs.run(["/usr/bin/env", "objcopy", "--strip-debug", "-R",
+                         ".note.gnu.build-id", path, stripped], 60)
+        if done.failure():
+            raise SystemExit(f"objcopy {path}: {done.failure()}")
+        texts.append(stripped.read_bytes())
+    return texts[0] == texts[1]
+
+
+def main() -> None:
+    arguments = options.parse(options.parser(
+        __doc__, "STEP", "PROGRAM", "SET", "REPEAT", "QUICK"))
+    repeat = bench.repetitions(arguments.quick)
     path = results.FOLDER / f"{machine.name()}-flags.csv"
     for program in tree.selected(tree.programs(), "PROGRAM"):
         steps = [s for s in tree.selected(tree.steps(), "STEP") if s.has(program)]
         for step, name in itertools.product(
-                steps if os.environ.get("STEP") else steps[:1],
-                bench.sets_of(program, quick)):
+                steps if arguments.step else steps[:1],
+                bench.sets_of(program, arguments.quick)):
             rows = measured(step, program, name, repeat)
             print(runs.table([COLUMNS] + [[r[c] for c in COLUMNS] for r in rows]),
                   flush=True)
-            if quick:
+            if arguments.quick:
                 continue
             own = (program.name, step.number)
             kept = [r for r in results.read(path) if (r["program"], r["step"]) != own] \

@@ -1,82 +1,58 @@
-"""same.py - whether two steps' back-ends are the same code, so that no time can tell them
-apart.
+"""same.py - whether two steps' back-ends are the same code, so that times cannot differ.
 
-What a back-end's own source compiles to is compared, with the flags that the binary was
-made with: every section and relocation of the object, without debugging, and with each
-step's source compiled in the same place, every line of it being line 0. Comments, the
-names of variables and where a line stands make no difference, then; a constant does. Of
-OpenCL the host's object is compared so, which holds the options of the kernel's build,
-and the kernel as text without comments and white space; of CUDA the host's object and
-the PTX. What all steps share (common/) is the same by itself. Left out: code that is the
-same and looks different. Found once, it is kept in BUILD/same until the binary changes.
+The sources of a back-end are compiled with the flags of its binary and compared as
+tools/history/same_code.py compares two versions of the tree: code, data and strings,
+without line numbers and names. For OpenCL the host's objects are compared, whose strings
+are the options of the kernel's build, and the text of the kernel without comments and white
+space; for nvcc, PTX and the host's object. common/ is the same for all steps. The result is
+kept in BUILD/same until the binary changes.
 """
+from __future__ import annotations
+
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.history import runs, tree
-from tools.measure import variants, registers
+from tools.history import runs, same_code, tree
+from tools.history.same_code import Compilation
+from tools.history.tree import BACKENDS, Program, Step
+from tools.measure import registers
+from tools.measure.variants import Variant
 
-SOURCES = {"seq": "cpu.c", "omp": "cpu.c", "openacc": "openacc.c", "ocl": "opencl.c",
-           "cuda": "cuda.cu", "cuda-cpu": "cuda.cu"}
-WORDS = {"seq": "", "omp": "-fopenmp", "openacc": "-fopenacc -frandom-seed=0",
-         "ocl": "-Icommon/opencl", "cuda": "-Icommon/cuda",
-         "cuda-cpu": "-fopenmp -Icommon/cuda -x c"}
-COMMON = "-Icommon/run -Icommon/su -Icommon/portable".split()
-ANYWHERE = ["-w", "-D__LINE__=0"]
+Point = tuple[Step | Variant, Program, str]
 
 
-def run(words, cwd=tree.ROOT):
-    """What a command writes to stdout."""
-    ended = subprocess.run(words, cwd=cwd, capture_output=True, text=True)
-    if ended.returncode:
-        said = ended.stderr.strip().splitlines() or ["says nothing"]
-        raise SystemExit(f"{words[0]}: cannot compare the code: {said[-1]}")
-    return ended.stdout
+def required(command: Sequence[str], folder: Path) -> str:
+    """What a command prints, which must succeed."""
+    text = same_code.output(command, folder)
+    if text is None:
+        raise SystemExit(f"{command[0]}: fails: cannot compare the code: {' '.join(command)}")
+    return text
 
 
-def sections(path):
-    """All that an object has, as text, without its own name and without what nvcc packs
-    for the device, which PTX says in a readable way."""
-    text = run(["objdump", "-s", "-r", path])
-    parts = re.split(r"\n(?=Contents of section |RELOCATION RECORDS )", text)[1:]
-    return "\n".join(p for p in parts if "fatbin" not in p.split("\n")[0].lower())
-
-
-def linked(binary):
-    """A word for what is loaded of a linked binary, which debugging is not."""
-    parts = sections(binary).split("\nContents of section ")
-    return hashlib.sha256("\n".join(p for p in parts if not p.startswith(
-        (".debug", ".note.gnu.build-id"))).encode()).hexdigest()
-
-
-def bare(path):
-    """A source without comments, every run of white space one blank. Nothing is expanded:
-    what a macro is may be said when the program runs."""
-    text = run(["gcc", "-fpreprocessed", "-dD", "-E", "-P", "-x", "c", path])
-    return " ".join(text.split())
-
-
-def kernel(folder, name, seen=None):
-    """kernel.cl and what it includes of its own folder."""
-    seen = seen if seen is not None else set()
+def kernel_text(folder: Path, name: str, seen: set[str]) -> list[str]:
+    """kernel.cl and the headers of its own folder that it includes, without comments, each
+    run of white space replaced by a blank. Macros may be defined when the program runs, so
+    nothing is expanded."""
     path = folder / name
-    if name in seen or not path.exists():
-        return []  # of common/, the same for all
+    if name in seen or not path.exists():  # common/ is the same for all
+        return []
     seen.add(name)
-    found = [f"{name}: {bare(path)}"]
+    text = required(["gcc", "-fpreprocessed", "-dD", "-E", "-P", "-x", "c", str(path)], folder)
+    found = [f"{name}: {' '.join(text.split())}"]
     for inner in re.findall(r'^#include "([^"]+)"', path.read_text(), re.M):
-        found += kernel(folder, inner, seen)
+        found += kernel_text(folder, inner, seen)
     return found
 
 
-def architecture():
-    """The GPU's, in nvcc's words."""
+def architecture() -> str:
+    """The name that nvcc has for this machine's GPU."""
     if not tree.has_gpu():
         return "sm_75"
     listed = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"],
@@ -84,46 +60,75 @@ def architecture():
     return "sm_" + listed.stdout.split()[0].replace(".", "")
 
 
-def compiled(sources, program, backend, flags, root=tree.ROOT):
-    """The texts that say what code a back-end is, whose sources are in a folder and whose
-    common/ is in root; flags are words, the compiler's name first."""
-    include = [*COMMON, f"-Icommon/{program.name}", *WORDS[backend].split(), *ANYWHERE]
-    again = program.mk.get("again", "").split()
-    texts = []
-    with tempfile.TemporaryDirectory(prefix="same-") as folder:
+def by_nvcc(source: str, options: Sequence[str], folder: Path) -> list[str]:
+    """The PTX and the host's object of a source, as texts."""
+    nvcc = registers.tool(os.environ.get("NVCC") or "nvcc")
+    command = [nvcc or "nvcc", "-O3", f"-arch={architecture()}", *options, "-w", "-D__LINE__=0",
+               source]
+    ptx, made = folder / "made.ptx", folder / "made.o"
+    required([*command, "-ptx", "-o", str(ptx)], folder)
+    required([*command, "-c", "-o", str(made)], folder)
+    dump = required(["objdump", "-s", "-r", str(made)], folder)
+    parts = re.split(r"\n(?=Contents of section |RELOCATION RECORDS )", dump)[1:]
+    return [ptx.read_text(),
+            *(p for p in parts if "fatbin" not in p.split("\n")[0].lower())]
+
+
+def texts_of(sources: Path, program: Program, backend: str, flags: Sequence[str],
+             root: Path) -> list[str]:
+    """Texts that are equal for two steps if their code is. sources is the step's folder,
+    root the tree with its common/; flags begin with the compiler."""
+    about = BACKENDS[backend]
+    options = [*same_code.INCLUDES, f"-Icommon/{program.name}"]
+    precisions: list[list[str]] = [[]]
+    if "double" in program.mk:
+        precisions.append(program.mk["double"].split())
+    texts: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="same-") as name:
         # A compiler writes down where it found a source: all are found in the same place.
-        shutil.copytree(sources, Path(folder) / "x")
-        (Path(folder) / "common").symlink_to(root / "common")
-        source, made = f"x/{SOURCES[backend]}", Path(folder) / "made"
-        for words in [[], again] if again else [[]]:
-            if backend == "cuda":
-                nvcc = [registers.tool(os.environ.get("NVCC") or "nvcc"), "-O3",
-                        f"-arch={architecture()}", *include, *words, source, "-o", made]
-                run([*nvcc, "-ptx"], folder)
-                texts.append(made.read_text())
-                run([*nvcc, "-c"], folder)
-            else:
-                run([*flags, *include, *words, "-g0", "-c", source, "-o", made], folder)
-            texts.append(sections(made))
-    return texts + (kernel(sources, "kernel.cl") if backend == "ocl" else [])
+        folder = Path(name)
+        shutil.copytree(sources, folder / "x")
+        (folder / "common").symlink_to(root / "common")
+        for source in about.sources:
+            if source.endswith(".cl"):
+                texts += kernel_text(sources, source, set())
+                continue
+            for more in precisions:
+                if source.endswith(".cu") and about.compiler == "NVCC":
+                    texts += by_nvcc(f"x/{source}", [*options, *more], folder)
+                    continue
+                command = ["mpicc" if about.compiler == "MPICC" else flags[0], *flags[1:],
+                           *about_flags(backend), *options, *more, *same_code.REPRODUCIBLE]
+                if source.endswith(".cu"):
+                    command += ["-x", "c"]
+                code = same_code.compiled(Compilation(f"x/{source}", tuple(command)), folder)
+                if code is None:
+                    raise SystemExit(f"{sources / source}: does not compile: cannot compare "
+                                     "the code")
+                texts.append(code.text())
+    return texts
 
 
-def code(step, program, backend):
-    """A word that says what code a back-end of a step, or of a variant, is."""
+def about_flags(backend: str) -> list[str]:
+    """The flags of a back-end, without variables of make."""
+    return [f for f in BACKENDS[backend].flags if not f.startswith("$")]
+
+
+def code(step: Step | Variant, program: Program, backend: str) -> str:
+    """A digest of the code of a back-end of a step or a variant."""
     root, build, name = tree.ROOT, tree.build(), step.name
-    if isinstance(step, variants.Variant):  # it has a copy of the tree of its own
+    if isinstance(step, Variant):  # it has a copy of the tree
         root, build, name = step.folder, step.folder / "build", step.step.name
-        if "+++ b/common/" in step.path.read_text():
-            return step.name  # beyond what is compared here
+        if step.path.is_file() and "+++ b/common/" in step.path.read_text():
+            return step.name  # what is compared here leaves out common/
     binary = step.binary(program, backend)
     mark = hashlib.sha256(binary.read_bytes() + Path(__file__).read_bytes()).hexdigest()
-    kept = tree.build() / "same" / program.name / mark
-    if backend not in SOURCES:  # of several sources: as linked
-        return linked(binary)
+    kept = tree.build() / "same" / program.name / f"{backend}-{mark}"
     if not kept.exists():
-        flags = runs.flags(program, build)
-        texts = compiled(root / "steps" / name / program.name, program, backend, flags,
-                         root)
+        flags = [*runs.flags(program, build),
+                 *same_code.declared(root, Path("steps", name, "step.mk"),
+                                     f"cflags.{program.name}")]
+        texts = texts_of(root / "steps" / name / program.name, program, backend, flags, root)
         kept.parent.mkdir(parents=True, exist_ok=True)
         temporary = kept.with_suffix(f".{os.getpid()}.{step.number}.{backend}")
         temporary.write_text(hashlib.sha256("\0".join(texts).encode()).hexdigest())
@@ -131,8 +136,8 @@ def code(step, program, backend):
     return kept.read_text()
 
 
-def codes(wanted):
-    """{(step, program, back-end): its code}, found as many at a time as there are cores."""
+def codes(wanted: Iterable[Point]) -> dict[Point, str]:
+    """{(step, program, back-end): digest of its code}, computed on all cores."""
     wanted = list(wanted)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(wanted, pool.map(lambda w: code(*w), wanted)))
+        return dict(zip(wanted, pool.map(lambda point: code(*point), wanted)))

@@ -2,67 +2,71 @@
 
     STEP=05 PROGRAM=semblance   gives BUILD/export/semblance-05_algebra.tar.gz
 
-In it: the step's program and lesson, what all back-ends need of common/, the generator of
-the data, the checker, and this tree's own Makefile and tools, so that `make`, `make
-verify` and `make run` mean there what they mean here. Of step.mk only the lines that are
-this program's are left. The same tree gives the same bytes. Left out: the other steps,
-measuring, publishing.
+It contains the program and its lesson, what all back-ends need of common/, the generator of
+the data, the checker, and the Makefile and tools of this tree, so that `make`, `make verify`
+and `make run` do there what they do here. Of step.mk it has the lines of this program only.
+The same tree gives the same bytes. Left out: the other steps, measuring, publishing.
 """
+from __future__ import annotations
+
 import gzip
 import io
 import re
 import tarfile
+from collections.abc import Mapping
+from pathlib import Path
 
-from tools.history import diff, tree
+from tools.history import diff, options, tree
+from tools.history.tree import Program, Step
 from tools.teach import exercise
 
 WHOLE = ("Makefile", "config.mk", "setup.sh", "LICENSE", "tools/__init__.py",
-         "tools/history", "tools/teach/run.py", "tools/publish/section.py",
-         "tools/verify/matrix.py", "verify/verify.c", "verify/compare.c", "verify/compare.h",
+         "tools/history", "tools/teach/run.py", "tools/measure/section.py",
+         "tools/verify/matrix.py", "tools/verify/execute.py", "verify/verify.c", "verify/compare.c", "verify/compare.h",
          "verify/verdict.h", "tools/verify/queries/__init__.py")
 
 README = """\
 # {title}
 
-{program} as step {step} of an optimization history has it: {step_title}. The lesson is
-`steps/{step}/{program}/README.md`; the history keeps every other version.
+The program {program} of step {step} of an optimization history: {step_title}. The lesson is
+`steps/{step}/{program}/README.md`; the history contains the other versions.
 
-    ./setup.sh       installs what is missing (Debian packages)
-    make             builds every back-end that can be built here: {backends}
-    make run         runs them, each verified against double precision
-    make verify      the same on small, awkward data
+    ./setup.sh       installs the packages that are missing
+    make             builds every back-end that can be built: {backends}
+    make run         runs them and verifies the results against double precision
+    make verify      the same for small and difficult inputs
 
 GNU Make, gcc and Python are enough for OpenMP. OpenCL needs its headers and a device, or
 PoCL; CUDA needs nvcc and a GPU, and `cuda-cpu` is the same CUDA code on the CPU.
-`build/{step}/{program}-{first} help` lists what the program can be told.
+`build/{step}/{program}-{first} help` lists its arguments.
 
 BSD 3-Clause, see LICENSE.
 """
 
 
-def others():
+def programs() -> set[str]:
     """Names of the folders of common/ that belong to a program."""
     return {p.name for p in tree.programs()}
 
 
-def step_mk(step, program):
+def step_mk(step: Step, program: Program) -> str:
     """step.mk without the lines of other programs."""
-    foreign = "|".join(others() - {program.name})
+    foreign = "|".join(programs() - {program.name})
     text = (step.folder / "step.mk").read_text()
     return re.sub(rf"^\w+\.(?:{foreign})\b.*\n", "", text, flags=re.M).rstrip() + "\n"
 
 
-def contents(step, program):
-    """{path: bytes} of all that is packed."""
+def contents(step: Step, program: Program) -> dict[str, bytes]:
+    """{path: content} of all that is packed."""
     chosen = [tree.ROOT / name for name in WHOLE]
     chosen += [p for p in (tree.ROOT / "common").iterdir()
-               if p.name == program.name or p.name not in others()]
+               if p.name == program.name or p.name not in programs()]
     chosen += (tree.ROOT / "verify").glob(f"check_{program.name}.c")
     chosen += (tree.ROOT / "verify").glob(f"oracle_{program.name}.[ch]")
     chosen += (tree.ROOT / "tools/verify/queries").glob(f"{program.name}.py")
     chosen += [tree.ROOT / "data" / f"{program.name}.c", step.folder / program.name,
                step.folder / "README.md", step.folder / "Makefile"]
-    files = {}
+    files: dict[str, bytes] = {}
     for top in chosen:
         for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
             if path.is_file() and "__pycache__" not in path.parts:
@@ -76,13 +80,13 @@ def contents(step, program):
     return files
 
 
-def pack(files, name, path):
+def pack(files: Mapping[str, bytes], name: str, path: Path) -> None:
     """A .tar.gz of name/..., without owners and dates."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.tmp")
     with open(temporary, "wb") as raw, \
             gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as zipped, \
-            tarfile.open(fileobj=zipped, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+            tarfile.TarFile(fileobj=zipped, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for inside, data in sorted(files.items()):
             entry = tarfile.TarInfo(f"{name}/{inside}")
             entry.size = len(data)
@@ -91,13 +95,14 @@ def pack(files, name, path):
     temporary.replace(path)
 
 
-def main():
+def main() -> None:
+    options.parse(options.parser(__doc__, "STEP", "PROGRAM"))
     step, program = exercise.named()
     name = f"{program.name}-{step.name}"
     path = tree.build() / "export" / f"{name}.tar.gz"
     files = contents(step, program)
     pack(files, name, path)
-    print(f"{diff.shown(path)}: {len(files)} files")
+    print(f"{diff.display(path)}: {len(files)} files")
 
 
 if __name__ == "__main__":

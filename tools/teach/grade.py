@@ -1,305 +1,338 @@
 """grade.py - make grade: is an attempt at a step right, and what did it gain?
 
-    STEP= PROGRAM= WORK=        the attempt, as make exercise has them
-    BACKEND=                    back-ends to grade; all that run here unless set, but
-                                cuda-cpu, which is for checking, only if asked for
-    SET=                        the set that is timed, or else the one that is shown
-    GRADE_ROUNDS=7              interleaved runs of each that is timed
-    GRADE_TIMEOUT=20            seconds a run may take, at least
-    GRADE_JAIL=0                without bubblewrap, as where there is none
-    GRADE_READS=                see tools/teach/jail.py
+    GRADE_REPETITIONS=7     interleaved runs of each that is timed
+    GRADE_TIMEOUT=20        seconds a run may take, at least
+    ALLOW_UNSANDBOXED=1     run the attempt with your permissions if bubblewrap is missing
+    GRADE_READS= BWRAP=     see tools/teach/sandbox.py
 
-The attempt is copied beside the tree's Makefile and common/, and built as its step. It
-must be right on all that make verify asks of a back-end, and on a fresh query like the
-set to be timed. Only then is it timed, on that query: step before, attempt and book's
-step run in turns, and each of these runs is verified too. The share of the gain is what
-the attempt gained over the step before, in parts of what the book gains there.
+The attempt is copied next to the tree's Makefile and common/ and built as its step. It must
+be right on all that make verify asks of a back-end, and on a fresh query like the set that
+is timed. Only then is it timed, on that query: the runs of the step before, the attempt and
+the reference solution (the tree's own step) are interleaved, and each of them is verified.
 
-An attempt says itself how long it ran. What its process takes besides, by the grader's
-clock, may be as much as the book's process takes; anything more is added. It runs in a
-jail, as its two rivals do, and what judges it is a copy elsewhere, read-only, whose bytes
-are the same in the end, as are those of the book's steps and the data.
+An attempt reports its own execution time. Time that its process spends outside the reported
+interval, beyond what the reference solution spends there, is charged to the attempt. The
+attempt is compiled and run in a sandbox, as are the two programs it is compared with. What
+judges it is a read-only copy elsewhere; it, the tree's steps and the data must have the same
+bytes at the end.
 
-Exits with 0 only if every back-end compiled and is right.
+The exit status is 0 only if every back-end compiled and is right.
 """
+from __future__ import annotations
+
+import argparse
 import os
 import shutil
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from tools.history import copies, diff, runs, tree, verdict
+from tools.history import copies, diff, options, runs, tree, verdict
+from tools.history.tree import BACKENDS, Program, Step
 from tools.measure import machine
-from tools.teach import exercise, fresh, jail
-from tools.verify import matrix
+from tools.teach import exercise, fresh, sandbox
+from tools.verify import execute, matrix
 
 BUILDING = 600  # seconds
+REFERENCE_TIMEOUT = 600  # seconds
+
+Outcome = dict[str, Any]
+Query = tuple[str, Sequence[str], float, Sequence[str], Mapping[str, str]]
 
 
 class Attempt:
-    """The student's program, built as its step beside a copy of what it may use."""
+    """The student's program, built as its step next to a copy of what it may use."""
 
-    def __init__(self, task, folder):
+    def __init__(self, task: exercise.Task, folder: Path) -> None:
         self.task, self.folder = task, folder
         self.copy = self.folder / "tree"
         self.place = self.copy / "steps" / task.step.name / task.program.name
 
-    def put(self):
-        """Copies it: None, or why it is refused."""
-        given = self.task.attempt
-        if given.is_symlink() or given.parent.is_symlink():
-            return "a link where the folder should be"
-        problem = jail.take(given, self.place) or jail.leaves(self.place)
+    def put(self) -> str | None:
+        """Copies it. None, or why it is refused."""
+        folder = self.task.attempt
+        if folder.is_symlink() or folder.parent.is_symlink():
+            return f"{folder.name}: a symbolic link: expected a folder"
+        problem = sandbox.take(folder, self.place, plain_names=True)
         if problem:
             return problem
         shutil.copy2(self.task.step.folder / "step.mk", self.place.parent)
         for name in ("Makefile", "config.mk", "common"):
             copies.put(tree.ROOT / name, self.copy / name)
-        # What the tree has built of common/ is built already, if it is newer than its
-        # sources: all files keep their times.
-        for name in ("flags", "common"):
+        # The objects of common/ keep their times, so that they are not built again.
+        for name in ("flags", "toolchain", "common"):
             if (tree.build() / name).exists():
                 copies.put(tree.build() / name, self.copy / "build" / name)
+        (self.copy / "build").mkdir(exist_ok=True)
         return None
 
-    def binary(self, backend):
+    def binary(self, backend: str) -> Path:
         name = f"{self.task.program.name}-{backend}"
         return self.copy / "build" / self.task.step.name / name
 
-    def make(self, backend):
-        """Builds a back-end: None, or the compiler's first complaint."""
-        ended = runs.run([*jail.words(self.copy), "/usr/bin/env",
-                          *(f"-u{name}" for name in copies.ASKED), "make", "-s",
-                          "BUILD=build", self.binary(backend).relative_to(self.copy)],
-                         BUILDING)
-        jail.reap()
-        return self.named(self.first(ended.err) or ended.why()) if ended.why() else None
+    def make(self, backend: str) -> str | None:
+        """Builds a back-end; the compiler sees nothing but the copy, of which it can write
+        build/ alone. None, or the compiler's first error."""
+        build = self.copy / "build"
+        env = {k: os.environ[k] for k in sandbox.BUILD_ENVIRONMENT if k in os.environ}
+        within = sandbox.command(self.copy, [self.copy], [build], env, log=build)
+        with sandbox.Watch([build]) as watch:
+            result = runs.run([*within, "make", "-s", "BUILD=build",
+                               self.binary(backend).relative_to(self.copy)], BUILDING)
+            sandbox.reap()
+        if watch.reason or result.failure():
+            return self.renamed(watch.reason or first_error(result.err)
+                                or str(result.failure()))
+        return None
 
-    @staticmethod
-    def first(text):
-        """What a compiler complains of first, if it does."""
-        return next((line for line in text.splitlines() if "error" in line), None)
-
-    def named(self, text):
-        """A message that names the attempt where it lies, not where it was built."""
+    def renamed(self, text: str) -> str:
+        """A message with the path of the attempt instead of the path of its copy."""
         return text.replace(str(self.place.relative_to(self.copy)),
-                            diff.shown(self.task.attempt))
+                            diff.display(self.task.attempt))
 
 
-def make_book(task, backend):
-    """Builds the book's two binaries; None, or why they cannot be built here."""
-    step, other = tree.compared(task.step, task.program, backend)
+def first_error(text: str) -> str | None:
+    """A compiler's first error."""
+    return next((line for line in text.splitlines() if "error" in line), None)
+
+
+def make_reference(task: exercise.Task, backend: str) -> str | None:
+    """Builds the two programs that an attempt is compared with. None, or why not."""
+    earlier = tree.baseline(task.step, task.program, backend)
+    assert earlier
+    step, other = earlier
     folder = tree.build().relative_to(tree.ROOT)
     return copies.make(f"BUILD={folder}", f"{folder}/{step.name}/{task.program.name}-{other}",
                        f"{folder}/{task.step.name}/{task.program.name}-{backend}")
 
 
-class Court:
-    """What judges: copies of the checker and of the book's binaries, the oracle of every
-    query, the fresh data. From now on this is the tree's folder of what is built."""
+class Evidence:
+    """What judges: copies of the checker and of the binaries to compare with, the oracle's
+    results, fresh data. From now on `place` is the tree's build folder."""
 
-    def __init__(self, task, backends, timed, place):
-        program, self.set = task.program, timed
-        binaries = {tree.compared(task.step, program, b) for b in backends} | {
-            (task.step, b) for b in backends}
-        for path in [program.checker(), *(s.binary(program, b) for s, b in binaries)]:
+    def __init__(self, task: exercise.Task, backends: Sequence[str], set_name: str,
+                 place: Path) -> None:
+        program, self.set = task.program, set_name
+        pairs = {(task.step, b) for b in backends}
+        pairs |= {earlier for b in backends
+                  if (earlier := tree.baseline(task.step, program, b))}
+        for path in [program.checker(), *(s.binary(program, b) for s, b in pairs)]:
             copies.put(path, place / path.relative_to(tree.build()))
         os.environ["BUILD"] = str(place)
         (place / "fresh").mkdir()
-        self.fresh = fresh.of(program, program.sets[timed], place / "fresh")
-        for name, words in {**program.cases, "fresh": self.fresh}.items():
+        self.fresh = fresh.of(program, program.sets[set_name], place / "fresh")
+        for name, arguments in {**program.cases, "fresh": self.fresh}.items():
             runs.progress(f"{name}: the oracle")
-            runs.check(program, words, {}, name)
+            runs.check(program, arguments, {}, name)
         for path in place.rglob("*"):
             path.chmod(0o555)
         place.chmod(0o555)
         self.folders = place, tree.ROOT / "steps", program.data
-        self.before = jail.hashes(self.folders)
+        self.before = sandbox.hashes(self.folders)
 
-    def tampered(self):
-        """The first file that is no longer what it was; None if all are."""
-        after = jail.hashes(self.folders)
+    def changed(self) -> Path | None:
+        """The first file that has other bytes than at the beginning."""
+        after = sandbox.hashes(self.folders)
         return next((path for path in sorted(self.before.keys() | after.keys())
                      if self.before.get(path) != after.get(path)), None)
 
 
 class Run:
-    """One of the three that are compared: step before, attempt, book."""
+    """One of the three that are compared: step before, attempt, reference solution."""
 
-    def __init__(self, attempt, who, step, backend, binary=None):
-        self.task, self.step, self.backend = attempt.task, step, backend
+    def __init__(self, attempt: Attempt, name: str, step: Step, backend: str,
+                 binary: Path | None = None) -> None:
+        self.program, self.step, self.backend = attempt.task.program, step, backend
         self.binary = binary
-        self.outputs = attempt.folder / "outputs"
-        self.cache, self.kept = (attempt.folder / f"{what}-{who}-{backend}"
+        self.outputs, self.taken = attempt.folder / "outputs", attempt.folder / "taken"
+        self.cache, self.kept = (attempt.folder / f"{what}-{name}-{backend}"
                                  for what in ("cache", "kept"))
-        self.seconds, self.beside = [], []
+        self.seconds: list[float] = []  # that it reports
+        self.outside: list[float] = []  # that its process takes besides
 
-    def produce(self, words, timeout, extra=(), env=None):
-        """A run in the jail, in empty folders but for the compiled kernels."""
-        jail.anew(self.outputs)
+    def produce(self, arguments: Sequence[str], timeout: float, extra: Sequence[str] = (),
+                env: Mapping[str, str] | None = None) -> Outcome:
+        """A run in the sandbox, in folders that are empty but for compiled kernels. Its
+        files are copied before anything looks at them."""
+        sandbox.empty(self.outputs)
         if self.kept.exists():
-            jail.take(self.kept, self.cache)
+            sandbox.take(self.kept, self.cache)
         self.cache.mkdir(parents=True, exist_ok=True)
-        memory = "unlimited"  # devices map more than they use
-        if self.backend in ("seq", "omp"):
-            memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2048
-        binary = self.binary or self.step.binary(self.task.program, self.backend)
-        within = jail.words(self.outputs, [binary, *runs.inputs(words)], [self.cache],
-                            memory)
-        env = {**(env or {}), "POCL_CACHE_DIR": str(self.cache),
-               "CUDA_CACHE_PATH": str(self.cache)}
+        binary = self.binary or self.step.binary(self.program, self.backend)
+        _, variables = runs.launch(binary, self.backend, dict(env or {}))
+        variables |= {"POCL_CACHE_DIR": str(self.cache), "CUDA_CACHE_PATH": str(self.cache)}
+        # Devices map more address space than they use: there, Watch limits the memory.
+        memory = sandbox.MEMORY if BACKENDS[self.backend].on_host else None
+        within = sandbox.command(
+            self.outputs, [binary, *runs.inputs(arguments)], [self.cache], variables,
+            memory=memory, cpu=(timeout + 1) * (os.cpu_count() or 1))
+        with sandbox.Watch([self.outputs, self.cache]) as watch:
+            try:
+                got = execute.produce(self.step, self.program, self.backend, arguments,
+                                      self.outputs, dict(env or {}), timeout, binary, extra,
+                                      within)
+            finally:
+                sandbox.reap()
+        if watch.reason:
+            return {**got, "ok": False, "reason": watch.reason, "caught": "stopped"}
         try:
-            return runs.produce(self.step, self.task.program, self.backend, words,
-                                self.outputs, env, timeout, binary, extra, within)
-        finally:
-            jail.reap()
+            return {**got, "files": sandbox.take_outputs(got["files"], self.taken)}
+        except sandbox.Refused as refused:
+            return {**got, "ok": False, "reason": str(refused), "caught": "said"}
 
-    def keep(self):
-        """From now on each run finds the kernels compiled so far, and nothing that another
-        run has left there. None, or why that cannot be."""
-        return jail.take(self.cache, self.kept)
+    def keep(self) -> str | None:
+        """From now on each run finds the kernels that were compiled so far, and nothing that
+        another run has left. None, or why that is impossible."""
+        return sandbox.take(self.cache, self.kept)
 
-    def once(self, name, words, timeout, extra=(), env=None):
-        """The outcome of a verified run, whose times are kept if they can be true."""
+    def verified(self, name: str, arguments: Sequence[str], timeout: float,
+                 extra: Sequence[str] = (), env: Mapping[str, str] | None = None) -> Outcome:
+        """The outcome of a verified run, whose times are kept if they are possible."""
         try:
-            got = self.produce(words, timeout, extra, env)
-        except Exception as error:  # in reading what it wrote, which may be anything
+            got = self.produce(arguments, timeout, extra, env)
+        except Exception as error:  # in reading its output, which may be anything
             return {"ok": False, "share": None, "caught": "said",
-                    "reason": f"what it wrote cannot be read: {error}"}
+                    "reason": f"its output cannot be read: {error}"}
         if got["ok"]:
-            got.update(runs.check(self.task.program, words, got["files"], name))
+            got.update(runs.check(self.program, arguments, got["files"], name))
         if not got["ok"]:
             return got
-        run, wall = got["times"].get("run", 0), got["ended"].seconds
+        run, wall = got["times"].get("run", 0), got["result"].seconds
         if not 0 < run <= wall:
-            got.update(ok=False, reason=f"says that it ran for {run} s of {wall:.2f}")
+            got.update(ok=False, reason=f"Time_run={run}: expected above 0 and at most the "
+                                        f"{wall:.2f} s that its process took")
         self.seconds.append(run)
-        self.beside.append(wall - run)
+        self.outside.append(wall - run)
         return got
 
-    def must(self, *words):
-        """The same of the book's own, which cannot fail."""
-        got = self.once(*words)
+    def required(self, name: str, arguments: Sequence[str]) -> Outcome:
+        """The same of a program of the tree, which must be right."""
+        got = self.verified(name, arguments, REFERENCE_TIMEOUT)
         if not got["ok"]:
-            raise SystemExit(f"the book's {self.step.name} {self.backend}: "
-                             f"{got['reason']}")
+            raise SystemExit(f"{self.step.name} {self.backend} of the tree: {got['reason']}")
         return got
 
 
-def hidden(mine, book):
-    """Seconds that an attempt's process takes besides what it says, more than the book's
-    does."""
-    return max(0.0, statistics.median(mine.beside) - statistics.median(book.beside))
+# ---- the grade ---------------------------------------------------------------------
 
 
-def said(gain):
+def charged(attempt: Run, reference: Run) -> float:
+    """Seconds that an attempt's process takes outside its reported interval, beyond those
+    of the reference solution."""
+    return max(0.0, statistics.median(attempt.outside) - statistics.median(reference.outside))
+
+
+def speedup(gain: verdict.Verdict) -> str:
     text = f"{gain.ratio:.2f} ({gain.low:.2f} .. {gain.high:.2f})"
     return f"{text} not distinguishable" if gain.word == "none" else text
 
 
-def share_of_gain(mine, book):
-    """In words: how much of the book's gain an attempt has."""
-    if book.word != "gain":
-        return "the book gains nothing here"
-    reached = 0 if mine.word == "none" else (mine.ratio - 1) / (book.ratio - 1)
-    return f"{100 * reached:.0f} % of the book's gain"
+def part_of_gain(attempt: verdict.Verdict, reference: verdict.Verdict) -> str:
+    """How much of the reference solution's gain an attempt has, in words."""
+    if reference.word != "gain":
+        return "the reference solution gains nothing here"
+    part = 0 if attempt.word == "none" else (attempt.ratio - 1) / (reference.ratio - 1)
+    return f"{100 * part:.0f} % of the gain of the reference solution"
 
 
 class Grading:
-    """One back-end of an attempt: what is run, and what is said of it."""
+    """One back-end of an attempt."""
 
-    def __init__(self, attempt, backend, rounds, limit, court=None):
-        self.attempt, self.backend, self.court = attempt, backend, court
-        self.rounds, self.limit = rounds, limit
+    def __init__(self, attempt: Attempt, backend: str, repetitions: int, limit: int,
+                 evidence: Evidence | None = None) -> None:
+        self.attempt, self.backend, self.evidence = attempt, backend, evidence
+        self.repetitions, self.limit = repetitions, limit
         self.task, self.program = attempt.task, attempt.task.program
-        before = tree.compared(self.task.step, self.task.program, backend)
+        before = tree.baseline(self.task.step, self.program, backend)
+        assert before
         self.start = Run(attempt, "before", *before)
-        self.mine = Run(attempt, "attempt", self.task.step, backend,
-                        attempt.binary(backend))
-        self.book = Run(attempt, "book", self.task.step, backend)
+        self.mine = Run(attempt, "attempt", self.task.step, backend, attempt.binary(backend))
+        self.reference = Run(attempt, "reference", self.task.step, backend)
         self.runs = 0
-        self.share = 0.0  # percent of the error budget, the most that was used
+        self.share = 0.0  # percent of the error budget, at most
+        self.foreign = 0.0  # fraction of the CPU time that other processes used
 
-    def say(self, what, text):
+    def say(self, key: str, text: str) -> None:
         runs.progress("")
-        print(f"  {what:9} {jail.plain(text)}", flush=True)
+        print(f"  {key:9} {sandbox.plain(text)}", flush=True)
 
-    def outputs(self, got):
+    def contents(self, got: Outcome) -> list[bytes]:
         return [got["files"][o.key].read_bytes() for o in self.program.outputs]
 
-    def todo(self):
-        """(name, words, seconds, more words, environment) of what must be right."""
+    def queries(self, timed: Query) -> Iterator[Query]:
+        """What must be right."""
         cases = list(self.program.cases.items())
-        for case, words in cases:
-            yield case, words, self.limit, (), None
+        for case, arguments in cases:
+            yield case, arguments, self.limit, (), {}
         for _, extra, env in matrix.variants(self.program, self.backend):
             yield *cases[0], self.limit, extra, env
-        yield *self.timed, self.timed_limit, (), None
+        yield timed
 
-    def check(self):
-        """Runs the attempt on everything; None, or what is wrong."""
-        self.timed = "fresh", self.court.fresh
-        before = self.start.must(*self.timed, 600)
-        expected = self.outputs(before)
+    def check(self, evidence: Evidence) -> str | None:
+        """Runs the attempt on everything. None, or what is wrong."""
+        before = self.start.required("fresh", evidence.fresh)
         self.timed_limit = max(self.limit, 1 + int(5 * sum(before["times"].values())))
-        todo, wrong = list(self.todo()), []
-        for name, words, seconds, extra, env in todo:
-            also = [f"{k}={v}" for k, v in (env or {}).items()]
-            what = " ".join([name, *extra, *also])
-            runs.progress(what)
-            problem = self.warm() if name == "fresh" else None
+        failures: list[str] = []
+        got: Outcome = {}
+        for query in self.queries(("fresh", evidence.fresh, self.timed_limit, (), {})):
+            name, arguments, seconds, extra, env = query
+            label = " ".join([name, *extra, *(f"{k}={v}" for k, v in env.items())])
+            runs.progress(label)
+            problem = self.warm(evidence) if name == "fresh" else None
             if problem:
-                wrong.append(f"compiled kernels: {problem}")
+                failures.append(f"compiled kernels: {problem}")
                 break
-            got = self.mine.once(name, words, seconds, extra, env)
+            got = self.mine.verified(name, arguments, seconds, extra, env)
             self.runs += 1
             self.share = max(self.share, got["share"] or 0)
             if not got["ok"]:
-                wrong.append(f"{what}: {got['reason']}")
-            if got["caught"] == "hangs" or "SIGXFSZ" in got["reason"]:
-                break  # the others would hang as long, or say as much
-            if "kernel does not build" in got["reason"]:
-                error = self.attempt.first(got["ended"].err)
-                wrong = [self.attempt.named(error)] if error else wrong
-                break  # nor would it for the others
-        if wrong:
+                failures.append(f"{label}: {got['reason']}")
+            if got["caught"] in ("hangs", "stopped") or "SIGXFSZ" in str(got["reason"]):
+                break  # the other runs would exceed the limit, too
+            if "kernel does not build" in str(got["reason"]):
+                error = first_error(got["result"].err)
+                failures = [self.attempt.renamed(error)] if error else failures
+                break  # it would not for the other runs
+        if failures:
             self.say("correct",
-                     f"NO, {len(wrong)} of {self.runs} runs fail: {wrong[0]}")
-            return wrong[0]
+                     f"NO, {len(failures)} of {self.runs} runs fail: {failures[0]}")
+            return failures[0]
         if self.task.step.kind(self.program) == "refactor":
-            earlier = self.start.step.name
-            same = self.outputs(got) == expected
-            self.say("bytes", f"those of {earlier}" if same else
-                     f"NOT those of {earlier}, whose operations this step keeps")
+            same = self.contents(got) == self.contents(before)
+            self.say("bytes", f"equal to those of {self.start.step.name}" if same else
+                     f"DIFFERENT from those of {self.start.step.name}, whose operations this "
+                     f"step keeps")
         return None
 
-    def warm(self):
-        """Lets a device's kernels be compiled for the set, before the fresh query is seen:
-        caches carry nothing from one timed run to another."""
-        if self.backend not in ("seq", "omp", "openacc"):
+    def warm(self, evidence: Evidence) -> str | None:
+        """Has a device's kernels compiled for the set before the attempt sees the fresh
+        query: caches carry nothing from one timed run to another."""
+        if not (BACKENDS[self.backend].on_host or BACKENDS[self.backend].threads == 1):
             try:
-                self.mine.produce(self.program.sets[self.court.set], self.timed_limit)
+                self.mine.produce(self.program.sets[evidence.set], self.timed_limit)
             except Exception:
-                pass  # what it wrote is not asked for
+                pass  # its output is not used
         return self.mine.keep()
 
-    def time(self):
-        """Runs the three in turns; None, or what was wrong this time."""
-        self.book.must(*self.timed, 600)  # builds and caches what the others have
-        three = {"step before": self.start, "attempt": self.mine, "book": self.book}
+    def time(self, evidence: Evidence) -> str | None:
+        """Runs the three interleaved. None, or what was wrong this time."""
+        self.reference.required("fresh", evidence.fresh)  # compiles and caches its kernels
+        three = {"step before": self.start, "attempt": self.mine,
+                 "reference solution": self.reference}
         for run in three.values():
-            run.seconds, run.beside = [], []
+            run.seconds, run.outside = [], []
         busy, own = machine.busy(), machine.own() + time.process_time()
-        for n in range(self.rounds):
-            order = list(three)[n % 3:] + list(three)[:n % 3]
-            for who in order:
-                runs.progress(f"round {n + 1} of {self.rounds}: {who}")
-                if who != "attempt":
-                    three[who].must(*self.timed, 600)
+        for n in range(self.repetitions):
+            for name in list(three)[n % 3:] + list(three)[:n % 3]:
+                runs.progress(f"repetition {n + 1} of {self.repetitions}: {name}")
+                if name != "attempt":
+                    three[name].required("fresh", evidence.fresh)
                     continue
-                got = self.mine.once(*self.timed, self.timed_limit)
+                got = self.mine.verified("fresh", evidence.fresh, self.timed_limit)
                 self.runs += 1
                 if not got["ok"]:
                     self.say("correct", f"NO, not every time: {got['reason']}")
@@ -308,18 +341,19 @@ class Grading:
         self.foreign = max(0.0, 1 - own / busy) if busy else 0.0
         return None
 
-    def judge(self):
-        """None, or what is wrong with all that is run."""
-        problem = self.check() or self.time()
-        touched = self.court.tampered()
-        if touched:
-            problem = f"{diff.shown(touched)} was changed meanwhile"
-            self.say("court", f"NO: {problem}")
+    def judge(self) -> str | None:
+        """None, or what is wrong with the attempt."""
+        assert self.evidence
+        problem = self.check(self.evidence) or self.time(self.evidence)
+        changed = self.evidence.changed()
+        if changed:
+            problem = f"{diff.display(changed)}: changed while the attempt ran"
+            self.say("integrity", f"NO: {problem}")
         return problem
 
-    def grade(self):
-        """Says all there is to say; (right, its summary)."""
-        print(f"{self.program.name} {self.task.step.name} {self.backend}, against "
+    def grade(self) -> tuple[bool, str]:
+        """Prints the grade. Returns (whether the attempt is right, a summary)."""
+        print(f"{self.program.name} {self.task.step.name} {self.backend}, compared with "
               f"{self.start.step.name} {self.start.backend}")
         runs.progress("building")
         problem = self.attempt.make(self.backend)
@@ -330,108 +364,127 @@ class Grading:
         problem = self.judge()
         if problem:
             return False, f"wrong: {problem}"
-
         self.say("correct", f"yes, {self.runs} runs, {self.share:.1f} % of the error "
                             f"budget used")
-        more = hidden(self.mine, self.book)
+        return True, self.times()
+
+    def times(self) -> str:
+        """Prints what the attempt gained; a summary."""
+        assert self.evidence
+        more = charged(self.mine, self.reference)
         if more > 0.1 * statistics.median(self.mine.seconds):
-            self.say("beside", f"its process takes {more:.2f} s more beside its run than "
-                               f"the book's: they count")
-        gained = verdict.compare([s + more for s in self.mine.seconds], self.start.seconds)
-        possible = verdict.compare(self.book.seconds, self.start.seconds)
-        part, busy = share_of_gain(gained, possible), ""
-        self.say("faster", f"{said(gained)}, set {self.court.set} on fresh data, "
-                           f"{self.rounds} rounds")
-        self.say("gain", f"{part}; the book: {said(possible)}")
+            self.say("charged", f"its process takes {more:.2f} s more outside its reported "
+                                f"interval than the reference solution: they count")
+        gain = verdict.compare([s + more for s in self.mine.seconds], self.start.seconds)
+        possible = verdict.compare(self.reference.seconds, self.start.seconds)
+        part, busy = part_of_gain(gain, possible), ""
+        assert self.evidence
+        self.say("faster", f"{speedup(gain)}, set {self.evidence.set} on fresh data, "
+                           f"{self.repetitions} repetitions")
+        self.say("gain", f"{part}, which is {speedup(possible)}")
         if self.foreign > machine.FOREIGN:
-            busy = f", busy: others took {100 * self.foreign:.0f} % of the CPU time"
+            busy = f", busy: other processes used {100 * self.foreign:.0f} % of the CPU time"
             self.say("busy", f"{busy[8:]} in use: these times are doubtful")
-        return True, f"right, {said(gained)}, {part}{busy}"
+        return f"right, {speedup(gain)}, {part}{busy}"
 
 
-def total(diffs):
+# ---- what is graded ----------------------------------------------------------------
+
+
+def total(diffs: Mapping[str, str]) -> tuple[int, int]:
     """(added, removed) lines of several diffs."""
-    return tuple(map(sum, zip((0, 0), *map(diff.count, diffs.values()))))
+    counts = [diff.count(text) for text in diffs.values()]
+    return sum(added for added, _ in counts), sum(removed for _, removed in counts)
 
 
-def changed(task):
-    """Prints what an attempt changes, beside what the book does."""
+def print_changes(task: exercise.Task) -> None:
+    """Prints what an attempt changes, next to what the reference solution does."""
     mine = diff.folders(task.start, task.attempt)
-    book = diff.folders(task.start, task.book)
-    names = [jail.plain(name) for name in mine]
-    print("  {:9} +{} -{} (the book: +{} -{}) in {}".format(
-        "lines", *total(mine), *total(book), " ".join(names) or "no file"))
+    reference = diff.folders(task.start, task.solution)
+    names = [sandbox.plain(name) for name in mine]
+    print("  {:9} +{} -{} (the reference solution: +{} -{}) in {}".format(
+        "lines", *total(mine), *total(reference), " ".join(names) or "no file"))
     beyond = [name for name in names if name not in task.step.changes(task.program)]
     if beyond:
         print(f"  {'':9} beyond the lesson: {' '.join(beyond)}")
 
 
-def wanted(task):
-    """The back-ends to grade, and whether they were asked for."""
-    there = task.step.backends(task.program)
-    asked = os.environ.get("BACKEND", "").split()
-    for backend in asked:
+def wanted(task: exercise.Task) -> tuple[list[str], bool]:
+    """The back-ends to grade, and whether they were named: by default all that run here,
+    without those that are for checking."""
+    there, named = task.step.backends(task.program), os.environ.get("BACKEND", "").split()
+    for backend in named:
         if backend not in there:
-            raise SystemExit(f"{task.step.name} has no back-end {backend}, "
-                             f"it has {' '.join(there)}")
-    if asked:
-        return asked, True
-    return [b for b in there
-            if b not in tree.FOR_CHECKING and (b not in tree.NEED_GPU or tree.has_gpu())], False
+            raise SystemExit(f"BACKEND={backend}: not in {task.step.name}: expected one of "
+                             f"{' '.join(there)}")
+    if named:
+        return named, True
+    return [b for b in there if b not in tree.FOR_CHECKING and
+            (b not in tree.NEED_GPU or tree.has_gpu())], False
 
 
-def timed(program):
+def timed_set(program: Program) -> str:
     """The name of the set that is timed."""
-    name = os.environ.get("SET") or program.shown
+    name = str(os.environ.get("SET") or program.shown)
     if name not in program.sets:
-        raise SystemExit(f"SET={name}: expected one of {' '.join(program.sets)}")
+        raise SystemExit(f"SET={name}: no such set: expected one of {' '.join(program.sets)}")
     return name
 
 
-def graded(task, attempt, rounds, limit, place):
+def graded(task: exercise.Task, attempt: Attempt, limits: tuple[int, int], place: Path
+           ) -> tuple[bool, list[str]]:
     """Grades all back-ends: (whether all are right, the last lines)."""
-    backends, asked = wanted(task)
-    problems = {backend: make_book(task, backend) for backend in backends}
-    court = Court(task, [b for b in backends if not problems[b]], timed(task.program),
-                  place)
+    backends, named = wanted(task)
+    problems = {backend: make_reference(task, backend) for backend in backends}
+    evidence = Evidence(task, [b for b in backends if not problems[b]],
+                        timed_set(task.program), place)
     summaries, all_right = [], True
     for backend in backends:
         if problems[backend]:
             print(f"{backend}: cannot be built here: {problems[backend]}")
-            all_right = all_right and not asked
+            all_right = all_right and not named
             continue
-        right, summary = Grading(attempt, backend, rounds, limit, court).grade()
+        right, summary = Grading(attempt, backend, *limits, evidence).grade()
         all_right = all_right and right
-        summaries.append(jail.plain(
-            f"grade: {diff.shown(task.attempt)} {backend}: {summary}"))
-    return all_right and summaries, summaries
+        summaries.append(sandbox.plain(
+            f"grade: {diff.display(task.attempt)} {backend}: {summary}"))
+    return all_right and bool(summaries), summaries
 
 
-def main():
-    task = exercise.chosen()
+def parsed() -> argparse.Namespace:
+    parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "SET")
+    exercise.add_work(parser)
+    parser.add_argument("--repetitions", type=int, metavar="N",
+                        default=int(os.environ.get("GRADE_REPETITIONS") or 7))
+    parser.add_argument("--timeout", type=int, metavar="SECONDS",
+                        default=int(os.environ.get("GRADE_TIMEOUT") or 20))
+    return options.parse(parser)
+
+
+def main() -> int:
+    found = parsed()
+    task = exercise.chosen(found.work)
     if not task.attempt.is_dir():
-        raise SystemExit(f"{diff.shown(task.attempt)}: no attempt: "
-                         f"make exercise {task.words()}")
-    rounds = int(os.environ.get("GRADE_ROUNDS") or 7)
-    limit = int(os.environ.get("GRADE_TIMEOUT") or 20)
-    wanted(task), timed(task.program)  # before anything is built
+        raise SystemExit(f"{diff.display(task.attempt)}: no attempt: "
+                         f"make exercise {task.variables()}")
+    wanted(task), timed_set(task.program)  # before anything is built
+    sandbox.require()
     built = tree.build() / "grade"
     built.mkdir(parents=True, exist_ok=True)
-    jail.adopt()
+    sandbox.adopt()
     with tempfile.TemporaryDirectory(dir=built) as folder, \
             tempfile.TemporaryDirectory() as place:
         attempt = Attempt(task, Path(folder))
         problem = attempt.put()
         if problem:
-            print(jail.plain(f"grade: {diff.shown(task.attempt)}: refused: {problem}"))
-            sys.exit(1)
-        if not jail.possible():
-            print("no jail here: the attempt runs as you do (Debian: bubblewrap)")
-        all_right, summaries = graded(task, attempt, rounds, limit, Path(place))
-    changed(task)
+            print(sandbox.plain(f"grade: {diff.display(task.attempt)}: refused: {problem}"))
+            return 1
+        right, summaries = graded(task, attempt, (found.repetitions, found.timeout),
+                                  Path(place))
+    print_changes(task)
     print("\n".join(summaries))
-    sys.exit(0 if all_right else 1)
+    return 0 if right else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

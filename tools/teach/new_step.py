@@ -1,24 +1,28 @@
-"""new_step.py - make new-step: a folder for one more lesson.
+"""new_step.py - make new-step: the folder of one more step.
 
     NAME=08_vector              its name: two digits, _, a word
-    AFTER=07_regpressure        the step whose programs are copied; the last unless set
+    AFTER=07_regpressure        the step whose programs are copied; the last by default
 
 The programs are copied as they are, so that the new step builds and verifies at once.
-step.mk and the READMEs are new: what is empty in them, make lint refuses until it is
-written. Left out: the lessons.
+step.mk and the READMEs are new: make lint refuses them until what is empty is written.
 """
+from __future__ import annotations
+
+import argparse
 import os
 import re
 import shutil
+from collections.abc import Sequence
 
-from tools.history import tree
+from tools.history import options, tree
+from tools.history.tree import Step
 
 STEP_MK = """\
 # kind: {kinds}.
 # title: what the folder's name means, then what each program does in it. changes: the
-# files that the lesson changes; shown: the one whose change a lesson shows, body.h unless
-# said. predict: the speed over the step before, said before measuring, and why, as in:
-# 2.0: half of the divisions are gone.
+# files that the lesson changes; shown: the one whose change a lesson shows, by default
+# body.h. predict: the speedup over the step before, predicted before measuring, and why, as
+# in 2.0: half of the divisions are gone.
 title    =
 kind     = refactor
 backends = {backends}
@@ -36,10 +40,12 @@ README = """\
 
 ## The idea
 
-## The programs
+## What it gains
 
 <!-- generated: programs -->
 <!-- end -->
+
+## When it does not help
 """
 
 LESSON = """\
@@ -72,33 +78,45 @@ LESSON = """\
 """
 
 
-def after(steps):
+def after(steps: Sequence[Step], wanted: str) -> Step:
     """The step that AFTER names, by name or number."""
-    wanted = os.environ.get("AFTER")
-    found = [s for s in steps if wanted in (None, "", s.name, s.number)]
+    found = [s for s in steps if wanted in ("", s.name, s.number)]
     if not found:
-        raise SystemExit(f"AFTER={wanted}: no such step, there are "
+        raise SystemExit(f"AFTER={wanted}: no such step: expected one of "
                          f"{' '.join(s.name for s in steps)}")
     return found[-1]
 
 
-def main():
-    name = os.environ.get("NAME", "")
+def checked(name: str, wanted: str) -> Step:
+    """The step that a new one of that name continues."""
     if not re.fullmatch(r"\d\d_[a-z0-9][a-z0-9_]*", name):
-        raise SystemExit(f"NAME={name}: expected two digits, _ and a word, "
-                         f"as in NAME=08_vector")
+        raise SystemExit(f"NAME={name}: invalid name: expected two digits, _ and a word, as in "
+                         f"08_vector")
     steps = tree.steps()
     taken = [s.name for s in steps if s.number == name[:2]]
     if taken:
-        raise SystemExit(f"NAME={name}: {taken[0]} has this number")
-    source = after(steps)
+        raise SystemExit(f"NAME={name}: {taken[0]} has this number: expected another")
+    source = after(steps, wanted)
     if name < source.name:
-        raise SystemExit(f"NAME={name}: comes before {source.name}, which it continues")
+        raise SystemExit(f"NAME={name}: comes before {source.name}, which it continues: "
+                         f"expected a larger number")
+    return source
 
+
+def parsed() -> argparse.Namespace:
+    parser = options.parser(__doc__)
+    parser.add_argument("--name", default=os.environ.get("NAME", ""), metavar="NAME")
+    parser.add_argument("--after", default=os.environ.get("AFTER", ""), metavar="STEP")
+    return options.parse(parser)
+
+
+def main() -> None:
+    found = parsed()
+    name, source, steps = found.name, checked(found.name, found.after), tree.steps()
     folder = tree.ROOT / "steps" / name
     started = {p: [s for s in steps if s.name <= source.name and s.has(p)]
                for p in tree.programs()}
-    programs = [p for p, found in started.items() if found]
+    programs = [p for p, having in started.items() if having]
     for program in programs:
         shutil.copytree(started[program][-1].folder / program.name, folder / program.name)
         (folder / program.name / "README.md").write_text(

@@ -1,46 +1,56 @@
 """run.py - make run: every step and back-end of a program, each verified.
 
-    PROGRAM=    the main program unless set; all: all of them, on all their sets
-    SET=        the set that is shown unless set; all: all that are not long
-    STEP= BACKEND=  as make's; what is for checking (cuda-cpu), only if asked for
-    ARGS=       words for the query, which replace those of the set that have the same
-                key: ARGS='in=my.su t0=1.2 local=8,2,2'
+    PROGRAM=    the main program by default; all: all of them, on all their sets
+    SET=        the set that tables show by default; all: all that do not take long
+    BACKEND=    by default all but those for checking (cuda-cpu)
+    ARGS=       arguments in place of those of the set that have the same key:
+                ARGS='in=my.su t0=1.2 local=8,2,2'
 
-One run each, so the times are a first look: make bench measures. The speedup is that of
-the execution over the first step on the same set, where that is among what is run.
-Exits with 0 only if every result is verified.
+Each is run once, so the times are a first impression: make bench measures. The speedup is
+that of the execution over the first step on the same set, if that is run, too. The exit
+status is 0 only if every result is verified.
 """
+from __future__ import annotations
+
 import math
 import os
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from tools.history import runs, tree
-from tools.publish import section
+from tools.history import options, runs, tree
+from tools.history.tree import Program, Step
+from tools.measure import section
+from tools.verify import execute
 
 TIMEOUT = 600  # seconds a run or a check may take
-DOUBLING, STAIR = 3, 28  # signs of a bar: for each doubling, and at most
-FORM = "{:4} {:14} {:8} {:>8} {:>8} {:>8}  {:%d}  {}" % STAIR
+# The bar of a speedup: characters per doubling, and at most.
+DOUBLING, BAR = 3, 28
+FORM = "{:4} {:14} {:8} {:>8} {:>8} {:>8}  {:%d}  {}" % BAR
+
+Key = tuple[str, Step, str]  # set, step, back-end
+Outcomes = dict[Key, dict[str, Any]]
 
 
-def programs():
+def programs() -> Sequence[Program]:
     """The main program, or those that PROGRAM= names."""
     if os.environ.get("PROGRAM"):
         return tree.selected(tree.programs(), "PROGRAM")
     return tree.programs()[:1]
 
 
-def sets(program):
-    """The names of the sets to run on."""
+def sets(program: Program) -> Sequence[str]:
+    """The names of the sets to run."""
     wanted = os.environ.get("SET", "").split()
     if wanted == ["all"] or not wanted and os.environ.get("PROGRAM") == "all":
         return program.usual
-    return [name for name in wanted or [program.shown] if name in program.sets]
+    return [str(name) for name in wanted or [program.shown] if name in program.sets]
 
 
-def todo(program):
-    """(set, step, back-end) of everything to run, in order."""
+def keys(program: Program) -> list[Key]:
+    """Everything to run, in order."""
     wanted = os.environ.get("BACKEND", "").split()
     return [(name, step, backend) for name in sets(program)
             for step in tree.selected(tree.steps(), "STEP")
@@ -48,86 +58,96 @@ def todo(program):
             if backend in wanted or not wanted and backend not in tree.FOR_CHECKING]
 
 
-def devices(found):
-    """What the back-ends run on, in a line: seq 1 core; omp 2 threads; ..."""
+def devices(found: Sequence[Key]) -> str:
+    """What the back-ends run on, in a line: seq: 1 core; omp: 2 threads; .."""
     backends = dict.fromkeys(backend for _, _, backend in found)
     return "; ".join(f"{b}: {runs.device(b)}" for b in backends)
 
 
-def stair(speedup):
-    """A bar whose steps are as high as the gains that they multiply."""
-    return "#" * min(STAIR, 1 + round(DOUBLING * math.log2(speedup))) \
-        if speedup >= 1 else "-" * bool(speedup)
+def bar(speedup: float) -> str:
+    """A bar on a logarithmic scale."""
+    if speedup < 1:
+        return "-" * bool(speedup)
+    return "#" * min(BAR, 1 + round(DOUBLING * math.log2(speedup)))
 
 
-def run_program(program, args):
-    """Runs and verifies all of a program: {(set, step, back-end): outcome}."""
-    found = todo(program)
+def row(key: Key, got: Mapping[str, Any]) -> str:
+    name, step, backend = key
+    times = [f"{got['times'][k]:.3f}" if got["times"] else "" for k in ("init", "run")]
+    share = "" if got["share"] is None else f" ({got['share']:.1f} %)"
+    return FORM.format(name, step.name, backend, *times,
+                       f"{got['speedup']:.2f}" if got["speedup"] else "", bar(got["speedup"]),
+                       f"verified{share}" if got["ok"] else f"FAIL {got['reason']}")
+
+
+def run_program(program: Program, arguments: Sequence[str]) -> Outcomes:
+    """Runs and verifies all of a program."""
+    found = keys(program)
     folder = tree.build() / "run" / program.name
     shutil.rmtree(folder, ignore_errors=True)
     print(f"{program.name}: {program.title}\n{runs.cpu_name()}; {devices(found)}")
-    print(FORM.format("set", "step", "back-end", "init s", "run s", "times 00", f"{'#' * DOUBLING}: twice as fast",
-                      "verdict (share of the error budget)"))
-    first, outcomes = {}, {}
-    for n, (name, step, backend) in enumerate(found, 1):
+    print(FORM.format("set", "step", "back-end", "init s", "run s", "times 00",
+                      f"{'#' * DOUBLING}: twice as fast",
+                      "result (percent of the error budget)"))
+    first: dict[str, float] = {}
+    outcomes: Outcomes = {}
+    for n, key in enumerate(found, 1):
+        name, step, backend = key
         runs.progress(f"[{n}/{len(found)}] set {name}, {step.name} {backend} ...")
-        got = runs.run_and_check(step, program, backend,
-                                 runs.replaced(program.sets[name], args),
-                                 folder / f"{name}-{step.name}-{backend}",
-                                 f"set{name}", timeout=TIMEOUT,
-                                 outputs=program.timed)
-        outcomes[name, step, backend] = got
-        times = got["times"]
+        got = execute.run_and_check(
+            step, program, backend, runs.with_arguments(program.sets[name], arguments),
+            folder / f"{name}-{step.name}-{backend}", f"set{name}", timeout=TIMEOUT,
+            outputs=program.timed)
+        outcomes[key], times = got, got["times"]
         if times and not tree.before(step, program):
             first[name] = times["run"]
         got["speedup"] = first[name] / times["run"] if times and name in first else 0
         runs.progress("")
-        share = "" if got["share"] is None else f" ({got['share']:.1f} %)"
-        print(FORM.format(
-            name, step.name, backend, *(f"{times[k]:.3f}" if times else ""
-                                        for k in ("init", "run")),
-            f"{got['speedup']:.2f}" if got["speedup"] else "",
-            stair(got["speedup"]),
-            f"verified{share}" if got["ok"] else f"FAIL {got['reason']}"), flush=True)
+        print(row(key, got), flush=True)
     return outcomes
 
 
-def best(outcomes):
-    """The fastest, in words."""
-    fastest = max(outcomes, key=lambda key: outcomes[key]["speedup"], default=None)
-    if not fastest or outcomes[fastest]["speedup"] <= 1:
+def fastest(outcomes: Outcomes) -> str:
+    """A line about the fastest; "" if nothing is faster than the first step."""
+    found = max(outcomes, key=lambda key: outcomes[key]["speedup"], default=None)
+    if not found or outcomes[found]["speedup"] <= 1:
         return ""
-    name, step, backend = fastest
-    return f"{step.name} {backend} is {outcomes[fastest]['speedup']:.1f} times as fast " \
-           f"as the first step (set {name}, one run; make bench measures)\n"
+    name, step, backend = found
+    return f"{step.name} {backend} is {outcomes[found]['speedup']:.1f} times as fast as the " \
+           f"first step (set {name}, one run; make bench measures)\n"
 
 
-def filled(program):
-    """What a program of sections is for, in a line: a gap filled by the last OpenMP step
-    that is built; "" where that is none."""
+def filled(program: Program) -> str:
+    """A line about a gap that the last OpenMP step fills; "" if the program has no sections
+    or none is built."""
     if "section" not in program.mk:
         return ""
     try:
-        return section.said(section.fill(program, "omp"), "omp") + "\n"
+        return section.fill(program, "omp").text() + "\n"
     except section.NotBuilt:
         return ""
 
 
-def main():
-    args, ran, failed = shlex.split(os.environ.get("ARGS", "")), 0, 0
+def main() -> int:
+    parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "SET")
+    parser.add_argument("--args", default=os.environ.get("ARGS", ""), metavar="ARGS",
+                        help="arguments of the query")
+    arguments = shlex.split(options.parse(parser).args)
+    ran = failed = 0
     for program in programs():
-        outcomes = run_program(program, args)
-        print(best(outcomes) + filled(program), end="")
+        outcomes = run_program(program, arguments)
+        print(fastest(outcomes) + filled(program), end="")
         ran += len(outcomes)
         failed += sum(not got["ok"] for got in outcomes.values())
     if not ran:
-        raise SystemExit("nothing to run: is it built, and is there such a SET, BACKEND?")
+        raise SystemExit("make run: nothing to run: expected a SET and BACKEND that exist, and "
+                         "binaries that are built")
     print(f"{ran - failed} verified, {failed} failed")
     if not failed:
-        print("Next: make diff STEP=05 shows one step; steps/05_algebra/README.md tells "
-              "why; make run PROGRAM=all runs everything")
-    sys.exit(1 if failed else 0)
+        print("Next: make diff STEP=05 shows one step; steps/05_algebra/README.md explains "
+              "it; make run PROGRAM=all runs everything")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

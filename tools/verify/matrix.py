@@ -79,7 +79,7 @@ class Matrix:
 
     def compare_bytes(self, step: Step, backend: str, case: str, arguments: Sequence[str],
                       outcome: execute.Outcome) -> None:
-        earlier = tree.ported(step, self.program, backend)
+        earlier = tree.bytes_reference(step, self.program, backend)
         if not earlier:
             return
         reference = self.run(*earlier, case, arguments)
@@ -115,7 +115,7 @@ class Matrix:
 def variants(program: Program, backend: str) -> list[Variant]:
     """The ways in which one case runs again, by `vary` of common/backends.mk."""
     def of_kind(kind: str) -> list[Variant]:
-        return {
+        kinds: dict[str, list[Variant]] = {
             "threads": [(f"{n}-threads", (), {"OMP_NUM_THREADS": str(n)}) for n in THREADS],
             "ranks": [(f"{n}-ranks", (), {"RANKS": str(n)}) for n in RANKS],
             "shares": [(f"share-{p}", (f"share={p}",), {"OMP_NUM_THREADS": "2"})
@@ -123,7 +123,8 @@ def variants(program: Program, backend: str) -> list[Variant]:
             "groups": [(group, (group,), {}) for group in program.groups],
             "as-gpu": [("as-gpu", ("share=50",) if "shares" in about.vary else (),
                         {"DEVICE_AS": "gpu"})],
-        }[kind]
+        }
+        return kinds[kind]
     about = BACKENDS[backend]
     return [variant for kind in about.vary for variant in of_kind(kind)]
 
@@ -196,7 +197,7 @@ def references() -> list[str]:
                 here: tuple[Step, str] | None = (step, backend)
                 while here and here[0].kind(program) == "refactor" and \
                         (not only or backend in only):
-                    here = tree.ported(here[0], program, here[1])
+                    here = tree.bytes_reference(here[0], program, here[1])
                     if here:
                         needed[f"{build}/{here[0].name}/{program.name}-{here[1]}"] = True
     return list(needed)

@@ -95,7 +95,8 @@ def try_mutant(copy: copies.Copy, program: Program, mutant: Mutant) -> tuple[Cas
     problem = copy.make(binary, *([checker] if checker else []))
     if problem:
         return None, f"does not compile: {problem}"
-    for case in [*program.cases, *(range(RANDOM) if mutant.random else [])]:
+    cases: list[Case] = [*program.cases, *(range(RANDOM) if mutant.random else [])]
+    for case in cases:
         outcome = rejection(copy, program, *mutant.target, case, binary, checker)
         if outcome:
             by = "" if outcome["caught"] != "check" else "check: "

@@ -64,7 +64,7 @@ def failures(program: Program, query: queries.Query, folder: Path, name: str,
                 reason = None
                 mark = execute.digest(outcome["files"], query.arguments)
                 digests[step, backend] = mark
-                earlier = tree.ported(step, program, backend)
+                earlier = tree.bytes_reference(step, program, backend)
                 if earlier and step.kind(program) == "refactor" and not query.free and \
                         digests.get(earlier, mark) != mark:
                     reason = f"not the bytes of {earlier[0].name} {earlier[1]}"

@@ -1,4 +1,4 @@
-/* cpu.c - the search: every point is scored, the largest semblance wins. */
+/* cpu.c - the search: computes the semblance of every point and keeps the largest. */
 #include <stdlib.h>
 
 #include "semblance.h"
@@ -6,7 +6,7 @@
 
 struct search_state {
     const su_gather *g;
-    aperture ap; /* the traces of a search */
+    aperture ap; /* the traces of the current search */
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)

@@ -2,8 +2,8 @@
  *
  *   vector(float) v = {0};
  *   vector_push(v, 1.5f);
- *   for (size_t i = 0; i < v.len; i++) use(v.at[i]);
- *   free(v.at);
+ *   for (size_t i = 0; i < v.len; i++) use(v.items[i]);
+ *   free(v.items);
  */
 #ifndef VECTOR_H
 #define VECTOR_H

@@ -1,22 +1,30 @@
-/* body.h - what one point of the search costs.
+/* body.h - the semblance of one point of the search.
  *
- * For one (A, B, C, D, E) every trace is visited: the moveout says when the reflection
- * should arrive in it, and a window of 2 tau + 1 samples is taken around that time.
- * Where the windows agree from trace to trace the semblance is near 1, where they do
- * not, near 0.
+ * A point is one choice of the parameters A, B, C, D and E. They define the traveltime
+ * of a reflection around the output point (m0, h0, t0). The operator is of the
+ * finite-offset CRS type; dm and dh are the distances of a trace from the output point
+ * in midpoint and in half-offset:
+ *     t^2 = (t0 + A dm + B dh)^2 + C dh^2 + D dm^2 + E dh dm
+ * From each trace a window of w = 2 tau + 1 samples around its traveltime is taken by
+ * linear interpolation: v[i][j], trace i of n, sample j of w. Semblance (Neidell and
+ * Taner, Geophysics 36, 1971) measures how well the n windows agree, from 0 to 1:
+ *     sum over j of (sum over i of v[i][j])^2  /  (n * sum over i and j of v[i][j]^2)
+ * num holds the inner sums of the numerator, den the sum of squares. A trace whose
+ * window leaves the recorded samples is not used; if two traces are not used, the
+ * semblance is 0. The caller guarantees that a trace has more than w samples.
  */
 #include <math.h>
 
 #include "query.h"
 #include "su.h"
 
-/* Value i of parameter k: 0 is A, 4 is E. */
+/* Returns value i of parameter k, which is A, B, C, D or E. */
 static float value(const query *q, int k, int i)
 {
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
-/* Metres along y: the line is 2-D, x is not looked at. */
+/* Metres along the line, which runs along y; x is 0. */
 static float midpoint(const su_trace *tr)
 {
     float s = su_scale(tr->header.scalco);
@@ -29,7 +37,7 @@ static float half_offset(const su_trace *tr)
     return s * ((float)tr->header.gy - (float)tr->header.sy) / 2;
 }
 
-/* Arrival in seconds, or -1 where the moveout has none. */
+/* Traveltime in seconds; -1 if the operator has none (t^2 < 0). */
 static float time_2d(float a, float b, float c, float d, float e, float t0, float m0,
                      float m, float h0, float h)
 {
@@ -40,14 +48,13 @@ static float time_2d(float a, float b, float c, float d, float e, float t0, floa
     return t2 < 0 ? -1 : sqrtf(t2);
 }
 
-/* The line through (x0, y0) and (x1, y1), at x. */
+/* Evaluates the line through (x0, y0) and (x1, y1) at x. */
 static float interpol_linear(float x0, float x1, float y0, float y1, float x)
 {
     return (y1 - y0) * (x - x0) / (x1 - x0) + y0;
 }
 
-/* Semblance of one point, and its mean amplitude in *stack. A trace whose window does
- * not lie inside its ns samples is skipped; the second such trace makes the point 0. */
+/* Returns the semblance of one point, and its mean amplitude in *stack. */
 static float semblance_2d(const su_trace *traces, const int *indices, const query *q,
                           float a, float b, float c, float d, float e, float *stack)
 {
@@ -68,7 +75,8 @@ static float semblance_2d(const su_trace *traces, const int *indices, const quer
         float t = time_2d(a, b, c, d, e, q->t0, q->m0, m, q->h0, h);
         float x = t * q->idt;
 
-        /* Samples x - tau .. x + tau, and one more to interpolate the last. */
+        /* The window takes the samples x - tau .. x + tau, and interpolation one more.
+         */
         if (x >= tau && x < q->ns - tau - 1) {
             int ix = (int)x;
 
@@ -97,8 +105,8 @@ static float semblance_2d(const su_trace *traces, const int *indices, const quer
     return sum_num / sum_den / used;
 }
 
-/* All points of one A: row[np[B]] gets the best of each B. Writes nothing else, so that
- * each A can be searched by another thread. */
+/* Searches all points of one A: row[np[B]] gets the best point of each B. Nothing else
+ * is written, so different A can be searched by different threads. */
 static void search_a(int ia, const su_trace *traces, const int *indices, const query *q,
                      point *row)
 {

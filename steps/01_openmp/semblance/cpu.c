@@ -1,4 +1,4 @@
-/* cpu.c - the search: every point is scored, the largest semblance wins. */
+/* cpu.c - the search: computes the semblance of every point and keeps the largest. */
 #include <stdlib.h>
 
 #include "semblance.h"
@@ -6,7 +6,7 @@
 
 struct search_state {
     const su_gather *g;
-    point *part; /* [np[A]][np[B]]: the best of each (A, B) */
+    point *part; /* [np[A]][np[B]]: the best point of each (A, B) */
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)

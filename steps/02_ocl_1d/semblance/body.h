@@ -1,34 +1,42 @@
-/* body.h - what one point of the search costs.
+/* body.h - the semblance of one point of the search.
  *
- * For one (A, B, C, D, E) every trace is visited: the moveout says when the reflection
- * should arrive in it, and a window of 2 tau + 1 samples is taken around that time.
- * Where the windows agree from trace to trace the semblance is near 1, where they do
- * not, near 0.
+ * A point is one choice of the parameters A, B, C, D and E. They define the traveltime
+ * of a reflection around the output point (m0, h0, t0). The operator is of the
+ * finite-offset CRS type; dm and dh are the distances of a trace from the output point
+ * in midpoint and in half-offset:
+ *     t^2 = (t0 + A dm + B dh)^2 + C dh^2 + D dm^2 + E dh dm
+ * From each trace a window of w = 2 tau + 1 samples around its traveltime is taken by
+ * linear interpolation: v[i][j], trace i of n, sample j of w. Semblance (Neidell and
+ * Taner, Geophysics 36, 1971) measures how well the n windows agree, from 0 to 1:
+ *     sum over j of (sum over i of v[i][j])^2  /  (n * sum over i and j of v[i][j]^2)
+ * num holds the inner sums of the numerator, den the sum of squares. A trace whose
+ * window leaves the recorded samples is not used; if two traces are not used, the
+ * semblance is 0. The caller guarantees that a trace has more than w samples.
  */
 #include "portable.h"
 #include "query.h"
 
-/* What the search needs of a trace: 16 bytes, where an SU header has 240. Samples lie
- * apart, a row of pitch floats for each trace of the gather, since a device cannot
- * follow a pointer of the host. */
+/* The four header values of a trace that the search needs, 16 bytes instead of 240. A
+ * device cannot follow pointers of the host, so samples are in an array of their own:
+ * sample k of a trace is samples[row * pitch + k]. */
 typedef struct {
     int scalco, sy, gy;
     int row;
 } trace;
 
-/* What scalco multiplies a coordinate by: negative values divide. */
+/* Returns the factor that scalco stands for: negative values are divisors. */
 FN float scale(int scalco)
 {
     return scalco == 0 ? 1 : scalco > 0 ? scalco : -1.0f / scalco;
 }
 
-/* Value i of parameter k: 0 is A, 4 is E. */
+/* Returns value i of parameter k, which is A, B, C, D or E. */
 FN float value(GLOBAL const query *q, int k, int i)
 {
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
-/* Metres along y: the line is 2-D, x is not looked at. */
+/* Metres along the line, which runs along y; x is 0. */
 FN float midpoint(GLOBAL const trace *tr)
 {
     float s = scale(tr->scalco);
@@ -41,7 +49,7 @@ FN float half_offset(GLOBAL const trace *tr)
     return s * ((float)tr->gy - (float)tr->sy) / 2;
 }
 
-/* Arrival in seconds, or -1 where the moveout has none. */
+/* Traveltime in seconds; -1 if the operator has none (t^2 < 0). */
 FN float time_2d(float a, float b, float c, float d, float e, float t0, float m0,
                  float m, float h0, float h)
 {
@@ -52,15 +60,14 @@ FN float time_2d(float a, float b, float c, float d, float e, float t0, float m0
     return t2 < 0 ? -1 : sqrtf(t2);
 }
 
-/* The line through (x0, y0) and (x1, y1), at x. */
+/* Evaluates the line through (x0, y0) and (x1, y1) at x. */
 FN float interpol_linear(float x0, float x1, float y0, float y1, float x)
 {
     return (y1 - y0) * (x - x0) / (x1 - x0) + y0;
 }
 
-/* Semblance of one point over windows of w samples, and its mean amplitude in *stack. A
- * trace whose window does not lie inside its ns samples is skipped; the second such
- * trace makes the point 0. */
+/* Returns the semblance of one point in windows of w samples, and its mean amplitude in
+ * *stack. */
 FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
                       GLOBAL const query *q, int w, float a, float b, float c, float d,
                       float e, float *stack)
@@ -82,7 +89,8 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
         float t = time_2d(a, b, c, d, e, q->t0, q->m0, m, q->h0, h);
         float x = t * q->idt;
 
-        /* Samples x - tau .. x + tau, and one more to interpolate the last. */
+        /* The window takes the samples x - tau .. x + tau, and interpolation one more.
+         */
         if (x >= tau && x < q->ns - tau - 1) {
             int ix = (int)x;
             float window[MAX_WINDOW];
@@ -112,8 +120,8 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
     return sum_num / sum_den / used;
 }
 
-/* All points of one A: row[np[B]] gets the best of each B. Writes nothing else, so that
- * each A can be searched by another thread or work-item. */
+/* Searches all points of one A: row[np[B]] gets the best point of each B. Nothing else
+ * is written, so different A can be searched by different threads or work-items. */
 FN void search_a(int ia, GLOBAL const trace *traces, GLOBAL const float *samples,
                  GLOBAL const query *q, int w, GLOBAL point *row)
 {

@@ -1,12 +1,12 @@
-/* cpu.c - the search: every point is scored, the largest semblance wins. */
+/* cpu.c - the search: computes the semblance of every point and keeps the largest. */
 #include <stdlib.h>
 
 #include "host.h"
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B) */
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)

@@ -1,14 +1,14 @@
-/* host.h - what the host prepares, whatever the back-end. */
+/* host.h - preparation on the host, the same for all back-ends. */
 #include "semblance.h"
 #include "body.h"
 
-/* Of how many parts, each with a best point of its own, a search is. */
+/* Number of parts of a search; each gives a best point of its own. */
 static size_t part_count(const query *q)
 {
     return (size_t)q->np[A] * q->np[B];
 }
 
-/* The traces of a search as it sees them. */
+/* Extracts what the search needs of its traces. */
 static void prepare(const su_gather *g, const query *q, const int *indices,
                     trace *traces)
 {

@@ -1,7 +1,8 @@
-/* kernel.cl - the device side: one work-item per value of A. */
+/* kernel.cl - the device side: one work-item per value of A. The arrays are row-major:
+ * samples[gather trace][pitch], part[np[A]][np[B]]. */
 #include "body.h"
 
-/* The range is rounded up to whole work-groups: what lies beyond np does nothing. */
+/* The range is rounded up to whole work-groups: work-items outside np do nothing. */
 __kernel void search(GLOBAL const query *q, GLOBAL const trace *traces,
                      GLOBAL const float *samples, GLOBAL point *part)
 {

@@ -1,7 +1,7 @@
-/* cuda.cu - the same search in CUDA C, both sides: one thread per (A, B, C).
+/* cuda.cu - the same search in CUDA C, host and device: one thread per (A, B, C).
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernel, and the runtime makes the rest at its first call.
+ * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
+ * the kernel, and the runtime creates the other objects in its first call.
  */
 #include <stdlib.h>
 
@@ -9,8 +9,8 @@
 #include "host.h"
 #include "window.h"
 
-/* const and __restrict__ together promise that nobody writes there while the kernel
- * runs: loads may then go through the cache for what is only read. */
+/* const and __restrict__ together promise that the kernel does not write there, so
+ * loads may use the read-only cache. */
 WINDOW_KERNEL(search_kernel, const query *__restrict__ q,
               const trace *__restrict__ traces, const float *__restrict__ samples,
               point *__restrict__ part)
@@ -26,8 +26,8 @@ WINDOW_KERNEL(search_kernel, const query *__restrict__ q,
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B, C) */
     dim3 grid, block;
     query *d_query;
     trace *d_traces;
@@ -91,7 +91,7 @@ void search(search_state *s, const query *q, const int *indices, search_result *
 
     CUDA_CHECK(cudaMemcpy(s->d_query, q, sizeof *q, cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(s->d_traces, s->traces, traces_size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN: see opencl.c */
+    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN, see opencl.c */
     CUDA_CHECK(cudaEventRecord(s->before, 0));
     WINDOW_LAUNCH(window_length(q), search_kernel, s->grid, s->block, 0, s->d_query,
                   s->d_traces, s->d_samples, s->d_part);

@@ -1,10 +1,10 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run the kernel over a range, read buffers.
+ * An OpenCL program creates these objects, in this order:
+ *    device   executes kernels                context  holds memory and programs
+ *    queue    commands for the device         program  source built for the device
+ *    kernel   an entry point of the program   buffer   device memory
+ * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
 
@@ -13,8 +13,8 @@
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B, C) */
     size_t local[3], global[3];
     cl_context context;
     cl_command_queue queue;
@@ -40,13 +40,13 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         clCreateCommandQueue(s->context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* The global size must be a multiple of the local size: round up. */
+    /* The global size must be a multiple of the local size. */
     for (int i = 0; i < 3; i++)
         s->local[i] = q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
     for (int i = 0; i < 3; i++)
         s->global[i] = (q->np[i] + s->local[i] - 1) / s->local[i] * s->local[i];
 
-    /* The source is compiled here, at run time, when the window is known. */
+    /* The source is compiled now, at run time, when the window is known. */
     char options[64];
     snprintf(options, sizeof options, "-D WINDOW=%d", window_length(q));
     s->program = ocl_build(s->context, device, options);
@@ -96,8 +96,7 @@ void search(search_state *s, const query *q, const int *indices, search_result *
                                    NULL, NULL));
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0, traces_size,
                                    s->traces, 0, NULL, NULL));
-    const cl_uint sentinel =
-        ~0u; /* NaN: a part that no work-item writes is found out */
+    const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
     OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
                                   part_size, 0, NULL, NULL));
     cl_event done;

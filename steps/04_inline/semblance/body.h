@@ -1,34 +1,43 @@
-/* body.h - what one point of the search costs.
+/* body.h - the semblance of one point of the search.
  *
- * For one (A, B, C, D, E) every trace is visited: the moveout says when the reflection
- * should arrive in it, and a window of 2 tau + 1 samples is taken around that time.
- * Where the windows agree from trace to trace the semblance is near 1, where they do
- * not, near 0.
+ * A point is one choice of the parameters A, B, C, D and E. They define the traveltime
+ * of a reflection around the output point (m0, h0, t0). The operator is of the
+ * finite-offset CRS type; dm and dh are the distances of a trace from the output point
+ * in midpoint and in half-offset:
+ *     t^2 = (t0 + A dm + B dh)^2 + C dh^2 + D dm^2 + E dh dm
+ * From each trace a window of w = 2 tau + 1 samples around its traveltime is taken by
+ * linear interpolation: v[i][j], trace i of n, sample j of w. Semblance (Neidell and
+ * Taner, Geophysics 36, 1971) measures how well the n windows agree, from 0 to 1:
+ *     sum over j of (sum over i of v[i][j])^2  /  (n * sum over i and j of v[i][j]^2)
+ * num holds the inner sums of the numerator, den the sum of squares. A trace whose
+ * window leaves the recorded samples is not used; if two traces are not used, the
+ * semblance is 0. The caller guarantees that a trace has more than w samples.
  */
 #include "portable.h"
 #include "query.h"
 
-/* What the search needs of a trace: 16 bytes, where an SU header has 240. Samples lie
- * apart, a row of pitch floats for each trace of the gather, since a device cannot
- * follow a pointer of the host. */
+/* The four header values of a trace that the search needs, 16 bytes instead of 240. A
+ * device cannot follow pointers of the host, so samples are in an array of their own:
+ * sample k of a trace is samples[row * pitch + k]. */
 typedef struct {
     int scalco, sy, gy;
     int row;
 } trace;
 
-/* Value i of parameter k: 0 is A, 4 is E. */
+/* Returns value i of parameter k, which is A, B, C, D or E. */
 FN float value(GLOBAL const query *q, int k, int i)
 {
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
-/* Where the part (ia, ib, ic) of the search lies in part[np[A]][np[B]][np[C]]. */
+/* Index of part (ia, ib, ic) in part[np[A]][np[B]][np[C]]. */
 FN size_t part_index(GLOBAL const query *q, int ia, int ib, int ic)
 {
     return ((size_t)ia * q->np[B] + ib) * q->np[C] + ic;
 }
 
-/* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples. */
+/* Returns the best point of one (A, B, C), in windows of w samples: the work of one
+ * thread or work-item. */
 FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                     GLOBAL const float *samples, GLOBAL const query *q, int w)
 {
@@ -53,23 +62,24 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                 GLOBAL const trace *tr = &traces[i];
                 GLOBAL const float *data = samples + (size_t)tr->row * q->pitch;
 
-                /* Negative values of scalco divide. */
+                /* A negative scalco is a divisor. */
                 float scale = tr->scalco == 0  ? 1
                               : tr->scalco > 0 ? tr->scalco
                                                : -1.0f / tr->scalco;
 
-                /* Metres along y: the line is 2-D, x is not looked at. */
+                /* Metres along the line, which runs along y; x is 0. */
                 float m = scale * ((float)tr->gy + (float)tr->sy) / 2;
                 float h = scale * ((float)tr->gy - (float)tr->sy) / 2;
 
-                /* Arrival in seconds, or -1 where the moveout has none. */
+                /* Traveltime in seconds; -1 if the operator has none (t^2 < 0). */
                 float dm = m - q->m0;
                 float dh = h - q->h0;
                 float t = q->t0 + a * dm + b * dh;
                 float t2 = t * t + c * dh * dh + d * dm * dm + e * dh * dm;
                 float x = (t2 < 0 ? -1 : sqrtf(t2)) * q->idt;
 
-                /* Samples x - tau .. x + tau, and one more to interpolate the last. */
+                /* The window takes the samples x - tau .. x + tau, and interpolation
+                 * one more. */
                 if (x >= tau && x < q->ns - tau - 1) {
                     int ix = (int)x;
                     float window[MAX_WINDOW];

@@ -59,8 +59,8 @@ FN cell next_grains4(cell word, cell left, cell right, cell up, cell down)
 }
 
 /* The shape of a grid of packed words, known before the kernel runs. The first cell
- * inside the border is the first byte of a word. One word that is always 0 stands
- * before the words of a row and one after them, so that edges need no test:
+ * inside the border is the first byte of a word. Each row begins and ends with a word
+ * that is always 0, so that edges need no test:
  *
  *   | 0 | word 0 | word 1 | .. | word words-1 | 0 | */
 typedef struct {

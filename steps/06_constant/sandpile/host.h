@@ -34,7 +34,7 @@ static inline grid_shape make_shape(int dim)
     return s;
 }
 
-/* Number of words of all grids. */
+/* Number of words in all grids. */
 static inline size_t total_words(const pile *p)
 {
     return (size_t)p->dim * p->batch * (make_shape(p->dim).words + 2);

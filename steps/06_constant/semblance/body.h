@@ -1,36 +1,44 @@
-/* body.h - what one point of the search costs.
+/* body.h - the semblance of one point of the search.
  *
- * For one (A, B, C, D, E) every trace is visited: the moveout says when the reflection
- * should arrive in it, and a window of 2 tau + 1 samples is taken around that time.
- * Where the windows agree from trace to trace the semblance is near 1, where they do
- * not, near 0.
+ * A point is one choice of the parameters A, B, C, D and E. They define the traveltime
+ * of a reflection around the output point (m0, h0, t0). The operator is of the
+ * finite-offset CRS type; dm and dh are the distances of a trace from the output point
+ * in midpoint and in half-offset:
+ *     t^2 = (t0 + A dm + B dh)^2 + C dh^2 + D dm^2 + E dh dm
+ * From each trace a window of w = 2 tau + 1 samples around its traveltime is taken by
+ * linear interpolation: v[i][j], trace i of n, sample j of w. Semblance (Neidell and
+ * Taner, Geophysics 36, 1971) measures how well the n windows agree, from 0 to 1:
+ *     sum over j of (sum over i of v[i][j])^2  /  (n * sum over i and j of v[i][j]^2)
+ * num holds the inner sums of the numerator, den the sum of squares. A trace whose
+ * window leaves the recorded samples is not used; if two traces are not used, the
+ * semblance is 0. The caller guarantees that a trace has more than w samples.
  */
 #include "portable.h"
 #include "query.h"
 
-/* What the search needs of a trace: how far it lies from the output point, in metres
- * times samples a second, so that the moveout comes out in samples. Samples lie apart,
- * a row of pitch floats for each trace of the gather, since a device cannot follow a
- * pointer of the host. */
+/* The distances of a trace from the output point, in metres times samples per second,
+ * so that traveltimes are in samples. Sample k of the trace is samples[row * pitch +
+ * k]. */
 typedef struct {
     float dm, dh;
     int row;
 } trace;
 
-/* Value i of parameter k: 0 is A, 4 is E. */
+/* Returns value i of parameter k, which is A, B, C, D or E. */
 FN float value(CONSTANT const query *q, int k, int i)
 {
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
-/* Where the part (ia, ib, ic) of the search lies in part[np[A]][np[B]][np[C]]. */
+/* Index of part (ia, ib, ic) in part[np[A]][np[B]][np[C]]. */
 FN size_t part_index(CONSTANT const query *q, int ia, int ib, int ic)
 {
     return ((size_t)ia * q->np[B] + ib) * q->np[C] + ic;
 }
 
-/* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples.
- * base has room for a float a trace, each stride after the one before. */
+/* Returns the best point of one (A, B, C), in windows of w samples: the work of one
+ * thread or work-item. t2_abc is its workspace, one float per trace: the value of trace
+ * i is t2_abc[i * stride]. */
 FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                     GLOBAL const float *samples, CONSTANT const query *q, int w,
                     GLOBAL float *t2_abc, int stride)
@@ -44,7 +52,8 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
     float c = value(q, C, ic);
     point best = {0, 0, 0, 0, 0, 0, -1};
 
-    /* All of t^2 that D and E do not change, once instead of for each (D, E). */
+    /* The part of t^2 that does not depend on D and E, once instead of for each (D, E).
+     */
     for (int i = 0; i < q->ntraces; i++) {
         float dm = traces[i].dm;
         float dh = traces[i].dh;
@@ -64,11 +73,12 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                 float dm = traces[i].dm;
                 float dh = traces[i].dh;
 
-                /* Arrival in samples, or -1 where the moveout has none. */
+                /* Arrival in samples; -1 if the operator has none (t^2 < 0). */
                 float t2 = t2_abc[(size_t)i * stride] + dm * (d * dm + e * dh);
                 float x = t2 < 0 ? -1 : sqrtf(t2);
 
-                /* Samples x - tau .. x + tau, and one more to interpolate the last. */
+                /* The window takes the samples x - tau .. x + tau, and interpolation
+                 * one more. */
                 if (x >= tau && x < q->ns - tau - 1) {
                     int ix = (int)x;
                     GLOBAL const float *y =

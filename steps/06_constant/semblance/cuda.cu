@@ -1,7 +1,7 @@
-/* cuda.cu - the same search in CUDA C, both sides: one thread per (A, B, C).
+/* cuda.cu - the same search in CUDA C, host and device: one thread per (A, B, C).
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernel, and the runtime makes the rest at its first call.
+ * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
+ * the kernel, and the runtime creates the other objects in its first call.
  */
 #include <stdlib.h>
 
@@ -9,13 +9,13 @@
 #include "host.h"
 #include "window.h"
 
-/* Constant memory is 64 KiB in all, and its arrays get their size from the compiler. */
+/* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
 #define TRACES_MAX 5400
 __constant__ query c_query;
 __constant__ trace c_traces[TRACES_MAX];
 
-/* const and __restrict__ together promise that nobody writes there while the kernel
- * runs: loads may then go through the cache for what is only read. */
+/* const and __restrict__ together promise that the kernel does not write there, so
+ * loads may use the read-only cache. */
 WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
               float *__restrict__ t2_abc, point *__restrict__ part)
 {
@@ -25,13 +25,13 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
     int ib0 = blockIdx.y * blockDim.y + threadIdx.y;
     int ic0 = blockIdx.z * blockDim.z + threadIdx.z;
 
-    /* Rows of a block lie side by side: its threads read neighbours. */
+    /* The t2_abc rows of a block are interleaved: see host.h. */
     int threads = blockDim.x * blockDim.y * blockDim.z;
     int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     size_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     t2_abc += block * threads * q->ntraces + thread;
 
-    /* Where the grid is shorter than np, a thread takes more than one part. */
+    /* If the grid is smaller than np, a thread searches more than one part. */
     for (int ia = ia0; ia < q->np[A]; ia += gridDim.x * blockDim.x)
         for (int ib = ib0; ib < q->np[B]; ib += gridDim.y * blockDim.y)
             for (int ic = ic0; ic < q->np[C]; ic += gridDim.z * blockDim.z)
@@ -41,8 +41,8 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B, C) */
     dim3 grid, block;
     float *d_samples, *d_t2_abc;
     point *d_part;
@@ -106,7 +106,7 @@ void search(search_state *s, const query *q, const int *indices, search_result *
 
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
-    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN: see opencl.c */
+    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN, see opencl.c */
     CUDA_CHECK(cudaEventRecord(s->before, 0));
     WINDOW_LAUNCH(window_length(q), search_kernel, s->grid, s->block, 0, s->d_samples,
                   s->d_t2_abc, s->d_part);

@@ -1,14 +1,14 @@
-/* host.h - what the host prepares, whatever the back-end. */
+/* host.h - preparation on the host, the same for all back-ends. */
 #include "semblance.h"
 #include "body.h"
 
-/* Of how many parts, each with a best point of its own, a search is. */
+/* Number of parts of a search; each gives a best point of its own. */
 static size_t part_count(const query *q)
 {
     return (size_t)q->np[A] * q->np[B] * q->np[C];
 }
 
-/* The traces of a search as it sees them, in double until rounded once. */
+/* Extracts what the search needs of its traces, in double until the last rounding. */
 static void prepare(const su_gather *g, const query *q, const int *indices,
                     trace *traces)
 {
@@ -23,13 +23,24 @@ static void prepare(const su_gather *g, const query *q, const int *indices,
     }
 }
 
-/* Bytes for rows of base on a device: enough for more work-items than run at a time. */
+/* Limit for the t2_abc rows on a device: 256 MiB hold more rows than work-items run at
+ * a time. */
 #ifndef T2_ABC_BYTES
 #define T2_ABC_BYTES (256 << 20)
 #endif
 
-/* Shortens a range of work-items, by whole groups, until their rows of base fit into
- * BASE_BYTES (but for a single group); returns the bytes that they take. */
+/* Reduces a range of work-items, by whole groups, until their t2_abc rows fit into
+ * T2_ABC_BYTES (but to no less than one group); returns the bytes needed.
+ *
+ * The rows of a work-group are interleaved, so that work-items with neighbouring
+ * numbers access neighbouring floats. With n work-items per group:
+ *
+ *   t2_abc:  group 0                                             group 1
+ *           +---------------------+---------------------+-----+----------------
+ *           | trace 0             | trace 1             | ... | trace 0     ...
+ *           | item 0 1 .. n - 1   | item 0 1 .. n - 1   |     | item 0 1 ..
+ *           +---------------------+---------------------+-----+----------------
+ *   trace i of a work-item: t2_abc[group n ntraces + i n + item], so stride = n */
 static inline size_t fit_t2_rows(size_t global[3], const size_t local[3],
                                  size_t ntraces)
 {

@@ -1,12 +1,12 @@
-/* cpu.c - the search, the values of (A, B, C) shared among threads. */
+/* cpu.c - the search: the values of (A, B, C) are distributed among threads. */
 #include <stdlib.h>
 
 #include "host.h"
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B, C) */
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -33,7 +33,7 @@ void search(search_state *s, const query *q, const int *indices, search_result *
 
 #pragma omp parallel
     {
-        float *t2_abc = untouched(q->ntraces, sizeof *t2_abc, "a thread's row of base");
+        float *t2_abc = untouched(q->ntraces, sizeof *t2_abc, "the t2_abc of a thread");
         float num[MAX_WINDOW];
 
 #pragma omp for collapse(3) schedule(dynamic)

@@ -1,5 +1,6 @@
 /* kernel.cl - device code: a work-item computes CELLS cells of a row, or, once every
- * cell fits in three bits, LANES words of RUN rows in bit planes (layout: body.h).
+ * cell fits in three bits, LANES words in each of RUN rows in bit planes (layout:
+ * body.h).
  *
  * The host builds it when shape and device are known, and defines DIM, WIDTH, LANES,
  * RUN and CELLS with -D.

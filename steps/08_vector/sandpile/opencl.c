@@ -28,6 +28,17 @@ static double seconds_between(cl_event first, cl_event second)
     return 1e-9 * (end - begin);
 }
 
+/* Returns the words per vector: 1 on a GPU, whose lanes are work-items. */
+static cl_uint vector_lanes(cl_device_id device, int width)
+{
+    cl_uint lanes;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof lanes,
+                              &lanes, NULL));
+    if (ocl_is_gpu(device)) return 1;
+    lanes = lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
+    return width % lanes ? WIDTH_MULTIPLE : lanes;
+}
+
 int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
@@ -47,7 +58,7 @@ int topple(pile *p, const plan *plan, run_times *t)
     /* PoCL wakes all of its threads for each launch. On a small pile, one thread
      * finishes a step before a second one is awake. SMALL_WORDS is tuned (exercise 6 of
      * the lesson measures it). */
-    enum { SMALL_WORDS = 1 << 19 }; /* words */
+    enum { SMALL_WORDS = 1 << 19 }; /* in all grids */
     if (total_words(p) < SMALL_WORDS) ocl_threads(1);
 
     cl_device_id device = ocl_device();
@@ -57,14 +68,9 @@ int topple(pile *p, const plan *plan, run_times *t)
         clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* Words per vector: 1 on a GPU, whose lanes are work-items. A GPU also gets more
-     * work-items with fewer rows each. */
-    cl_uint lanes;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof lanes,
-                              &lanes, NULL));
+    /* A GPU gets more work-items with fewer rows each. */
     int gpu = ocl_is_gpu(device), run = gpu ? 4 : 64;
-    lanes = gpu ? 1 : lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
-    if (width % lanes) lanes = WIDTH_MULTIPLE;
+    cl_uint lanes = vector_lanes(device, width);
 
     /* The global size must be a multiple of the local size: round up. A work-item
      * computes cells at first (one on a GPU, a row on a CPU), and later a column of

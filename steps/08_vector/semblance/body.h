@@ -1,41 +1,50 @@
-/* body.h - what one point of the search costs.
+/* body.h - the semblance of one point of the search.
  *
- * For one (A, B, C, D, E) every trace is visited: the moveout says when the reflection
- * should arrive in it, and a window of 2 tau + 1 samples is taken around that time.
- * Where the windows agree from trace to trace the semblance is near 1, where they do
- * not, near 0.
+ * A point is one choice of the parameters A, B, C, D and E. They define the traveltime
+ * of a reflection around the output point (m0, h0, t0). The operator is of the
+ * finite-offset CRS type; dm and dh are the distances of a trace from the output point
+ * in midpoint and in half-offset:
+ *     t^2 = (t0 + A dm + B dh)^2 + C dh^2 + D dm^2 + E dh dm
+ * From each trace a window of w = 2 tau + 1 samples around its traveltime is taken by
+ * linear interpolation: v[i][j], trace i of n, sample j of w. Semblance (Neidell and
+ * Taner, Geophysics 36, 1971) measures how well the n windows agree, from 0 to 1:
+ *     sum over j of (sum over i of v[i][j])^2  /  (n * sum over i and j of v[i][j]^2)
+ * num holds the inner sums of the numerator, den the sum of squares. A trace whose
+ * window leaves the recorded samples is not used; if two traces are not used, the
+ * semblance is 0. The caller guarantees that a trace has more than w samples.
  */
 #include "lanes.h"
 #include "query.h"
 
-/* What the search needs of a trace: how far it lies from the output point, in metres
- * times samples a second, so that the moveout comes out in samples. Samples lie apart,
- * a row of pitch floats for each trace of the gather, since a device cannot follow a
- * pointer of the host. */
+/* The distances of a trace from the output point, in metres times samples per second,
+ * so that traveltimes are in samples. Sample k of the trace is samples[row * pitch +
+ * k]. */
 typedef struct {
     float dm, dh;
     int row;
 } trace;
 
-/* Value i of parameter k: 0 is A, 4 is E. */
+/* Returns value i of parameter k, which is A, B, C, D or E. */
 FN float value(CONSTANT const query *q, int k, int i)
 {
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
-/* Where the part (ia, ib, ic) of the search lies in part[np[A]][np[B]][np[C]]. */
+/* Index of part (ia, ib, ic) in part[np[A]][np[B]][np[C]]. */
 FN size_t part_index(CONSTANT const query *q, int ia, int ib, int ic)
 {
     return ((size_t)ia * q->np[B] + ib) * q->np[C] + ic;
 }
 
-/* What LANES neighbours in E have scored: of each lane the best, and where it is. */
+/* The best point of each lane: LANES neighbouring values of E are computed at a time.
+ * The indices id and ie are floats, which pick() can select like the other members;
+ * they are exact below 2^24. */
 typedef struct {
     lanes id, ie, stack, semblance;
 } lane_points;
 
-/* Adds windows that begin at the same sample y in all lanes, and lie v2 of a sample
- * past it. */
+/* Adds the window of one trace if it begins at the same sample y in all lanes; weight1
+ * is the position of each lane between two samples, 0 to 1. */
 FN void add_trace_aligned(GLOBAL const float *y, int w, lanes weight1, lanes *num,
                           lanes *den)
 {
@@ -48,16 +57,17 @@ FN void add_trace_aligned(GLOBAL const float *y, int w, lanes weight1, lanes *nu
     *den += squares;
 }
 
-/* Adds a trace of ns samples at y: of each lane the w samples around its x. A lane
- * whose window does not lie inside skips it. Returns 1 where all lanes found the same
- * samples, 0 where each had to look for its own. */
+/* Adds the window of one trace, which has ns samples at y; each lane has its own
+ * arrival x. A lane whose window is not inside the trace counts it in *skipped. Returns
+ * 1 if the lanes shared all samples, 0 if each lane loaded its own. */
 FN int add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *den,
                  lanes *skipped)
 {
     int tau = w / 2;
 
-    /* Samples x - tau .. x + tau, and one more to interpolate the last. x rises or
-     * falls from lane to lane: what the first and the last share, all share. */
+    /* The window takes the samples x - tau .. x + tau, and interpolation one more. x is
+     * monotonic in E: if the first and the last lane lie between the same two samples,
+     * all lanes do. */
     float x_first = lane(x, 0), x_last = lane(x, LANES - 1);
     int first_inside = x_first >= tau && x_first < ns - tau - 1;
     int ix_first = first_inside ? (int)x_first : tau;
@@ -90,7 +100,8 @@ FN int add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lane
     return 0;
 }
 
-/* The best of all lanes; among equals the first in D and E. */
+/* Returns the best point of all lanes: of several equal ones the first in D, then in E.
+ */
 FN point reduce_lanes(CONSTANT const query *q, float a, float b, float c,
                       lane_points *best)
 {
@@ -111,9 +122,9 @@ FN point reduce_lanes(CONSTANT const query *q, float a, float b, float c,
     return result;
 }
 
-/* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples,
- * LANES values of E at a time. base has room for a float a trace, each stride after the
- * one before. */
+/* Returns the best point of one (A, B, C), in windows of w samples: the work of one
+ * thread or work-item. LANES values of E are searched at a time. t2_abc is its
+ * workspace, one float per trace: the value of trace i is t2_abc[i * stride]. */
 FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                     GLOBAL const float *samples, CONSTANT const query *q, int w,
                     GLOBAL float *t2_abc, int stride)
@@ -126,7 +137,8 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
     float c = value(q, C, ic);
     lane_points best = {each(0), each(0), each(0), each(-1)};
 
-    /* All of t^2 that D and E do not change, once instead of for each (D, E). */
+    /* The part of t^2 that does not depend on D and E, once instead of for each (D, E).
+     */
     for (int i = 0; i < q->ntraces; i++) {
         float dm = traces[i].dm;
         float dh = traces[i].dh;
@@ -137,7 +149,7 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
     for (int id = 0; id < q->np[D]; id++) {
         float d = value(q, D, id);
         for (int ie = 0; ie < q->np[E]; ie += LANES) {
-            /* Lanes beyond the last E have it once more. */
+            /* Lanes after the last E repeat the last E. */
             lanes e = each(0), e_index = each(0);
             for (int l = 0; l < LANES; l++) {
                 lane(e_index, l) = ie + l < q->np[E] ? ie + l : q->np[E] - 1;
@@ -152,7 +164,7 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                 float dh = traces[i].dh;
                 GLOBAL const float *y = samples + (size_t)traces[i].row * q->pitch;
 
-                /* Arrival in samples, NaN where the moveout has none. */
+                /* Arrival in samples; NaN if the operator has none (t^2 < 0). */
                 lanes x = root(t2_abc[(size_t)i * stride] + dm * (d * dm + e * dh));
                 int aligned = add_trace(y, q->ns, w, x, num, &den, &skipped);
                 if (!aligned && all(skipped >= 2)) break;
@@ -166,7 +178,8 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
 
             lanes best_semblance = pick(s > best.semblance, s, best.semblance);
             mask unchanged = best_semblance == best.semblance;
-            if (!all(unchanged)) { /* rare: most points are not the best so far */
+            if (!all(unchanged)) { /* rare: few points exceed the best one found before
+                                    */
                 lanes sum = each(0);
                 for (int j = 0; j < w; j++) sum += num[j];
                 sum = pick(valid, sum / (used * (float)w), each(0));

@@ -1,10 +1,11 @@
-/* cpu.c - the search, the values of (A, B, C) shared among threads. */
+/* cpu.c - the search: the values of (A, B, C) are distributed among threads. */
 #include <stdlib.h>
 
 #include "host.h"
 
-/* One search for each small window: loops of a known length are unrolled, and num stays
- * in registers. OpenCL and CUDA have built their kernels so from the beginning. */
+/* One instance for each small window: loops of constant length are unrolled, and num
+ * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
+ * on. */
 #define SEARCH(w, length)                                                              \
     __attribute__((flatten)) static point search_##w(                                  \
         int ia, int ib, int ic, const trace *traces, const float *samples,             \
@@ -29,8 +30,8 @@ static search_function *const search_by_tau[] = {
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of a search */
-    point *part;   /* the best of each (A, B, C) */
+    trace *traces; /* of the current search */
+    point *part;   /* the best point of each (A, B, C) */
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -59,7 +60,7 @@ void search(search_state *s, const query *q, const int *indices, search_result *
 
 #pragma omp parallel
     {
-        float *t2_abc = untouched(q->ntraces, sizeof *t2_abc, "a thread's row of base");
+        float *t2_abc = untouched(q->ntraces, sizeof *t2_abc, "the t2_abc of a thread");
 
 #pragma omp for collapse(3) schedule(dynamic)
         for (int ia = 0; ia < q->np[A]; ia++)

@@ -30,7 +30,7 @@ static inline cell *sentinel_grids(const pile *p)
  * and on other devices. */
 enum { WIDTH_MULTIPLE = LANES > 8 ? LANES : 8 };
 
-/* Number of words of a plane row, and of all grids in bit planes. */
+/* Words per plane row, and in all grids in bit planes. */
 static inline int plane_width(int dim)
 {
     int cells_per_vector = 32 * WIDTH_MULTIPLE;

@@ -28,6 +28,61 @@ static double seconds_between(cl_event first, cl_event second)
     return 1e-9 * (end - begin);
 }
 
+/* Returns the words per vector: 1 on a GPU, whose lanes are work-items. */
+static cl_uint vector_lanes(cl_device_id device, int width)
+{
+    cl_uint lanes;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof lanes,
+                              &lanes, NULL));
+    if (ocl_is_gpu(device)) return 1;
+    lanes = lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
+    return width % lanes ? WIDTH_MULTIPLE : lanes;
+}
+
+/* The bands into which a grid is divided. */
+typedef struct {
+    int rows;      /* own rows of a band */
+    int max_steps; /* steps per launch */
+    int tile_rows; /* rows that compute all steps while they are in a cache */
+    int count;     /* bands per grid */
+    size_t size;   /* bytes of a band, including ghost rows */
+    bool fits;     /* in local memory */
+} band_shape;
+
+/* Chooses the bands for the inner rows of a grid. A GPU needs many narrow bands. A CPU
+ * gets one band per thread, but of at most L2_BYTES and at least min_rows rows, because
+ * shorter bands compute too many ghost rows redundantly; and it computes more steps per
+ * launch, because each launch wakes its threads. L2_BYTES, L1_BYTES, min_rows and
+ * max_steps are tuned; the sizes lie below those of the L2 and L1 caches of the CPUs
+ * used. */
+static band_shape choose_bands(cl_device_id device, int inner_rows, int width)
+{
+    enum { L2_BYTES = 512 * 1024, L1_BYTES = 32 * 1024 };
+    size_t row_size = row_pitch(width) * sizeof(cell);
+    bool gpu = ocl_is_gpu(device);
+    cl_uint units;
+    cl_ulong local_bytes;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local_bytes,
+                              &local_bytes, NULL));
+
+    band_shape b;
+    int even_rows = (inner_rows + (int)units - 1) / (int)units;
+    int min_rows = 128, max_rows = L2_BYTES / row_size;
+    b.rows = even_rows > max_rows ? max_rows : even_rows;
+    if (b.rows < min_rows) b.rows = min_rows;
+    if (gpu) b.rows = 8;
+    b.max_steps = gpu ? 8 : 64;
+    /* On a GPU a tile has all rows of the band (rows + 2 max_steps) and the shift of
+     * max_steps. */
+    b.tile_rows = gpu ? b.rows + 3 * b.max_steps : (int)(L1_BYTES / row_size);
+    b.count = (inner_rows + b.rows - 1) / b.rows;
+    b.size = (b.rows + 2 * b.max_steps) * row_size;
+    b.fits = b.size <= local_bytes;
+    return b;
+}
+
 int topple(pile *p, const plan *plan, run_times *t)
 {
     double start = seconds();
@@ -51,41 +106,10 @@ int topple(pile *p, const plan *plan, run_times *t)
         clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* Words per vector: 1 on a GPU, whose lanes are work-items. A GPU also gets more
-     * work-items with fewer rows each. */
-    cl_uint lanes;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof lanes,
-                              &lanes, NULL));
     int gpu = ocl_is_gpu(device);
-    lanes = gpu ? 1 : lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
-    if (width % lanes) lanes = WIDTH_MULTIPLE;
+    cl_uint lanes = vector_lanes(device, width);
 
-    /* Rows of a band. A GPU needs many narrow bands. A CPU gets one band per thread,
-     * but of at most L2_BYTES and at least min_rows rows, because shorter bands compute
-     * too many ghost rows redundantly; and it computes more steps per launch, because
-     * each launch wakes its threads. L2_BYTES, L1_BYTES, min_rows and max_steps are
-     * tuned; the sizes lie below those of the L2 and L1 caches of the CPUs used. */
-    enum { L2_BYTES = 512 * 1024 };
-    cl_uint units;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
-                              NULL));
-    int even_rows = (dim - 2 + (int)units - 1) / (int)units;
-    int min_rows = 128, max_rows = L2_BYTES / (row_pitch(width) * sizeof(cell));
-    int rows = even_rows > max_rows ? max_rows : even_rows;
-    if (rows < min_rows) rows = min_rows;
-    if (gpu) rows = 8;
-    int max_steps = gpu ? 8 : 64;
-    /* Rows of a tile: those that fit in the L1 cache. On a GPU all rows of the band
-     * (rows + 2 max_steps) and the shift of max_steps. */
-    enum { L1_BYTES = 32 * 1024 };
-    int tile_rows = L1_BYTES / (row_pitch(width) * sizeof(cell));
-    if (gpu) tile_rows = rows + 3 * max_steps;
-    size_t band_size = (rows + 2 * max_steps) * row_pitch(width) * sizeof(cell);
-    int bands = (dim - 2 + rows - 1) / rows;
-    cl_ulong local_bytes;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local_bytes,
-                              &local_bytes, NULL));
-    bool fits = band_size <= local_bytes;
+    band_shape bands = choose_bands(device, dim - 2, width);
 
     /* The global size must be a multiple of the local size: round up. A work-item
      * computes cells at first (one on a GPU, a row on a CPU), and later a group
@@ -93,7 +117,7 @@ int topple(pile *p, const plan *plan, run_times *t)
     int cells_per_item = gpu ? 1 : dim;
     size_t local[2][3] = {{gpu ? 32 : 1, gpu ? 1 : 32, 1},
                           {gpu ? 32 : 1, gpu ? 8 : 1, 1}};
-    size_t global[2][3] = {{gpu ? dim : 1, dim, batch}, {1, bands, batch}};
+    size_t global[2][3] = {{gpu ? dim : 1, dim, batch}, {1, bands.count, batch}};
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < 2; k++)
             if (plan->group[i]) local[k][i] = plan->group[i];
@@ -106,8 +130,8 @@ int topple(pile *p, const plan *plan, run_times *t)
     snprintf(build_options, sizeof build_options,
              "-D DIM=%d -D WIDTH=%d -D LANES=%u -D STEPS=%d -D ROWS=%d -D TILE=%d "
              "-D CELLS=%d%s",
-             dim, width, lanes, max_steps, rows, tile_rows, cells_per_item,
-             fits ? "" : " -D LOCAL=__global");
+             dim, width, lanes, bands.max_steps, bands.rows, bands.tile_rows,
+             cells_per_item, bands.fits ? "" : " -D LOCAL=__global");
     cl_program program = ocl_build(context, device, build_options);
     cl_kernel kernel[2];
     kernel[0] = clCreateKernel(program, "do_step", &err);
@@ -125,7 +149,8 @@ int topple(pile *p, const plan *plan, run_times *t)
             clCreateBuffer(context, CL_MEM_READ_WRITE, planes_size, NULL, &err);
         OCL_CHECK(err);
     }
-    size_t workspace_size = fits ? sizeof(cell) : band_size * bands * batch;
+    size_t workspace_size =
+        bands.fits ? sizeof(cell) : bands.size * bands.count * batch;
     cl_mem d_workspace =
         clCreateBuffer(context, CL_MEM_READ_WRITE, workspace_size, NULL, &err);
     OCL_CHECK(err);
@@ -136,9 +161,9 @@ int topple(pile *p, const plan *plan, run_times *t)
         OCL_CHECK(clSetKernelArg(kernel[k], 2, sizeof d_flags, &d_flags));
         OCL_CHECK(clSetKernelArg(kernel[k], 4, sizeof batch, &batch));
     }
-    int workspace_stride = fits ? 0 : band_size / sizeof(cell);
-    OCL_CHECK(clSetKernelArg(kernel[1], 7, fits ? band_size : sizeof d_workspace,
-                             fits ? NULL : &d_workspace));
+    int workspace_stride = bands.fits ? 0 : bands.size / sizeof(cell);
+    OCL_CHECK(clSetKernelArg(kernel[1], 7, bands.fits ? bands.size : sizeof d_workspace,
+                             bands.fits ? NULL : &d_workspace));
     OCL_CHECK(clSetKernelArg(kernel[1], 8, sizeof workspace_stride, &workspace_stride));
 
     /* Launch one group of each kernel on empty grids: many drivers finish the
@@ -199,7 +224,9 @@ int topple(pile *p, const plan *plan, run_times *t)
             OCL_CHECK(clSetKernelArg(kernel[k], 0, sizeof *d_from, d_from));
             OCL_CHECK(clSetKernelArg(kernel[k], 1, sizeof *d_to, d_to));
             OCL_CHECK(clSetKernelArg(kernel[k], 3, sizeof s, &s));
-            launch_steps = k == 0 ? 1 : steps - s < max_steps ? steps - s : max_steps;
+            launch_steps = k == 0                        ? 1
+                           : steps - s < bands.max_steps ? steps - s
+                                                         : bands.max_steps;
             if (k) {
                 int step_number = n + s;
                 OCL_CHECK(

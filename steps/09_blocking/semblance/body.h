@@ -1,42 +1,55 @@
-/* body.h - what one point of the search costs.
+/* body.h - the semblance of all points (D, E) of one (A, B, C).
  *
- * For one (A, B, C, D, E) every trace is visited: the moveout says when the reflection
- * should arrive in it, and a window of 2 tau + 1 samples is taken around that time.
- * Where the windows agree from trace to trace the semblance is near 1, where they do
- * not, near 0.
+ * A point is one choice of the parameters A, B, C, D and E. They define the traveltime
+ * of a reflection around the output point (m0, h0, t0). The operator is of the
+ * finite-offset CRS type; dm and dh are the distances of a trace from the output point
+ * in midpoint and in half-offset:
+ *     t^2 = (t0 + A dm + B dh)^2 + C dh^2 + D dm^2 + E dh dm
+ * From each trace a window of w = 2 tau + 1 samples around its traveltime is taken by
+ * linear interpolation: v[i][j], trace i of n, sample j of w. Semblance (Neidell and
+ * Taner, Geophysics 36, 1971) measures how well the n windows agree, from 0 to 1:
+ *     sum over j of (sum over i of v[i][j])^2  /  (n * sum over i and j of v[i][j]^2)
+ * num holds the inner sums of the numerator, den the sum of squares. A trace whose
+ * window leaves the recorded samples is not used; if two traces are not used, the
+ * semblance is 0. The caller guarantees that a trace has more than w samples.
+ *
+ * As a function of the arrival x, a window is piecewise linear, with a knot where x
+ * passes a sample. So the samples of a trace are read once for each (A, B, C) and
+ * reduced to knots, and each point adds up the knots that its arrivals have passed.
  */
 #include "lanes.h"
 #include "query.h"
 
-/* What the search needs of a trace: how far it lies from the output point, in metres
- * times samples a second, so that the moveout comes out in samples. Samples lie apart,
- * a row of pitch floats for each trace of the gather, since a device cannot follow a
- * pointer of the host. */
+/* The distances of a trace from the output point, in metres times samples per second,
+ * so that traveltimes are in samples. Sample k of the trace is samples[row * pitch +
+ * k]. */
 typedef struct {
     float dm, dh;
     int row;
     float de_min, de_max;
 } trace;
 
-/* Value i of parameter k: 0 is A, 4 is E. */
+/* Returns value i of parameter k, which is A, B, C, D or E. */
 BOTH_FN float value(CONSTANT const query *q, int k, int i)
 {
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
-/* Where the part (ia, ib, ic) of the search lies in part[np[A]][np[B]][np[C]]. */
+/* Index of part (ia, ib, ic) in part[np[A]][np[B]][np[C]]. */
 FN size_t part_index(CONSTANT const query *q, int ia, int ib, int ic)
 {
     return ((size_t)ia * q->np[B] + ib) * q->np[C] + ic;
 }
 
-/* What LANES neighbours in E have scored: of each lane the best, and where it is. */
+/* The best point of each lane: LANES neighbouring values of E are computed at a time.
+ * The indices id and ie are floats, which pick() can select like the other members;
+ * they are exact below 2^24. */
 typedef struct {
     lanes id, ie, stack, semblance;
 } lane_points;
 
-/* Adds windows that begin at the same sample y in all lanes, and lie v2 of a sample
- * past it. */
+/* Adds the window of one trace if it begins at the same sample y in all lanes; weight1
+ * is the position of each lane between two samples, 0 to 1. */
 FN void add_trace_aligned(GLOBAL const float *y, int w, lanes weight1, lanes *num,
                           lanes *den)
 {
@@ -49,16 +62,17 @@ FN void add_trace_aligned(GLOBAL const float *y, int w, lanes weight1, lanes *nu
     *den += squares;
 }
 
-/* Adds a trace of ns samples at y: of each lane the w samples around its x. A lane
- * whose window does not lie inside skips it. Returns 1 where all lanes found the same
- * samples, 0 where each had to look for its own. */
+/* Adds the window of one trace, which has ns samples at y; each lane has its own
+ * arrival x. A lane whose window is not inside the trace counts it in *skipped. Returns
+ * 1 if the lanes shared all samples, 0 if each lane loaded its own. */
 FN int add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *den,
                  lanes *skipped)
 {
     int tau = w / 2;
 
-    /* Samples x - tau .. x + tau, and one more to interpolate the last. x rises or
-     * falls from lane to lane: what the first and the last share, all share. */
+    /* The window takes the samples x - tau .. x + tau, and interpolation one more. x is
+     * monotonic in E: if the first and the last lane lie between the same two samples,
+     * all lanes do. */
     float x_first = lane(x, 0), x_last = lane(x, LANES - 1);
     int first_inside = x_first >= tau && x_first < ns - tau - 1;
     int ix_first = first_inside ? (int)x_first : tau;
@@ -91,7 +105,8 @@ FN int add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lane
     return 0;
 }
 
-/* The best of all lanes; among equals the first in D and E. */
+/* Returns the best point of all lanes: of several equal ones the first in D, then in E.
+ */
 FN point reduce_lanes(CONSTANT const query *q, float a, float b, float c,
                       lane_points *best)
 {
@@ -112,30 +127,44 @@ FN point reduce_lanes(CONSTANT const query *q, float a, float b, float c,
     return result;
 }
 
-/* The window of a trace, as a function of the arrival x, is a polygon: it bends where x
- * passes a sample. Behind such a hinge, with r = x - at, num[j] gains bend[j] r and den
- * (b1 + b2 r) r. */
+/* A knot: the sample at which the slopes of a window change. If r > 0 is the distance
+ * of the arrival from the knot, in samples, the knot adds
+ *
+ *     slope_change[j] r                         to num[j]
+ *     (den_linear + den_quadratic r) r          to den
+ *
+ * For the second line, let v be window sample j at the knot, s0 its slope before and s1
+ * after the knot. Then its square changes by (v + s1 r)^2 - (v + s0 r)^2 = 2 v (s1 -
+ * s0) r + (s1^2 - s0^2) r^2. The two coefficients are these, summed over j. */
 typedef struct {
-    float t2_abc, dm2, dhm; /* x^2 = rest + D dm2 + E dhm */
+    float t2_abc, dm2, dhm; /* arrival^2 = t2_abc + D dm2 + E dhm */
     float x, den_linear, den_quadratic;
 } knot;
 
-/* What a thread has to itself: hinges, w bends for each, and the numbers of the traces
- * that have none. */
+/* The workspace of one thread or work-item. A knot has w slope changes. `direct` lists
+ * the traces without knots, which every point adds with add_trace().
+ *
+ *     floats    6 K                   w K                              ntraces
+ *            +---------------------+--------------------------------+--------------+
+ *            | knots[0] .. [K - 1] | slope_changes[knot * w + j]    | direct[..]   |
+ *            +---------------------+--------------------------------+--------------+
+ *            K = knot_capacity(ntraces) */
 typedef struct {
     GLOBAL knot *knots;
     GLOBAL float *slope_changes;
     GLOBAL int *direct;
 } workspace;
 
-/* A trace may bend SPREAD times within the block of all (D, E), most do not at all. */
+/* A trace is reduced to knots only if its arrivals, over all (D, E), span fewer than
+ * MAX_SPAN samples. The capacity, two knots per trace, is a choice: the arrivals of
+ * most traces pass no sample. Traces that no longer fit are added directly. */
 #define MAX_SPAN 8
 BOTH_FN int knot_capacity(int ntraces)
 {
     return 2 * ntraces + MAX_SPAN + 2;
 }
 
-/* Floats of a workspace, and one that begins at room. */
+/* Number of floats in a workspace. */
 BOTH_FN size_t workspace_floats(int ntraces, int w)
 {
     return knot_capacity(ntraces) * (sizeof(knot) / sizeof(float) + w) + ntraces;
@@ -150,7 +179,7 @@ FN workspace workspace_at(GLOBAL float *storage, int ntraces, int w)
     return ws;
 }
 
-/* Adds a hinge to LANES points. */
+/* Adds a knot to LANES points. */
 FN void add_knot(GLOBAL const knot *kn, GLOBAL const float *slope_change, int w,
                  float d, lanes e, lanes *num, lanes *den)
 {
@@ -160,8 +189,16 @@ FN void add_knot(GLOBAL const knot *kn, GLOBAL const float *slope_change, int w,
     *den += (kn->den_linear + kn->den_quadratic * r) * r;
 }
 
-/* For one thread: the best of all (D, E) for one (A, B, C), in windows of w samples,
- * LANES values of E at a time. What a trace contributes to all of them is read once. */
+/* The sum of knots is trusted only if den is at least MIN_KNOT_FRACTION of den_scale,
+ * the sum of the magnitudes of its terms: cancellation then magnifies their rounding
+ * errors at most 10 times. The fraction is a choice; the error budget of make verify
+ * holds with it. And den must be at least MIN_DEN: a square that underflows (FLT_MIN is
+ * 1.2e-38) changes a larger den by less than a rounding error, 2^-24 of den. */
+#define MIN_KNOT_FRACTION 0.1f
+#define MIN_DEN           1e-30f
+
+/* Returns the best point of one (A, B, C), in windows of w samples: the work of one
+ * thread or work-item. LANES values of E are searched at a time. */
 FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                     GLOBAL const float *samples, CONSTANT const query *q, int w,
                     workspace ws)
@@ -222,14 +259,14 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
     }
     den_scale += den_start;
 
-    /* den is a difference of such terms: where it is much less than they are, or about
-     * to underflow, it is not to be trusted. */
-    float den_trusted = 0.1f * den_scale;
-    if (den_scale > 0 && den_trusted < 1e-30f) den_trusted = 1e-30f;
+    /* den is a sum of terms of both signs, and den_scale the sum of their magnitudes.
+     * Where den is small in comparison, rounding errors dominate it. */
+    float den_trusted = MIN_KNOT_FRACTION * den_scale;
+    if (den_scale > 0 && den_trusted < MIN_DEN) den_trusted = MIN_DEN;
 
     lane_points best = {each(0), each(0), each(0), each(outside < 2 ? -1 : 0)};
     for (int ie = 0; ie < q->np[E] && outside < 2; ie += LANES) {
-        /* Lanes beyond the last E have it once more. */
+        /* Lanes after the last E repeat the last E. */
         lanes e = each(0), e_index = each(0);
         for (int l = 0; l < LANES; l++) {
             lane(e_index, l) = ie + l < q->np[E] ? ie + l : q->np[E] - 1;
@@ -244,8 +281,8 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
             for (int n = 0; n < knot_count; n++)
                 add_knot(&ws.knots[n], &ws.slope_changes[n * w], w, d, e, num, &den);
 
-            /* Where den is a small difference of large numbers, all traces are visited
-             * one by one, else only those that have no hinges. */
+            /* If den is not accurate in one of the lanes, all traces are added
+             * directly, otherwise only those without knots. */
             int visits = direct_count, all_direct = !all(den >= den_trusted);
             if (all_direct) {
                 den = skipped = each(0);
@@ -268,7 +305,8 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
 
             lanes best_semblance = pick(s > best.semblance, s, best.semblance);
             mask unchanged = best_semblance == best.semblance;
-            if (!all(unchanged)) { /* rare: most points are not the best so far */
+            if (!all(unchanged)) { /* rare: few points exceed the best one found before
+                                    */
                 lanes sum = each(0);
                 for (int j = 0; j < w; j++) sum += num[j];
                 sum = pick(valid, sum / (used * (float)w), each(0));

@@ -1,12 +1,13 @@
-/* cpu.c - the search, the values of (A, B, C) shared among threads. */
+/* cpu.c - the search: the values of (A, B, C) are distributed among threads. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
 
-/* One search for each small window: loops of a known length are unrolled, and num stays
- * in registers. OpenCL and CUDA have built their kernels so from the beginning. */
+/* One instance for each small window: loops of constant length are unrolled, and num
+ * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
+ * on. */
 #define SEARCH(w, length)                                                              \
     __attribute__((flatten)) static point search_##w(                                  \
         int ia, int ib, int ic, const trace *traces, const float *samples,             \
@@ -31,10 +32,10 @@ static search_function *const search_by_tau[] = {
 
 struct search_state {
     const su_gather *g;
-    trace *traces;           /* of a search */
-    point *part;             /* the best of each (A, B, C) */
-    float *workspaces;       /* of each thread, for the hinges of a trace */
-    size_t workspace_stride; /* floats that a thread has */
+    trace *traces;           /* of the current search */
+    point *part;             /* the best point of each (A, B, C) */
+    float *workspaces;       /* one for each thread */
+    size_t workspace_stride; /* floats from one workspace to the next */
 };
 
 static float *thread_workspace(const search_state *s)
@@ -51,11 +52,11 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
 
-    /* Threads are called for the first time here, and each touches its own room. */
+    /* The threads start here, and each is the first to touch its workspace. */
     s->workspace_stride =
         (workspace_floats(q->ntraces, window_length(q)) + 15) / 16 * 16;
     s->workspaces = untouched(s->workspace_stride * omp_get_max_threads(),
-                              sizeof *s->workspaces, "the hinges");
+                              sizeof *s->workspaces, "the workspaces");
 #pragma omp parallel
     memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
 

@@ -1,14 +1,14 @@
-/* host.h - what the host prepares, whatever the back-end. */
+/* host.h - preparation on the host, the same for all back-ends. */
 #include "semblance.h"
 #include "body.h"
 
-/* Of how many parts, each with a best point of its own, a search is. */
+/* Number of parts of a search; each gives a best point of its own. */
 static size_t part_count(const query *q)
 {
     return (size_t)q->np[A] * q->np[B] * q->np[C];
 }
 
-/* The traces of a search as it sees them, in double until rounded once. */
+/* Extracts what the search needs of its traces, in double until the last rounding. */
 static void prepare(const su_gather *g, const query *q, const int *indices,
                     trace *traces)
 {
@@ -21,7 +21,8 @@ static void prepare(const su_gather *g, const query *q, const int *indices,
         traces[i].dh = (float)((half_offset - q->h0) * q->idt);
         traces[i].row = indices[i];
 
-        /* Linear in D and in E: least and most are at corners of their block. */
+        /* D dm^2 + E dh dm is linear in D and in E: its extremes are at corners of (D,
+         * E). */
         double dm = traces[i].dm, dh = traces[i].dh;
         double d0 = value(q, D, 0) * dm * dm, d1 = value(q, D, q->np[D] - 1) * dm * dm;
         double e0 = value(q, E, 0) * dh * dm, e1 = value(q, E, q->np[E] - 1) * dh * dm;
@@ -30,14 +31,14 @@ static void prepare(const su_gather *g, const query *q, const int *indices,
     }
 }
 
-/* Bytes for the rooms of work-items: enough for more than a GPU runs at a time. */
+/* Limit for the workspaces on a device: 256 MiB hold more than run at a time. */
 #ifndef WORKSPACE_BYTES
 #define WORKSPACE_BYTES (256 << 20)
 #endif
 
-/* Shortens a range of work-items, by whole groups (but for a single one), to `most` of
- * them and until their rooms, of so many floats, fit into ROOM_BYTES; returns the bytes
- * that they take. */
+/* Reduces a range of work-items, by whole groups (but to no less than one group), to
+ * max_items and until their workspaces of floats_each floats fit into WORKSPACE_BYTES;
+ * returns the bytes needed. */
 static inline size_t fit_workspaces(size_t global[3], const size_t local[3],
                                     size_t floats_each, size_t max_items)
 {

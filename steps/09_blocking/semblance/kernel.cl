@@ -1,7 +1,8 @@
-/* kernel.cl - the device side: one work-item per (A, B, C). */
+/* kernel.cl - the device side: one work-item per (A, B, C). The arrays are row-major:
+ * samples[gather trace][pitch], part[np[A]][np[B]][np[C]]. */
 #include "body.h"
 
-/* The range is rounded up to whole work-groups: what lies beyond np does nothing. */
+/* The range is rounded up to whole work-groups: work-items outside np do nothing. */
 __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
                      GLOBAL const float *samples, GLOBAL float *storage,
                      GLOBAL point *part)
@@ -14,7 +15,7 @@ __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
     storage += item * workspace_floats(q->ntraces, w);
     workspace ws = workspace_at(storage, q->ntraces, w);
 
-    /* Where the range is shorter than np, a work-item takes more than one part. */
+    /* If the range is smaller than np, a work-item searches more than one part. */
     for (int ia = get_global_id(0); ia < q->np[A]; ia += get_global_size(0))
         for (int ib = get_global_id(1); ib < q->np[B]; ib += get_global_size(1))
             for (int ic = get_global_id(2); ic < q->np[C]; ic += get_global_size(2))

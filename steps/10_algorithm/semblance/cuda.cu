@@ -1,24 +1,24 @@
-/* cuda.cu - the same search in CUDA C, both sides: one thread per (A, B) for
- * the bounds, one per (A, B, C) for the search.
+/* cuda.cu - the same search in CUDA C, host and device: one thread per (A, B) for the
+ * bounds, one per (A, B, C) for the search.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernel, and the runtime makes the rest at its first call.
+ * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
+ * the kernel, and the runtime creates the other objects in its first call.
  */
 #include <limits.h>
 #include <stdlib.h>
 
 #include "cuda_device.h"
-#define LANES 1 /* the lanes of a GPU are its threads */
+#define LANES 1 /* a GPU's lanes are its threads */
 #include "host.h"
 #include "window.h"
 
-/* Constant memory is 64 KiB in all, and its arrays get their size from the compiler. */
+/* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
 #define TRACES_MAX 3200
 __constant__ query c_query;
 __constant__ trace c_traces[TRACES_MAX];
 
-/* const and __restrict__ together promise that nobody writes there while the kernel
- * runs: loads may then go through the cache for what is only read. */
+/* const and __restrict__ together promise that the kernel does not write there, so
+ * loads may use the read-only cache. */
 WINDOW_KERNEL(bounds_kernel, const float *__restrict__ samples,
               cell_bound *__restrict__ order)
 {
@@ -32,7 +32,7 @@ WINDOW_KERNEL(bounds_kernel, const float *__restrict__ samples,
     }
 }
 
-/* The parts first .. end - 1, in order; see kernel.cl. */
+/* Searches the parts first .. end - 1 in the order of their bounds: see kernel.cl. */
 WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
               const cell_bound *__restrict__ order, int first, int end, int prune,
               float *__restrict__ storage, point *__restrict__ part, int *incumbent)
@@ -62,9 +62,9 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
 
 struct search_state {
     const su_gather *g;
-    trace *traces;     /* of a search */
-    point *part;       /* the best of each (A, B, C) */
-    cell_bound *order; /* all (A, B), the most promising first */
+    trace *traces;     /* of the current search */
+    point *part;       /* the best point of each (A, B, C) */
+    cell_bound *order; /* all (A, B), highest bound first */
     int block, threads;
     float *d_samples, *d_workspaces;
     cell_bound *d_order;
@@ -98,8 +98,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     CUDA_CHECK(cudaEventCreate(&s->before));
     CUDA_CHECK(cudaEventCreate(&s->after));
 
-    /* One dimension, since parts are searched in an order that is not that of A and B.
-     */
+    /* One dimension, because parts are searched in the order of their bounds. */
     size_t local = 1;
     for (int i = 0; i < 3; i++) local *= q->group[i] ? q->group[i] : 4;
     size_t threads = (part_count(q) + local - 1) / local * local;
@@ -121,7 +120,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-/* Searches the parts first .. end - 1, in order. */
+/* Starts the search of the parts first .. end - 1 in the order of their bounds. */
 static void search_parts(const search_state *s, int w, int first, int end, int prune)
 {
     int threads = end - first < s->threads ? end - first : s->threads;
@@ -149,10 +148,10 @@ void search(search_state *s, const query *q, const int *indices, search_result *
 
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
-    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN: see opencl.c */
+    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN, see opencl.c */
     CUDA_CHECK(cudaMemset(s->d_incumbent, 0, sizeof *s->d_incumbent));
 
-    /* The panel asks for all. */
+    /* The panel needs every (A, B), so nothing may be pruned. */
     if (prune) {
         CUDA_CHECK(cudaEventRecord(s->before, 0));
         WINDOW_LAUNCH(w, bounds_kernel, grid, block, 0, s->d_samples, s->d_order);
@@ -164,13 +163,13 @@ void search(search_state *s, const query *q, const int *indices, search_result *
         qsort(s->order, cells, sizeof *s->order, by_bound);
     } else {
         for (int n = 0; n < cells; n++) {
-            cell_bound all = {2, n};
+            cell_bound all = {NO_BOUND, n};
             s->order[n] = all;
         }
     }
     CUDA_CHECK(cudaMemcpy(s->d_order, s->order, order_size, cudaMemcpyHostToDevice));
 
-    /* The most promising (A, B) before all others, which are compared with it. */
+    /* The (A, B) with the highest bound comes first and gives the first incumbent. */
     CUDA_CHECK(cudaEventRecord(s->before, 0));
     search_parts(s, w, 0, q->np[C], prune);
     if (cells > 1) search_parts(s, w, q->np[C], (int)part_count(q), prune);

@@ -16,7 +16,7 @@
 #define LANES 1 /* a GPU's lanes are its threads */
 #include "cuda_device.h"
 #include "share.h"
-#include "device.h"
+#include "sides.h"
 
 /* Own rows of a block's band, and maximum number of steps per launch: a GPU needs many
  * narrow bands. */
@@ -125,7 +125,7 @@ static struct {
     cell *workspaces, *flags;
     dim3 block[2];
     size_t shared_bytes;  /* size of a band, if it fits in shared memory */
-    int workspace_stride; /* words of a band, if it does not fit */
+    int workspace_stride; /* words per band, if it does not fit */
     time_block time_blocks[MAX_IN_FLIGHT];
     int started, waited;
     cudaEvent_t origin;
@@ -152,7 +152,7 @@ void device_begin(const slab *c, int host_threads, int *shares_cores)
     *shares_cores = 0;
     cuda_device();
 
-    const int *group = c->rule->group;
+    const int *group = c->plan->group;
     int dim = c->p->dim, side = c->side, width = c->width;
     size_t batch = c->p->batch, halo = c->halo, pitch = row_pitch(width);
     size_t widest = pitch > (size_t)dim ? pitch : (size_t)dim;

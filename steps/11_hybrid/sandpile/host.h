@@ -27,7 +27,7 @@ static inline int stored_side(int dim, int mirror)
     return mirror ? (dim - 1) / 2 + 2 : dim;
 }
 
-/* Number of words of a plane row, and of all grids in bit planes. */
+/* Words per plane row, and in all grids in bit planes. */
 static inline int plane_width(int side)
 {
     int cells_per_vector = 32 * WIDTH_MULTIPLE;

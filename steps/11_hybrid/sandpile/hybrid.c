@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "share.h"
-#include "device.h"
+#include "sides.h"
 
 enum { HOST, DEVICE };
 
@@ -31,7 +31,7 @@ static struct {
 static void start_next_block(void)
 {
     const slab *d = &state.slab[DEVICE];
-    int remaining = d->rule->max_iterations - state.steps_ordered,
+    int remaining = d->plan->max_iterations - state.steps_ordered,
         steps = remaining < d->halo ? remaining : d->halo;
     if (d->first == d->end || steps < 1) return;
     cpu_read_rows(&state.slab[HOST], d->end, slab_end_stored(d), state.ghosts);
@@ -65,8 +65,8 @@ static int proposed_split(double host, double device, double both)
     const slab *d = &state.slab[DEVICE];
     double longer = host > device ? host : device, shorter = host + device - longer;
     int all = inner_rows(d, slab_total_rows(d)), device_rows = inner_rows(d, d->end);
-    double redundant = d->halo / 2., /* ghost rows, averaged over a block */
-        host_alone = host * all / (all - device_rows + redundant),
+    double redundant = d->halo / 2.; /* ghost rows per step, on average */
+    double host_alone = host * all / (all - device_rows + redundant),
            device_alone = device * all / (device_rows + redundant);
     double even_time = both - (longer - shorter) / 2;
     if (host_alone < ONE_SIDED_GAIN * even_time && host_alone < device_alone) return 0;
@@ -77,13 +77,12 @@ static int proposed_split(double host, double device, double both)
 
 /* Measurements since the split was last checked. */
 typedef struct {
-    int blocks, next;   /* number of blocks, and the block at which to check next */
-    double shortest[2]; /* seconds per side; the minimum, because other processes only
-                           add time */
-    double shortest_both,
-        window_begin;  /* minimum time of AVERAGED_BLOCKS consecutive blocks, per block,
-                          and the start of the current ones */
-    int last_proposal; /* split proposed at the last check, or -1 */
+    int blocks, next;     /* number of blocks, and the block at which to check next */
+    double shortest[2];   /* seconds per side; the minimum, because other processes only
+                             add time */
+    double shortest_both; /* minimum seconds per block, over AVERAGED_BLOCKS in a row */
+    double window_begin;  /* start of the current AVERAGED_BLOCKS */
+    int last_proposal;    /* split proposed at the last check, or -1 */
 } split_monitor;
 
 static split_monitor monitor_restart(int next, int last_proposal)
@@ -123,10 +122,11 @@ static int choose_split(split_monitor *monitor)
 static int topple_rows(pile *p, double device_share, cell *rows, int n, cell threshold,
                        cell *flags, cell *step_flags)
 {
-    enum { INITIAL_SHARE = 50, FIRST_CHECK = 16 };
+    enum { INITIAL_SHARE = 50 }; /* percent, as in the paper */
+    enum { FIRST_CHECK = 16 };   /* blocks before the first check */
     slab *h = &state.slab[HOST], *d = &state.slab[DEVICE];
     size_t batch = p->batch, pitch = h->pitch;
-    int limit = h->rule->max_iterations, total_rows = inner_rows(h, slab_total_rows(h));
+    int limit = h->plan->max_iterations, total_rows = inner_rows(h, slab_total_rows(h));
     split_monitor monitor = monitor_restart(FIRST_CHECK, -1);
 
     d->first = 0;
@@ -138,7 +138,7 @@ static int topple_rows(pile *p, double device_share, cell *rows, int n, cell thr
     state.steps_ordered = n;
     start_next_block();
 
-    cell any_flags = record_finished(p, h->rule, flags, n);
+    cell any_flags = record_finished(p, h->plan, flags, n);
     while (any_flags > threshold && n < limit) {
         int steps = limit - n < h->halo ? limit - n : h->halo;
         bool both = d->end && h->first < h->end;
@@ -165,7 +165,7 @@ static int topple_rows(pile *p, double device_share, cell *rows, int n, cell thr
         }
         if (steps == h->halo) monitor_record(&monitor, elapsed);
         for (int s = 0; s < steps; s++)
-            any_flags = record_finished(p, h->rule, step_flags + s * batch, ++n);
+            any_flags = record_finished(p, h->plan, step_flags + s * batch, ++n);
         for (size_t g = 0; g < batch; g++)
             flags[g] = step_flags[(steps - 1) * batch + g];
 
@@ -198,7 +198,7 @@ static void set_packed(int packed)
 
 int topple(pile *p, const plan *plan, run_times *t)
 {
-    enum { HALO = 64 };
+    enum { HALO = 64 }; /* minimizes the loss per step: see the lesson */
     double start = seconds();
 
     if (plan->trace)

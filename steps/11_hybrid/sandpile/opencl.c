@@ -6,15 +6,14 @@
  * rows in place and reads the results in place, and a temporal block is only its
  * launch.
  */
-#define CL_TARGET_OPENCL_VERSION                                                       \
-    200 /* for shared virtual memory, if the device has it */
+#define CL_TARGET_OPENCL_VERSION 200 /* for shared virtual memory */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <stdlib.h>
 #include <string.h>
 
 #include "ocl.h"
 #include "share.h"
-#include "device.h"
+#include "sides.h"
 
 /* Device memory: a buffer, or memory that the host can also access. */
 typedef struct {
@@ -63,7 +62,7 @@ static device_memory allocate_memory(size_t size)
     cl_svm_mem_flags svm_flags = CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER;
     device_memory memory = {NULL, clSVMAlloc(state.context, svm_flags, size, 0)};
     if (!memory.host)
-        fail("OpenCL: no %zu bytes of memory that host and device share", size);
+        fail("OpenCL: shared virtual memory: cannot allocate %zu bytes", size);
     return memory;
 }
 
@@ -130,10 +129,21 @@ static void launch(const slab *c, device_memory device_flags, int n, int s, int 
     state.rows[1] = swap;
 }
 
+/* Returns the words per vector: 1 on a GPU, whose lanes are work-items. */
+static cl_uint vector_lanes(cl_device_id device, int width)
+{
+    cl_uint lanes;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof lanes,
+                              &lanes, NULL));
+    if (ocl_is_gpu(device)) return 1;
+    lanes = lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
+    return width % lanes ? WIDTH_MULTIPLE : lanes;
+}
+
 void device_begin(const slab *c, int host_threads, int *shares_cores)
 {
     cl_int err;
-    const int *group = c->rule->group;
+    const int *group = c->plan->group;
     int dim = c->p->dim, batch = c->p->batch, side = c->side, width = c->width;
     size_t pitch = row_pitch(width), widest = pitch > (size_t)dim ? pitch : (size_t)dim;
 
@@ -144,14 +154,8 @@ void device_begin(const slab *c, int host_threads, int *shares_cores)
         clCreateCommandQueue(state.context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* Words per vector: 1 on a GPU, whose lanes are work-items. A GPU also gets more
-     * work-items with fewer rows each. */
-    cl_uint lanes;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof lanes,
-                              &lanes, NULL));
     int gpu = ocl_is_gpu(device);
-    lanes = gpu ? 1 : lanes >= 16 ? 16 : lanes >= 8 ? 8 : lanes >= 4 ? 4 : 1;
-    if (width % lanes) lanes = WIDTH_MULTIPLE;
+    cl_uint lanes = vector_lanes(device, width);
 
     /* Rows of a band. A GPU needs many narrow bands. A CPU gets one band per thread for
      * half of the rows (the other half is the host's), but of at most L2_BYTES and at

@@ -20,11 +20,11 @@ enum { MAX_HALO = 1024 };
 
 typedef struct {
     const pile *p;
-    const plan *rule;
+    const plan *plan;
     int mirror, halo;
     int packed;      /* nonzero: bit planes, as in body.h; 0: one word per cell */
-    int side, pitch; /* rows of a grid; words of a row */
-    int width;       /* words of a plane, if packed */
+    int side, pitch; /* rows per grid; words per row */
+    int width;       /* words per plane row, if packed */
     int first, end;  /* own rows: first .. end - 1 */
 } slab;
 
@@ -61,8 +61,9 @@ static inline int slab_end_valid(const slab *c, int steps)
     return y && y + c->halo < c->side ? y + c->halo - steps : c->side - 1;
 }
 
-/* Returns the row at which to split the slab so that about `rows` rows lie before it,
- * not counting borders; and the number of rows before a split. */
+/* split_at returns the row at which to split the pile so that about `rows` inner rows
+ * (borders not counted) lie before it; inner_rows returns the number of inner rows
+ * before a split. */
 static inline int split_at(const slab *c, double rows)
 {
     int inner = c->side - 2, whole = (int)(rows + 0.5);
@@ -87,8 +88,8 @@ void cpu_end(void);
  * is row 0 of any grid. */
 void cpu_assign(const slab *c, const cell *rows, const cell *masks);
 
-/* Copies own rows first .. end - 1 into `rows`; sets the ghost rows above and below the
- * own rows. */
+/* cpu_read_rows copies own rows first .. end - 1 into `rows`; cpu_set_ghosts sets the
+ * ghost rows above and below the own rows. */
 void cpu_read_rows(const slab *c, int first, int end, cell *rows);
 void cpu_set_ghosts(const slab *c, const cell *above, const cell *below);
 

@@ -1,10 +1,12 @@
-/* bound.h - what the semblance of many points is at most, without looking at them.
+/* bound.h - an upper bound on the semblance of many points, without searching them.
  *
- * Whatever the point, a trace's window lies between the least and the largest that its
- * polygon takes between the earliest and the latest arrival of all the points. Sums of
- * these bound num, and den is at least the sum of the least squares.
+ * For all points of an (A, B) and some C, the arrivals of a trace lie between x_min and
+ * x_max. There each sample of its window, a piecewise-linear function, lies between
+ * v_min and v_max. The sums of these over the traces bound num; the sum of the squares
+ * of the value nearest to zero is a lower bound on den. The semblance is at most the
+ * quotient of the two.
  */
-/* The first point of (A, B, C), which counts where all semblances are 0. */
+/* The first point of one (A, B, C): the result if all semblances are 0. */
 FN point first_point(CONSTANT const query *q, int ia, int ib, int ic)
 {
     point p = {value(q, A, ia),
@@ -17,20 +19,24 @@ FN point first_point(CONSTANT const query *q, int ia, int ib, int ic)
     return p;
 }
 
-/* A cell of the panel, and what no point of it exceeds. */
+/* An upper bound on all semblances of a cell, which is an (A, B). */
 typedef struct {
     float bound;
     int cell; /* ia np[B] + ib */
 } cell_bound;
 
-/* A semblance as an int, which threads can compare and swap at once: rounded down. */
+/* The bound where none can be derived: above every semblance. */
+#define NO_BOUND 2
+
+/* A semblance as an integer, rounded down, for which devices have an atomic maximum.
+ * NaN and values of 2 or more, which are errors, become 0. */
 #define FIXED_POINT_ONE 1e9f
 FN int to_fixed_point(float semblance)
 {
     return semblance < 2 ? (int)(semblance * FIXED_POINT_ONE) : 0;
 }
 
-/* Samples from y on, of which there are `left`, LANES of them. */
+/* Loads LANES samples; those after the first `remaining` are 0. */
 FN lanes load_some(GLOBAL const float *y, int remaining)
 {
     if (remaining >= LANES) return load(y);
@@ -39,8 +45,16 @@ FN lanes load_some(GLOBAL const float *y, int remaining)
     return v;
 }
 
-/* At least the largest semblance of all points with this A and B and with cs values of
- * C from ic on, with something added for rounding; 2 where nothing is known. */
+/* Allowances for rounding errors: of the arrivals, relative to the latest one, and of
+ * num. Both are choices, far above the rounding error of one operation, 6e-8. The third
+ * limits the work: if the arrivals of a trace span more samples, no bound is derived
+ * (the choice is not critical: so wide a range gives a loose bound). */
+#define ARRIVAL_MARGIN 1e-6f
+#define NUM_MARGIN     1.001f
+#define MAX_BOUND_SPAN 100
+
+/* Returns the upper bound on the semblance of all points with these A and B and c_count
+ * values of C from ic on, including rounding errors; NO_BOUND if none is derived. */
 FN float bound(int ia, int ib, int ic, int c_count, CONSTANT const trace *traces,
                GLOBAL const float *samples, CONSTANT const query *q, int w)
 {
@@ -56,19 +70,19 @@ FN float bound(int ia, int ib, int ic, int c_count, CONSTANT const trace *traces
         float ch2_0 = c0 * dh * dh, ch2_1 = c1 * dh * dh;
         float x_min = sqrtf(t * t + (ch2_0 < ch2_1 ? ch2_0 : ch2_1) + traces[i].de_min);
         float x_max = sqrtf(t * t + (ch2_0 < ch2_1 ? ch2_1 : ch2_0) + traces[i].de_max);
-        x_min -= 1e-6f * x_max; /* more than rounding */
-        x_max += 1e-6f * x_max;
+        x_min -= ARRIVAL_MARGIN * x_max;
+        x_max += ARRIVAL_MARGIN * x_max;
 
         if (!(x_max >= tau) || x_min >= last + 1) {
             if (++outside == 2) return 0;
             continue;
         }
-        /* Where the window may lie outside, some points skip the trace. */
+        /* If a window may be outside the trace, some points do not use the trace. */
         int inside = x_min >= tau && x_max < last + 1;
         partly_outside += !inside;
         if (!(x_min >= tau)) x_min = tau;
         if (!(x_max < last + 1)) x_max = last + 1;
-        if (x_max - x_min > 100) return 2;
+        if (x_max - x_min > MAX_BOUND_SPAN) return NO_BOUND;
 
         int k0 = (int)x_min, k1 = x_max < last + 1 ? (int)x_max : last;
         GLOBAL const float *y = samples + (size_t)traces[i].row * q->pitch - tau;
@@ -105,6 +119,7 @@ FN float bound(int ia, int ib, int ic, int c_count, CONSTANT const trace *traces
         num += magnitude * magnitude;
         den_sum += lane(den_min[chunk], l);
     }
-    num *= 1.001f / (float)(q->ntraces - (outside + partly_outside > 0));
-    return largest_num <= 0 ? 0 : num < den_sum && den_sum > 1e-30f ? num / den_sum : 2;
+    num *= NUM_MARGIN / (float)(q->ntraces - (outside + partly_outside > 0));
+    if (largest_num <= 0) return 0;
+    return num < den_sum && den_sum > MIN_DEN ? num / den_sum : NO_BOUND;
 }

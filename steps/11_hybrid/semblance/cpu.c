@@ -1,8 +1,9 @@
-/* cpu.c - the host's side: what one thread does at a time. */
+/* cpu.c - the host side: bounds and searches of one item, by the calling thread. */
 #include "sides.h"
 
-/* One search for each small window: loops of a known length are unrolled, and num stays
- * in registers. OpenCL and CUDA have built their kernels so from the beginning. */
+/* One instance for each small window: loops of constant length are unrolled, and num
+ * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
+ * on. */
 #define KERNELS(w, length)                                                             \
     __attribute__((flatten)) static point search_##w(                                  \
         int ia, int ib, int ic, const trace *traces, const float *samples,             \
@@ -47,7 +48,7 @@ static const window_kernels *kernels_for(const query *q)
 float host_bound(const search_input *input, int cell)
 {
     const query *q = input->q;
-    if (!input->prune) return 2;
+    if (!input->prune) return NO_BOUND;
     int ia = cell / q->np[B], ib = cell % q->np[B];
     return kernels_for(q)->bound(ia, ib, 0, q->np[C], input->traces, input->samples, q);
 }

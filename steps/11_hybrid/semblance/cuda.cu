@@ -1,24 +1,24 @@
-/* cuda.cu - the device's side in CUDA C: one thread per (A, B) for the bounds, one per
- * (A, B, C) for the search; chunks, in a stream that nobody waits for.
+/* cuda.cu - the device side in CUDA C: one thread per (A, B) for the bounds, one per
+ * (A, B, C) for the search. Chunks are enqueued in a stream without waiting.
  *
- * What OpenCL names context, queue, program and kernel is implicit here: the compiler
- * has built the kernel, and the runtime makes the rest at its first call.
+ * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
+ * the kernel, and the runtime creates the other objects in its first call.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda_device.h"
-#define LANES 1 /* the lanes of a GPU are its threads */
+#define LANES 1 /* a GPU's lanes are its threads */
 #include "sides.h"
 #include "window.h"
 
-/* Constant memory is 64 KiB in all, and its arrays get their size from the compiler. */
+/* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
 #define TRACES_MAX 3200
 __constant__ query c_query;
 __constant__ trace c_traces[TRACES_MAX];
 
-/* const and __restrict__ together promise that nobody writes there while the kernel
- * runs: loads may then go through the cache for what is only read. */
+/* const and __restrict__ together promise that the kernel does not write there, so
+ * loads may use the read-only cache. */
 WINDOW_KERNEL(bounds_kernel, const float *__restrict__ samples,
               cell_bound *__restrict__ bound_of, int first, int end)
 {
@@ -32,7 +32,7 @@ WINDOW_KERNEL(bounds_kernel, const float *__restrict__ samples,
     }
 }
 
-/* The parts first .. end - 1, in order; see kernel.cl. */
+/* Searches the parts first .. end - 1 in the order of their bounds: see kernel.cl. */
 WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
               const cell_bound *__restrict__ order, int first, int end, int prune,
               float *__restrict__ storage, point *__restrict__ part, int *incumbent,
@@ -64,15 +64,15 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
 }
 
 struct device {
-    const search_input *input; /* the search */
-    cell_bound *bound;         /* [cells], what has come back */
-    point *part;               /* [parts], the same, in the order of the search */
+    const search_input *input; /* the current search */
+    cell_bound *bound;         /* [cells]: results copied back */
+    point *part;               /* [parts]: the same, in search order */
     struct {
         chunk record;
         cudaEvent_t before, after, copied;
     } in_flight[CHUNKS];
     int started, collected;
-    cudaEvent_t clock_event; /* at seconds() == clock */
+    cudaEvent_t clock_event; /* recorded at time clock */
     double clock;
     int block, threads;
     float *d_samples, *d_workspaces;
@@ -99,8 +99,7 @@ device *device_begin(const su_gather *g, const query *q, int host_threads,
     CUDA_CHECK(cudaMalloc((void **)&s->d_samples, samples_size));
     CUDA_CHECK(cudaMalloc((void **)&s->d_part, part_size));
 
-    /* Memory of the host that the device reads and writes by itself: copies to any
-     * other are waited for, whatever they are called. */
+    /* Page-locked host memory: with any other, cudaMemcpyAsync waits for the copy. */
     CUDA_CHECK(cudaMallocHost((void **)&s->bound, order_size));
     CUDA_CHECK(cudaMallocHost((void **)&s->part, part_size));
     for (int i = 0; i < CHUNKS; i++) {
@@ -109,8 +108,7 @@ device *device_begin(const su_gather *g, const query *q, int host_threads,
         CUDA_CHECK(cudaEventCreate(&s->in_flight[i].copied));
     }
 
-    /* One dimension, since parts are searched in an order that is not that of A and B.
-     */
+    /* One dimension, because parts are searched in the order of their bounds. */
     size_t local = 1;
     for (int i = 0; i < 3; i++) local *= q->group[i] ? q->group[i] : 4;
     size_t threads = (part_count(q) + local - 1) / local * local;
@@ -159,7 +157,7 @@ void device_set_order(device *s, const cell_bound *order)
                                cudaMemcpyHostToDevice, 0));
 }
 
-/* The grid of a chunk of so many items, or of fewer that take more than one each. */
+/* Grid for that many items; with more than max_items a thread processes several. */
 static dim3 chunk_grid(const device *s, int items, int upper)
 {
     if (items > upper) items = upper;
@@ -167,8 +165,8 @@ static dim3 chunk_grid(const device *s, int items, int upper)
     return grid;
 }
 
-/* Before the launch of a chunk: what it will write is NaN, here and on the device,
- * until it is written; and behind it what it wrote is read. */
+/* prepare_chunk() before and finish_chunk() after a launch. The results are NaN, on the
+ * host and on the device, until they are written and copied. */
 static void prepare_chunk(device *s, void *host_result, void *device_result,
                           size_t bytes)
 {

@@ -1,13 +1,14 @@
-/* hybrid.c - one search, by threads of the host and a device at once: who does what,
- * and when.
+/* hybrid.c - one search by host threads and a device at once.
  *
- * Both take from a list what nobody has taken yet. With share=auto there is one list,
- * of all cells and then of all parts; with share=P each side has its own, of so many
- * values of A, in an order of its own. A thread of the host takes one piece at a time.
- * The device gets chunks, CHUNKS ahead, from thread 0, which looks between its own
- * pieces whether one has come back, and waits only when nothing is left to take.
+ * A search has two phases: bounds, whose items are cells, and parts, whose items are
+ * values of (A, B, C). In each phase the sides take items from a list. With share=auto
+ * both take from one list; with share=P each side has a list of its own, the device's
+ * with P percent of the values of A. A host thread takes one item at a time. Thread 0
+ * also feeds the device: between its own items it polls the device, collects a chunk
+ * that has completed and enqueues the next, with up to CHUNKS in flight. It waits for
+ * the device only when no item is left.
  *
- * Left out: a second device, and a thread that does nothing but feed.
+ * Left out: a second device, and a thread that only feeds the device.
  */
 #include <math.h>
 #include <omp.h>
@@ -19,44 +20,45 @@
 
 enum { HOST, DEVICE, SIDES };
 enum { BOUNDS, PARTS, PHASES };
+/* What the device has received of the current search. */
+enum { NOTHING_YET, QUERY, QUERY_AND_ORDER };
 static const char *const phase_name[PHASES] = {"bounds", "parts"};
 
-/* Pieces first .. end - 1: next is the first that nobody has taken, and from live on
- * nothing can be found that is better than the best so far. */
+/* The items first .. end - 1 of the search order. `next` is the first that is not taken
+ * yet. No item from useful_end on can exceed the incumbent. */
 typedef struct {
     int first, next, useful_end, end;
 } work_list;
 
-/* How many pieces a side has done, and how long it took. */
+/* Items that a side has completed, and the seconds that it took. */
 typedef struct {
     double pieces, seconds;
 } throughput;
 
 struct search_state {
     const su_gather *g;
-    trace *traces;     /* of a search */
-    point *part;       /* the best of each (A, B, C) */
-    cell_bound *order; /* all cells, of each list the most promising first */
-    device *device;    /* NULL where share=0 */
+    trace *traces;     /* of the current search */
+    point *part;       /* the best point of each (A, B, C) */
+    cell_bound *order; /* all cells; in each list highest bound first */
+    device *device;    /* NULL if share=0 */
     int threads;
-    float *workspaces;       /* of each thread, for the hinges of a trace */
-    size_t workspace_stride; /* floats that a thread has */
-    double percent; /* of the values of A, for the device; negative: as it comes */
-    double
-        round_trip; /* seconds until the host has the result of a chunk of one piece */
+    float *workspaces;       /* one for each thread */
+    size_t workspace_stride; /* floats from one workspace to the next */
+    double percent;    /* of the values of A for the device; negative: share=auto */
+    double round_trip; /* seconds until a chunk of one item has returned */
 
-    search_input input; /* this search */
-    int device_knows; /* what the device knows of it: nothing, 1 the query, 2 the order,
-                         too */
+    search_input input; /* the current search */
+    int device_has;     /* NOTHING_YET, QUERY or QUERY_AND_ORDER */
     int phase;
-    double phase_start;                     /* the phase */
-    work_list lists[SIDES], *source[SIDES]; /* what each side takes from */
-    float incumbent;                        /* semblance so far */
-    int device_items; /* pieces to the device in this phase, and */
-    int in_flight;
-    int chunks_in_flight; /* how many of them, in how many chunks, are not back */
+    double phase_start;     /* by seconds() */
+    work_list lists[SIDES]; /* with share=auto the first is that of both sides */
+    work_list *source[SIDES];
+    float incumbent;      /* largest semblance so far */
+    int device_items;     /* items given to the device in this phase */
+    int in_flight;        /* items that are enqueued and not collected */
+    int chunks_in_flight; /* chunks of them */
 
-    throughput recent[SIDES][PHASES]; /* what was long ago counts less and less */
+    throughput recent[SIDES][PHASES]; /* halved before each search, so old rates fade */
     throughput total[SIDES][PHASES];
 };
 
@@ -65,10 +67,10 @@ static float *thread_workspace(const search_state *s)
     return s->workspaces + omp_get_thread_num() * s->workspace_stride;
 }
 
-/* ---- taking, and giving back ------------------------------------------------------
+/* ---- the lists ----------------------------------------------------------------------
  */
 
-/* Each side's list, or both sides' list, of cells, or of the `per` parts of each. */
+/* Sets up the lists of a phase: cells, or the parts_per_cell parts of each cell. */
 static void make_lists(search_state *s, int parts_per_cell)
 {
     const query *q = s->input.q;
@@ -94,7 +96,7 @@ static int remaining_items(const work_list *l, int *next)
     return useful_end - *next;
 }
 
-/* Takes so many pieces, or as many as there are: how many, from *first on. */
+/* Takes up to `count` items from *first on; returns how many. */
 static int take_items(work_list *l, int count, int *first)
 {
     if (remaining_items(l, first) <= 0) return 0;
@@ -107,7 +109,8 @@ static int take_items(work_list *l, int count, int *first)
     return available <= 0 ? 0 : available < count ? available : count;
 }
 
-/* A new best: the end of each list may have become idle. */
+/* Raises the incumbent to semblance, if that is larger, and moves useful_end of each
+ * list before the items that can no longer exceed it. */
 static void update_incumbent(search_state *s, float semblance)
 {
     float incumbent;
@@ -130,7 +133,7 @@ static void update_incumbent(search_state *s, float semblance)
     }
 }
 
-/* Part n of the order goes where pick_best looks for it. */
+/* Stores part n of the search order at its place in s->part. */
 static void store_part(search_state *s, int n, point p)
 {
     int parts_per_cell = s->input.q->np[C];
@@ -141,17 +144,19 @@ static void store_part(search_state *s, int n, point p)
 /* ---- the device's queue -----------------------------------------------------------
  */
 
-/* How much the device gets next. Of its own list all, but first a cell alone, with
- * whose best the others are compared. Of the common list a quarter of what is its due
- * by the rates so far, if both are to end at once: an error of a rate is made good by
- * what is left, and the last chunk is small. None where the host is through with all
- * that is left before a chunk could be back. */
+/* Returns the size of the device's next chunk; 0 for none.
+ *
+ * With a list of its own: one cell first, whose best point becomes the incumbent, then
+ * everything. With the common list: a quarter of the device's remaining share, which is
+ * the number of items with which both sides would end at the same time if their rates
+ * stayed as measured. Later chunks correct a wrong rate, and the last chunk is small. 0
+ * if the host alone would complete the remaining items before a chunk could return. */
 static int chunk_size(const search_state *s)
 {
     int next, left = remaining_items(s->source[DEVICE], &next);
     int min_chunk = device_min_chunk(s->device);
-    int unknown_end =
-        s->phase == PARTS && s->input.prune; /* how much is left is not known */
+    /* Pruning may end the list before its last item. */
+    int unknown_end = s->phase == PARTS && s->input.prune;
     if (left <= 0) return 0;
     if (s->percent >= 0)
         return unknown_end && next == s->source[DEVICE]->first ? s->input.q->np[C]
@@ -173,14 +178,15 @@ static int chunk_size(const search_state *s)
                                                    : min_chunk;
 }
 
-/* A chunk has come back. */
+/* Stores the results of a chunk and updates rates and incumbent. */
 static void record_chunk(search_state *s, chunk c)
 {
     throughput added = {c.end - c.first, c.ended - c.began};
     for (int n = c.first; n < c.end; n++) {
         if (c.bounds) {
             s->order[n] = (cell_bound){c.bounds[n - c.first].bound, n};
-            if (isnan(s->order[n].bound)) fail("bound %d was never written", n);
+            if (isnan(s->order[n].bound))
+                fail("internal error: bound %d was never written", n);
         } else {
             store_part(s, n, c.parts[n - c.first]);
             update_incumbent(s, c.parts[n - c.first].semblance);
@@ -195,7 +201,7 @@ static void record_chunk(search_state *s, chunk c)
     share_note("device", -1, phase_name[s->phase], c.began, c.ended);
 }
 
-/* Takes back what has come back, or waits for one chunk, and fills the queue. */
+/* Collects completed chunks (if wait is set, waits for one) and fills the queue. */
 static void feed_device(search_state *s, int wait)
 {
     while (s->chunks_in_flight && (wait || device_poll(s->device))) {
@@ -210,10 +216,10 @@ static void feed_device(search_state *s, int wait)
         float threshold;
 #pragma omp atomic read
         threshold = s->incumbent;
-        if (s->device_knows < 1) device_begin_search(s->device, &s->input);
-        if (s->device_knows < 2 && s->phase == PARTS)
+        if (s->device_has < QUERY) device_begin_search(s->device, &s->input);
+        if (s->device_has < QUERY_AND_ORDER && s->phase == PARTS)
             device_set_order(s->device, s->order);
-        s->device_knows = s->phase == PARTS ? 2 : 1;
+        s->device_has = s->phase == PARTS ? QUERY_AND_ORDER : QUERY;
         if (s->phase == PARTS)
             device_parts(s->device, first, first + count, threshold);
         else
@@ -227,7 +233,7 @@ static void feed_device(search_state *s, int wait)
 /* ---- a search ---------------------------------------------------------------------
  */
 
-/* What each thread does in a phase, until there is nothing left to take. */
+/* Executes a phase: the work of one thread until no item is left. */
 static void run_phase(search_state *s, float *storage)
 {
     int thread = omp_get_thread_num(), feeds_device = thread == 0 && s->device, n;
@@ -283,7 +289,7 @@ void search(search_state *s, const query *q, const int *indices, search_result *
     double ready = seconds();
 
     s->input = (search_input){q, s->traces, s->g->samples, !result->panel};
-    s->device_knows = 0;
+    s->device_has = NOTHING_YET;
     s->incumbent = 0;
     for (int i = 0; i < SIDES * PHASES; i++) {
         s->recent[i / PHASES][i % PHASES].pieces /= 2;
@@ -300,7 +306,7 @@ void search(search_state *s, const query *q, const int *indices, search_result *
         } else {
 #pragma omp for
             for (int n = 0; n < (int)cell_count(q); n++)
-                s->order[n] = (cell_bound){2, n};
+                s->order[n] = (cell_bound){NO_BOUND, n};
         }
 
 #pragma omp barrier
@@ -316,7 +322,7 @@ void search(search_state *s, const query *q, const int *indices, search_result *
         run_phase(s, storage);
 #pragma omp barrier
 
-        /* What was not worth taking. */
+        /* Parts that were never taken get the result of an unsearched part. */
         for (int side = 0; side < SIDES; side++) {
             const work_list *l = &s->lists[side];
 #pragma omp for
@@ -344,7 +350,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 {
     double start = seconds();
 
-    enum { MAX_PARTS = 1 << 30 }; /* counters go past the end by what was asked for */
+    enum { MAX_PARTS = 1 << 30 }; /* counters may exceed the end by one chunk */
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     *s = (search_state){.g = g, .percent = share_wanted()};
     if (part_count(q) > MAX_PARTS)
@@ -357,11 +363,12 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     if (s->percent != 0) {
         s->device = device_begin(g, q, share_threads(1), &shares_cores);
 
-        /* A kernel's first launch costs more than the next: it is paid here, by one
-         * piece of nothing, a trace that lies nowhere. The last time is the trip. */
+        /* A kernel's first launch takes longer than the following ones. It is done
+         * here, with an empty search of one item. The last of three bounds gives the
+         * round-trip time. */
         query empty = *q;
         empty.ntraces = empty.np[D] = empty.np[E] = 1;
-        s->order[0] = (cell_bound){2, 0};
+        s->order[0] = (cell_bound){NO_BOUND, 0};
         for (int i = 0; i < 3; i++) {
             double now = seconds();
             s->input = (search_input){&empty, s->traces, g->samples, 1};
@@ -376,11 +383,11 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     }
     s->threads = share_threads(shares_cores);
 
-    /* Threads are called for the first time here, and each touches its own room. */
+    /* The threads start here, and each is the first to touch its workspace. */
     s->workspace_stride =
         (workspace_floats(q->ntraces, window_length(q)) + 15) / 16 * 16;
     s->workspaces = untouched(s->workspace_stride * s->threads, sizeof *s->workspaces,
-                              "the hinges");
+                              "the workspaces");
 #pragma omp parallel num_threads(s->threads)
     memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
 

@@ -1,11 +1,10 @@
-/* opencl.c - the device's side, with kernel.cl: chunks, in a queue that nobody waits
- * for.
+/* opencl.c - the device side, with kernel.cl. Chunks are enqueued without waiting.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run the kernel over a range, read buffers.
+ * An OpenCL program creates these objects, in this order:
+ *    device   executes kernels                context  holds memory and programs
+ *    queue    commands for the device         program  source built for the device
+ *    kernel   an entry point of the program   buffer   device memory
+ * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +15,15 @@
 
 struct device {
     cl_device_id device;
-    const search_input *input; /* the search */
-    cell_bound *bound;         /* [cells], what has come back */
-    point *part;               /* [parts], the same, in the order of the search */
+    const search_input *input; /* the current search */
+    cell_bound *bound;         /* [cells]: results copied back */
+    point *part;               /* [parts]: the same, in search order */
     struct {
         chunk record;
         cl_event kernel, copied;
     } in_flight[CHUNKS];
     int started, collected;
-    double clock; /* see ocl_clock */
+    double clock; /* offset from the device's clock to seconds(), see ocl_clock */
     size_t local, global;
     cl_context context;
     cl_command_queue queue;
@@ -52,7 +51,7 @@ device *device_begin(const su_gather *g, const query *q, int host_threads,
         clCreateCommandQueue(s->context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* One dimension, since the order of the search is not that of A and B. */
+    /* One dimension, because parts are searched in the order of their bounds. */
     s->local = 1;
     for (int i = 0; i < 3; i++)
         s->local *= q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
@@ -61,9 +60,10 @@ device *device_begin(const su_gather *g, const query *q, int host_threads,
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof max_items,
                               &max_items, NULL));
     if (items > max_items)
-        fail("local=: a work-group of %zu, this device takes %zu", items, max_items);
+        fail("local: work-group of %zu, expected at most %zu on this device", items,
+             max_items);
 
-    /* Of a CPU a core runs one work-item after another: few rooms stay in its cache. */
+    /* A CPU core runs one work-item after another: few workspaces stay in its cache. */
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
@@ -71,8 +71,8 @@ device *device_begin(const su_gather *g, const query *q, int host_threads,
         &s->global, s->local, workspace_floats(q->ntraces, window_length(q)),
         ocl_is_gpu(device) ? SIZE_MAX : 64 * (size_t)units);
 
-    /* The source is compiled here, at run time, when the window is known, and how many
-     * lanes a vector of this device has: 1 on a GPU. */
+    /* The source is compiled now, at run time, when the window is known, and the number
+     * of lanes of the device's vectors (1 on a GPU). */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
@@ -98,7 +98,7 @@ device *device_begin(const su_gather *g, const query *q, int host_threads,
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
     OCL_CHECK(err);
-    /* Where the device has the host's memory, the samples stay where they are. */
+    /* If host and device share memory, the samples are not copied. */
     cl_bool shared;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof shared,
                               &shared, NULL));
@@ -166,10 +166,11 @@ void device_set_order(device *s, const cell_bound *order)
                                    NULL, NULL));
 }
 
-/* Enqueues a kernel for `items` work-items, rounded up to whole groups, or for fewer
- * that take more than one part each; and reads what it wrote, `bytes` from `from` on,
- * to `to`. What is there until then is NaN, here and on the device: a result that
- * nobody wrote, or that was read too soon, is found out. */
+/* Enqueues a kernel for `items` work-items and the copy of its results: `bytes` of
+ * device_result, from `offset` on, to host_result. The range is rounded up to whole
+ * groups, or limited to s->global work-items that process several items each. Until
+ * then the results are NaN on the host and on the device, so that missing results and
+ * premature reads are detected. */
 static void enqueue_chunk(device *s, cl_kernel kernel, size_t items, chunk record,
                           cl_mem device_result, size_t offset, size_t bytes,
                           void *host_result)
@@ -186,7 +187,7 @@ static void enqueue_chunk(device *s, cl_kernel kernel, size_t items, chunk recor
                                      NULL, &s->in_flight[slot].kernel));
     OCL_CHECK(clEnqueueReadBuffer(s->queue, device_result, CL_FALSE, offset, bytes,
                                   host_result, 0, NULL, &s->in_flight[slot].copied));
-    OCL_CHECK(clFlush(s->queue)); /* or it may lie there until somebody waits */
+    OCL_CHECK(clFlush(s->queue)); /* otherwise the commands may not start */
     s->in_flight[slot].record = record;
 }
 

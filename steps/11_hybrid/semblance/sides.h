@@ -1,9 +1,9 @@
-/* sides.h - the two sides of a search as hybrid.c calls them: the host's threads
- * (cpu.c), and a device (opencl.c or cuda.cu).
+/* sides.h - the two sides of a search, as hybrid.c calls them: host threads (cpu.c) and
+ * a device (opencl.c or cuda.cu).
  *
- * Work is counted in cells and in parts. Cell ia np[B] + ib is an (A, B), which gets a
- * bound. Part n is an (A, B, C) in the order of the search: value n % np[C] of C in
- * cell order[n / np[C]].
+ * The items of a search are cells and parts. Cell ia np[B] + ib is an (A, B), which
+ * gets a bound. Part n is an (A, B, C) in search order: value n % np[C] of C in cell
+ * order[n / np[C]].
  */
 #ifndef SIDES_H
 #define SIDES_H
@@ -14,56 +14,60 @@
 extern "C" {
 #endif
 
-/* One search, as both sides read it. It stays as it is until all chunks are taken. */
+/* The input of one search for both sides. It must not change until all chunks are
+ * collected. */
 typedef struct {
     const query *q;
     const trace *traces;  /* [q->ntraces] */
-    const float *samples; /* of the gather */
-    int prune;            /* what cannot exceed the best so far is left out */
+    const float *samples; /* all samples of the gather */
+    int prune;            /* parts that cannot exceed the incumbent are not searched */
 } search_input;
 
-/* ---- the host: one piece, by the thread that calls it -----------------------------
+/* ---- the host: one item, computed by the calling thread ---------------------------
  */
 
 float host_bound(const search_input *input, int cell);
 
-/* Value ic of C in cell r, with `least` the best so far; room is the thread's own, of
- * room_of() floats. */
+/* Searches value ic of C in a cell. incumbent is the largest semblance so far; storage
+ * is the calling thread's workspace of workspace_floats() floats. */
 point host_part(const search_input *input, cell_bound entry, int ic, float incumbent,
                 float *storage);
 
-/* ---- the device: chunks, in a queue that nobody waits for -------------------------
+/* ---- the device: chunks, enqueued without waiting ---------------------------------
  *
- * Called by one thread. What is started comes to pass in the order of the calls.
+ * All of these are called by the same thread; the device executes the commands in the
+ * order of the calls.
  */
 
 typedef struct device device;
 
-/* Everything that is paid once. `largest` as in search_begin; beside: whether the
- * device is made of the cores of a host that computes with so many threads. */
+/* Sets up the device; `largest` as in search_begin(). *shares_cores tells whether the
+ * device computes on the cores of the host, which uses host_threads threads. */
 device *device_begin(const su_gather *g, const query *largest, int host_threads,
                      int *shares_cores);
 void device_end(device *d);
 
-/* Parts that keep the whole device busy: fewer take it as long. */
+/* Returns the smallest chunk that occupies the whole device; a smaller one takes as
+ * long. */
 int device_min_chunk(const device *d);
 
-/* A new search, before its first chunk; and its cells in the order of the search,
- * before the first chunk of parts. Neither waits: what they point at must stay. */
+/* Transfers a new search, before its first chunk, and the search order of its cells,
+ * before the first chunk of parts. Both return at once: the data must not change until
+ * the chunks are collected. */
 void device_begin_search(device *d, const search_input *input);
 void device_set_order(device *d, const cell_bound *order);
 
-/* Starts a chunk, and does not wait: the bounds of cells first .. end - 1, or parts
- * first .. end - 1, with `least` the best so far. CHUNKS may be in flight. */
+/* Enqueues a chunk: bounds of the cells first .. end - 1, or search of the parts first
+ * .. end - 1. Returns at once; up to CHUNKS may be in flight. */
 enum { CHUNKS = 2 };
 void device_bounds(device *d, int first, int end);
 void device_parts(device *d, int first, int end, float incumbent);
 
-/* Whether the oldest chunk in flight has ended: a look, no waiting. */
+/* Returns whether the oldest chunk in flight has completed, without waiting. */
 int device_poll(const device *d);
 
-/* The oldest chunk, which is waited for: what it was, [end - first] results, which stay
- * until as many chunks more are started, and when it ran, by seconds(). */
+/* A completed chunk: its range, its [end - first] results, which stay valid until
+ * CHUNKS more are enqueued, and when it ran, by seconds(). */
 typedef struct {
     int first, end;
     const cell_bound *bounds; /* or */

@@ -231,5 +231,6 @@ void slab_write(const slab *s, const char *path, const npy *a)
         free(all_planes);
     }
     if (!ok || result_close(result))
-        fail("%s: cannot be written: %s", path, ok ? strerror(errno) : "no room");
+        fail("%s: cannot be written: %s", path,
+             ok ? strerror(errno) : "incomplete write");
 }

@@ -24,7 +24,7 @@ static grid g;
 static slab own_slab;
 static MPI_Request halo[FIELDS][2][2 * SIDES]; /* for each colour */
 static MPI_Request *to_row_requests, *to_plane_requests,
-    *batch;                 /* plane_transfers: at most 4 per rank */
+    *plane_transfers;       /* plane_transfers: at most 4 per rank */
 static int *plane_requests; /* [ranks][2]: first and last plane that each rank needs */
 
 static int first_plane(int rank)
@@ -42,7 +42,7 @@ static int owner(int k)
     return rank;
 }
 
-static slab slab_of_rank(int rank)
+static slab rank_slab(int rank)
 {
     slab s = {.first = first_plane(rank), .last = first_plane(rank + 1) - 1};
     s.bottom = s.first == 1 ? 0 : s.first;
@@ -56,7 +56,7 @@ static slab slab_of_rank(int rank)
 slab find_slab(grid box)
 {
     g = box;
-    return own_slab = slab_of_rank(rank_own());
+    return own_slab = rank_slab(rank_own());
 }
 
 static float *plane_at(float *x, int colour, int k)
@@ -86,26 +86,25 @@ static void create_halo_requests(int f, float *x, int colour)
  * plane; in row_modes a block is contiguous. */
 static void create_transpose_requests(float *modes, float *row_modes, size_t pitch)
 {
-    int own = own_slab.last - own_slab.first + 1, wide = (int)pitch;
+    int own = own_slab.last - own_slab.first + 1, row_length = (int)pitch;
     for (int rank = 0; rank < rank_count(); rank++) {
-        slab other = slab_of_rank(rank);
+        slab other = rank_slab(rank);
         MPI_Datatype block_type;
-        MPI_TRY(MPI_Type_vector(own, other.rows * wide, g.ny * wide, MPI_FLOAT,
-                                &block_type));
+        MPI_TRY(MPI_Type_vector(own, other.rows * row_length, g.ny * row_length,
+                                MPI_FLOAT, &block_type));
         MPI_TRY(MPI_Type_commit(&block_type));
-        float *in_planes = modes + pitch * (size_t)other.first_row, *in_columns;
-        in_columns =
-            row_modes + pitch * (size_t)own_slab.rows * (size_t)(other.first - 1);
-        int size = (other.last - other.first + 1) * own_slab.rows * wide;
+        float *in_planes = modes + pitch * (size_t)other.first_row, *in_rows;
+        in_rows = row_modes + pitch * (size_t)own_slab.rows * (size_t)(other.first - 1);
+        int size = (other.last - other.first + 1) * own_slab.rows * row_length;
         MPI_Request *forward = to_row_requests + 2 * rank,
                     *backward = to_plane_requests + 2 * rank;
-        MPI_TRY(MPI_Recv_init(in_columns, size, MPI_FLOAT, rank, 0, MPI_COMM_WORLD,
+        MPI_TRY(MPI_Recv_init(in_rows, size, MPI_FLOAT, rank, 0, MPI_COMM_WORLD,
                               &forward[0]));
         MPI_TRY(MPI_Send_init(in_planes, 1, block_type, rank, 0, MPI_COMM_WORLD,
                               &forward[1]));
         MPI_TRY(MPI_Recv_init(in_planes, 1, block_type, rank, 1, MPI_COMM_WORLD,
                               &backward[0]));
-        MPI_TRY(MPI_Send_init(in_columns, size, MPI_FLOAT, rank, 1, MPI_COMM_WORLD,
+        MPI_TRY(MPI_Send_init(in_rows, size, MPI_FLOAT, rank, 1, MPI_COMM_WORLD,
                               &backward[1]));
         MPI_TRY(MPI_Type_free(&block_type));
     }
@@ -115,9 +114,9 @@ void ranks_begin(float *const field[FIELDS], float *modes, float *row_modes,
                  size_t pitch)
 {
     size_t ranks = (size_t)rank_count();
-    to_row_requests = allocate(2 * ranks, sizeof *batch, "requests");
-    to_plane_requests = allocate(2 * ranks, sizeof *batch, "requests");
-    batch = allocate(4 * ranks, sizeof *batch, "requests");
+    to_row_requests = allocate(2 * ranks, sizeof *plane_transfers, "requests");
+    to_plane_requests = allocate(2 * ranks, sizeof *plane_transfers, "requests");
+    plane_transfers = allocate(4 * ranks, sizeof *plane_transfers, "requests");
     plane_requests = allocate(2 * ranks, sizeof *plane_requests, "plane requests");
     for (int f = 0; f < FIELDS; f++)
         for (int colour = RED; colour <= BLACK; colour++)
@@ -139,7 +138,7 @@ void ranks_end(void)
     free_requests(to_plane_requests, 2 * rank_count());
     free(to_row_requests);
     free(to_plane_requests);
-    free(batch);
+    free(plane_transfers);
     free(plane_requests);
 }
 
@@ -187,7 +186,7 @@ void gather_planes(float *x, int low, int high)
     MPI_TRY(MPI_Allgather(MPI_IN_PLACE, 2, MPI_INT, plane_requests, 2, MPI_INT,
                           MPI_COMM_WORLD));
     for (int rank = 0; rank < rank_count(); rank++) {
-        slab incoming = intersect(slab_of_rank(rank), request);
+        slab incoming = intersect(rank_slab(rank), request);
         slab outgoing = intersect(own_slab, plane_requests + 2 * rank);
         if (rank == rank_own()) continue;
         for (int colour = RED; colour <= BLACK; colour++) {
@@ -196,14 +195,14 @@ void gather_planes(float *x, int low, int high)
             if (in_count > 0)
                 MPI_TRY(MPI_Irecv(plane_at(x, colour, incoming.first),
                                   in_count * plane_stride(g), MPI_FLOAT, rank, colour,
-                                  MPI_COMM_WORLD, &batch[request_count++]));
+                                  MPI_COMM_WORLD, &plane_transfers[request_count++]));
             if (out_count > 0)
                 MPI_TRY(MPI_Isend(plane_at(x, colour, outgoing.first),
                                   out_count * plane_stride(g), MPI_FLOAT, rank, colour,
-                                  MPI_COMM_WORLD, &batch[request_count++]));
+                                  MPI_COMM_WORLD, &plane_transfers[request_count++]));
         }
     }
-    MPI_TRY(MPI_Waitall(request_count, batch, MPI_STATUSES_IGNORE));
+    MPI_TRY(MPI_Waitall(request_count, plane_transfers, MPI_STATUSES_IGNORE));
 }
 
 void gather_on_rank_0(float *x)

@@ -137,7 +137,7 @@ BOTH_FN band band_at(int dim, int first, int end, int halo)
 }
 
 /* The first row that is valid after step s, and one after the last. At the border of
- * the grid, all rows stay valid. */
+ * the grid all rows stay valid. */
 FN int band_first_valid(band b, int s)
 {
     return b.first_stored == 0 ? 1 : b.first_stored + 1 + s;

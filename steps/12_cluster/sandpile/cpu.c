@@ -42,7 +42,7 @@ static inline int max_int(int a, int b)
  * array into another. flags[g] gets the OR of the new cells of grid g. */
 static void step(const slab *slab, const cell *in, cell *out, int s, cell *flags)
 {
-    const plan *plan = slab->rule;
+    const plan *plan = slab->plan;
     int dim = slab->p->dim, first = slab->first / dim, last = (slab->end - 1) / dim;
 #pragma omp parallel for collapse(3) schedule(runtime)
     for (int g = first; g <= last; g++)
@@ -138,7 +138,7 @@ static void do_tile_planes(const slab *slab, stored_band b, int n, int steps, in
 APART void do_band(const slab *slab, stored_band b, int n, int steps, cell *band_flags,
                    int ready, void (*callback)(void))
 {
-    int h = max_int(slab->rule->tileh, 2);
+    int h = max_int(slab->plan->tileh, MIN_TILE_ROWS);
     char buffers[2][MAX_HALO + 2] = {{0}}, *above_active = buffers[0],
                                *active = buffers[1];
     memset(band_flags, 0, steps * sizeof *band_flags);
@@ -157,14 +157,14 @@ APART void do_band(const slab *slab, stored_band b, int n, int steps, cell *band
 }
 
 /* Copies the rows first .. end - 1 that two bands of a grid have in common. */
-static void copy_common_rows(stored_band *to, const stored_band *first_row, int first,
+static void copy_common_rows(stored_band *to, const stored_band *from, int first,
                              int end, size_t pitch)
 {
-    first = max_int(first, max_int(to->range.first_stored, first_row->range.first));
-    end = min_int(end, min_int(to->range.end_stored, first_row->range.end));
-    if (to->grid == first_row->grid && first < end)
+    first = max_int(first, max_int(to->range.first_stored, from->range.first));
+    end = min_int(end, min_int(to->range.end_stored, from->range.end));
+    if (to->grid == from->grid && first < end)
         memcpy(to->rows + (first - to->range.first_stored) * pitch,
-               first_row->rows + (first - first_row->range.first_stored) * pitch,
+               from->rows + (first - from->range.first_stored) * pitch,
                (end - first) * pitch * sizeof(cell));
 }
 
@@ -205,7 +205,7 @@ static int max_bands(int grids, int rows, int halo)
 void cpu_begin(const slab *c)
 {
     const pile *p = c->p;
-    const plan *plan = c->rule;
+    const plan *plan = c->plan;
     size_t total = pile_cells(p) * p->batch, row = p->dim * sizeof(cell);
     use_static_schedule();
     state.in = untouched(total, sizeof(cell), "the grids before a step");

@@ -177,7 +177,7 @@ static int topple_rows(pile *p, cell *rows, int n, cell threshold, cell *any_fla
 {
     slab *c = &state.slab;
     size_t pitch = c->pitch, batch = p->batch;
-    int limit = c->rule->max_iterations;
+    int limit = c->plan->max_iterations;
     cell *step_flags =
         allocate(batch * c->halo, sizeof *step_flags, "the flags of each step");
     int *active_steps =
@@ -198,7 +198,7 @@ static int topple_rows(pile *p, cell *rows, int n, cell threshold, cell *any_fla
         send_edge(DOWN);
         if (pending_steps) {
             MPI_TRY(MPI_Wait(&reduction, MPI_STATUS_IGNORE));
-            *any_flags = record_block(p, c->rule, active_steps, n - pending_steps,
+            *any_flags = record_block(p, c->plan, active_steps, n - pending_steps,
                                       pending_steps);
         }
         count_active_steps(step_flags, steps, batch, active_steps + batch);
@@ -208,7 +208,7 @@ static int topple_rows(pile *p, cell *rows, int n, cell threshold, cell *any_fla
         n += steps;
         if (!c->packed || n == limit) {
             MPI_TRY(MPI_Wait(&reduction, MPI_STATUS_IGNORE));
-            *any_flags = record_block(p, c->rule, active_steps, n - pending_steps,
+            *any_flags = record_block(p, c->plan, active_steps, n - pending_steps,
                                       pending_steps);
             pending_steps = 0;
         }
@@ -237,7 +237,7 @@ static void set_packed(int packed)
 
 int topple(pile *p, const plan *plan, run_times *t)
 {
-    enum { HALO = 32 };
+    enum { HALO = 32 }; /* enough in shared memory: see the lesson */
     double start = seconds();
 
     if (plan->trace)

@@ -1,12 +1,14 @@
-/* cpu.c - the search, the values of (A, B, C) shared among threads. */
+/* cpu.c - the search: the (A, B) are bounded first; then threads take values of (A, B,
+ * C), those with the highest bounds first, until no bound exceeds the incumbent. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
 
-/* One search for each small window: loops of a known length are unrolled, and num stays
- * in registers. OpenCL and CUDA have built their kernels so from the beginning. */
+/* One instance for each small window: loops of constant length are unrolled, and num
+ * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
+ * on. */
 #define KERNELS(w, length)                                                             \
     __attribute__((flatten)) static point search_##w(                                  \
         int ia, int ib, int ic, const trace *traces, const float *samples,             \
@@ -45,11 +47,11 @@ static const window_kernels kernels_by_tau[] = {ENTRY(1),  ENTRY(3),  ENTRY(5),
 
 struct search_state {
     const su_gather *g;
-    trace *traces;           /* of a search */
-    point *part;             /* the best of each (A, B, C) */
-    float *workspaces;       /* of each thread, for the hinges of a trace */
-    size_t workspace_stride; /* floats that a thread has */
-    cell_bound *order;       /* [np[A] np[B]]: all (A, B), the most promising first */
+    trace *traces;           /* of the current search */
+    point *part;             /* the best point of each (A, B, C) */
+    float *workspaces;       /* one for each thread */
+    size_t workspace_stride; /* floats from one workspace to the next */
+    cell_bound *order;       /* [np[A] np[B]]: all (A, B), highest bound first */
 };
 
 static float *thread_workspace(const search_state *s)
@@ -67,11 +69,11 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
     s->order = allocate(cell_count(q), sizeof *s->order, "the order of the search");
 
-    /* Threads are called for the first time here, and each touches its own room. */
+    /* The threads start here, and each is the first to touch its workspace. */
     s->workspace_stride =
         (workspace_floats(q->ntraces, window_length(q)) + 15) / 16 * 16;
     s->workspaces = untouched(s->workspace_stride * omp_get_max_threads(),
-                              sizeof *s->workspaces, "the hinges");
+                              sizeof *s->workspaces, "the workspaces");
 #pragma omp parallel
     memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
 
@@ -92,7 +94,7 @@ void search(search_state *s, const query *q, const int *indices, search_result *
     const float *samples = s->g->samples;
     const trace *traces = s->traces;
     size_t cells = cell_count(q), next_part = 0;
-    int prune = !result->panel; /* the panel asks for all */
+    int prune = !result->panel; /* the panel needs every (A, B) */
     float incumbent = 0;
 
 #pragma omp parallel
@@ -104,14 +106,16 @@ void search(search_state *s, const query *q, const int *indices, search_result *
             int ia = n / q->np[B], ib = n % q->np[B];
             s->order[n].cell = (int)n;
             s->order[n].bound =
-                prune ? kernels.bound(ia, ib, 0, q->np[C], traces, samples, q) : 2;
+                prune ? kernels.bound(ia, ib, 0, q->np[C], traces, samples, q)
+                      : NO_BOUND;
             for (int ic = 0; ic < q->np[C]; ic++)
                 s->part[part_index(q, ia, ib, ic)] = first_point(q, ia, ib, ic);
         }
 #pragma omp single
         if (prune) qsort(s->order, cells, sizeof *s->order, by_bound);
 
-        /* Whoever is free takes the next, until nothing that follows can be better. */
+        /* Each thread takes the next part, until no further bound exceeds the
+         * incumbent. */
         for (;;) {
             size_t n;
 #pragma omp atomic capture

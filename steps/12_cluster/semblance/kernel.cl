@@ -1,5 +1,6 @@
 /* kernel.cl - the device side: one work-item per (A, B) for the bounds, one per (A, B,
- * C) for the search. */
+ * C) for the search. The host sorts the (A, B) by bound in between; the search takes
+ * them in that order. */
 #include "body.h"
 #include "bound.h"
 
@@ -15,8 +16,9 @@ __kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
     }
 }
 
-/* The parts first .. end - 1, in order; *best is the largest semblance so far, in units
- * that an int can count. prune: what cannot exceed it is left out. */
+/* Searches the parts first .. end - 1 in the order of their bounds. *incumbent is the
+ * largest semblance so far in fixed point. prune: parts whose bound is below it are not
+ * searched. */
 __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
                      GLOBAL const float *samples, GLOBAL const cell_bound *order,
                      int first, int end, int prune, GLOBAL float *storage,
@@ -26,8 +28,8 @@ __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
     storage += get_global_id(0) * workspace_floats(q->ntraces, w);
     workspace ws = workspace_at(storage, q->ntraces, w);
 
-    /* The range is rounded up to whole work-groups: what lies beyond the end does
-     * nothing. Where it is shorter, a work-item takes more than one part. */
+    /* The range is rounded up to whole work-groups: work-items after the end do
+     * nothing. If the range is smaller, a work-item searches more than one part. */
     for (int n = first + get_global_id(0); n < end; n += get_global_size(0)) {
         cell_bound entry = order[n / q->np[C]];
         int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B], ic = n % q->np[C];

@@ -1,10 +1,10 @@
 /* opencl.c - the host side of kernel.cl.
  *
- * Every OpenCL program makes the same objects in the same order, the device's first:
- *   device   what computes                 context  the memory and programs it shares
- *   queue    the commands it is given      program  source, built for this device
- *   kernel   one entry point of a program  buffer   memory of the device
- * and then enqueues: write buffers, run the kernel over a range, read buffers.
+ * An OpenCL program creates these objects, in this order:
+ *    device   executes kernels                context  holds memory and programs
+ *    queue    commands for the device         program  source built for the device
+ *    kernel   an entry point of the program   buffer   device memory
+ * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 
 struct search_state {
     const su_gather *g;
-    trace *traces;     /* of a search */
-    point *part;       /* the best of each (A, B, C) */
-    cell_bound *order; /* all (A, B), the most promising first */
+    trace *traces;     /* of the current search */
+    point *part;       /* the best point of each (A, B, C) */
+    cell_bound *order; /* all (A, B), highest bound first */
     size_t local, global;
     cl_context context;
     cl_command_queue queue;
@@ -25,8 +25,8 @@ struct search_state {
     cl_mem d_query, d_traces, d_samples, d_order, d_workspaces, d_part, d_incumbent;
 };
 
-/* Runs a kernel for n work-items, rounded up to whole groups, or for fewer that take
- * more than one part each. */
+/* Enqueues a kernel for n work-items, rounded up to whole groups, or for s->global
+ * work-items that search more than one part each. */
 static cl_event launch(const search_state *s, cl_kernel kernel, size_t n)
 {
     cl_event done;
@@ -37,7 +37,8 @@ static cl_event launch(const search_state *s, cl_kernel kernel, size_t n)
     return done;
 }
 
-/* Searches the parts first .. end - 1, in order; there may be none. */
+/* Enqueues the search of the parts first .. end - 1 in the order of their bounds; there
+ * may be none. */
 static cl_event search_parts(const search_state *s, int first, int end, int prune)
 {
     OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof first, &first));
@@ -66,7 +67,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         clCreateCommandQueue(s->context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* One dimension, since the order of the search is not that of A and B. */
+    /* One dimension, because parts are searched in the order of their bounds. */
     s->local = 1;
     for (int i = 0; i < 3; i++)
         s->local *= q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
@@ -75,9 +76,10 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof max_items,
                               &max_items, NULL));
     if (items > max_items)
-        fail("local=: a work-group of %zu, this device takes %zu", items, max_items);
+        fail("local: work-group of %zu, expected at most %zu on this device", items,
+             max_items);
 
-    /* Of a CPU a core runs one work-item after another: few rooms stay in its cache. */
+    /* A CPU core runs one work-item after another: few workspaces stay in its cache. */
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
@@ -85,8 +87,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         &s->global, s->local, workspace_floats(q->ntraces, window_length(q)),
         ocl_is_gpu(device) ? SIZE_MAX : 64 * (size_t)units);
 
-    /* The source is compiled here, at run time, when the window is known, and how many
-     * lanes a vector of this device has: 1 on a GPU. */
+    /* The source is compiled now, at run time, when the window is known, and the number
+     * of lanes of the device's vectors (1 on a GPU). */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
@@ -112,7 +114,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
     OCL_CHECK(err);
-    /* Where the device has the host's memory, the samples stay where they are. */
+    /* If host and device share memory, the samples are not copied. */
     cl_bool shared;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof shared,
                               &shared, NULL));
@@ -143,7 +145,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->bounds, 2, sizeof s->d_samples, &s->d_samples));
     OCL_CHECK(clSetKernelArg(s->bounds, 3, sizeof s->d_order, &s->d_order));
 
-    /* A search of nothing: many a driver completes a kernel when first it is run. */
+    /* An empty search: many drivers finish compiling a kernel at its first launch. */
     const cl_int zero = 0;
     OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_query, &zero, sizeof zero, 0,
                                   sizeof *q, 0, NULL, NULL));
@@ -178,15 +180,14 @@ void search(search_state *s, const query *q, const int *indices, search_result *
                                    NULL, NULL));
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0, traces_size,
                                    s->traces, 0, NULL, NULL));
-    const cl_uint sentinel =
-        ~0u; /* NaN: a part that no work-item writes is found out */
+    const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
     OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
                                   part_size, 0, NULL, NULL));
     const cl_int zero = 0;
     OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_incumbent, &zero, sizeof zero, 0,
                                   sizeof zero, 0, NULL, NULL));
 
-    /* The panel asks for all. */
+    /* The panel needs every (A, B), so nothing may be pruned. */
     int prune = !result->panel;
     cl_event events[3];
     int event_count = 0;
@@ -197,12 +198,12 @@ void search(search_state *s, const query *q, const int *indices, search_result *
                                       s->order, 0, NULL, NULL));
         qsort(s->order, cells, sizeof *s->order, by_bound);
     } else {
-        for (size_t n = 0; n < cells; n++) s->order[n] = (cell_bound){2, (int)n};
+        for (size_t n = 0; n < cells; n++) s->order[n] = (cell_bound){NO_BOUND, (int)n};
     }
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_order, CL_FALSE, 0, order_size,
                                    s->order, 0, NULL, NULL));
 
-    /* The most promising (A, B) before all others, which are compared with it. */
+    /* The (A, B) with the highest bound comes first and gives the first incumbent. */
     events[event_count++] = search_parts(s, 0, q->np[C], prune);
     if (cells > 1)
         events[event_count++] = search_parts(s, q->np[C], (int)part_count(q), prune);

@@ -1,11 +1,11 @@
-/* device.h - the device side of the hybrid back-end, implemented by opencl.c and
- * cuda.cu and called by hybrid.c. The host side is cpu.c (slab.h).
+/* sides.h - the device side of the hybrid back-end, implemented by opencl.c and cuda.cu
+ * and called by hybrid.c. The host side is cpu.c (slab.h).
  *
  * The device has the first rows of the pile and the host the others, so at most one
  * grid is split, however many there are.
  */
-#ifndef DEVICE_H
-#define DEVICE_H
+#ifndef SIDES_H
+#define SIDES_H
 
 #include "slab.h"
 

@@ -1,32 +1,37 @@
-"""papers.py - make papers: the figures of a program's paper, measured on this machine.
+"""paper_figures.py - make papers: the figures of a program's paper, measured on this machine.
 
-    SET= PROGRAM= choose; REPEAT= rounds, 20 as the paper unless set; QUICK=1: one set a
-    figure, two rounds, one for what takes long; RERUN=1: measure although nothing has
-    changed
-
-tools/publish/papers/PROGRAM.figures says what each figure shows, PROGRAM.csv what the paper
-measured; papers_form.py reads them. For each figure N, build/papers/PROGRAM gets
-figN.svg and figN.csv with its numbers. Points between two steps are made by variants.py.
-All that is run on a set is run in turns, verified, and kept in runs.csv until a binary or
-the query changes. A bar that needs a GPU where none is comes from results/*.csv, if a
-machine there had one. Left out: what the paper shows in a drawing and does not say.
+tools/publish/papers/PROGRAM.figures declares what each figure shows, and PROGRAM.csv what
+the paper measured; papers_form.py reads them. For each figure N, build/papers/PROGRAM gets
+figN.svg and figN.csv with its numbers. Variants are built by tools/measure/variants.py. All
+runs on one set are interleaved, verified, and kept in runs.csv until a binary or the query
+changes; RERUN=1 measures them again. Repetitions are 20, as in the paper, unless REPEAT= is
+set; QUICK=1 measures one set per figure with two repetitions, one for long runs. A bar that
+needs a GPU is taken from results/*.csv if this machine has none and another one had.
 """
+from __future__ import annotations
+
 import csv
 import hashlib
 import os
 import re
 import statistics
-import subprocess
 import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
-from tools.history import results, runs, tree, verdict
-from tools.measure import bench, variants, machine
+from tools.history import copies, options, results, runs, tree, verdict
+from tools.history.results import Row
+from tools.history.tree import BACKENDS, Program, Step
+from tools.measure import item as items_module
+from tools.measure import machine, variants
+from tools.measure.item import Item
 from tools.publish import draw
-from tools.publish.papers_form import Kind, Paper, read_figures
+from tools.publish.papers_form import Figure, Kind, Paper, read_figures
 
 FOLDER = tree.ROOT / "tools" / "publish" / "papers"
 CPU_DEVICE = os.environ.get("DEVICE") or "cpu"
-LONG = 10.0  # seconds: one round is enough for QUICK
+LONG = 10.0  # seconds: one repetition is enough for QUICK
 KEPT = "key set round init run rate mark".split()
 COLUMNS = """set label step backend words x y device runs init_mean init_sd run_mean run_sd
 total_mean total_sd rate_mean rate_sd speedup speedup_low speedup_high paper_seconds
@@ -42,75 +47,76 @@ INSIDE = {"shares": ("profile=1", None), "trace": ("trace={file}", "file"),
 # ---- what is run -------------------------------------------------------------------
 
 
-def opencl_gpu():
-    """The name of an OpenCL GPU; None without."""
+How = tuple[Path, str, str]  # binary, back-end, DEVICE
+
+
+def opencl_gpu() -> str | None:
+    """The name of an OpenCL GPU; None if there is none."""
     listed = runs.run([tree.build() / "devices"], 60).out
     found = re.search(r"^DEVICE=\S+\s+GPU, [^,]*, ([^,\n]*)", listed, re.M)
-    return found and found[1]
+    return found[1] if found else None
 
 
-class Runner(bench.Item):
-    """A kind that can be run here, on one set: one run a round, as the papers did, and
-    all of them count."""
+class Runner(Item):
+    """What a bar shows, on one set: one run per repetition, as in the papers, and all of
+    them count. It is its own step: it has a name and a binary."""
 
-    least, demand = 0.0, 0.0
+    min_seconds, min_cpu = 0.0, 0.0
 
-    def __init__(self, program, name, words, kind, how):
-        binary, backend, device = how
-        super().__init__(program, name, None, backend)
-        self.kind, self.device = kind, device
-        query = kind.query(words)
-        self.extra = [w for w in query if w.startswith("share=")]  # no checker knows it
-        self.words = [w for w in query if w not in self.extra]
-        self.environment = {"DEVICE": device, **kind.environment()}
-        self.step = self  # it is its own step: a name and a binary
+    def __init__(self, program: Program, name: str, arguments: Sequence[str], kind: Kind,
+                 how: How) -> None:
+        self.path, backend, self.device = how
         self.name = " ".join((kind.step, *kind.words))
-        self.path = binary
-        mark = hashlib.sha256("\0".join(
-            [*self.words, *self.extra, *map("=".join, self.environment.items())]).encode())
-        for path in [binary, *runs.inputs(self.words)]:
+        super().__init__(program, name, self, backend)  # type: ignore[arg-type]
+        self.kind = kind
+        query = kind.query(arguments)
+        self.extra = [a for a in query if a.startswith("share=")]  # no checker knows it
+        self.arguments = [a for a in query if a not in self.extra]
+        self.environment = {"DEVICE": self.device, **kind.environment()}
+        mark = hashlib.sha256("\0".join([*self.arguments, *self.extra, *map(
+            "=".join, self.environment.items())]).encode())
+        for path in [self.path, *runs.inputs(self.arguments)]:
             mark.update(path.read_bytes())
         self.key = mark.hexdigest()[:16]
 
-    def binary(self, program, backend):
+    def binary(self, program: Program, backend: str) -> Path:
         return self.path
 
-    def total(self):
-        return [t["init"] + t["run"] for t in self.times]
+    def total(self) -> list[float]:
+        return [m["init"] + m["run"] for m in self.times]
 
 
-def built_with(program, step, backend, words):
-    """The binary of a step built by make with these words, in a folder of its own."""
+def built_with(program: Program, step: Step, backend: str, words: Sequence[str]) -> Path:
+    """The binary of a step, built by make with some variables in a folder of its own."""
     name = re.sub(r"\W+", "_", " ".join(words))
     folder = tree.build() / "papers" / f"make{name}"
     target = folder / step.name / f"{program.name}-{backend}"
-    made = subprocess.run(
-        ["make", "-s", f"BUILD={os.path.relpath(folder, tree.ROOT)}", *words,
-         os.path.relpath(target, tree.ROOT)], cwd=tree.ROOT, capture_output=True, text=True)
-    if made.returncode:
-        raise SystemExit(f"make {' '.join(words)}: {made.stderr.strip()[-300:]}")
+    problem = copies.make(f"BUILD={os.path.relpath(folder, tree.ROOT)}", *words,
+                          os.path.relpath(target, tree.ROOT))
+    if problem:
+        raise SystemExit(f"make {' '.join(words)}: {problem}")
     return target
 
 
-def prepare(program, kind):
-    """(binary, back-end, DEVICE) of a kind, built; None where it needs a GPU and there
-    is none, or a compiler that is not here."""
+def prepare(program: Program, kind: Kind) -> How | None:
+    """The binary of a kind, built; None if it needs a GPU or a compiler that this machine
+    does not have."""
     backend, device = kind.backend, CPU_DEVICE
     if backend in GPU:
         if not tree.has_gpu() and not opencl_gpu():
             return None
         backend, device = GPU[backend][0 if tree.has_gpu() else 1]
-    number, _, point_name = kind.step.partition("/")
+    number, _, variant_name = kind.step.partition("/")
     step = next((s for s in tree.steps() if s.number == number), None)
     if not step or backend not in step.backends(program):
-        raise SystemExit(f"{program.name}.figures: there is no {backend} of step {number}")
-    if point_name:
-        point = next((p for p in variants.points(program, kind.make())
-                      if (p.step, p.point) == (step, point_name)), None)
-        problem = point.build(program) if point else "there is no such variant"
-        if problem:
+        raise SystemExit(f"{program.name}.figures: step {number} has no {backend}")
+    if variant_name:
+        variant = next((v for v in variants.points(program, kind.make())
+                        if (v.step, v.point) == (step, variant_name)), None)
+        problem = variant.build(program) if variant else "there is no such variant"
+        if problem or not variant:
             raise SystemExit(f"{kind.step}: {problem}")
-        return point.binary(program, backend), backend, device
+        return variant.binary(program, backend), backend, device
     if kind.make():
         return built_with(program, step, backend, kind.make()), backend, device
     binary = step.binary(program, backend)
@@ -120,22 +126,22 @@ def prepare(program, kind):
 # ---- measuring ---------------------------------------------------------------------
 
 
-def restore(items, path, name):
-    """Gives items the rounds that an earlier run kept for them."""
+def restore(items: Iterable[Runner], path: Path, name: str) -> None:
+    """Gives items the measurements that an earlier run kept for them."""
     if not path.exists():
         return
     with path.open(newline="") as f:
         rows = [r for r in csv.DictReader(f) if r["set"] == name]
     for item in items:
         mine = [r for r in rows if r["key"] == item.key]
-        item.rounds = [{k: float(r[k]) for k in ("init", "run", "rate") if r.get(k)}
+        item.measurements = [{k: float(r[k]) for k in ("init", "run", "rate") if r.get(k)}
                        | {"cpu": 0.0} for r in mine]
         item.marks = {r["mark"] for r in mine} - {""}
 
 
-def keep(items, path, name):
-    """Writes the rounds of a set, in the place of those it had."""
-    rows = []
+def keep(items: Iterable[Runner], path: Path, name: str) -> None:
+    """Writes the measurements of a set, replacing older ones."""
+    rows: list[Row] = []
     if path.exists():
         with path.open(newline="") as f:
             rows = [r for r in csv.DictReader(f) if r["set"] != name]
@@ -145,33 +151,35 @@ def keep(items, path, name):
     results.write(path, KEPT, [{k: r.get(k, "") for k in KEPT} for r in rows])
 
 
-def enough(item, repeat, quick):
-    long = quick and item.times and item.times[0]["run"] > LONG
+def enough(item: Runner, repeat: int, quick: bool) -> bool:
+    long = quick and bool(item.times) and item.times[0]["run"] > LONG
     return len(item.times) >= (1 if long else repeat)
 
 
-def run_rounds(items, repeat, quick):
-    """Fills the items' times: one run of each, then the next round."""
+def measure(items: Sequence[Runner], repeat: int, quick: bool) -> None:
+    """Measures all items: one run of each per repetition."""
     for item in items:
-        item.forget()
-        if item.backend in ("ocl", "cuda", "hybrid") and not quick:
+        item.reset()
+        about = BACKENDS[item.backend]
+        if not quick and (about.sides or about.device in ("opencl", "gpu")):
             runs.progress(f"warming up: {item.label()}")
             item.run()  # builds and caches the kernel, and is not counted
-            item.forget()
+            item.reset()
     start = time.monotonic()
     for n in range(repeat):
         left = (time.monotonic() - start) / n * (repeat - n) / 60 if n else 0
-        for item in items[n % len(items):] + items[:n % len(items)]:
-            runs.progress(f"round {n + 1} of {repeat}" + (f", {left:.0f} min left" if n
+        for item in (*items[n % len(items):], *items[:n % len(items)]):
+            runs.progress(f"repetition {n + 1} of {repeat}" + (f", {left:.0f} min left" if n
                           else "") + f": {item.label()}")
             if not enough(item, repeat, quick):
                 item.run()
     runs.progress("")
 
 
-def look_inside(figure, program, folder, queries, names):
-    """Runs what a figure of INSIDE shows once more, and says where the rows of it are:
-    [(bar, path)]."""
+def look_inside(figure: Figure, program: Program, folder: Path,
+                queries: dict[str, list[str]], names: Sequence[str]) -> list[tuple[Any, Path]]:
+    """Runs what a figure of INSIDE shows once more. Returns where its rows are: [(bar,
+    path)]."""
     word, leaves = INSIDE[figure.kind]
     found = []
     for n, bar in enumerate(figure.bars, 1):
@@ -183,7 +191,7 @@ def look_inside(figure, program, folder, queries, names):
         item.extra.append(word.replace("{file}", str(path)))
         item.run()
         if not leaves:
-            draw.write_shares(item.said, path)
+            draw.write_shares(item.printed, path)
         found.append((bar, path))
     return found
 
@@ -191,17 +199,17 @@ def look_inside(figure, program, folder, queries, names):
 # ---- numbers -----------------------------------------------------------------------
 
 
-def spread(values):
+def spread(values: Sequence[float]) -> float:
     return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
-def gpu_rows(program):
+def gpu_rows(program: Program) -> dict[tuple[str, str], Row]:
     """What other machines measured on a GPU: {(set, step number): row}, a row of bench.py
-    to which the mean of the same machine's sequential program is added."""
-    found = {}
+    with the mean of the same machine's sequential program as `first`."""
+    found: dict[tuple[str, str], Row] = {}
     for path in sorted(results.FOLDER.glob("*.csv")):
         with path.open(newline="") as f:
-            rows = [r for r in csv.DictReader(f) if r.get("program") == program.name
+            rows: list[Row] = [r for r in csv.DictReader(f) if r.get("program") == program.name
                     and r.get("run_mean")]
         base = {r["set"]: r for r in rows if r["backend"] == "seq"
                 and r["step"].startswith("00")}
@@ -213,11 +221,12 @@ def gpu_rows(program):
     return found
 
 
-def ours(item, base, kind):
-    """The columns of a bar that was run here. The speedup of bars is that of start and
-    run together, as they show both; of lines it is that of the run. It is the papers'
-    own, of means; where the median of the rounds lies is beside it."""
-    took = (lambda i: i.column("run")) if kind == "lines" else Runner.total
+def own_columns(item: Runner, base: Runner, kind: str) -> Row:
+    """The columns of a bar that was run here. The speedup of bars is that of initialization
+    and run together, as they show both; of lines it is that of the run. It is the ratio of
+    means, as in the papers; the interval is that of the median."""
+    def took(i: Runner) -> list[float]:
+        return i.column("run") if kind == "lines" else i.total()
     sure = verdict.compare(took(item), took(base))
     total, rates = item.total(), [t["rate"] for t in item.times if "rate" in t]
     return {"device": item.device or "gpu", "runs": len(total),
@@ -233,10 +242,10 @@ def ours(item, base, kind):
             "speedup_low": sure.low, "speedup_high": sure.high}
 
 
-def theirs(r):
-    """The columns of a bar that another machine measured: results/ keeps no spread of
-    the sum, and initialisation and execution are taken as independent."""
-    values = {k: float(r[k]) for k in ("init_mean", "init_sd", "run_mean", "run_sd")}
+def foreign_columns(r: Row) -> Row:
+    """The columns of a bar that another machine measured. results/ has no deviation of the
+    sum: initialization and execution are assumed to be independent."""
+    values: Row = {k: float(r[k]) for k in ("init_mean", "init_sd", "run_mean", "run_sd")}
     total = values["init_mean"] + values["run_mean"]
     return {**values, "device": r["device"], "runs": r["runs"], "mark": r["machine"],
             "total_mean": total,
@@ -244,19 +253,20 @@ def theirs(r):
             "speedup": r["first"] / total}
 
 
-def rows_of(figure, name, items, base, elsewhere, paper):
-    """The rows of a figure for one set, one for all that is run."""
+def rows_of(figure: Figure, name: str, items: dict[Kind, Runner], base: Runner,
+            elsewhere: dict[tuple[str, str], Row], paper: Paper) -> list[Row]:
+    """The rows of a figure for one set, one for each run."""
     rows = []
     for bar in figure.bars:
         number = paper.of(figure, bar, name)
         for x, y, kind in figure.runs(bar):
-            row = {"set": name, "label": bar.label, "step": kind.step,
+            row: Row = {"set": name, "label": bar.label, "step": kind.step,
                    "backend": kind.backend, "words": " ".join(kind.words),
                    "x": x or name, "y": y}
             if kind in items:
-                row.update(ours(items[kind], base, figure.kind))
+                row.update(own_columns(items[kind], base, figure.kind))
             elif kind.backend == "gpu" and (name, kind.step) in elsewhere:
-                row.update(theirs(elsewhere[name, kind.step]))
+                row.update(foreign_columns(elsewhere[name, kind.step]))
             else:
                 row["mark"] = "no GPU measured" if kind.backend in GPU else \
                     f"no {kind.backend} here"
@@ -270,27 +280,31 @@ def rows_of(figure, name, items, base, elsewhere, paper):
     return rows
 
 
-def caption(rows, values):
-    runs = {int(r["runs"]) for r in rows if r["runs"]}
-    text = (f"{results.shown(machine.name())}; mean of "
-            f"{' or '.join(map(str, sorted(runs)))} runs and standard deviation. "
+def caption(rows: Sequence[Row], values: dict[str, str]) -> str:
+    counts = {int(r["runs"]) for r in rows if r["runs"]}
+    text = (f"{results.display_name(machine.name())}; mean of "
+            f"{' or '.join(map(str, sorted(counts)))} runs and standard deviation. "
             f"The paper: {values.get('paper', 'see its csv')}.")
     gpus = {f"{r['device']} ({r['mark']})" for r in rows
             if r["backend"] == "gpu" and r["device"] not in ("", "gpu")}
     return text + (f" GPU: {', '.join(sorted(gpus))}." if gpus else "")
 
 
-def measured_rows(program, figures, queries, names, paper, repeat, quick):
+def measured_rows(program: Program, figures: Sequence[Figure],
+                  queries: dict[str, list[str]], names: dict[Any, list[str]], paper: Paper,
+                  repeat: int, quick: bool) -> dict[Any, list[Row]]:
     """{figure number: its rows}, of all figures that show more than one run; names is
     {figure number: its sets}."""
     folder = tree.build() / "papers" / program.name
     first = next(s for s in tree.steps() if s.has(program))
     elsewhere = gpu_rows(program)
-    rows, how = {f.number: [] for f in figures}, {}
+    rows: dict[Any, list[Row]] = {f.number: [] for f in figures}
+    how: dict[Kind, How | None] = {}
     for name in dict.fromkeys(n for f in figures for n in names[f.number]):
         here = [f for f in figures if name in names[f.number]]
-        kinds = dict.fromkeys(k for f in here for k in [f.base(first)] + [
-            k for b in f.bars for _, _, k in f.runs(b)])
+        kinds: dict[Kind, How | None] = dict.fromkeys(
+            k for f in here for k in [f.base(first)] + [
+                k for b in f.bars for _, _, k in f.runs(b)])
         runs.progress("building")
         for kind in kinds:
             bare = Kind(kind.step, kind.backend, tuple(kind.make()))
@@ -302,7 +316,7 @@ def measured_rows(program, figures, queries, names, paper, repeat, quick):
         restore(items.values(), folder / "runs.csv", name)
         if os.environ.get("RERUN") or not all(enough(i, repeat, quick)
                                               for i in items.values()):
-            run_rounds(list(items.values()), repeat, quick)
+            measure(list(items.values()), repeat, quick)
             keep(items.values(), folder / "runs.csv", name)
         for f in here:
             rows[f.number] += rows_of(f, name, items, items[f.base(first)], elsewhere,
@@ -310,8 +324,8 @@ def measured_rows(program, figures, queries, names, paper, repeat, quick):
     return rows
 
 
-def paper_of(program, repeat, quick):
-    """Measures and draws all figures of a program; returns how many."""
+def write_figures(program: Program, repeat: int, quick: bool) -> int:
+    """Measures and draws all figures of a program. Returns their number."""
     figures, values = read_figures(FOLDER / f"{program.name}.figures")
     paper = Paper(FOLDER / f"{program.name}.csv")
     folder = tree.build() / "papers" / program.name
@@ -319,14 +333,15 @@ def paper_of(program, repeat, quick):
     queries = {**program.sets, **{k[4:]: program.arguments(v) for k, v in values.items()
                                   if k.startswith("set.")}}
     asked = os.environ.get("SET", "").split()
-    names = {}
+    names: dict[Any, list[str]] = {}
     for f in figures:
         own = [program.quick] if quick and "sets" not in f.values else f.sets(program)
         names[f.number] = [n for n in own if n in asked] if asked else \
             own[:1] if quick else own
         unknown = set(names[f.number]) - set(queries)
         if unknown:
-            raise SystemExit(f"figure {f.number}: there is no set {' '.join(unknown)}")
+            raise SystemExit(f"figure {f.number}: unknown set ({' '.join(unknown)}): expected "
+                             f"one of {' '.join(queries)}")
     figures = [f for f in figures if names[f.number]]
     many = [f for f in figures if f.kind not in INSIDE]
     rows = measured_rows(program, many, queries, names, paper, repeat, quick)
@@ -334,7 +349,7 @@ def paper_of(program, repeat, quick):
         path = folder / f"fig{f.number}.svg"
         if f.kind in INSIDE:
             inside = look_inside(f, program, folder, queries, names[f.number])
-            draw.inside(path, f, inside, f"{results.shown(machine.name())}, set "
+            draw.inside(path, f, inside, f"{results.display_name(machine.name())}, set "
                         f"{names[f.number][0]}, one run.")
             continue
         results.write(path.with_suffix(".csv"), COLUMNS, [
@@ -350,17 +365,17 @@ def paper_of(program, repeat, quick):
     return len(figures)
 
 
-def main():
-    quick = os.environ.get("QUICK", "") not in ("", "0")
-    repeat = int(os.environ.get("REPEAT") or (2 if quick else 20))
-    if quick:
-        bench.TRIES = 1
+def main() -> None:
+    arguments = options.parse(options.parser(__doc__, "PROGRAM", "SET", "REPEAT", "QUICK"))
+    repeat = int(arguments.repeat or (2 if arguments.quick else 20))
+    if arguments.quick:
+        items_module.TRIES = 1
     drawn = 0
     for program in tree.selected(tree.programs(), "PROGRAM"):
         if (FOLDER / f"{program.name}.figures").exists():
-            drawn += paper_of(program, repeat, quick)
+            drawn += write_figures(program, repeat, arguments.quick)
     if not drawn:
-        raise SystemExit("no figures: tools/publish/papers/ has none of this program")
+        raise SystemExit(f"{FOLDER}: no figures of this program: expected PROGRAM.figures")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,25 @@
-"""headers_test.py: what the headers of real surveys say, and every search must heed.
+"""test_headers.py: what the headers of real surveys contain, and every search must obey.
 
-A small gather is written in ways that mean the same, along x or along y, in any unit, far
-from the origin, with dead traces, with a delay; a search must give the same answer, to
-the byte where nothing needs rounding. Asked are the first search, which sees headers, and
-the last on the host and on a device, which see metres. Left out: what is refused, which
-is in bad_input.py, su_line() by itself, which is in su_test.c, and all other steps, which
-random queries ask.
+A small gather is written in ways that mean the same: along x or along y, in any unit, far
+from the origin, with dead traces, with a delay. A search must give the same answer, to the
+byte if nothing needs rounding. Tested are the first search, which reads headers, and the
+last on the host and on a device, which get metres. What is refused is in test_bad_input.py,
+su_line() by itself in su_test.c; random queries run all other steps.
 """
+from __future__ import annotations
+
 import math
 import os
 import random
 import struct
-import sys
-import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from tests.helpers import BUILD, Tally, binaries, run, trace
+import pytest
+
+from tests.helpers import BUILD, binaries, run, trace
 
 NS, TRACES = 61, 7
 UNITS = (0, 1, -1, 10, -10, -100, 100, -3, 7, -10000)
@@ -24,17 +29,19 @@ CHECKER = os.path.join(BUILD, "semblance-check")
 class Survey:
     """A line of traces, in whole metres that every unit of UNITS divides, or nearly."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         rng = random.Random(5)
         self.at = [(700 * rng.randint(-5, 5), 700 * rng.randint(-5, 5))
                    for _ in range(TRACES)]
         self.waves = [[math.sin(j / 3 + i / 5) + 0.1 * rng.uniform(-1, 1)
                        for j in range(NS)] for i in range(TRACES)]
 
-    def bytes(self, axis="y", units=(1,), origin=0, other=0, order="<", delay=0,
-              samples=None, **more):
-        """units: a scalco for one trace after the other. origin and other: what is added
-        along the line and across. delay: delrt. more: as of helpers.trace."""
+    def bytes(self, axis: str = "y", units: Sequence[int] = (1,), origin: float = 0,
+              other: float = 0, order: str = "<", delay: int = 0,
+              samples: Callable[[list[float]], list[float]] | None = None, **more: Any
+              ) -> bytes:
+        """units: scalco of one trace after the other. origin and other: added along the
+        line and across. delay: delrt. more: arguments of helpers.trace."""
         raw = b""
         for i, (s, g) in enumerate(self.at):
             scalco = units[i % len(units)]
@@ -51,44 +58,48 @@ class Survey:
 
 
 class Bench:
-    def __init__(self, tally, folder):
-        self.tally, self.folder = tally, folder
+    """Searches gathers with three binaries."""
+
+    def __init__(self, check: Any, folder: Path) -> None:
+        self.check, self.folder = check, folder
         self.binaries = (binaries("semblance", ("seq",))[:1]
                          + binaries("semblance", ("omp",))[-1:]
                          + binaries("semblance", ("ocl",))[-1:])
-        self.answers = {}
+        self.answers: dict[Any, Any] = {}
 
-    def answer(self, raw, binary, m0=0, h0=0, t0=0.12, more=()):
-        """(stdout but times and the bytes of both files, stderr) of a search, whose
-        checker must agree; a text where it does not."""
+    def answer(self, raw: bytes, binary: str, m0: float | str = 0, h0: float = 0,
+               t0: float | str = 0.12, more: Sequence[str] = ()) -> tuple[Any, str]:
+        """(stdout without times and the bytes of both files, stderr) of a search that the
+        checker accepts; otherwise (a text, "")."""
         key = raw, binary, m0, h0, t0, more
         if key in self.answers:
             return self.answers[key]
         with open(os.path.join(self.folder, "in.su"), "wb") as file:
             file.write(raw)
-        words = ["in=in.su", f"m0={m0}", f"h0={h0}", f"t0={t0}", "tau=0.008",
-                 "a=-2e-5,2e-5,3", "b=-2e-5,3e-5,2", "c=-1e-9,3e-9,3", "d=-2e-9,1e-9,2",
-                 "e=-1e-9,1e-9,2", *more]
-        ended = run([binary, *words, "out=out.npy", "panel=panel.npy"], self.folder)
-        if ended.returncode:
-            return ended.stderr, ""
-        said = [line for line in ended.stdout.splitlines() if not line.startswith("Time_")]
+        arguments = ["in=in.su", f"m0={m0}", f"h0={h0}", f"t0={t0}", "tau=0.008",
+                     "a=-2e-5,2e-5,3", "b=-2e-5,3e-5,2", "c=-1e-9,3e-9,3", "d=-2e-9,1e-9,2",
+                     "e=-1e-9,1e-9,2", *more]
+        done = run([binary, *arguments, "out=out.npy", "panel=panel.npy"], self.folder)
+        if done.returncode:
+            return done.stderr, ""
+        printed = [line for line in done.stdout.splitlines() if not line.startswith("Time_")]
         files = []
         for name in ("out.npy", "panel.npy"):
             with open(os.path.join(self.folder, name), "rb") as file:
                 files.append(file.read())
         oracle = os.path.join(self.folder, "oracle.npy")
-        checked = run([CHECKER, *words, f"oracle={oracle}", "result=out.npy",
+        checked = run([CHECKER, *arguments, f"oracle={oracle}", "result=out.npy",
                        "panel=panel.npy"], self.folder)
         os.remove(oracle)
         if checked.returncode:
             return checked.stdout + checked.stderr, ""
-        self.answers[key] = (said, files), ended.stderr
+        self.answers[key] = (printed, files), done.stderr
         return self.answers[key]
 
-    def same(self, what, one, two, here=(), there=()):
-        """Both gathers are searched everywhere: the answers are equal and found
-        something. here, there: the arguments of answer()."""
+    def same(self, what: str, one: bytes, two: bytes, here: Mapping[str, Any] = {},
+             there: Mapping[str, Any] = {}) -> None:
+        """Searches both gathers with all binaries: the answers are equal, and something is
+        found. here, there: arguments of answer()."""
         for step, backend, path in self.binaries:
             first, _ = self.answer(one, path, **dict(here))
             second, _ = self.answer(two, path, **dict(there))
@@ -99,10 +110,20 @@ class Bench:
                 problem = f"{first[0]} and {second[0]}"
             elif float(first[0][-1].partition("=")[2]) < 0.05:
                 problem = f"nothing was found: {first[0]}"
-            self.tally.check(f"{what}, {step} {backend}", problem)
+            self.check(f"{what}, {step} {backend}", problem)
 
 
-def twins(bench, survey):
+@pytest.fixture(name="bench")
+def bench_of_test(check: Any, tmp_path: Path) -> Bench:
+    return Bench(check, tmp_path)
+
+
+@pytest.fixture(name="survey")
+def survey_of_test() -> Survey:
+    return Survey()
+
+
+def test_twins(bench: Bench, survey: Survey) -> None:
     """The line runs along x or along y; the other coordinate is 0, or some other."""
     for unit in UNITS:
         bench.same(f"x and y, scalco {unit}", survey.bytes("x", (unit,)),
@@ -115,14 +136,14 @@ def twins(bench, survey):
                {"more": ("axis=x",)}, {"more": ("axis=y",)})
 
 
-def units(bench, survey):
+def test_units(bench: Bench, survey: Survey) -> None:
     """A unit of a metre, or of many, is exact: 700 of 1, 70 of 10, 7 of 100 ..."""
     for unit in (0, -1, 10, 100, 7):
         bench.same(f"scalco {unit} and 1", survey.bytes(units=(unit,)), survey.bytes())
     bench.same("mixed and 1", survey.bytes(units=(10, 1, 0, 7, -1, 100)), survey.bytes())
 
 
-def far_from_the_origin(bench, survey):
+def test_far_from_the_origin(bench: Bench, survey: Survey) -> None:
     """Whole metres are subtracted without rounding, whatever they are."""
     for origin, scalco in ((6.1e6, -100), (-6.1e6, -100), (1e7, -10), (1e7, 1),
                            (1.2e6, -1000), (4900, -10000), (6.3e6, 7)):
@@ -133,7 +154,7 @@ def far_from_the_origin(bench, survey):
                    {"m0": "100.25", "h0": -40.5})
 
 
-def dead(bench, survey):
+def test_dead(bench: Bench, survey: Survey) -> None:
     whole = survey.bytes()
     row = len(whole) // TRACES
     lost = bytearray(trace([9.0] * NS, sx=5, sy=-7, gx=1, scalco=-100))
@@ -141,42 +162,39 @@ def dead(bench, survey):
     with_dead = bytes(lost) + whole[:3 * row] + 2 * bytes(lost) + whole[3 * row:]
     bench.same("dead traces", with_dead, whole)
     for step, backend, path in bench.binaries:
-        _, said = bench.answer(with_dead, path)
+        _, message = bench.answer(with_dead, path)
         right = "semblance: in.su: 3 of 10 traces are dead (trid 2), not used\n"
-        bench.tally.check(f"dead traces are counted, {step} {backend}",
-                          None if said == right else said)
+        bench.check(f"dead traces are counted, {step} {backend}",
+                          None if message == right else message)
 
 
-def delays(bench, survey):
+def padded(number: int, wave: list[float]) -> list[float]:
+    return [0.0] * number + wave
+
+
+def cut(number: int, wave: list[float]) -> list[float]:
+    return wave[number:]
+
+
+def test_delays(bench: Bench, survey: Survey) -> None:
     """A trace that begins later has zeros before, one that begins earlier is cut."""
     for samples in (1, 9):
+        later: Callable[[list[float]], list[float]] = partial(padded, samples)
         bench.same(f"delrt {4 * samples}", survey.bytes(delay=4 * samples),
-                   survey.bytes(samples=lambda w: [0.0] * samples + w))
+                   survey.bytes(samples=later))
+        earlier: Callable[[list[float]], list[float]] = partial(cut, samples)
         bench.same(f"delrt {-4 * samples}", survey.bytes("x", delay=-4 * samples),
-                   survey.bytes(samples=lambda w: w[samples:]))
-        ends = {"t0": f"{4e-3 * (60 + samples):.9g}"}
+                   survey.bytes(samples=earlier))
+        ends: dict[str, Any] = {"t0": f"{4e-3 * (60 + samples):.9g}"}
         for step, backend, path in bench.binaries:
             found, _ = bench.answer(survey.bytes(delay=4 * samples), path, **ends)
-            bench.tally.check(f"the last sample after a delay, {step} {backend}",
+            bench.check(f"the last sample after a delay, {step} {backend}",
                               found if isinstance(found, str) else None)
 
 
-def orders(bench, survey):
+def test_orders(bench: Bench, survey: Survey) -> None:
     """ns 257 and dt 4112 read the same in both byte orders."""
-    def longer(wave):
+    def longer(wave: list[float]) -> list[float]:
         return [wave[k % NS] for k in range(257)]
-    bench.same("orders that headers do not tell", *(
-        survey.bytes(samples=longer, dt=0x1010, order=order) for order in "<>"))
-
-
-def main():
-    tally, survey = Tally(), Survey()
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(tally, folder)
-        for test in (twins, units, far_from_the_origin, dead, delays, orders):
-            test(bench, survey)
-    sys.exit(tally.finish())
-
-
-if __name__ == "__main__":
-    main()
+    little, big = (survey.bytes(samples=longer, dt=0x1010, order=order) for order in "<>")
+    bench.same("orders that headers do not tell", little, big)

@@ -1,75 +1,84 @@
-"""tree_test.py: what the tools make of a tree that is not as it should be, or not as most
-steps are.
+"""test_tree.py: tools on a tree that has errors or that is not like most steps.
 
-A program that is missing from a step is passed over: the step before is the last earlier
-one that has it, for every tool. What is wrong in a step.mk, in the tables of results/ or
-on the command line is said in a line, without a traceback, and the exit status is not 0.
-All in copies of the tree; nothing is built.
+If a program is missing from a step, every tool compares the next step with the last one
+that has the program. An error in a step.mk, in the tables of results/ or on the command line
+is reported in one line, without a traceback, and the exit status is not 0. All in copies of
+the tree; nothing is built.
 """
+from __future__ import annotations
+
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from tests.helpers import ROOT, Tally
+import pytest
+
+from tests.helpers import ROOT
 from tests.lint import NEW_LINES
 from tools.history import copies, diff, results, tree
+from tools.history.tree import Program, Step
 
 COPIED = ("Makefile", "config.mk", ".clang-format", "common", "steps", "data", "verify",
           "tests", "tools", "results", "README.md")
 ASKED = (*copies.ASKED, "FROM", "SPACES", "WORK", "FORCE", "NAME", "AFTER", "RESULTS_DIR")
 
-tally = Tally()
-check = tally.check
+Done = subprocess.CompletedProcess[str]
 
 
 class Copy:
     """The tree in a folder, and commands that run there."""
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         for name in COPIED:
             copies.put(Path(ROOT, name), self.folder / name)
 
-    def run(self, *command, **variables):
+    def run(self, *command: str | Path, **variables: str) -> Done:
         clean = {k: v for k, v in os.environ.items()
                  if k not in ASKED and not k.startswith("GIT_")}
         return subprocess.run(command, cwd=self.folder, env={**clean, **variables},
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=300)
 
-    def module(self, name, *words, **variables):
+    def module(self, name: str, *words: str, **variables: str) -> Done:
         return self.run(sys.executable, "-m", name, *words, **variables)
 
-    def git(self, *words):
+    def git(self, *words: str) -> Done:
         return self.run("git", "-c", "user.name=t", "-c", "user.email=t@example.org",
                         *words)
 
-    def path(self, step, name):
+    def path(self, step: Step, name: str) -> Path:
         return self.folder / "steps" / step.name / name
 
-    def edit(self, path, pattern, new):
+    def edit(self, path: Path, pattern: str, new: str) -> None:
         """Replaces what a pattern finds in a file, once at least."""
         text, count = re.subn(pattern, new, path.read_text(), flags=re.M)
         assert count, f"{path}: no {pattern}"
         path.write_text(text)
 
 
-def all_of(done):
+@pytest.fixture(name="copy")
+def copy_of_tree(tmp_path: Path) -> Copy:
+    return Copy(tmp_path / "tree")
+
+
+def all_of(done: Done) -> str:
     return f"exit status {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
 
 
-def well(name, done, *patterns):
-    """One check: a command ended well, and what it said has all the patterns."""
+def well(check: Any, name: str, done: Done, *patterns: str) -> None:
+    """One check: a command succeeded, and its output has all patterns."""
     good = done.returncode == 0 and all(re.search(p, done.stdout, re.M) for p in patterns)
     check(name, None if good else all_of(done))
 
 
-def refused(name, done, *patterns):
-    """One check: a command ended with one line, besides make's own, that has all the
+def refused(check: Any, name: str, done: Done, *patterns: str) -> None:
+    """One check: a command failed with one line, apart from make's own, that has all
     patterns."""
     lines = [line for line in done.stderr.splitlines()
              if not re.match(r"make: \*\*\* \[.*Error \d+$", line)]
@@ -78,8 +87,8 @@ def refused(name, done, *patterns):
     check(name, None if good else all_of(done))
 
 
-def found(name, done, *patterns):
-    """One check: lint failed, and has a line for each of the patterns."""
+def found(check: Any, name: str, done: Done, *patterns: str) -> None:
+    """One check: lint failed, and printed a line for each pattern."""
     lines = done.stdout.splitlines() + done.stderr.splitlines()
     missing = [p for p in patterns if not any(re.search(p, line) for line in lines)]
     check(name, all_of(done) if missing or done.returncode == 0 else None)
@@ -88,9 +97,9 @@ def found(name, done, *patterns):
 # ---- a step that does not have a program -----------------------------------------------
 
 
-def gaps():
-    """(before, gap, after, program): three steps of a program, the second of which can
-    be taken away without a breach of what the third declares."""
+def gaps() -> Iterator[tuple[Step, Step, Step, Program]]:
+    """(before, gap, after, program): three steps of a program, the second of which can be
+    removed without a violation of what the third declares."""
     for program in tree.programs():
         having = [s for s in tree.steps() if s.has(program)]
         for before, gap, after in zip(having, having[1:], having[2:]):
@@ -103,8 +112,8 @@ def gaps():
                 yield before, gap, after, program
 
 
-def take_away(copy, step, program):
-    """A program from a step, with all that speaks of it."""
+def take_away(copy: Copy, step: Step, program: Program) -> None:
+    """Removes a program from a step, with all declarations about it."""
     shutil.rmtree(copy.path(step, program.name))
     copy.edit(copy.path(step, "step.mk"), rf"^\w+\.{program.name}\b.*\n", "")
     for path in copy.path(step, "variants").glob(f"*.{program.name}.patch"):
@@ -124,13 +133,13 @@ step, program = exercise.named()
 print("before", tree.before(step, program).name)
 for backend in step.backends(program):
     print(backend, *(s if isinstance(s, str) else s.name for s in
-                     tree.compared(step, program, backend)))
+                     tree.baseline(step, program, backend)))
     attempt = grade.Attempt(exercise.Task(step, program), Path("attempt"))
     print("start", grade.Grading(attempt, backend, 1, 1).start.step.name)
 """
 
 
-def gap(copy):
+def test_step_without_a_program(check: Any, copy: Copy) -> None:
     before, gap, after, program = next(gaps())
     take_away(copy, gap, program)
     name = program.name
@@ -138,24 +147,24 @@ def gap(copy):
     paths = [f"steps/{s.name}/{name}/body.h" for s in (before, after)]
     nothing = {"PROGRAM": name, "STEP": gap.number}
 
-    well("gap: diff", copy.module("tools.history.diff", **asked),
+    well(check, "gap: diff", copy.module("tools.history.diff", **asked),
          f"^--- {paths[0]}", rf"^\+\+\+ {paths[1]}")
-    refused("gap: diff of what is not there",
+    refused(check, "gap: diff of what is not there",
             copy.module("tools.history.diff", **nothing), f"{gap.name} has no {name}")
-    well("gap: lessons", copy.module("tools.publish.lessons"), after.name)
-    well("gap: lessons are up to date",
+    well(check, "gap: lessons", copy.module("tools.publish.lessons"), after.name)
+    well(check, "gap: lessons are up to date",
          copy.module("tools.publish.lessons", "--check"), " 0 failed")
     check("gap: the lesson shows the diff to the last that has it",
           None if f"--- {paths[0]}" in copy.path(after, f"{name}/README.md").read_text()
           else "no")
-    well("gap: lint", copy.module("tests.lint", "steps"), " 0 failed")
+    well(check, "gap: lint", copy.module("tests.lint", "steps"), " 0 failed")
 
     said = copy.run(sys.executable, "-c", ASK, **asked)
     steps = set(re.findall(r"\b\d\d_\w+", said.stdout))
     check("gap: bench and grade compare with the last that has it",
           None if said.returncode == 0 and steps == {before.name} else all_of(said))
     work = copy.folder / "work"
-    well("gap: exercise", copy.module("tools.teach.exercise", "exercise", WORK=str(work),
+    well(check, "gap: exercise", copy.module("tools.teach.exercise", "exercise", WORK=str(work),
                                       **asked))
     task = work / after.name / name
     check("gap: exercise starts from the last that has it", subprocess.run(
@@ -163,10 +172,10 @@ def gap(copy):
         capture_output=True, text=True).stdout)
     check("gap: TASK.md says so", None if f"as step {before.name} left it" in
           (task / "TASK.md").read_text() else (task / "TASK.md").read_text())
-    refused("gap: exercise of what is not there", copy.module(
+    refused(check, "gap: exercise of what is not there", copy.module(
         "tools.teach.exercise", "exercise", WORK=str(work), **nothing),
         f"which program of {gap.name}")
-    well("gap: new-step", copy.module("tools.teach.new_step", NAME="90_more",
+    well(check, "gap: new-step", copy.module("tools.teach.new_step", NAME="90_more",
                                       AFTER=gap.name))
     check("gap: new-step continues the last that has it", subprocess.run(
         ["diff", "-rq", "-x", "*.md", copy.path(before, name),
@@ -187,14 +196,14 @@ def gap(copy):
     check("gap: propagate", None if done.returncode == 0 and fixed == wanted
           else all_of(done))
 
-    well("gap: make", copy.run("make", "-ns", "NVCC=", "binaries", *(
+    well(check, "gap: make", copy.run("make", "-ns", "NVCC=", "binaries", *(
         f"{k}={v}" for k, v in nothing.items())))
 
 
 # ---- step.mk ---------------------------------------------------------------------------
 
 
-def declarations(copy):
+def test_step_mk(check: Any, copy: Copy) -> None:
     step = next(s for s in tree.steps() if s.number == "05")
     program = tree.programs()[0]
     other = next(p for p in tree.programs()[1:] if step.has(p))
@@ -204,7 +213,7 @@ def declarations(copy):
     tools = {"diff": ("tools.history.diff",), "lessons": ("tools.publish.lessons",),
              "matrix": ("tools.verify.matrix",)}
     unread = {"no_such_program": f"no_such_program: no such program.*{program.name}",
-              "typed": "no such key", "twice": "a second time",
+              "typed": "no such key", "twice": "is set twice",
               "no_equals": "expected key = value"}
     lines = {"no_such_program": "title.no_such_program = x",
              "typed": f"predikt.{program.name}.cpu = 2",
@@ -212,46 +221,47 @@ def declarations(copy):
     for name, line in lines.items():
         mk.write_text(good + line + "\n")
         for tool, command in tools.items():
-            refused(f"step.mk, {name}: {tool}", copy.module(*command, STEP="05"), where,
+            refused(check, f"step.mk, {name}: {tool}", copy.module(*command, STEP="05"), where,
                     unread[name])
-        found(f"step.mk, {name}: lint", copy.module("tests.lint", "steps"),
+        found(check, f"step.mk, {name}: lint", copy.module("tests.lint", "steps"),
               f"{where}.*{unread[name]}")
 
     mk.write_text(re.sub(rf"^(title\.{program.name}|shown\.{other.name})\b.*\n", "", good,
                          flags=re.M) + f"shown.{other.name} = seconds.h\n")
-    found("step.mk: lint", copy.module("tests.lint", "steps"),
+    found(check, "step.mk: lint", copy.module("tests.lint", "steps"),
           f"{where}:1: `shown.{other.name}` is seconds.h",
           f"{where}:1: no `title.{program.name}`")
-    refused("step.mk, shown: lessons", copy.module("tools.publish.lessons"), where,
+    refused(check, "step.mk, shown: lessons", copy.module("tools.publish.lessons"), where,
             f"shown.{other.name}", "seconds.h")
 
     mk.write_text(re.sub(r"^kind .*", "kind = miracle", good, flags=re.M))
-    found("step.mk, kind: lint", copy.module("tests.lint", "steps"), f"{where}:1: `kind` is miracle")
+    found(check, "step.mk, kind: lint", copy.module("tests.lint", "steps"),
+          f"{where}:1: `kind` is miracle")
     mk.write_text(good)
 
     # A program that is gone, but not what speaks of it; a lesson that stayed behind.
     folder = copy.path(step, other.name)
     for path in diff.sources(folder).values():
         path.unlink()
-    found("a lesson without its program: lint", copy.module("tests.lint", "steps"),
+    found(check, "a lesson without its program: lint", copy.module("tests.lint", "steps"),
           f"steps/{step.name}/{other.name}: a lesson without its program",
           f"{where}:1: the step has no {other.name}.*title.{other.name}")
     asked = {"STEP": "05", "PROGRAM": other.name}
-    refused("a lesson without its program: diff",
+    refused(check, "a lesson without its program: diff",
             copy.module("tools.history.diff", **asked), f"has no {other.name}")
 
 
 # ---- results ---------------------------------------------------------------------------
 
 
-def tables(copy):
+def test_results(check: Any, copy: Copy) -> None:
     """A machine that has no OpenCL, no sequential run, or nothing of a program; then rows
     that nothing here is named like."""
     table = next(p for p in (copy.folder / "results").glob("*.csv")
                  if "over_previous" in p.read_text())
     rows = results.read(table)
     columns = list(rows[0])
-    without = {
+    without: dict[str, list[dict[str, Any]]] = {
         "OpenCL": [r for r in rows if r["backend"] != "ocl"],
         "the sequential one": [r for r in rows if r["backend"] != "seq"],
         "fluid": [r for r in rows if r["program"] != "fluid"],
@@ -260,50 +270,34 @@ def tables(copy):
     }
     for name, kept in without.items():
         results.write(table, columns, kept)
-        well(f"results without {name}", copy.module("tools.publish.lessons"))
-        well(f"results without {name}, again",
+        well(check, f"results without {name}", copy.module("tools.publish.lessons"))
+        well(check, f"results without {name}, again",
              copy.module("tools.publish.lessons", "--check"), " 0 failed")
     for column, value in (("backend", "fpga"), ("over_previous_is", "perhaps"),
                           ("program", "mandelbrot")):
         results.write(table, columns, [*rows[:-1], rows[-1] | {column: value}])
-        refused(f"results: {column} {value}", copy.module("tools.publish.lessons"),
+        refused(check, f"results: {column} {value}", copy.module("tools.publish.lessons"),
                 table.name, value)
     column = "over_previous_is"
     results.write(table, [c for c in columns if c != column],
                   [{k: v for k, v in r.items() if k != column} for r in rows])
-    refused(f"results without {column}", copy.module("tools.publish.lessons"), table.name,
+    refused(check, f"results without {column}", copy.module("tools.publish.lessons"), table.name,
             column)
 
 
 # ---- the command line ------------------------------------------------------------------
 
 
-def words(copy):
+def test_command_line(check: Any, copy: Copy) -> None:
     there = tree.steps()[-1].name
     for target in ("diff", "verify", "exercise", "export"):
-        refused(f"make {target} STEP=99", copy.run("make", "-s", target, "STEP=99"),
+        refused(check, f"make {target} STEP=99", copy.run("make", "-s", target, "STEP=99"),
                 "STEP=99: no such step", there)
-    refused("make diff PROGRAM=none",
+    refused(check, "make diff PROGRAM=none",
             copy.run("make", "-s", "diff", "STEP=05", "PROGRAM=none"),
             "PROGRAM=none: no such program", tree.programs()[0].name)
-    refused("make diff STEP='05 99'", copy.run("make", "-s", "diff", "STEP=05 99"),
+    refused(check, "make diff STEP='05 99'", copy.run("make", "-s", "diff", "STEP=05 99"),
             "STEP=05 99: no such step", there)
-    refused("make diff", copy.run("make", "-s", "diff"), "which step")
-    refused("make diff STEP='04 05'", copy.run("make", "-s", "diff", "STEP=04 05"),
-            "one step at a time")
-
-
-TESTS = [gap, declarations, tables, words]
-
-
-def main():
-    wanted = sys.argv[1:]
-    for test in TESTS:
-        if not wanted or test.__name__ in wanted:
-            with tempfile.TemporaryDirectory() as folder:
-                test(Copy(folder))
-    return tally.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    refused(check, "make diff", copy.run("make", "-s", "diff"), "STEP= is not set")
+    refused(check, "make diff STEP='04 05'", copy.run("make", "-s", "diff", "STEP=04 05"),
+            "several steps")

@@ -1,0 +1,443 @@
+"""test_measure.py: whether the verdicts of make bench can be trusted.
+
+Times are invented and compared; sources are changed in ways that do and that do not matter,
+and compared; items with invented measurements go through the repetitions; make bench
+measures the shortest program.
+"""
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import ROOT
+from tools.history import results, spans, tree, verdict
+from tools.history.tree import Program, Step
+from tools.measure import bench, ceilings, registers, same, shares
+from tools.measure.item import Item, Measurement
+from tools.publish import lessons
+
+PROGRAMS = {p.name: p for p in tree.programs()}
+
+
+# ---- verdicts on invented times --------------------------------------------------------
+
+
+def invented(seconds: float, noise: float, seed: int) -> list[float]:
+    """Times by repetition, on a machine with some noise."""
+    generator = random.Random(seed)
+    return [seconds * generator.lognormvariate(0, noise) for _ in range(15)]
+
+
+def test_verdicts(check: Any) -> None:
+    old = invented(1.0, 0.01, 1)
+    for name, seconds, word in (("gain", 0.8, "gain"), ("loss", 1.25, "loss"),
+                                ("the same", 1.0, "none")):
+        found = verdict.compare(invented(seconds, 0.01, 2), old, 1.02)
+        check.equal(f"verdict, {name}", found.word, word)
+        check(f"verdict, {name}, ratio", not abs(found.ratio * seconds - 1) < 0.02
+              and f"{found.ratio}")
+        check(f"verdict, {name}, interval", not found.low <= found.ratio <= found.high
+              and f"{found}")
+
+    # A gain of 3 % that is beyond chance is none where the same binary differs by more.
+    better = invented(1 / 1.03, 0.005, 3)
+    calm = verdict.compare(invented(1.0, 0.005, 4), invented(1.0, 0.005, 5))
+    noisy = verdict.compare(invented(1.0, 0.1, 6), invented(1.0, 0.1, 7))
+    check.equal("3 %, calm A/A", verdict.compare(
+        better, invented(1.0, 0.005, 1), verdict.spread_of([calm])).word, "gain")
+    check.equal("3 %, noisy A/A", verdict.compare(
+        better, invented(1.0, 0.005, 1), verdict.spread_of([calm, noisy])).word, "none")
+    check.equal("spread of nothing", verdict.spread_of([]), 1.0)
+    check.equal("spread", verdict.spread_of([verdict.Verdict(1, 0.8, 1.1, "none")]), 1.25)
+
+    # What drifts for both alike falls out.
+    drift = [1 + 0.1 * n for n in range(15)]
+    check.equal("drift", verdict.compare([0.95 * d for d in drift], drift).word, "gain")
+    # A round that one of the two lacks is left out, and the others keep their partners.
+    lacking = [None if n == 3 else 0.95 * d for n, d in enumerate(drift)]
+    check.equal("a round that is missing", f"{verdict.compare(lacking, drift).ratio:.6f}",
+        f"{1 / 0.95:.6f}")
+    try:
+        verdict.compare([None, 1.0], [1.0, None])
+        check("no common round", "accepted")
+    except ValueError:
+        check("no common round", None)
+    check.equal("the same values", verdict.interval(old), verdict.interval(list(old)))
+
+    # Of two that take the same, hardly one of 20 intervals may leave 1 out.
+    wrong = sum(verdict.compare(invented(1, 0.05, n), invented(1, 0.05, 1000 + n)).word != "none"
+                for n in range(40))
+    check("intervals of the same", wrong > 7 and f"{wrong} of 40 leave 1 out")
+
+
+def test_texts_of_ratios(check: Any) -> None:
+    row = {"k": "2.291", "k_low": "2.1", "k_high": "2.4", "k_is": "gain"}
+    same_code = {"k": "", "k_low": "", "k_high": "", "k_is": "same code"}
+    check.equal("short", verdict.short(row, "k"), "2.29")
+    check.equal("short, none", verdict.short({**row, "k_is": "none"}, "k"), "~ 2.29")
+    check.equal("short, same code", verdict.short(same_code, "k"), "same code")
+    check.equal("long, same code", verdict.long(same_code, "k"), "same code")
+    check.equal("long", verdict.long(row, "k"), "2.29 (2.10 to 2.40)")
+    check.equal("no row", (verdict.short(None, "k"), verdict.short({"k": "", "k_is": ""}, "k")),
+        ("", ""))
+
+
+# ---- the same code ---------------------------------------------------------------------
+
+FLAGS = "gcc -std=c11 -O1 -g".split()
+
+
+@cache
+def code(name: str, program: str, backend: str) -> list[str]:
+    return same.texts_of(Path(ROOT, "steps", name, program), PROGRAMS[program], backend,
+                         FLAGS, Path(ROOT))
+
+
+def changed(folder: Path, program: str, step: str, backend: str, file: str, old: str, new: str
+            ) -> bool:
+    """Whether a change of a file of a step changes the code."""
+    copy = folder / f"copy-{len(list(folder.iterdir()))}"
+    shutil.copytree(Path(ROOT, "steps", step, program), copy)
+    text = (copy / file).read_text()
+    assert re.search(old, text, re.M), f"there is no {old} in {file}"
+    (copy / file).write_text(re.sub(old, new, text, count=1, flags=re.M))
+    return same.texts_of(copy, PROGRAMS[program], backend, FLAGS, Path(ROOT)) != \
+        code(step, program, backend)
+
+
+def test_same_code(check: Any, tmp_path: Path) -> None:
+    first = code("01_openmp", "fletcher", "omp")
+    for step in "02_ocl_1d", "03_ocl_3d":
+        check(f"fletcher omp 01 and {step}", code(step, "fletcher", "omp") != first
+              and "are not the same")
+    sandpile = code("05_algebra", "sandpile", "omp")
+    for step in "06_constant", "07_regpressure":
+        check(f"sandpile omp 05 and {step}", code(step, "sandpile", "omp") != sandpile
+              and "are not the same")
+    check("sandpile omp 04 and 05", code("04_inline", "sandpile", "omp") == sandpile
+          and "are the same")
+    check("sandpile ocl 05 and 06", code("05_algebra", "sandpile", "ocl") ==
+          code("06_constant", "sandpile", "ocl") and "are the same")
+
+    backends = {"seq": "cpu.c", "omp": "cpu.c", "ocl": "opencl.c", "cuda-cpu": "cuda.cu"}
+    if registers.tool("nvcc"):
+        backends["cuda"] = "cuda.cu"
+    if not PROGRAMS["sandpile"] or not Path("/usr/include/CL").exists():
+        del backends["ocl"]
+    for backend, file in backends.items():
+        check.equal(f"a comment, {backend}", changed(
+            tmp_path, "sandpile", "05_algebra", backend, file, r"\A", "/* a\n\n   b */\n"), False)
+        check.equal(f"a constant, {backend}", changed(
+            tmp_path, "sandpile", "05_algebra", backend, "body.h", r"& 3\b|& 0x3\b|>> 2\b",
+            "& 7"), True)
+    check.equal("a comment in a kernel", changed(
+        tmp_path, "sandpile", "05_algebra", "ocl", "kernel.cl", r"\A",
+        "// a\n\n   /* b */\n"), False)
+    check.equal("white space in a kernel", changed(
+        tmp_path, "sandpile", "05_algebra", "ocl", "kernel.cl", r"^    ", "\t\t"), False)
+    check.equal("an option of a kernel", changed(
+        tmp_path, "sandpile", "07_regpressure", "ocl", "opencl.c", r'"-D',
+        '"-cl-mad-enable -D'), True)
+
+
+# ---- turns and rounds ------------------------------------------------------------------
+
+
+class Invented(Item):
+    """An item whose runs take a given time."""
+
+    def __init__(self, step: Step, backend: str, seconds: float = 0.06,
+                 cpu: Sequence[float] = ()) -> None:
+        super().__init__(PROGRAMS["sandpile"], "1", step, backend)
+        self.takes, self.runs, self.cpu = seconds, 0, list(cpu)
+        self.verified = 0
+
+    def once(self) -> dict[str, Path]:
+        self.runs += 1
+        self.printed = f"Time_init=0.001\nTime_run={self.takes}\nTime_kernel={self.takes}\n"
+        return {}
+
+    def verify(self, files: Mapping[str, Path]) -> None:
+        self.verified += 1
+
+    def measure(self) -> Measurement:
+        found = super().measure()
+        return {**found, "busy": False, "cpu": self.cpu.pop(0) if self.cpu else 100.0}
+
+
+def test_measurements(check: Any) -> None:
+    step = tree.steps()[1]
+    item = Invented(step, "omp")
+    item.run()
+    check.equal("runs of 0.06 s in a turn", (item.runs, item.per_round, item.verified), (4, 4, 4))
+    check("the mean of a turn", abs(item.column("run")[0] - 0.06) > 1e-9
+          and item.column("run"))
+    item = Invented(step, "omp", 0.5)
+    item.run()
+    check.equal("a run of 0.5 s in a turn", item.runs, 1)
+
+    item = Invented(step, "omp", 0.5, [100, 100, 100, 80, 80, 80, 100, 50, 95])
+    for _ in range(6):
+        item.run()
+    check.equal("a turn under 90 % of its CPU time", [t is not None for t in item.counted],
+        [True, True, True, False, True, True])
+    check.equal("is repeated", item.runs, 9)
+
+
+def session_of(items: list[Item]) -> bench.Session:
+    """A session of invented items."""
+    found = bench.Session.__new__(bench.Session)
+    found.program, found.set, found.items = PROGRAMS["sandpile"], "1", items
+    last = items[-1]
+    assert isinstance(last, Invented) and isinstance(last.step, Step)
+    found.pairs = [(last, Invented(last.step, last.backend, last.takes))]
+    return found
+
+
+def quietly(function: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
+    with contextlib.redirect_stderr(io.StringIO()) as messages, \
+            contextlib.redirect_stdout(io.StringIO()):
+        return function(*arguments), messages.getvalue()
+
+
+def test_repetitions(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = tree.steps()
+    about = {"machine": "Invented", "compiler": "gcc", "commit": "0", "flags": "-O1"}
+    items: list[Any] = [Invented(steps[0], "seq", 1.0), Invented(steps[1], "omp", 0.5),
+             Invented(steps[2], "omp", 0.5),
+             Invented(steps[3], "omp", 0.25, [100] * 5 + [60] * 9)]
+    items[2].same_as = items[1]
+    session = session_of(items)
+    _, messages = quietly(session.measure, 15, 0)
+    check("progress without a terminal", len(re.findall(
+        r"^sandpile, set 1, repetition \d+ of 15, about .* left$", messages, re.M)) < 15
+        and messages)
+    check.equal("same code is run once", items[2].runs, 0)
+    # Three tries per measurement: three of 15 repetitions do not count, and the item and
+    # those that are compared with it get three more.
+    check.equal("rounds that count", len(items[3].times), 15)
+    common = [1 for a, b in zip(items[3].seconds(), items[1].seconds()) if a and b]
+    check.equal("with the step before", len(common), 15)
+    check.equal("all have as many", {len(i.measurements) for i in items if not i.same_as}, {18})
+
+    monkeypatch.setattr(bench.runs, "device", lambda backend: backend)
+    monkeypatch.setattr(bench.runs, "flags", lambda program: ["gcc", "-O1"])
+    (rows, aa), _ = quietly(session.report, about, 15, False)
+    of = {r["step"][:2]: r for r in rows}
+    check.equal("columns", {tuple(r) for r in rows} and set(rows[0]), set(bench.COLUMNS))
+    check.equal("over 00", (of["01"]["over_first"], of["01"]["over_first_is"]), ("2.000", "gain"))
+    check.equal("same code over the step before",
+        (of["02"]["over_previous"], of["02"]["over_previous_is"]), ("", "same code"))
+    check.equal("same code over 00", (of["02"]["over_first"], of["02"]["times_of"]),
+        ("2.000", items[1].step.name))
+    check.equal("over the same code", (of["03"]["over_previous"], of["03"]["over_previous_is"]),
+        ("2.000", "gain"))
+    check.equal("A/A", [(r["ratio"], r["step"]) for r in aa], [("1.000", items[3].step.name)])
+
+    lame = Invented(steps[1], "omp", 0.5, [100] * 4 + [60, 60, 60, 100] * 99)
+    session = session_of([Invented(steps[0], "seq", 1.0), lame])
+    quietly(session.measure, 15, 0)
+    check("an end to further rounds", not 15 < len(lame.measurements) <= 20 and lame.measurements)
+    lame = Invented(steps[1], "omp", 0.5, [100] + [60] * 99)
+    session = session_of([Invented(steps[0], "seq", 1.0), lame])
+    quietly(session.measure, 15, 0)
+    check.equal("what is so most of the time is usual", len(lame.times), 15)
+
+
+def test_pairs(check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, items = tree.steps(), []
+    for n, backend, seconds in ((0, "seq", 3), (1, "omp", 2), (2, "omp", 1), (2, "ocl", 4),
+                                (3, "omp", 1.5), (3, "ocl", 2)):
+        items.append(Invented(steps[n], backend, seconds))
+        items[-1].estimate = seconds
+    monkeypatch.setattr(tree, "build", lambda: tmp_path)
+    for item in items:
+        binary = item.step.binary(item.program, item.backend)
+        binary.parent.mkdir(exist_ok=True)
+        binary.write_text(item.label())
+    found = bench.pairs_of(items)
+    check.equal("A/A pairs", [(i.step.number, i.backend) for i, _ in found],
+                [("01", "omp"), ("02", "omp"), ("03", "ocl")])
+    check("another file of the same content", any(
+        a.alias == i.step.binary(i.program, i.backend)
+        or not a.alias or a.alias.read_text() != i.label() for i, a in found) and "is not")
+    check.equal("two at least", len(bench.pairs_of(items[:2])), 2)
+
+
+# ---- what host and device share --------------------------------------------------------
+
+
+def swept(had: bool = True) -> dict[str, shares.SharedItem]:
+    """{fraction: its item} of a sweep in which each side is as fast as alone, and auto is
+    slower by a twentieth."""
+    host, device = 1.0, 3.0
+    step = tree.steps()[-1]
+    found: dict[str, shares.SharedItem] = {}
+    for share in ("0", "20", "30", "100", "auto", shares.SECOND, "host", "device"):
+        p = float(share) if share.isdigit() else {"host": 0, "device": 100}.get(share, 25)
+        item = shares.SharedItem(PROGRAMS["sandpile"], "1", step, "hybrid", share)
+        took = max((1 - p / 100) * host, p / 100 * device) * (1 + share.startswith("auto") / 19)
+        chance = random.Random(1)  # what drifts, drifts for all
+        item.measurements = [{"run": took * chance.uniform(1, 1.5), "init": 0, "kernel": 0,
+                        "cpu": 100, **({"had": p + 0.2} if had else {})} for _ in range(15)]
+        found[share] = item
+    found["30"].measurements[3] = None
+    return found
+
+
+def test_shares(check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check.equal("both sides at once", shares.together([1.0, None, 2.0], [3.0, 1.0, 2.0]),
+        [0.75, None, 1.0])
+    check.equal("p*", shares.even([1.0, 5.0, 1.0], [3.0, None, 3.0]), 25)
+    check.equal("the best of a sweep",
+                shares.best_of({"0": [2.0, 9.0, 2.0], "50": [1.0, None, 1.1]}),
+        "50")
+    monkeypatch.setattr(shares.runs, "device", lambda backend: "host and a device")
+    rows = shares.rows_of(swept(), {"machine": "Invented", "commit": "0"}, "more=1")
+    without = shares.rows_of(swept(had=False), {"machine": "Invented"}, "")
+    of = {r["share"]: r for r in rows}
+    check.equal("a row a share", list(of), ["0", "20", "30", "100", "auto", "host", "device"])
+    check.equal("columns of shares", {tuple(r) for r in rows}, {tuple(shares.COLUMNS)})
+    for share, key, value in (("20", "over_sum", "0.938"), ("30", "over_sum", "0.833"),
+                              ("auto", "over_sum", "0.950"), ("0", "over_sum", "0.750"),
+                              ("auto", "over_best", "1.013"), ("20", "over_best", "1.000"),
+                              ("100", "over_best", "0.267"), ("0", "over_alone", "1.000"),
+                              ("20", "over_alone", ""), ("auto", "over_alone", "0.950"),
+                              ("host", "over_sum", ""),
+                              ("auto", "even", "25.0"), ("auto", "share_had", "25.2"),
+                              ("30", "mark", "few"), ("30", "runs", 14)):
+        check.equal(f"share={share}: {key}", of[share][key], value)
+    check.equal("no share is said", {r["share_had"] for r in without}, {""})
+    check("a table of shares", not re.search(
+        r"^auto +25\.2.*^p\* = 25\.0 %, best of the sweep 20 %, auto took 25\.2 %: 0\.950 of",
+        shares.report(rows), re.M | re.S) and shares.report(rows))
+    path = tmp_path / "M-shares.csv"
+    shares.save(rows, path, shares.COLUMNS)
+    shares.save([{**r, "program": "fluid"} for r in rows], path, shares.COLUMNS)
+    shares.save(rows[:2], path, shares.COLUMNS)
+    check.equal("rows of shares saved", [r["program"] for r in results.read(path)],
+                ["fluid"] * 7 + ["sandpile"] * 2)
+    check.equal("the query, without a line of its own", [q[0] in PROGRAMS["fluid"].sets
+        for q in shares.queries(PROGRAMS["fluid"])], [True])
+    check.equal("two queries in a line", [q[2] for q in shares.queries(PROGRAMS["sandpile"])],
+        ["max_iterations=40000", "batch=4 max_iterations=20000"])
+
+
+def test_spans(check: Any) -> None:
+    def span(begin: float, end: float, who: str, what: str = "rows") -> spans.Span:
+        return spans.Span(begin, end, who, what, end - begin)
+    some = [span(0, 4, "host 0"), span(1, 2, "device"), span(1.5, 3, "host 1"),
+            span(3, 5, "device")]
+    check.equal("both were busy", spans.both(some), 2.0)
+    check.equal("who, the device first", list(spans.by_owner([span(0, 1, w) for w in (
+        "host 10", "device", "host 9")])), ["device", "host 9", "host 10"])
+    check.equal("nobody", (spans.both([]), spans.end([]), spans.merged([], 1)), (0.0, 0.0, []))
+    many = [span(i, i + 0.5, "device", "strip") for i in range(100)]
+    check.equal("what cannot be told apart", [(s.begin, s.end, s.busy) for s in
+                                      spans.merged(many, 1)], [(0, 99.5, 50.0)])
+    check.equal("what can", spans.merged(many, 0.1), many)
+    mixed = [span(0, 10, "device", "strip"), span(10, 10.1, "device", "halo"),
+             span(10.1, 20, "device", "strip"), span(21, 31, "device", "other")]
+    check.equal("the short go with the long", [(s.what, s.end) for s in spans.merged(mixed, 2)],
+        [("strip", 20), ("other", 31)])
+    close = spans.middle([*many, span(0, 99, "host 0")], 4)
+    check.equal("a closer look", [(s.who, s.begin, s.end) for s in close][-1], ("host 0", 48, 51.5))
+    check.equal("as many as asked for", len(close), 5)
+
+
+# ---- files -----------------------------------------------------------------------------
+
+
+def in_results(folder: Path, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function returns while results/ is another folder."""
+    real, results.FOLDER = results.FOLDER, folder
+    try:
+        return function(*arguments)
+    finally:
+        results.FOLDER = real
+
+
+def invented_row(program: Program, step: Step, backend: str, **more: str) -> dict[str, Any]:
+    return {**dict.fromkeys(bench.COLUMNS, ""), "machine": "Invented", "program": program.name,
+            "set": program.shown, "step": step.name, "backend": backend, "runs": "15",
+            "device": "2 threads", "threads": "2", "run_median": "1.0", "share": "1.0",
+            "kernel_median": "1.0", **more}
+
+
+def test_machines(check: Any, tmp_path: Path) -> None:
+    """A machine that has no OpenCL, no GPU and no OpenACC: what lessons make of it."""
+    program, steps = PROGRAMS["semblance"], tree.steps()
+    gain = {f"{key}{end}": value for key in ("over_previous", "over_first") for end, value
+            in (("", "2.000"), ("_low", "1.9"), ("_high", "2.1"), ("_is", "gain"))}
+    rows = [invented_row(program, steps[0], "seq")] + [
+        invented_row(program, s, "omp", **gain) for s in steps[1:]]
+    aa = [{**dict.fromkeys(bench.AA_COLUMNS, ""), "program": program.name,
+           "set": program.shown, "step": steps[1].name, "backend": "omp"}]
+    folder = tmp_path
+    bench.save(rows, aa, folder / "Invented.csv")
+    # The same rows again take their own place, and an older form's columns go.
+    (folder / "Other.csv").write_text(
+        "program,set,step,backend,gone\nsemblance,old,00_sequential,seq,x\n")
+    bench.save(rows, aa, folder / "Other.csv")
+    bench.save(rows, aa, folder / "Other.csv")
+    check.equal("rows after saving twice", len(results.read(folder / "Other.csv")), len(rows) + 1)
+    check.equal("pairs after saving twice", len(results.read(folder / "Other-aa.csv")), 1)
+    found = in_results(folder, results.measured)
+    check.equal("machines", list(found), ["Invented", "Other"])
+    for name, make in (("table of a lesson", lambda: lessons.measured_here(
+            steps[2], program)), ("best", lessons.programs_at_best),
+            ("matrix", lessons.matrix),
+            ("table of a step", lambda: lessons.programs_of_step(steps[2]))):
+        text = in_results(folder, make)
+        check(f"{name} without a back-end", "2.0" not in text and text)
+    for device, threads in (("host, 1 thread", 1), ("1 core", 1), ("2 threads", 2)):
+        results.write(folder / "M-ceilings.csv", ceilings.COLUMNS, [dict(zip(
+            ceilings.COLUMNS, ("M", "CPU", t, "fma", 100.0 * t, "GFLOP/s")))
+            for t in (1, 2)])
+        found = in_results(folder, ceilings.ceilings_of, "M", device, threads)
+        ceilings.ceilings.cache_clear()
+        check.equal(f"ceilings of {device}", found, {"fma": 100.0 * threads})
+
+
+def run_bench(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    clean = {k: v for k, v in os.environ.items() if k not in
+             ("STEP", "PROGRAM", "BACKEND", "SET", "REPEAT", "QUICK", "RESULTS", "VARIANTS")}
+    return subprocess.run(
+        [sys.executable, "-m", "tools.measure.bench"], cwd=ROOT, text=True, timeout=120,
+        env={**clean, "RESULTS_DIR": str(folder), "PROGRAM": "sandpile", "STEP": "00",
+             "OMP_WAIT_POLICY": "passive", **variables}, capture_output=True)
+
+
+def test_quick(check: Any, tmp_path: Path) -> None:
+    folder = tmp_path
+    done = run_bench(folder, QUICK="1", REPEAT="1")
+    check("QUICK", done.returncode and done.stderr)
+    check.equal("QUICK leaves results/ alone", list(folder.iterdir()), [])
+    path = folder / "there.csv"
+    done = run_bench(folder, QUICK="1", REPEAT="2", RESULTS=str(path))
+    check("QUICK with RESULTS", done.returncode and done.stderr)
+    if path.exists():
+        with path.open(newline="") as f:
+            rows = list(csv.DictReader(f))
+        check("QUICK marks its rows", not all("quick" in r["mark"] for r in rows)
+              and f"{rows}")
+    check("QUICK with RESULTS writes", not (folder / "there-aa.csv").exists()
+          and "no A/A pairs")
+    for variables, message in (({"REPEAT": "3"}, "at least 15, or QUICK=1"),
+                            ({"SET": "none"}, "nothing to measure")):
+        done = run_bench(folder, **variables)
+        check(f"{variables}", (done.returncode == 0 or message not in done.stderr
+                               or "Traceback" in done.stderr) and done.stderr)

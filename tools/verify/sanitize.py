@@ -1,0 +1,353 @@
+"""sanitize.py - make san: the back-ends under tools that find faults behind correct results.
+
+    address     AddressSanitizer, UndefinedBehaviorSanitizer, LeakSanitizer: all CPU code
+    threads     ThreadSanitizer with Archer, which knows OpenMP: omp, cuda-cpu, hybrid
+    simulator   Oclgrind (memory, races, uninitialized values, API calls): ocl
+    fuzzer      libFuzzer, for FUZZ_SECONDS (60 unless set; 0: not at all): the SU reader
+
+Runs the smallest query of each program (`tiny` of program.mk), or, to find races, one whose
+rows have several vectors (`wide`). Each tool must first find a planted fault: a tool that
+does not report it would report nothing. A tool that is not installed is a failure, and the
+others run. CUDA on a GPU (compute-sanitizer) is left out.
+"""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tools.history import copies, options, runs, tree
+from tools.history.tree import BACKENDS, FOR_CHECKING, Program, Step
+
+TIMEOUT = 300  # seconds
+REPORTED = re.compile(r"Sanitizer|runtime error:")
+ADDRESS_FLAGS = ("-fsanitize=address,undefined,float-cast-overflow -fno-omit-frame-pointer "
+                 "-fno-sanitize-recover=all")
+FUZZER_FLAGS = "-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
+
+ADDRESS_FAULTS = """
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    float *p = calloc(8, sizeof *p);
+    int n = argc > 1 ? atoi(argv[1]) : 0;
+    if (n == 1) p[8 * argc / 2] = 1;
+    int large = 2147483647;
+    if (n == 2) large += argc;
+    if (n == 3) p = calloc(8, sizeof *p);
+    if (n != 3) free(p);
+    p = NULL;
+    return large == 0;
+}
+"""
+RACE = """
+#ifdef __AVX__
+typedef int vector __attribute__((vector_size(64)));
+#else
+typedef int vector __attribute__((vector_size(16)));
+#endif
+int main(int argc, char **argv)
+{
+    int sum = 0, safe = 0;
+    vector sums = {0};
+    (void)argv;
+#pragma omp parallel for
+    for (int i = 0; i < 1000; i++) {
+        if (argc == 2) sum += i;
+        if (argc == 3) sums += i;
+#pragma omp atomic
+        safe += i;
+    }
+#pragma omp parallel num_threads(4)
+    {
+        if (safe == 0) sum = 1;
+#pragma omp barrier
+#pragma omp single
+        safe = 0;
+    }
+    return sum + sums[0] == 1;
+}
+"""
+
+
+class Missing(Exception):
+    """A tool is not installed."""
+
+
+def clang() -> str:
+    """clang, in the version whose sanitizers setup.sh installs if there is a choice."""
+    found = shutil.which("clang-14") or shutil.which("clang")
+    if not found:
+        raise Missing("clang (./setup.sh test installs it)")
+    return found
+
+
+def query(program: Program, key: str = "tiny") -> list[str]:
+    """The arguments of a query, or of `tiny` if the program does not have it."""
+    return program.arguments(program.mk.get(key) or program.mk["tiny"])
+
+
+def extra(backend: str) -> list[str]:
+    """The argument that gives work to both sides of a hybrid back-end."""
+    return ["share=50"] if BACKENDS[backend].sides else []
+
+
+class Session:
+    """One tool: what is built for it, and the results."""
+
+    def __init__(self, name: str, chosen: bool) -> None:
+        self.chosen, self.passed, self.failed = chosen, 0, 0
+        self.folder = (tree.build() / "san").resolve()
+        self.log = self.folder / "log" / name
+        shutil.rmtree(self.log, ignore_errors=True)
+        self.log.mkdir(parents=True)
+
+    def parts(self) -> Iterator[tuple[Step, Program]]:
+        """The programs of the selected steps; of a sample, the last step of each, and those
+        that share its work between devices or ranks."""
+        for program in tree.selected(tree.programs(), "PROGRAM"):
+            having = [s for s in tree.steps() if s.has(program)]
+            shared = [s for s in having if any(
+                BACKENDS[b].sides or BACKENDS[b].launch for b in s.backends(program))]
+            last = [s for s in having if s not in shared][-1:]
+            for step in tree.selected(having, "STEP"):
+                if not self.chosen or step in shared + last:
+                    yield step, program
+
+    def binaries(self, folder: Path, backends: Iterable[str]
+                 ) -> Iterator[tuple[Step, Program, str, Path]]:
+        """What was built in a folder, of some back-ends."""
+        for step, program in self.parts():
+            for backend in step.backends(program):
+                path = folder / step.name / f"{program.name}-{backend}"
+                if backend in backends and path.exists():
+                    yield step, program, backend, path
+
+    def build(self, folder: Path, words: Sequence[str], backends: Iterable[str],
+              more: Sequence[Path] = ()) -> bool:
+        """Builds back-ends of all parts and some other files, in a folder."""
+        targets = [folder / step.name / f"{program.name}-{backend}"
+                   for step, program in self.parts() for backend in step.backends(program)
+                   if backend in backends]
+        problem = copies.make(
+            f"BUILD={os.path.relpath(folder, tree.ROOT)}", "NVCC=", "CCACHE=", *words,
+            *(os.path.relpath(t, tree.ROOT) for t in [*targets, *more]))
+        self.check(f"{folder.name}: builds", not problem, problem or "")
+        return not problem
+
+    def check(self, name: str, passed: bool, text: str) -> None:
+        """Counts a check. If it failed, prints what the tool said first."""
+        (self.log / (re.sub(r"[^\w.-]", "_", name) + ".log")).write_text(text)
+        self.passed, self.failed = self.passed + passed, self.failed + (not passed)
+        if not passed:
+            print(f"FAIL {name} ({os.path.relpath(self.log, tree.ROOT)})")
+            lines = [line for line in text.splitlines()
+                     if line.strip() and not re.fullmatch(r"\w+=[-+.\de]+", line)]
+            print(*(f"    {line}" for line in lines[:12]), sep="\n", flush=True)
+
+    def run(self, name: str, command: Sequence[runs.Argument],
+            env: Mapping[str, str] | None = None) -> None:
+        """Passes if the command succeeds and no sanitizer reports anything."""
+        result = runs.run(command, TIMEOUT, env)
+        text = result.out + result.err
+        self.check(name, not result.failure() and not REPORTED.search(text),
+                   text + (result.failure() or ""))
+
+    def planted(self, name: str, pattern: str, command: Sequence[runs.Argument],
+                env: Mapping[str, str] | None = None) -> None:
+        """Passes if the tool reports the planted fault."""
+        result = runs.run(command, TIMEOUT, env)
+        text = result.out + result.err
+        self.check(f"{name}: finds a planted fault", bool(re.search(pattern, text)), text)
+
+    def compile(self, name: str, source: str, command: Sequence[str]) -> Path:
+        """Compiles a program that has planted faults."""
+        path = self.folder / f"{name}.c"
+        path.write_text(source)
+        done = subprocess.run([*command, str(path), "-o", str(path.with_suffix(""))],
+                              capture_output=True, text=True)
+        if done.returncode:
+            raise Missing(f"{' '.join(command)}: {done.stderr.strip()[:200]}")
+        return path.with_suffix("")
+
+
+def address(session: Session) -> None:
+    # lsan.supp: what OpenCL itself keeps. use_tls=0: LeakSanitizer fails in the thread-local
+    # memory of the libraries that PoCL builds from kernels and unloads.
+    env = {"ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
+           "LSAN_OPTIONS": f"suppressions={tree.ROOT}/tests/lsan.supp:"
+                           "print_suppressions=0:use_tls=0",
+           "UBSAN_OPTIONS": "print_stacktrace=1"}
+    faults = session.compile("planted", ADDRESS_FAULTS, ["gcc", "-g", *ADDRESS_FLAGS.split()])
+    for number, tool, pattern in (("1", "ASan", "heap-buffer-overflow"),
+                                  ("2", "UBSan", "signed integer overflow"),
+                                  ("3", "LSan", "detected memory leaks")):
+        session.planted(tool, pattern, [faults, number], env)
+
+    folder = session.folder / "asan"
+    tests = [folder / "tests" / f"{name}_test" for name in ("su", "run")]
+    # What UBSan adds to a function, gcc cannot compile for a device: no OpenACC.
+    backends = [b for b in BACKENDS if b != "mpi-ocl"]
+    if not session.build(folder, ["CC=gcc", "OPT=-O0", f"EXTRA={ADDRESS_FLAGS}"],
+                         [b for b in backends if BACKENDS[b].compiler != "NVCC"
+                          and "openacc" not in BACKENDS[b].needs], tests):
+        return
+    for step, program, backend, path in session.binaries(folder, backends):
+        variables = dict(env)
+        if BACKENDS[backend].launch:  # MPI keeps what it has allocated: no check for leaks
+            variables.update(RANKS="3", OMP_NUM_THREADS="1",
+                             ASAN_OPTIONS=f"{env['ASAN_OPTIONS']}:detect_leaks=0")
+        command, variables = runs.launch(path, backend, variables)
+        session.run(f"asan {step.name} {program.name} {backend}",
+                    [*command, *query(program), *extra(backend),
+                     f"out={session.folder}/out.npy"], variables)
+    for test in tests:
+        session.run(f"asan {test.name}", [test], env)
+
+
+def threads(session: Session) -> None:
+    # TSan does not see loads and stores of more than 16 bytes: there are none of them.
+    flags = ["-fsanitize=thread",
+             *(["-march=native", "-mno-avx"] if os.uname().machine == "x86_64" else [])]
+    compiler = clang()
+    archer = next(iter(sorted(Path("/usr/lib").glob("llvm-*/lib/libarcher.so"))), None)
+    if not archer:
+        raise Missing("Archer for OpenMP (./setup.sh test installs libomp-14-dev)")
+    env = {"OMP_TOOL_LIBRARIES": str(archer), "OMP_NUM_THREADS": "4",
+           "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:exitcode=66"}
+    # The sanitizer needs a memory layout that is not random.
+    setarch = shutil.which("setarch")
+    fixed = [setarch, "-R"] if setarch and not runs.run(
+        [setarch, "-R", "true"], 10).failure() else []
+    race = session.compile("race", RACE, [compiler, "-g", "-fopenmp", *flags])
+    session.planted("TSan", "data race", [*fixed, race, "planted"], env)
+    session.planted("TSan, vectors", "data race", [*fixed, race, "planted", "twice"], env)
+    session.run("tsan, no fault", [*fixed, race], env)
+
+    # The threads of an OpenCL device are the library's: only hybrid runs with one.
+    folder = session.folder / "tsan"
+    backends = [b.name for b in BACKENDS.values() if b.compiler == "CC" and not b.threads
+                and (b.on_host or b.sides or b.name in FOR_CHECKING)]
+    if not session.build(folder, [f"CC={compiler}", "OPT=-O1", f"EXTRA={' '.join(flags)}"],
+                         backends):
+        return
+    for step, program, backend, path in session.binaries(folder, backends):
+        session.run(f"tsan {step.name} {program.name} {backend}",
+                    [*fixed, path, *query(program, "wide"), *extra(backend)], env)
+
+
+def oclgrind(session: Session, log: Path, command: Sequence[runs.Argument]) -> tuple[bool, str]:
+    """(whether a run succeeds and Oclgrind reports nothing, all output). Its exit status is
+    always 0, so its log decides. It does not know an attribute of inlined functions:
+    nothing is inlined."""
+    log.unlink(missing_ok=True)
+    result = runs.run(
+        ["/usr/bin/env", "oclgrind", "--data-races", "--uninitialized", "--check-api",
+         "--max-errors", "20", "--build-options", "-cl-opt-disable -D always_inline=unused",
+         "--log", log, "sh", "-c", 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"',
+         session.folder / "oclgrind_fill.so", *command], TIMEOUT)
+    found = log.read_text() if log.exists() else "Oclgrind left no log"
+    return not result.failure() and not found, result.out + result.err + found
+
+
+def simulator(session: Session) -> None:
+    if not shutil.which("oclgrind"):
+        raise Missing("Oclgrind (./setup.sh test installs it)")
+    backends = [b.name for b in BACKENDS.values() if b.device == "opencl" and not b.launch]
+    if not session.build(tree.build(), [], backends):
+        return
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/oclgrind_fill.c", "-o",
+                    session.folder / "oclgrind_fill.so"], cwd=tree.ROOT, check=True)
+    log, last = session.folder / "oclgrind.log", None
+    for step, program, backend, path in session.binaries(tree.build(), backends):
+        for key in ("tiny", "wide"):
+            if key in program.mk:
+                passed, text = oclgrind(session, log, [path, *query(program, key)])
+                session.check(f"oclgrind {step.name} {program.name} {backend}, {key}", passed,
+                              text)
+        if program.name == "semblance":
+            last = step, program, backend
+    if last:
+        plant_out_of_range(session, *last, log)
+
+
+def plant_out_of_range(session: Session, step: Step, program: Program, backend: str,
+                       log: Path) -> None:
+    """The guard at the end of the range, wrong by one, in a copy of the last step."""
+    copy = copies.Copy(session.folder / "copy")
+    kernel = copy.folder / "steps" / step.name / program.name / "kernel.cl"
+    text = kernel.read_text()
+    wrong = re.sub(r"\b(\w+) < q->np\[0\]", r"\1 <= q->np[0]", text)
+    assert wrong != text, f"{kernel}: there is no guard to change"
+    kernel.write_text(wrong)
+    binary = copy.binary(program, step, backend)
+    problem = copy.make(binary)
+    found = "" if problem else oclgrind(session, log, [binary, *query(program)])[1]
+    session.check("oclgrind: finds a planted fault",
+                  bool(re.search("Invalid (read|write)", found)), problem or found)
+
+
+def fuzzer(session: Session) -> None:
+    seconds = int(os.environ.get("FUZZ_SECONDS") or 60)
+    if not seconds:
+        return
+    binary = session.folder / "su_fuzz"
+    done = subprocess.run(
+        [clang(), "-std=c11", "-g", "-O1", *FUZZER_FLAGS.split(), "-Icommon/run",
+         "-Icommon/su", "tests/fuzz/su_fuzz.c", "common/su/su.c", "common/run/run.c", "-lm",
+         "-o", str(binary)], cwd=tree.ROOT, capture_output=True, text=True)
+    if done.returncode:
+        session.check("su_fuzz: builds", False, done.stderr)
+        return
+    # New inputs go to the first folder; the tracked corpus is only read.
+    corpus = session.folder / "corpus"
+    corpus.mkdir(exist_ok=True)
+    result = runs.run([binary, "-max_len=4096", f"-max_total_time={seconds}",
+                       f"-artifact_prefix={session.folder}/", "-print_final_stats=1", corpus,
+                       tree.ROOT / "tests/fuzz/corpus/su"], seconds + 60)
+    session.check("su_fuzz", not result.failure(), result.out + result.err)
+    tried = re.search(r"^stat::number_of_executed_units: *(\d+)", result.err, re.M)
+    if tried:
+        print(f"inputs tried by the fuzzer: {tried[1]}")
+
+
+TOOLS = {f.__name__: f for f in (address, threads, simulator, fuzzer)}
+
+
+def main() -> int:
+    parser = options.parser(__doc__, "STEP", "PROGRAM")
+    parser.add_argument("tools", nargs="*", choices=[*TOOLS, []], metavar="TOOL",
+                        help=f"{', '.join(TOOLS)} (default: all)")
+    parser.add_argument("--chosen", action="store_true",
+                        help="a sample: of each program the last step, and those that share "
+                             "its work between devices or ranks")
+    arguments = options.parse(parser)
+    for name in ("OPT", "EXTRA"):
+        os.environ.pop(name, None)
+    os.environ["LC_ALL"] = "C"
+    passed = failed = 0
+    for name in arguments.tools or TOOLS:
+        session = Session(name, arguments.chosen)
+        cache = session.folder / "pocl-cache"
+        cache.mkdir(parents=True, exist_ok=True)
+        os.environ["POCL_CACHE_DIR"] = str(cache)
+        try:
+            problem = copies.make(f"BUILD={os.environ.get('BUILD', 'build')}", "data")
+            if problem:
+                raise SystemExit(problem)
+            TOOLS[name](session)
+        except Missing as missing:
+            session.failed += 1
+            print(f"FAIL {name}: not installed: {missing}")
+        passed, failed = passed + session.passed, failed + session.failed
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
