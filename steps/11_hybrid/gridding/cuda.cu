@@ -60,8 +60,7 @@ struct device {
     cplx *grid, *value;
     support_classes classes;
 
-    chunk_events
-        ring[MAX_IN_FLIGHT]; /* ring buffer: in_flight chunks from `oldest` on */
+    chunk_events ring[MAX_IN_FLIGHT]; /* a ring buffer, from `oldest` on */
     int oldest, in_flight;
     cudaEvent_t zero_event; /* recorded when the host's clock was zero_time */
     double zero_time;

@@ -53,6 +53,7 @@ typedef struct {
 
 /* ---- distribution of units ------------------------------------------------------- */
 
+/* Takes a unit for a host thread; -1 if none is left. */
 static int take_host_unit(hybrid_run *h)
 {
     int unit = -1;
@@ -100,6 +101,7 @@ static int take_device_chunk(hybrid_run *h, int *first)
     return n;
 }
 
+/* Returns the region of n units from `first` on. */
 static work_region make_region(const hybrid_run *h, int first, int n)
 {
     int columns = n < h->units_per_row ? n : h->units_per_row;
@@ -120,6 +122,7 @@ static void poll_device(hybrid_run *h, int wait)
     }
 }
 
+/* Starts chunks until MAX_IN_FLIGHT are in flight or no unit is left. */
 static void feed_device(hybrid_run *h)
 {
     poll_device(h, 0);
@@ -131,6 +134,7 @@ static void feed_device(hybrid_run *h)
     }
 }
 
+/* Computes all units on the host and the device. */
 static void compute(hybrid_run *h, const real *taps, const binning *bins)
 {
     double start = seconds();

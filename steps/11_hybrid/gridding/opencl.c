@@ -38,8 +38,7 @@ struct device {
     block_shape block;
     int lanes; /* per work-item */
 
-    chunk_events
-        ring[MAX_IN_FLIGHT]; /* ring buffer: in_flight chunks from `oldest` on */
+    chunk_events ring[MAX_IN_FLIGHT]; /* a ring buffer, from `oldest` on */
     int oldest, in_flight;
     double clock; /* offset of the device's clock, see ocl_clock */
 };

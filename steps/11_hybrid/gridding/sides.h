@@ -68,7 +68,7 @@ block_shape device_blocks(const device *d);
 void device_load(device *d, const real *taps, const binning *bins, const cplx *model);
 
 /* Starts a region and the transfer of its result, and does not wait. At most
- * MAX_IN_FLIGHT regions may be in flight. */
+ * MAX_IN_FLIGHT regions may be in flight: one executes while the next is queued. */
 enum { MAX_IN_FLIGHT = 2 };
 void device_start(device *d, work_region region);
 
