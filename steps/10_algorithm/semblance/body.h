@@ -318,8 +318,8 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
         for (int l = 0; l < LANES; l++)
             node_den_max = fmaxf(node_den_max, lane(node_sum[m][w], l));
 
-    /* den is a sum of terms of both signs, and den_scale the sum of their magnitudes. If
-     * den is small in comparison, rounding errors dominate it. */
+    /* den is a sum of terms of both signs, and den_scale the sum of their magnitudes.
+     * If den is small in comparison, rounding errors dominate it. */
     float den_trusted =
         MIN_NODE_FRACTION * node_den_max + MIN_KNOT_FRACTION * den_scale;
     if (node_den_max + den_scale > 0 && den_trusted < MIN_DEN) den_trusted = MIN_DEN;
