@@ -186,8 +186,8 @@ def test_killed(check, omp, mpi, folder, everything):
 
 
 def one_line(check, name, p, words):
-    """But for how much was there already."""
-    lines = [line for line in p.err.splitlines() if "are there already" not in line]
+    """Lines other than the one about what is complete already."""
+    lines = [line for line in p.err.splitlines() if "are complete already" not in line]
     check(f"{name}: status", p.returncode != 1 and str(p.returncode))
     check(f"{name}: one line", (len(lines) != 1 or words not in lines[0] or p.out)
                 and p.out + p.err)
@@ -200,7 +200,7 @@ def test_refused(check, mpi, folder, section):
     other = [*job[:-1], "e=0,4e-7,2"]
     p = ranks(mpi, [], folder, launch=["-n", "1", path, *job, *out, ":",
                                        "-n", "2", path, *other, *out])
-    one_line(check, "other words", p, "the words: rank 1 sees another than rank 0")
+    one_line(check, "other words", p, "the arguments: rank 1 differs from rank 0")
 
     def louder(v, i):
         v["gy"] += i == 3
@@ -211,7 +211,7 @@ def test_refused(check, mpi, folder, section):
                                                   for w in out)]
     p = ranks(mpi, [], folder, launch=["-wdir", "here", "-n", "2", path, *seen, ":",
                                        "-wdir", "there", "-n", "1", path, *seen])
-    one_line(check, "another file", p, "in.su: rank 2 sees another than rank 0")
+    one_line(check, "another file", p, "in.su: rank 2 differs from rank 0")
 
     p = ranks(mpi, [w.replace(DATA, "none.su") for w in job] + out, folder, 3)
     one_line(check, "no file", p, "none.su: cannot be read")

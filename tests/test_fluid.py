@@ -24,9 +24,9 @@ EVENTS = {  # name: the file, what the line must say
     "empty": ("", r"no event in 0 lines"),
     "comments only": ("# nothing\n\n", r"no event in 2 lines"),
     "unknown word": (GOOD + "sink 3 3\n", r"bad\.txt:5: sink: expected source, force"),
-    "too few words": ("source 3\n", r"bad\.txt:1: 2 words, expected source D T"),
-    "too many words": ("force 1 2 3 4 5\n", r"bad\.txt:1: 6 words, expected force X Y Z"),
-    "force of four": ("\nforce 1 2 3\n", r"bad\.txt:2: 4 words, expected force"),
+    "too few words": ("source 3\n", r"bad\.txt:1: wrong number of fields \(2\): expected source D T"),
+    "too many words": ("force 1 2 3 4 5\n", r"bad\.txt:1: wrong number of fields \(6\): expected force X Y Z"),
+    "force of four": ("\nforce 1 2 3\n", r"bad\.txt:2: wrong number of fields \(4\): expected force"),
     "a word for a number": ("source red 0\n", r"bad\.txt:1: red: expected a number"),
     "nan": ("source nan 0\n", r"bad\.txt:1: nan: expected a number"),
     "inf": ("force 0 inf 0 0\n", r"bad\.txt:1: inf: expected a number"),
@@ -39,10 +39,10 @@ EVENTS = {  # name: the file, what the line must say
     "step beyond int": ("source 3 99999999999\n", r"bad\.txt:1: 99999999999: expected"),
     "out of order": ("source 3 5\nsource 3 4\n", r"bad\.txt:2: step 4 comes after step 5"),
     "time without a number": ("time\n", r"bad\.txt:1: expected time N"),
-    "time later": (GOOD + "time 3\n", r"bad\.txt:5: time must be the first"),
-    "time twice": ("time 3\ntime 3\n", r"bad\.txt:2: time must be the first"),
+    "time later": (GOOD + "time 3\n", r"bad\.txt:5: time: not the first entry"),
+    "time twice": ("time 3\ntime 3\n", r"bad\.txt:2: time: not the first entry"),
     "a long line": ("source 1 0\n" + "source " + "9" * 400 + " 0\n",
-                    r"bad\.txt:2: a line of more than"),
+                    r"bad\.txt:2: line too long: expected at most"),
     "a zero byte": ("source 1 0\n\0source 1 0\n", r"bad\.txt:2: a zero byte"),
 }
 
@@ -62,7 +62,7 @@ VALUES = [  # name, what it changes in QUERY, what the line must say
     ("dt negative", "dt=-0.1", r"dt=-0\.1: expected a number from 0"),
     ("visc inf", "visc=inf", r"visc=inf: expected a number"),
     ("diff a word", "diff=fast", r"diff=fast: expected a number"),
-    ("beyond float", "dt=1e20 visc=1e20", r"dt=1e\+20 .*beyond 1e30"),
+    ("beyond float", "dt=1e20 visc=1e20", r"dt=1e\+20 .*: too large .*: expected less than 1e30"),
     ("sweeps negative", "sweeps=-1", r"sweeps=-1: expected"),
     ("solver", "solver=cg", r"solver=cg: expected rb or gs"),
     ("compat", "compat=porto", r"compat=porto: expected none or minho"),
@@ -79,7 +79,7 @@ VALUES = [  # name, what it changes in QUERY, what the line must say
     ("movie in no folder", "movie=none", r"movie=none: cannot be written: No such"),
     ("movie a file", "movie=../good.txt", r"movie=\.\./good\.txt: expected a folder"),
     ("no numbers any more", "events=../wild.txt visc=1e20 dt=1 steps=6 sweeps=0",
-     r"no number any more after 6 steps and \d+ sweeps"),
+     r"result is not finite after 6 steps and \d+ sweeps"),
 ]
 
 
@@ -144,7 +144,7 @@ def test_random_bytes(check, backend, work):
 
 def test_no_gauss_seidel_in_parallel(work):
     ended = run([binaries("fluid", ("omp",))[0][2], *command("solver=gs")], work)
-    assert not refusal("fluid", ended, r"solver=gs: in the", work)
+    assert not refusal("fluid", ended, r"solver=gs: no parallel version", work)
 
 
 @front_end("seq", "ocl", "omp")
@@ -321,7 +321,7 @@ def test_sources(check):
         for name, pattern, missing in (
                 ("cuda.cu", r"__global__ void \w+\([^)]*\bconst \w+ \*(?!__restrict__ )",
                  "a const pointer of a kernel is not __restrict__"),
-                ("opencl.c", r"(?<!charging\(\) \? )CL_QUEUE_PROFILING_ENABLE",
+                ("opencl.c", r"(?<!profiling\(\) \? )CL_QUEUE_PROFILING_ENABLE",
                  "a queue that keeps times whoever asks"),
                 ("cpu.c", r"field\[f\] = allocate\(",
                  "one thread touches all fields first")):

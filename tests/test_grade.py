@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import ROOT
-from tools.history import tree
+from tools.history import runs, tree
 from tools.teach import fresh, sandbox
 
 STEP, PROGRAM = "05_algebra", "semblance"
@@ -247,36 +247,49 @@ def test_nothing_is_reached_or_kept(check, tmp_path):
     check("no process stays without a sandbox", alive(name))
 
 
-HOG = """
-__attribute__((unused)) static void hog(long bytes)
-{
-    volatile char *p = malloc(bytes);
-    if (!p) abort();
-    for (long i = 0; i < bytes; i += 4096) p[i] = 1;
-}
-"""
-
-
 @needs_sandbox
 @pytest.mark.parametrize("name, line, pattern", [
     ("processes", "for (int i = 0; i < 2000; i++) if (!fork()) pause();",
      "more than 256 processes"),
-    ("memory", "for (;;) hog(1 << 26);", "crashes"),
-    ("memory of several processes", "for (int i = 0; i < 8; i++) if (!fork()) "
-     "{ for (int k = 0; k < 999; k++) hog(1 << 24); pause(); } sleep(50);",
-     "more than .* MiB of memory"),
-    ("one file", 'char kb[1024] = {0}; FILE *f = fopen("bomb", "w"); '
-                 "for (long i = 0; i < 1 << 20; i++) fwrite(kb, 1, 1024, f);", "SIGXFSZ"),
-    ("many files", "char kb[1024] = {0}, name[32]; for (int n = 0; n < 99; n++) "
-                   '{ sprintf(name, "bomb%d", n); FILE *f = fopen(name, "w"); '
-                   "for (long i = 0; i < 100000; i++) fwrite(kb, 1, 1024, f); fclose(f); }",
-     "more than .* MiB written"),
     ("time", "for (volatile int i = 0;;) (void)i;", "hangs|SIGXCPU")],
-    ids=lambda value: value.replace(" ", "-") if value.replace(" ", "").isalpha() else "")
+    ids=["processes", "time"])
 def test_limits(check, tmp_path, name, line, pattern):
-    attempt(tmp_path, line, HOG)
+    attempt(tmp_path, line)
     ended = grade(tmp_path, GRADE_TIMEOUT="5" if name == "time" else "60")
     check.process(name, ended, 1, "correct +NO, ", f"grade: .*wrong: .*({pattern})")
+
+
+HOG = "x = bytearray(600 << 20)"  # 600 MiB, all of it touched
+IN_SANDBOX = {  # shell code, what the run prints or why it is stopped
+    "a core file": ("ulimit -c", r"^0$"),
+    "one file": ("head -c 300000000 /dev/zero >bomb; wc -c <bomb", "^268435456$"),
+    "CPU time": ("while :; do :; done", "crashes: SIG(XCPU|KILL)"),
+    "address space": (f"/usr/bin/python3 -c '{HOG}'", "MemoryError"),
+    "memory of several processes":
+        (f"for i in 1 2 3; do /usr/bin/python3 -c '{HOG.replace('600', '400')}; "
+         "import time; time.sleep(20)' & done; wait", "more than 1000 MiB of memory"),
+    "many files": ("for i in 1 2 3 4 5 6 7 8; do head -c 200000000 /dev/zero >bomb$i; done; "
+                   "sleep 20", "more than 1024 MiB written"),
+    "environment": ("env", r"\A(?!.*SECRET)(?s:.*)OMP_NUM_THREADS=3"),
+    "network": ("cat /proc/net/dev | tail -n +3 | grep -v lo: ; echo none", r"^none$"),
+    "a write to the system": ("touch /usr/bin/x", "Read-only file system"),
+    "capabilities": ("grep CapEff /proc/self/status", "0000000000000000"),
+}
+
+
+@needs_sandbox
+@pytest.mark.parametrize("name", IN_SANDBOX, ids=lambda name: name.replace(" ", "-"))
+def test_sandbox(tmp_path, monkeypatch, name):
+    code, pattern = IN_SANDBOX[name]
+    monkeypatch.setenv("SECRET", "1")
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setattr(sandbox, "MEMORY", 1000 << 20)
+    within = sandbox.command(tmp_path, memory=500 << 20 if name == "address space" else None,
+                             cpu=1 if name == "CPU time" else 100)
+    with sandbox.Watch([tmp_path]) as watch:
+        ended = runs.run([*within, "/bin/bash", "-c", code], 60)
+    text = "\n".join(filter(None, (watch.reason, ended.out, ended.err, ended.failure())))
+    assert re.search(pattern, text, re.M), text
 
 
 @pytest.mark.alone

@@ -15,7 +15,7 @@ from tests.helpers import ROOT, printed, run
 from tools.history import runs, spans, tree
 from tools.measure import shares
 
-PERCENT = r"share=.*expected auto, or percent for the device, 0 to 100$"
+PERCENT = r"share=.*expected auto, or 0 to 100 percent for the device$"
 NO_DEVICE = {"DEVICE": "9:9"}, {"OCL_ICD_VENDORS": "/nonexistent"}
 SUB_DEVICE = {"POCL_MAX_PTHREAD_COUNT": "4"}  # three of whose threads are left
 NEAR = 15  # percent: what share=P may miss it by, since work comes in pieces

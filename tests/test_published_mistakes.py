@@ -472,13 +472,13 @@ def test_ties_go_to_any_index(bench):
 def test_bounded_base_leaves_parts_out(bench):
     """From 05 on devices have a row of memory for each work-item, but only so many: with
     room for a few, each work-item has to take several parts."""
-    having = [s.name for s in tree.steps() if "BASE_BYTES" in host(s.name)]
+    having = [s.name for s in tree.steps() if "T2_ABC_BYTES" in host(s.name)]
     folder = os.path.join(bench.folder, "build")
     few = [(having[-1], backend, f"{folder}/{having[-1]}/semblance-{backend}")
            for _, backend, _ in binaries("semblance", ("ocl", "cuda-cpu"))]
     few = sorted(set(few))
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
-    made = subprocess.run(["make", "-s", f"BUILD={folder}", "EXTRA=-DBASE_BYTES=200",
+    made = subprocess.run(["make", "-s", f"BUILD={folder}", "EXTRA=-DT2_ABC_BYTES=200",
                            *(path for _, _, path in few)], cwd=ROOT, env=clean,
                           capture_output=True, text=True)
     bench.check("builds", made.stderr if made.returncode else None)
@@ -528,7 +528,7 @@ def test_cuda_keeps_windows_in_memory(bench):
                             if ".local" in kernel else None)
             plain = len(re.findall(r"ld\.global\.(?!nc)", kernel))
             cached = len(re.findall(r"ld\.global\.nc", kernel))
-            own = 2 if "hinges" not in body else 100
+            own = 2 if "knots" not in body else 100
             bench.check(f"{step}, loads, window of {w}", None if plain <= own and cached else
                         f"{plain} plain loads, {cached} of read-only memory")
         expected = {0, 1, 3, 5, 7, 9, 11, 13, 15}

@@ -217,7 +217,7 @@ def test_killed(check, folder, which, request):
         check(f"killed {n}: goes on", p.returncode and p.err)
         there = int(printed(p.out).get("There", -1))
         check(f"killed {n}: says so", there > 0
-                    and f"{there} of 40 traces are there already" not in p.err and p.err)
+                    and f"{there} of 40 traces are complete already" not in p.err and p.err)
         got = [read(os.path.join(folder, "k-" + n)) for n in ("s.su", "c.su", "p.npy")]
         check(f"killed {n}: bytes", got != want and "differ")
     check("killed: at all", interrupted < times and f"only {interrupted} times")
@@ -245,7 +245,7 @@ def test_refused(check, last, folder, section):
         ("other aperture", [*job, "aperture=500,500", *done], "belongs to another job"),
         ("somebody's file", [*job, "stack=mine.su"], "not what this job writes"),
         ("one of two", [*job, "stack=lone.su", "coherence=new.su"],
-         "new.su: is not there"),
+         "new.su: is missing"),
         ("a folder", [*job, "stack=."], "."),
         ("no such folder", [*job, "stack=no/s.su"], "cannot be written"),
         ("one file twice", [*job, "stack=t.su", "coherence=t.su"], "same file"),
@@ -262,17 +262,17 @@ def test_refused(check, last, folder, section):
         ("a delay of no milliseconds", [*full, "t0=0.0004,0.004,5", "stack=t.su"],
          "milliseconds"),
         ("rows too late", [*point, "ranges=gap.txt", "t0=0.4,0.1,3", "stack=t.su"],
-         "rows are for"),
+         "expected rows for t0"),
         ("rows that fall", [*point, "ranges=falls.txt", "t0=0.4", "stack=t.su"],
          "falls.txt, line 2: t0 is 0.4 after 0.9"),
         ("few columns", [*point, "ranges=few.txt", "t0=0.4", "stack=t.su"],
-         "few.txt, line 1: 4 columns, expected 16"),
-        ("no rows", [*point, "ranges=none.txt", "t0=0.4", "stack=t.su"], "not one row"),
+         "few.txt, line 1: 4 columns: expected 16"),
+        ("no rows", [*point, "ranges=none.txt", "t0=0.4", "stack=t.su"], "no rows: expected at least one"),
         ("a word", [*point, "ranges=word.txt", "t0=0.4", "stack=t.su"],
          "word.txt, line 1"),
         ("no file of ranges", [*point, "ranges=no.txt", "t0=0.4", "stack=t.su"],
          "no.txt"),
-        ("both", [*full, "ranges=gap.txt", "t0=0.4", "stack=t.su"], "one of the two"),
+        ("both", [*full, "ranges=gap.txt", "t0=0.4", "stack=t.su"], "expected only one of them"),
         ("an aperture of words", [*full, "t0=0.4", "aperture=1", "stack=t.su"],
          "aperture=1"),
         ("an aperture below 0", [*full, "t0=0.4", "aperture=-1,2", "stack=t.su"],

@@ -18,7 +18,7 @@ from tools.history import tree
 INCLUDE = [f"-Icommon/{name}" for name in
            ("run", "su", "portable", "semblance", "opencl", "cuda", "hybrid", "mpi")]
 FRONT = [f"{BUILD}/common/{name}.o" for name in
-         ("semblance/arguments", "semblance/line", "semblance/crew", "semblance/pick",
+         ("semblance/arguments", "semblance/line", "semblance/processes", "semblance/pick",
           "su/su", "run/run", "run/args", "run/npy")]
 MAIN = [f"common/semblance/{name}.c" for name in ("main", "survey", "section", "journal")]
 CASES = ("small", "outside", "wide")
@@ -50,10 +50,10 @@ def sources(step, backend):
                 f"{BUILD}/common/opencl/ocl.o", "-lOpenCL"]
     if backend == "hybrid":
         return ["-fopenmp", f"{folder}/hybrid.c", f"{folder}/cpu.c",
-                f"{BUILD}/common/hybrid/share.o", *sources(step, "ocl")]
+                f"{BUILD}/common/hybrid/hybrid.o", *sources(step, "ocl")]
     if backend == "hybrid-cuda-cpu":
         return ["-fopenmp", f"{folder}/hybrid.c", f"{folder}/cpu.c",
-                f"{BUILD}/common/hybrid/share.o", *sources(step, "cuda-cpu")]
+                f"{BUILD}/common/hybrid/hybrid.o", *sources(step, "cuda-cpu")]
     return ["-fopenmp", "-x", "c", f"{folder}/cuda.cu", "-x", "none",
             f"{BUILD}/common/cuda/cuda_device-cpu.o", f"{BUILD}/common/cuda/cuda_cpu.o"]
 

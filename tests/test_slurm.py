@@ -167,7 +167,7 @@ def queued(slurm, program, binary):
     said = output.read_text(errors="replace")
     for there in (first, second):
         check(f"it began with {there} traces",
-                    f"{there} of {many} traces are there already" not in said and said)
+                    f"{there} of {many} traces are complete already" not in said and said)
 
     command, env = runs.launch(binary, "mpi")
     ended = runs.run([*command, *words, f"stack={alone}"], 600, env)

@@ -54,7 +54,7 @@ enum { HEADER = sizeof(header) / sizeof(double) };
 
 bool can_afford_budget(
     const query *q); /* true: the query is small enough for budgets */
-void solve_query(const query *q, double *to); /* writes header, values, budgets */
+void solve_query(const query *q, double *dst); /* writes header, values, budgets */
 
 /* Sets the ghost cells at both walls across each axis of x[nz + 2][ny + 2][nx + 2] to
  * their inner neighbours, or to minus these across the axis negated_axis; -1: no such

@@ -5,11 +5,16 @@ and it follows light and dark by itself. A unit is a pixel of the page: the page
 makes a drawing smaller, so that no letter is below SMALL. Lines are labelled where they
 end. Left out: numbers that are not handed in.
 """
+from __future__ import annotations
+
 import csv
 import logging
 import re
 import statistics
 import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 try:
     import numpy as np
@@ -20,6 +25,7 @@ except ImportError as error:
     raise SystemExit(f"{error.name} not found (Debian: python3-{error.name})") from None
 
 from tools.history import results, spans
+from tools.history.results import Row
 
 PHONE, CARD, PAGE = 340, 220, 720  # px: widths that a page has room for
 SMALL, NORMAL = 11, 12  # px: letters
@@ -52,7 +58,7 @@ matplotlib.rcParams.update({
     "figure.facecolor": PAPER, "axes.facecolor": "none", "text.parse_math": False})
 
 
-def number(value):
+def number(value: Any) -> str:
     """Three digits or so: 0.080, 0.95, 2.04, 12.3, 1240."""
     value = float(value)
     if value < 0.0995:
@@ -64,11 +70,11 @@ def number(value):
 # ---- a figure ----------------------------------------------------------------------
 
 
-def sheet(width, height):
+def sheet(width: float, height: float) -> Any:
     return Figure(figsize=(width / 72, height / 72), dpi=72)
 
 
-def panel(figure, left, top, right, bottom, **more):
+def panel(figure: Any, left: float, top: float, right: float, bottom: float, **more: Any) -> Any:
     """Axes with these margins, in px: top and bottom both from the upper edge."""
     width, height = figure.get_size_inches() * 72
     return figure.add_axes([left / width, 1 - bottom / height,
@@ -76,13 +82,13 @@ def panel(figure, left, top, right, bottom, **more):
                            **more)
 
 
-def words(figure, x, y, text, **more):
+def words(figure: Any, x: float, y: float, text: str, **more: Any) -> Any:
     """Text in a figure, px from its upper left corner."""
     width, height = figure.get_size_inches() * 72
     return figure.text(x / width, 1 - y / height, text, **more)
 
 
-def save(figure, path):
+def save(figure: Any, path: Path) -> None:
     """Writes it, whole or not at all: no date, the size in px, a second set of colours."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
@@ -98,7 +104,7 @@ def save(figure, path):
     temporary.replace(path)
 
 
-def apart(wanted, distance):
+def apart(wanted: Any, distance: float) -> list[float]:
     """Places of labels, in the order of those wanted, moved so that none overlap."""
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     placed = [wanted[i] for i in order]
@@ -111,7 +117,7 @@ def apart(wanted, distance):
     return [y for _, y in sorted(zip(order, placed))]
 
 
-def logarithmic(axis, low, high, most=6):
+def logarithmic(axis: Any, low: float, high: float, most: int = 6) -> None:
     """A logarithmic axis with round numbers, at most so many."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log",
                      f"{axis.axis_name}lim": (low / 1.15, high * 1.15)})
@@ -125,7 +131,7 @@ def logarithmic(axis, low, high, most=6):
     axis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
-def label_ends(axes, ends):
+def label_ends(axes: Any, ends: Any) -> None:
     """Names of lines at the right edge: [(text, value, colour)]."""
     height = axes.get_window_extent().height
     wanted = [axes.transData.transform((0, value))[1] for _, value, _ in ends]
@@ -135,7 +141,7 @@ def label_ends(axes, ends):
                   va="center", color=colour, fontweight="bold", fontsize=SMALL)
 
 
-def names_wide(names):
+def names_wide(names: Sequence[str]) -> int:
     """The margin, in px, that names of lines need, or those of most machines."""
     return max(56, 10 + 7 * max(map(len, names)))
 
@@ -143,7 +149,7 @@ def names_wide(names):
 # ---- the staircase -----------------------------------------------------------------
 
 
-def stairs(path, steps, series, width=PHONE, ylabel="times as fast as step 00"):
+def stairs(path: Path, steps: Any, series: Any, width: int = PHONE, ylabel: str = "times as fast as step 00") -> None:
     """steps: their numbers; series: {back-end: {index of step: (value, low, high)}}. The
     best of all is named."""
     small = width < PHONE
@@ -169,7 +175,7 @@ def stairs(path, steps, series, width=PHONE, ylabel="times as fast as step 00"):
                 [y - v for y, v in zip(ys, low)], [v - y for y, v in zip(ys, high)]],
                 fmt=MARKS[backend], color=COLOURS[backend], markersize=5, elinewidth=1.2,
                 markeredgecolor=PAPER, markeredgewidth=0.6)
-    end = max(map(max, series.values()))
+    end: int = max(max(points) for points in series.values())
     value, x, backend = max((v[0], x, b) for b, points in series.items()
                             for x, v in points.items())
     axes.plot(x, value, MARKS[backend], color=COLOURS[backend], markersize=7,
@@ -184,7 +190,7 @@ def stairs(path, steps, series, width=PHONE, ylabel="times as fast as step 00"):
     save(figure, path)
 
 
-def shares(path, steps, series):
+def shares(path: Path, steps: Any, series: Any) -> None:
     """Like stairs, but values are percent of what the machine can do at most."""
     figure = sheet(PHONE, 266)
     axes = panel(figure, 38, 32, names_wide(series), 232)
@@ -209,7 +215,7 @@ def shares(path, steps, series):
 # ---- more ranks than there are -----------------------------------------------------------
 
 
-def ranks(path, curve, points, knee, weak=False):
+def ranks(path: Path, curve: Any, points: Any, knee: Any, weak: bool = False) -> None:
     """What a model says of 1, 2, .. ranks, curve: [(ranks, value)], beside what was
     measured, points: {ranks: (value, low, high)}. Values are times as fast as one rank, or,
     where each rank has as much work however many they are (weak), percent of that."""
@@ -257,7 +263,7 @@ def ranks(path, curve, points, knee, weak=False):
 # ---- what the search sees ------------------------------------------------------------
 
 
-def gather(path, traces, t0, dt, arrivals, bare=False):
+def gather(path: Path, traces: Any, t0: float, dt: float, arrivals: Any, bare: bool = False) -> None:
     """Traces around the time t0 as greys, and where the moveout found meets them: lines of
     (number from 1, time). bare is a small one without axes."""
     half = round(0.1 / dt)
@@ -276,7 +282,7 @@ def gather(path, traces, t0, dt, arrivals, bare=False):
     save(figure, path)
 
 
-def section(path, sheets, dt):
+def section(path: Path, sheets: Any, dt: float) -> None:
     """Panels side by side, (title, midpoints, samples [trace][sample]), in the same greys."""
     figure = sheet(PAGE, 320)
     most = np.abs(sheets[-1][2]).max()
@@ -295,7 +301,7 @@ def section(path, sheets, dt):
     save(figure, path)
 
 
-def search_panel(path, values, a, b, found):
+def search_panel(path: Path, values: Any, a: Any, b: Any, found: Any) -> None:
     """The largest semblance of each (A, B); a and b are (from, to) in s/m, found the best
     pair."""
     figure = sheet(PHONE, 320)
@@ -315,7 +321,7 @@ def search_panel(path, values, a, b, found):
 # ---- the figures of the papers -------------------------------------------------------
 
 
-def headed(figure, high, caption, top=72):
+def headed(figure: Any, high: float, caption: str, top: float = 72) -> str:
     """A sheet for a figure of tools/measure/papers.py: its title, room so high, its
     caption."""
     found = sheet(PAGE, top + high + 66)
@@ -326,12 +332,12 @@ def headed(figure, high, caption, top=72):
     return found
 
 
-def room(labels):
+def room(labels: Sequence[str]) -> int:
     """Width of the longest label, in px."""
     return 14 + 7 * max(map(len, labels))
 
 
-def across(axes, labels):
+def across(axes: Any, labels: Sequence[str]) -> None:
     """Bars lie: one label a bar, the first on top."""
     axes.set_yticks(range(len(labels)), labels, color=INK)
     axes.set_ylim(len(labels) - 0.4, -0.6)
@@ -339,21 +345,21 @@ def across(axes, labels):
     axes.grid(axis="x")
 
 
-def device(row):
+def device(row: Row) -> str:
     return COLOURS["cuda"] if row["backend"] == "gpu" else COLOURS["omp"]
 
 
-def paper(path, figure, rows, unit, caption):
+def paper(path: Path, figure: Any, rows: Sequence[Row], unit: str, caption: str) -> None:
     """A figure of several runs; unit is what the program calls its rate."""
     {"bars": bars, "lines": lines, "rates": rates, "heat": heat}[figure.kind](
         path, figure, rows, unit, caption)
 
 
-def seconds(value):
+def seconds(value: Any) -> str:
     return f"{value:.3g} s" if value < 100 else f"{value:.0f} s"
 
 
-def bars(path, figure, rows, unit, caption):
+def bars(path: Path, figure: Any, rows: Sequence[Row], unit: str, caption: str) -> None:
     """A row of two panels for each set: seconds, and the speedup over the sequential
     program, the paper's beside it."""
     sets = list(dict.fromkeys(r["set"] for r in rows))
@@ -398,7 +404,7 @@ def bars(path, figure, rows, unit, caption):
     save(drawn, path)
 
 
-def rates(path, figure, rows, unit, caption):
+def rates(path: Path, figure: Any, rows: Sequence[Row], unit: str, caption: str) -> None:
     """Bars: the mean over the sets, the paper's beside it."""
     labels = list(dict.fromkeys(r["label"] for r in rows))
     drawn = headed(figure, 26 * len(labels) + 20, caption)
@@ -427,11 +433,11 @@ def rates(path, figure, rows, unit, caption):
 OURS = {"speedup": "speedup", "rate": "rate_mean", "seconds": "run_mean"}
 
 
-def lines(path, figure, rows, unit, caption):
+def lines(path: Path, figure: Any, rows: Sequence[Row], unit: str, caption: str) -> None:
     """A panel for each set, or one in which the sets are x."""
     swept = figure.swept()
     parts = [[r for r in rows if r["set"] == name] for name in
-             dict.fromkeys(r["set"] for r in rows)] if swept else [rows]
+             dict.fromkeys(r["set"] for r in rows)] if swept else [list(rows)]
     value = figure.values.get("value", "speedup")
     drawn = headed(figure, len(parts) * 290 - 20, caption)
     for n, part in enumerate(parts):
@@ -468,7 +474,7 @@ def lines(path, figure, rows, unit, caption):
     save(drawn, path)
 
 
-def mark_even(axes, rows):
+def mark_even(axes: Any, rows: Sequence[Row]) -> None:
     """p*, from the times of the first label's sides alone."""
     took = {r["x"]: r["run_mean"] for r in rows if r["label"] == rows[0]["label"]}
     host, device = took.get("0"), took.get("100")
@@ -479,7 +485,7 @@ def mark_even(axes, rows):
                   ha="center", va="bottom", color=SOFT, fontsize=SMALL)
 
 
-def heat(path, figure, rows, unit, caption):
+def heat(path: Path, figure: Any, rows: Sequence[Row], unit: str, caption: str) -> None:
     """The first label on the first set: x is the sweep, y the rows."""
     rows = [r for r in rows if (r["label"], r["set"]) == (rows[0]["label"],
                                                           rows[0]["set"])]
@@ -503,7 +509,7 @@ def heat(path, figure, rows, unit, caption):
     save(drawn, path)
 
 
-def write_shares(said, path):
+def write_shares(said: Any, path: Path) -> None:
     """The table that profile=1 prints, as a csv."""
     found = re.findall(r"^(\S.*?) +([\d.]+) % +([\d.]+) +(\d+)$", said, re.M)
     if not found:
@@ -512,7 +518,7 @@ def write_shares(said, path):
     results.write(path, columns, [dict(zip(columns, row)) for row in found])
 
 
-def inside(path, figure, found, caption):
+def inside(path: Path, figure: Any, found: Any, caption: str) -> None:
     """A figure of one run each: found is [(bar, csv)]."""
     parts = []
     for bar, file in found:
@@ -522,7 +528,7 @@ def inside(path, figure, found, caption):
                                                                    caption)
 
 
-def kernels(path, figure, parts, caption):
+def kernels(path: Path, figure: Any, parts: Any, caption: str) -> None:
     """A panel for each bar: the kernels, the largest first."""
     top, most = 92, max(float(r["share"]) for _, rows in parts for r in rows)
     drawn = headed(figure, sum(24 * len(rows) + 66 for _, rows in parts) - 20, caption)
@@ -540,9 +546,9 @@ def kernels(path, figure, parts, caption):
     save(drawn, path)
 
 
-def trace(path, figure, parts, caption):
+def trace(path: Path, figure: Any, parts: Any, caption: str) -> None:
     """A panel for each bar: the tiles of the first iterations, a row a thread."""
-    top, end = 92, 0
+    top, end = 92, 0.0
     threads = [sorted({int(r["worker"]) for r in rows}) for _, rows in parts]
     drawn = headed(figure, sum(36 * len(who) + 66 for who in threads) - 20, caption)
     panels = []
@@ -575,7 +581,7 @@ DOING = [COLOURS[b] for b in ("omp", "ocl", "cuda", "hybrid", "openacc", "mpi", 
                               "mpi-ocl", "seq")]
 
 
-def share_curve(path, rows, key):
+def share_curve(path: Path, rows: Sequence[Row], key: str) -> None:
     """What a sweep of shares took (key run: seconds) or reached (key over_sum: its rate
     over the sum of both alone), against the percent of the work that the device had. The
     line is what would be if each side took as long for its part as it takes alone; p* is
@@ -611,15 +617,15 @@ def share_curve(path, rows, key):
               va="bottom", color=SOFT, fontsize=SMALL)
     words(figure, 2, 14, "seconds" if took else "rate over the sum of both sides alone",
           color=SOFT)
-    for x, colour, sign, text in ((8, COLOURS["hybrid"], "●", "swept"),
-                                  (74, COLOURS["ocl"], "◆", "auto"),
-                                  (134, SOFT, "—", "if each were as fast as alone")):
-        words(figure, x, 34, sign, color=colour)
-        words(figure, x + 15, 34, text, fontsize=SMALL)
+    for at, colour, sign, text in ((8, COLOURS["hybrid"], "●", "swept"),
+                                   (74, COLOURS["ocl"], "◆", "auto"),
+                                   (134, SOFT, "—", "if each were as fast as alone")):
+        words(figure, at, 34, sign, color=colour)
+        words(figure, at + 15, 34, text, fontsize=SMALL)
     save(figure, path)
 
 
-def timeline(axes, own, colours, longest):
+def timeline(axes: Any, own: Any, colours: Any, longest: Any) -> None:
     """A row each who; how much of the time they were busy is at the right. What begins at
     0 is a whole run, and has the axis of the longest."""
     begin, end = min(s.begin for s in own), spans.end(own)
@@ -640,7 +646,7 @@ def timeline(axes, own, colours, longest):
     axes.set(xlim=(0, scale * long), xlabel=unit)
 
 
-def timelines(drawn, top, parts):
+def timelines(drawn: Any, top: float, parts: Any) -> None:
     """Panels one below the other, [(title, spans)], and over them what each colour is."""
     doing = list(dict.fromkeys(s.what for _, own in parts for s in own))
     colours = {what: DOING[i % len(DOING)] for i, what in enumerate(doing)}
@@ -660,18 +666,18 @@ def timelines(drawn, top, parts):
         top += 26 * len(spans.by_owner(own)) + GAP
 
 
-def timelines_high(parts):
+def timelines_high(parts: Any) -> Any:
     return 20 + sum(26 * len(spans.by_owner(own)) + GAP for _, own in parts)
 
 
-def busy_times(path, parts):
+def busy_times(path: Path, parts: Any) -> None:
     """Who was busy when, [(title, spans)]."""
     drawn = sheet(PAGE, timelines_high(parts))
     timelines(drawn, 16, parts)
     save(drawn, path)
 
 
-def busy(path, figure, parts, caption):
+def busy(path: Path, figure: Any, parts: Any, caption: str) -> None:
     """A panel for each bar: who was busy when, of the whole run."""
     parts = [(label, spans.merged(own, spans.end(own) / 400)) for label, own in
              ((label, [spans.from_row(r) for r in rows]) for label, rows in parts)]

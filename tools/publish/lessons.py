@@ -1,7 +1,7 @@
 """lessons.py - the generated parts of README.md, of steps/NN/README.md and of
 steps/NN/PROGRAM/README.md.
 
-    lessons.py            writes them anew, in place
+    lessons.py            writes them again, in place
     lessons.py --check    exits with 1 and names each README and part that is stale
 
 A part stands between two marks, which stay:
@@ -10,39 +10,45 @@ A part stands between two marks, which stay:
     <!-- end -->
 
 KIND is, in a program's lesson, one of
-  diff       at most SHOWN lines of the change, of the file that step.mk names
-  predict    what step.mk expected before anything was measured
+  diff       at most DIFF_LINES lines of the change, of the file that step.mk names
+  predict    the prediction of step.mk
   measured   results/*.csv, all machines, then tools/publish/papers/PROGRAM.csv
   registers  results/registers.csv, of all steps
   flags      results/MACHINE-flags.csv: the step under other compiler flags
   shares     results/MACHINE-shares.csv: host and device sharing the work
   ranks      results/MACHINE-cluster.csv, and the model of more ranks (model.py)
 in a step's page
-  programs   what each program does in it, and what that gained
+  programs   what each program does in it, and the speedup
 in README.md
   programs   where each program started, and its best step
-  matrix     which step pays where
+  matrix     the speedup of each step
   flags NAME the first step of a program under other compiler flags
-Left out: measuring. Where there is nothing to show, the part says so.
+If there is nothing to show, the part says so.
 """
+from __future__ import annotations
+
 import re
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tools.history import diff as diffs
-from tools.history import model, results, tree, verdict
+from tools.history import model, options, results, tree, verdict
+from tools.history.results import Row
+from tools.history.tree import BACKENDS, Program, Step
 
 PAPERS = Path(__file__).resolve().parent / "papers"
 NEEDED = ("diff", "predict", "measured")  # in every lesson
 FAR = (16, 128, 1024)  # ranks, by the model
-SHOWN = 40  # lines of diff that a lesson shows at most
+DIFF_LINES = 40  # of diff that a lesson shows at most
 PART = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.S)
-# An OpenCL device with one of these in its name is a CPU; all others are taken for GPUs.
-CPU_WORDS = re.compile(r"\bcpu|pthread|processor|epyc|xeon|ryzen|core\(tm\)", re.I)
+# An OpenCL device with one of these in its name is a CPU; the others are GPUs.
+CPU_NAMES = re.compile(r"\bcpu|pthread|processor|epyc|xeon|ryzen|core\(tm\)", re.I)
 
 
-def table(head, rows):
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
@@ -51,36 +57,37 @@ def table(head, rows):
 # ---- diff ---------------------------------------------------------------------------
 
 
-def code_lines(hunk):
+def code_lines(hunk: str) -> int:
     """How many lines of code, not of comment, a hunk changes."""
     return sum(bool(re.match(r"[-+]\s*(?![\s*]|/\*)\S", line))
                for line in hunk.splitlines()[1:])
 
 
-def excerpt(text):
-    """SHOWN lines of a unified diff at most: the hunks with the most code that fit, in
+def excerpt(text: str) -> str:
+    """DIFF_LINES lines of a unified diff at most: the hunks with the most code that fit, in
     their order. If the first of them does not fit, its beginning."""
     head, *hunks = re.split(r"^(?=@@)", text, flags=re.M)
-    room, chosen = SHOWN - head.count("\n"), {}
+    space = DIFF_LINES - head.count("\n")
+    chosen: dict[int, str] = {}
     for n in sorted(range(len(hunks)), key=lambda n: -code_lines(hunks[n])):
         lines = hunks[n].splitlines(True)
-        if not chosen and len(lines) > room:
-            lines = lines[:room - 1] + [" ...\n"]
-        if len(lines) <= room and (code_lines(hunks[n]) or not chosen):
+        if not chosen and len(lines) > space:
+            lines = lines[:space - 1] + [" ...\n"]
+        if len(lines) <= space and (code_lines(hunks[n]) or not chosen):
             chosen[n] = "".join(lines)
-            room -= len(lines)
+            space -= len(lines)
     return head + "".join(chosen[n] for n in sorted(chosen))
 
 
-def diff(step, program):
-    """At most SHOWN lines of what changes in the file that step.mk names; the rest is
-    told, and `make diff` shows it."""
+def diff(step: Step, program: Program) -> str:
+    """At most DIFF_LINES lines of what changes in the file that step.mk names, and the number
+    of lines of the rest."""
     if not tree.before(step, program):
-        return "Nothing comes before this step: read " \
+        return "This is the first step: read " \
                f"[`{step.shown(program)}`]({step.shown(program)}) from top to bottom.\n"
     changes = diffs.step_changes(step, program)
     if not changes:
-        return f"Nothing: the same files as in {tree.before(step, program).name}.\n"
+        return "No file changes.\n"
     name = step.shown(program)
     if name not in changes:
         raise SystemExit(f"{step.folder}/step.mk: shown.{program.name} = {name}: not one "
@@ -88,47 +95,44 @@ def diff(step, program):
     text = f"```diff\n{excerpt(diffs.step_changes(step, program, context=1)[name])}```\n\n"
     counted = [f"`{n}` +{a} −{b}" for n, (a, b) in
                ((n, diffs.count(c)) for n, c in changes.items())]
-    return text + f"In all: {', '.join(counted)}. The whole of it: " \
+    return text + f"Lines changed: {', '.join(counted)}. The complete diff: " \
         f"`make diff STEP={step.number} PROGRAM={program.name}`\n"
 
 
 # ---- predict ------------------------------------------------------------------------
 
 
-def predict(step, program):
+def predict(step: Step, program: Program) -> str:
     rows = []
     for device in ("cpu", "gpu"):
-        said = step.mk.get(f"predict.{program.name}.{device}", "")
-        if said:
-            ratio, _, reason = said.partition(":")
+        text = step.mk.get(f"predict.{program.name}.{device}", "")
+        if text:
+            ratio, _, reason = text.partition(":")
             rows.append([device.upper(), ratio.strip(), reason.strip()])
     if not rows:
-        return "Nothing: this is what the others are compared with.\n"
-    return table(["device", "ratio to the step before", "because"], rows)
+        return "No prediction: the other steps are compared with this one.\n"
+    return table(["device", "predicted speedup over the step before", "reason"], rows)
 
 
 # ---- measured -----------------------------------------------------------------------
 
 
-# What has a table of its own: make shares, make cluster.
-ELSEWHERE = {"hybrid", "hybrid-cuda", "mpi"}
+def on_gpu(row: Row) -> bool:
+    backend = BACKENDS[row["backend"]]
+    opencl = backend.device == "opencl" or bool(backend.sides)
+    return backend.needs_gpu or opencl and not CPU_NAMES.search(row["device"])
 
 
-def on_gpu(row):
-    return row["backend"] in ("cuda", "hybrid-cuda") or \
-        row["backend"] in ("ocl", "hybrid") and not CPU_WORDS.search(row["device"])
-
-
-def in_order(rows):
+def in_order(rows: Sequence[Row]) -> list[Row]:
     """Rows by variant, back-end and set."""
     order = {name: i for i, name in enumerate(tree.BACKENDS)}
     return sorted(rows, key=lambda r: ("/" in r["step"], r["step"], order[r["backend"]],
                                        r["set"]))
 
 
-def measured_here(step, program):
-    """One table: a row a back-end and set, and the ratios of each machine beside it."""
-    found, gpu_seen, cpu_seen = {}, False, False
+def measured_here(step: Step, program: Program) -> str:
+    """One table: a row per back-end and set, columns per machine."""
+    found: dict[str, dict[tuple[str, str], Row]] = {}
     for machine, rows in results.measured().items():
         for r in in_order(rows):
             lone = r["set"] not in program.usual and not r["over_previous"] + r["over_first"]
@@ -136,50 +140,46 @@ def measured_here(step, program):
                     and r["step"].partition("/")[0] == step.name:
                 point = r["step"].partition("/")[2]
                 name = r["backend"] + " (GPU)" * (on_gpu(r) and r["backend"] == "ocl") + \
-                    (f", half way: {point}" if point else "")
+                    (f", variant {point}" if point else "")
                 found.setdefault(machine, {})[name, r["set"]] = r
-                gpu_seen, cpu_seen = gpu_seen or on_gpu(r), cpu_seen or not on_gpu(r)
     keys = list(dict.fromkeys(key for rows in found.values() for key in rows))
     several = len(found) > 1
     head, lines = ["back-end", "set"], [list(key) for key in keys]
-    for machine, rows in found.items():
+    for machine, here in found.items():
         where = f", {results.display_name(machine)}" if several else ""
-        head += [f"over the step before{where}", f"over 00{where}", "of the budget"]
+        head += [f"over the step before{where}", f"over step 00{where}",
+                 "error, percent of the budget"]
         for key, line in zip(keys, lines):
-            r = rows.get(key)
-            line += [verdict.long(r, "over_previous"), verdict.long(r, "over_first"),
-                     f"{float(r['share']):.1f} %" + f" {r['mark']}" * bool(r["mark"])] \
-                if r else [""] * 3
-    text = ""
-    if found:
-        text = f"{' and '.join(map(results.display_name, found))}; medians of " \
-            f"{runs([r for rows in found.values() for r in rows.values()])} runs in turns, " \
-            "95 % intervals, `~` where a ratio cannot be told from 1:\n\n" \
-            + table(head, lines) + "\n"
-    backends = set(step.backends(program))
-    missing = [] if cpu_seen or backends & ELSEWHERE else ["a CPU"]
-    gpu_seen |= any(on_gpu(r) for _, r in shares_of(step, program))
-    if not gpu_seen and {"ocl", "cuda", "hybrid-cuda"} & backends:
-        missing.append("a GPU")
-    return text + (f"Not measured yet on {' or '.join(missing)}.\n\n" if missing else "")
+            known = here.get(key)
+            line += [verdict.long(known, "over_previous"), verdict.long(known, "over_first"),
+                     f"{float(known['share']):.1f} %" + f" {known['mark']}" *
+                     bool(known["mark"])] if known else [""] * 3
+    if not found:
+        return "Not measured yet (`make bench`).\n\n" if step.backends(program) else ""
+    count = runs([r for rows in found.values() for r in rows.values()])
+    return f"{' and '.join(map(results.display_name, found))}; speedups, medians of {count} " \
+        "interleaved runs with 95 % intervals; `~`: within measurement noise:\n\n" + \
+        table(head, lines) + "\n"
 
 
-def runs(rows):
+def runs(rows: Sequence[Row]) -> str:
     counts = sorted({int(r["runs"]) for r in rows})
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
-def measured_paper(step, program):
-    """The paper's times or rates: each against the row before it on that device and set,
-    and of that back-end where the paper has several."""
+def measured_paper(step: Step, program: Program) -> str:
+    """The paper's times or rates, each compared with the row before it of the same device,
+    set and back-end."""
     path = PAPERS / f"{program.name}.csv"
     if not path.exists():
         return ""
-    rows, last, first = [], {}, {}
+    rows: list[list[str]] = []
+    last: dict[tuple[str, ...], tuple[str, float]] = {}
+    first: dict[str, float] = {}
     unit = "seconds"
     for r in results.read(path):
         unit = "rate" if "rate" in r else "seconds"
-        place = r["device"], r["set"], r.get("backend")
+        place = r["device"], r["set"], r.get("backend", "")
         value = float(r[unit])
         speed = value if unit == "rate" else 1 / value
         gain = "-"
@@ -194,20 +194,21 @@ def measured_paper(step, program):
             rows.append([r["variant"], r["device"], r["set"], r[unit], gain, over_first,
                          r["source"]])
     if not rows:
-        return "The paper's text gives no time for this step.\n"
-    head = ["variant", "device", "set", unit, "ratio", "speedup over 00", "section"]
+        return "The paper gives no time for this step.\n"
+    head = ["variant", "device", "set", unit, "speedup", "speedup over step 00",
+            "section"]
     return "The paper (its machine is described in " \
            f"`tools/publish/papers/{program.name}.csv`):\n\n" + table(head, rows)
 
 
-def measured(step, program):
+def measured(step: Step, program: Program) -> str:
     return measured_here(step, program) + measured_paper(step, program)
 
 
 # ---- registers ----------------------------------------------------------------------
 
 
-def registers(step, program):
+def registers(step: Step, program: Program) -> str:
     path = results.FOLDER / "registers.csv"
     rows = [r for r in results.read(path) if r["program"] == program.name] \
         if path.exists() else []
@@ -224,48 +225,49 @@ def registers(step, program):
 # ---- README.md ----------------------------------------------------------------------
 
 
-def gains(machine_rows, step, program):
+def gains(machine_rows: Sequence[Row], step: Step, program: Program) -> dict[str, Row]:
     """{back-end: row} of a step on the set that is shown, without those for checking."""
     return {r["backend"]: r for r in in_order(machine_rows)
             if (r["program"], r["set"], r["step"]) ==
             (program.name, program.shown, step.name) and r["backend"] not in tree.FOR_CHECKING}
 
 
-def said_gains(rows, long=True):
-    """omp 2.29, ocl ~ 1.01: the gains of a step in one cell."""
-    said = [(b, verdict.short(r, "over_previous"), r["over_previous_is"])
+def gains_text(rows: Mapping[str, Row], long: bool = True) -> str:
+    """omp 2.29, ocl ~ 1.01: the gains of a step in one cell; only those outside measurement
+    noise if not long."""
+    found = [(b, verdict.short(r, "over_previous"), r["over_previous_is"])
             for b, r in rows.items() if r["over_previous"] or r["over_previous_is"]]
-    if not long:  # only what can be told from 1
-        said = [(b, text, word) for b, text, word in said if word in ("gain", "loss")]
-    return ", ".join(f"{b} {text}" for b, text, _ in said)
+    if not long:
+        found = [(b, text, word) for b, text, word in found if word in ("gain", "loss")]
+    return ", ".join(f"{b} {text}" for b, text, _ in found)
 
 
-def programs_of_step(step):
-    """What each program does in the step, and what it gained, on every machine."""
+def programs_of_step(step: Step) -> str:
+    """What each program does in the step, and its speedup on every machine."""
     machines = results.measured()
-    head = ["program", "what it does here"] + [
-        f"gain on {results.display_name(m)}" for m in machines] + [""]
+    head = ["program", "what changes"] + [
+        f"speedup on {results.display_name(m)}" for m in machines] + [""]
     lines = []
     for program in tree.programs():
         if not step.has(program):
-            lines.append([program.name, "stays as it was"] + [""] * (len(head) - 2))
+            lines.append([program.name, "no change"] + [""] * (len(head) - 2))
             continue
         lines.append([program.name, step.title(program)] + [
-            said_gains(gains(rows, step, program)) for rows in machines.values()]
+            gains_text(gains(rows, step, program)) for rows in machines.values()]
             + [f"[lesson]({program.name}/README.md)"])
     return table(head, lines)
 
 
-def best_of(rows, program):
+def best_of(rows: Sequence[Row], program: Program) -> Row | None:
     """The row of a program that is fastest over the first step, of the shown set."""
     found = [r for r in rows if r["program"] == program.name and r["over_first"]
              and r["set"] == program.shown and "/" not in r["step"]]
-    return max(found, key=lambda r: float(r["over_first"]), default=None)
+    return max(found, key=lambda r: float(r["over_first"])) if found else None
 
 
-def programs_at_best():
-    """Where each program started, its best step and back-end, and how far that is from
-    what the machine can do; a table a machine."""
+def programs_at_best() -> str:
+    """The time of each program's first step, its best step and back-end, and the percent of
+    the ceiling; a table per machine."""
     text = ""
     for machine, rows in results.measured().items():
         lines = []
@@ -285,18 +287,18 @@ def programs_at_best():
                           f", {best['backend']}", f"{times:.1f}" if times < 100 else f"{times:.0f}",
                           share])
         text += f"On {results.display_name(machine)}:\n\n" + table(
-            ["program", "sequential", "best step and back-end", "times as fast",
-             "of the machine's ceiling"], lines) + "\n"
+            ["program", "sequential", "best step and back-end", "speedup",
+             "percent of the ceiling"], lines) + "\n"
     return text or "Not measured yet.\n"
 
 
-def matrix():
-    """A row a step, a column a program: the gains that can be told from 1."""
+def matrix() -> str:
+    """A row per step, a column per program: the speedups outside measurement noise."""
     text, programs = "", tree.programs()
 
-    def cell(rows, step, program):
+    def cell(rows: Sequence[Row], step: Step, program: Program) -> str:
         here = gains(rows, step, program)
-        return said_gains(here, long=False) or ("·" if here else "-")
+        return gains_text(here, long=False) or ("·" if here else "-")
 
     for machine, rows in results.measured().items():
         lines = []
@@ -308,7 +310,7 @@ def matrix():
     return text or "Not measured yet.\n"
 
 
-def flags_table(step, program):
+def flags_table(step: Step, program: Program) -> str:
     text = ""
     for path in sorted(results.FOLDER.glob("*-flags.csv")):
         rows = [r for r in results.read(path)
@@ -317,7 +319,7 @@ def flags_table(step, program):
             machine = path.stem.removesuffix("-flags").replace("-", " ")
             text += f"{program.name}, step {step.number}, set {rows[0]['set']}, on " \
                 f"{machine}:\n\n" + table(
-                    ["flags", "speed, the tree's = 1",
+                    ["flags", "speed (default flags: 1)",
                      "95 % interval" if any(r["is"] for r in rows) else "quartiles"],
                     [[r["flags"], f"{float(r['ratio']):.2f}" if r["is"] != "same code"
                       else "same code", f"{float(r['low']):.2f} to {float(r['high']):.2f}"]
@@ -325,20 +327,20 @@ def flags_table(step, program):
     return text or "Not measured yet.\n"
 
 
-def shares_of(step, program):
-    """What make shares has measured, and the file it is in."""
+def shares_of(step: Step, program: Program) -> list[tuple[Path, Row]]:
+    """[(file, row)] of what make shares measured."""
     return [(path, r) for path in sorted(results.FOLDER.glob("*-shares.csv"))
             for r in results.read(path)
             if (r["program"], r["step"]) == (program.name, step.name)]
 
 
-def swept(row):
-    """What the rows of one sweep have in common."""
+def swept(row: Row) -> tuple[str, str, str]:
+    """The columns that the rows of one sweep have in common."""
     return row["backend"], row["set"], row["words"]
 
 
-def shares_table(step, program):
-    """Both sides alone, half and half, the best of the sweep, and auto."""
+def shares_table(step: Step, program: Program) -> str:
+    """Both sides alone, 50 percent, the best fraction of the sweep, and auto."""
     text, rows = "", shares_of(step, program)
     for path in dict.fromkeys(path for path, _ in rows):
         own = [r for where, r in rows if where == path]
@@ -352,28 +354,28 @@ def shares_table(step, program):
                 f"{' '.join(['set', auto['set'], auto['words']]).strip()}, " \
                 f"{auto['threads']} thread{'s' * (auto['threads'] != '1')}, {auto['device']}; " \
                 f"p* = {auto['even']} %:\n\n" + \
-                table(["share", "the device had", "seconds", "of the sum of both alone",
-                       "of the best share"],
-                      [[f"{s}" + ", the best" * (s == best), of[s]["share_had"],
+                table(["share=", "percent that the device computed", "seconds",
+                       "speed over the sum of both alone", "over the best share="],
+                      [[f"{s}" + " (best)" * (s == best), of[s]["share_had"],
                         of[s]["run_median"],
                         *(f"{float(of[s][k]):.2f} {verdict.interval_text(of[s], k)}"
                           for k in ("over_sum", "over_best"))]
                        for s in [*sorted({"0", "50", "100", best} & set(of), key=int),
                                  "auto"]]) + "\n"
             if auto["over_alone"]:
-                text += f"Of the sum of what the sides were made of, {of['host']['of']} and " \
-                    f"{of['device']['of']}, `auto` has {float(auto['over_alone']):.2f} " \
-                    f"{verdict.interval_text(auto, 'over_alone')}.\n\n"
-    return text or f"Not measured yet: `make shares PROGRAM={program.name}` does it.\n"
+                text += f"`auto` reaches {float(auto['over_alone']):.2f} " \
+                    f"{verdict.interval_text(auto, 'over_alone')} of the sum of the rates of " \
+                    f"{of['host']['of']} and {of['device']['of']}.\n\n"
+    return text or f"Not measured yet: `make shares PROGRAM={program.name}` measures it.\n"
 
 
-def ranks_table(_, program):
-    """What was measured with ranks and threads, the model beside it, and beyond."""
+def ranks_table(step: Step, program: Program) -> str:
+    """What was measured with ranks and threads, what the model gives for them, and for more."""
     text = ""
     for machine, rows in model.measured(program).items():
         known = model.model_of(program, machine, rows)
 
-        def modelled(ranks, known=known):
+        def modelled(ranks: int, known: Any = known) -> str:
             return f"{known.seconds(ranks):.3g}" if known else "-"
         lines = [[f"{ranks} x {threads}", f"{float(row['run_median']):.3g}",
                   *(f"{float(row[k]):.2f} {verdict.interval_text(row, k)}" if row[k] else "-"
@@ -383,20 +385,21 @@ def ranks_table(_, program):
         lines += [[f"{ranks} x 1", "not measured", "-", "-", modelled(ranks)]
                   for ranks in FAR if known]
         text += f"{results.display_name(machine)}:\n\n" + table(
-            ["ranks x threads", "seconds", "speed, 1 x 1 = 1", "speed, 1 x 2 = 1",
-             "seconds by T(P)"], lines) + "\n"
+            ["ranks x threads", "seconds", "speedup over 1 x 1", "speedup over 1 x 2",
+             "seconds by the model"], lines) + "\n"
         if known:
             strong, weak = known.knee(), known.knee(weak=True)
-            text += "By the model a rank does half of what one alone does with " \
-                f"{strong or f'more than {model.MAX_RANKS}'} ranks, or with " \
-                f"{weak or f'more than {model.MAX_RANKS}'} where the work grows with them.\n\n"
-    return text or f"Not measured yet: `make cluster PROGRAM={program.name}` does it.\n"
+            text += "According to the model the efficiency falls to one half at " \
+                f"{strong or f'more than {model.MAX_RANKS}'} ranks, or at " \
+                f"{weak or f'more than {model.MAX_RANKS}'} if the work grows with the " \
+                f"ranks.\n\n"
+    return text or f"Not measured yet: `make cluster PROGRAM={program.name}` measures it.\n"
 
 
 # ---- the READMEs --------------------------------------------------------------------
 
 
-def pages():
+def pages() -> Iterator[Any]:
     """(path, what each KIND says there, the KINDs that must be there) of every README."""
     yield tree.ROOT / "README.md", {
         "programs": programs_at_best, "matrix": matrix,
@@ -414,7 +417,7 @@ def pages():
                  ("shares", shares_table), ("ranks", ranks_table))}, NEEDED
 
 
-def parts(path, kinds):
+def parts(path: Path, kinds: Mapping[str, Callable[[], str]]) -> tuple[str, list[re.Match[str]]]:
     """The match of each generated part of a README."""
     where, text = path.relative_to(tree.ROOT), path.read_text(encoding="utf-8")
     found = list(PART.finditer(text))
@@ -428,35 +431,44 @@ def parts(path, kinds):
     return text, found
 
 
-def main():
-    if sys.argv[1:] not in ([], ["--check"]):
-        raise SystemExit(__doc__)
-    check, passed, failed = "--check" in sys.argv, 0, 0
-    for path, kinds, needed in pages():
-        where = path.relative_to(tree.ROOT)
-        if not path.exists():
-            print(f"{where}: is missing")
-            failed += 1
-            continue
-        old, found = parts(path, kinds)
-        absent = [kind for kind in needed if kind not in [m[2] for m in found]]
-        for kind in absent:
-            print(f"{where}: no part `generated: {kind}`")
-        texts = {m[2]: "\n" + kinds[m[2]]().strip("\n") + "\n\n" for m in found}
-        stale = [m[2] for m in found if m[3] != texts[m[2]]]
-        for kind in stale:
-            print(f"{where}: {kind}: {'stale (make lessons)' if check else 'written'}")
-        passed += len(found) - len(stale)
-        failed += len(absent) + (len(stale) if check else 0)
-        new = PART.sub(lambda m: m[1] + texts[m[2]] + m[4], old)
-        if new != old and not check:
-            temporary = path.with_suffix(".tmp")
-            temporary.write_text(new, encoding="utf-8")
-            temporary.replace(path)
+def written(path: Path, text: str) -> None:
+    """Writes a file, completely or not at all."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+def renewed(path: Path, kinds: Mapping[str, Callable[[], str]], needed: Sequence[str],
+            check: bool) -> tuple[int, int]:
+    """Writes the generated parts of a README, or only checks them: (passed, failed)."""
+    where = path.relative_to(tree.ROOT)
+    if not path.exists():
+        print(f"{where}: is missing")
+        return 0, 1
+    old, found = parts(path, kinds)
+    absent = [kind for kind in needed if kind not in [m[2] for m in found]]
+    for kind in absent:
+        print(f"{where}: no part `generated: {kind}`")
+    texts = {m[2]: "\n" + kinds[m[2]]().strip("\n") + "\n\n" for m in found}
+    stale = [m[2] for m in found if m[3] != texts[m[2]]]
+    for kind in stale:
+        print(f"{where}: {kind}: {'stale (make lessons)' if check else 'written'}")
+    new = PART.sub(lambda m: m[1] + texts[m[2]] + m[4], old)
+    if new != old and not check:
+        written(path, new)
+    return len(found) - len(stale), len(absent) + (len(stale) if check else 0)
+
+
+def main() -> int:
+    parser = options.parser(__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    check = options.parse(parser).check
+    counts = [renewed(path, kinds, needed, check) for path, kinds, needed in pages()]
+    passed, failed = (sum(numbers) for numbers in zip(*counts))
     if check:
         print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -27,10 +27,18 @@ variant in PROGRAM.csv; "-" is none. Kinds:
     trace   when which thread did which tile (trace=)
     busy    when host and device were busy (busy=)
 """
+from __future__ import annotations
+
 import csv
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tools.history.results import Row
+from tools.history.tree import Program
 
 KINDS = ("bars", "rates", "lines", "heat", "shares", "trace", "busy")
 
@@ -42,20 +50,20 @@ class Kind:
     backend: str  # seq, omp, ocl, or gpu: CUDA or OpenCL on a GPU
     words: tuple = ()
 
-    def make(self):
+    def make(self) -> Any:
         """Words for make, as OPT=-O2."""
         return [w for w in self.words if w[0].isupper() and not w.startswith("OMP_")]
 
-    def environment(self):
+    def environment(self) -> Any:
         return dict(w.split("=", 1) for w in self.words if w.startswith("OMP_"))
 
-    def query(self, words):
+    def query(self, words: Sequence[str]) -> Any:
         """The words of a set, those that this kind has its own of replaced."""
         own = [w for w in self.words if not w[0].isupper()]
         keys = {w.partition("=")[0] for w in own}
         return [w for w in words if w.partition("=")[0] not in keys] + own
 
-    def also(self, *words):
+    def also(self, *words: Any) -> Any:
         return Kind(self.step, self.backend, self.words + words)
 
 
@@ -73,57 +81,58 @@ class Figure:
     values: dict = field(default_factory=dict)
     bars: list = field(default_factory=list)
 
-    def heading(self):
+    def heading(self) -> Any:
         """Its title; a figure without a number is a table of the paper, and says so."""
         return f"Figure {self.number}. {self.title}" if self.number.isdigit() else self.title
 
     @property
-    def kind(self):
+    def kind(self) -> Any:
         """Name of the drawing, one of KINDS."""
         return self.values.get("kind", "bars")
 
-    def sets(self, program):
+    def sets(self, program: Program) -> Any:
         return self.values["sets"].split() if "sets" in self.values else \
             program.usual
 
-    def along(self, key):
+    def along(self, key: str) -> Any:
         """The words of sweep or rows: [(value as text, word)], or [("", None)]."""
         name, _, text = self.values.get(key, "").partition(" ")
         return [(v, f"{name}={v}") for v in numbers(text)] or [("", None)]
 
-    def swept(self):
+    def swept(self) -> tuple[str, str, str]:
         """What the sweep changes; "" if nothing."""
         return self.values.get("sweep", "").partition(" ")[0]
 
-    def runs(self, bar):
+    def runs(self, bar: Any) -> list[tuple[str, str, Kind]]:
         """All that is run for a bar on one set: [(x, y, Kind)]."""
         return [(x, y, bar.kind.also(*filter(None, (across, down))))
                 for y, down in self.along("rows") for x, across in self.along("sweep")]
 
-    def base(self, first):
+    def base(self, first: Any) -> Any:
         """What its speedups are over."""
         return Kind(first.number, "seq", tuple(self.values.get("base", "").split()))
 
 
-def numbers(text):
+def numbers(text: str) -> Any:
     """"1 .. cores" is 1, 2, 4 and so on, and as many as there are; else words as they
     stand."""
     if text.split() == ["1", "..", "cores"]:
-        cores = os.cpu_count()
+        cores = os.cpu_count() or 1
         return [str(n) for n in sorted({2 ** k for k in range(cores.bit_length())
                                         if 2 ** k <= cores} | {cores})]
     return text.split()
 
 
-def read_figures(path):
+def read_figures(path: Path) -> Any:
     """The figures of a file, and the "key = value" lines before them."""
-    figures, values = [], {}
+    figures: list[Figure] = []
+    values: dict[str, str] = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         line = line.split("#")[0].strip()
         opens = re.fullmatch(r"figure (\w+): (.+)", line)
         words = [w.strip() for w in line.split("|")]
         if opens:
-            figures.append(Figure(*opens.groups()))
+            figures.append(Figure(opens[1], opens[2]))
         elif len(words) == 5 and figures:
             label, step, backend, more, paper = ("" if w == "-" else w for w in words)
             figures[-1].bars.append(
@@ -145,7 +154,7 @@ class Paper:
     """What the paper measured, in seconds or as a rate: its csv names the column. The
     set "mean" is that of all sets."""
 
-    def __init__(self, path):
+    def __init__(self, path: Path) -> None:
         with path.open() as f:
             rows = list(csv.DictReader(line for line in f if not line.startswith("#")))
         self.unit = "rate" if rows and "rate" in rows[0] else "seconds"
@@ -153,12 +162,12 @@ class Paper:
                        for r in rows}
         self.names = {r["variant"] for r in rows}
         first = min((r["step"] for r in rows), default="")
-        self.sequential = {}  # of each set, the first that its first step has
+        self.sequential: dict[str, float] = {}  # of each set, the first that its first step has
         for r in rows:
             if r["step"] == first:
                 self.sequential.setdefault(r["set"], float(r[self.unit]))
 
-    def of(self, figure, bar, name):
+    def of(self, figure: Any, bar: Any, name: str) -> float | None:
         """The paper's number for a bar on a set; None where it has none."""
         if not bar.paper:
             return None

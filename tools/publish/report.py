@@ -10,17 +10,23 @@ Steps and programs come from tree.py, numbers from results/, as make bench, flag
 and registers write them, figures from build/papers/. What was not measured is left out,
 and a line says which target measures it.
 """
+from __future__ import annotations
+
 import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from pathlib import Path
+from typing import Any
 
-from tools.history import copies, diff, model, results, runs, spans, tree, verdict
+from tools.history import copies, diff, model, options, results, runs, spans, tree, verdict
+from tools.history.results import Row
+from tools.history.tree import Program, Step
 from tools.measure import section
 from tools.publish import draw, lessons, papers_form
 from tools.publish.section import panels
@@ -55,7 +61,7 @@ class Page:
     below: str = ""
     look: str = ""  # a class of report.css
 
-    def write(self, folder):
+    def write(self, folder: Path) -> None:
         path = folder / self.path
         path.parent.mkdir(parents=True, exist_ok=True)
         words = {"root": "../" * self.path.count("/"), "folder": self.folder,
@@ -74,36 +80,36 @@ class Page:
 # ---- pieces ------------------------------------------------------------------------
 
 
-def picture(path, words, text=""):
+def picture(path: str, words: str, text: str = "") -> str:
     """A file of the report as a figure, what it shows in words, and HTML below it."""
     text = f"<figcaption>{text}</figcaption>" if text else ""
     return f'<figure><div class="scroll"><img src="{path}" alt="{escape(words)}" ' \
         f'loading="lazy"></div>{text}</figure>\n'
 
 
-def folded(summary, markdown):
+def folded(summary: str, markdown: str) -> str:
     return f"<details><summary>{summary}</summary>\n\n{markdown}\n\n</details>\n\n"
 
 
-def code(text, language):
+def code(text: str, language: str) -> str:
     return f"~~~~~~~~ {language}\n{text.rstrip(chr(10))}\n~~~~~~~~\n"
 
 
-def spaced(name):
+def spaced(name: str) -> str:
     """05 algebra"""
     return name.replace("_", " ")
 
 
-def seconds(text):
+def seconds(text: str) -> str:
     return f"{float(text):.4f}" if text else ""
 
 
-def headed(program):
+def headed(program: Program) -> str:
     """Its title as a sentence begins."""
     return program.title[:1].upper() + program.title[1:]
 
 
-def of(rows, program, **wanted):
+def of(rows: Sequence[Row], program: Program, **wanted: Any) -> list[Row]:
     """The rows of a program's shown set, of steps only."""
     return [r for r in rows if (r["program"], r["set"]) == (program.name, program.shown)
             and "/" not in r["step"] and all(r[k] == v for k, v in wanted.items())]
@@ -112,11 +118,11 @@ def of(rows, program, **wanted):
 # ---- drawings and pictures -----------------------------------------------------------
 
 
-def stairs_of(rows, program):
+def stairs_of(rows: Sequence[Row], program: Program) -> Any:
     """{back-end: {index of step: (times as fast as the first, low, high)}}."""
     place = {s.name: i for i, s in enumerate(tree.steps())}
     first = next((s.name for s in tree.steps() if s.has(program)), None)
-    found = {}
+    found: dict[str, dict[int, Any]] = {}
     for r in of(rows, program):
         if r["step"] in place and r["backend"] not in tree.FOR_CHECKING:
             same = r["step"] == first or r["over_first_is"] == "same code"
@@ -127,7 +133,7 @@ def stairs_of(rows, program):
     return {b: found[b] for b in tree.BACKENDS if b in found}
 
 
-def drawn(program, machine, rows, folder):
+def drawn(program: Program, machine: str, rows: Sequence[Row], folder: Path) -> dict[str, str]:
     """Draws what is known of a program on a machine: {what: path below the report}."""
     numbers, found = [s.number for s in tree.steps()], {}
     series = stairs_of(rows, program)
@@ -136,7 +142,7 @@ def drawn(program, machine, rows, folder):
         for what, width in (("stairs", draw.PHONE), ("card", draw.CARD)):
             found[what] = f"{name}-{what}.svg"
             draw.stairs(folder / found[what], numbers, series, width)
-    limits = {}
+    limits: dict[str, dict[int, float]] = {}
     for r in of(rows, program):
         if r["of_ceiling"] and r["backend"] in series:
             place = next(i for i, s in enumerate(tree.steps()) if s.name == r["step"])
@@ -147,7 +153,7 @@ def drawn(program, machine, rows, folder):
     return found
 
 
-def spoken(program, machine, rows):
+def spoken(program: Program, machine: str, rows: Sequence[Row]) -> str:
     """What a staircase shows, for those who do not see it."""
     return f"{program.name} on {results.display_name(machine)}, times as fast as step 00: " + \
         "; ".join(f"{b} " + ", ".join(f"{tree.steps()[i].number}: {draw.number(v[0])}"
@@ -155,7 +161,7 @@ def spoken(program, machine, rows):
                   for b, points in stairs_of(rows, program).items())
 
 
-def made(program, name, words):
+def made(program: Program, name: str, words: str) -> Path | None:
     """A file that the program's last OpenMP binary makes in PICTURES, where words, a
     query, have {file}, or None where there is no such binary. Kept until that is newer."""
     path = PICTURES / name
@@ -181,7 +187,7 @@ def made(program, name, words):
     return path
 
 
-def named_pictures(program, folder):
+def named_pictures(program: Program, folder: Path) -> Any:
     """Those of program.mk, as in picture.NAME = words of a query, {png} where the file
     goes | caption: [(path below the report, caption, query)]."""
     found = []
@@ -197,7 +203,7 @@ def named_pictures(program, folder):
     return found
 
 
-def search_pictures(program, folder):
+def search_pictures(program: Program, folder: Path) -> Any:
     """What SEARCH finds: the traces with its moveout over them, and its (A, B) panel."""
     best = made(program, f"{program.name}-best.npy", SEARCH)
     query = dict(w.split("=", 1) for w in program.arguments(SEARCH))
@@ -214,9 +220,9 @@ def search_pictures(program, folder):
     names = [f"pictures/{program.name}-{n}.svg" for n in ("card", "gather", "panel")]
     for name, bare in zip(names, (True, False)):
         draw.gather(folder / name, traces["samples"], t0, dt, lines, bare)
-    ranges = [tuple(map(float, query[k].split(",")[:2])) for k in "ab"]
+    a_range, b_range = (tuple(map(float, query[k].split(",")[:2])) for k in "ab")
     draw.search_panel(folder / names[2], np.load(best.with_name(f"{best.name}.panel.npy")),
-                      *ranges, (a, b))
+                      a_range, b_range, (a, b))
     return [(names[1], f"{len(traces)} traces around {t0:g} s, and the moveout that the "
              "search found, over them", ""),
             (names[2], f"The largest semblance of each of {query['a'].split(',')[2]} values "
@@ -224,7 +230,7 @@ def search_pictures(program, folder):
              ""), *section_picture(program, folder)]
 
 
-def section_picture(program, folder):
+def section_picture(program: Program, folder: Path) -> Any:
     """What is missing in a line, filled; nothing where no step is built."""
     try:
         found = section.fill(program, "omp")
@@ -239,10 +245,10 @@ def section_picture(program, folder):
 # ---- pages -------------------------------------------------------------------------
 
 
-def strip(root, step=None, program=None):
+def strip(root: str, step: Step | None = None, program: Program | None = None) -> str:
     """The links over a page: the index, the steps (of this program), the programs (of
     this step); what the page is about is marked."""
-    def link(words, path, current):
+    def link(words: str, path: str, current: bool) -> str:
         return f'<a aria-current="page">{words}</a>' if current else \
             f'<a href="{root}{path}">{words}</a>'
     steps = [s for s in tree.steps() if not program or s.has(program)]
@@ -254,14 +260,14 @@ def strip(root, step=None, program=None):
             + "</p></nav>")
 
 
-def page_of(step=None, program=None):
+def page_of(step: Step | None = None, program: Program | None = None) -> str:
     """Below OUT: a step's page, a program's, a lesson."""
     if not step:
-        return f"{program.name}.html"
+        return f"{program.name}.html" if program else "index.html"
     return f"{step.name}/{program.name if program else 'index'}.html"
 
 
-def neighbours(root, step, program=None):
+def neighbours(root: str, step: Step, program: Program | None = None) -> str:
     """The links under a page, to the steps before and after."""
     steps = [s for s in tree.steps() if not program or s.has(program)]
     i = steps.index(step)
@@ -275,7 +281,7 @@ def neighbours(root, step, program=None):
 changes = lru_cache(maxsize=None)(diff.step_changes)
 
 
-def whole(step, program):
+def whole(step: Step, program: Program) -> str:
     """What the step changes, a folded diff a file; of a first step, its files."""
     if not tree.before(step, program):
         return "".join(folded(f"<code>{name}</code>", code(path.read_text(), "c"))
@@ -287,14 +293,14 @@ def whole(step, program):
     return text
 
 
-def said_anew(path, kinds, more=None):
+def said_anew(path: Path, kinds: Mapping[str, Callable[[], str]], more: Any = None) -> str:
     """A README with its generated parts as they are now; more: {KIND: what follows}."""
     text, _ = lessons.parts(path, kinds)
     return lessons.PART.sub(
         lambda m: f"\n{kinds[m[2]]()}\n{(more or {}).get(m[2], '')}\n", text)
 
 
-def shared(step, program, folder):
+def shared(step: Step, program: Program, folder: Path) -> str:
     """How host and device shared the work, as tools/measure/shares.py found it: a curve
     and who was busy when, of each machine and back-end."""
     text = ""
@@ -317,7 +323,7 @@ def shared(step, program, folder):
     return text and f"\n## Shares\n\n{text}"
 
 
-def curve(name, rows, key, folder):
+def curve(name: str, rows: Sequence[Row], key: str, folder: Path) -> str:
     draw.share_curve(folder / name, rows, key)
     auto = next(r for r in rows if r["share"] == "auto")
     what = "Seconds" if key == "run" else "Rate over the sum of both sides alone"
@@ -329,10 +335,10 @@ def curve(name, rows, key, folder):
                    escape(text))
 
 
-def timelines(name, machine, program, backend, folder):
+def timelines(name: str, machine: str, program: Program, backend: str, folder: Path) -> str:
     """Who was busy when; nothing where no run was looked at."""
     path = results.FOLDER / f"{machine}-busy.csv"
-    parts = {}
+    parts: dict[str, list[spans.Span]] = {}
     for r in results.read(path) if path.exists() else ():
         if (r["program"], r["backend"]) == (program.name, backend):
             title = f"share={r['share']}" + ", a closer look" * (r["part"] == "close")
@@ -344,7 +350,7 @@ def timelines(name, machine, program, backend, folder):
                    "Who did what when, and how much of the time each was busy")
 
 
-def said_ranks(known, knee, kind):
+def said_ranks(known: Any, knee: Any, kind: str) -> Any:
     """What a drawing of a model shows: the knee, and where the time goes there."""
     if not known:
         return f"{kind} scaling".capitalize()
@@ -357,7 +363,7 @@ def said_ranks(known, knee, kind):
             f"{part} {100 * s / whole:.0f} %" for part, s in parts.items()) + "."
 
 
-def said_messages(known, where):
+def said_messages(known: Any, where: Any) -> Any:
     if not known:
         return f'<p class="note">No model: of {where} it is not known what a message costs ' \
             "(<code>make ceilings</code>), or of the program what it sends.</p>\n"
@@ -368,7 +374,7 @@ def said_messages(known, where):
         "memory. A network has other numbers, and its own knee.</p>\n"
 
 
-def more_ranks(step, program, folder):
+def more_ranks(step: Step, program: Program, folder: Path) -> str:
     """A step's program on the ranks that make cluster measured, and on more of them as the
     model of program.mk has it: two drawings a machine, and what they show."""
     text = ""
@@ -399,11 +405,11 @@ def more_ranks(step, program, folder):
     return text and f"\n## More ranks\n\n{text}"
 
 
-def lesson_page(step, program, path, kinds, folder):
+def lesson_page(step: Step, program: Program, path: Path, kinds: Mapping[str, Callable[[], str]], folder: Path) -> Page:
     text = said_anew(path, kinds, {"diff": whole(step, program)}) + \
         shared(step, program, folder) + more_ranks(step, program, folder)
     gains = "; ".join(f"{said} on {results.display_name(machine)}" for machine, rows in
-                      results.measured().items() if (said := lessons.said_gains(
+                      results.measured().items() if (said := lessons.gains_text(
                           lessons.gains(rows, step, program))))
     heading, _, rest = text.partition("\n")
     about = f"{step.title(program)}. <span>{KINDS[step.kind(program)]}</span>"
@@ -414,14 +420,14 @@ def lesson_page(step, program, path, kinds, folder):
                 neighbours("../", step, program))
 
 
-def surprise(step, program):
+def surprise(step: Step, program: Program) -> str:
     """The first paragraph of what surprised in a lesson, as Markdown."""
     text = (step.folder / program.name / "README.md").read_text()
     found = re.search(r"^## What surprised\n+(.+?)(?:\n\n|\Z)", text, re.M | re.S)
     return found[1] if found else ""
 
 
-def nothing_gained(step):
+def nothing_gained(step: Step) -> str:
     """The programs that gained nothing here somewhere, and what their lessons say."""
     text = ""
     for program in filter(step.has, tree.programs()):
@@ -435,7 +441,7 @@ def nothing_gained(step):
     return text and f"## What gained nothing, and why\n\n{text}"
 
 
-def step_page(step, path, kinds):
+def step_page(step: Step, path: Path, kinds: Mapping[str, Callable[[], str]]) -> Page:
     """The step's README, then how much it changes, and where it gained nothing."""
     rows = []
     for program in filter(step.has, tree.programs()):
@@ -453,20 +459,20 @@ def step_page(step, path, kinds):
                 f"steps/{step.name}", strip("../", step), neighbours("../", step))
 
 
-def gained(program):
+def gained(program: Program) -> str:
     """What the program does in each step, and what that gained."""
     machines = results.measured()
     lines = []
     for step in filter(lambda s: s.has(program), tree.steps()):
         lines.append([f"[{spaced(step.name)}](steps/{step.name}/{program.name}/README.md)",
                       step.title(program)] + [
-            lessons.said_gains(lessons.gains(rows, step, program))
+            lessons.gains_text(lessons.gains(rows, step, program))
             for rows in machines.values()])
     return lessons.table(["step", "what it does here"] + [
         f"gain on {results.display_name(m)}" for m in machines], lines)
 
 
-def timed(program, rows):
+def timed(program: Program, rows: Sequence[Row]) -> str:
     """All sets and steps of a machine, in seconds."""
     return lessons.table(
         ["set", "step", "back-end", "start", "run", "deviation", "median", "kernel",
@@ -477,7 +483,7 @@ def timed(program, rows):
          for r in sorted(rows, key=lambda r: r["set"]) if r["program"] == program.name])
 
 
-def paper_figures(program, folder):
+def paper_figures(program: Program, folder: Path) -> str:
     """The figures that tools/measure/papers.py drew, in the order of their numbers."""
     found = {p.stem.removeprefix("fig"): p for p in
              (tree.build() / "papers" / program.name).glob("fig*.svg")}
@@ -494,7 +500,7 @@ def paper_figures(program, folder):
     return text and f"## The figures of the paper\n\n{text}\n"
 
 
-def program_page(program, pictures, figures, folder):
+def program_page(program: Program, pictures: Any, figures: Any, folder: Path) -> Page:
     text = f"# {program.name}\n\n{headed(program)}.\n\n"
     text += '<div class="pair">' + "".join(
         picture(path, about, escape(about) + f" <code>{escape(words)}</code>" * bool(words))
@@ -522,7 +528,7 @@ def program_page(program, pictures, figures, folder):
                 above=strip("", program=program))
 
 
-def machines_page():
+def machines_page() -> Page:
     text = "# The machines\n\n"
     for machine, rows in results.measured().items():
         text += f"## {results.display_name(machine)}\n\n" + lessons.table(["", ""], [
@@ -544,7 +550,7 @@ def machines_page():
 # ---- the index -----------------------------------------------------------------------
 
 
-def card(program, pictures, figures):
+def card(program: Program, pictures: Any, figures: Any) -> str:
     """A program on the index: what it makes, and a staircase a machine."""
     link = page_of(program=program)
     thumb = next((p for p, *_ in pictures), "").replace("-gather.svg", "-card.svg")
@@ -566,15 +572,15 @@ def card(program, pictures, figures):
     return html + "</li>"
 
 
-def gain(row):
+def gain(row: Row | None) -> str:
     """A gain in as few letters as the index has room for."""
     word = row["over_previous_is"] if row else ""
-    if word in ("", "same code"):
+    if not row or word in ("", "same code"):
         return "=" if word else ""
     return "~" * (word == "none") + draw.number(row["over_previous"])
 
 
-def matrix(rows):
+def matrix(rows: Sequence[Row]) -> str:
     """Which step pays where, of a machine: a row a step, a column a back-end of a
     program; each number leads to its lesson."""
     columns = {p: [b for b in tree.BACKENDS if b not in ("seq", *tree.FOR_CHECKING) and any(
@@ -601,10 +607,12 @@ def matrix(rows):
     return html + "</tbody></table>"
 
 
-def index_page(pictures, figures):
+def index_page(pictures: Any, figures: Any) -> Page:
     readme = (tree.ROOT / "README.md").read_text()
     machines = results.measured()
-    title, sentence = re.match(r"# (.+)\n+((?:.|\n)+?\.)\s", readme).groups()
+    found = re.match(r"# (.+)\n+((?:.|\n)+?\.)\s", readme)
+    assert found, "README.md: expected a title and a sentence"
+    title, sentence = found.groups()
     text = f"# {title}\n\n{sentence}\n\n" '<ul class="cards">' + "".join(
         card(p, pictures[p], figures[p]) for p in tree.programs()) + "</ul>\n\n"
     if machines:
@@ -629,7 +637,7 @@ def index_page(pictures, figures):
 # ---- the whole -----------------------------------------------------------------------
 
 
-def check():
+def check() -> None:
     """What is wrong with the tree or the results, in a line."""
     if not shutil.which("pandoc"):
         raise SystemExit("report: pandoc not found (Debian: pandoc)")
@@ -652,15 +660,17 @@ def check():
                                  f"one of {' '.join(tree.BACKENDS)}")
 
 
-def pages(folder):
+def pages(folder: Path) -> Iterator[Any]:
     """All pages; what they show is drawn into folder meanwhile."""
     yield machines_page()
     for path, kinds, _ in lessons.pages():
         parts = path.relative_to(tree.ROOT).parts[1:-1]
         step = next((s for s in tree.steps() if s.name in parts), None)
+        if not step:
+            continue
         if len(parts) == 1:
             yield step_page(step, path, kinds)
-        elif parts:
+        else:
             program = next(p for p in tree.programs() if p.name == parts[1])
             yield lesson_page(step, program, path, kinds, folder)
     pictures, figures = {}, {}
@@ -673,7 +683,8 @@ def pages(folder):
     yield index_page(pictures, figures)
 
 
-def main():
+def main() -> None:
+    options.parse(options.parser(__doc__))
     check()
     folder = OUT.with_name("report.new")
     shutil.rmtree(folder, ignore_errors=True)

@@ -155,9 +155,9 @@ void fluid_put(int f, int i, int j, int k, float value)
     profile_command("copy to device");
 }
 
-void fluid_get(int f, float *to)
+void fluid_get(int f, float *dst)
 {
-    CUDA_CHECK(cudaMemcpy(to, field[f], bytes, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(dst, field[f], bytes, cudaMemcpyDeviceToHost));
     profile_command("copy to host");
     profile_collect();
 }

@@ -173,12 +173,12 @@ void fluid_put(int f, int i, int j, int k, float value)
     profile_command("copy to device");
 }
 
-void fluid_get(int f, float *to)
+void fluid_get(int f, float *dst)
 {
     CUDA_CHECK(cudaMemcpy(split_field, field[f], bytes, cudaMemcpyDeviceToHost));
     profile_command("copy to host");
     profile_collect();
-    merge_colours(g, split_field, to);
+    merge_colours(g, split_field, dst);
 }
 
 void fluid_clear(int f)

@@ -42,11 +42,11 @@ void device_task(int kind);
  * returns the number of sweeps. x must not be used before. */
 int device_finish_solve(int x);
 
-/* Transfers a field. device_send is asynchronous: `from` must not change before
+/* Transfers a field. device_send is asynchronous: `src` must not change before
  * device_await_send() returns. device_receive waits for all earlier operations. */
-void device_send(int field, const float *from);
+void device_send(int field, const float *src);
 void device_await_send(int field);
-void device_receive(int field, float *to);
+void device_receive(int field, float *dst);
 
 /* ---- hybrid.c -------------------------------------------------------------------- */
 

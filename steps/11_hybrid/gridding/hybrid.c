@@ -113,7 +113,7 @@ static work_region make_region(const hybrid_run *h, int first, int n)
 static void poll_device(hybrid_run *h, int wait)
 {
     double begin_time, end_time;
-    while (h->in_flight && device_ended(h->d, wait, &begin_time, &end_time)) {
+    while (h->in_flight && device_poll(h->d, wait, &begin_time, &end_time)) {
         h->in_flight--;
         h->device_seconds = end_time - h->load_time;
         share_note("device", -1, "chunk", begin_time, end_time);
@@ -170,13 +170,13 @@ static hybrid_run hybrid_begin(const problem *p, const void *model, void *result
                                void *target)
 {
     hybrid_run h = {.p = p, .model = model, .result = result, .share = share_wanted()};
-    int same_cores = 0;
+    int shares_cores = 0;
     if (h.share != 0) {
-        h.d = device_begin(p, model != NULL, target, share_threads(1), &same_cores);
+        h.d = device_begin(p, model != NULL, target, share_threads(1), &shares_cores);
         h.device_block = device_blocks(h.d);
     } else
         h.device_block = (block_shape){ROWS, COLUMNS, BLOCKS * ROWS};
-    h.threads = share_threads(same_cores);
+    h.threads = share_threads(shares_cores);
 
     h.rows = model ? UNIT_VISIBILITIES
                    : common_multiple(BLOCKS * ROWS, h.device_block.segment);
