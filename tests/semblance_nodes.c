@@ -1,10 +1,10 @@
 /* semblance_nodes.c - is the error of the cubics through 4 x 4 nodes what body.h says
  * it is? Compiled with the body.h of a step that has nodes.
  *
- * Arrivals whose square is linear in D and E are drawn, with polygons of w samples over
- * them. Between the nodes x and the sum of squares are compared with what they are. The
- * bounds hold, but for the rounding of float, and are not far from what happens: a
- * bound that nothing comes near proves nothing.
+ * Arrivals whose square is linear in D and E are drawn, with piecewise-linear functions
+ * of w samples over them. Between the nodes x and the sum of squares are compared with
+ * what they are. The bounds hold, but for the rounding of float, and are not far from
+ * what happens: a bound that nothing comes near proves nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
