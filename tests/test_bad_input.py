@@ -18,8 +18,7 @@ import time
 
 import pytest
 
-from tests.helpers import (BUILD, ROOT, arguments, binaries, emptied, front_ends, refusal,
-                           run, trace)
+from tests.helpers import BUILD, ROOT, arguments, binaries, emptied, front_ends, refusal, run, trace
 
 QUERY = {"in": "../good.su", "m0": "0", "h0": "0", "t0": "0.08", "tau": "0.008",
          "a": "-1e-4,1e-4,2", "b": "-1e-4,1e-4,2", "c": "1e-7,2e-7,2",
@@ -59,7 +58,7 @@ def su_files():
     good = [trace(wave, sy=20 * i, gy=30 * i) for i in range(5)]
     other_ns = trace(wave + [0.0] * 9)
     line = [{"sy": 20 * i, "gy": 30 * i} for i in range(5)]
-    files = {
+    return {
         "good": b"".join(good),
         "empty": b"",
         "header_only": good[0][:240],
@@ -92,7 +91,6 @@ def su_files():
         "near": b"".join(trace(wave, scalco=-10000, **at) for at in line),
         "text": b"not traces at all, but a line of text\n" * 40,
     }
-    return files
 
 
 # name, what it changes in QUERY, what the line must say.
@@ -123,9 +121,9 @@ FILES = [
     ("SEG-Y, little-endian", "in=../segy_text.su", r"is SEG-Y with its reel header"),
     ("SEG-Y, order forced", "in=../segy.su order=little", r"is SEG-Y with its reel"),
     ("damaged", "in=../ns_changes.su", r"trace 3: .*the file is damaged"),
-    ("no coordinate varies", "in=../still.su", r"neither .* x and y varies: axis=x or"),
-    ("both vary", "in=../across.su", r"cannot tell which axis the line follows (x and y both vary): set axis=x"),
-    ("both vary, auto", "in=../across.su axis=auto", r"each of its coordinates x and y"),
+    ("no coordinate varies", "in=../still.su", r"neither x nor y varies\): set axis=x or"),
+    ("both vary", "in=../across.su", r"cannot tell which axis .* \(x and y both vary\): set"),
+    ("both vary, auto", "in=../across.su axis=auto", r"x and y both vary"),
     ("all dead", "in=../all_dead.su", r"all of its 5 traces are dead \(trid 2\)"),
     ("delays differ", "in=../delays.su", r"trace 4: delrt is 8 ms, other traces have 0"),
     ("half a sample's delay", "in=../delay_odd.su", r"delrt is 6 ms, not a whole number"),
@@ -134,8 +132,8 @@ FILES = [
     ("t0 before the delay", "in=../delayed.su t0=0.036", r"t0=0\.036: expected 0\.04 to 0"),
     ("t0 after a delay", "in=../delayed.su t0=0.204", r"t0=0\.204: expected 0\.04 to 0\.2"),
     ("window and delay", "in=../delayed.su tau=0.08", r"41 samples does not fit .* of 41"),
-    ("a source too far", "in=../far.su", r"trace 4: its source is at 2\.1\d+e\+13 m, too"),
-    ("m0 too far", "in=../near.su m0=1e6", r"trace 1: its source is at 0 m, too far"),
+    ("a source too far", "in=../far.su", r"trace 4: source at 2\.1\d+e\+13 m is too far"),
+    ("m0 too far", "in=../near.su m0=1e6", r"trace 1: source at 0 m is too far"),
 ]
 
 VALUES = [
@@ -202,7 +200,7 @@ VALUES = [
 ] + [(f"no {key}", "-" + key, rf"{key}= is missing")
      for key in "in m0 h0 t0 tau a b c d e".split()]
 
-# name, words of the paper's form, what the line must say.
+# Name, arguments in the paper's form, pattern of the message.
 POSITIONAL = [
     ("19 words", WORDS.rsplit(" ", 1)[0], r"19 arguments: expected 20"),
     ("1 word", "4120", r"1 arguments: expected 20"),
@@ -233,7 +231,7 @@ DEVICES = [
      r"DEVICE_AS=fpga: expected gpu or cpu"),
 ]
 
-# Where PoCL cannot write: name, environment (besides DEVICE=cpu), what the line says.
+# PoCL cannot write: name, environment (besides DEVICE=cpu), pattern of the message.
 CACHES = [
     ("cache under a device", {"POCL_CACHE_DIR": "/dev/null/x"},
      r"POCL_CACHE_DIR=/dev/null/x: cannot be written: Not a directory"),
@@ -428,7 +426,7 @@ def replaced(text, changes):
 
 
 def file_limit(size):
-    """For a child, a disk with room for files of size bytes."""
+    """For a child: limits the size of a file, in bytes."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
@@ -476,7 +474,7 @@ def test_signals(check, work):
     for number in (signal.SIGINT, signal.SIGTERM) * 10:
         # A process that was started in the background may ignore the signal.
         child = subprocess.Popen([binary, *options], cwd=work, stderr=subprocess.PIPE,
-                                 preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+                                 preexec_fn=lambda n=number: signal.signal(n, signal.SIG_DFL))
         while child.poll() is None and "000001.png" not in os.listdir(work):
             time.sleep(0.001)
         time.sleep(0.01 * rng.random())

@@ -2,7 +2,7 @@
 here.
 """
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ def cases():
             yield name, case
 
 
-@lru_cache(maxsize=None)
+@cache
 def results(name):
     """{case: whether it passed}, and what the program printed."""
     ended = run([f"{BUILD}/tests/{name}", *FILES[name]], ROOT)

@@ -114,7 +114,7 @@ def test_result(check, q):
 
 def test_lesser_maximum(check, q, tmp_path):
     """A point that scores as it says, but is not the best there is."""
-    p0, p1, n = q.ranges[2]
+    p0, p1, _ = q.ranges[2]
     words = [w for w in q.words if not w.startswith("c=")]
     part = Query([*words, f"c={p0!r},{p1!r},1"], q.folder, "part")  # only C = p0
     check("not the best", fails(q.check(part.result), "the best"))

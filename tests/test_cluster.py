@@ -17,7 +17,6 @@ from tests.sections import DATA, JOB, QUERY, outputs, read, rewritten, traces
 from tools.history import runs
 
 
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return str(tmp_path_factory.mktemp("cluster"))
@@ -46,8 +45,8 @@ def section(mpi, folder):
 
 
 def ranks(binary, words, folder, number=2, env=None, limit=None, wait=True, launch=None):
-    """Runs a binary as many times at once, in folder; launch: other words for mpirun,
-    which start it."""
+    """Runs a binary as many times at once, in folder; launch: other arguments
+    for mpirun, which start it."""
     command, more = runs.launch(os.path.abspath(binary), "mpi", {"RANKS": str(number)})
     more.pop("RANKS")
     command = [command[0], *launch] if launch else [*command, *words]
@@ -151,7 +150,7 @@ def done(folder, prefix, want, most):
 
 @pytest.mark.seconds(60)
 def test_killed(check, omp, mpi, folder, everything):
-    """kill -9 of a rank at any moment, and the same words again: the same bytes."""
+    """kill -9 of a rank at any moment, and the same command gives the same bytes."""
     words = [f"in={DATA}", "m0=4000,12,20", "h0=-500,30,2", "t0=0.4,0.004,60", *QUERY]
     want, _ = alone(check, omp, folder, words, "whole-")
     rng, kills, halfway, marked = random.Random(12), 0, 0, 0
@@ -200,11 +199,11 @@ def test_refused(check, mpi, folder, section):
     other = [*job[:-1], "e=0,4e-7,2"]
     p = ranks(mpi, [], folder, launch=["-n", "1", path, *job, *out, ":",
                                        "-n", "2", path, *other, *out])
-    one_line(check, "other words", p, "the arguments: rank 1 differs from rank 0")
+    one_line(check, "other arguments", p, "the arguments: rank 1 differs from rank 0")
 
-    def louder(v, i):
+    def shifted(v, i):
         v["gy"] += i == 3
-    for name, change in (("here", lambda v, i: None), ("there", louder)):
+    for name, change in (("here", lambda v, i: None), ("there", shifted)):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
         rewritten(os.path.join(folder, name, "in.su"), change)
     seen = ["in=in.su", "axis=y", *JOB, *QUERY, *(w.replace("=", f"={folder}/")
@@ -227,8 +226,8 @@ def test_refused(check, mpi, folder, section):
 
 @pytest.mark.seconds(10)
 def test_full_disk(check, mpi, folder, section):
-    """No room for the files: said before the work, nothing left. No room later: what is
-    marked is done, and the same words go on when there is room."""
+    """A full disk is reported before the work if the files do not fit, and nothing is left. If
+    it fills later, what is marked is complete, and the same command resumes."""
     long = ["m0=4040,1,60", "h0=-500", "t0=0.4,0.000001,65000"]
     p = ranks(mpi, [f"in={DATA}", *long, *QUERY, "stack=full-s.su"], folder, limit=12 << 20)
     one_line(check, "full disk", p, "stack=full-s.su: cannot be written: File too large")

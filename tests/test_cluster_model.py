@@ -88,7 +88,8 @@ def test_results(check, tmp_path, monkeypatch):
     program, step = tree.programs()[1], tree.steps()[-1]
     folder = tmp_path
     monkeypatch.setattr(results, "FOLDER", folder)
-    monkeypatch.setattr(program, "mk", {k: v for k, v in program.mk.items() if not k.startswith("cluster")})
+    monkeypatch.setattr(program, "mk", {k: v for k, v in program.mk.items()
+                                        if not k.startswith("cluster")})
     check.equal("no results", (model.measured(program), "<figure" in
                        report.more_ranks(step, program, folder)), ({}, False))
     rows = [row_of(program, step, *shape) for shape in

@@ -23,7 +23,7 @@ SOLUTION = Path(ROOT, "steps", STEP, PROGRAM)
 START = Path(ROOT, "steps", BEFORE, PROGRAM)
 TASK = {"STEP": STEP.split("_")[0], "PROGRAM": PROGRAM}
 
-# What an attempt's search() begins with, and how it is then graded.
+# A line at the beginning of search(), and a pattern of the grade that it gets.
 BEGIN = "double start = seconds();\n"
 PLANTED = {
     "drops a trace": ("query fewer = *q; fewer.ntraces--; q = &fewer;",
@@ -299,7 +299,7 @@ def test_new_step(check, tmp_path):
 @pytest.mark.slow
 @pytest.mark.seconds(20)
 def test_first_look(check, tmp_path):
-    """make run, on a query so small that its words replace those of the set."""
+    """make run, with the arguments of a query that takes little time."""
     folder = tmp_path
     program = next(p for p in tree.programs() if p.name == PROGRAM)
     tiny = program.mk["tiny"].replace("{data}", str(program.data))

@@ -13,13 +13,24 @@ import tempfile
 import numpy
 import pytest
 
-from tests.helpers import (ROOT, arguments, binaries, emptied, front_ends, npy, png, printed,
-                           refusal, run)
+from tests.helpers import (
+    ROOT,
+    arguments,
+    binaries,
+    emptied,
+    front_ends,
+    npy,
+    png,
+    printed,
+    refusal,
+    run,
+)
 from tools.history import tree
 
 # A good call: every case changes something of it.
-QUERY = dict(nx="5", ny="4", nz="6", absorb="1", dx="10", dy="11", dz="12", dt="0.001",
-             tmax="0.003", out="out.npy", q="q.npy", picture="p.png", snapshots="s")
+QUERY = {"nx": "5", "ny": "4", "nz": "6", "absorb": "1", "dx": "10", "dy": "11", "dz": "12",
+         "dt": "0.001",
+         "tmax": "0.003", "out": "out.npy", "q": "q.npy", "picture": "p.png", "snapshots": "s"}
 
 
 def field(path):
@@ -54,7 +65,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-# what it changes in QUERY, what the line must say.
+# Changes of QUERY, pattern of the message.
 BAD = [
     ("dt=0.002", r"dt=0\.002: unstable: expected at most 0\.00123\d* s for 10 m .* 3649\.66 m/s"),
     ("form=ISO dt=0.00151", r"dt=0\.00151: unstable: expected at most 0\.0015 s"),

@@ -10,8 +10,17 @@ import re
 
 import pytest
 
-from tests.helpers import (arguments, binaries, emptied, png, printed, program_named,
-                           read_npy, refusal, run)
+from tests.helpers import (
+    arguments,
+    binaries,
+    emptied,
+    png,
+    printed,
+    program_named,
+    read_npy,
+    refusal,
+    run,
+)
 from tools.history import runs, tree
 from tools.verify import execute
 
@@ -24,9 +33,12 @@ EVENTS = {  # name: the file, what the line must say
     "empty": ("", r"no event in 0 lines"),
     "comments only": ("# nothing\n\n", r"no event in 2 lines"),
     "unknown word": (GOOD + "sink 3 3\n", r"bad\.txt:5: sink: expected source, force"),
-    "too few words": ("source 3\n", r"bad\.txt:1: wrong number of fields \(2\): expected source D T"),
-    "too many words": ("force 1 2 3 4 5\n", r"bad\.txt:1: wrong number of fields \(6\): expected force X Y Z"),
-    "force of four": ("\nforce 1 2 3\n", r"bad\.txt:2: wrong number of fields \(4\): expected force"),
+    "too few words": ("source 3\n",
+                      r"bad\.txt:1: wrong number of fields \(2\): expected source D T"),
+    "too many words": ("force 1 2 3 4 5\n",
+                       r"bad\.txt:1: wrong number of fields \(6\): expected force X Y Z"),
+    "force of four": ("\nforce 1 2 3\n",
+                      r"bad\.txt:2: wrong number of fields \(4\): expected force"),
     "a word for a number": ("source red 0\n", r"bad\.txt:1: red: expected a number"),
     "nan": ("source nan 0\n", r"bad\.txt:1: nan: expected a number"),
     "inf": ("force 0 inf 0 0\n", r"bad\.txt:1: inf: expected a number"),
@@ -276,7 +288,7 @@ def test_profiles(check, backend, work):
         table = re.findall(r"^([a-z_ ]+?) +[\d.]+ % +[\d.]+ +(\d+)$", result.stdout, re.M)
         calls = sum(int(n) for name, n in table if name.startswith("relax"))
         # A call of "relax" is a pass, of all that was asked for; the others are a colour.
-        # Of two phases each where a pass takes two launches.
+        # A pass that takes two launches has two phases.
         told = (12, 24) if any(name == "relax" for name, _ in table) else (48,)
         same = values["Time_kernel"] == values["Time_run"]
         check(f"profile={profile}", None if (

@@ -22,7 +22,7 @@ STEP, PROGRAM = "05_algebra", "semblance"
 SOLUTION = Path(ROOT, "steps", STEP, PROGRAM)
 BEGIN = "double start = seconds();\n"
 SEARCH = "void search("
-TRACES = 116  # of the set that is timed; the cases have fewer
+TRACES = 116  # in the set that is timed; the cases have fewer
 # make grade, with a set that takes little time.
 GRADE = """
 from tools.history import tree
@@ -410,7 +410,7 @@ def test_busy_machine(check, tmp_path):
 
 
 def test_fresh_data(check, tmp_path):
-    """Each set of each program: other words or another file, and other ones each time."""
+    """For each set of each program: other arguments or another file, different each time."""
     for program in tree.programs():
         for name, words in program.sets.items():
             drawn = []

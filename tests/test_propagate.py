@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers import ROOT
 
-# What the small tree takes from this one.
+# Files that the small tree takes from this one.
 TOOLS = ("tools/__init__.py", "tools/history", "tools/teach/propagate.py",
          "common/backends.mk")
 

@@ -18,7 +18,7 @@ import pytest
 from tests.helpers import BUILD, ROOT, binaries, float32, read_npy, run, trace
 from tools.history import tree
 
-BUDGET = 1e-5  # of semblance and stack, absolute
+BUDGET = 1e-5  # absolute, for semblance and stack
 
 
 class Traces:
@@ -229,7 +229,7 @@ def test_data_ns_is_read_at_the_last_sample(bench):
             row["samples"] = [100 * x for x in row["samples"]]
         data = Traces(4000, data.rows)
         flat = [x for row in data.rows for x in row["samples"]] + [0.0]
-        wrong = {"last": 0, "read": lambda i, k: flat[i * 41 + k]}
+        wrong = {"last": 0, "read": lambda i, k, flat=flat: flat[i * 41 + k]}
         t0 = (38 + beyond) * 0.004  # the window would end at sample 40 + beyond
         bench.compare(data, t0, 0.008, TINY, wrong=wrong if beyond == 0.5 else None)
 
@@ -277,7 +277,7 @@ def test_t0_nan_and_1e9_crash(bench):
     data = gather(random.Random(9), 3, 41)
     for t0 in ("nan", "1e9", "inf"):
         bench.refused(f"t0={t0}", bench.words(data, t0, 0.008, TINY), r"t0=\S+: expected")
-    # What is large but allowed is searched, and finds nothing.
+    # Large but valid values are searched, and nothing is found.
     wild = [(-1e3, 1e3, 3), (-1e3, 1e3, 2), (-1e3, 1e3, 2), (0, 1e3, 2), (0, 1, 1)]
     words = bench.words(data, 0.08, 0.008, wild)
     words = [{"m0=0": "m0=1e9", "h0=0": "h0=-1e9"}.get(word, word) for word in words]
@@ -471,7 +471,7 @@ def test_ties_go_to_any_index(bench):
 @pytest.mark.seconds(30)
 def test_bounded_base_leaves_parts_out(bench):
     """From 05 on devices have a row of memory for each work-item, but only so many: with
-    room for a few, each work-item has to take several parts."""
+    memory for a few, each work-item must take several parts."""
     having = [s.name for s in tree.steps() if "T2_ABC_BYTES" in host(s.name)]
     folder = os.path.join(bench.folder, "build")
     few = [(having[-1], backend, f"{folder}/{having[-1]}/semblance-{backend}")
@@ -499,7 +499,7 @@ def host(step):
 def test_cuda_keeps_windows_in_memory(bench):
     """Kernels for a known window need no private arrays, but for nodes, and what is only
     read goes through the read-only cache: nvcc's PTX says both. What a thread writes for
-    itself, rows of base, is read plainly; hinges and their list are too many to count."""
+    itself, rows of base, is read plainly; knots and their list are too many to count."""
     nvcc = shutil.which("nvcc", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
     if not nvcc:
         pytest.skip("nvcc not found (CUDA Toolkit)")

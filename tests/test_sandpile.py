@@ -16,8 +16,7 @@ import subprocess
 import numpy
 import pytest
 
-from tests.helpers import (BUILD, ROOT, binaries, front_ends, npy, png, printed, refusal,
-                           run)
+from tests.helpers import BUILD, ROOT, binaries, front_ends, npy, png, printed, refusal, run
 from tools.history import tree
 
 CHECKER = os.path.join(BUILD, "sandpile-check")
@@ -66,7 +65,7 @@ BAD = [
     ("dim=9 batch=0", r"batch=0: expected"), ("dim=9 seed=-1", r"seed=-1: expected"),
     ("dim=9 tilew=-1", r"tilew=-1: expected"), ("dim=9 tileh=x", r"tileh=x: expected"),
     ("dim=9 rule=both", r"rule=both: expected sync or async"),
-    ("dim=9 rule=async tileh=1", 
+    ("dim=9 rule=async tileh=1",
      r"rule=async: tiles are too small: expected at least 2 x 2 cells"),
     ("dim=9 halo=-1", r"halo=-1: expected"), ("dim=9 halo=1025", r"halo=1025: expected"),
     ("dim=9 local=1,2", r"local=1,2: expected X,Y,Z"),
@@ -230,8 +229,8 @@ def test_checker(check, folder):
     """The checker sees one grain too many, a lost step, a grid of another shape."""
     path = binaries("sandpile", ("seq",))[0][2]
     run([path, "dim=12", "out=r.npy", "counts=k.npy"], folder)
-    raw = bytearray(open(os.path.join(folder, "r.npy"), "rb").read())
-    counts = open(os.path.join(folder, "k.npy"), "rb").read()
+    raw = bytearray((folder / "r.npy").read_bytes())
+    counts = (folder / "k.npy").read_bytes()
 
     def asked(result, count, words=("dim=12",)):
         for name, data in (("r2.npy", result), ("k2.npy", count)):
@@ -256,7 +255,7 @@ def test_checker(check, folder):
 
 
 def test_picture_and_trace(check, folder):
-    path = dict((b, p) for _, b, p in binaries("sandpile", ("omp",)))["omp"]
+    path = last("omp")
     run([path, "dim=20", "batch=2", "picture=p.png", "out=p.npy", "trace=t.csv",
          "tilew=6", "tileh=5"], folder, {"OMP_NUM_THREADS": "2"})
     (width, height), lines = png(folder / "p.png")
@@ -276,7 +275,7 @@ def test_picture_and_trace(check, folder):
              for x in range(20)]
     check("picture, colours", seen != right and "a colour is another's")
 
-    rows = open(os.path.join(folder, "t.csv")).read().split("\n")[1:-1]
+    rows = (folder / "t.csv").read_text().split("\n")[1:-1]
     tiles = [[float(v) for v in row.split(",")] for row in rows]
     first = [t for t in tiles if t[0] == 0]
     check("trace, tiles", len(first) < 8 and f"{len(first)} in the first step")

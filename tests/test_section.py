@@ -66,7 +66,7 @@ def made(check, binary, folder, words, prefix=""):
 def check_samples(check, binary, folder):
     if not made(check, binary, folder, [f"in={DATA}", *JOB, *QUERY], "all-"):
         return
-    head, stack = traces(os.path.join(folder, "all-s.su"))
+    _, stack = traces(os.path.join(folder, "all-s.su"))
     _, coherence = traces(os.path.join(folder, "all-c.su"))
     shape, found = read_npy(os.path.join(folder, "all-p.npy"))
     check("shape of parameters", shape != [20, 60, 5] and str(shape))
@@ -190,7 +190,7 @@ def test_ranges(check, last, folder):
 @pytest.mark.seconds(30)
 @pytest.mark.parametrize("which", ["first", "last"])
 def test_killed(check, folder, which, request):
-    """kill -9 at any moment, and the same words again: the same bytes."""
+    """kill -9 at any moment, and the same command again: the same bytes."""
     binary, times = request.getfixturevalue(which), 3
     words = [f"in={DATA}", "m0=4000,12,20", "h0=-500,30,2", "t0=0.4,0.004,60", *QUERY]
     for name in os.listdir(folder):
@@ -239,7 +239,7 @@ def test_refused(check, last, folder, section):
     point = [f"in={DATA}", "m0=4120", "h0=-480", "tau=0.008"]
     full = [*point, *QUERY[1:]]
     cases = [
-        ("other words", [*job[:-1], "e=0,4e-7,2", *done], "belongs to another job"),
+        ("other arguments", [*job[:-1], "e=0,4e-7,2", *done], "belongs to another job"),
         ("other data", [f"in={BUILD}/data/semblance/awkward.su", *job[1:], *done],
          "belongs to another job"),
         ("other aperture", [*job, "aperture=500,500", *done], "belongs to another job"),
@@ -267,7 +267,8 @@ def test_refused(check, last, folder, section):
          "falls.txt, line 2: t0 is 0.4 after 0.9"),
         ("few columns", [*point, "ranges=few.txt", "t0=0.4", "stack=t.su"],
          "few.txt, line 1: 4 columns: expected 16"),
-        ("no rows", [*point, "ranges=none.txt", "t0=0.4", "stack=t.su"], "no rows: expected at least one"),
+        ("no rows", [*point, "ranges=none.txt", "t0=0.4", "stack=t.su"],
+         "no rows: expected at least one"),
         ("a word", [*point, "ranges=word.txt", "t0=0.4", "stack=t.su"],
          "word.txt, line 1"),
         ("no file of ranges", [*point, "ranges=no.txt", "t0=0.4", "stack=t.su"],
@@ -290,7 +291,7 @@ def test_refused(check, last, folder, section):
 
 
 def test_full_disk(check, last, folder):
-    """No room for the files: said before the work, nothing left."""
+    """A full disk is reported before the work, and nothing is left."""
     p = search(last, [f"in={DATA}", *JOB, *QUERY, *outputs(folder, "full-")], folder,
                limit=6000)
     left = [n for n in os.listdir(folder) if n.startswith("full-")]

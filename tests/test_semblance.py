@@ -23,8 +23,8 @@ FRONT = [f"{BUILD}/common/{name}.o" for name in
 MAIN = [f"common/semblance/{name}.c" for name in ("main", "survey", "section", "journal")]
 CASES = ("small", "outside", "wide")
 STEPS = [s for s in tree.steps() if s.has(program_named("semblance"))]
-# What a hybrid back-end is asked besides: where nobody decides as it runs who has what,
-# the bytes are the same.
+# Arguments for a hybrid back-end: with a fixed fraction for the device, the bytes are the
+# same in every run.
 SHARES = ("share=0", "share=37", "share=100")
 
 

@@ -1,5 +1,5 @@
 """test_slurm.py: a section as a batch job: submitted to a real Slurm, thrown back into the
-queue, cancelled, submitted again with the same words, and finished, with the bytes that it
+queue, cancelled, submitted again, and finished, with the bytes that it
 has without Slurm.
 
 munged, slurmctld and slurmd run in a temporary folder, for this user alone, and end with

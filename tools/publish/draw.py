@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 try:
-    import numpy as np
     import matplotlib
+    import numpy as np
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 except ImportError as error:
@@ -27,9 +27,9 @@ except ImportError as error:
 from tools.history import results, spans
 from tools.history.results import Row
 
-PHONE, CARD, PAGE = 340, 220, 720  # px: widths that a page has room for
+PHONE, CARD, PAGE = 340, 220, 720  # px: widths on a page
 SMALL, NORMAL = 11, 12  # px: letters
-# What each colour is in the dark. Those of the back-ends are also in report.css.
+# {colour: the same in a dark theme}. Those of the back-ends are also in report.css.
 DARK = {"#ffffff": "#15181c", "#1c2026": "#e3e5e8", "#5a6370": "#a0a8b3",
         "#dde1e6": "#353b43", "#646c78": "#a9b0ba", "#1c5fab": "#7cb1ee",
         "#b04e06": "#f0a25c", "#0b7465": "#5ccfba", "#75489c": "#c6a3ea",
@@ -149,7 +149,8 @@ def names_wide(names: Sequence[str]) -> int:
 # ---- the staircase -----------------------------------------------------------------
 
 
-def stairs(path: Path, steps: Any, series: Any, width: int = PHONE, ylabel: str = "times as fast as step 00") -> None:
+def stairs(path: Path, steps: Any, series: Any, width: int = PHONE,
+           ylabel: str = "speedup over step 00") -> None:
     """steps: their numbers; series: {back-end: {index of step: (value, low, high)}}. The
     best of all is named."""
     small = width < PHONE
@@ -263,7 +264,8 @@ def ranks(path: Path, curve: Any, points: Any, knee: Any, weak: bool = False) ->
 # ---- what the search sees ------------------------------------------------------------
 
 
-def gather(path: Path, traces: Any, t0: float, dt: float, arrivals: Any, bare: bool = False) -> None:
+def gather(path: Path, traces: Any, t0: float, dt: float, arrivals: Any,
+           bare: bool = False) -> None:
     """Traces around the time t0 as greys, and where the moveout found meets them: lines of
     (number from 1, time). bare is a small one without axes."""
     half = round(0.1 / dt)
@@ -322,7 +324,7 @@ def search_panel(path: Path, values: Any, a: Any, b: Any, found: Any) -> None:
 
 
 def headed(figure: Any, high: float, caption: str, top: float = 72) -> str:
-    """A sheet for a figure of tools/measure/papers.py: its title, room so high, its
+    """A sheet for a figure of tools/measure/papers.py: its title, a space, its
     caption."""
     found = sheet(PAGE, top + high + 66)
     for n, line in enumerate(textwrap.wrap(figure.heading(), 76)):
@@ -332,7 +334,7 @@ def headed(figure: Any, high: float, caption: str, top: float = 72) -> str:
     return found
 
 
-def room(labels: Sequence[str]) -> int:
+def label_width(labels: Sequence[str]) -> int:
     """Width of the longest label, in px."""
     return 14 + 7 * max(map(len, labels))
 
@@ -372,7 +374,7 @@ def bars(path: Path, figure: Any, rows: Sequence[Row], unit: str, caption: str) 
         words(drawn, x, 60, sign, color=colour)
         words(drawn, x + 14, 60, text)
     found = [r[k] for r in rows for k in ("speedup", "paper_speedup") if r[k] != ""]
-    left = room([r["label"] for r in rows])
+    left = label_width([r["label"] for r in rows])
     for n, name in enumerate(sets):
         mine = [r for r in rows if r["set"] == name]
         y = top + n * (tall + gap)
@@ -408,7 +410,7 @@ def rates(path: Path, figure: Any, rows: Sequence[Row], unit: str, caption: str)
     """Bars: the mean over the sets, the paper's beside it."""
     labels = list(dict.fromkeys(r["label"] for r in rows))
     drawn = headed(figure, 26 * len(labels) + 20, caption)
-    axes = panel(drawn, room(labels), 72, 30, 72 + 26 * len(labels))
+    axes = panel(drawn, label_width(labels), 72, 30, 72 + 26 * len(labels))
     across(axes, labels)
     most = 1
     for i, label in enumerate(labels):
@@ -533,7 +535,7 @@ def kernels(path: Path, figure: Any, parts: Any, caption: str) -> None:
     top, most = 92, max(float(r["share"]) for _, rows in parts for r in rows)
     drawn = headed(figure, sum(24 * len(rows) + 66 for _, rows in parts) - 20, caption)
     for label, rows in parts:
-        axes = panel(drawn, room([r["kernel"] for r in rows]), top, 30, top + 24 * len(rows))
+        axes = panel(drawn, label_width([r["kernel"] for r in rows]), top, 30, top + 24 * len(rows))
         across(axes, [r["kernel"] for r in rows])
         axes.barh(range(len(rows)), [float(r["share"]) for r in rows], 0.7,
                   color=COLOURS["omp"])
@@ -655,7 +657,7 @@ def timelines(drawn: Any, top: float, parts: Any) -> None:
         words(drawn, x, top, "■", color=colours[what])
         words(drawn, x + 15, top, what)
         x += 36 + 7 * len(what)
-    left = room([who for _, own in parts for who in spans.by_owner(own)])
+    left = label_width([who for _, own in parts for who in spans.by_owner(own)])
     longest = max([spans.end(own) for _, own in parts
                    if not min(s.begin for s in own)], default=0) or 1
     top += 44

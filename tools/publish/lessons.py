@@ -42,7 +42,7 @@ from tools.history.tree import BACKENDS, Program, Step
 PAPERS = Path(__file__).resolve().parent / "papers"
 NEEDED = ("diff", "predict", "measured")  # in every lesson
 FAR = (16, 128, 1024)  # ranks, by the model
-DIFF_LINES = 40  # of diff that a lesson shows at most
+DIFF_LINES = 40  # the most that a lesson shows of a diff
 PART = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.S)
 # An OpenCL device with one of these in its name is a CPU; the others are GPUs.
 CPU_NAMES = re.compile(r"\bcpu|pthread|processor|epyc|xeon|ryzen|core\(tm\)", re.I)

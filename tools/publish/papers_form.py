@@ -14,10 +14,10 @@ tools/publish/papers/PROGRAM.figures has "key = value" lines, then figures:
     base  = solver=gs                 words for the program that speedups are over
     label | step, or step/variant | back-end | words | the paper's name
 
-A figure's lines go to its end. The back-end gpu is CUDA, or OpenCL, on whatever GPU is
-here, hybrid-gpu the host beside it. Words that begin with OMP_ are for the environment, others in capitals for make,
-the rest for the query, where they take the place of the set's. The paper's name is the
-variant in PROGRAM.csv; "-" is none. Kinds:
+A figure's lines go to its end. The back-end gpu is CUDA or OpenCL, whichever GPU there is,
+hybrid-gpu is that GPU and the host. Words that begin with OMP_ are for the environment, others
+in capitals for make, the rest for the query, where they replace the set's. The paper's name
+is the variant in PROGRAM.csv; "-" is none. Kinds:
 
     bars    seconds and speedup over the first step's sequential program, a panel a set
     rates   what the program calls its rate, the mean over all sets
@@ -37,7 +37,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tools.history.results import Row
 from tools.history.tree import Program
 
 KINDS = ("bars", "rates", "lines", "heat", "shares", "trace", "busy")
@@ -58,7 +57,7 @@ class Kind:
         return dict(w.split("=", 1) for w in self.words if w.startswith("OMP_"))
 
     def query(self, words: Sequence[str]) -> Any:
-        """The words of a set, those that this kind has its own of replaced."""
+        """The arguments of a set, with those of this kind in their place."""
         own = [w for w in self.words if not w[0].isupper()]
         keys = {w.partition("=")[0] for w in own}
         return [w for w in words if w.partition("=")[0] not in keys] + own
@@ -162,7 +161,7 @@ class Paper:
                        for r in rows}
         self.names = {r["variant"] for r in rows}
         first = min((r["step"] for r in rows), default="")
-        self.sequential: dict[str, float] = {}  # of each set, the first that its first step has
+        self.sequential: dict[str, float] = {}  # by set: the first time of the first step
         for r in rows:
             if r["step"] == first:
                 self.sequential.setdefault(r["set"], float(r[self.unit]))

@@ -29,8 +29,8 @@ from tools.history.results import Row
 from tools.history.tree import Program, Step
 from tools.measure import section
 from tools.publish import draw, lessons, papers_form
-from tools.publish.section import panels
 from tools.publish.draw import np
+from tools.publish.section import panels
 
 HERE = Path(__file__).resolve().parent
 OUT = tree.build() / "report"
@@ -56,7 +56,7 @@ class Page:
     path: str  # below OUT
     title: str
     text: str  # Markdown; its links are paths of the tree, or report/PATH
-    folder: str = "."  # of the tree: where the links begin
+    folder: str = "."  # in the tree: links are relative to it
     above: str = ""  # HTML over and under the text
     below: str = ""
     look: str = ""  # a class of report.css
@@ -188,7 +188,7 @@ def made(program: Program, name: str, words: str) -> Path | None:
 
 
 def named_pictures(program: Program, folder: Path) -> Any:
-    """Those of program.mk, as in picture.NAME = words of a query, {png} where the file
+    """Those of program.mk, as in picture.NAME = arguments of a query, {png} where the file
     goes | caption: [(path below the report, caption, query)]."""
     found = []
     for key, line in program.mk.items():
@@ -405,7 +405,8 @@ def more_ranks(step: Step, program: Program, folder: Path) -> str:
     return text and f"\n## More ranks\n\n{text}"
 
 
-def lesson_page(step: Step, program: Program, path: Path, kinds: Mapping[str, Callable[[], str]], folder: Path) -> Page:
+def lesson_page(step: Step, program: Program, path: Path,
+                kinds: Mapping[str, Callable[[], str]], folder: Path) -> Page:
     text = said_anew(path, kinds, {"diff": whole(step, program)}) + \
         shared(step, program, folder) + more_ranks(step, program, folder)
     gains = "; ".join(f"{said} on {results.display_name(machine)}" for machine, rows in
@@ -543,7 +544,8 @@ def machines_page() -> Page:
         else:
             text += "Ceilings are not measured: `make ceilings`.\n\n"
     text += "## Flags\n\n" + "".join(
-        said for p in tree.programs() if "Not measured" not in (said := lessons.flags_table(tree.steps()[0], p)))
+        table for p in tree.programs()
+        if "Not measured" not in (table := lessons.flags_table(tree.steps()[0], p)))
     return Page("machines.html", "The machines", text, above=strip(""))
 
 
@@ -573,7 +575,7 @@ def card(program: Program, pictures: Any, figures: Any) -> str:
 
 
 def gain(row: Row | None) -> str:
-    """A gain in as few letters as the index has room for."""
+    """A gain in few characters, for the index."""
     word = row["over_previous_is"] if row else ""
     if not row or word in ("", "same code"):
         return "=" if word else ""
@@ -628,8 +630,8 @@ def index_page(pictures: Any, figures: Any) -> Page:
     for machine, rows in machines.items():
         devices = "; ".join(dict.fromkeys(r["device"] for r in rows))
         text += f"**{results.display_name(machine)}**: {devices}; {rows[0]['compiler']}.\n\n"
-    text += "[Their ceilings, flags and commits](report/machines.html). The page of a program has " \
-        "its figures, ceilings, registers and all times: " + ", ".join(
+    text += "[Their ceilings, flags and commits](report/machines.html). The page of a " \
+        "program has its figures, ceilings, registers and all times: " + ", ".join(
             f"[{p.name}](report/{p.name}.html)" for p in tree.programs()) + ".\n"
     return Page("index.html", title, text, look="front")
 

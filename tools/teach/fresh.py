@@ -11,7 +11,6 @@ import re
 import struct
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy
 

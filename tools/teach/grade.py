@@ -21,6 +21,7 @@ The exit status is 0 only if every back-end compiled and is right.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import statistics
@@ -152,7 +153,7 @@ class Run:
         self.cache, self.kept = (attempt.folder / f"{what}-{name}-{backend}"
                                  for what in ("cache", "kept"))
         self.seconds: list[float] = []  # that it reports
-        self.outside: list[float] = []  # that its process takes besides
+        self.outside: list[float] = []  # seconds of its process outside that interval
 
     def produce(self, arguments: Sequence[str], timeout: float, extra: Sequence[str] = (),
                 env: Mapping[str, str] | None = None) -> Outcome:
@@ -312,10 +313,8 @@ class Grading:
         """Has a device's kernels compiled for the set before the attempt sees the fresh
         query: caches carry nothing from one timed run to another."""
         if not (BACKENDS[self.backend].on_host or BACKENDS[self.backend].threads == 1):
-            try:
+            with contextlib.suppress(Exception):  # its output is not used
                 self.mine.produce(self.program.sets[evidence.set], self.timed_limit)
-            except Exception:
-                pass  # its output is not used
         return self.mine.keep()
 
     def time(self, evidence: Evidence) -> str | None:

@@ -28,7 +28,7 @@ from tools.verify import execute
 TIMEOUT = 600  # seconds a run or a check may take
 # The bar of a speedup: characters per doubling, and at most.
 DOUBLING, BAR = 3, 28
-FORM = "{:4} {:14} {:8} {:>8} {:>8} {:>8}  {:%d}  {}" % BAR
+FORM = f"{{:4}} {{:14}} {{:8}} {{:>8}} {{:>8}} {{:>8}}  {{:{BAR}}}  {{}}"
 
 Key = tuple[str, Step, str]  # set, step, back-end
 Outcomes = dict[Key, dict[str, Any]]

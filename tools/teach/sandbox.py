@@ -1,4 +1,4 @@
-"""sandbox.py - where an attempt is compiled and run, and what happens to it before and after.
+"""sandbox.py - where an attempt is compiled and run, and what happens to its files.
 
 In bubblewrap an attempt sees the folders of the system and the files that it is given, which
 it can read, and the folders that it is given, which it can write. The tree, the checker, the
@@ -26,7 +26,7 @@ import stat
 import subprocess
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from tools.history import tree
@@ -36,16 +36,16 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/sys",
           "/etc/alternatives", "/etc/ld.so.cache", "/etc/OpenCL", "/etc/openmpi",
           "/etc/passwd")
 DEVICES = ("/dev/nvidia*", "/dev/dri", "/dev/kfd")
-# What an attempt sees of the environment: how to find programs, and what configures OpenMP,
+# Variables of the environment that an attempt sees: they find programs, and configure OpenMP,
 # MPI, OpenCL and CUDA.
 ENVIRONMENT = re.compile(r"PATH|LANG|LC_ALL|LD_LIBRARY_PATH|DEVICE|DEVICE_AS|RANKS|"
                          r"CUDA_VISIBLE_DEVICES|OCL_ICD_VENDORS|(OMP|OMPI|POCL)_\w+")
 BUILD_ENVIRONMENT = ("CC", "OPT", "ARCH", "EXTRA", "NVCC", "CUDA_ARCH")  # see config.mk
 
 MIB = 1 << 20
-TAKEN_BYTES, TAKEN_FILES = 16 * MIB, 500  # of the folder of an attempt
-FILE_BYTES = 256 * MIB  # of one file that it writes
-WRITTEN_BYTES = 1024 * MIB  # of all files
+TAKEN_BYTES, TAKEN_FILES = 16 * MIB, 500  # limits for the folder of an attempt
+FILE_BYTES = 256 * MIB  # for one file that it writes
+WRITTEN_BYTES = 1024 * MIB  # for all files
 PROCESSES = 256
 THREADS = 8192  # as RLIMIT_NPROC counts them; cuda-cpu has one for each thread of a block
 MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
@@ -69,9 +69,10 @@ exit $status
 
 def bubblewrap(reads: Iterable[Argument] = (), writes: Iterable[Argument] = ()) -> list[str]:
     """The command that runs another one in bubblewrap."""
-    words: list[str] = [shutil.which(os.environ.get("BWRAP") or "bwrap") or "bwrap", "--unshare-all",
-             "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--proc", "/proc",
-             "--dev", "/dev", "--size", str(WRITTEN_BYTES), "--tmpfs", "/tmp"]
+    program = os.environ.get("BWRAP") or "bwrap"
+    words: list[str] = [shutil.which(program) or program, "--unshare-all",
+                        "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--proc",
+                        "/proc", "--dev", "/dev", "--size", str(WRITTEN_BYTES), "--tmpfs", "/tmp"]
     for path in (*SYSTEM, *os.environ.get("GRADE_READS", "").split()):
         words += ["--symlink", os.readlink(path), path] if os.path.islink(path) else \
             ["--ro-bind-try", path, path]
@@ -85,7 +86,7 @@ def bubblewrap(reads: Iterable[Argument] = (), writes: Iterable[Argument] = ()) 
     return words
 
 
-@lru_cache(maxsize=None)
+@cache
 def available() -> bool:
     """Whether bubblewrap is installed and permitted here."""
     if not shutil.which(os.environ.get("BWRAP") or "bwrap"):
@@ -277,7 +278,7 @@ def read_file(name: str, folder: int | None, limit: int, shown: str) -> bytes:
 def read_folder(source: Path) -> dict[Path, bytes]:
     """{path below source: content} of all files."""
     found: dict[Path, bytes] = {}
-    room = TAKEN_BYTES
+    left = TAKEN_BYTES
     for place, folders, names, handle in os.fwalk(source, follow_symlinks=False):
         below = Path(place).relative_to(source)
         for name in folders:
@@ -286,8 +287,8 @@ def read_folder(source: Path) -> dict[Path, bytes]:
         for name in names:
             if len(found) >= TAKEN_FILES:
                 raise Refused(f"more than {TAKEN_FILES} files")
-            found[below / name] = read_file(name, handle, room, str(below / name))
-            room -= len(found[below / name])
+            found[below / name] = read_file(name, handle, left, str(below / name))
+            left -= len(found[below / name])
     return found
 
 
