@@ -62,7 +62,7 @@ def test_variants(check):
     (("simulator", 300), ("address", 250), ("threads", 100), ("fuzzer", 30))])
 def test_sanitizer(check, tool, everything):
     seconds = os.environ.get("FUZZ_SECONDS", "60" if everything else "10")
-    check.command("bash", "tests/san.sh", *[] if everything else ["--chosen"], tool,
+    check.module("tools.verify.sanitize", *[] if everything else ["--chosen"], tool,
                   FUZZ_SECONDS=seconds)
 
 
