@@ -28,8 +28,8 @@ endif
 has_gpu := $(if $(shell nvidia-smi -L 2>/dev/null),yes)
 CUDA_ARCH ?= $(if $(has_gpu),native,sm_75)
 
-# The Python of an active virtual environment, or else the system's, which has the packages
-# that setup.sh installs.
+# The Python of an active virtual environment, or else the system's, for which setup.sh
+# installs packages.
 PYTHON  ?= $(firstword $(wildcard $(VIRTUAL_ENV:%=%/bin/python3) /usr/bin/python3) python3)
 
 # ------------------------------------------------------------------------------------

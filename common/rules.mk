@@ -1,8 +1,8 @@
 # rules.mk - how binaries, tools, tests and data are built; the Makefile includes it.
 #
 # The stem of most rules, $*, is STEP/PROGRAM-BACKEND of a binary, or, in parts/,
-# STEP/PROGRAM-BACKEND/SOURCE of an object. The variables of a back-end come from backends.mk,
-# those of a program and of a step from their program.mk and step.mk.
+# STEP/PROGRAM-BACKEND/SOURCE of an object. backends.mk declares the variables of a back-end,
+# program.mk and step.mk the variables of a program and of a step.
 
 # ---- how a binary is built -------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import pytest
 
 from tools.history import copies, tree
 
-CALLS = 6  # of the compiler, at most, for make -n
+CALLS = 6  # the maximum number of compiler calls of make -n
 COPIED = (*copies.COPIED, "tools", "tests", "setup.sh")
 
 

@@ -63,7 +63,7 @@ def test_verdicts(check: Any) -> None:
     check.equal("spread of nothing", verdict.spread_of([]), 1.0)
     check.equal("spread", verdict.spread_of([verdict.Verdict(1, 0.8, 1.1, "none")]), 1.25)
 
-    # What drifts for both alike falls out.
+    # A drift that is the same for both cancels.
     drift = [1 + 0.1 * n for n in range(15)]
     check.equal("drift", verdict.compare([0.95 * d for d in drift], drift).word, "gain")
     # A round that one of the two lacks is left out, and the others keep their partners.
@@ -77,7 +77,7 @@ def test_verdicts(check: Any) -> None:
         check("no common round", None)
     check.equal("the same values", verdict.interval(old), verdict.interval(list(old)))
 
-    # Of two that take the same, hardly one of 20 intervals may leave 1 out.
+    # For equal times, about one of 20 intervals may exclude 1.
     wrong = sum(verdict.compare(invented(1, 0.05, n), invented(1, 0.05, 1000 + n)).word != "none"
                 for n in range(40))
     check("intervals of the same", wrong > 7 and f"{wrong} of 40 leave 1 out")
@@ -226,8 +226,8 @@ def test_repetitions(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         r"^sandpile, set 1, repetition \d+ of 15, about .* left$", messages, re.M)) < 15
         and messages)
     check.equal("same code is run once", items[2].runs, 0)
-    # Three tries per measurement: three of 15 repetitions do not count, and the item and
-    # those that are compared with it get three more.
+    # Three tries per measurement: three of 15 repetitions do not count. The item and its
+    # partners get three more.
     check.equal("rounds that count", len(items[3].times), 15)
     common = [1 for a, b in zip(items[3].seconds(), items[1].seconds()) if a and b]
     check.equal("with the step before", len(common), 15)
@@ -250,7 +250,8 @@ def test_repetitions(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lame = Invented(steps[1], "omp", 0.5, [100] * 4 + [60, 60, 60, 100] * 99)
     session = session_of([Invented(steps[0], "seq", 1.0), lame])
     quietly(session.measure, 15, 0)
-    check("an end to further rounds", not 15 < len(lame.measurements) <= 20 and lame.measurements)
+    check("an end to further repetitions",
+          not 15 < len(lame.measurements) <= 20 and lame.measurements)
     lame = Invented(steps[1], "omp", 0.5, [100] + [60] * 99)
     session = session_of([Invented(steps[0], "seq", 1.0), lame])
     quietly(session.measure, 15, 0)
@@ -290,7 +291,7 @@ def swept(had: bool = True) -> dict[str, shares.SharedItem]:
         p = float(share) if share.isdigit() else {"host": 0, "device": 100}.get(share, 25)
         item = shares.SharedItem(PROGRAMS["sandpile"], "1", step, "hybrid", share)
         took = max((1 - p / 100) * host, p / 100 * device) * (1 + share.startswith("auto") / 19)
-        chance = random.Random(1)  # what drifts, drifts for all
+        chance = random.Random(1)  # the same drift for all
         item.measurements = [{"run": took * chance.uniform(1, 1.5), "init": 0, "kernel": 0,
                         "cpu": 100, **({"had": p + 0.2} if had else {})} for _ in range(15)]
         found[share] = item

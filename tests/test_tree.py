@@ -239,7 +239,7 @@ def test_step_mk(check: Any, copy: Copy) -> None:
           f"{where}:1: `kind` is miracle")
     mk.write_text(good)
 
-    # A program that is gone, but not what speaks of it; a lesson that stayed behind.
+    # A program whose sources were removed, but not its declarations and its lesson.
     folder = copy.path(step, other.name)
     for path in diff.sources(folder).values():
         path.unlink()

@@ -35,10 +35,10 @@ FLAGS = ("gcc", "-std=c11", "-O3", "-march=x86-64-v3", "-fno-math-errno", "-ffp-
 REPRODUCIBLE = ("-g0", "-w", "-D__LINE__=0", "-frandom-seed=0")
 OPENCL = ("clang-14", "-x", "cl", "-cl-std=CL1.2", "-target", "x86_64", "-Xclang",
           "-finclude-default-header", "-O2", "-march=x86-64-v3", "-w", "-D__LINE__=0",
-          # What the host program defines when it compiles a kernel: any value will do.
+          # Macros that the host program defines when it compiles a kernel: any value works.
           "-DWINDOW=5", "-DLANES=8")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-# What precedes a string that tells the compiler something and that no program prints.
+# The text before a string that is a directive to the compiler and is never printed.
 DIRECTIVE = re.compile(r"(_Pragma|asm|__asm__|volatile|target|target_clones|optimize|section|"
                        r"extern|alias|format)\s*\(*\s*$")
 

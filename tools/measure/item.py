@@ -21,8 +21,8 @@ from tools.measure.variants import Variant
 from tools.verify import execute
 
 TRIES = 3
-MIN_SECONDS = 0.2  # of run time per measurement
-MIN_CPU = 0.9  # of the item's typical CPU time per second
+MIN_SECONDS = 0.2  # the least run time per measurement
+MIN_CPU = 0.9  # the least fraction of the item's typical CPU time per second
 Measurement = dict[str, Any]  # init, run, kernel, process (means, seconds), cpu (percent), busy
 
 
@@ -37,7 +37,7 @@ class Item:
         self.keys = [o.key for o in program.timed]  # of its outputs
         self.extra: list[str] = []  # arguments and variables for the binary alone
         self.environment: dict[str, str] = {}
-        self.printed = ""  # what the last run printed
+        self.printed = ""  # the output of the last run
         self.process = 0.0  # seconds that the whole process of the last run took
         self.share = 0.0  # the largest fraction of the error budget, in percent
         self.accepted: dict[str, float] = {}  # verified outputs: {digest: share}

@@ -56,6 +56,6 @@ def table() -> str:
                           f"{float(first['run_median']):.2f} s",
                           *cells(first, fastest(same), program, True),
                           *cells(first, fastest(better), program, False)])
-        text += f"{results.shown(path.stem)}:\n\n" + \
+        text += f"{results.display_name(path.stem)}:\n\n" + \
             "".join("| " + " | ".join(line) + " |\n" for line in lines) + "\n"
     return text or "Not measured yet.\n"
