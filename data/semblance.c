@@ -1,12 +1,12 @@
-/* semblance.c - makes the SU files that the semblance search is run and checked on.
+/* semblance.c - generates the SU files that the semblance search is run and checked on.
  *
- * Each recipe is a line of the table below: a 2-D line of traces around an output point
- * (m0, h0), the events in it, and noise. An event is a Ricker wavelet whose peak lies
- * at the traveltime that the search itself assumes, so what the search should find is
- * known; it is printed, one event a line: t0 A B C D E amplitude. The noise is a hash
- * of trace and sample, the same on every machine and in whatever order it is made.
- * A recipe with a gap lacks traces; those of the gap go to OUT.missing, without noise.
- * Left out: amplitude decay, wavelet stretch, anything a real survey would add.
+ * Each recipe is a row of the table below: a 2-D line of traces around an output point
+ * (m0, h0), the events in it, and noise. An event is a Ricker wavelet with its peak at
+ * the traveltime of the operator that the search uses. So the expected result is known;
+ * it is printed, one event per line: t0 A B C D E amplitude. The noise is a hash of
+ * trace and sample, the same on every machine. If a recipe has a gap, the traces of the
+ * gap are written to OUT.missing, without noise. Left out: amplitude decay, wavelet
+ * stretch, and other properties of a real survey.
  */
 #include "run.h"
 #include "su.h"
@@ -16,7 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* t^2 = (t0 + a dm + b dh)^2 + c dh^2 + d dm^2 + e dh dm, dm and dh from (m0, h0) */
+/* t^2 = (t0 + a dm + b dh)^2 + c dh^2 + d dm^2 + e dh dm, with dm and dh relative to
+ * (m0, h0) */
 typedef struct {
     double t0;      /* s */
     double a, b;    /* s/m */
@@ -24,20 +25,20 @@ typedef struct {
     double amplitude;
 } event;
 
-/* Traces lie on every second point of a grid of spacing metres, as sources and
- * receivers at equal distances give: midpoint m0 + i spacing, half-offset h0 + j
- * spacing, i + j even; i rises, and for each i j falls, until there are enough. */
+/* Traces lie on every second point of a grid, as for sources and receivers at equal
+ * distances: midpoint m0 + i spacing, half-offset h0 + j spacing, i + j even. i
+ * increases, and for each i j decreases, until there are ntraces. */
 typedef struct {
     const char *name;
     int ntraces, ns, dt; /* dt in microseconds */
     su_order order;
     int16_t scalco;
     double m0, h0, spacing; /* m */
-    int i[2], j[2];         /* the grid from .. to, ends included */
-    double far;             /* m: moves the midpoint of the last trace */
-    double gap;             /* m: traces less far from m0 are missing; 0: none */
-    double frequency;       /* Hz, where the wavelet's spectrum peaks */
-    double noise;           /* noise is uniform in -noise .. noise */
+    int i[2], j[2];         /* first and last index of the grid */
+    double shift;           /* m: added to the midpoint of the last trace */
+    double gap;             /* m: traces nearer to m0 are missing; 0: none */
+    double frequency;       /* Hz, peak of the wavelet's spectrum */
+    double noise;           /* the noise is uniform in -noise .. noise */
     event events[3];        /* amplitude 0 ends the list */
 } recipe;
 
@@ -52,7 +53,7 @@ static const recipe recipes[] = {
                 {1.94, 0.00011516, -0.000194, 7.4e-7, 7.0e-10, 5.61e-8, 0.5},
                 {2.255, -0.000147, -0.000139, 4.896e-7, 3.552e-7, -1.0e-7, 0.25}}},
 
-    /* Two primes for sizes, and scalco 0, which means 1. */
+    /* Both sizes are primes; scalco is 0, which means 1. */
     {.name = "awkward", .ntraces = 37, .ns = 1009, .dt = 4000,
      .order = SU_LITTLE, .scalco = 0,
      .m0 = 4120, .h0 = -480, .spacing = 50, .i = {-4, 4}, .j = {-4, 4},
@@ -72,8 +73,8 @@ static const recipe recipes[] = {
      .frequency = 20, .noise = 0.01,
      .events = {{1.1, 0.0002, 0.0001, 7e-7, 1e-7, 2e-7, 1}}},
 
-    /* With a window of 5 samples the first event takes the record's first sample, and
-     * the second, on the farthest traces, its last. */
+    /* With a window of 5 samples, the first event uses the first sample of the traces,
+     * and the second, on the farthest traces, the last. */
     {.name = "edges", .ntraces = 41, .ns = 201, .dt = 4000,
      .order = SU_LITTLE, .scalco = 1,
      .m0 = 4120, .h0 = -480, .spacing = 25, .i = {-4, 4}, .j = {-4, 4},
@@ -81,10 +82,10 @@ static const recipe recipes[] = {
      .events = {{0.01, 0, 0, 5e-7, 2.5e-7, 0, 1},
                 {0.7852, 0, 0, 5e-7, 2.5e-7, 0, 1}}},
 
-    /* On the last trace the event comes after the record's end. */
+    /* On the last trace the event is after the end of the recording. */
     {.name = "outside", .ntraces = 25, .ns = 301, .dt = 4000,
      .order = SU_LITTLE, .scalco = 1,
-     .m0 = 4120, .h0 = -480, .spacing = 50, .i = {-3, 3}, .j = {-3, 3}, .far = 3000,
+     .m0 = 4120, .h0 = -480, .spacing = 50, .i = {-3, 3}, .j = {-3, 3}, .shift = 3000,
      .frequency = 20, .noise = 0.01,
      .events = {{0.6, 0.0001, -0.0001, 6e-7, 4e-7, 1e-7, 1}}},
 
@@ -93,7 +94,7 @@ static const recipe recipes[] = {
      .m0 = 4120, .h0 = -480, .spacing = 50, .i = {-3, 3}, .j = {-3, 3},
      .noise = 1},
 
-    /* A piece of a line with a hole in it. */
+    /* A part of a line with a gap. */
     {.name = "line", .ntraces = 306, .ns = 376, .dt = 4000,
      .order = SU_LITTLE, .scalco = 1,
      .m0 = 4120, .h0 = -480, .spacing = 25, .i = {-20, 20}, .j = {-8, 8}, .gap = 51,
@@ -102,7 +103,7 @@ static const recipe recipes[] = {
                 {0.8, -0.0001, -0.0002, 7e-7, 2e-7, 0, 1},
                 {1.1, 0.00015, -0.0001, 6e-7, 1e-7, 5e-8, 0.8}}},
 
-    /* Nothing but zeros, and noise whose squares a float can hardly hold. */
+    /* Zeros only; and noise whose squares almost underflow. */
     {.name = "silent", .ntraces = 12, .ns = 151, .dt = 4000,
      .order = SU_LITTLE, .scalco = 1,
      .m0 = 4120, .h0 = -480, .spacing = 100, .i = {-2, 2}, .j = {-2, 2}},
@@ -112,7 +113,7 @@ static const recipe recipes[] = {
      .m0 = 4120, .h0 = -480, .spacing = 100, .i = {-2, 2}, .j = {-2, 2},
      .noise = 2e-17},
 
-    /* An event, and a thousand times as loud one a few samples before it. */
+    /* An event, and a few samples before it one with 1000 times the amplitude. */
     {.name = "loud", .ntraces = 12, .ns = 301, .dt = 4000,
      .order = SU_LITTLE, .scalco = 1,
      .m0 = 4120, .h0 = -480, .spacing = 100, .i = {-2, 2}, .j = {-2, 2},
@@ -120,7 +121,7 @@ static const recipe recipes[] = {
      .events = {{0.6, 0.0001, -0.0002, 6e-7, 3e-7, 1e-7, 1},
                 {0.568, 0.0001, -0.0002, 6e-7, 3e-7, 1e-7, 1000}}},
 
-    /* For tools that make a program a thousand times slower. */
+    /* For tools that slow a program down a thousand times. */
     {.name = "small", .ntraces = 12, .ns = 301, .dt = 4000,
      .order = SU_LITTLE, .scalco = 1,
      .m0 = 4120, .h0 = -480, .spacing = 100, .i = {-2, 2}, .j = {-2, 2},
@@ -141,14 +142,14 @@ static const recipe *find_recipe(const char *name)
     fail("recipe=%s: not one of%s", name, names);
 }
 
-/* Traveltime in seconds; NaN where the event does not reach the trace. */
+/* Traveltime in seconds; NaN if the event does not reach the trace. */
 static double traveltime(const event *v, double dm, double dh)
 {
     double linear = v->t0 + v->a * dm + v->b * dh;
     return sqrt(linear * linear + v->c * dh * dh + v->d * dm * dm + v->e * dh * dm);
 }
 
-/* 1 at t = 0; t in seconds. */
+/* The Ricker wavelet, 1 at t = 0; t in seconds. */
 static double ricker(double frequency, double t)
 {
     const double pi = 3.14159265358979323846;
@@ -156,7 +157,8 @@ static double ricker(double frequency, double t)
     return (1 - 2 * x * x) * exp(-x * x);
 }
 
-/* Uniform in -1 .. 1: the finalizer of splitmix64 on a key that no other sample has. */
+/* Noise, uniform in -1 .. 1: the finalizer of splitmix64, with a different key for each
+ * sample. */
 static double noise(size_t trace, int sample)
 {
     uint64_t z = 0x9e3779b97f4a7c15u * (65536 * (uint64_t)trace + (uint64_t)sample + 1);
@@ -167,7 +169,7 @@ static double noise(size_t trace, int sample)
 }
 
 static void fill_trace(const recipe *r, size_t number, double dm, double dh,
-                       double loudness, su_trace *t)
+                       double noise_level, su_trace *t)
 {
     double unit = r->scalco < 0 ? -1.0 / r->scalco : r->scalco > 0 ? r->scalco : 1;
     double m = r->m0 + dm, h = r->h0 + dh;
@@ -181,11 +183,11 @@ static void fill_trace(const recipe *r, size_t number, double dm, double dh,
     header->offset = (int32_t)lround(2 * h);
 
     for (int j = 0; j < r->ns; j++) {
-        double value = loudness * noise(number, j);
+        double value = noise_level * noise(number, j);
         for (int v = 0; v < EVENTS && r->events[v].amplitude != 0; v++) {
-            double after = 1e-6 * r->dt * j - traveltime(&r->events[v], dm, dh);
-            if (!isnan(after))
-                value += r->events[v].amplitude * ricker(r->frequency, after);
+            double delay = 1e-6 * r->dt * j - traveltime(&r->events[v], dm, dh);
+            if (!isnan(delay))
+                value += r->events[v].amplitude * ricker(r->frequency, delay);
         }
         t->data[j] = (float)value;
     }
@@ -202,8 +204,8 @@ static void fill_gather(const recipe *r, su_gather *g)
     for (int i = r->i[0]; i <= r->i[1]; i++)
         for (int j = r->j[1]; j >= r->j[0] && n < g->ntraces; j--)
             if ((i + j) % 2 == 0 && !is_missing(r, i)) {
-                double far = n + 1 == g->ntraces ? r->far : 0;
-                fill_trace(r, n, i * r->spacing + far, j * r->spacing, r->noise,
+                double shift = n + 1 == g->ntraces ? r->shift : 0;
+                fill_trace(r, n, i * r->spacing + shift, j * r->spacing, r->noise,
                            &g->trace[n]);
                 n++;
             }
@@ -217,7 +219,7 @@ static void write_gather(const char *path, const recipe *r, su_gather *g)
     su_free(g);
 }
 
-/* What is missing at the half-offset of the output point, without noise. */
+/* Writes the missing traces at the half-offset of the output point, without noise. */
 static void write_missing(const recipe *r, const char *path)
 {
     size_t n = 0;
@@ -262,9 +264,9 @@ int main(int argc, char **argv)
     write_missing(r, path);
 
     for (int v = 0; v < EVENTS && r->events[v].amplitude != 0; v++) {
-        const event *e = &r->events[v];
-        printf("%.9g %.9g %.9g %.9g %.9g %.9g %.9g\n", e->t0, e->a, e->b, e->c, e->d,
-               e->e, e->amplitude);
+        const event *ev = &r->events[v];
+        printf("%.9g %.9g %.9g %.9g %.9g %.9g %.9g\n", ev->t0, ev->a, ev->b, ev->c,
+               ev->d, ev->e, ev->amplitude);
     }
     if (fflush(stdout) != 0) fail("standard output cannot be written");
     return 0;

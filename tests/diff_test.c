@@ -9,10 +9,7 @@
 
 #include "../verify/compare.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-#undef fail /* cmocka defines one, too */
+#include "c_test.h"
 
 #include <float.h>
 #include <math.h>
@@ -20,8 +17,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static char folder[] = "/tmp/diff_test.XXXXXX";
 static char *verify; /* its absolute path */
@@ -88,9 +83,8 @@ static void assert_fails_in_every_norm(npy r, npy c)
 
 /* ---- comparisons --------------------------------------------------------------- */
 
-static void equal(void **state)
+TEST(equal)
 {
-    (void)state;
     const npy arrays[] = {F4(1, -2, 3e38f), F8(1, -2, 1e308), I4(1, -2, INT32_MAX),
                           U1(0, 255)};
     for (int i = 0; i < 4; i++) {
@@ -101,9 +95,8 @@ static void equal(void **state)
     }
 }
 
-static void around_the_budget(void **state)
+TEST(around_the_budget)
 {
-    (void)state;
     npy r = F8(1, 2, 4), c = F8(1, 2.25, 4.5);
     assert_int_equal(judge(r, c, "0.50001"), 0);
     assert_int_equal(judge(r, c, "0.5"), 0);
@@ -122,9 +115,8 @@ static void around_the_budget(void **state)
     assert_int_equal(judge(I4(INT32_MIN), I4(INT32_MAX), "4294967295"), 0);
 }
 
-static void what_is_printed(void **state)
+TEST(what_is_printed)
 {
-    (void)state;
     float r[6] = {1, 2, 3, 4, 5, 6}, c[6] = {1, 2, 3, 4, 5.5f, 6.25f};
     npy ref = {NPY_F4, 2, {2, 3}, r}, cand = {NPY_F4, 2, {2, 3}, c};
     assert_int_equal(judge(ref, cand, "2"), 0);
@@ -150,9 +142,8 @@ static void what_is_printed(void **state)
                                 "  worst   no element differs\n");
 }
 
-static void nan_and_infinity(void **state)
+TEST(nan_and_infinity)
 {
-    (void)state;
     assert_fails_in_every_norm(F4(1, 2, 3), F4(1, NAN, 3));
     assert_non_null(strstr(output, "worst   [1] reference 2, candidate nan\n"));
     assert_fails_in_every_norm(F8(1, 2, 3), F8(NAN, NAN, NAN)); /* never written */
@@ -168,9 +159,8 @@ static void nan_and_infinity(void **state)
     assert_int_equal(judge(inf, F8(1, -INFINITY), "1e300"), 1);
 }
 
-static void signed_zero(void **state)
+TEST(signed_zero)
 {
-    (void)state;
     assert_int_equal(judge(F4(1, 0.0f), F4(1, -0.0f), "0"), 0);
     assert_int_equal(judge(F4(1, 0.0f), F4(1, -0.0f), "0 norm=bytes"), 1);
     assert_non_null(strstr(output, "worst   [1] reference 0, candidate -0\n"));
@@ -178,9 +168,8 @@ static void signed_zero(void **state)
 
 /* ---- what is refused ----------------------------------------------------------- */
 
-static void shapes_and_types(void **state)
+TEST(shapes_and_types)
 {
-    (void)state;
     float x[6] = {0};
     npy a = {NPY_F4, 2, {2, 3}, x};
     const npy others[] = {{NPY_F4, 2, {3, 2}, x},
@@ -202,9 +191,8 @@ static void shapes_and_types(void **state)
     assert_string_equal(output, "verify: r.npy: no elements: expected at least one\n");
 }
 
-static void unreadable_files(void **state)
+TEST(unreadable_files)
 {
-    (void)state;
     npy a = F4(1, 2, 3);
     judge(a, a, "0");
     assert_int_equal(truncate("c.npy", 139), 0);
@@ -220,9 +208,8 @@ static void unreadable_files(void **state)
     assert_string_equal(output, "verify: none.npy: No such file or directory\n");
 }
 
-static void arguments(void **state)
+TEST(arguments)
 {
-    (void)state;
     npy a = F4(1, 2, 3), zero = F4(0, 0);
     static const char *const bad[] = {"-1",
                                       "nan",
@@ -259,9 +246,8 @@ static void arguments(void **state)
 
 /* ---- the norms ----------------------------------------------------------------- */
 
-static void norms(void **state)
+TEST(norms)
 {
-    (void)state;
     npy r = F8(1, -3, 0), c = F8(4, 1, 0);
     comparison m = compare(&r, &c, NORM_MAX);
     assert_true(m.comparable && m.d == 4 && m.refnorm == 3 && m.worst == 1);

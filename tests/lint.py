@@ -361,7 +361,9 @@ def patterns():
         if kind not in ALLOWED:
             raise SystemExit(f"docs/forbidden_terms.txt:{number}: {kind}: expected one of "
                              f"{', '.join(ALLOWED)}")
-        yield kind, re.compile(pattern, re.I), advice, re.compile(paths[0] if paths else "")
+        # A capital at the start of a line is the start of a sentence, a small letter is not.
+        flags = 0 if pattern.startswith("^") else re.I
+        yield kind, re.compile(pattern, flags), advice, re.compile(paths[0] if paths else "")
 
 
 def sentences(path, lines):

@@ -11,10 +11,7 @@
 
 #include "../common/run/run.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-#undef fail /* cmocka defines one, too */
+#include "c_test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,8 +27,6 @@
 #include <unistd.h>
 
 /* ---- helpers ------------------------------------------------------------------- */
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static char folder[] = "/tmp/run_test.XXXXXX";
 
@@ -126,9 +121,8 @@ static void fails_with(const void *text)
     fail("%s", (const char *)text);
 }
 
-static void fail_is_one_line(void **state)
+TEST(fail_is_one_line)
 {
-    (void)state;
     static const failure lines[] = {
         {"plain", "t: plain\n"},
         {"a\nb\r\x1b[2J\x7f\tc", "t: a?b??[2J??c\n"},
@@ -158,9 +152,8 @@ static void fails_while_writing(const void *unused)
     fail("stop");
 }
 
-static void fail_removes_temporaries(void **state)
+TEST(fail_removes_temporaries)
 {
-    (void)state;
     assert_fails(fails_while_writing, NULL, "t: stop\n");
     assert_int_equal(files_here(), 0);
 }
@@ -225,9 +218,8 @@ static void ignores_hangups(int ready)
     waits_with_files_open(ready);
 }
 
-static void signals_remove_temporaries(void **state)
+TEST(signals_remove_temporaries)
 {
-    (void)state;
     static const int number[] = {SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 103; i++) {
         bool idle = i < 3; /* the other runs receive the signal at a random moment */
@@ -241,9 +233,8 @@ static void signals_remove_temporaries(void **state)
     }
 }
 
-static void ignored_signals_stay_ignored(void **state)
+TEST(ignored_signals_stay_ignored)
 {
-    (void)state;
     int status = signalled(ignores_hangups, SIGHUP, SIGTERM, 0);
     assert_int_equal(WTERMSIG(status), SIGTERM);
     assert_int_equal(files_here(), 0);
@@ -258,9 +249,8 @@ static void write_text(const char *path, const char *text)
 }
 
 /* Control groups of both versions, in a folder that stands for /sys/fs/cgroup. */
-static void memory_of_control_groups(void **state)
+TEST(memory_of_control_groups)
 {
-    (void)state;
     assert_true(isinf(cgroup_limit("none", ".")));
     static const char *const folders[] = {"a", "a/b", "memory", "memory/c"};
     for (size_t i = 0; i < LENGTH(folders); i++)
@@ -300,9 +290,8 @@ static void needs_memory(const void *bytes)
     free(allocate((size_t) * (const double *)bytes, 1, "a block"));
 }
 
-static void memory_is_refused(void **state)
+TEST(memory_is_refused)
 {
-    (void)state;
     double bytes = 1000;
     assert_int_equal(in_child(needs_memory, &bytes).status, 0);
     bytes = 1e18;
@@ -312,9 +301,8 @@ static void memory_is_refused(void **state)
                      o.err);
 }
 
-static void digests(void **state)
+TEST(digests)
 {
-    (void)state;
     /* FNV-1a of "" and "a", from its specification; any change of one byte counts. */
     assert_true(digest_update(0, "", 0) == 0xcbf29ce484222325u);
     assert_true(digest_update(0, "a", 1) == 0xaf63dc4c8601ec8cu);
@@ -336,9 +324,8 @@ static void shows_progress(const void *unused)
     progress("work", 1, 1);
 }
 
-static void clock_and_progress(void **state)
+TEST(clock_and_progress)
 {
-    (void)state;
     double before = seconds();
     nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     double passed = seconds() - before;
@@ -358,9 +345,8 @@ static void parses_n(const void *text)
     printf("%d", parse_int("n", text, -5, 70000));
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-    (void)state;
     static const char *const bad[] = {
         "nan", "-nan", "inf",   "-inf", "1e400", "",    " 1", "1 ",  "1,5", "0x",   "x",
         "1e",  "-1",   "1e6.0", "1e7",  "--1",   "1 2", "1s", "NAN", "\n",  "1e-1x"};
@@ -422,9 +408,8 @@ static void parses(const void *data)
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void arguments_are_stored(void **state)
+TEST(arguments_are_stored)
 {
-    (void)state;
     parses(ARGS("threads=7", "in=a=b.su"));
     assert_int_equal(threads, 7);
     assert_string_equal(in, "a=b.su");
@@ -434,9 +419,8 @@ static void arguments_are_stored(void **state)
     assert_true(tau == 1e6 && threads == 2147483647 && !in);
 }
 
-static void arguments_are_refused(void **state)
+TEST(arguments_are_refused)
 {
-    (void)state;
 #define UNKNOWN(key, nearest)                                                          \
     "t: unknown key '" key "' (did you mean '" nearest                                 \
     "'?); known keys: in tau threads\n"
@@ -499,9 +483,8 @@ static void parses_nothing_but_help(const void *table)
     args_parse(2, (char *[]){"t", "help", NULL}, (arg *)table, "looks for things");
 }
 
-static void tables_are_joined(void **state)
+TEST(tables_are_joined)
 {
-    (void)state;
     parses_two(ARGS("strips=3,9", "threads=2", "local=1024,1,7", "in=x"));
     assert_int_equal(threads, 2);
     assert_string_equal(in, "x");
@@ -529,9 +512,8 @@ static void tables_are_joined(void **state)
     assert_fails(parses_nothing, links, "t: unknown key 'a'; no keys are known\n");
 }
 
-static void lists_are_refused(void **state)
+TEST(lists_are_refused)
 {
-    (void)state;
     static const char *const bad[] = {"",       "4",      "4,4",   "4,4,4,4", ",",
                                       "4,4,4,", ",4,4,4", "4;4;4", ",,,"};
     for (size_t i = 0; i < LENGTH(bad); i++) {
@@ -557,9 +539,8 @@ static void lists_are_refused(void **state)
 }
 
 /* The default of a list of the largest numbers is shown in full. */
-static void longest_default(void **state)
+TEST(longest_default)
 {
-    (void)state;
     int list[ARG_INTS_MAX];
     for (int i = 0; i < ARG_INTS_MAX; i++) list[i] = INT32_MIN;
     arg keys[] = {{"k", ARG_INTS, list, -1e300, 1e300, "numbers", ARG_INTS_MAX}, {0}};
@@ -576,9 +557,8 @@ static void chooses(const void *text)
     printf("%d", parse_choice("order", text, "auto", "little", "big"));
 }
 
-static void choices(void **state)
+TEST(choices)
 {
-    (void)state;
     assert_int_equal(parse_choice("k", "auto", "auto", "little", "big"), 0);
     assert_int_equal(parse_choice("k", "little", "auto", "little", "big"), 1);
     assert_int_equal(parse_choice("k", "big", "auto", "little", "big"), 2);
@@ -601,9 +581,8 @@ static void calls_bare(const void *unused)
     args_parse(1, (char *[]){"t", NULL}, table(), "looks for things");
 }
 
-static void help(void **state)
+TEST(help)
 {
-    (void)state;
     const char *text = "t - looks for things\n\n"
                        "key=default:\n"
                        "  in=        traces, SU\n"
@@ -626,9 +605,8 @@ static void help(void **state)
 static const npy_type all_types[] = {NPY_F4, NPY_F8, NPY_I4, NPY_U1};
 
 /* Arrays of every type and number of dimensions are read back unchanged. */
-static void npy_round_trip(void **state)
+TEST(npy_round_trip)
 {
-    (void)state;
     unsigned char bytes[8 * 256];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)(i * 37 + i / 256);
@@ -652,9 +630,8 @@ static void npy_round_trip(void **state)
     unlink("a.npy");
 }
 
-static void result_names(void **state)
+TEST(result_names)
 {
-    (void)state;
     unsigned char byte = 7;
     npy a = {NPY_U1, 1, {1}, &byte};
     struct stat s;
@@ -740,9 +717,8 @@ static void reads_a_pipe(const void *path)
     if (npy_read(path, &a, reason)) fail("%s", reason);
 }
 
-static void pipes(void **state)
+TEST(pipes)
 {
-    (void)state;
     assert_int_equal(mkfifo("pipe", 0666), 0);
     assert_fails(reads_a_pipe, "pipe", "t: not a regular file\n");
     assert_fails(reads_a_pipe, ".", "t: not a regular file\n");
@@ -770,9 +746,8 @@ static void pipes(void **state)
     unlink("pipe");
 }
 
-static void unwritable(void **state)
+TEST(unwritable)
 {
-    (void)state;
     const char *large = "t: a.npy: cannot be written: File too large\n";
     outcome o = in_child(writes_beyond_the_limit, "a.npy");
     assert_string_equal(o.err, large);
@@ -807,9 +782,8 @@ static void unwritable(void **state)
 
 /* If no temporary file can be created, an existing result is not overwritten in place:
  * a failed run must not destroy it. */
-static void never_in_place(void **state)
+TEST(never_in_place)
 {
-    (void)state;
     assert_int_equal(mkdir("locked", 0777), 0);
     write_text("locked/a.npy", "old");
     assert_int_equal(chmod("locked", 0555), 0);
@@ -834,9 +808,8 @@ static void never_in_place(void **state)
     rmdir("locked");
 }
 
-static void same_files(void **state)
+TEST(same_files)
 {
-    (void)state;
     assert_int_equal(mkdir("d", 0777), 0);
     assert_int_equal(symlink("d", "e"), 0);
     write_text("d/old", "");
@@ -871,14 +844,13 @@ static void same_files(void **state)
 
 /* ---- text files ---------------------------------------------------------------- */
 
-static void lines(void **state)
+TEST(lines)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t size;
         const char *line[3]; /* NULL: end of file */
-        const char *reason;  /* of the failure that follows, or NULL */
+        const char *reason;  /* NULL: no failure follows */
     } files[] = {
         {"", 0, {NULL}, NULL},
         {"\n", 1, {"", NULL}, NULL},
@@ -907,9 +879,8 @@ static void lines(void **state)
 }
 
 /* A link to a regular file is opened; a link to a pipe is not, and does not block. */
-static void input_links(void **state)
+TEST(input_links)
 {
-    (void)state;
     FILE *f;
     write_text("file", "x");
     assert_int_equal(mkfifo("pipe", 0666), 0);
@@ -959,9 +930,8 @@ static size_t example(unsigned char bytes[512])
     return size;
 }
 
-static void npy_every_length(void **state)
+TEST(npy_every_length)
 {
-    (void)state;
     unsigned char bytes[512] = {0};
     size_t size = example(bytes);
     for (size_t length = 0; length < size + 2; length++) {
@@ -971,9 +941,8 @@ static void npy_every_length(void **state)
     unlink("a.npy");
 }
 
-static void npy_every_byte(void **state)
+TEST(npy_every_byte)
 {
-    (void)state;
     unsigned char bytes[512];
     size_t size = example(bytes), data = 6 * sizeof(float);
     int passed = 0;
@@ -1014,9 +983,8 @@ static void assert_header(int version, const char *header, size_t data,
 #define HEADER(type, order, shape)                                                     \
     "{'descr': '" type "', 'fortran_order': " order ", 'shape': " shape ", }\n"
 
-static void npy_headers(void **state)
+TEST(npy_headers)
 {
-    (void)state;
 #define TYPES "expected <f4, <f8, <i4 or |u1"
     const char *type = "unsupported type '%s': " TYPES;
     const char *shape = "wrong shape: expected a tuple of 0 to 8 sizes";
@@ -1104,9 +1072,8 @@ static int python(const char *program)
     return system(command);
 }
 
-static void npy_and_numpy(void **state)
+TEST(npy_and_numpy)
 {
-    (void)state;
     if (python("import numpy") != 0) {
         print_message("skipped: /usr/bin/python3 has no NumPy\n");
         skip();

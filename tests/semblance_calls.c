@@ -1,10 +1,11 @@
-/* semblance_calls.c - many searches with one state give what each gives by itself.
+/* semblance_calls.c - many searches with one state give the same results as single
+ * ones.
  *
- * Takes the place of common/semblance/main.c. One state, on a gather whose rows are
- * longer than its traces, answers one query after another: other output points, other
- * traces, fewer of them, fewer values of a parameter, with a panel and without. Each is
- * asked again of a state of its own, on a gather of these traces alone. All that is
- * answered must be the same, to the byte.
+ * Replaces common/semblance/main.c. One state, with a gather whose rows are longer than
+ * its traces, executes several queries: other output points, other or fewer traces,
+ * fewer values of a parameter, with and without a panel. Each query is repeated with a
+ * state of its own, with a gather of these traces alone. All results must be equal, to
+ * the byte.
  */
 #include "arguments.h"
 
@@ -12,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The traces near[0] .. of g alone; a row of samples is pitch floats, NaN behind ns. */
+/* Returns the traces indices[0] .. of g as a gather; a row of samples has `pitch`
+ * floats, with NaN after the first ns. */
 static su_gather gather_of(const su_gather *g, const int *indices, int count, int pitch)
 {
     su_gather some = *g;
@@ -29,12 +31,12 @@ static su_gather gather_of(const su_gather *g, const int *indices, int count, in
     return some;
 }
 
-/* What changes from call to call: every `every`-th trace from `first` on. */
+/* The differences between queries: every `every`-th trace from `first` on. */
 typedef struct {
     const char *about;
     int first, every;
-    double m0, h0, t0; /* is added */
-    int fewer[5];      /* values of a parameter, is subtracted */
+    double m0, h0, t0; /* added to the query's */
+    int fewer[5];      /* subtracted from the number of values */
     bool panel;
 } call;
 

@@ -1,10 +1,10 @@
-/* semblance_nodes.c - is the error of the cubics through 4 x 4 nodes what body.h says
- * it is? Compiled with the body.h of a step that has nodes.
+/* semblance_nodes.c - tests the error bounds of the interpolation in body.h. Compiled
+ * with the body.h of a step that has nodes.
  *
- * Arrivals whose square is linear in D and E are drawn, with piecewise-linear functions
- * of w samples over them. Between the nodes x and the sum of squares are compared with
- * what they are. The bounds hold, but for the rounding of float, and are not far from
- * what happens: a bound that nothing comes near proves nothing.
+ * Draws random arrivals whose squares are linear in D and E, and piecewise-linear
+ * windows of 5 samples. Between the nodes, x and the sum of squares are compared with
+ * their exact values. The errors must be below the bounds, except for float rounding,
+ * and not far below: a bound that is never approached proves nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ static double uniform(double from, double to)
     return from + (to - from) * rand() / RAND_MAX;
 }
 
-/* The value at (p, q) of what has node[4 p + q] at the nodes p, q = 0 .. 3. */
-static double between(const double node[NODES], double p, double q)
+/* Interpolates at (p, q) a function that is node[4 p + q] at p, q = 0 .. 3. */
+static double interpolated(const double node[NODES], double p, double q)
 {
     lanes along_p[4], along_q[4];
     double column[4];
@@ -35,44 +35,47 @@ static double between(const double node[NODES], double p, double q)
 
 int main(void)
 {
-    double most_x = 0, most_den = 0, most_part = 0; /* in units of their bounds */
+    double max_x = 0, max_den = 0, max_relative = 0; /* relative to their bounds */
     for (int t = 0; t < 3000; t++) {
         double x = pow(10, uniform(0.5, 3.5)), h = x * pow(10, uniform(-1.2, -0.8));
-        double share = uniform(0, 1), squares = 0, slope[5], at[5];
+        double fraction = uniform(0, 1), squares = 0, slope[5], offset[5];
         for (int j = 0; j < 5; j++) {
             slope[j] = uniform(-1, 1);
-            at[j] = uniform(-1, 1) * h * pow(10, uniform(-3, 1));
+            offset[j] = uniform(-1, 1) * h * pow(10, uniform(-3, 1));
             squares += slope[j] * slope[j];
         }
         double u = ((x + h) * (x + h) - x * x) / 3, node_x[NODES], node_den[NODES];
         double largest = 0;
         for (int n = 0; n < NODES; n++) {
-            node_x[n] = sqrt(x * x + u * (share * (n / 4) + (1 - share) * (n % 4)));
+            node_x[n] =
+                sqrt(x * x + u * (fraction * (n / 4) + (1 - fraction) * (n % 4)));
             node_den[n] = 0;
             for (int j = 0; j < 5; j++) {
-                double v = at[j] + slope[j] * (node_x[n] - x);
+                double v = offset[j] + slope[j] * (node_x[n] - x);
                 node_den[n] += v * v;
             }
             largest = fmax(largest, node_den[n]);
         }
         for (int i = 0; i < 20; i++) {
             double p = uniform(0, 3), q = uniform(0, 3), den = 0;
-            double exact = sqrt(x * x + u * (share * p + (1 - share) * q));
+            double exact = sqrt(x * x + u * (fraction * p + (1 - fraction) * q));
             for (int j = 0; j < 5; j++) {
-                double v = at[j] + slope[j] * (exact - x);
+                double v = offset[j] + slope[j] * (exact - x);
                 den += v * v;
             }
-            double off_x = fabs(between(node_x, p, q) - exact) - 5e-7 * x;
-            double off_den = fabs(between(node_den, p, q) - den) - 1e-6 * largest;
-            most_x = fmax(most_x, off_x / (0.013 * pow(h, 4) / pow(x, 3)));
-            most_den = fmax(most_den, off_den / (0.025 * squares * pow(h, 4) / x / x));
-            most_part = fmax(most_part, off_den / (largest * 0.2 * h * h / x / x));
+            double error_x = fabs(interpolated(node_x, p, q) - exact) - 5e-7 * x;
+            double error_den =
+                fabs(interpolated(node_den, p, q) - den) - 1e-6 * largest;
+            max_x = fmax(max_x, error_x / (0.013 * pow(h, 4) / pow(x, 3)));
+            max_den = fmax(max_den, error_den / (0.025 * squares * pow(h, 4) / x / x));
+            max_relative =
+                fmax(max_relative, error_den / (largest * 0.2 * h * h / x / x));
         }
     }
-    int passed = (most_x > 0.1 && most_x <= 1) + (most_den > 0.1 && most_den <= 1) +
-                 (most_part > 0.05 && most_part <= 1);
-    printf("x %.3f, den %.3f, of its largest node %.3f of the bound\n", most_x,
-           most_den, most_part);
+    int passed = (max_x > 0.1 && max_x <= 1) + (max_den > 0.1 && max_den <= 1) +
+                 (max_relative > 0.05 && max_relative <= 1);
+    printf("x %.3f, den %.3f, of its largest node %.3f of the bound\n", max_x, max_den,
+           max_relative);
     printf("%d passed, %d failed\n", passed, 3 - passed);
     return passed != 3;
 }

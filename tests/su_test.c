@@ -13,20 +13,16 @@
 #include "../common/semblance/line.h"
 #include "su.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "c_test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 /* ---- files assembled byte by byte --------------------------------------------------
  */
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static void put16(unsigned char *p, int big, unsigned value)
 {
@@ -192,9 +188,8 @@ static void file_refused(const char *path, const char *says)
 /* ---- tests -------------------------------------------------------------------------
  */
 
-static void order_is_detected_or_forced(void **state)
+TEST(order_is_detected_or_forced)
 {
-    (void)state;
     for (int big = 0; big <= 1; big++) {
         unsigned char *bytes = pack(3, 17, 2000, big);
         accepted(bytes, 3, 17, 2000, SU_DETECT, big);
@@ -208,9 +203,8 @@ static void order_is_detected_or_forced(void **state)
 
 /* ns = 0x0101 and dt = 0x0202 are the same in both orders: only samples distinguish
  * them, unless they are 0. */
-static void ambiguous_order(void **state)
+TEST(ambiguous_order)
 {
-    (void)state;
     for (int big = 0; big <= 1; big++) {
         unsigned char *bytes = pack(2, 257, 514, big);
         accepted(bytes, 2, 257, 514, SU_DETECT, big);
@@ -230,9 +224,8 @@ static void ambiguous_order(void **state)
 }
 
 /* Samples in another byte order than their headers are detected. */
-static void samples_of_the_other_order(void **state)
+TEST(samples_of_the_other_order)
 {
-    (void)state;
     for (int big = 0; big <= 1; big++) {
         unsigned char *bytes = pack(3, 17, 2000, big);
         for (size_t i = 0; i < 3; i++)
@@ -244,9 +237,8 @@ static void samples_of_the_other_order(void **state)
 }
 
 /* A reel header is recognized in both orders, but not with an invalid format code. */
-static void reel_header(void **state)
+TEST(reel_header)
 {
-    (void)state;
     for (int big = 0; big <= 1; big++) {
         size_t size = 3600 + 3 * row_bytes(17);
         unsigned char *bytes = malloc(size), *traces = pack(3, 17, 2000, big);
@@ -309,9 +301,8 @@ static void line_refused(su_gather g, su_axis axis, double source, double receiv
 }
 
 /* Origins are subtracted in whole units; other fields of a header stay the same. */
-static void line_and_its_origin(void **state)
+TEST(line_and_its_origin)
 {
-    (void)state;
     static const struct {
         int16_t scalco, becomes;
         int times, per; /* new units per metre, and per old unit */
@@ -343,9 +334,8 @@ static void line_and_its_origin(void **state)
         }
 }
 
-static void line_and_its_axis(void **state)
+TEST(line_and_its_axis)
 {
-    (void)state;
     su_gather g = survey(2, 1);
     assert_int_equal(to_line(&g, SU_AXIS_Y, 0, 0), 0);
     assert_int_equal(g.trace[1].header.sy, 7);
@@ -376,9 +366,8 @@ static void line_and_its_axis(void **state)
     line_refused(g, SU_AXIS_AUTO, 0, 0, "neither x nor y varies");
 }
 
-static void line_too_far(void **state)
+TEST(line_too_far)
 {
-    (void)state;
     su_gather g = survey(2, 1);
     g.trace[1].header.sx = INT32_MIN;
     g.trace[1].header.gx = INT32_MAX;
@@ -397,9 +386,8 @@ static void line_too_far(void **state)
 }
 
 /* Dead traces are kept, and their coordinates and delays are ignored. */
-static void line_without_the_dead(void **state)
+TEST(line_without_the_dead)
 {
-    (void)state;
     su_gather g = survey(5, 1);
     for (size_t i = 0; i < 5; i += 2) {
         g.trace[i].header.trid = 2;
@@ -428,9 +416,8 @@ static void line_without_the_dead(void **state)
     line_refused(g, SU_AXIS_X, 0, 0, "all of its 2 traces are dead (trid 2)");
 }
 
-static void line_from_time_0(void **state)
+TEST(line_from_time_0)
 {
-    (void)state;
     for (int delay = -19; delay <= 30; delay += 7) {
         su_gather g = survey(2, 1);
         g.trace[0].header.delrt = g.trace[1].header.delrt = (int16_t)(4 * delay);
@@ -467,9 +454,8 @@ static void line_from_time_0(void **state)
 }
 
 /* ns = 256 is 1 in the other byte order, in which a first trace fits as well. */
-static void plausible_other_order_loses(void **state)
+TEST(plausible_other_order_loses)
 {
-    (void)state;
     for (int big = 0; big <= 1; big++) {
         unsigned char *bytes = pack(4, 256, 4000, big);
         accepted(bytes, 4, 256, 4000, SU_DETECT, big);
@@ -495,9 +481,8 @@ static void plausible_other_order_loses(void **state)
     }
 }
 
-static void longest_trace(void **state)
+TEST(longest_trace)
 {
-    (void)state;
     for (int big = 0; big <= 1; big++) {
         unsigned char *bytes = pack(2, 65535, 65535, big);
         accepted(bytes, 2, 65535, 65535, big ? SU_BIG : SU_LITTLE, big);
@@ -509,9 +494,8 @@ static void longest_trace(void **state)
 
 /* Every truncated length is an error in every order, and its message names the trace.
  */
-static void every_truncation(void **state)
+TEST(every_truncation)
 {
-    (void)state;
     static const su_order orders[] = {SU_DETECT, SU_LITTLE, SU_BIG};
     for (int big = 0; big <= 1; big++) {
         unsigned char *bytes = pack(3, 5, 2000, big);
@@ -531,9 +515,8 @@ static void every_truncation(void **state)
 }
 
 /* A field of 16 bits in a header that contradicts the rest of the file. */
-static void contradicting_headers(void **state)
+TEST(contradicting_headers)
 {
-    (void)state;
     static const struct {
         int trace, at; /* trace from 0, byte from 0 */
         unsigned value;
@@ -561,9 +544,8 @@ static void contradicting_headers(void **state)
     }
 }
 
-static void samples_not_finite(void **state)
+TEST(samples_not_finite)
 {
-    (void)state;
     static const uint32_t bits[] = {0x7fc00000, 0xffc00000, 0x7f800001,
                                     0x7fffffff, 0x7f800000, 0xff800000};
     for (int big = 0; big <= 1; big++)
@@ -581,9 +563,8 @@ static void samples_not_finite(void **state)
         }
 }
 
-static void random_bytes(void **state)
+TEST(random_bytes)
 {
-    (void)state;
     unsigned char bytes[1500];
     char reason[SU_REASON_SIZE];
     su_gather g;
@@ -613,9 +594,8 @@ static void random_bytes(void **state)
 }
 
 /* Every byte of a header survives writing and reading in each byte order. */
-static void round_trip(void **state)
+TEST(round_trip)
 {
-    (void)state;
     static const su_order orders[] = {SU_DETECT, SU_LITTLE, SU_BIG};
     char reason[SU_REASON_SIZE];
     const char *path = in_folder("trip.su");
@@ -645,9 +625,8 @@ static void round_trip(void **state)
     unlink(path);
 }
 
-static void write_refuses_what_read_would(void **state)
+TEST(write_refuses_what_read_would)
 {
-    (void)state;
     char reason[SU_REASON_SIZE];
     const char *path = in_folder("never.su");
     su_gather g = {0};
@@ -677,9 +656,8 @@ static void write_refuses_what_read_would(void **state)
     su_free(&g);
 }
 
-static void paths_without_file(void **state)
+TEST(paths_without_file)
 {
-    (void)state;
     file_refused(in_folder("absent.su"), "No such file");
     file_refused(folder, "directory");
     file_refused("/dev/null", "not a regular file");
@@ -717,9 +695,8 @@ static void paths_without_file(void **state)
     free(bytes);
 }
 
-static void scalco_multiplies_or_divides(void **state)
+TEST(scalco_multiplies_or_divides)
 {
-    (void)state;
     assert_true(su_scale(0) == 1.0f);
     assert_true(su_scale(1) == 1.0f);
     assert_true(su_scale(-1) == 1.0f);
@@ -729,9 +706,8 @@ static void scalco_multiplies_or_divides(void **state)
     assert_true(su_scale(-32768) == 1.0f / 32768.0f);
 }
 
-static void allocation_limits(void **state)
+TEST(allocation_limits)
 {
-    (void)state;
     assert_null(su_alloc(0, 10, 1000).trace);
     assert_null(su_alloc(1, 0, 1000).trace);
     assert_null(su_alloc(1, -1, 1000).trace);

@@ -13,6 +13,7 @@ import os
 import random
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -167,14 +168,24 @@ def test_dead(bench: Bench, survey: Survey) -> None:
                           None if message == right else message)
 
 
+def padded(number: int, wave: list[float]) -> list[float]:
+    return [0.0] * number + wave
+
+
+def cut(number: int, wave: list[float]) -> list[float]:
+    return wave[number:]
+
+
 def test_delays(bench: Bench, survey: Survey) -> None:
     """A trace that begins later has zeros before, one that begins earlier is cut."""
     for samples in (1, 9):
+        later: Callable[[list[float]], list[float]] = partial(padded, samples)
         bench.same(f"delrt {4 * samples}", survey.bytes(delay=4 * samples),
-                   survey.bytes(samples=lambda w, n=samples: [0.0] * n + w))
+                   survey.bytes(samples=later))
+        earlier: Callable[[list[float]], list[float]] = partial(cut, samples)
         bench.same(f"delrt {-4 * samples}", survey.bytes("x", delay=-4 * samples),
-                   survey.bytes(samples=lambda w, n=samples: w[n:]))
-        ends = {"t0": f"{4e-3 * (60 + samples):.9g}"}
+                   survey.bytes(samples=earlier))
+        ends: dict[str, Any] = {"t0": f"{4e-3 * (60 + samples):.9g}"}
         for step, backend, path in bench.binaries:
             found, _ = bench.answer(survey.bytes(delay=4 * samples), path, **ends)
             bench.check(f"the last sample after a delay, {step} {backend}",
@@ -185,5 +196,5 @@ def test_orders(bench: Bench, survey: Survey) -> None:
     """ns 257 and dt 4112 read the same in both byte orders."""
     def longer(wave: list[float]) -> list[float]:
         return [wave[k % NS] for k in range(257)]
-    bench.same("orders that headers do not tell", *(
-        survey.bytes(samples=longer, dt=0x1010, order=order) for order in "<>"))
+    little, big = (survey.bytes(samples=longer, dt=0x1010, order=order) for order in "<>")
+    bench.same("orders that headers do not tell", little, big)

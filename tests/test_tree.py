@@ -261,7 +261,7 @@ def test_results(check: Any, copy: Copy) -> None:
                  if "over_previous" in p.read_text())
     rows = results.read(table)
     columns = list(rows[0])
-    without = {
+    without: dict[str, list[dict[str, Any]]] = {
         "OpenCL": [r for r in rows if r["backend"] != "ocl"],
         "the sequential one": [r for r in rows if r["backend"] != "seq"],
         "fluid": [r for r in rows if r["program"] != "fluid"],

@@ -1,8 +1,11 @@
-"""What is done with the history besides running it.
+"""The tools that build, verify, measure, publish and teach the history.
 
-history   the tree, the step before, a diff, a copy of the tree, a run, a verdict: the
-          words that everything else is said in
-measure   times, ceilings, registers, the papers' figures: what ends in results/
-publish   lessons, README and report: what is made of results/
-teach     make run, exercises, grades, exports, new steps
+history   the table of steps, programs and back-ends; running, comparing and copying them
+verify    correctness: cases, random queries, planted bugs, sanitizers
+measure   times, peaks, registers: what is written to results/
+publish   lessons, README and report, which are made from results/
+teach     make run, exercises, grading, exports, new steps
+
+history imports none of the others. verify imports history; measure imports both; publish and
+teach import all three.
 """

@@ -77,7 +77,7 @@ typedef struct {
 
 enum { IDENTITY = sizeof(identity) / sizeof(double) };
 
-static identity identity_of(const query *q)
+static identity make_identity(const query *q)
 {
     identity id = {.n = {q->n[X], q->n[Y], q->n[Z]},
                    .steps = q->steps,
@@ -104,16 +104,16 @@ static expected oracle(const query *q, const char *path)
            arrays = can_afford_budget(q) ? 2 * OUTPUTS : OUTPUTS;
     npy all = {
         .type = NPY_F8, .dims = 1, .shape = {IDENTITY + HEADER + arrays * inner}};
-    identity id = identity_of(q);
+    identity id = make_identity(q);
     if (!oracle_kept(path, &all, &id, sizeof id)) {
         solve_query(q, (double *)all.data + IDENTITY);
         npy_write(path, &all);
     }
-    const double *from = (const double *)all.data + IDENTITY;
+    const double *src = (const double *)all.data + IDENTITY;
     expected r = {.q = q, .buffer = all.data};
-    memcpy(&r.h, from, sizeof r.h);
+    memcpy(&r.h, src, sizeof r.h);
     for (size_t f = 0; f < OUTPUTS; f++) {
-        r.value[f] = from + HEADER + f * inner;
+        r.value[f] = src + HEADER + f * inner;
         r.budget[f] = r.h.has_budget ? r.value[f] + OUTPUTS * inner : NULL;
     }
     return r;
@@ -150,7 +150,7 @@ static void check_field(report *rep, const expected *r, const char *name, int fi
 
 /* Sum over all cells; with keep_sources including the ghost cells, of which only those
  * next to a face of the box are not 0. */
-static double total_of(const query *q, const float *x)
+static double total_density(const query *q, const float *x)
 {
     double sum = 0;
     for (int k = 1; k <= q->n[Z]; k++)
@@ -172,7 +172,7 @@ static void check_density(report *rep, const expected *r, const float *found,
         low = fmin(low, found[c]);
         high = fmax(high, found[c]);
     }
-    *total = total_of(r->q, found);
+    *total = total_density(r->q, found);
     check_field(rep, r, "density", DENSITY, found);
     require(rep, low >= 0 || r->q->keep_sources, "density: %.9g is negative", low);
     require(rep, high <= r->q->max_source * (1 + growth) || r->q->keep_sources,
@@ -182,7 +182,7 @@ static void check_density(report *rep, const expected *r, const float *found,
 
 /* Root mean square of the divergence of velocity[3][nz][ny][nx], discretized as in the
  * pressure equation; the ghost cells follow from the inner cells. */
-static double divergence_of(const query *q, const double *velocity)
+static double rms_divergence(const query *q, const double *velocity)
 {
     size_t stride[3] = {1, (size_t)q->n[X] + 2,
                         ((size_t)q->n[X] + 2) * ((size_t)q->n[Y] + 2)};
@@ -225,8 +225,8 @@ static void check_velocity(report *rep, const expected *r, const float *found)
         velocity64[c] = found[c];
         size = fmax(size, fabs(velocity64[c]));
     }
-    double divergence = divergence_of(r->q, velocity64),
-           oracle_divergence = divergence_of(r->q, r->value[X]);
+    double divergence = rms_divergence(r->q, velocity64),
+           oracle_divergence = rms_divergence(r->q, r->value[X]);
     free(velocity64);
     require(rep,
             divergence <=

@@ -38,12 +38,18 @@ static const char about[] =
 
 /* Units in the last place: per term, and per sum for each square root of its terms. */
 static const double TERM_ULPS = 8, SUM_ULPS = 3;
+
+/* The smallest normal float: the error per term of underflow. */
+static const double SMALLEST_FLOAT = 0x1p-126;
+
+/* Largest relative errors of the image and of degridded sources, see above. */
 static const double MAX_FLUX_ERROR = 0.03, MAX_IMAGE_RMS = 1e-3,
                     MAX_PREDICTION_ERROR = 0.03;
 
 /* Minimal requirements for the check of the image: number of visibilities, cells per
  * side, oversampling (rounding a position by half a fraction changes the phase of a
- * source), and support for the taper in addition to that for w. */
+ * source), and support for the taper in addition to that for w. PIXELS is the number of
+ * random pixels that are compared. */
 enum {
     PIXELS = 300,
     MIN_VISIBILITIES = 1000,
@@ -51,6 +57,19 @@ enum {
     MIN_OVERSAMPLING = 8,
     TAPER_SUPPORT = 6
 };
+
+/* If terms are alike, their roundings are alike, too: this many times the error of a
+ * sum in float is permitted. Chosen with a margin, not derived. */
+static const double FLOAT_ERRORS = 4;
+
+/* Relative error of a sum in double precision, about 45 roundings, and of the
+ * comparison of a tap with the limit of accuracy=. Both are far above the rounding of
+ * double and far below that of float. */
+static const double DOUBLE_ERROR = 1e-14, LIMIT_ERROR = 1e-9;
+
+/* Random pixels lie in this fraction of the image's side; tracks fill the grid if their
+ * extent is between these fractions of its side. */
+static const double INNER_IMAGE = 0.4, MIN_FILLED = 0.5, MAX_FILLED = 1.2;
 
 /* Returns the rounding unit of the result. The rounding of the oracle itself is one
  * unit of a double. */
@@ -69,7 +88,8 @@ static double exact_limit(const query *q)
 static double error_bound(const query *q, const scene *s, double size, double m)
 {
     if (m == 0 || (s->exact && size <= exact_limit(q))) return 0;
-    return rounding_unit(q) * (TERM_ULPS + SUM_ULPS * sqrt(m)) * size + m * 0x1p-126;
+    return rounding_unit(q) * (TERM_ULPS + SUM_ULPS * sqrt(m)) * size +
+           m * SMALLEST_FLOAT;
 }
 
 /* Returns the magnitude of a factor, including the error of the doubles that it was
@@ -104,7 +124,7 @@ static long *plane_supports(const query *q, const scene *s)
         supports[p] = 0;
         for (long i = 0; i < row; i++) {
             long distance = labs(i % width - q->support);
-            if (cabs(taps[i]) >= q->accuracy * largest * (1 + 1e-9) &&
+            if (cabs(taps[i]) >= q->accuracy * largest * (1 + LIMIT_ERROR) &&
                 distance > supports[p])
                 supports[p] = distance;
         }
@@ -166,7 +186,7 @@ static void oracle_gridding(const query *q, const scene *s, double complex *grid
                 hypot(float_row[u][0] - row[u][0], float_row[u][1] - row[u][1]);
             bound[u] = error_bound(q, s, bound[u], m);
             if (!q->double_precision && bound[u] > 0 && isfinite(float_error))
-                bound[u] += 4 * float_error;
+                bound[u] += FLOAT_ERRORS * float_error;
             bound[u] += omitted[u];
         }
         free(float_row);
@@ -266,8 +286,8 @@ static void pick_pixel(const query *q, const scene *s, int i, long *x, long *y)
         *y = lround(s->sky[i].m * side);
         return;
     }
-    *x = (long)(q->grid * 0.4 * (hash01((uint64_t)i, 11) - 0.5));
-    *y = (long)(q->grid * 0.4 * (hash01((uint64_t)i, 12) - 0.5));
+    *x = (long)(q->grid * INNER_IMAGE * (hash01((uint64_t)i, 11) - 0.5));
+    *y = (long)(q->grid * INNER_IMAGE * (hash01((uint64_t)i, 12) - 0.5));
 }
 
 /* Returns the direct Fourier sum over the visibilities in the direction of a pixel. */
@@ -405,12 +425,12 @@ static void check_adjoint(report *rep, const query *q, const scene *s,
     double bound = 0;
     for (size_t i = 0; i < cells; i++) {
         sum += grid[i] * conj(s->model[i]);
-        if (!s->exact) bound += 1e-14 * cabs(grid[i]) * cabs(s->model[i]);
+        if (!s->exact) bound += DOUBLE_ERROR * cabs(grid[i]) * cabs(s->model[i]);
     }
     for (int k = 0; k < s->n; k++) {
         sum -= s->visibilities[k].d * conj(result[k]);
         bound += cabs(s->visibilities[k].d) *
-                 (bounds[k] + (s->exact ? 0 : 1e-14 * cabs(result[k])));
+                 (bounds[k] + (s->exact ? 0 : DOUBLE_ERROR * cabs(result[k])));
     }
     check_fraction(rep, "adjoint", (double)cabsl(sum), bound);
     free(unused);
@@ -514,8 +534,8 @@ static void read_truth(const char *path, scene *s)
  * the next. */
 static bool has_sky(const query *q, const scene *s)
 {
-    bool filled = q->in || (q->extent > 0.5 * q->grid * q->cell &&
-                            q->extent < 1.2 * q->grid * q->cell);
+    bool filled = q->in || (q->extent > MIN_FILLED * q->grid * q->cell &&
+                            q->extent < MAX_FILLED * q->grid * q->cell);
     return !q->integer && !q->random && q->planes > 1 && s->source_count && filled &&
            s->n >= MIN_VISIBILITIES && q->grid >= MIN_GRID &&
            q->oversampling >= MIN_OVERSAMPLING &&

@@ -197,8 +197,9 @@ static double rounding_noise(simulation *w, int replica, double size)
  * roundings in a random direction. */
 static double perturbed(simulation *w, int replica, double x)
 {
-    double by = random_unit(w);
-    return replica ? x * (1 + 2 * ROUNDING * (by < 0 ? by - 1 : by + 1) / 2) : x;
+    double shift = random_unit(w);
+    return replica ? x * (1 + 2 * ROUNDING * (shift < 0 ? shift - 1 : shift + 1) / 2)
+                   : x;
 }
 
 void set_walls(const query *q, double *x, int negated_axis)
@@ -237,10 +238,10 @@ static double relax(simulation *w, int replica, double *x, const double *b, doub
                     neighbours += low + high;
                     size += a * (fabs(low) + fabs(high));
                 }
-                double now = (b[idx] + a * neighbours) / c +
-                             rounding_noise(w, replica, size / c);
-                double change = fabs(now - x[idx]);
-                x[idx] = now;
+                double new_value = (b[idx] + a * neighbours) / c +
+                                   rounding_noise(w, replica, size / c);
+                double change = fabs(new_value - x[idx]);
+                x[idx] = new_value;
                 if (!(change <= largest)) largest = isnan(change) ? INFINITY : change;
             }
     return largest;
@@ -249,15 +250,15 @@ static double relax(simulation *w, int replica, double *x, const double *b, doub
 static double sweep(simulation *w, int replica, int x, int b, double a, double c,
                     int negated_axis)
 {
-    double *to = w->field[replica][x], *from = w->field[replica][b];
-    double change = relax(w, replica, to, from, a, c, w->q->lexicographic ? 2 : 1);
+    double *dst = w->field[replica][x], *src = w->field[replica][b];
+    double change = relax(w, replica, dst, src, a, c, w->q->lexicographic ? 2 : 1);
     if (!w->q->lexicographic)
-        change = fmax(change, relax(w, replica, to, from, a, c, 0));
-    set_walls(w->q, to, negated_axis);
+        change = fmax(change, relax(w, replica, dst, src, a, c, 0));
+    set_walls(w->q, dst, negated_axis);
     return change;
 }
 
-static double largest_of(const simulation *w, int field)
+static double max_abs_padded(const simulation *w, int field)
 {
     double largest = 0;
     for (size_t c = 0; c < w->cells; c++)
@@ -269,27 +270,28 @@ static double largest_of(const simulation *w, int field)
  * program may end, even ones when it must. */
 static void solve(simulation *w, int x, int b, double a, double c, int negated_axis)
 {
-    double as[REPLICAS], cs[REPLICAS], tolerance = w->q->tolerance;
+    double a_perturbed[REPLICAS], c_perturbed[REPLICAS], tolerance = w->q->tolerance;
     bool done[REPLICAS] = {false};
     int min_sweeps = w->q->sweep_limit, max_sweeps = w->q->sweep_limit,
         sweeps = w->q->sweep_limit;
     for (int replica = 0; replica < w->replicas; replica++) {
-        as[replica] = perturbed(w, replica, a);
-        cs[replica] = perturbed(w, replica, c);
+        a_perturbed[replica] = perturbed(w, replica, a);
+        c_perturbed[replica] = perturbed(w, replica, c);
     }
     for (int n = 1; n <= w->q->sweep_limit && max_sweeps == w->q->sweep_limit; n++) {
         double move[REPLICAS], low = INFINITY, high = 0;
         for (int replica = 0; replica < w->replicas; replica++) {
             if (done[replica]) continue;
-            move[replica] =
-                sweep(w, replica, x, b, as[replica], cs[replica], negated_axis);
+            move[replica] = sweep(w, replica, x, b, a_perturbed[replica],
+                                  c_perturbed[replica], negated_axis);
             low = fmin(low, move[replica]);
             high = fmax(high, move[replica]);
         }
         if (tolerance < 0) continue;
-        double slack = w->replicas > 1
-                           ? CHANGE_ROUNDINGS * ROUNDING * largest_of(w, x) + high - low
-                           : 0;
+        double slack =
+            w->replicas > 1
+                ? CHANGE_ROUNDINGS * ROUNDING * max_abs_padded(w, x) + high - low
+                : 0;
         if (min_sweeps == w->q->sweep_limit && low - slack <= tolerance) {
             min_sweeps = n;
             for (int replica = 1; replica < w->replicas; replica += 2)
@@ -308,7 +310,7 @@ static void solve(simulation *w, int x, int b, double a, double c, int negated_a
 
 /* Applies the matrix of the pressure equation: the sum of the differences of a cell to
  * its neighbours inside the box. */
-static void differences(const simulation *w, double *to, const double *x)
+static void differences(const simulation *w, double *dst, const double *x)
 {
     const query *q = w->q;
 #pragma omp parallel for if (w->replicas == 1)
@@ -316,11 +318,12 @@ static void differences(const simulation *w, double *to, const double *x)
         for (int j = 1; j <= q->n[Y]; j++)
             for (int i = 1; i <= q->n[X]; i++) {
                 size_t idx = cell(w, i, j, k);
-                int here[3] = {i, j, k};
-                to[idx] = 0;
+                int coordinates[3] = {i, j, k};
+                dst[idx] = 0;
                 for (int d = X; d <= Z; d++) {
-                    if (here[d] > 1) to[idx] += x[idx] - x[idx - w->stride[d]];
-                    if (here[d] < q->n[d]) to[idx] += x[idx] - x[idx + w->stride[d]];
+                    if (coordinates[d] > 1) dst[idx] += x[idx] - x[idx - w->stride[d]];
+                    if (coordinates[d] < q->n[d])
+                        dst[idx] += x[idx] - x[idx + w->stride[d]];
                 }
             }
 }
@@ -332,18 +335,18 @@ static double product(const simulation *w, const double *a, const double *b)
     return sum;
 }
 
-/* to = a + times b */
-static void add(const simulation *w, double *to, const double *a, double factor,
+/* dst = a + factor b */
+static void add(const simulation *w, double *dst, const double *a, double factor,
                 const double *b)
 {
     FOR_EACH_CELL(w, i, j, k)
     {
         size_t idx = cell(w, i, j, k);
-        to[idx] = a[idx] + factor * b[idx];
+        dst[idx] = a[idx] + factor * b[idx];
     }
 }
 
-static double largest_in(const simulation *w, const double *x)
+static double max_abs(const simulation *w, const double *x)
 {
     double largest = 0;
     FOR_EACH_CELL(w, i, j, k) largest = fmax(largest, fabs(x[cell(w, i, j, k)]));
@@ -358,7 +361,7 @@ static void solve_directly(simulation *w, int replica, double *x, const double *
 {
     double *residual = allocate(3 * w->cells, sizeof *residual, "the oracle");
     double *direction = residual + w->cells, *image = direction + w->cells, mean = 0;
-    double size = largest_in(w, b);
+    double size = max_abs(w, b);
     FOR_EACH_CELL(w, i, j, k)
     {
         size_t idx = cell(w, i, j, k);
@@ -370,13 +373,13 @@ static void solve_directly(simulation *w, int replica, double *x, const double *
     double squares = product(w, residual, residual), target = CG_TARGET * squares;
     for (int n = 0; n < CG_ITERATIONS && squares > target; n++) {
         differences(w, image, direction);
-        double step = squares / product(w, direction, image), before = squares;
+        double step = squares / product(w, direction, image), previous = squares;
         add(w, x, x, step, direction);
         add(w, residual, residual, -step, image);
         squares = product(w, residual, residual);
-        add(w, direction, residual, squares / before, direction);
+        add(w, direction, residual, squares / previous, direction);
     }
-    size = largest_in(w, x);
+    size = max_abs(w, x);
     FOR_EACH_CELL(w, i, j, k)
     x[cell(w, i, j, k)] += rounding_noise(w, replica, DIRECT_ROUNDINGS * size);
     set_walls(w->q, x, -1);
@@ -431,24 +434,24 @@ static void project(simulation *w, int u, int p, int div)
         }
 }
 
-/* Semi-Lagrangian advection: to(p) = from(q), where q is the point from which the flow
+/* Semi-Lagrangian advection: dst(p) = src(q), where q is the point from which the flow
  * (u, u + 1, u + 2) reaches p; trilinear interpolation. */
-static void advect(simulation *w, int to, int from, int u, int negated_axis)
+static void advect(simulation *w, int dst, int src, int u, int negated_axis)
 {
     for (int replica = 0; replica < w->replicas; replica++) {
         double **f = w->field[replica];
         FOR_EACH_CELL(w, i, j, k)
         {
             size_t idx = cell(w, i, j, k), corner = 0;
-            int here[3] = {i, j, k};
-            double after[3];
+            int coordinates[3] = {i, j, k};
+            double fraction[3];
             for (int d = X; d <= Z; d++) {
                 double move = w->dt[replica] * w->q->n[d] * f[u + d][idx];
-                double x =
-                    here[d] - move + rounding_noise(w, replica, here[d] + fabs(move));
+                double x = coordinates[d] - move +
+                           rounding_noise(w, replica, coordinates[d] + fabs(move));
                 x = fmin(fmax(x, 0.5), w->q->n[d] + 0.5);
                 corner += (size_t)x * w->stride[d];
-                after[d] = x - floor(x);
+                fraction[d] = x - floor(x);
             }
             double value = 0, size = 0;
             for (int n = 0; n < 8; n++) {
@@ -456,15 +459,15 @@ static void advect(simulation *w, int to, int from, int u, int negated_axis)
                 size_t place = corner;
                 for (int d = X; d <= Z; d++) {
                     int next = n >> d & 1;
-                    weight *= next ? after[d] : 1 - after[d];
+                    weight *= next ? fraction[d] : 1 - fraction[d];
                     place += next ? w->stride[d] : 0;
                 }
-                value += weight * f[from][place];
-                size += weight * fabs(f[from][place]);
+                value += weight * f[src][place];
+                size += weight * fabs(f[src][place]);
             }
-            f[to][idx] = value + rounding_noise(w, replica, size);
+            f[dst][idx] = value + rounding_noise(w, replica, size);
         }
-        set_walls(w->q, f[to], negated_axis);
+        set_walls(w->q, f[dst], negated_axis);
     }
 }
 
@@ -475,9 +478,10 @@ static void step(simulation *w)
         for (int n = 0; n < SOURCE; n++)
             for (size_t c = 0; c < w->cells; c++) {
                 double *x = w->field[replica][n] + c;
-                double more = w->dt[replica] * w->field[replica][n + SOURCE][c];
-                if (more != 0)
-                    *x += more + rounding_noise(w, replica, fabs(*x) + fabs(more));
+                double increment = w->dt[replica] * w->field[replica][n + SOURCE][c];
+                if (increment != 0)
+                    *x += increment +
+                          rounding_noise(w, replica, fabs(*x) + fabs(increment));
             }
 
     for (int d = X; d <= Z; d++) diffuse(w, SOURCE + d, d, q->visc, d);
@@ -538,7 +542,7 @@ static double max_deviation(const simulation *w, int field, int i, int j, int k)
     return deviation;
 }
 
-static double total_of(const simulation *w, int replica)
+static double total_density(const simulation *w, int replica)
 {
     const double *x = w->field[replica][DENSITY];
     double sum = 0;
@@ -549,7 +553,7 @@ static double total_of(const simulation *w, int replica)
     return sum;
 }
 
-void solve_query(const query *q, double *to)
+void solve_query(const query *q, double *dst)
 {
     simulation w = make_simulation(q);
     run(&w);
@@ -557,17 +561,17 @@ void solve_query(const query *q, double *to)
                 .sweeps = (double)w.sweeps,
                 .min_sweeps = (double)w.min_sweeps,
                 .max_sweeps = (double)w.max_sweeps,
-                .total = total_of(&w, 0)};
+                .total = total_density(&w, 0)};
     /* A source too small for a float underflows to 0 before it is multiplied by dt. */
     double underflow = SMALLEST * fmax(1, q->dt);
     for (int replica = 1; replica < w.replicas; replica++) {
-        double deviation = fabs(total_of(&w, replica) - h.total) +
+        double deviation = fabs(total_density(&w, replica) - h.total) +
                            ROUNDING * fabs(h.total) + underflow;
         h.total_budget = fmax(h.total_budget, SAFETY * deviation);
     }
 
     size_t inner = inner_cells(q), c = 0;
-    double *value = to + HEADER, *budget = value + OUTPUTS * inner;
+    double *value = dst + HEADER, *budget = value + OUTPUTS * inner;
     for (int f = 0; f < OUTPUTS; f++) FOR_EACH_CELL(&w, i, j, k)
         {
             value[c] = w.field[0][f][cell(&w, i, j, k)];
@@ -576,7 +580,7 @@ void solve_query(const query *q, double *to)
                                       ROUNDING * fabs(value[c]) + underflow);
             c++;
         }
-    memcpy(to, &h, sizeof h);
+    memcpy(dst, &h, sizeof h);
     for (int replica = 0; replica < w.replicas; replica++)
         for (int f = 0; f < FIELDS; f++) free(w.field[replica][f]);
 }

@@ -22,7 +22,7 @@ typedef struct {
     int n[3], steps;
     double dt, diff, visc;
     int sweep_limit;  /* maximum number of sweeps per solve */
-    double tolerance; /* of a solve; negative: fixed number of sweeps */
+    double tolerance; /* negative: fixed number of sweeps */
     bool lexicographic, keep_sources;
     bool direct_pressure; /* pressures are solved directly, not by relaxation */
     fluid_event *event;
@@ -40,21 +40,21 @@ static inline size_t inner_cells(const query *q)
 
 enum { OUTPUTS = 4 }; /* velocity along x, y, z; density */
 
-/* Result of the oracle, stored as doubles: this header, then for each output the values
- * of the inner cells [nz][ny][nx], then, if has_budget, the budgets of the same cells.
- */
+/* Result of the oracle, stored as doubles: this header, then for each output the
+ * values of the inner cells [nz][ny][nx], then, if has_budget, the budgets of the same
+ * cells. */
 typedef struct {
     double has_budget;
     double sweeps, min_sweeps,
         max_sweeps;             /* in double; range for a correct float program */
-    double total, total_budget; /* of the density; with ghosts if keep_sources */
+    double total, total_budget; /* density; with ghosts if keep_sources */
 } header;
 
 enum { HEADER = sizeof(header) / sizeof(double) };
 
 bool can_afford_budget(
     const query *q); /* true: the query is small enough for budgets */
-void solve_query(const query *q, double *to); /* writes header, values, budgets */
+void solve_query(const query *q, double *dst); /* writes header, values, budgets */
 
 /* Sets the ghost cells at both walls across each axis of x[nz + 2][ny + 2][nx + 2] to
  * their inner neighbours, or to minus these across the axis negated_axis; -1: no such

@@ -1,9 +1,9 @@
 /* oracle_semblance.c - see oracle_semblance.h.
  *
- * Every word becomes text of a key, from the paper's set, from the paper's twenty words
- * or as it is; numbers are made of that text at the end. The file is read byte by byte,
- * at the places that SEG-Y gives. A query that no search takes may pass here: what is
- * refused, and how, is not the checker's to judge.
+ * Each argument becomes the text of a key: from the paper's set, from the paper's
+ * twenty arguments, or as typed. The texts are parsed at the end. The file is read byte
+ * by byte, at the positions that SEG-Y specifies. Queries that the search rejects may
+ * pass here: rejection is tested elsewhere.
  */
 #include "oracle_semblance.h"
 
@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum { M0, H0, T0, TAU, RANGES, IN = RANGES + PARAMETERS, KEYS, ROOM = 200 };
-enum { HEADER = 240, PAPER_WORDS = 20 };
+enum { HEADER = 240, PAPER_ARGUMENTS = 20 };
 
-/* ---- words ---------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------ */
 
 static const char *const paper[3][IN] = {
     {"4120", "-480", "1.124", "0.005", "-0.1,0.1,20", "-0.00143,0.00057,20",
@@ -26,7 +26,7 @@ static const char *const paper[3][IN] = {
      "4.396e-07,5.396e-07,20", "3.002e-07,4.102e-07,20", "-2.101e-07,1.01e-08,20"},
 };
 
-static double number(const char *key, const char *text)
+static double parse_number(const char *key, const char *text)
 {
     char *end;
     double value = text ? strtod(text, &end) : NAN;
@@ -34,14 +34,14 @@ static double number(const char *key, const char *text)
     return value;
 }
 
-static void range(problem *p, int k, const char *text)
+static void parse_range(problem *p, int k, const char *text)
 {
     int used = 0;
     if (!text ||
         sscanf(text, "%lf,%lf,%d%n", &p->p0[k], &p->p1[k], &p->np[k], &used) != 3 ||
         text[used] || p->np[k] < 1)
         fail("%c=%s: not P0,P1,N", 'a' + k, text ? text : "");
-    p->widest[k] = fmax(fabs(p->p0[k]), fabs(p->p1[k]));
+    p->max_parameter[k] = fmax(fabs(p->p0[k]), fabs(p->p1[k]));
 }
 
 /* ---- the file ------------------------------------------------------------------- */
@@ -66,88 +66,91 @@ static file read_all(const char *path)
     return f;
 }
 
-/* Bytes at .. at + width - 1 of a trace, counted from 1 as SEG-Y does, unsigned. */
-static uint32_t bits(const file *f, size_t trace, size_t at, int width)
+/* Returns the unsigned integer in `width` bytes from `position` on, counted from 1 as
+ * SEG-Y does. */
+static uint32_t field(const file *f, size_t trace, size_t position, int width)
 {
-    const unsigned char *b = f->byte + trace + at - 1;
+    const unsigned char *b = f->byte + trace + position - 1;
     uint32_t value = 0;
     for (int i = 0; i < width; i++) value = value << 8 | b[f->big ? i : width - 1 - i];
     return value;
 }
 
-static long narrow(const file *f, size_t trace, size_t at)
+static long int16_at(const file *f, size_t trace, size_t position)
 {
-    long value = (long)bits(f, trace, at, 2);
+    long value = (long)field(f, trace, position, 2);
     return value < 0x8000 ? value : value - 0x10000;
 }
 
-static double wide(const file *f, size_t trace, size_t at)
+static double int32_at(const file *f, size_t trace, size_t position)
 {
-    double value = bits(f, trace, at, 4);
+    double value = field(f, trace, position, 4);
     return value < 0x80000000u ? value : value - 0x100000000;
 }
 
-/* Whether the file is traces of one length and interval in the order f->big, whose ns
- * and dt are then set. */
-static bool fits(file *f)
+/* Returns whether the file consists of traces of one length and interval in the byte
+ * order f->big; sets ns and dt. */
+static bool has_layout(file *f)
 {
     if (f->size < HEADER) return false;
-    f->ns = (long)bits(f, 0, 115, 2);
-    f->dt = (long)bits(f, 0, 117, 2);
+    f->ns = (long)field(f, 0, 115, 2);
+    f->dt = (long)field(f, 0, 117, 2);
     size_t row = HEADER + 4 * (size_t)f->ns;
     if (!f->ns || !f->dt || f->size % row) return false;
-    for (size_t at = 0; at < f->size; at += row)
-        if (bits(f, at, 115, 2) != f->ns || bits(f, at, 117, 2) != f->dt) return false;
+    for (size_t start = 0; start < f->size; start += row)
+        if (field(f, start, 115, 2) != f->ns || field(f, start, 117, 2) != f->dt)
+            return false;
     return true;
 }
 
-/* How many samples are of a size that somebody would write, or 0. */
-static size_t ordinary(const file *f)
+/* Returns how many samples have a plausible magnitude (2^-40 to 2^40, or 0). */
+static size_t plausible_samples(const file *f)
 {
-    size_t found = 0, row = HEADER + 4 * (size_t)f->ns;
+    size_t plausible = 0, row = HEADER + 4 * (size_t)f->ns;
     for (size_t trace = 0; trace < f->size; trace += row)
-        for (size_t at = HEADER + 1; at <= row; at += 4) {
-            int exponent = (int)(bits(f, trace, at, 4) >> 23 & 255);
-            found += exponent == 0 || abs(exponent - 127) < 40;
+        for (size_t position = HEADER + 1; position <= row; position += 4) {
+            int exponent = (int)(field(f, trace, position, 4) >> 23 & 255);
+            plausible += exponent == 0 || abs(exponent - 127) < 40;
         }
-    return found;
+    return plausible;
 }
 
 static void find_order(file *f, const char *path, const char *order)
 {
-    size_t found[2] = {0};
+    size_t plausible[2] = {0};
     for (int big = 0; big <= 1; big++) {
         f->big = big;
-        if (strcmp(order, big ? "little" : "big") && fits(f))
-            found[big] = 1 + ordinary(f);
+        if (strcmp(order, big ? "little" : "big") && has_layout(f))
+            plausible[big] = 1 + plausible_samples(f);
     }
-    f->big = found[1] > found[0];
-    if (!fits(f)) fail("%s: not traces of one length", path);
+    f->big = plausible[1] > plausible[0];
+    if (!has_layout(f)) fail("%s: not traces of one length", path);
 }
 
 /* A coordinate in metres. */
-static double metres(const file *f, size_t trace, size_t at)
+static double metres(const file *f, size_t trace, size_t position)
 {
-    double value = wide(f, trace, at), scale = (double)narrow(f, trace, 71);
+    double value = int32_at(f, trace, position), scale = (double)int16_at(f, trace, 71);
     return scale < 0 ? value / -scale : scale > 0 ? value * scale : value;
 }
 
-/* Whether the sources' and receivers' coordinates at these bytes are not all one. */
+/* Returns whether the coordinates of sources and receivers at these positions differ.
+ */
 static bool varies(const file *f, size_t source, size_t receiver)
 {
-    double least = INFINITY, most = -INFINITY;
+    double min = INFINITY, max = -INFINITY;
     size_t row = HEADER + 4 * (size_t)f->ns;
-    for (size_t at = 0; at < f->size; at += row) {
-        if (narrow(f, at, 29) == 2) continue;
-        double s = metres(f, at, source), r = metres(f, at, receiver);
-        least = fmin(least, fmin(s, r));
-        most = fmax(most, fmax(s, r));
+    for (size_t start = 0; start < f->size; start += row) {
+        if (int16_at(f, start, 29) == 2) continue;
+        double s = metres(f, start, source), r = metres(f, start, receiver);
+        min = fmin(min, fmin(s, r));
+        max = fmax(max, fmax(s, r));
     }
-    return most > least;
+    return max > min;
 }
 
-/* The traces that are alive, their coordinates and their samples from time 0 on: what
- * was not recorded before delrt is 0. */
+/* Stores the coordinates and the samples, from time 0 on, of the traces that are not
+ * dead. Samples before delrt are 0. */
 static void take_traces(problem *p, const file *f, const char *path, const char *axis)
 {
     bool along_x = varies(f, 73, 81), along_y = varies(f, 77, 85);
@@ -159,61 +162,64 @@ static void take_traces(problem *p, const file *f, const char *path, const char 
     size_t source = along_x ? 73 : 77, receiver = along_x ? 81 : 85;
     size_t row = HEADER + 4 * (size_t)f->ns, all = f->size / row;
 
-    long late = 0; /* samples */
+    long delay = 0; /* samples */
     for (size_t i = 0; i < all; i++)
-        if (narrow(f, i * row, 29) != 2) late = narrow(f, i * row, 109) * 1000 / f->dt;
-    p->ns = (int)(f->ns + late);
+        if (int16_at(f, i * row, 29) != 2)
+            delay = int16_at(f, i * row, 109) * 1000 / f->dt;
+    p->ns = (int)(f->ns + delay);
     if (p->ns < 1) fail("%s: no sample after time 0", path);
     p->dm = allocate(all, sizeof *p->dm, "midpoints");
     p->dh = allocate(all, sizeof *p->dh, "half-offsets");
     p->sample = allocate(all * (size_t)p->ns, sizeof(float), "samples");
 
     for (size_t i = 0; i < all; i++) {
-        size_t at = i * row;
-        if (narrow(f, at, 29) == 2) continue;
-        double s = metres(f, at, source), r = metres(f, at, receiver);
+        size_t start = i * row;
+        if (int16_at(f, start, 29) == 2) continue;
+        double s = metres(f, start, source), r = metres(f, start, receiver);
         p->dm[p->traces] = (r + s) / 2 - p->m0;
         p->dh[p->traces] = (r - s) / 2 - p->h0;
         float *to = p->sample + (size_t)p->traces * (size_t)p->ns;
         for (long k = 0; k < p->ns; k++) {
             uint32_t pattern =
-                k < late ? 0 : bits(f, at, HEADER + 1 + 4 * (size_t)(k - late), 4);
+                k < delay ? 0
+                          : field(f, start, HEADER + 1 + 4 * (size_t)(k - delay), 4);
             memcpy(&to[k], &pattern, 4);
-            p->loudest = fmax(p->loudest, fabs((double)to[k]));
+            p->max_sample = fmax(p->max_sample, fabs((double)to[k]));
         }
         p->traces++;
     }
     if (p->traces == 0) fail("%s: no trace is alive", path);
 }
 
-/* ---- both ----------------------------------------------------------------------- */
+/* ---- the whole query --------------------------------------------------------------
+ */
 
-/* Windows reach as many whole samples from their middle as tau has; a thousandth short
- * of one is one. */
+/* Returns the half window in samples: tau rounded down, but up if a thousandth is
+ * missing. */
 static int whole_samples(double tau, double dt)
 {
-    double samples = tau * 1e6 / dt, near = round(samples);
-    if (fabs(samples - near) > 1e-3) near = floor(samples);
-    if (!(near >= 0 && 2 * near + 1 <= WINDOW_MAX)) fail("tau=%g: too long", tau);
-    return (int)near;
+    double samples = tau * 1e6 / dt, nearest = round(samples);
+    if (fabs(samples - nearest) > 1e-3) nearest = floor(samples);
+    if (!(nearest >= 0 && 2 * nearest + 1 <= WINDOW_MAX)) fail("tau=%g: too long", tau);
+    return (int)nearest;
 }
 
 problem problem_read(int argc, char **argv, arg *extra, const char *about)
 {
     const char *text[KEYS] = {0}, *typed[KEYS] = {0}, *order = "auto", *axis = "auto";
     int set = 0, group[3];
-    char joined[PARAMETERS][ROOM];
+    char range_text[PARAMETERS][ROOM];
 
-    if (argc > PAPER_WORDS && !strchr(argv[1], '=')) {
+    if (argc > PAPER_ARGUMENTS && !strchr(argv[1], '=')) {
         for (int k = 0; k < RANGES; k++) text[k] = argv[1 + k];
         for (int k = 0; k < PARAMETERS; k++) {
             char **word = argv + 1 + RANGES + 3 * k;
-            snprintf(joined[k], ROOM, "%s,%s,%s", word[0], word[1], word[2]);
-            text[RANGES + k] = joined[k];
+            snprintf(range_text[k], ROOM, "%s,%s,%s", word[0], word[1], word[2]);
+            text[RANGES + k] = range_text[k];
         }
-        text[IN] = argv[PAPER_WORDS];
-        argc -= PAPER_WORDS;
-        argv += PAPER_WORDS;
+        text[IN] = argv[PAPER_ARGUMENTS];
+        argc -= PAPER_ARGUMENTS;
+        argv += PAPER_ARGUMENTS;
     }
     arg table[] = {
         {"in", ARG_TEXT, &typed[IN], 0, 0, "SU file", 0},
@@ -239,11 +245,11 @@ problem problem_read(int argc, char **argv, arg *extra, const char *about)
     }
     if (!text[IN]) fail("in= is missing");
 
-    problem p = {.m0 = number("m0", text[M0]),
-                 .h0 = number("h0", text[H0]),
-                 .t0 = number("t0", text[T0]),
-                 .tau = number("tau", text[TAU])};
-    for (int k = 0; k < PARAMETERS; k++) range(&p, k, text[RANGES + k]);
+    problem p = {.m0 = parse_number("m0", text[M0]),
+                 .h0 = parse_number("h0", text[H0]),
+                 .t0 = parse_number("t0", text[T0]),
+                 .tau = parse_number("tau", text[TAU])};
+    for (int k = 0; k < PARAMETERS; k++) parse_range(&p, k, text[RANGES + k]);
 
     file f = read_all(text[IN]);
     find_order(&f, text[IN], order);

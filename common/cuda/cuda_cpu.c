@@ -27,13 +27,13 @@ static team teams[TEAMS_MAX];
 static unsigned team_count, threads; /* threads per block */
 static size_t blocks, shared_bytes;
 
-/* Of the calling thread. */
+/* State of the calling thread. */
 static _Thread_local team *own_team;
 static _Thread_local void *block_shared; /* shared memory of its current block */
 static _Thread_local int any_index;      /* the next element of any[] */
 
-/* Order of the blocks of this launch: position i is block (first + i step) mod blocks,
- * where step and blocks are coprime. */
+/* Order of the blocks of this launch: block (first + i step) mod blocks is at position
+ * i; step and blocks are coprime. */
 static size_t first, step;
 
 static unsigned long environment_number(const char *name, unsigned long fallback,

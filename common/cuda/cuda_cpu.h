@@ -58,8 +58,8 @@ void cuda_cpu_barrier(void);
  * predicate is not 0. */
 int cuda_cpu_barrier_or(int predicate);
 
-/* Checks and sets gridDim and blockDim; returns the number of threads for the launch:
- * those of all teams. */
+/* Checks and sets gridDim and blockDim; returns the number of threads of all teams
+ * together. */
 unsigned cuda_cpu_begin(dim3 grid, dim3 block, size_t shared);
 /* Sets blockIdx and threadIdx of the calling thread for block number `turn` of its
  * team, counted from 0; returns 0 if the team has no more blocks. All threads of a team
@@ -104,7 +104,7 @@ cudaError_t cudaGetDeviceCount(int *devices);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr, int device);
-cudaError_t cudaMemGetInfo(size_t *room, size_t *all);
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaEventCreate(cudaEvent_t *event);

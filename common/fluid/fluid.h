@@ -1,9 +1,9 @@
 /* fluid.h - the interface between the front end and the back-ends in steps/.
  *
- * The front end parses arguments and events, writes the output and calls the operations
- * of a time step in their order (step.h). A back-end implements these operations: it
- * allocates the fields and owns devices, transfers and loops. Fields are named by their
- * index.
+ * The front end parses arguments and events, writes the output and calls the
+ * operations of a time step in their order (step.h). A back-end implements these
+ * operations: it allocates the fields and owns devices, transfers and loops. Fields are
+ * named by their index.
  */
 #ifndef FLUID_H
 #define FLUID_H
@@ -33,9 +33,9 @@ typedef struct {
 void fluid_begin(const setup *s);
 
 /* Writes one value of a field. fluid_get waits for all earlier operations and reads a
- * field: to[k][j][i], with ghost cells, i fastest. */
+ * field: dst[k][j][i], with ghost cells, i fastest. */
 void fluid_put(int field, int i, int j, int k, float value);
-void fluid_get(int field, float *to);
+void fluid_get(int field, float *dst);
 
 /* field = 0 */
 void fluid_clear(int field);

@@ -38,14 +38,14 @@ static size_t inner_cells(grid g)
 static float *read_field(state *b, int field)
 {
     grid g = b->s.g;
-    float *to = b->inner + (size_t)field * inner_cells(g), *start = to;
+    float *dst = b->inner + (size_t)field * inner_cells(g), *start = dst;
     fluid_get(field, b->padded);
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++) {
             size_t row =
                 ((size_t)k * (size_t)(g.ny + 2) + (size_t)j) * (size_t)(g.nx + 2);
-            memcpy(to, b->padded + row + 1, (size_t)g.nx * sizeof *to);
-            to += g.nx;
+            memcpy(dst, b->padded + row + 1, (size_t)g.nx * sizeof *dst);
+            dst += g.nx;
         }
     return start;
 }

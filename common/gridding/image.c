@@ -8,6 +8,14 @@
 
 static const double pi = 3.14159265358979323846;
 
+/* Shape of the taper. The first zero of its transform is at sqrt(1 + (TAPER_BETA /
+ * pi)^2) = 3.2 cells, so that 7 taps suffice for w = 0. */
+#define TAPER_BETA (3 * pi)
+
+/* The image is not divided by a smaller taper, which would amplify errors. Grey levels
+ * of the picture, as fractions of the peak. Chosen, not derived. */
+static const double MIN_TAPER = 0.01, BLACK = -0.05, WHITE = 0.5;
+
 /* Returns I0(x), the modified Bessel function of order 0, as its power series. */
 static double bessel(double x)
 {
@@ -23,7 +31,7 @@ static double bessel(double x)
  * finite extent allows. */
 double taper(double x)
 {
-    const double beta = 3 * pi;
+    const double beta = TAPER_BETA;
     double inside = 1 - 4 * x * x;
     return inside > 1e-12 ? bessel(beta * sqrt(inside)) / bessel(beta) : 0;
 }
@@ -58,7 +66,7 @@ double *dirty_image(const double *grid, int size, double norm)
             double taper_xy = axis[y] * axis[x];
             double sum = a[fft_index(y, size) * n + fft_index(x, size)][0];
             image[(size_t)y * n + (size_t)x] =
-                taper_xy > 0.01 ? sum / taper_xy / norm : 0;
+                taper_xy > MIN_TAPER ? sum / taper_xy / norm : 0;
         }
     free(axis);
     free(a);
@@ -105,7 +113,7 @@ void image_write(const char *path, const double *image, int size)
     size_t n = (size_t)size;
     double peak = 0;
     for (size_t i = 0; i < n * n; i++) peak = fmax(peak, image[i]);
-    double black = -0.05 * peak, white = 0.5 * peak;
+    double black = BLACK * peak, white = WHITE * peak;
 
     unsigned char *grey = allocate(n, n, "the picture");
     unsigned char *to = grey;

@@ -1,10 +1,10 @@
 /* real.h - the precision of the arithmetic in C, OpenCL C and CUDA C.
  *
  * The sources of a step are written in terms of `real` and compiled twice: for float,
- * and with the flags of `double` in program.mk for double. These flags also give the two
- * functions of the interface their other names. main.c calls the one that precision=
- * asks for. An OpenCL kernel is built when its program runs, for double with -D
- * REAL=double -D REAL_BYTES=8.
+ * and for double with the flags `double` of program.mk. These flags also rename the two
+ * functions of the interface. main.c calls the one that precision= asks for. An OpenCL
+ * kernel is built when its program runs, for double with -D REAL=double
+ * -D REAL_BYTES=8.
  */
 #ifndef REAL_H
 #define REAL_H

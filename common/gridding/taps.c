@@ -9,11 +9,15 @@
 
 static const double pi = 3.14159265358979323846;
 
+/* Pixels of the image in the sum for a tap: enough that the footprint is at most an
+ * eighth of the period of the transform. Chosen, not derived. */
+enum { MIN_PIXELS = 2048, PIXELS_PER_TAP = 8 };
+
 double *w_taps(int planes, int oversampling, int width, double chirp)
 {
     /* The integral over the image is a sum over this many pixels. */
-    int points = 2048;
-    while (points < 8 * width) points *= 2;
+    int points = MIN_PIXELS;
+    while (points < PIXELS_PER_TAP * width) points *= 2;
     int length = points * oversampling, support = width / 2;
     fftw_complex *a = allocate((size_t)length, sizeof *a, "a convolution function");
     fftw_plan plan = fftw_plan_dft_1d(length, a, a, FFTW_FORWARD, FFTW_ESTIMATE);

@@ -33,8 +33,8 @@ double hybrid_balance(double host, double device);
 void hybrid_log(const char *actor, int thread, const char *what, double begin,
                 double end);
 
-/* Writes the file, begin,end,who,what, sorted by begin, in seconds from the first
- * begin. Called once, at the end. */
+/* Writes the file: one line per interval, sorted by begin, with times in seconds since
+ * the first begin. Called once, at the end. */
 void hybrid_log_write(void);
 
 /* <until the rename> */

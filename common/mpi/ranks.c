@@ -20,8 +20,8 @@ static int own, count = 1;
 static MPI_Win failures;
 static int *failed;
 
-/* Called by fail(). The first rank that fails prints its message and aborts the job, so
- * that one line is printed however many ranks fail; the others wait to be aborted. */
+/* Called by fail(). Only the first rank that fails prints its message and aborts the
+ * job; the others wait to be aborted. */
 static void print_and_abort(const char *line)
 {
     int one = 1, earlier = 0;

@@ -5,8 +5,8 @@
  * header is a Python dictionary with the keys descr, fortran_order and shape, padded
  * with spaces so that the elements begin at a multiple of 64 bytes.
  *
- * A file is not trusted: the product of the shape is checked for overflow, and the size
- * of the file must agree with its header before memory is allocated.
+ * A file is not trusted: the product of the shape is checked for overflow, and the file
+ * size must agree with its header before memory is allocated.
  *
  * Left out: the other element types, Fortran order, big-endian elements, version 3
  * (UTF-8 field names), reading from a pipe.

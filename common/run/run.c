@@ -1,5 +1,5 @@
-/* run.c - error messages, memory, the clock, progress, input files, and result files
- * that appear complete or not at all.
+/* run.c - implements run.h: error messages, memory, the clock, progress, input files
+ * and result files.
  *
  * A result is written to path.XXXXXX and renamed, so that a reader of path sees either
  * the old file or the complete new one. A table holds the few results that are open at
@@ -58,10 +58,10 @@ static struct result *result_find(const FILE *stream)
 
 /* ---- lock of the table of results ---------------------------------------------------
  *
- * A signal can arrive while the table changes, in this thread or in another. The thread
- * that changes the table therefore blocks these signals, and a handler that runs in
- * another thread waits for the lock. The handler never releases it, because the program
- * ends. */
+ * A signal can arrive while the table changes, in this thread or in another. A thread
+ * therefore blocks these signals before it changes the table, and a handler in another
+ * thread waits for the lock. The handler never releases it, because the program ends.
+ */
 static atomic_flag table_locked = ATOMIC_FLAG_INIT;
 static atomic_bool terminating; /* from now on, only a signal handler may lock */
 static const int fatal_signals[] = {SIGHUP, SIGINT, SIGTERM};

@@ -72,9 +72,9 @@ __attribute__((format(printf, 2, 3)))
 #endif
 void memory_check(double bytes, const char *what, ...);
 
-/* Updates a 64-bit digest of a sequence of bytes; the first call passes digest = 0.
- * FNV-1a, applied to words of 8 bytes and then to the remaining bytes. The digest
- * detects differing input; it offers no protection against an attacker. */
+/* Updates a 64-bit digest of a sequence of bytes; the first call passes digest = 0. It
+ * is FNV-1a, applied to 8 bytes at a time and then to each remaining byte. It detects
+ * accidental differences, not those made by an attacker. */
 uint64_t digest_update(uint64_t digest, const void *bytes, size_t size);
 
 /* ---- time --------------------------------------------------------------------------
@@ -93,8 +93,8 @@ void progress(const char *what, double done, double total);
  * calls fail() for an argument without '=', an unknown key (and suggests the most
  * similar one), a key that occurs twice, and a value that is not a number or out of
  * range. `help`, `-h` and `--help` print the table and exit with status 0; without any
- * argument the table is printed and the status is 1. `about` describes the program in
- * that text; it may contain further lines on its use. */
+ * argument the table is printed and the status is 1. `about` describes the program
+ * there, possibly in several lines. */
 typedef enum { ARG_INT, ARG_DOUBLE, ARG_TEXT, ARG_INTS } arg_type;
 
 typedef struct {

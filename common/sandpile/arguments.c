@@ -193,7 +193,7 @@ pile request_pile(request *r)
         for (int g = 0; g < p.batch; g++)
             configurations[c].fill(r, g, p.grid + (size_t)g * cells);
     }
-    plan *w = &r->plan;
+    run_plan *w = &r->plan;
     if (!w->tilew || w->tilew > r->dim) w->tilew = r->dim;
     if (!w->tileh || w->tileh > r->dim) w->tileh = r->dim;
     return p;

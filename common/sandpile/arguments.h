@@ -9,7 +9,7 @@
 typedef struct {
     int dim, batch, seed;
     const char *config; /* a name of configurations[], or a .npy file */
-    plan plan;
+    run_plan plan;
 } request;
 
 /* Parses key=value; extra is a table of further keys, ending in {0}. Exits the program

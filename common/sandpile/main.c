@@ -10,7 +10,7 @@
 
 enum { TRACE_CAPACITY = 1 << 18 }; /* maximum number of tiles in a trace */
 
-static void write_trace(const char *path, const trace *t, double start)
+static void write_trace(const char *path, const tile_trace *t, double start)
 {
     FILE *f = result_open(path);
     if (!f) fail("%s: cannot be written: %s", path, strerror(errno));
@@ -50,11 +50,10 @@ int main(int argc, char **argv)
 
     double start = seconds();
     pile p = request_pile(&r);
-    trace tile_trace = {.capacity = TRACE_CAPACITY};
+    tile_trace trace = {.capacity = TRACE_CAPACITY};
     if (trace_path) {
-        tile_trace.record =
-            allocate(TRACE_CAPACITY, sizeof *tile_trace.record, "the trace");
-        r.plan.trace = &tile_trace;
+        trace.record = allocate(TRACE_CAPACITY, sizeof *trace.record, "the trace");
+        r.plan.trace = &trace;
     }
     uint64_t before = pile_grains(&p);
     double ready = seconds();
@@ -80,7 +79,7 @@ int main(int argc, char **argv)
     if (out) npy_write(out, &grids);
     if (counts) npy_write(counts, &(npy){NPY_I4, 1, {batch}, p.iterations});
     if (picture) picture_write(picture, &p);
-    if (trace_path) write_trace(trace_path, &tile_trace, ready);
+    if (trace_path) write_trace(trace_path, &trace, ready);
 
     printf("iterations=%d\ngrains=%ju\nsunk=%ju\nstable=%d\n", max_iterations, after,
            before - after, stable);
@@ -88,7 +87,7 @@ int main(int argc, char **argv)
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", ready - start + t.init,
            t.run, t.kernel);
     if (fflush(stdout)) fail("standard output: cannot be written");
-    free(tile_trace.record);
+    free(trace.record);
     pile_free(&p);
     return 0;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const unsigned char colours[5][3] = {
+static const unsigned char colors[5][3] = {
     {16, 24, 48},    /* 0 grains: dark blue */
     {38, 110, 156},  /* 1: blue */
     {230, 178, 80},  /* 2: yellow */
@@ -20,7 +20,7 @@ void picture_write(const char *path, const pile *p)
         for (size_t g = 0; g < batch; g++)
             for (size_t x = 0; x < dim; x++) {
                 cell v = p->grid[g * cells + y * dim + x];
-                memcpy(pixels + 3 * ((y * batch + g) * dim + x), colours[v < 4 ? v : 4],
+                memcpy(pixels + 3 * ((y * batch + g) * dim + x), colors[v < 4 ? v : 4],
                        3);
             }
     png_write(path, p->dim * p->batch, p->dim, 3, pixels);

@@ -17,7 +17,7 @@ void pile_clear_border(cell *grid, int dim)
         grid[i] = grid[(n - 1) * n + i] = grid[i * n] = grid[i * n + n - 1] = 0;
 }
 
-void trace_tile(trace *t, int iteration, int grid, const int tile[4], double begin,
+void trace_tile(tile_trace *t, int iteration, int grid, const int tile[4], double begin,
                 int thread)
 {
     if (!t) return;

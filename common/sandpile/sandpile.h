@@ -35,7 +35,7 @@ typedef struct {
  * number of steps is a property of the pile. ASYNC: only the stable grid is required,
  * which is the same for every order of topplings. Most steps topple in place for ASYNC;
  * steps 10 to 12 use the synchronous rule, which is faster there. */
-typedef enum { SYNC, ASYNC } rule;
+typedef enum { SYNC, ASYNC } toppling_rule;
 
 /* One tile of a trace: which thread computed it, and when. */
 typedef struct {
@@ -47,17 +47,17 @@ typedef struct {
 typedef struct {
     trace_record *record; /* [capacity] */
     size_t capacity, count;
-} trace;
+} tile_trace;
 
 typedef struct {
-    rule rule;
+    toppling_rule rule;
     int max_iterations; /* upper limit, whether or not the grids are stable */
     int tilew, tileh;   /* cells per tile, CPU back-ends only; 1 .. dim */
     int group[3];       /* work-items per group; 0: the back-end chooses */
-    trace *trace;       /* NULL: no trace was requested */
+    tile_trace *trace;  /* NULL: no trace was requested */
     int halo; /* ghost rows of a neighbor, for hybrid and mpi; 0: the back-end chooses
                */
-} plan;
+} run_plan;
 
 typedef struct {
     double init;   /* seconds: device set-up, kernel build, allocation */
@@ -68,7 +68,7 @@ typedef struct {
 /* Topples the grids of *p until all are stable or plan->max_iterations is reached. The
  * caller provides p->iterations with all elements negative. Returns 0; errors end the
  * program through fail(). */
-int topple(pile *p, const plan *plan, run_times *t);
+int topple(pile *p, const run_plan *plan, run_times *t);
 
 /* Number of cells of one grid. */
 static inline size_t pile_cells(const pile *p)
@@ -117,7 +117,7 @@ static inline void use_static_schedule(void)
 
 /* Records a tile that `thread` has just finished. A trace keeps the first `capacity`
  * tiles. Does nothing if t is NULL. */
-void trace_tile(trace *t, int iteration, int grid, const int tile[4], double begin,
+void trace_tile(tile_trace *t, int iteration, int grid, const int tile[4], double begin,
                 int thread);
 
 #ifdef __cplusplus

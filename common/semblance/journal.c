@@ -15,15 +15,15 @@ static const char job_tag[4] = {'S', 'e', 'm', 'b'};
 enum { MARK = 228, TRID = 28 }; /* offsets in a header, in bytes */
 enum { UNKNOWN = 255 };         /* as allocate() initializes a state */
 
-/* FNV-1a over words of 8 bytes, then over the remaining bytes. */
+/* FNV-1a over units of 8 bytes, then over the remaining bytes. */
 uint64_t journal_hash(uint64_t hash, const void *bytes, size_t size)
 {
     const unsigned char *p = bytes;
     if (!hash) hash = 0xcbf29ce484222325u;
     for (; size >= 8; size -= 8, p += 8) {
-        uint64_t word;
-        memcpy(&word, p, 8);
-        hash = (hash ^ word) * 0x100000001b3u;
+        uint64_t unit;
+        memcpy(&unit, p, 8);
+        hash = (hash ^ unit) * 0x100000001b3u;
         hash ^= hash >> 29;
     }
     for (; size > 0; size--) hash = (hash ^ *p++) * 0x100000001b3u;
@@ -172,9 +172,9 @@ void journal_write(journal *j, size_t i, int state, const float *const row[])
         if (!j->file[f].path) continue;
         size_t floats = (size_t)j->ns * (size_t)(f < JOURNAL_SU ? 1 : j->parameters);
         size_t size = floats * sizeof(float);
-        size_t at = f < JOURNAL_SU ? i * row_bytes(j) + SU_HEADER_BYTES
-                                   : j->npy_header + i * size;
-        require_written(j, f, proc_write(f, row[f], size, at));
+        size_t offset = f < JOURNAL_SU ? i * row_bytes(j) + SU_HEADER_BYTES
+                                       : j->npy_header + i * size;
+        require_written(j, f, proc_write(f, row[f], size, offset));
         require_written(j, f, proc_sync(f));
     }
     int16_t trid = (int16_t)state;

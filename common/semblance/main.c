@@ -49,9 +49,7 @@ static void one_point(request *r)
     proc_search(s, &q, indices, &result, &t);
     search_end(s);
 
-    /* In exact arithmetic the semblance is at most 1; 0.001 is far more than rounding
-     * adds. */
-    if (!(result.best.semblance >= 0 && result.best.semblance <= 1.001f))
+    if (!(result.best.semblance >= 0 && result.best.semblance <= MAX_SEMBLANCE))
         fail("semblance %g: expected 0 to 1 (are the samples too large for float?)",
              result.best.semblance);
 

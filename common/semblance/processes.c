@@ -66,16 +66,16 @@ WEAK const char *proc_open(int f, const char *path)
     return file[f] < 0 ? strerror(errno) : NULL;
 }
 
-WEAK const char *proc_write(int f, const void *bytes, size_t size, size_t at)
+WEAK const char *proc_write(int f, const void *bytes, size_t size, size_t offset)
 {
     const char *p = bytes;
     while (size > 0) {
-        ssize_t done = pwrite(file[f], p, size, (off_t)at);
+        ssize_t done = pwrite(file[f], p, size, (off_t)offset);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return strerror(errno);
         p += done;
         size -= (size_t)done;
-        at += (size_t)done;
+        offset += (size_t)done;
     }
     return NULL;
 }

@@ -49,7 +49,7 @@ void proc_progress(void);
  * proc_sync and proc_close return when the data are on the disk. All return NULL, or an
  * error message. */
 const char *proc_open(int f, const char *path);
-const char *proc_write(int f, const void *bytes, size_t size, size_t at);
+const char *proc_write(int f, const void *bytes, size_t size, size_t offset);
 const char *proc_sync(int f);
 const char *proc_close(int f);
 

@@ -1,5 +1,5 @@
-# What the tree must know about this program. Both make and Python read it: one
-# "key = value" a line; {data} stands for the folder of the generated data.
+# Properties of this program. Both make and Python read this file: one "key = value"
+# per line; {data} is replaced by the folder of the generated data.
 title   = seismic data regularization by semblance search
 order   = 1
 sources = main.c arguments.c line.c survey.c section.c journal.c processes.c pick.c
@@ -15,22 +15,22 @@ set.3 = in={data}/paper.su set=3
 show  = 2
 quick = 1
 
-# make run's last line, make section: what is missing in a line, filled; the truth is in
-# {data}/line.su.missing.
+# make section (and make run's last line): computes the traces that are missing in a line;
+# {data}/line.su.missing has the true ones.
 section = in={data}/line.su m0=4070,50,3 h0=-480 tau=0.004 aperture=160,110 a=-0.0002,0.00025,9 b=-0.0004,0,9 c=5e-7,1e-6,6 d=5e-8,3.5e-7,4 e=-5e-8,1e-7,2
 
-# make shares: enough work for both sides to be measured.
+# make shares: enough work to measure both sides.
 shares = 2 panel a=-0.00088484,0.00111516,40 b=-0.001194,0.000806,40
 
 # make cluster: a section of many short traces.
 cluster = in={data}/line.su m0=3900,6,64 h0=-480 t0=0.3,0.016,15 tau=0.004 aperture=160,110 a=-0.0002,0.00025,9 b=-0.0004,0,9 c=5e-7,1e-6,6 d=5e-8,3.5e-7,4 e=-5e-8,1e-7,2
 cluster.outputs  = stack
-# There and back to the counter for each trace, and once more in vain.
+# A round trip to the counter for each trace, and one more that returns no trace.
 cluster.part     = ceil(traces / P) / traces
 cluster.messages = 2 * (ceil(traces / P) + 1)
 cluster.grow     = traces: traces * P
 
-# make verify: small and awkward: np all different, ns prime, every kind of window.
+# make verify: small cases at the limits: np all different, ns prime, all kinds of windows.
 case.awkward = in={data}/awkward.su m0=4120 h0=-480 t0=1.5 tau=0.008 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=0,4e-7,4 e=0,3e-7,3
 case.scaled  = in={data}/scaled.su m0=4120.3 h0=-480.7 t0=0.9 tau=0.02 a=-0.00022,0.00006,7 b=0.00018,0.00042,6 c=3e-7,8e-7,5 d=1e-7,5e-7,4 e=-2e-7,1e-7,3
 case.big     = in={data}/big.su m0=4120 h0=-480 t0=1.1 tau=0 a=0.00008,0.00036,7 b=-0.00002,0.00022,6 c=5e-7,1e-6,5 d=-1e-7,3e-7,4 e=1e-7,4e-7,3
@@ -49,8 +49,8 @@ case.loud    = in={data}/loud.su m0=4120 h0=-480 t0=0.601 tau=0.004 a=0.0001,0.0
 case.silent  = in={data}/silent.su m0=4120 h0=-480 t0=0.3 tau=0.008 a=-0.0003,0.0004,2 b=-0.0003,0.0003,3 c=4e-7,9e-7,2 d=0,4e-7,2 e=-1e-7,2e-7,9
 case.faint   = in={data}/faint.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.0003,0.0004,2 b=-0.0003,0.0003,3 c=4e-7,9e-7,2 d=0,4e-7,2 e=-1e-7,2e-7,9
 
-# make san: the smallest that still reaches every line.
+# make san: the smallest query that still executes every line.
 tiny = in={data}/small.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.00002,0.00026,3 b=-0.00032,-0.00008,2 c=4e-7,9e-7,2 d=1e-7,5e-7,2 e=0,3e-7,2
 
-# make registers: what opencl.c says with -D when the device is a GPU.
+# make registers: the options that opencl.c passes with -D if the device is a GPU.
 gpu = LANES=1

@@ -25,8 +25,8 @@ typedef struct {
     survey line;
     int traces;       /* number of output traces */
     int max_aperture; /* largest number of traces in an aperture */
-    int first_trace,
-        last_trace; /* first and last trace of the gather in any aperture */
+    /* The first and the last trace of the gather in any aperture. */
+    int first_trace, last_trace;
 } job;
 
 static double output_m(const job *s, int i)
@@ -43,8 +43,8 @@ static double output_h(const job *s, int i)
  * aperture has fewer than 2 traces. */
 static void measure_apertures(job *s)
 {
-    int *indices = allocate(s->line.g.ntraces, sizeof *indices, "an aperture"),
-        sparse = 0;
+    int *indices = allocate(s->line.g.ntraces, sizeof *indices, "an aperture");
+    int sparse = 0;
     s->first_trace = INT_MAX;
     for (int i = 0; i < s->traces; i++) {
         int n = survey_select(&s->line, s->r, output_m(s, i), output_h(s, i), indices);
@@ -145,16 +145,16 @@ static uint64_t job_hash(const job *s, const su_header *header)
                        (double)r->m0.count,
                        (double)r->h0.count,
                        (double)r->t0.count};
-    uint64_t number = journal_hash(0, values, sizeof values);
-    number = journal_hash(number, r->row, (size_t)r->rows * sizeof *r->row);
-    number = journal_hash(number, header, (size_t)s->traces * sizeof *header);
+    uint64_t hash = journal_hash(0, values, sizeof values);
+    hash = journal_hash(hash, r->row, (size_t)r->rows * sizeof *r->row);
+    hash = journal_hash(hash, header, (size_t)s->traces * sizeof *header);
     for (int i = s->first_trace; i <= s->last_trace; i++) {
         const su_trace *t = &s->line.g.trace[i];
         if (t->header.trid == SU_DEAD) continue;
-        number = journal_hash(number, &t->header, sizeof t->header);
-        number = journal_hash(number, t->data, (size_t)s->line.g.ns * sizeof(float));
+        hash = journal_hash(hash, &t->header, sizeof t->header);
+        hash = journal_hash(hash, t->data, (size_t)s->line.g.ns * sizeof(float));
     }
-    return number;
+    return hash;
 }
 
 /* ---- the searches ------------------------------------------------------------------
@@ -178,12 +178,12 @@ static void show_progress(const journal *j, int done, double points, double elap
 /* The results of one output trace. */
 typedef struct {
     float *stack, *coherence; /* [ns] */
-    float *parameters;        /* [ns][5] */
+    float *parameters;        /* [ns][PARAMETERS] */
 } trace_buffers;
 
 static void check_semblance(const point *p, double m, double h, double t)
 {
-    if (!(p->semblance >= 0 && p->semblance <= 1.001f))
+    if (!(p->semblance >= 0 && p->semblance <= MAX_SEMBLANCE))
         fail("m0=%g h0=%g t0=%g: semblance %g, expected 0 to 1 (are the samples too "
              "large for float?)",
              m, h, t, p->semblance);
@@ -202,7 +202,7 @@ void section(request *r)
                           {"parameters", r->parameters, -1}},
                  .traces = (size_t)s.traces,
                  .ns = r->t0.count,
-                 .parameters = 5};
+                 .parameters = PARAMETERS};
     for (int f = 0; f < JOURNAL_FILES; f++)
         for (int other = 0; other < f; other++)
             if (j.file[f].path && j.file[other].path &&
@@ -213,9 +213,9 @@ void section(request *r)
     su_gather part = s.line.g;
     if (s.max_aperture)
         part = proc_read_samples(r->in, &s.line.g, s.first_trace, s.last_trace);
-    uint64_t number = job_hash(&s, header);
-    proc_require_same("the job", &number, sizeof number);
-    journal_open(&j, header, number);
+    uint64_t hash = job_hash(&s, header);
+    proc_require_same("the job", &hash, sizeof hash);
+    journal_open(&j, header, hash);
     if (j.done_before && !run_rank)
         fprintf(stderr, "%s: %zu of %d traces are complete already\n", run_name,
                 j.done_before, s.traces);
@@ -223,7 +223,7 @@ void section(request *r)
     trace_buffers buffers = {
         .stack = allocate((size_t)j.ns, sizeof(float), "a trace"),
         .coherence = allocate((size_t)j.ns, sizeof(float), "a trace"),
-        .parameters = allocate((size_t)j.ns, 5 * sizeof(float), "a trace")};
+        .parameters = allocate((size_t)j.ns, PARAMETERS * sizeof(float), "a trace")};
     const float *row_pointers[JOURNAL_FILES] = {buffers.stack, buffers.coherence,
                                                 buffers.parameters};
     int *indices = allocate(s.line.g.ntraces, sizeof *indices, "an aperture");
@@ -253,7 +253,7 @@ void section(request *r)
         for (int k = 0; k < n; k++) indices[k] -= s.first_trace;
         memset(buffers.stack, 0, (size_t)j.ns * sizeof(float));
         memset(buffers.coherence, 0, (size_t)j.ns * sizeof(float));
-        memset(buffers.parameters, 0, (size_t)j.ns * 5 * sizeof(float));
+        memset(buffers.parameters, 0, (size_t)j.ns * PARAMETERS * sizeof(float));
         for (int k = 0; k < j.ns && n >= 2; k++) {
             double time = series_at(&r->t0, k);
             query q = query_at(r, &part, m, h, time);
@@ -263,7 +263,8 @@ void section(request *r)
             check_semblance(&result.best, m, h, time);
             buffers.stack[k] = result.best.stack;
             buffers.coherence[k] = result.best.semblance;
-            memcpy(buffers.parameters + 5 * k, &result.best.a, 5 * sizeof(float));
+            memcpy(buffers.parameters + PARAMETERS * k, &result.best.a,
+                   PARAMETERS * sizeof(float));
             points++;
             show_progress(&j, done_traces, (double)next * j.ns + k + 1,
                           seconds() - begin);

@@ -15,6 +15,10 @@
 extern "C" {
 #endif
 
+/* The largest semblance that a search may return: 1 in exact arithmetic; a thousandth
+ * is far more than rounding adds. Results above it, or NaN, are rejected. */
+#define MAX_SEMBLANCE 1.001f
+
 typedef struct {
     point best; /* the point with the largest semblance; of equal ones the first in A ..
                    E order */

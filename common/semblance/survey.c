@@ -7,9 +7,9 @@
 
 static int by_midpoint(const void *a, const void *b)
 {
-    const trace_place *one = a, *other = b;
-    if (one->m != other->m) return one->m < other->m ? -1 : 1;
-    return one->number - other->number;
+    const trace_place *x = a, *y = b;
+    if (x->m != y->m) return x->m < y->m ? -1 : 1;
+    return x->number - y->number;
 }
 
 static int by_number(const void *a, const void *b)

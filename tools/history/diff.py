@@ -55,8 +55,8 @@ def step_changes(step: Step, program: Program, **how: Any) -> dict[str, str]:
     """What a step changes in a program, as folders() returns it. All files of a program's
     first step are new."""
     earlier = tree.before(step, program)
-    return folders(earlier and earlier.folder / program.name, step.folder / program.name,
-                   **how)
+    old = earlier.folder / program.name if earlier else None
+    return folders(old, step.folder / program.name, **how)
 
 
 def count(text: str) -> tuple[int, int]:

@@ -30,7 +30,7 @@ def configuration() -> dict[str, Any]:
     try:
         import tomllib as toml
     except ModuleNotFoundError:  # Python 3.10
-        import tomli as toml  # type: ignore
+        import tomli as toml
     with (tree.ROOT / "pyproject.toml").open("rb") as file:
         found: dict[str, Any] = toml.load(file)["tool"]["ruff"]
     found.pop("extend-exclude", None)

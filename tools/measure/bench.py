@@ -41,7 +41,7 @@ from tools.measure.variants import Variant
 
 COLUMNS = """machine device compiler flags commit program set step backend threads runs
 per_round times_of init_mean init_sd run_mean run_sd run_median run_q1 run_q3
-kernel_median cpu_percent over_previous over_previous_low over_previous_high
+kernel_median process_median cpu_percent over_previous over_previous_low over_previous_high
 over_previous_is over_first over_first_low over_first_high over_first_is aa_spread share
 ceiling of_ceiling mark""".split()
 AA_COLUMNS = """machine commit program set step backend rounds ratio low high mark""".split()
@@ -154,7 +154,8 @@ def time_columns(item: Item) -> Row:
         "cpu_percent": f"{statistics.median(item.column('cpu')):.0f}",
         "run_median": f"{median:.6f}", "run_q1": f"{quartiles[0]:.6f}",
         "run_q3": f"{quartiles[2]:.6f}",
-        "kernel_median": f"{statistics.median(item.column('kernel')):.6f}"}
+        "kernel_median": f"{statistics.median(item.column('kernel')):.6f}",
+        "process_median": f"{statistics.median(item.column('process')):.6f}"}
     for key in ("init", "run"):
         column = item.column(key)
         columns[f"{key}_mean"] = f"{statistics.mean(column):.6f}"
@@ -204,7 +205,8 @@ def printed_row(r: Row) -> list[str]:
     """A row of the table that is printed."""
     ceiling = f"{100 * float(r['of_ceiling']):.0f} % ({r['ceiling']})" if r["of_ceiling"] else "-"
     return [r["step"], r["backend"], *(f"{float(r[key]):.4f}" for key in
-                                       ("init_mean", "run_mean", "run_sd", "run_median")),
+                                       ("init_mean", "run_mean", "run_sd", "run_median",
+                                        "process_median")),
             r["cpu_percent"], verdict.long(r, "over_previous"), verdict.long(r, "over_first"),
             ceiling, r["mark"]]
 
@@ -306,8 +308,8 @@ class Session:
         rows = [row(item, self.items, about, spread, quick) for item in self.items]
         print(f"{self.program.name}, set {self.set}, {repeat} repetitions, seconds; 95 % "
               f"intervals; ~: within the noise (A/A pairs: {1 / spread:.3f} to {spread:.3f})")
-        head = ["step", "back-end", "init", "run mean", "sd", "median", "CPU %",
-                "over the step before", "over 00", "of the peak", "mark"]
+        head = ["step", "back-end", "init", "run mean", "sd", "median", "process",
+                "CPU %", "over the step before", "over 00", "of the peak", "mark"]
         print(runs.table([head, *map(printed_row, rows)]), flush=True)
         return rows, [aa_row(*pair, about) for pair in self.pairs]
 

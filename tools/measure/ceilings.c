@@ -19,7 +19,7 @@
 
 enum {
     CHAINS = 12,    /* independent FMA chains: at least latency (4) x units (2) */
-    INDICES = 2048, /* of the gather loop: 8 KiB, a quarter of a 32 KiB cache */
+    INDICES = 2048, /* 8 KiB for the gather loop, a quarter of a 32 KiB cache */
     ROOTS = 1024,
     REPETITIONS = 3
 };
@@ -227,8 +227,8 @@ int main(int argc, char **argv)
     printf("fma=%.4g GFLOP/s\n", peak_rate(FMA, 0, threads));
     printf("l1=%.4g GB/s\n", peak_rate(READ, l1 / 2, threads));
     printf("l2=%.4g GB/s\n", peak_rate(READ, l2 / 2, threads));
-    /* A quarter of the third level, which other processes may use as well. Skipped if
-     * that is no larger than the second level. */
+    /* A quarter of the third level, which other processes may use as well. Not measured
+     * if this is no more than the second level. */
     if (l3 / 4 / (size_t)threads > l2)
         printf("l3=%.4g GB/s\n", peak_rate(READ, l3 / 4 / (size_t)threads, threads));
     printf("dram=%.4g GB/s\n", peak_rate(READ, 4 * largest / (size_t)threads, threads));

@@ -44,8 +44,8 @@ __device__ static uint4 load(const uint4 *p)
     return v;
 }
 
-/* Adds the words of v[vectors] `passes` times to *total, modulo 2^32. `vectors` must be
- * a multiple of four times the number of threads in the grid. */
+/* Adds all integers in v[vectors] `passes` times to *total, modulo 2^32. `vectors` must
+ * be a multiple of four times the number of threads in the grid. */
 __global__ void read_all(const uint4 *v, size_t vectors, int passes, unsigned *total)
 {
     size_t threads = (size_t)gridDim.x * blockDim.x;
@@ -114,7 +114,7 @@ static double read_rate(size_t bytes, double total, unsigned blocks, unsigned *d
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaDeviceSynchronize());
 
-    unsigned pass_sum = 0; /* of 0 .. words - 1, modulo 2^32 */
+    unsigned pass_sum = 0; /* 0 + 1 + .. + (words - 1), modulo 2^32 */
     for (size_t i = 0; i < words; i++) pass_sum += (unsigned)i;
     double highest = 0;
     for (int r = 0; r < REPETITIONS; r++) {

@@ -6,8 +6,8 @@
  * updates: relaxations of a cell. If a tolerance ends the solves, their number is known
  * only by computing them. The count is then a lower bound, so that no measured rate
  * exceeds a ceiling by mistake: the two pressure solves need all SWEEPS unless the
- * fluid is at rest, the other four need at least one. advected: cells of the fields
- * that are advected. n: cells along z.
+ * fluid is at rest, the other four need at least one. advected: updates of a cell by
+ * advection, over all fields. n: cells along z.
  */
 #include "arguments.h"
 

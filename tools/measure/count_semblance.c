@@ -1,13 +1,14 @@
-/* count_semblance.c - how much work a query is, exactly: what the loops of a search do,
- * without the search. tools/measure/ceilings.py turns it into operations and bytes.
+/* count_semblance.c - counts the work of a query: executes the loops of a search
+ * without the search. tools/measure/ceilings.py converts the counts to operations and
+ * bytes.
  *
  *     semblance-count QUERY   prints points= visits= used= samples= traces=
  *
- * A visit is one trace looked at for one point (A, B, C, D, E); it is used where its
- * window lies inside the trace; samples are those of the windows used. A point stops at
- * the second trace that is not used, so these depend on the query and on the traces.
- * Of a section it is the first search that is counted, and how many traces it has.
- * Counted in double: at the edge of a trace a float search may decide otherwise.
+ * A visit is the computation for one trace and one point (A, B, C, D, E). It is used if
+ * its window lies inside the trace; samples are those of the windows used. A point ends
+ * at the second trace that is not used, so the counts depend on the traces, too. For a
+ * section, the first search is counted, and traces= is the number of output traces. The
+ * count uses double: at the edge of a trace a float search may decide otherwise.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ int main(int argc, char **argv)
     run_name = "semblance-count";
     request r = request_parse(argc, argv, "counts the work of a search");
     su_gather g = request_gather(&r);
-    request_fit(&r, &g); /* fail()s where the search would */
+    request_fit(&r, &g); /* ends by fail() if the search would */
     query q = query_at(&r, &g, r.m0.first, r.h0.first, r.t0.first);
     double idt = 1e6 / g.dt;
     int n = (int)g.ntraces, tau = q.tau;

@@ -23,7 +23,7 @@ from tools.verify import execute
 TRIES = 3
 MIN_SECONDS = 0.2  # of run time per measurement
 MIN_CPU = 0.9  # of the item's typical CPU time per second
-Measurement = dict[str, Any]  # init, run, kernel (means, seconds), cpu (percent), busy
+Measurement = dict[str, Any]  # init, run, kernel, process (means, seconds), cpu (percent), busy
 
 
 class Item:
@@ -38,6 +38,7 @@ class Item:
         self.extra: list[str] = []  # arguments and variables for the binary alone
         self.environment: dict[str, str] = {}
         self.printed = ""  # what the last run printed
+        self.process = 0.0  # seconds that the whole process of the last run took
         self.share = 0.0  # the largest fraction of the error budget, in percent
         self.accepted: dict[str, float] = {}  # verified outputs: {digest: share}
         self.alias: Path | None = None  # another path of the same binary
@@ -97,6 +98,7 @@ class Item:
             self.verify(files)
             values = runs.Result(0, self.printed, "").values()
             single.append({k: float(values[f"Time_{k}"]) for k in ("init", "run", "kernel")})
+            single[-1]["process"] = self.process
             rate = self.program.mk.get("rate")
             if rate in values:
                 single[-1]["rate"] = float(values[rate])
@@ -121,7 +123,7 @@ class Item:
         result = runs.run([*command, *self.arguments, *self.extra, *outputs], 600, environment)
         if result.failure():
             raise SystemExit(f"{self.label()}: {result.failure()}")
-        self.printed = result.out
+        self.printed, self.process = result.out, result.seconds
         return files
 
     def verify(self, files: Mapping[str, Path]) -> None:

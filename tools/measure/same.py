@@ -80,8 +80,10 @@ def texts_of(sources: Path, program: Program, backend: str, flags: Sequence[str]
     root the tree with its common/; flags begin with the compiler."""
     about = BACKENDS[backend]
     options = [*same_code.INCLUDES, f"-Icommon/{program.name}"]
-    precisions = [[], program.mk["double"].split()] if "double" in program.mk else [[]]
-    texts = []
+    precisions: list[list[str]] = [[]]
+    if "double" in program.mk:
+        precisions.append(program.mk["double"].split())
+    texts: list[str] = []
     with tempfile.TemporaryDirectory(prefix="same-") as name:
         # A compiler writes down where it found a source: all are found in the same place.
         folder = Path(name)

@@ -81,7 +81,7 @@ class Missing(Exception):
 
 def clang() -> str:
     """clang, in the version whose sanitizers setup.sh installs if there is a choice."""
-    found = next(filter(None, map(shutil.which, ("clang-14", "clang"))), None)
+    found = shutil.which("clang-14") or shutil.which("clang")
     if not found:
         raise Missing("clang (./setup.sh test installs it)")
     return found

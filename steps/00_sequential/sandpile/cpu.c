@@ -28,7 +28,7 @@ static cell sweep(int dim, cell *grid)
     return toppled;
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 

@@ -77,8 +77,8 @@ static float backtrace(int cell, float distance, int n)
 }
 
 /* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
- * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per unit
- * of time; a box is n cells long. */
+ * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per
+ * unit of time; a box is n cells long. */
 static void advect_cell(float *d, const float *d0, const float *u, const float *v,
                         const float *w, grid g, int i, int j, int k, float dt)
 {

@@ -85,8 +85,8 @@ FN float backtrace(int cell, float distance, int n)
 }
 
 /* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
- * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per unit
- * of time; a box is n cells long. */
+ * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per
+ * unit of time; a box is n cells long. */
 FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                     GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
                     int k, float dt)

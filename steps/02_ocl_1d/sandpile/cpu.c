@@ -28,7 +28,7 @@ static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x,
 }
 
 /* Computes one synchronous step, from one grid into another. */
-static cell step(const plan *plan, int dim, const cell *in, cell *out, int g, int n)
+static cell step(const run_plan *plan, int dim, const cell *in, cell *out, int g, int n)
 {
     cell or_values = 0;
 #pragma omp parallel for collapse(2) reduction(| : or_values) schedule(runtime)
@@ -57,7 +57,7 @@ static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
  * at the same time must not touch: the tiles have four colors in a 2 x 2 pattern, and
  * one color is processed after the other (multicolor ordering, the four-color form of
  * red-black). */
-static cell sweep(const plan *plan, int dim, cell *grid, int g, int n)
+static cell sweep(const run_plan *plan, int dim, cell *grid, int g, int n)
 {
     cell toppled = 0;
     for (int color = 0; color < 4; color++) {
@@ -79,7 +79,7 @@ static cell sweep(const plan *plan, int dim, cell *grid, int g, int n)
 /* Fills the rows inside the border with 0xff bytes. Each row is filled by the thread
  * that will compute it, so that on a NUMA machine its pages are near that thread (first
  * touch). */
-static void first_touch(const plan *plan, int dim, cell *grid)
+static void first_touch(const run_plan *plan, int dim, cell *grid)
 {
     size_t row = dim * sizeof *grid;
 #pragma omp parallel for schedule(runtime)
@@ -87,7 +87,7 @@ static void first_touch(const plan *plan, int dim, cell *grid)
         memset(grid + (size_t)y * dim, 0xff, min_int(plan->tileh, dim - 1 - y) * row);
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 

@@ -24,7 +24,7 @@ __global__ void do_step(const cell *__restrict__ in, cell *out, cell *unstable, 
     unstable[id] = v & ~3u;
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 

@@ -4,7 +4,7 @@
 
 /* Rejects options that only the CPU back-ends support: toppling in place, and the trace
  * of tiles per thread. */
-static inline void reject_cpu_options(const plan *plan)
+static inline void reject_cpu_options(const run_plan *plan)
 {
     if (plan->rule == ASYNC)
         fail("rule=async: not supported by this back-end: expected sync, or the "

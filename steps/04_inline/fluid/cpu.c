@@ -36,9 +36,9 @@ void fluid_put(int f, int i, int j, int k, float value)
     field[f][cell_index(g, i, j, k)] = value;
 }
 
-void fluid_get(int f, float *to)
+void fluid_get(int f, float *dst)
 {
-    TIMED("copy", memcpy(to, field[f], cells * sizeof(float)));
+    TIMED("copy", memcpy(dst, field[f], cells * sizeof(float)));
 }
 
 /* The operating system places a page of memory near the thread that first writes to it.
@@ -80,10 +80,10 @@ static float relax_colour(float *x, const float *x0, int colour, int wall, float
     return max_change;
 }
 
-int fluid_solve(int wall, int to, int from, float a, float c)
+int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
 {
-    float *x = field[to];
-    const float *x0 = field[from];
+    float *x = field[x_id];
+    const float *x0 = field[x0_id];
     int sweeps = 0;
     float red, black;
     do {

@@ -33,7 +33,7 @@ __global__ void do_step(const cell *__restrict__ in, cell *out, cell *flags, int
     set_flag_if_any(v > 3, 4, flags + g);
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 

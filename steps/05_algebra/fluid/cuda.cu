@@ -1,8 +1,8 @@
 /* cuda.cu - the CUDA back-end, host and device side.
  *
  * The kernels correspond to those of kernel.cl. The CUDA compiler builds them, and the
- * CUDA runtime creates the context at its first call, so no code is needed here for
- * what OpenCL calls context, queue, program and kernel.
+ * CUDA runtime creates the context at its first call, so no code is needed here
+ * for what OpenCL calls context, queue, program and kernel.
  */
 #include <stdlib.h>
 
@@ -155,9 +155,9 @@ void fluid_put(int f, int i, int j, int k, float value)
     profile_command("copy to device");
 }
 
-void fluid_get(int f, float *to)
+void fluid_get(int f, float *dst)
 {
-    CUDA_CHECK(cudaMemcpy(to, field[f], bytes, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(dst, field[f], bytes, cudaMemcpyDeviceToHost));
     profile_command("copy to host");
     profile_collect();
 }

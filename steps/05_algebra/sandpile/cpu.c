@@ -28,7 +28,7 @@ static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x,
 
 /* Computes step n of all grids, from one array into another. flags[g] becomes the OR of
  * all new cells of grid g. */
-static void step(const pile *p, const plan *plan, const cell *in, cell *out, int n,
+static void step(const pile *p, const run_plan *plan, const cell *in, cell *out, int n,
                  cell *flags)
 {
     int dim = p->dim;
@@ -63,8 +63,8 @@ static cell do_tile8(int dim, const cell8 *restrict in, cell8 *restrict out, int
     return or_values;
 }
 
-static void step8(const pile *p, const plan *plan, const cell8 *in, cell8 *out, int n,
-                  cell *flags)
+static void step8(const pile *p, const run_plan *plan, const cell8 *in, cell8 *out,
+                  int n, cell *flags)
 {
     int dim = p->dim;
     memset(flags, 0, p->batch * sizeof *flags);
@@ -98,7 +98,7 @@ static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
  * at the same time must not touch: the tiles have four colors in a 2 x 2 pattern, and
  * one color is processed after the other (multicolor ordering, the four-color form of
  * red-black). */
-static cell sweep(const plan *plan, int dim, cell *grid, int g, int n)
+static cell sweep(const run_plan *plan, int dim, cell *grid, int g, int n)
 {
     cell toppled = 0;
     for (int color = 0; color < 4; color++) {
@@ -120,7 +120,7 @@ static cell sweep(const plan *plan, int dim, cell *grid, int g, int n)
 /* Fills the rows inside the border with 0xff bytes; `row` is the size of a row in
  * bytes. Each row is filled by the thread that will compute it, so that on a NUMA
  * machine its pages are near that thread (first touch). */
-static void first_touch(const pile *p, const plan *plan, void *grids, size_t row)
+static void first_touch(const pile *p, const run_plan *plan, void *grids, size_t row)
 {
     int dim = p->dim;
     char *first = grids;
@@ -131,7 +131,7 @@ static void first_touch(const pile *p, const plan *plan, void *grids, size_t row
                    min_int(plan->tileh, dim - 1 - y) * row);
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 

@@ -54,7 +54,7 @@ __global__ void do_step4(const cell *__restrict__ in, cell *out, cell *flags, in
     set_flag_if_any((v & 0xfcfcfcfc) != 0, 4, flags + g);
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 

@@ -7,7 +7,7 @@ enum { POLL_STEPS = 16 };
 
 /* Rejects options that only the CPU back-ends support: toppling in place, and the trace
  * of tiles per thread. */
-static inline void reject_cpu_options(const plan *plan)
+static inline void reject_cpu_options(const run_plan *plan)
 {
     if (plan->rule == ASYNC)
         fail("rule=async: not supported by this back-end: expected sync, or the "
@@ -66,7 +66,8 @@ static inline void unpack_words(pile *p, const cell *from)
 /* Records n as the iteration count of every grid that is finished after n steps, stable
  * or not. flags[g] is more than 3 if grid g is unstable. Returns the OR of all flags.
  * Further steps do not change a stable grid. */
-static inline cell record_finished(pile *p, const plan *plan, const cell *flags, int n)
+static inline cell record_finished(pile *p, const run_plan *plan, const cell *flags,
+                                   int n)
 {
     cell any_flags = 0;
     for (int g = 0; g < p->batch; g++) {

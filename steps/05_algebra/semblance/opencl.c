@@ -105,9 +105,9 @@ void search(search_state *s, const query *q, const int *indices, search_result *
     const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
     OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
                                   part_size, 0, NULL, NULL));
-    cl_event done;
+    cl_event kernel_event;
     OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->kernel, 3, NULL, s->global, s->local,
-                                     0, NULL, &done));
+                                     0, NULL, &kernel_event));
     OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
                                   0, NULL, NULL));
 
@@ -116,8 +116,8 @@ void search(search_state *s, const query *q, const int *indices, search_result *
     double end = seconds();
     t->init += ready - start;
     t->run += end - ready;
-    t->kernel += ocl_seconds(done);
-    clReleaseEvent(done);
+    t->kernel += ocl_seconds(kernel_event);
+    clReleaseEvent(kernel_event);
 }
 
 void search_end(search_state *s)

@@ -20,8 +20,11 @@ FN cell next_grains(GLOBAL const cell *c, int dim)
 }
 
 /* Cells never exceed M | 3, where M is the largest cell: a cell keeps at most 3 grains
- * and receives at most M / 4 (rounded down) from each of four neighbors, and 3 + 4 (M /
- * 4) = M | 3. So once all cells fit in a byte, they always do.
+ * and receives at most M / 4 (rounded down) from each of four neighbors, in total
+ *
+ *   3 + 4 (M / 4) = M | 3
+ *
+ * So once all cells fit in a byte, they always do.
  *
  * x86 has no instruction that shifts a vector of bytes, but it has one (pavgb) that
  * averages two, rounding up. For multiples of four the average is exact, and so is the

@@ -14,7 +14,7 @@
 #include "ocl.h"
 #include "host.h"
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
     cl_int err;

@@ -1,8 +1,8 @@
 /* cuda.cu - the CUDA back-end, host and device side.
  *
  * The kernels correspond to those of kernel.cl. The CUDA compiler builds them, and the
- * CUDA runtime creates the context at its first call, so no code is needed here for
- * what OpenCL calls context, queue, program and kernel.
+ * CUDA runtime creates the context at its first call, so no code is needed here
+ * for what OpenCL calls context, queue, program and kernel.
  */
 #include <stdlib.h>
 
@@ -30,9 +30,9 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
 }
 
 /* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
- * than the tolerance, or to NaN; the threads of a block combine their results and one
- * of them writes. Returns at once if an earlier sweep has converged, that is, left its
- * flag 0. */
+ * than the tolerance, or to NaN; the threads of a block combine their results and
+ * one of them writes. Returns at once if an earlier sweep has converged, that is, left
+ * its flag 0. */
 __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
                              int planes, int sweep, float tolerance, int colour,
                              int wall, float a, float inv_c)
@@ -161,9 +161,9 @@ void fluid_put(int f, int i, int j, int k, float value)
     profile_command("copy to device");
 }
 
-void fluid_get(int f, float *to)
+void fluid_get(int f, float *dst)
 {
-    CUDA_CHECK(cudaMemcpy(to, field[f], bytes, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(dst, field[f], bytes, cudaMemcpyDeviceToHost));
     profile_command("copy to host");
     profile_collect();
 }

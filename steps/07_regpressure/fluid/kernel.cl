@@ -1,8 +1,8 @@
 /* kernel.cl - the OpenCL kernels. One work-item computes one cell, with a
- * three-dimensional index (x, y, z); in a sweep, the cells of one colour in two columns
- * of a tile of planes. The global size is rounded up to whole work-groups; the surplus
- * work-items return. The computation for a cell, and the layout of the fields, are in
- * body.h. */
+ * three-dimensional index (x, y, z); in a sweep, the cells of one colour in two
+ * columns of a tile of planes. The global size is rounded up to whole work-groups; the
+ * surplus work-items return. The computation for a cell, and the layout of the fields,
+ * are in body.h. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "body.h"
@@ -31,8 +31,8 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
 }
 
 /* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
- * than the tolerance, or to NaN. Returns at once if an earlier sweep has converged,
- * that is, left its flag 0. */
+ * than the tolerance, or to NaN. Returns at once if an earlier sweep has
+ * converged, that is, left its flag 0. */
 __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
                     int planes, int sweep, float tolerance, int colour, int wall,
                     float a, float inv_c)

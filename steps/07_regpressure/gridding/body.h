@@ -40,6 +40,8 @@
 #ifndef COLUMNS_PER_ITEM
 #define COLUMNS_PER_ITEM COLUMNS
 #endif
+/* Zeros on each side of the taps. A block that overlaps only other footprints of the
+ * same bin extends beyond this one by less than twice its size. */
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)

@@ -35,8 +35,8 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
 }
 
 /* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
- * than the tolerance, or to NaN. Returns at once if an earlier sweep has converged,
- * that is, left its flag 0. */
+ * than the tolerance, or to NaN. Returns at once if an earlier sweep has
+ * converged, that is, left its flag 0. */
 __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
                     int planes, int sweep, float tolerance, int colour, int wall,
                     float a, float inv_c)

@@ -59,7 +59,7 @@ static void launch(int k, const char *name, int x, int y, int z)
 /* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
  * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
  * later writes. */
-static cl_mem buffer_of(size_t size, void *contents)
+static cl_mem create_buffer(size_t size, void *contents)
 {
     cl_int err;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
@@ -121,11 +121,11 @@ void fluid_begin(const setup *requested)
     }
     size_t max_size = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
     char *contents = allocate(max_size, 1, "initial contents");  /* all bits set: NaN */
-    for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
+    for (int f = 0; f < FIELDS; f++) field[f] = create_buffer(bytes, contents);
     split_field = allocate(field_size(g), sizeof *split_field, "a field");
-    flags = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
+    flags = create_buffer((size_t)s.sweeps * sizeof(cl_int), contents);
     memset(contents, 0, max_size);
-    zeros = buffer_of(max_size, contents);
+    zeros = create_buffer(max_size, contents);
     free(contents);
     for (int f = 0; f < FIELDS; f++) fluid_clear(f);
     OCL_CHECK(clFinish(queue));
@@ -153,12 +153,12 @@ void fluid_put(int f, int i, int j, int k, float value)
     launch(PUT, "put", 1, 1, 1);
 }
 
-void fluid_get(int f, float *to)
+void fluid_get(int f, float *dst)
 {
     OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, split_field, 0,
                                   NULL, profile_event("copy to host")));
     profile_collect();
-    merge_colours(g, split_field, to);
+    merge_colours(g, split_field, dst);
 }
 
 void fluid_clear(int f)

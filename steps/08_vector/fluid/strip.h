@@ -213,9 +213,9 @@ FN int lanes_to_skip(grid g, int n, int v)
     return v ? LANES * (n + 2) - g.nx / 2 : 0;
 }
 
-/* First column that strip n computes cell by cell, to the end of the row: all columns
- * of a row of fewer than LANES pairs, or a last column without a partner. nx + 1: none.
- */
+/* First column that strip n computes cell by cell, to the end of the row: all
+ * columns of a row of fewer than LANES pairs, or a last column without a partner. nx +
+ * 1: none. */
 FN int first_single_column(grid g, int n)
 {
     if (n < strip_count(g, LANES) - 1) return g.nx + 1;

@@ -34,7 +34,8 @@
 #include "lanes.h"
 
 /* A work-item computes LANES columns of a block: all of them on a CPU, one on a GPU,
- * where COLUMNS neighbouring work-items share the block. */
+ * where COLUMNS neighbouring work-items share the block. 2 ROWS vector registers hold
+ * the sums of a block. */
 #ifndef COLUMNS
 #define COLUMNS LANES
 #endif
@@ -43,6 +44,8 @@
 #elif !defined(ROWS)
 #define ROWS 6
 #endif
+/* Zeros on each side of the taps. A block that overlaps only other footprints of the
+ * same bin extends beyond this one by less than twice its size. */
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)

@@ -28,7 +28,7 @@ static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x,
 
 /* Computes step n of all grids, from one array into another. flags[g] becomes the OR of
  * all new cells of grid g. */
-static void step(const pile *p, const plan *plan, const cell *in, cell *out, int n,
+static void step(const pile *p, const run_plan *plan, const cell *in, cell *out, int n,
                  cell *flags)
 {
     int dim = p->dim;
@@ -65,8 +65,8 @@ static cell do_tile_planes(int width, cell *grid, int n, int y, int h)
 /* Computes steps n .. n + steps - 1 in bit planes. flags[s][g] becomes nonzero if grid
  * g is unstable after step s. A step takes some microseconds, so there is one parallel
  * region for all steps, with one barrier per step. */
-static void step_planes(const pile *p, const plan *plan, cell *grids, int n, int steps,
-                        cell *flags)
+static void step_planes(const pile *p, const run_plan *plan, cell *grids, int n,
+                        int steps, cell *flags)
 {
     int dim = p->dim, batch = p->batch, width = plane_width(dim);
     memset(flags, 0, (size_t)steps * batch * sizeof *flags);
@@ -101,7 +101,7 @@ static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
  * at the same time must not touch: the tiles have four colors in a 2 x 2 pattern, and
  * one color is processed after the other (multicolor ordering, the four-color form of
  * red-black). */
-static cell sweep(const plan *plan, int dim, cell *grid, int g, int n)
+static cell sweep(const run_plan *plan, int dim, cell *grid, int g, int n)
 {
     cell toppled = 0;
     for (int color = 0; color < 4; color++) {
@@ -123,7 +123,7 @@ static cell sweep(const plan *plan, int dim, cell *grid, int g, int n)
 /* Fills the rows inside the border with 0xff bytes; `row` is the size of a row in
  * bytes. Each row is filled by the thread that will compute it, so that on a NUMA
  * machine its pages are near that thread (first touch). */
-static void first_touch(const pile *p, const plan *plan, void *grids, size_t row)
+static void first_touch(const pile *p, const run_plan *plan, void *grids, size_t row)
 {
     int dim = p->dim;
     char *first = grids;
@@ -134,7 +134,7 @@ static void first_touch(const pile *p, const plan *plan, void *grids, size_t row
                    min_int(plan->tileh, dim - 1 - y) * row);
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 

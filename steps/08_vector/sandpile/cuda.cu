@@ -63,7 +63,7 @@ __global__ void do_step_planes(cell *grids, int n, cell *flags)
     set_flag_if_any(fours != 0, 4, flags + g);
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 

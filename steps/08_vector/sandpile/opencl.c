@@ -39,7 +39,7 @@ static cl_uint vector_lanes(cl_device_id device, int width)
     return width % lanes ? WIDTH_MULTIPLE : lanes;
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
     cl_int err;

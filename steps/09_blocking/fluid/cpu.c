@@ -29,8 +29,7 @@ static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
-               0x40 /* DAZ: denormal operands are 0 */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: operands, too */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
@@ -65,9 +64,9 @@ void fluid_put(int f, int i, int j, int k, float value)
     is_zero[f] = false;
 }
 
-void fluid_get(int f, float *to)
+void fluid_get(int f, float *dst)
 {
-    TIMED("copy", merge_colours(g, field[f], to));
+    TIMED("copy", merge_colours(g, field[f], dst));
 }
 
 /* The operating system places a page of memory near the thread that first writes to it.
@@ -131,16 +130,16 @@ static int smaller(int a, int b)
  * previous solve of the same kind: all but the last of them are executed in passes, the
  * following ones one by one. If one of the sweeps of a pass has already converged, the
  * solve is repeated from its initial values, up to that sweep. */
-int fluid_solve(int wall, int to, int from, float a, float c)
+int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
 {
     static int previous_sweeps[ALONG_Z + 1][FIELDS];
-    float *x = field[to];
-    const float *x0 = field[from];
+    float *x = field[x_id];
+    const float *x0 = field[x0_id];
     int workers = worker_count(g, omp_get_max_threads()),
         depth = pass_depth(g, workers, DEPTH);
-    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][to] - 1,
+    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][x_id] - 1,
         done = 0, last = 0;
-    if (predicted > 1 && !is_zero[to]) memcpy(initial, x, cells * sizeof *x);
+    if (predicted > 1 && !is_zero[x_id]) memcpy(initial, x, cells * sizeof *x);
 
     while (done < s.sweeps && !last) {
         int batch = predicted > done ? smaller(predicted - done, depth) : 1;
@@ -149,7 +148,7 @@ int fluid_solve(int wall, int to, int from, float a, float c)
         done += batch;
     }
     if (last && last < done) {
-        if (is_zero[to])
+        if (is_zero[x_id])
             clear(x);
         else
             memcpy(x, initial, cells * sizeof *x);
@@ -159,8 +158,8 @@ int fluid_solve(int wall, int to, int from, float a, float c)
             TIMED("relax", relax(x, x0, workers, batch, wall, a, 1 / c));
         }
     }
-    previous_sweeps[wall][to] = done;
-    is_zero[to] = false;
+    previous_sweeps[wall][x_id] = done;
+    is_zero[x_id] = false;
     return done;
 }
 

@@ -15,11 +15,11 @@ static inline size_t field_size(grid g)
     return 2 * (size_t)half_size(g);
 }
 
-/* Converts a field that is split by colour to to[k][j][i]. */
-static inline void merge_colours(grid g, const float *split_field, float *to)
+/* Converts a field that is split by colour to dst[k][j][i]. */
+static inline void merge_colours(grid g, const float *split_field, float *dst)
 {
     for (int k = 0; k <= g.nz + 1; k++)
         for (int j = 0; j <= g.ny + 1; j++)
             for (int i = 0; i <= g.nx + 1; i++)
-                *to++ = split_field[cell_index(g, i, j, k)];
+                *dst++ = split_field[cell_index(g, i, j, k)];
 }

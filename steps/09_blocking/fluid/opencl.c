@@ -65,7 +65,7 @@ static void launch(int k, const char *name, int x, int y, int z)
 /* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
  * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
  * later writes. */
-static cl_mem buffer_of(size_t size, void *contents)
+static cl_mem create_buffer(size_t size, void *contents)
 {
     cl_int err;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
@@ -81,9 +81,9 @@ static void clear(cl_mem buffer, size_t size)
                                   profile_event("clear")));
 }
 
-static void copy(cl_mem to, cl_mem from)
+static void copy(cl_mem dst, cl_mem src)
 {
-    OCL_CHECK(clEnqueueCopyBuffer(queue, from, to, 0, 0, bytes, 0, NULL,
+    OCL_CHECK(clEnqueueCopyBuffer(queue, src, dst, 0, 0, bytes, 0, NULL,
                                   profile_event("copy")));
 }
 
@@ -134,12 +134,12 @@ void fluid_begin(const setup *requested)
     }
     size_t max_size = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
     char *contents = allocate(max_size, 1, "initial contents");  /* all bits set: NaN */
-    for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
+    for (int f = 0; f < FIELDS; f++) field[f] = create_buffer(bytes, contents);
     split_field = allocate(field_size(g), sizeof *split_field, "a field");
-    initial = buffer_of(bytes, contents);
-    flags = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
+    initial = create_buffer(bytes, contents);
+    flags = create_buffer((size_t)s.sweeps * sizeof(cl_int), contents);
     memset(contents, 0, max_size);
-    zeros = buffer_of(max_size, contents);
+    zeros = create_buffer(max_size, contents);
     free(contents);
     for (int f = 0; f < FIELDS; f++) fluid_clear(f);
     OCL_CHECK(clFinish(queue));
@@ -169,12 +169,12 @@ void fluid_put(int f, int i, int j, int k, float value)
     is_zero[f] = false;
 }
 
-void fluid_get(int f, float *to)
+void fluid_get(int f, float *dst)
 {
     OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, split_field, 0,
                                   NULL, profile_event("copy to host")));
     profile_collect();
-    merge_colours(g, split_field, to);
+    merge_colours(g, split_field, dst);
 }
 
 void fluid_clear(int f)
@@ -253,7 +253,7 @@ static int solve_by_colour(int wall, int x, int x0, float a, float c)
 static int relax_wavefront(int x, int x0, int first, int sweeps, int wall, float a,
                            float inv_c)
 {
-    size_t items = (size_t)workers, alone = 1; /* one work-item per group */
+    size_t items = (size_t)workers, group_size = 1; /* one work-item per group */
     cl_int found[DEPTH];
     clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     ARG(kernel[RELAX_WAVEFRONT], 0, field[x]);
@@ -269,7 +269,7 @@ static int relax_wavefront(int x, int x0, int first, int sweeps, int wall, float
     for (int phase = 0; phase < 2; phase++) {
         ARG(kernel[RELAX_WAVEFRONT], 4, phase);
         OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[RELAX_WAVEFRONT], 1, NULL,
-                                         &items, &alone, 0, NULL,
+                                         &items, &group_size, 0, NULL,
                                          profile_event("relax")));
     }
     if (s.tolerance < 0) return 0;

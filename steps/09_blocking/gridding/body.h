@@ -38,7 +38,8 @@
 #include "lanes.h"
 
 /* A work-item computes VECTORS vectors of columns of a block: all of them on a CPU, one
- * column on a GPU, where COLUMNS neighbouring work-items share the block. */
+ * column on a GPU, where COLUMNS neighbouring work-items share the block. 3 ROWS
+ * VECTORS vector registers hold the sums of a block. */
 #if !defined(VECTORS) && defined(__AVX512F__) /* 32 vector registers, not 16 */
 #define VECTORS 2
 #elif !defined(VECTORS)
@@ -51,11 +52,13 @@
 #define ROWS 4
 #endif
 #ifndef BLOCKS
-#define BLOCKS 64
+#define BLOCKS 64 /* sums of a segment: 96 KiB with AVX-512, in the L2 cache */
 #endif
-#ifndef CHUNK /* visibilities: their contributions fill half of an L1 cache */
+#ifndef CHUNK /* visibilities: 17.5 KiB of contributions with AVX-512 */
 #define CHUNK 40
 #endif
+/* Zeros on each side of the taps. A block that overlaps only other footprints of the
+ * same bin extends beyond this one by less than twice its size. */
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)

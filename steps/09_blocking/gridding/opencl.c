@@ -35,7 +35,7 @@ static opencl opencl_start(void)
         clCreateCommandQueue(cl.context, cl.device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* A CPU's work-item computes m.vectors vector registers of columns; a GPU's
+    /* A CPU's work-item computes cl.vectors registers of columns; a GPU's
      * computes one column of 32, the number of work-items that execute together (a
      * warp). */
     cl_uint native;

@@ -28,7 +28,7 @@ static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x,
 
 /* Computes step n of all grids, from one array into another. flags[g] becomes the OR of
  * all new cells of grid g. */
-static void step(const pile *p, const plan *plan, const cell *in, cell *out, int n,
+static void step(const pile *p, const run_plan *plan, const cell *in, cell *out, int n,
                  cell *flags)
 {
     int dim = p->dim;
@@ -126,7 +126,7 @@ static void do_tile_planes(const grid_shape *shape, stored_band b, int n, int st
 /* Computes all tiles of a band, from top to bottom. band_flags[s] becomes nonzero if
  * the band is unstable after step s. A function of its own, because inlined into
  * topple_planes it would leave too few registers for the loop of step_column. */
-APART void do_band(const plan *plan, const grid_shape *shape, stored_band b, int n,
+APART void do_band(const run_plan *plan, const grid_shape *shape, stored_band b, int n,
                    int steps, int g, cell band_flags[STEPS])
 {
     int h = max_int(plan->tileh, MIN_TILE_ROWS);
@@ -177,7 +177,7 @@ static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
  * at the same time must not touch: the tiles have four colors in a 2 x 2 pattern, and
  * one color is processed after the other (multicolor ordering, the four-color form of
  * red-black). */
-static cell sweep(const plan *plan, int dim, cell *grid, int g, int n)
+static cell sweep(const run_plan *plan, int dim, cell *grid, int g, int n)
 {
     cell toppled = 0;
     for (int color = 0; color < 4; color++) {
@@ -199,7 +199,7 @@ static cell sweep(const plan *plan, int dim, cell *grid, int g, int n)
 /* Fills the rows inside the border with 0xff bytes; `row` is the size of a row in
  * bytes. Each row is filled by the thread that will compute it, so that on a NUMA
  * machine its pages are near that thread (first touch). */
-static void first_touch(const pile *p, const plan *plan, void *grids, size_t row)
+static void first_touch(const pile *p, const run_plan *plan, void *grids, size_t row)
 {
     int dim = p->dim;
     char *first = grids;
@@ -260,8 +260,8 @@ static band_set make_bands(int batch, int dim)
 }
 
 /* Topples grids in bit planes, starting with step n. Returns the number of steps. */
-static int topple_planes(pile *p, const plan *plan, band_set bands, cell *planes, int n,
-                         cell *flags)
+static int topple_planes(pile *p, const run_plan *plan, band_set bands, cell *planes,
+                         int n, cell *flags)
 {
     int dim = p->dim, batch = p->batch, per_grid = bands.per_grid, total = bands.total;
     grid_shape shape = {dim, plane_width(dim), planes};
@@ -306,7 +306,7 @@ static int topple_planes(pile *p, const plan *plan, band_set bands, cell *planes
     return n;
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 

@@ -99,7 +99,7 @@ __global__ void do_steps_planes(const cell *__restrict__ in, cell *out, cell *fl
                 workspace[(r - b.first_stored) * pitch + w];
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 

@@ -83,7 +83,7 @@ static band_shape choose_bands(cl_device_id device, int inner_rows, int width)
     return b;
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
     cl_int err;

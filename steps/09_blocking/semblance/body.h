@@ -260,7 +260,7 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
     den_scale += den_start;
 
     /* den is a sum of terms of both signs, and den_scale the sum of their magnitudes.
-     * Where den is small in comparison, rounding errors dominate it. */
+     * If den is small in comparison, rounding errors dominate it. */
     float den_trusted = MIN_KNOT_FRACTION * den_scale;
     if (den_scale > 0 && den_trusted < MIN_DEN) den_trusted = MIN_DEN;
 

@@ -82,7 +82,7 @@ static void launch(int k, const char *name, int x, int y, int z)
 /* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
  * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
  * later writes. */
-static cl_mem buffer_of(size_t size, void *contents)
+static cl_mem create_buffer(size_t size, void *contents)
 {
     cl_int err;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
@@ -98,9 +98,9 @@ static void clear(cl_mem buffer, size_t size)
                                   profile_event("clear")));
 }
 
-static void copy(cl_mem to, cl_mem from)
+static void copy(cl_mem dst, cl_mem src)
 {
-    OCL_CHECK(clEnqueueCopyBuffer(queue, from, to, 0, 0, bytes, 0, NULL,
+    OCL_CHECK(clEnqueueCopyBuffer(queue, src, dst, 0, 0, bytes, 0, NULL,
                                   profile_event("copy")));
 }
 
@@ -109,20 +109,20 @@ static void create_dct_buffers(void)
 {
     size_t size = (size_t)pitch * (size_t)g.ny * (size_t)g.nz * sizeof(float);
     float *contents = allocate(1, size, "a pressure");
-    modes = buffer_of(size, contents);
+    modes = create_buffer(size, contents);
     free(contents);
     for (int d = 0; d < 2; d++) {
         int n = d ? g.nz : g.ny, odd = odd_factor(n);
         size_t table_size = (size_t)n + (size_t)odd * (size_t)odd;
-        float *to = allocate(table_size, sizeof *to, "cosines");
-        fill_dct_factors(n, to);
-        fill_odd_matrix(odd, to + n);
-        dct_table[d] = buffer_of(table_size * sizeof *to, to);
-        free(to);
-        to = allocate(2 * (size_t)n, sizeof *to, "cosine modes");
-        fill_modes(n, to, to + n);
-        mode_table[d] = buffer_of(2 * (size_t)n * sizeof *to, to);
-        free(to);
+        float *dst = allocate(table_size, sizeof *dst, "cosines");
+        fill_dct_factors(n, dst);
+        fill_odd_matrix(odd, dst + n);
+        dct_table[d] = create_buffer(table_size * sizeof *dst, dst);
+        free(dst);
+        dst = allocate(2 * (size_t)n, sizeof *dst, "cosine modes");
+        fill_modes(n, dst, dst + n);
+        mode_table[d] = create_buffer(2 * (size_t)n * sizeof *dst, dst);
+        free(dst);
     }
 }
 
@@ -175,13 +175,13 @@ void fluid_begin(const setup *requested)
     }
     size_t max_size = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
     char *contents = allocate(max_size, 1, "initial contents");  /* all bits set: NaN */
-    for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
+    for (int f = 0; f < FIELDS; f++) field[f] = create_buffer(bytes, contents);
     split_field = allocate(field_size(g), sizeof *split_field, "a field");
     create_dct_buffers();
-    initial = buffer_of(bytes, contents);
-    flags = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
+    initial = create_buffer(bytes, contents);
+    flags = create_buffer((size_t)s.sweeps * sizeof(cl_int), contents);
     memset(contents, 0, max_size);
-    zeros = buffer_of(max_size, contents);
+    zeros = create_buffer(max_size, contents);
     free(contents);
     for (int f = 0; f < FIELDS; f++) fluid_clear(f);
     OCL_CHECK(clFinish(queue));
@@ -216,12 +216,12 @@ void fluid_put(int f, int i, int j, int k, float value)
     is_zero[f] = false;
 }
 
-void fluid_get(int f, float *to)
+void fluid_get(int f, float *dst)
 {
     OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, split_field, 0,
                                   NULL, profile_event("copy to host")));
     profile_collect();
-    merge_colours(g, split_field, to);
+    merge_colours(g, split_field, dst);
 }
 
 void fluid_clear(int f)
@@ -300,7 +300,7 @@ static int solve_by_colour(int wall, int x, int x0, float a, float c)
 static int relax_wavefront(int x, int x0, int first, int sweeps, int wall, float a,
                            float inv_c)
 {
-    size_t items = (size_t)workers, alone = 1; /* one work-item per group */
+    size_t items = (size_t)workers, group_size = 1; /* one work-item per group */
     cl_int found[DEPTH];
     clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     ARG(kernel[RELAX_WAVEFRONT], 0, field[x]);
@@ -316,7 +316,7 @@ static int relax_wavefront(int x, int x0, int first, int sweeps, int wall, float
     for (int phase = 0; phase < 2; phase++) {
         ARG(kernel[RELAX_WAVEFRONT], 4, phase);
         OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[RELAX_WAVEFRONT], 1, NULL,
-                                         &items, &alone, 0, NULL,
+                                         &items, &group_size, 0, NULL,
                                          profile_event("relax")));
     }
     if (s.tolerance < 0) return 0;

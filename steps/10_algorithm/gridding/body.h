@@ -42,7 +42,8 @@
 #include "lanes.h"
 
 /* A work-item computes VECTORS vectors of columns of a block: all of them on a CPU, one
- * column on a GPU, where COLUMNS neighbouring work-items share the block. */
+ * column on a GPU, where COLUMNS neighbouring work-items share the block. 3 ROWS
+ * VECTORS vector registers hold the sums of a block. */
 #ifndef VECTORS /* more columns would be mostly empty in narrow footprints */
 #define VECTORS 1
 #endif
@@ -55,11 +56,13 @@
 #define ROWS 4
 #endif
 #ifndef BLOCKS
-#define BLOCKS 32
+#define BLOCKS 32 /* sums of a segment: 48 KiB with AVX-512, in the L2 cache */
 #endif
-#ifndef CHUNK /* visibilities: their contributions fill half of an L1 cache */
+#ifndef CHUNK /* visibilities: 10 KiB of contributions with AVX-512 */
 #define CHUNK 40
 #endif
+/* Zeros on each side of the taps. A block that overlaps only other footprints of the
+ * same bin extends beyond this one by less than twice its size. */
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)
@@ -72,7 +75,7 @@ typedef struct {
 } cplx;
 
 #ifndef CLASSES
-#define CLASSES 8
+#define CLASSES 8 /* chosen, not tuned */
 #endif
 typedef struct {
     int count;

@@ -319,7 +319,7 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
             node_den_max = fmaxf(node_den_max, lane(node_sum[m][w], l));
 
     /* den is a sum of terms of both signs, and den_scale the sum of their magnitudes.
-     * Where den is small in comparison, rounding errors dominate it. */
+     * If den is small in comparison, rounding errors dominate it. */
     float den_trusted =
         MIN_NODE_FRACTION * node_den_max + MIN_KNOT_FRACTION * den_scale;
     if (node_den_max + den_scale > 0 && den_trusted < MIN_DEN) den_trusted = MIN_DEN;

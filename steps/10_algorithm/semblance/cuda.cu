@@ -163,8 +163,8 @@ void search(search_state *s, const query *q, const int *indices, search_result *
         qsort(s->order, cells, sizeof *s->order, by_bound);
     } else {
         for (int n = 0; n < cells; n++) {
-            cell_bound all = {NO_BOUND, n};
-            s->order[n] = all;
+            cell_bound entry = {NO_BOUND, n};
+            s->order[n] = entry;
         }
     }
     CUDA_CHECK(cudaMemcpy(s->d_order, s->order, order_size, cudaMemcpyHostToDevice));

@@ -35,8 +35,8 @@ FN int lowest_plane(grid g, int worker, int workers, int half_sweeps, int h)
 /* Maximum number of workers, and maximum number of sweeps per pass, that a box allows.
  * At half sweep 0, the first worker owns nz / workers - sweeps planes. In phase 0 it
  * relaxes 4 sweeps planes and reads one more, which all must be its own; one plane
- * allows for the rounding of the borders. So 5 sweeps + 2 <= nz / workers, and a pass
- * of one sweep needs 7 planes per worker. */
+ * allows for the rounding of the borders. So 5 sweeps + 2 <= nz / workers, and a
+ * pass of one sweep needs 7 planes per worker. */
 BOTH_FN int worker_count(grid g, int workers)
 {
     int limit = g.nz / 7;

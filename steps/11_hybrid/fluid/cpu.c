@@ -23,7 +23,7 @@ static grid g;
 static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
 static dct_plan plan_y, plan_z;
-static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* of each cosine mode */
+static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* per cosine mode */
 static float *modes; /* [nz][ny][pitch]: right-hand side, its cosine modes, pressure */
 static size_t pitch; /* row length of modes: nx, rounded up to whole vectors */
 static float *initial;       /* x before the solve, if it was not 0 */
@@ -35,8 +35,7 @@ static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
-               0x40 /* DAZ: denormal operands are 0 */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: operands, too */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
@@ -270,22 +269,22 @@ static void solve_pressure(float *p, float *b)
  * previous solve of the same kind: all but the last of them are executed in passes, the
  * following ones one by one. If one of the sweeps of a pass has already converged, the
  * solve is repeated from its initial values, up to that sweep. */
-static int host_solve(int wall, int to, int from, float a, float c)
+static int host_solve(int wall, int x_id, int x0_id, float a, float c)
 {
     if (s.tolerance >= 0 && a == 1 && c == 6) {
-        TIMED("pressure", solve_pressure(field[to], field[from]));
-        is_zero[to] = false;
+        TIMED("pressure", solve_pressure(field[x_id], field[x0_id]));
+        is_zero[x_id] = false;
         return 0;
     }
 
     static int previous_sweeps[ALONG_Z + 1][FIELDS];
-    float *x = field[to];
-    const float *x0 = field[from];
+    float *x = field[x_id];
+    const float *x0 = field[x0_id];
     int workers = worker_count(g, omp_get_max_threads()),
         depth = pass_depth(g, workers, DEPTH);
-    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][to] - 1,
+    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][x_id] - 1,
         done = 0, last = 0;
-    if (predicted > 1 && !is_zero[to]) memcpy(initial, x, cells * sizeof *x);
+    if (predicted > 1 && !is_zero[x_id]) memcpy(initial, x, cells * sizeof *x);
 
     while (done < s.sweeps && !last) {
         int batch = predicted > done ? smaller(predicted - done, depth) : 1;
@@ -294,7 +293,7 @@ static int host_solve(int wall, int to, int from, float a, float c)
         done += batch;
     }
     if (last && last < done) {
-        if (is_zero[to])
+        if (is_zero[x_id])
             clear(x);
         else
             memcpy(x, initial, cells * sizeof *x);
@@ -304,8 +303,8 @@ static int host_solve(int wall, int to, int from, float a, float c)
             TIMED("relax", relax(x, x0, workers, batch, wall, a, 1 / c));
         }
     }
-    previous_sweeps[wall][to] = done;
-    is_zero[to] = false;
+    previous_sweeps[wall][x_id] = done;
+    is_zero[x_id] = false;
     return done;
 }
 

@@ -17,13 +17,13 @@ static inline size_t field_size(grid g)
     return 2 * (size_t)half_size(g);
 }
 
-/* Converts a field that is split by colour to to[k][j][i]. */
-static inline void merge_colours(grid g, const float *split_field, float *table)
+/* Converts a field that is split by colour to dst[k][j][i]. */
+static inline void merge_colours(grid g, const float *split_field, float *dst)
 {
     for (int k = 0; k <= g.nz + 1; k++)
         for (int j = 0; j <= g.ny + 1; j++)
             for (int i = 0; i <= g.nx + 1; i++)
-                *table++ = split_field[cell_index(g, i, j, k)];
+                *dst++ = split_field[cell_index(g, i, j, k)];
 }
 
 #define PI 3.14159265358979323846
@@ -35,18 +35,18 @@ static inline int odd_factor(int n)
     return n;
 }
 
-static inline void fill_dct_factors(int n, float *table)
+static inline void fill_dct_factors(int n, float *dst)
 {
     for (int size = n; size > odd_factor(n); size /= 2)
         for (int i = 0; i < size / 2; i++)
-            table[n - size + i] = (float)(2 * cos(PI * (2 * i + 1) / (2 * size)));
+            dst[n - size + i] = (float)(2 * cos(PI * (2 * i + 1) / (2 * size)));
 }
 
-static inline void fill_odd_matrix(int odd, float *table)
+static inline void fill_odd_matrix(int odd, float *dst)
 {
     for (int k = 0; k < odd; k++)
         for (int i = 0; i < odd / 2; i++)
-            *table++ = (float)cos(PI * ((2 * i + 1) * k % (4 * odd)) / (2 * odd));
+            *dst++ = (float)cos(PI * ((2 * i + 1) * k % (4 * odd)) / (2 * odd));
 }
 
 /* For each cosine mode: the eigenvalue 2 - 2 cos(pi k / n) = 4 sin^2(pi k / (2 n)), and

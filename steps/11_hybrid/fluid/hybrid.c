@@ -48,17 +48,17 @@ static setup s;
 static grid g;
 static double device_percent; /* percentage of tasks for the device; negative: auto */
 static bool enabled[SIDES];   /* side is in use */
-static int threads;           /* of the host */
-static float *split_field;    /* of the host if only the device is in use */
+static int threads;           /* on the host */
+static float *split_field;    /* used if only the device is in use */
 
 /* Sides that hold the current values of each field after all scheduled tasks. A field
  * in zero_fields is 0 and is cleared on a side when it is needed there. */
 static unsigned valid[SIDES], zero_fields;
-static unsigned open_solves; /* of the device, not yet checked for convergence */
+static unsigned open_solves; /* device solves not yet checked for convergence */
 static unsigned in_flight;   /* sends that still read host memory */
 
 enum { MAX_TASKS = 64 };
-static task host_tasks[MAX_TASKS]; /* of the host */
+static task host_tasks[MAX_TASKS]; /* on the host */
 static int list_size;
 static unsigned pending_writes; /* fields that tasks of the list will write */
 
@@ -134,8 +134,8 @@ static int earliest_finish(const task *t)
 {
     double end[SIDES];
     int estimate = run_count[DEVICE][t->kind][t->wall] < WARM_UP ? HOST : DEVICE;
-    double takes[SIDES] = {average_cost[HOST][t->kind][t->wall],
-                           average_cost[estimate][t->kind][t->wall]};
+    double duration[SIDES] = {average_cost[HOST][t->kind][t->wall],
+                              average_cost[estimate][t->kind][t->wall]};
     for (int n = 0; n < SIDES; n++) {
         double begin = busy_until[n], transfer_time = 0;
         for (int f = 0; f < FIELDS; f++) {
@@ -143,30 +143,30 @@ static int earliest_finish(const task *t)
             if (ready[f] > begin) begin = ready[f];
             if (!(valid[n] & SET(f))) transfer_time += transfer_cost;
         }
-        end[n] = begin + transfer_time + takes[n];
+        end[n] = begin + transfer_time + duration[n];
     }
     bool first = run_count[HOST][t->kind][t->wall] == 0;
-    int to = end[DEVICE] < end[HOST] && !first ? DEVICE : HOST;
-    busy_until[to] = end[to];
+    int target_side = end[DEVICE] < end[HOST] && !first ? DEVICE : HOST;
+    busy_until[target_side] = end[target_side];
     for (int f = 0; f < FIELDS; f++)
-        if (t->writes & SET(f)) ready[f] = end[to];
-    return to;
+        if (t->writes & SET(f)) ready[f] = end[target_side];
+    return target_side;
 }
 
-static int side_for(const task *t)
+static int choose_side(const task *t)
 {
     bool is_shareable = t->kind == SOLVE || t->kind == ADVECT;
-    int to = HOST;
+    int target_side = HOST;
     if (!enabled[HOST] || !enabled[DEVICE])
-        to = enabled[DEVICE] ? DEVICE : HOST;
+        target_side = enabled[DEVICE] ? DEVICE : HOST;
     else if (device_percent < 0)
-        to = earliest_finish(t);
+        target_side = earliest_finish(t);
     else if (is_shareable &&
              100. * (double)(device_tasks + 1) <= device_percent * (double)(shared + 1))
-        to = DEVICE;
+        target_side = DEVICE;
     shared += is_shareable;
-    device_tasks += is_shareable && to == DEVICE;
-    return to;
+    device_tasks += is_shareable && target_side == DEVICE;
+    return target_side;
 }
 
 /* ---- execution ------------------------------------------------------------------- */
@@ -203,9 +203,9 @@ static void run_host_tasks(unsigned fields)
     }
 }
 
-static void dispatch(int to, const task *t)
+static void dispatch(int target_side, const task *t)
 {
-    if (to == DEVICE) {
+    if (target_side == DEVICE) {
         device_task(t->kind + KINDS * t->wall);
         perform(&device, t);
         if (t->kind == SOLVE && s.tolerance >= 0) open_solves |= t->writes;
@@ -226,12 +226,12 @@ static void finish_solves(unsigned fields)
 }
 
 /* Makes the current values of a field available on a side. */
-static void make_available(int to, int f)
+static void make_available(int target_side, int f)
 {
-    if (valid[to] & SET(f)) return;
+    if (valid[target_side] & SET(f)) return;
     if (zero_fields & SET(f)) {
-        dispatch(to, &(task){.kind = CLEAR, .field = {f}, .writes = SET(f)});
-    } else if (to == DEVICE) {
+        dispatch(target_side, &(task){.kind = CLEAR, .field = {f}, .writes = SET(f)});
+    } else if (target_side == DEVICE) {
         if (pending_writes & SET(f)) run_host_tasks(SET(f));
         device_send(f, host_field(f));
         in_flight |= SET(f);
@@ -239,19 +239,19 @@ static void make_available(int to, int f)
         run_host_tasks(ALL_FIELDS);
         device_receive(f, host_field(f));
     }
-    valid[to] |= SET(f);
+    valid[target_side] |= SET(f);
 }
 
 static void schedule_task(task t)
 {
-    int to = side_for(&t);
+    int target_side = choose_side(&t);
     finish_solves(t.reads | t.writes);
     for (int f = 0; f < FIELDS; f++)
-        if (t.reads & SET(f)) make_available(to, f);
-    dispatch(to, &t);
+        if (t.reads & SET(f)) make_available(target_side, f);
+    dispatch(target_side, &t);
     zero_fields &= ~t.writes;
-    valid[to] |= t.writes;
-    valid[!to] &= ~t.writes;
+    valid[target_side] |= t.writes;
+    valid[!target_side] &= ~t.writes;
 }
 
 /* ---- interface of fluid.h -------------------------------------------------------- */
@@ -292,13 +292,13 @@ void fluid_put(int x, int i, int j, int k, float value)
                          .cell = {i, j, k}});
 }
 
-void fluid_get(int x, float *to)
+void fluid_get(int x, float *dst)
 {
     finish_solves(open_solves);
     make_available(enabled[HOST] ? HOST : DEVICE, x);
     run_host_tasks(ALL_FIELDS);
     if (!enabled[HOST]) device_receive(x, split_field);
-    merge_colours(g, enabled[HOST] ? host_field(x) : split_field, to);
+    merge_colours(g, enabled[HOST] ? host_field(x) : split_field, dst);
 }
 
 void fluid_clear(int x)

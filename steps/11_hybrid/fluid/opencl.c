@@ -162,7 +162,7 @@ static void launch(int k, const char *name, int x, int y, int z)
 /* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
  * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
  * later writes. */
-static cl_mem buffer_of(size_t size, void *contents)
+static cl_mem create_buffer(size_t size, void *contents)
 {
     cl_int err;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
@@ -178,9 +178,9 @@ static void clear(cl_mem buffer, size_t size)
                                   profile_event("clear")));
 }
 
-static void copy(cl_mem to, cl_mem from)
+static void copy(cl_mem dst, cl_mem src)
 {
-    OCL_CHECK(clEnqueueCopyBuffer(queue, from, to, 0, 0, bytes, 0, NULL,
+    OCL_CHECK(clEnqueueCopyBuffer(queue, src, dst, 0, 0, bytes, 0, NULL,
                                   profile_event("copy")));
 }
 
@@ -189,20 +189,20 @@ static void create_dct_buffers(void)
 {
     size_t size = (size_t)pitch * (size_t)g.ny * (size_t)g.nz * sizeof(float);
     float *contents = allocate(1, size, "a pressure");
-    modes = buffer_of(size, contents);
+    modes = create_buffer(size, contents);
     free(contents);
     for (int d = 0; d < 2; d++) {
         int n = d ? g.nz : g.ny, odd = odd_factor(n);
         size_t table_size = (size_t)n + (size_t)odd * (size_t)odd;
-        float *to = allocate(table_size, sizeof *to, "cosines");
-        fill_dct_factors(n, to);
-        fill_odd_matrix(odd, to + n);
-        dct_table[d] = buffer_of(table_size * sizeof *to, to);
-        free(to);
-        to = allocate(2 * (size_t)n, sizeof *to, "cosine modes");
-        fill_modes(n, to, to + n);
-        mode_table[d] = buffer_of(2 * (size_t)n * sizeof *to, to);
-        free(to);
+        float *dst = allocate(table_size, sizeof *dst, "cosines");
+        fill_dct_factors(n, dst);
+        fill_odd_matrix(odd, dst + n);
+        dct_table[d] = create_buffer(table_size * sizeof *dst, dst);
+        free(dst);
+        dst = allocate(2 * (size_t)n, sizeof *dst, "cosine modes");
+        fill_modes(n, dst, dst + n);
+        mode_table[d] = create_buffer(2 * (size_t)n * sizeof *dst, dst);
+        free(dst);
     }
 }
 
@@ -260,13 +260,13 @@ int device_begin(const setup *requested, int threads)
     }
     size_t max_size = bytes + (size_t)s.sweeps * sizeof(cl_int); /* of any buffer */
     char *contents = allocate(max_size, 1, "initial contents");  /* all bits set: NaN */
-    for (int f = 0; f < FIELDS; f++) field[f] = buffer_of(bytes, contents);
+    for (int f = 0; f < FIELDS; f++) field[f] = create_buffer(bytes, contents);
     found = allocate((size_t)s.sweeps, sizeof *found, "convergence flags");
     create_dct_buffers();
     for (int f = 0; f < FIELDS; f++)
-        flags[f] = buffer_of((size_t)s.sweeps * sizeof(cl_int), contents);
+        flags[f] = create_buffer((size_t)s.sweeps * sizeof(cl_int), contents);
     memset(contents, 0, max_size);
-    zeros = buffer_of(max_size, contents);
+    zeros = create_buffer(max_size, contents);
     free(contents);
     for (int f = 0; f < FIELDS; f++) device_clear(f);
     OCL_CHECK(clFinish(queue));
@@ -310,12 +310,12 @@ static void device_put(int f, int i, int j, int k, float value)
     is_zero[f] = false;
 }
 
-void device_send(int f, const float *from)
+void device_send(int f, const float *src)
 {
     device_await_send(f);
     cl_event *event = profile_event("copy to device");
-    OCL_CHECK(clEnqueueWriteBuffer(queue, field[f], CL_FALSE, 0, bytes, from, 0, NULL,
-                                   event));
+    OCL_CHECK(
+        clEnqueueWriteBuffer(queue, field[f], CL_FALSE, 0, bytes, src, 0, NULL, event));
     send_event[f] = *event;
     OCL_CHECK(clRetainEvent(send_event[f]));
     OCL_CHECK(clFlush(queue));
@@ -330,9 +330,9 @@ void device_await_send(int f)
     send_event[f] = NULL;
 }
 
-void device_receive(int f, float *to)
+void device_receive(int f, float *dst)
 {
-    OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, to, 0, NULL,
+    OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, dst, 0, NULL,
                                   profile_event("copy to host")));
     profile_collect(true);
 }
@@ -385,7 +385,7 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
 static void relax_wavefront(int x, int x0, int first, int sweeps, int wall, float a,
                             float inv_c)
 {
-    size_t items = (size_t)workers, alone = 1; /* one work-item per group */
+    size_t items = (size_t)workers, group_size = 1; /* one work-item per group */
     ARG(kernel[RELAX_WAVEFRONT], 0, field[x]);
     ARG(kernel[RELAX_WAVEFRONT], 1, field[x0]);
     ARG(kernel[RELAX_WAVEFRONT], 2, flags[x]);
@@ -399,7 +399,7 @@ static void relax_wavefront(int x, int x0, int first, int sweeps, int wall, floa
     for (int phase = 0; phase < 2; phase++) {
         ARG(kernel[RELAX_WAVEFRONT], 4, phase);
         OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[RELAX_WAVEFRONT], 1, NULL,
-                                         &items, &alone, 0, NULL,
+                                         &items, &group_size, 0, NULL,
                                          profile_event("relax")));
     }
 }

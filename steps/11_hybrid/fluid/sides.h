@@ -29,8 +29,8 @@ float *host_field(int field);
 
 /* ---- device, opencl.c ------------------------------------------------------------ */
 
-/* `threads`: number of OpenMP threads of the host. Returns 1 if the device uses cores
- * of the same processor, else 0. */
+/* `threads`: number of OpenMP threads of the host. Returns 1 if the device uses
+ * cores of the same processor, else 0. */
 int device_begin(const setup *s, int threads);
 void device_end(void);
 
@@ -42,16 +42,16 @@ void device_task(int kind);
  * returns the number of sweeps. x must not be used before. */
 int device_finish_solve(int x);
 
-/* Transfers a field. device_send is asynchronous: `from` must not change before
+/* Transfers a field. device_send is asynchronous: `src` must not change before
  * device_await_send() returns. device_receive waits for all earlier operations. */
-void device_send(int field, const float *from);
+void device_send(int field, const float *src);
 void device_await_send(int field);
-void device_receive(int field, float *to);
+void device_receive(int field, float *dst);
 
 /* ---- hybrid.c -------------------------------------------------------------------- */
 
-/* Reports that the device executed a task of this kind from begin to end, by the clock
- * of seconds(). TRANSFER: a transfer of a field. EXTRA_SWEEPS: sweeps beyond those
- * enqueued with the solve. */
+/* Reports that the device executed a task of this kind from begin to end, by the
+ * clock of seconds(). TRANSFER: a transfer of a field. EXTRA_SWEEPS: sweeps
+ * beyond those enqueued with the solve. */
 enum { TRANSFER, EXTRA_SWEEPS };
 void record_task_time(int kind, double begin, double end);

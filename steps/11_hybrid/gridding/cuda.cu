@@ -60,8 +60,7 @@ struct device {
     cplx *grid, *value;
     support_classes classes;
 
-    chunk_events
-        ring[MAX_IN_FLIGHT]; /* ring buffer: in_flight chunks from `oldest` on */
+    chunk_events ring[MAX_IN_FLIGHT]; /* a ring buffer, from `oldest` on */
     int oldest, in_flight;
     cudaEvent_t zero_event; /* recorded when the host's clock was zero_time */
     double zero_time;
@@ -84,10 +83,10 @@ static void *device_copy(size_t bytes, const void *host_data)
 }
 
 device *device_begin(const problem *p, int degrid, void *result, int host_threads,
-                     int *same_cores)
+                     int *shares_cores)
 {
     (void)host_threads;
-    *same_cores = 0;
+    *shares_cores = 0;
     device *d = (device *)allocate(1, sizeof *d, "the device");
     memset(d, 0, sizeof *d);
     d->p = p;
@@ -183,7 +182,7 @@ void device_start(device *d, work_region region)
     CUDA_CHECK(cudaEventRecord(f->end_time, 0));
 }
 
-int device_ended(device *d, int wait, double *begin_time, double *end_time)
+int device_poll(device *d, int wait, double *begin_time, double *end_time)
 {
     chunk_events *f = &d->ring[d->oldest];
     cudaError_t state =

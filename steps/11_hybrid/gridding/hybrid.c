@@ -53,6 +53,7 @@ typedef struct {
 
 /* ---- distribution of units ------------------------------------------------------- */
 
+/* Takes a unit for a host thread; -1 if none is left. */
 static int take_host_unit(hybrid_run *h)
 {
     int unit = -1;
@@ -100,6 +101,7 @@ static int take_device_chunk(hybrid_run *h, int *first)
     return n;
 }
 
+/* Returns the region of n units from `first` on. */
 static work_region make_region(const hybrid_run *h, int first, int n)
 {
     int columns = n < h->units_per_row ? n : h->units_per_row;
@@ -113,13 +115,14 @@ static work_region make_region(const hybrid_run *h, int first, int n)
 static void poll_device(hybrid_run *h, int wait)
 {
     double begin_time, end_time;
-    while (h->in_flight && device_ended(h->d, wait, &begin_time, &end_time)) {
+    while (h->in_flight && device_poll(h->d, wait, &begin_time, &end_time)) {
         h->in_flight--;
         h->device_seconds = end_time - h->load_time;
         share_note("device", -1, "chunk", begin_time, end_time);
     }
 }
 
+/* Starts chunks until MAX_IN_FLIGHT are in flight or no unit is left. */
 static void feed_device(hybrid_run *h)
 {
     poll_device(h, 0);
@@ -131,6 +134,7 @@ static void feed_device(hybrid_run *h)
     }
 }
 
+/* Computes all units on the host and the device. */
 static void compute(hybrid_run *h, const real *taps, const binning *bins)
 {
     double start = seconds();
@@ -170,13 +174,13 @@ static hybrid_run hybrid_begin(const problem *p, const void *model, void *result
                                void *target)
 {
     hybrid_run h = {.p = p, .model = model, .result = result, .share = share_wanted()};
-    int same_cores = 0;
+    int shares_cores = 0;
     if (h.share != 0) {
-        h.d = device_begin(p, model != NULL, target, share_threads(1), &same_cores);
+        h.d = device_begin(p, model != NULL, target, share_threads(1), &shares_cores);
         h.device_block = device_blocks(h.d);
     } else
         h.device_block = (block_shape){ROWS, COLUMNS, BLOCKS * ROWS};
-    h.threads = share_threads(same_cores);
+    h.threads = share_threads(shares_cores);
 
     h.rows = model ? UNIT_VISIBILITIES
                    : common_multiple(BLOCKS * ROWS, h.device_block.segment);

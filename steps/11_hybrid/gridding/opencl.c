@@ -10,7 +10,7 @@
  *   buffer    device memory
  *
  * Then it enqueues commands: write buffers, run a kernel over an index range, read
- * buffers. Only device_ended() waits for a command.
+ * buffers. Only device_poll() waits for a command.
  */
 #include <stdlib.h>
 
@@ -38,8 +38,7 @@ struct device {
     block_shape block;
     int lanes; /* per work-item */
 
-    chunk_events
-        ring[MAX_IN_FLIGHT]; /* ring buffer: in_flight chunks from `oldest` on */
+    chunk_events ring[MAX_IN_FLIGHT]; /* a ring buffer, from `oldest` on */
     int oldest, in_flight;
     double clock; /* offset of the device's clock, see ocl_clock */
 };
@@ -102,13 +101,13 @@ static void opencl_start(device *d)
 }
 
 device *device_begin(const problem *p, int degrid, void *result, int host_threads,
-                     int *same_cores)
+                     int *shares_cores)
 {
     device *d = allocate(1, sizeof *d, "the device");
     *d = (device){.p = p, .degrid = degrid, .result = result};
-    d->id = ocl_device_beside(host_threads, share_cores(), same_cores);
+    d->id = ocl_device_beside(host_threads, share_cores(), shares_cores);
     d->host_memory =
-        *same_cores && !ocl_is_gpu(d->id); /* DEVICE_AS=gpu forces copies */
+        *shares_cores && !ocl_is_gpu(d->id); /* DEVICE_AS=gpu forces copies */
     opencl_start(d);
 
     if (degrid)
@@ -212,7 +211,7 @@ void device_start(device *d, work_region region)
     OCL_CHECK(clFlush(d->queue));
 }
 
-int device_ended(device *d, int wait, double *begin_time, double *end_time)
+int device_poll(device *d, int wait, double *begin_time, double *end_time)
 {
     chunk_events *f = &d->ring[d->oldest];
     cl_int status;

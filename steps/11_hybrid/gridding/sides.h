@@ -16,7 +16,7 @@
 #define device_blocks device_blocks_double
 #define device_load   device_load_double
 #define device_start  device_start_double
-#define device_ended  device_ended_double
+#define device_poll   device_poll_double
 #define device_end    device_end_double
 #endif
 
@@ -49,11 +49,11 @@ typedef struct device device;
 
 /* Sets the device up (not part of the run time). Results will be written to `result`:
  * cells of the grid, or visibilities in sorted order. Its present contents are copied
- * to the device, so that results that are never computed stay NaN. *same_cores is set
+ * to the device, so that results that are never computed stay NaN. *shares_cores is set
  * if the device consists of cores of the host, which computes with host_threads
  * threads. */
 device *device_begin(const problem *p, int degrid, void *result, int host_threads,
-                     int *same_cores);
+                     int *shares_cores);
 void device_end(device *d);
 
 /* The shape of the device's blocks, rows x columns cells, and the number of rows of one
@@ -68,13 +68,13 @@ block_shape device_blocks(const device *d);
 void device_load(device *d, const real *taps, const binning *bins, const cplx *model);
 
 /* Starts a region and the transfer of its result, and does not wait. At most
- * MAX_IN_FLIGHT regions may be in flight. */
+ * MAX_IN_FLIGHT regions may be in flight: one executes while the next is queued. */
 enum { MAX_IN_FLIGHT = 2 };
 void device_start(device *d, work_region region);
 
 /* Returns 1 if the oldest region in flight has completed, and sets the times, by
  * seconds(), at which it began and ended. With `wait`, waits for it. */
-int device_ended(device *d, int wait, double *begin_time, double *end_time);
+int device_poll(device *d, int wait, double *begin_time, double *end_time);
 
 #ifdef __cplusplus
 }

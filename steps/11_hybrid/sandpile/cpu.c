@@ -42,7 +42,7 @@ static inline int max_int(int a, int b)
  * array into another. flags[g] gets the OR of the new cells of grid g. */
 static void step(const slab *slab, const cell *in, cell *out, int s, cell *flags)
 {
-    const plan *plan = slab->plan;
+    const run_plan *plan = slab->plan;
     int dim = slab->p->dim, first = slab->first / dim, last = (slab->end - 1) / dim;
 #pragma omp parallel for collapse(3) schedule(runtime)
     for (int g = first; g <= last; g++)
@@ -181,7 +181,7 @@ static void fetch_ghosts(int i, size_t pitch)
 /* Fills the rows inside the border with 0xff bytes; `row` is the size of a row in
  * bytes. Each row is filled by the thread that will compute it, so that on a NUMA
  * machine its pages are near that thread (first touch). */
-static void first_touch(const pile *p, const plan *plan, void *grids, size_t row)
+static void first_touch(const pile *p, const run_plan *plan, void *grids, size_t row)
 {
     int dim = p->dim;
     char *first = grids;
@@ -205,7 +205,7 @@ static int max_bands(int grids, int rows, int halo)
 void cpu_begin(const slab *c)
 {
     const pile *p = c->p;
-    const plan *plan = c->plan;
+    const run_plan *plan = c->plan;
     size_t total = pile_cells(p) * p->batch, row = p->dim * sizeof(cell);
     use_static_schedule();
     state.in = untouched(total, sizeof(cell), "the grids before a step");

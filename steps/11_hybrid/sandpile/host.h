@@ -98,7 +98,8 @@ static inline void unpack_planes(const cell *from, int mirror, int n, pile *p)
 /* Records n as the iteration count of every grid that is finished after n steps, stable
  * or not. flags[g] is more than 3 if grid g is unstable. Returns the OR of all flags.
  * Further steps do not change a stable grid. */
-static inline cell record_finished(pile *p, const plan *plan, const cell *flags, int n)
+static inline cell record_finished(pile *p, const run_plan *plan, const cell *flags,
+                                   int n)
 {
     cell any_flags = 0;
     for (int g = 0; g < p->batch; g++) {

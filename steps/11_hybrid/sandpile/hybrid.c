@@ -196,7 +196,7 @@ static void set_packed(int packed)
     }
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     enum { HALO = 64 }; /* minimizes the loss per step: see the lesson */
     double start = seconds();

@@ -20,7 +20,7 @@ enum { MAX_HALO = 1024 };
 
 typedef struct {
     const pile *p;
-    const plan *plan;
+    const run_plan *plan;
     int mirror, halo;
     int packed;      /* nonzero: bit planes, as in body.h; 0: one word per cell */
     int side, pitch; /* rows per grid; words per row */

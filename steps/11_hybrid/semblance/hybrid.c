@@ -20,7 +20,7 @@
 
 enum { HOST, DEVICE, SIDES };
 enum { BOUNDS, PARTS, PHASES };
-/* What the device has received of the current search. */
+/* The parts of the current search that the device has received. */
 enum { NOTHING_YET, QUERY, QUERY_AND_ORDER };
 static const char *const phase_name[PHASES] = {"bounds", "parts"};
 
@@ -32,7 +32,7 @@ typedef struct {
 
 /* Items that a side has completed, and the seconds that it took. */
 typedef struct {
-    double pieces, seconds;
+    double items, seconds;
 } throughput;
 
 struct search_state {
@@ -164,13 +164,13 @@ static int chunk_size(const search_state *s)
 
     const throughput *h = &s->recent[HOST][s->phase], *d = &s->recent[DEVICE][s->phase];
     double elapsed = seconds() - s->phase_start + 1e-9;
-    double host_rate = (h->pieces + next - s->device_items) / (h->seconds + elapsed);
+    double host_rate = (h->items + next - s->device_items) / (h->seconds + elapsed);
     if (unknown_end && elapsed < s->round_trip) return 0;
     if (left < 2 * s->round_trip * host_rate) return 0;
 
-    if (d->pieces == 0 || host_rate == 0)
+    if (d->items == 0 || host_rate == 0)
         return min_chunk <= left / 2 ? min_chunk : (left + 1) / 2;
-    double device_rate = d->pieces / d->seconds;
+    double device_rate = d->items / d->seconds;
     double device_share =
         device_rate / (host_rate + device_rate) * (left + s->in_flight);
     if (device_share / 4 >= min_chunk) return (int)(device_share / 4);
@@ -194,9 +194,9 @@ static void record_chunk(search_state *s, chunk c)
     }
     s->chunks_in_flight--;
     s->in_flight -= c.end - c.first;
-    s->recent[DEVICE][s->phase].pieces += added.pieces;
+    s->recent[DEVICE][s->phase].items += added.items;
     s->recent[DEVICE][s->phase].seconds += added.seconds;
-    s->total[DEVICE][s->phase].pieces += added.pieces;
+    s->total[DEVICE][s->phase].items += added.items;
     s->total[DEVICE][s->phase].seconds += added.seconds;
     share_note("device", -1, phase_name[s->phase], c.began, c.ended);
 }
@@ -263,9 +263,9 @@ static void run_phase(search_state *s, float *storage)
         const work_list *l = s->source[HOST];
         int taken = (l->next < l->end ? l->next : l->end) - l->first;
         if (l == s->source[DEVICE]) taken -= s->device_items;
-        s->recent[HOST][s->phase].pieces += taken;
+        s->recent[HOST][s->phase].items += taken;
         s->recent[HOST][s->phase].seconds += end - s->phase_start;
-        s->total[HOST][s->phase].pieces += taken;
+        s->total[HOST][s->phase].items += taken;
         s->total[HOST][s->phase].seconds += end - s->phase_start;
     }
 }
@@ -292,7 +292,7 @@ void search(search_state *s, const query *q, const int *indices, search_result *
     s->device_has = NOTHING_YET;
     s->incumbent = 0;
     for (int i = 0; i < SIDES * PHASES; i++) {
-        s->recent[i / PHASES][i % PHASES].pieces /= 2;
+        s->recent[i / PHASES][i % PHASES].items /= 2;
         s->recent[i / PHASES][i % PHASES].seconds /= 2;
     }
 
@@ -400,11 +400,11 @@ void search_end(search_state *s)
     double items = 0, on_device = 0, alone[SIDES] = {0};
     for (int phase = 0; phase < PHASES; phase++) {
         const throughput *h = &s->total[HOST][phase], *d = &s->total[DEVICE][phase];
-        items += h->pieces + d->pieces;
-        on_device += d->pieces;
-        if (h->pieces + d->pieces == 0) continue;
-        alone[HOST] += h->seconds * (h->pieces + d->pieces) / h->pieces;
-        alone[DEVICE] += d->seconds * (h->pieces + d->pieces) / d->pieces;
+        items += h->items + d->items;
+        on_device += d->items;
+        if (h->items + d->items == 0) continue;
+        alone[HOST] += h->seconds * (h->items + d->items) / h->items;
+        alone[DEVICE] += d->seconds * (h->items + d->items) / d->items;
     }
     printf("Share=%.1f\n", items > 0 ? 100 * on_device / items : 0);
     if (s->percent > 0 && s->percent < 100 && isfinite(alone[HOST] + alone[DEVICE]))

@@ -21,7 +21,7 @@ static slab own_slab; /* the planes of this rank */
 static size_t cells;  /* in a field, with ghost cells */
 static float *field[FIELDS];
 static dct_plan plan_y, plan_z;
-static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* of each cosine mode */
+static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* per cosine mode */
 static float *modes; /* [planes][ny][pitch]: right-hand side, modes along y, pressure */
 static float *row_modes;     /* [nz][rows][pitch]: the same, distributed by rows */
 static size_t pitch;         /* row length of both: nx, rounded up to whole vectors */
@@ -34,8 +34,7 @@ static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
 static void flush_denormals(void)
 {
 #ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON |
-               0x40 /* DAZ: denormal operands are 0 */);
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* DAZ: operands, too */);
 #elif defined(__aarch64__)
     unsigned long word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
@@ -106,15 +105,15 @@ void fluid_put(int f, int i, int j, int k, float value)
 }
 
 /* Rank 0, which writes the output, receives the field; the other ranks get zeros. */
-void fluid_get(int f, float *to)
+void fluid_get(int f, float *dst)
 {
     TIMED("copy to rank 0", gather_on_rank_0(field[f]));
     if (run_rank)
-        memset(to, 0,
+        memset(dst, 0,
                (size_t)(g.nx + 2) * (size_t)(g.ny + 2) * (size_t)(g.nz + 2) *
-                   sizeof *to);
+                   sizeof *dst);
     else
-        TIMED("copy", merge_colours(g, field[f], to));
+        TIMED("copy", merge_colours(g, field[f], dst));
 }
 
 /* Iterates over the planes of this rank and the adjacent ones. The operating system
@@ -134,14 +133,14 @@ static void clear(float *x)
     }
 }
 
-static void copy(float *to, const float *from)
+static void copy(float *dst, const float *src)
 {
     FOR_EACH_PLANE(k)
     {
         size_t plane = (size_t)plane_stride(g), red = plane * (size_t)k,
                black = red + (size_t)half_size(g);
-        memcpy(to + red, from + red, plane * sizeof(float));
-        memcpy(to + black, from + black, plane * sizeof(float));
+        memcpy(dst + red, src + red, plane * sizeof(float));
+        memcpy(dst + black, src + black, plane * sizeof(float));
     }
 }
 
@@ -187,19 +186,19 @@ static int relax_planes(float *x, const float *x0, int colour, int first, int la
  * relaxed first; they are sent while the planes between them are relaxed. Returns the
  * first of these sweeps, counted from 1, after which the solve has converged on all
  * ranks; 0: none. */
-static int relax(int to, const float *x0, int sweeps, int wall, float a, float inv_c)
+static int relax(int x_id, const float *x0, int sweeps, int wall, float a, float inv_c)
 {
     int flags[BATCH] = {0};
     int border_step =
         own_slab.last > own_slab.first ? own_slab.last - own_slab.first : 1;
     for (int h = 0; h < 2 * sweeps; h++) {
         int *flag = &flags[h / 2], colour = h % 2 ? BLACK : RED;
-        *flag |= relax_planes(field[to], x0, colour, own_slab.first, own_slab.last,
+        *flag |= relax_planes(field[x_id], x0, colour, own_slab.first, own_slab.last,
                               border_step, wall, a, inv_c);
-        halo_begin(to, colour);
-        *flag |= relax_planes(field[to], x0, colour, own_slab.first + 1,
+        halo_begin(x_id, colour);
+        *flag |= relax_planes(field[x_id], x0, colour, own_slab.first + 1,
                               own_slab.last - 1, 1, wall, a, inv_c);
-        halo_end(to, colour);
+        halo_end(x_id, colour);
     }
     if (s.tolerance < 0) return 0;
     reduce_flags(flags, sweeps);
@@ -332,41 +331,41 @@ static void solve_pressure(float *p, float *b)
 
 /* Convergence requires a global reduction. It is executed once per batch of sweeps. The
  * number of sweeps is predicted from the previous solve of the same kind: all but the
- * last of them form the first batch, the following ones are executed one by one. If one
- * of the sweeps of the first batch has already converged on all ranks, the solve is
+ * last of them form the first batch, the following ones are executed one by one. If
+ * one of the sweeps of the first batch has already converged on all ranks, the solve is
  * repeated from its initial values, up to that sweep. */
-int fluid_solve(int wall, int to, int from, float a, float c)
+int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
 {
     if (s.tolerance >= 0 && a == 1 && c == 6) {
-        TIMED("pressure", solve_pressure(field[to], field[from]));
-        is_zero[to] = false;
+        TIMED("pressure", solve_pressure(field[x_id], field[x0_id]));
+        is_zero[x_id] = false;
         return 0;
     }
 
     static int previous_sweeps[ALONG_Z + 1][FIELDS];
-    float *x = field[to];
-    const float *x0 = field[from];
-    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][to] - 1,
+    float *x = field[x_id];
+    const float *x0 = field[x0_id];
+    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][x_id] - 1,
         done = 0, last = 0;
-    TIMED("copy halo", halo(to));
-    if (predicted > 1 && !is_zero[to]) copy(initial, x);
+    TIMED("copy halo", halo(x_id));
+    if (predicted > 1 && !is_zero[x_id]) copy(initial, x);
 
     while (done < s.sweeps && !last) {
         int batch = predicted > done ? smaller(predicted - done, BATCH) : 1;
-        TIMED("relax", last = relax(to, x0, batch, wall, a, 1 / c));
+        TIMED("relax", last = relax(x_id, x0, batch, wall, a, 1 / c));
         if (last) last += done;
         done += batch;
     }
     if (last && last < done) {
-        if (is_zero[to])
+        if (is_zero[x_id])
             clear(x);
         else
             copy(x, initial);
-        TIMED("relax", relax(to, x0, last, wall, a, 1 / c));
+        TIMED("relax", relax(x_id, x0, last, wall, a, 1 / c));
         done = last;
     }
-    previous_sweeps[wall][to] = done;
-    is_zero[to] = false;
+    previous_sweeps[wall][x_id] = done;
+    is_zero[x_id] = false;
     return done;
 }
 

@@ -42,7 +42,7 @@ static int owner(int k)
     return rank;
 }
 
-static slab slab_of_rank(int rank)
+static slab rank_slab(int rank)
 {
     slab s = {.first = first_plane(rank), .last = first_plane(rank + 1) - 1};
     s.bottom = s.first == 1 ? 0 : s.first;
@@ -56,7 +56,7 @@ static slab slab_of_rank(int rank)
 slab find_slab(grid box)
 {
     g = box;
-    return own_slab = slab_of_rank(rank_own());
+    return own_slab = rank_slab(rank_own());
 }
 
 static float *plane_at(float *x, int colour, int k)
@@ -88,7 +88,7 @@ static void create_transpose_requests(float *modes, float *row_modes, size_t pit
 {
     int own = own_slab.last - own_slab.first + 1, row_length = (int)pitch;
     for (int rank = 0; rank < rank_count(); rank++) {
-        slab other = slab_of_rank(rank);
+        slab other = rank_slab(rank);
         MPI_Datatype block_type;
         MPI_TRY(MPI_Type_vector(own, other.rows * row_length, g.ny * row_length,
                                 MPI_FLOAT, &block_type));
@@ -186,7 +186,7 @@ void gather_planes(float *x, int low, int high)
     MPI_TRY(MPI_Allgather(MPI_IN_PLACE, 2, MPI_INT, plane_requests, 2, MPI_INT,
                           MPI_COMM_WORLD));
     for (int rank = 0; rank < rank_count(); rank++) {
-        slab incoming = intersect(slab_of_rank(rank), request);
+        slab incoming = intersect(rank_slab(rank), request);
         slab outgoing = intersect(own_slab, plane_requests + 2 * rank);
         if (rank == rank_own()) continue;
         for (int colour = RED; colour <= BLACK; colour++) {

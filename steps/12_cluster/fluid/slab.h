@@ -13,7 +13,7 @@
 typedef struct {
     int first, last;     /* inner planes; first > last: none */
     int bottom, top;     /* the same, including ghost planes at the walls */
-    int first_row, rows; /* of the pressure solver, from 0 */
+    int first_row, rows; /* rows of the pressure solver, from 0 */
 } slab;
 
 /* Return the slab of this rank and create the persistent requests, for modes[planes of

@@ -19,6 +19,7 @@
  * one visibility to one block. An estimate, not derived. */
 enum { EMPTY_BLOCK_COST = 10 };
 
+/* Returns the first row of a band; beyond the last band, the size of the grid. */
 static int band_row(const problem *p, int band)
 {
     return band * ROWS < p->dims.size ? band * ROWS : p->dims.size;

@@ -156,7 +156,7 @@ static void count_active_steps(const cell *step_flags, int steps, int batch,
 /* Records the iteration counts of grids that finished in the block. Returns 0 if all
  * grids are stable, more than 3 if one is unstable, and more than 7 if a cell exceeds
  * 7. */
-static cell record_block(pile *p, const plan *plan, const int *active_steps, int n,
+static cell record_block(pile *p, const run_plan *plan, const int *active_steps, int n,
                          int steps)
 {
     cell flags = 0;
@@ -235,7 +235,7 @@ static void set_packed(int packed)
     c->pitch = packed ? row_pitch(c->width) : c->side;
 }
 
-int topple(pile *p, const plan *plan, run_times *t)
+int topple(pile *p, const run_plan *plan, run_times *t)
 {
     enum { HALO = 32 }; /* enough in shared memory: see the lesson */
     double start = seconds();

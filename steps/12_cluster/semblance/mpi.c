@@ -30,8 +30,8 @@ int proc_next_item(void)
         MPI_TRY(MPI_Win_sync(counter));
         MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
     }
-    int one = 1, item;
-    MPI_TRY(MPI_Fetch_and_op(&one, &item, MPI_INT, 0, 0, MPI_SUM, counter));
+    int increment = 1, item;
+    MPI_TRY(MPI_Fetch_and_op(&increment, &item, MPI_INT, 0, 0, MPI_SUM, counter));
     MPI_TRY(MPI_Win_flush(0, counter));
     return item;
 }
@@ -41,8 +41,8 @@ int proc_next_item(void)
  * regularly; MPI_Iprobe is such a call. */
 void proc_progress(void)
 {
-    int there;
-    MPI_TRY(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there,
+    int pending;
+    MPI_TRY(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &pending,
                        MPI_STATUS_IGNORE));
 }
 
@@ -72,13 +72,13 @@ const char *proc_open(int f, const char *path)
         MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file[f]));
 }
 
-const char *proc_write(int f, const void *bytes, size_t size, size_t at)
+const char *proc_write(int f, const void *bytes, size_t size, size_t offset)
 {
     MPI_Status status;
     int written = 0;
     errno = 0;
-    int err =
-        MPI_File_write_at(file[f], (MPI_Offset)at, bytes, (int)size, MPI_BYTE, &status);
+    int err = MPI_File_write_at(file[f], (MPI_Offset)offset, bytes, (int)size, MPI_BYTE,
+                                &status);
     if (err == MPI_SUCCESS) err = MPI_Get_count(&status, MPI_BYTE, &written);
     if (err == MPI_SUCCESS && written != (int)size)
         return "no space for the whole trace";
@@ -252,13 +252,14 @@ void proc_search(search_state *s, const query *q, const int *indices,
     }
 
     enum { FLOATS = sizeof(point) / sizeof(float) };
-    point *all = allocate(ranks, sizeof *all, "the ranks' best");
-    MPI_TRY(MPI_Allgather(&rank_best, FLOATS, MPI_FLOAT, all, FLOATS, MPI_FLOAT,
+    point *rank_bests = allocate(ranks, sizeof *rank_bests, "the ranks' best");
+    MPI_TRY(MPI_Allgather(&rank_best, FLOATS, MPI_FLOAT, rank_bests, FLOATS, MPI_FLOAT,
                           MPI_COMM_WORLD));
-    result->best = all[0];
+    result->best = rank_bests[0];
     for (int r = 1; r < ranks; r++)
-        if (all[r].semblance > result->best.semblance) result->best = all[r];
-    free(all);
+        if (rank_bests[r].semblance > result->best.semblance)
+            result->best = rank_bests[r];
+    free(rank_bests);
     if (!result->panel) return;
 
     MPI_Datatype row;

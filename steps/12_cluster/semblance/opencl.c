@@ -29,12 +29,12 @@ struct search_state {
  * work-items that search more than one part each. */
 static cl_event launch(const search_state *s, cl_kernel kernel, size_t n)
 {
-    cl_event done;
+    cl_event kernel_event;
     size_t global = (n + s->local - 1) / s->local * s->local;
     if (kernel == s->kernel && global > s->global) global = s->global;
     OCL_CHECK(clEnqueueNDRangeKernel(s->queue, kernel, 1, NULL, &global, &s->local, 0,
-                                     NULL, &done));
-    return done;
+                                     NULL, &kernel_event));
+    return kernel_event;
 }
 
 /* Enqueues the search of the parts first .. end - 1 in the order of their bounds; there

@@ -1,25 +1,30 @@
-"""fletcher.py - random queries of the wave modelling, and what it says of its waves.
+"""fletcher.py - random queries of the wave modelling, and tests of what it prints.
 
-Drawn: grids of one point, of a few, with one side long, with rows so long that few of
-them fill a cache, with planes of more points than 16 bits count; bands of 0 points and
+Drawn are grids of one point, of a few, with one side long, with rows so long that few of
+them fill a cache, with planes of more points than 16 bits can count; bands of 0 points and
 more, padding or none; one step, two, three, or so many that waves meet every face;
 spacings that agree, differ or differ by orders of magnitude; steps up to the limit of
 stability and far below it; all forms, and each property left out, a number, or a file
-that is the same everywhere, but for one point, in layers, a slope or random; work-
-groups that divide nothing; 1 to 64 threads; pictures and snapshots.
+that is constant, constant except for one point, layered, a slope or random; work-group
+sizes that divide no side; 1 to 64 threads; pictures and snapshots.
 
-Rock in which the equations themselves have waves that grow without bound, which only
-those of delta above epsilon do, gets few steps.
+If delta exceeds epsilon, the equations have solutions that grow without bound: such rock
+gets few steps.
 
-wrong_output() knows the waves only from the files: the energy is theirs, the picture shows p,
-and memory is that of as many fields as a step may have. Left out: times, but for the
-rate being that of the points and of Time_run.
+wrong_output() compares the energy and the picture with the files, the memory with the
+number of fields that a step can have, and the rate with the points and Time_run. It does
+not judge times.
 """
+from __future__ import annotations
+
 import math
 import os
+import random
 import struct
 import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +34,7 @@ HALO = 4
 LINE = 16  # floats of a cache line
 ROCKS = (10, 7)  # fields of the rock that a step takes
 DERIVED, OF_TILE = 6, 8  # planes of derivatives
-RING = 9  # of each derivative, as the paper has them
+RING = 9  # planes of each derivative in the paper's program
 PROPERTIES = ("vpz", "epsilon", "delta", "theta", "phi")
 FORMS = {"ISO": (3000, 0, 0, 0, 0), "VTI": (3000, 0.24, 0.1, 0, 0),
          "TTI": (3000, 0.24, 0.1, math.pi / 4, 1)}
@@ -38,7 +43,7 @@ SNAPSHOT = 0.01  # seconds from one to the next
 # ---- drawing ----------------------------------------------------------------------
 
 
-def draw_sides(rng):
+def draw_sides(rng: random.Random) -> Any:
     """Points inside along x, y, z, and of the band."""
     kind = rng.choice(("tiny", "tiny", "few", "few", "long", "long", "row"))
     absorb = rng.choice((0, 0, 1, 1, 2, 3, 4, 5, 7))
@@ -52,7 +57,7 @@ def draw_sides(rng):
         axis = rng.randrange(3)
         n[axis] = rng.randint(15, (150, 150, 40)[axis])
         absorb = rng.choice((0, 0, 1, 2))
-    elif rng.random() < 0.3:  # longer than a cache has room for
+    elif rng.random() < 0.3:  # longer than a cache can hold
         n = [rng.randint(850, 1500), rng.choice((1, 2, 6)), rng.choice((1, 9))]
         absorb = 0
     elif rng.random() < 0.15:  # a plane of more points than 16 bits count, so narrow
@@ -64,7 +69,7 @@ def draw_sides(rng):
     return n, absorb
 
 
-def draw_number(rng, key):
+def draw_number(rng: random.Random, key: str) -> Any:
     if key == "vpz":
         return rng.choice((1500, 3000, 4481.5, rng.uniform(300, 7000)))
     if key in ("epsilon", "delta"):
@@ -73,8 +78,8 @@ def draw_number(rng, key):
                        rng.uniform(-100, 100), rng.uniform(-1.6, 1.6)))
 
 
-def spelled(rng, value):
-    """A number as somebody may type it."""
+def spelled(rng: random.Random, value: Any) -> str:
+    """A number in one of the notations that people use."""
     if value == int(value):
         return rng.choice([format(value, how) for how in (".0f", ".1f", "+.0f", ".6e")])
     text = repr(value)
@@ -83,7 +88,7 @@ def spelled(rng, value):
     return text
 
 
-def draw_values(rng, key, n):
+def draw_values(rng: random.Random, key: str, n: Any) -> Any:
     """An array of a property, [nz][ny][nx]."""
     shape = n[::-1]
     values = np.full(shape, draw_number(rng, key))
@@ -105,8 +110,8 @@ def draw_values(rng, key, n):
     return values.astype(rng.choice(("<f4", "<f8")))
 
 
-def draw_rock(rng, folder, n):
-    """Words, and each property as it then is, a number or an array."""
+def draw_rock(rng: random.Random, folder: Path, n: Any) -> Any:
+    """(arguments, each property as a number or an array, sigma)."""
     form = rng.choice(("ISO", "VTI", "TTI", "TTI", None))
     arguments = [f"form={form}"] if form else []
     rock = dict(zip(PROPERTIES, FORMS[form or "TTI"]))
@@ -132,7 +137,7 @@ def draw_rock(rng, folder, n):
         rock[key] = rng.choice((-0.49999, -0.45, 3.0, 100.0))
         arguments = [w for w in arguments if not w.startswith(key)]
         arguments.append(f"{key}={rock[key]!r}")
-    if rng.random() < 0.4:  # nothing but the two can be the same
+    if rng.random() < 0.4:  # a special case of the equations
         rock["delta"] = rock["epsilon"]
         arguments = [w for w in arguments if not w.startswith("delta=")]
         arguments += [w.replace("epsilon=", "delta=") for w in arguments
@@ -144,7 +149,7 @@ def draw_rock(rng, folder, n):
     return arguments, rock, sigma
 
 
-def draw_spacings(rng):
+def draw_spacings(rng: random.Random) -> Any:
     """Metres along x, y, z."""
     kind = rng.choice(("usual", "same", "differ", "differ", "differ", "far"))
     if kind == "usual":
@@ -160,22 +165,22 @@ def draw_spacings(rng):
     return [f"d{axis}={v!r}" for axis, v in zip("xyz", d)], d
 
 
-def longest_step(rock, sigma, d):
-    """Seconds that are still stable."""
+def longest_step(rock: Any, sigma: float, d: Any) -> Any:
+    """The longest stable time step, in seconds."""
     vpz, epsilon, delta = (np.asarray(rock[k], float) for k in PROPERTIES[:3])
     shear = 0 if sigma > 10 else np.max(vpz * np.sqrt(abs(epsilon - delta) / sigma))
     fastest = np.max(vpz) * math.sqrt(1 + 2 * max(np.max(epsilon), 0))
     return 0.45 * min(d) / max(fastest, shear)
 
 
-def grows(rock, sigma):
-    """Some waves grow, or may."""
+def grows(rock: Any, sigma: float) -> Any:
+    """Whether solutions can grow without bound."""
     return np.any(np.asarray(rock["delta"]) > np.asarray(rock["epsilon"]))
 
 
-def draw_local(rng, n, absorb, steps):
-    """local=X,Y,Z, or nothing; a thread of a block may be one of the system, so that
-    blocks of many must be few."""
+def draw_local(rng: random.Random, n: Any, absorb: int, steps: Any) -> Any:
+    """local=X,Y,Z, or nothing. In cuda-cpu, each thread of a block is a thread of the
+    operating system, so large blocks must be few."""
     kind = rng.choice(("no", "no", "one", "few", "few", "flat", "many"))
     sides = (1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 32, 64)
     group = [1, 1, 1]
@@ -198,7 +203,7 @@ def draw_local(rng, n, absorb, steps):
     return ["local=" + ",".join(map(str, group))]
 
 
-def draw(rng, folder):
+def draw(rng: random.Random, folder: Path) -> Query:
     n, absorb = draw_sides(rng)
     arguments = [f"n{axis}={k}" for axis, k in zip("xyz", n)]
     if absorb != 16 or rng.random() < 0.5:
@@ -206,7 +211,7 @@ def draw(rng, folder):
     properties, rock, sigma = draw_rock(rng, folder, n)
     spacings, d = draw_spacings(rng)
     limit = longest_step(rock, sigma, d)
-    while not 2e-9 < limit:  # what is fast is then also large
+    while not limit > 2e-9:  # what is fast is then also large
         d = [min(v * 1000, 1e6) for v in d]
         spacings = [f"d{axis}={v!r}" for axis, v in zip("xyz", d)]
         limit = longest_step(rock, sigma, d)
@@ -214,7 +219,7 @@ def draw(rng, folder):
 
     dt = limit * rng.choice((1 - 1e-9, 0.99, 0.9, 0.5, rng.uniform(0.3, 1), 0.1, 1e-3))
     dt = min(max(dt, 1e-9), 1e3)
-    if 0.001 <= limit and rng.random() < 0.1:
+    if limit >= 0.001 and rng.random() < 0.1:
         dt = 0.001
     else:
         arguments.append(f"dt={dt!r}")
@@ -253,13 +258,14 @@ def draw(rng, folder):
 
 PRINTED = {"MSamples/s", "Steps", "Energy", "Memory", "Time_init", "Time_run",
            "Time_kernel"}
-SHARED = set(), {"Ranks"}, {"Share"}, {"Share", "Share_even"}  # besides, by several
+SHARED: tuple[set[str], ...] = (  # also printed, by ranks and by hybrid back-ends
+    set(), {"Ranks"}, {"Share"}, {"Share", "Share_even"})
 
 
 class Asked:
-    """What the words mean, for all that is not the rock."""
+    """The meaning of the arguments, except for the rock."""
 
-    def __init__(self, arguments):
+    def __init__(self, arguments: Sequence[str]) -> None:
         given = dict(word.split("=", 1) for word in arguments)
         self.n = [int(given.get(f"n{axis}", 216)) for axis in "xyz"]
         absorb = int(given.get("absorb", 16))
@@ -273,33 +279,33 @@ class Asked:
         self.picture = given.get("picture")
         self.share = given.get("share", "auto")
 
-    def snapshot_steps(self):
-        """The steps after which one is written: never two after the same."""
-        found = []
+    def snapshot_steps(self) -> Any:
+        """The steps after which a snapshot is written: at most one after each."""
+        found: list[int] = []
         for it in range(1, self.steps + 1):
             if it * self.dt + 1e-9 >= (len(found) + 1) * SNAPSHOT:
                 found.append(it)
         return found
 
 
-def odd_lines(floats):
+def odd_lines(floats: int) -> int:
     lines = -(-floats // LINE)
     return (lines + 1 - lines % 2) * LINE
 
 
-def memory_is_wrong(asked, memory, values):
-    """As a step may have them: the rock, p and q twice, and derivatives of the two
-    along two axes, which are not kept, or everywhere; or these and second ones along one
-    in one plane; or these and second ones along both, for each thread or tile, in as many
-    rows as a tile has and a halo; or, as the paper has them, in nine planes. A device beside the host has the grid once more; ranks
-    have slabs, each with a halo, and tiles that may differ."""
+def memory_is_wrong(asked: Asked, memory: Any, values: Mapping[str, str]) -> str | None:
+    """Compares the memory with what a step can have: the rock, p and q twice, and, of the
+    derivatives of both along two axes, none, whole fields, planes (DERIVED), the rows of a
+    tile and its halo per thread (OF_TILE), or nine planes each, as in the paper. A device
+    next to the host stores the grid once more; ranks have slabs with halos, and tiles that
+    can differ."""
     sx, sy, sz = asked.sides
     pitch = odd_lines(LINE - HALO + sx) if asked.padded else sx
     plane = odd_lines(pitch * sy) if asked.padded else pitch * sy
     field = plane * sz + 208
-    ranks, beside = int(values.get("Ranks", 1)), "Share" in values and asked.share != "0"
-    if ranks > 1 or beside:
-        slabs = field + (2 * HALO * plane + 208) * (ranks - 1) + field * beside
+    ranks, two_sided = int(values.get("Ranks", 1)), "Share" in values and asked.share != "0"
+    if ranks > 1 or two_sided:
+        slabs = field + (2 * HALO * plane + 208) * (ranks - 1) + field * two_sided
         rows = (memory / 4 - (ROCKS[-1] + 4) * slabs) / (OF_TILE * pitch)
         if rows == int(rows) and 2 * HALO * ranks < rows <= 4096 * (sy + 16):
             return None
@@ -317,7 +323,7 @@ def memory_is_wrong(asked, memory, values):
             f"a row {pitch}")
 
 
-def halo_is_wrong(name, field):
+def halo_is_wrong(name: str, field: Any) -> str | None:
     inner = field[(slice(HALO, -HALO),) * 3]
     if not np.all(np.isfinite(field)):
         return f"{name} is not finite"
@@ -326,10 +332,10 @@ def halo_is_wrong(name, field):
     return None
 
 
-def snapshots_are_wrong(asked, p):
-    """They are the checker's to judge. What was looked at gets a time long past, since
-    what one run left proves nothing of the next."""
-    folder = Path(asked.snapshots)
+def snapshots_are_wrong(asked: Asked, p: Any) -> str | None:
+    """Tests that all snapshots were written; the checker judges their values. A snapshot
+    that was tested gets an old time, so that it does not count for the next run."""
+    folder = Path(asked.snapshots or "")
     steps = asked.snapshot_steps()
     names = [f"p-{i:04}.npy" for i in range(1, len(steps) + 1)]
     there = sorted(path.name for path in folder.iterdir())
@@ -350,7 +356,7 @@ def snapshots_are_wrong(asked, p):
     return None
 
 
-def pixels_of(path):
+def pixels_of(path: Path) -> Any:
     """[height][width][3] of a PNG of eight bits without filters."""
     raw = path.read_bytes()
     at, packed, width, height = 8, b"", 0, 0
@@ -361,13 +367,20 @@ def pixels_of(path):
             width, height = struct.unpack_from(">II", data)
         packed += data if kind == b"IDAT" else b""
         at += size + 12
-    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, -1)
-    return rows[:, 1:].reshape(height, width, 3).astype(int)
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, -1).astype(int)
+    pixels = np.zeros((height + 1, width + 1, 3), int)  # row 0 and column 0 are outside
+    for y, x in np.ndindex(height, width):  # reverses the five filters of PNG
+        left, above, corner = pixels[y + 1, x], pixels[y, x + 1], pixels[y, x]
+        distances = np.abs([above - corner, left - corner, left + above - 2 * corner])
+        paeth = np.choose(np.argmin(distances, axis=0), [left, above, corner])
+        predicted = (0, left, above, (left + above) // 2, paeth)[rows[y, 0]]
+        pixels[y + 1, x + 1] = rows[y, 1 + 3 * x:4 + 3 * x] + predicted & 255
+    return pixels[1:, 1:]
 
 
-def picture_is_wrong(asked, p):
+def picture_is_wrong(asked: Asked, p: Any) -> str | None:
     """Red where p is positive, blue where it is negative, white where there is none."""
-    path = Path(asked.picture)
+    path = Path(asked.picture or "")
     pixels = pixels_of(path)
     path.unlink()
     values = p[:, p.shape[1] // 2, :]
@@ -383,9 +396,10 @@ def picture_is_wrong(asked, p):
     return None
 
 
-def wrong_output(arguments, values, files):
+def wrong_output(arguments: Sequence[str], values: Mapping[str, str],
+                 files: Mapping[str, Path]) -> str | None:
     asked = Asked(arguments)
-    if set(values) - PRINTED not in SHARED or not PRINTED <= set(values):
+    if set(values) - PRINTED not in SHARED or not set(values) >= PRINTED:
         return f"printed {sorted(values)}, expected {sorted(PRINTED)}"
     number = {key: float(text) for key, text in values.items()}
     if not all(0 <= v < math.inf for v in number.values()):
@@ -406,6 +420,6 @@ def wrong_output(arguments, values, files):
         return (f"MSamples/s={values['MSamples/s']} in {values['Time_run']} s: "
                 f"there are {rate:.9g} million")
     return (memory_is_wrong(asked, number["Memory"], values)
-            or asked.snapshots and snapshots_are_wrong(asked, p)
-            or asked.picture and picture_is_wrong(asked, p)
+            or (asked.snapshots and snapshots_are_wrong(asked, p))
+            or (asked.picture and picture_is_wrong(asked, p))
             or None)

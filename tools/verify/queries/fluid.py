@@ -1,21 +1,28 @@
-"""queries/fluid.py - boxes of fluid, and what happens to them.
+"""fluid.py - random queries of the fluid simulation, and tests of what it prints.
 
-Drawn: boxes of all shapes: of one cell, of two, flat, tall, rows of up to 1280, now and
-then one whose cells need more than 16 bits; all words, each also with the value that it
-has anyway; steps, sweeps and rates from 0 to where float ends; events of all sizes,
-many of a step or none, and files as people write them. Most boxes are always the same
-ones, since OpenCL builds some kernels anew for each.
+Drawn are boxes of all shapes (one cell, two, flat, tall, rows of up to 1280, sometimes more
+cells than 16 bits can count); all arguments, each also with its default; steps, sweeps and
+rates from 0 to the limit of float; events of all sizes, none or many per step, in files of
+different notations. Most boxes are from a fixed list, because OpenCL builds some kernels
+for each box.
 
-Left out: picture= and movie=, which tests/fluid_test.py looks at; boxes, sweeps and
-steps that take more than some tenths of a second; forces that move something so far
-that a float cannot say where it ends.
+Left out are picture= and movie=, which tests/test_fluid.py tests; queries that take more
+than some tenths of a second; and forces that move something farther than a float can tell
+its cell.
 """
+from __future__ import annotations
+
 import math
+import random
 import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tools.history import tree
+from tools.history.tree import Step
 from tools.verify.queries import Query
 
 BOXES = [(1, 1, 1), (2, 2, 2), (1, 1, 2), (1, 2, 1), (2, 1, 1), (2, 2, 1), (2, 1, 2),
@@ -30,16 +37,16 @@ GROUPS = [(1, 1, 1), (1, 1, 8), (1, 8, 1), (8, 1, 1), (64, 1, 1), (1, 64, 1),
           (1, 1, 64), (4, 4, 4), (3, 5, 2), (2, 3, 5), (5, 2, 3), (7, 1, 9), (2, 32, 1),
           (1, 2, 3)]
 CHEAP = (14, 14, 1)
-SMALL = 20  # the boxes before have a few cells
-COVERAGE = "2"  # a seed with solves that go back to their start, which few do
-SPREAD = 1e-4  # dt, diff and visc where no word says them
-STEP = 0.1
-SWEEPS = 20
-FLOAT = 1e35
-FAR = 1e4
+SMALL = 20  # boxes at the beginning of BOXES with few cells
+COVERAGE = "2"  # a seed with solves that return to their start, which is rare
+SPREAD = 1e-4  # the default of diff and visc
+STEP = 0.1  # the default of dt, in seconds
+SWEEPS = 20  # the default of sweeps
+FLOAT = 1e35  # a bound on values, below the limit of float so that sums fit
+FAR = 1e4  # cells that something may move in a step
 
 
-def box(rng, sweeps):
+def box(rng: random.Random, sweeps: int) -> Any:
     kind = rng.random()
     if kind < 0.02:
         return rng.choice(LARGE)
@@ -56,8 +63,8 @@ def box(rng, sweeps):
     return tuple(rng.randint(1, 14) for _ in range(3))
 
 
-def rate(rng, usual):
-    """A time step, or how fast something spreads."""
+def rate(rng: random.Random, usual: float) -> float:
+    """A time step, a diffusivity or a viscosity."""
     kind = rng.random()
     if kind < 0.4:
         return usual
@@ -70,8 +77,8 @@ def rate(rng, usual):
     return rng.choice([1e-45, 2e-38, 1e-30, 1e-12, 1e6, 1e12, 1e25, 1e29, 1e30])
 
 
-def written(rng, x):
-    """A number as somebody may write it."""
+def written(rng: random.Random, x: Any) -> str:
+    """A number in one of the notations that people use."""
     form = rng.random()
     if form < 0.6:
         return f"{x:.9g}"
@@ -84,48 +91,46 @@ def written(rng, x):
     return float(x).hex()
 
 
-def seconds(sides, group, steps, sweeps):
-    """About what cuda-cpu takes in the last step and in those before it, where every
-    thread of a block is one of the system, which each launch wakes, and meets all others
-    at each barrier."""
-    def of(room, block, ring, barriers):
+def seconds(sides: Any, group: Any, steps: Any, sweeps: int) -> float:
+    """An estimate of the time of cuda-cpu, in which every thread of a block is a thread of
+    the operating system that each launch wakes and that waits at each barrier."""
+    def launches(cells: Any, block: Any, ring: Any, barriers: Any) -> Any:
         if ring:
-            block = [min(*pair) for pair in zip(room, block)]
+            block = [min(*pair) for pair in zip(cells, block)]
         threads = (block[0] + ring) * (block[1] + ring) * (1 if ring else block[2])
-        blocks = math.prod(-(-side // b) for side, b in zip(room, block))
+        blocks = math.prod(-(-side // b) for side, b in zip(cells, block))
         waits = barriers(block[2]) if threads > 1 else 0
         woken = threads * (2 if threads <= 32 else 1)
         return woken * 20e-6 + blocks * threads * (0.3e-6 + 3e-6 * waits)
 
-    march = of([(sides[0] + 3) // 2, *sides[1:]], group or (30, 6, 16), 2,
-               lambda planes: planes + 5)
-    plain = of(sides, group or (8, 8, 8), 0, lambda planes: 3)
+    march = launches([(sides[0] + 3) // 2, *sides[1:]], group or (30, 6, 16), 2,
+                     lambda planes: planes + 5)
+    plain = launches(sides, group or (8, 8, 8), 0, lambda planes: 3)
     return steps * (6 * sweeps * (march + 2 * plain) + 14 * plain)
 
 
-def growth(arguments, steps, sweeps):
-    """By how much velocities may grow in all steps, at most."""
-    a_step = (1 + sweeps) ** 2
-    if arguments["keep"]:
-        a_step *= 1 + arguments["dt"] * (1 + sweeps)
-    return a_step ** min(steps, 400)
+def growth(facts: Mapping[str, Any], steps: Any, sweeps: int) -> Any:
+    """An upper bound on the growth of velocities in all steps."""
+    per_step = (1 + sweeps) ** 2
+    if facts["keep"]:
+        per_step *= 1 + facts["dt"] * (1 + sweeps)
+    return per_step ** min(steps, 400)
 
 
-def limits(arguments, steps, sweeps):
-    """How large sources and forces may be. A float has room for what is added up on the
-    way; and where a force moves something by more than FAR cells, nobody knows in which
-    it ends."""
-    longest, dt = arguments["longest"], arguments["dt"]
-    spread = 1 + 6 * dt * max(arguments["visc"], arguments["diff"]) * longest ** 2
-    most = FLOAT / spread / growth(arguments, steps, sweeps)
+def limits(facts: Mapping[str, Any], steps: Any, sweeps: int) -> Any:
+    """Upper bounds on sources and forces: sums must fit into a float, and nothing may move
+    by more than FAR cells, because its cell would depend on rounding."""
+    longest, dt = facts["longest"], facts["dt"]
+    spread = 1 + 6 * dt * max(facts["visc"], facts["diff"]) * longest ** 2
+    most = FLOAT / spread / growth(facts, steps, sweeps)
     far = FAR / max(dt * longest, 1e-30)
-    if arguments["keep"]:
-        far /= min(10 * (1 + dt) ** (2 * steps), growth(arguments, steps, sweeps))
+    if facts["keep"]:
+        far /= min(10 * (1 + dt) ** (2 * steps), growth(facts, steps, sweeps))
     return most, min(most, far)
 
 
-def size(rng, most):
-    """How large a force or a source is."""
+def size(rng: random.Random, most: Any) -> float:
+    """The size of a force or a source."""
     kind = rng.random()
     if kind < 0.35:
         x = rng.uniform(0, 12)
@@ -140,10 +145,11 @@ def size(rng, most):
     return min(x, most)
 
 
-def events(rng, steps, calm, most, fastest, path):
-    """Writes them; what the line time says, or None."""
-    lines = []
-    said = rng.choice([None, None, steps, rng.randint(0, 4)])
+def events(rng: random.Random, steps: Any, calm: bool, most: Any, fastest: Any, path: Path
+           ) -> Any:
+    """Writes a file of events. Returns the steps of its line `time`, or None."""
+    lines: list[str] = []
+    declared = rng.choice([None, None, steps, rng.randint(0, 4)])
     separator = rng.choice([" ", " ", "\t", "  \t "])
     scale = rng.choice([1, 1, 1, 1e-3])
     end = max(steps, 1) - 1
@@ -160,8 +166,8 @@ def events(rng, steps, calm, most, fastest, path):
                                          size(rng, fastest)) for axis in axes]
         arguments.append(rng.choice([str(t), f"{t:03d}", f"+{t}"]))
         lines.append(separator.join(arguments))
-    if said is not None:
-        lines.insert(0, f"time{separator}{said}")
+    if declared is not None:
+        lines.insert(0, f"time{separator}{declared}")
     for _ in range(rng.choice([0, 0, 1, 3])):
         lines.insert(rng.randint(0, len(lines)), rng.choice(
             ["", "   ", "# a comment", "#", "#time 3", " # source 1 0", "\t#é",
@@ -169,14 +175,14 @@ def events(rng, steps, calm, most, fastest, path):
     ending = rng.choice(["\n", "\n", "\n", "\r\n" if all(len(l) < 250 for l in lines)
                          else "\n"])
     path.write_text(ending.join(lines) + ending * (rng.random() < 0.8), newline="")
-    return said
+    return declared
 
 
-def draw(rng, folder):
+def draw(rng: random.Random, folder: Path) -> Query:
     sweeps = rng.choice([0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 7, 8, 19, 20, 21, 40,
                          rng.randint(1, 60), 200])
     steps = rng.choice([0, 1, 1, 1, 2, 2, 3, 3, 4, 6, 9, 25])
-    calm = rng.random() < 0.2  # no force: what is still is solved in a sweep
+    calm = rng.random() < 0.2  # no force: a field at rest converges in one sweep
     expected = 4 if calm and not sweeps else sweeps or SWEEPS
     sides = box(rng, expected)
     dt, diff, visc = (rate(rng, STEP), rate(rng, SPREAD), rate(rng, SPREAD))
@@ -218,7 +224,8 @@ def draw(rng, folder):
             facts.update(diff=diff, visc=visc)
         else:
             break
-    said = events(rng, steps, calm, *limits(facts, steps, most), folder / "events.txt")
+    largest, fastest = limits(facts, steps, most)
+    declared = events(rng, steps, calm, largest, fastest, folder / "events.txt")
 
     arguments = [f"events={folder / 'events.txt'}"]
     n = rng.choice(sides)
@@ -229,7 +236,7 @@ def draw(rng, folder):
             arguments.append(f"{name}={side}")
         elif rng.random() < 0.1:
             arguments.append(f"{name}=0")
-    if said != steps:
+    if declared != steps:
         arguments.append(f"steps={steps}")
     elif rng.random() < 0.3:
         arguments.append(rng.choice([f"steps={steps}", "steps=-1"]))
@@ -248,18 +255,18 @@ def draw(rng, folder):
     if local:
         arguments.append("local=" + ",".join(map(str, local)))
     rng.shuffle(arguments)
-    # Memory is full of what nobody wrote: glibc writes that there.
+    # MALLOC_PERTURB_: glibc fills new memory with a byte that is not 0.
     threads = rng.choice([1, 1, 2, 2, 3, 4, 5, 8, 17, 33, rng.randint(1, 64),
                           rng.randint(32, 64), 64])
     env = {"OMP_NUM_THREADS": str(threads), "MALLOC_PERTURB_": str(rng.randint(1, 255))}
-    # Threads of the system are too slow for as many cells, or for all sweeps.
+    # cuda-cpu is too slow for so many cells, or for all sweeps.
     fast = tuple(b for b in tree.BACKENDS if b not in tree.FOR_CHECKING)
     backends = fast if slow else ()
     return Query(arguments, env, backends)
 
 
-def group(rng, sides):
-    """Work-items a group along x, y, z; None where the back-end is to choose."""
+def group(rng: random.Random, sides: Any) -> Any:
+    """The work-group size along x, y, z; None to leave it to the back-end."""
     kind = rng.random()
     if sides in LARGE:
         return rng.choice([None, (64, 1, 1), (16, 4, 1)])
@@ -273,21 +280,21 @@ def group(rng, sides):
             return sizes
 
 
-def query_of(arguments):
-    """(nx, ny, nz), steps, sweeps a solve or 0, keep: read anew from words and file."""
-    said = dict(word.split("=", 1) for word in arguments)
-    n = int(said.get("n", 42))
-    sides = [int(said.get(name, 0)) or n for name in ("nx", "ny", "nz")]
-    steps = int(said.get("steps", -1))
+def query_of(arguments: Sequence[str]) -> Any:
+    """((nx, ny, nz), steps, sweeps per solve or 0, keep), from the arguments and the file."""
+    values = dict(word.split("=", 1) for word in arguments)
+    n = int(values.get("n", 42))
+    sides = [int(values.get(name, 0)) or n for name in ("nx", "ny", "nz")]
+    steps = int(values.get("steps", -1))
     if steps < 0:
-        with open(said["events"], encoding="utf-8") as f:
+        with open(values["events"], encoding="utf-8") as f:
             found = re.search(r"^\s*time\s+(\d+)", f.read(), re.M)
         steps = int(found[1]) if found else 100
-    return sides, steps, int(said.get("sweeps", 0)), said.get("compat") == "minho"
+    return sides, steps, int(values.get("sweeps", 0)), values.get("compat") == "minho"
 
 
-def refusal(arguments, step, backend):
-    """Only the sequential program takes the cells in the order of their index."""
+def refusal(arguments: Sequence[str], step: Step, backend: str) -> str | None:
+    """Only the sequential program visits the cells in lexicographic order (solver=gs)."""
     if "solver=gs" in arguments and (step.number, backend) != ("00", "seq"):
         return "solver=gs"
     return None
@@ -297,7 +304,8 @@ PRINTED = {"total_density", "sweeps", "Mcells/s", "Time_init", "Time_run",
            "Time_kernel"}
 
 
-def wrong_output(arguments, values, files):
+def wrong_output(arguments: Sequence[str], values: Mapping[str, str],
+                 files: Mapping[str, Path]) -> str | None:
     if set(values) - {"Share"} != PRINTED:
         return f"stdout has {sorted(values)}, expected {sorted(PRINTED)}"
     number = {key: float(text) for key, text in values.items()}
@@ -307,7 +315,7 @@ def wrong_output(arguments, values, files):
     if density.shape != (nz, ny, nx):
         return f"out has the shape {density.shape}"
 
-    # Ghosts at the six faces are as large as the cells inside.
+    # compat=minho: ghost cells at the six faces count, too; they equal their neighbors.
     right = density.sum()
     if keep:
         right += sum(density.take(side, axis).sum() for axis in range(3)
@@ -319,15 +327,15 @@ def wrong_output(arguments, values, files):
     if not values["sweeps"].isdigit() or number["sweeps"] != done:
         return f"sweeps={values['sweeps']}, totals has {done:.9g}"
     if not 6 * steps - outright <= done <= 6 * steps * (sweeps or SWEEPS) or \
-            sweeps and done != 6 * steps * sweeps:
-        return f"sweeps={values['sweeps']} of {steps} steps, sweeps={sweeps} a solve"
+            (sweeps and done != 6 * steps * sweeps):
+        return f"sweeps={values['sweeps']} of {steps} steps, sweeps={sweeps} per solve"
 
     share = next((w[6:] for w in arguments if w.startswith("share=")), None)
     if not 0 <= number.get("Share", 0) <= 100 or (share and "Share" not in number) or \
             (share in ("0", "100") and number["Share"] != float(share) and steps):
         return f"Share={values.get('Share')} of share={share}"
     if not all(0 <= x < math.inf for x in number.values()):
-        return f"a time or rate that is none: {values}"
+        return f"not a time or a rate: {values}"
     updates = number["Mcells/s"] * number["Time_run"] * 1e6
     if not abs(updates - done * nx * ny * nz) <= 1e-7 * done * nx * ny * nz:
         return f"Mcells/s={values['Mcells/s']} in Time_run={values['Time_run']}: " \

@@ -1,13 +1,21 @@
-"""What gridding can be asked: grids from one cell, footprints that touch each edge and
-corner or fall outside, from one visibility to more than 16 bits count, all words.
+"""gridding.py - random queries of the gridding program, and tests of what it prints.
 
-Left out: image=, whose picture and table no checker reads; coordinates that lie within
-their rounding of the middle between two fractions or planes, where either is right,
-unless that middle is a number of few bits; equal points by the thousand whose values
-are no integers, where all roundings have one sign.
+Drawn are grids from one cell, footprints that touch each edge and corner or lie outside, one
+visibility up to more than 16 bits can count, and all arguments.
+
+Left out are image=, whose picture and table no checker reads; coordinates that are within
+rounding of the middle between two fractions or planes, unless that middle is exact; and
+thousands of equal points with values that are no integers, whose roundings all have the
+same sign.
 """
+from __future__ import annotations
+
 import math
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy
 
@@ -22,27 +30,27 @@ PRESETS = {"small": ("tracks", 3001, 257, 9, 4, 5, 40),
            "seed": ("random", 3200000, 4096, 64, 8, 33, 5)}
 PRINTED = {"visibilities", "outside", "copies", "Mpts/s", "Time_init", "Time_sort",
            "Time_run", "Time_kernel"}
-SHARED = {"Share", "Share_even"}  # by who has a device beside the host
+SHARED = {"Share", "Share_even"}  # printed by hybrid back-ends
 
 
 # ---- what words mean ----------------------------------------------------------------
 
-def asked(arguments):
+def asked(arguments: Sequence[str]) -> Any:
     """A query as a dict, what it does not say filled in."""
-    said = dict(word.split("=", 1) for word in arguments)
-    preset = PRESETS.get(said.get("preset"), ("tracks",) + (0,) * len(KEYS))
-    said.setdefault("uv", preset[0])
+    values: dict[str, Any] = dict(word.split("=", 1) for word in arguments)
+    preset: Any = PRESETS.get(values.get("preset", ""), ("tracks",) + (0,) * len(KEYS))
+    values.setdefault("uv", preset[0])
     for key, value in zip(KEYS, preset[1:]):
-        said[key] = float(said[key]) if key == "cell" and key in said \
-            else int(said.get(key, value)) if key != "cell" else value
-    for key, value in (("baseline", 2000), ("frequency", 1.4e9)):
-        said[key] = float(said.get(key, value))
-    for key, value in (("task", "grid"), ("kernel", "w"), ("copies", "0")):
-        said.setdefault(key, value)
-    return SimpleNamespace(**said)
+        values[key] = float(values[key]) if key == "cell" and key in values \
+            else int(values.get(key, value)) if key != "cell" else value
+    for key, number in (("baseline", 2000), ("frequency", 1.4e9)):
+        values[key] = float(values.get(key, number))
+    for key, text in (("task", "grid"), ("kernel", "w"), ("copies", "0")):
+        values.setdefault(key, text)
+    return SimpleNamespace(**values)
 
 
-def mixed(keys, which):
+def mixed(keys: Any, which: Any) -> Any:
     """splitmix64's numbers in 0 .. 1, as the made visibilities have them."""
     with numpy.errstate(over="ignore"):
         z = keys.astype(numpy.uint64) * numpy.uint64(0x9e3779b97f4a7c15)
@@ -53,7 +61,7 @@ def mixed(keys, which):
     return (z >> numpy.uint64(11)).astype(float) / 2.0 ** 53
 
 
-def made(n, uv, extent):
+def generated(n: Any, uv: str, extent: Any) -> Any:
     """u, v, w of visibilities that no file has."""
     k = numpy.arange(n)
     if uv == "random":
@@ -74,16 +82,16 @@ def made(n, uv, extent):
     return [part.ravel()[:n] for part in (u, v, w)]
 
 
-def points(q):
+def points(q: SimpleNamespace) -> Any:
     """u, v, w and weight of all visibilities, outside or not."""
     if hasattr(q, "in"):
         rows = numpy.load(getattr(q, "in")).astype(float)
         return rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 5]
-    u, v, w = made(q.visibilities, q.uv, q.baseline * q.frequency / LIGHT)
+    u, v, w = generated(q.visibilities, q.uv, q.baseline * q.frequency / LIGHT)
     return u, v, w, numpy.ones(len(u))
 
 
-def inside(q, *coordinates):
+def inside(q: SimpleNamespace, *coordinates: Any) -> Any:
     """Which footprints lie inside the grid."""
     all_in, half = True, q.oversampling // 2
     for x in coordinates:
@@ -93,18 +101,18 @@ def inside(q, *coordinates):
     return all_in
 
 
-def near_tie(x):
+def near_tie(x: Any) -> bool:
     """Whether any of x lies in the middle between two whole numbers, or nearly."""
     return bool(numpy.any(numpy.abs(x - numpy.floor(x) - 0.5) < 1e-9))
 
 
 # ---- drawing -------------------------------------------------------------------------
 
-def power_of_two(x):
+def power_of_two(x: Any) -> bool:
     return math.frexp(x)[0] == 0.5
 
 
-def shape(rng):
+def shape(rng: random.Random) -> SimpleNamespace:
     """Sizes that a query of some milliseconds has: grid, support, oversampling, planes,
     cell, n, kernel, strips."""
     kind = rng.choices(("plain", "many", "broad", "fine", "deep", "large", "threads",
@@ -156,8 +164,8 @@ def shape(rng):
                            planes=planes, cell=cell, n=n, kernel=kernel, strips=strips)
 
 
-def coordinate(rng, q, exact):
-    """u or v: where footprints touch an edge, miss it, or anywhere."""
+def coordinate(rng: random.Random, q: SimpleNamespace, exact: bool) -> Any:
+    """u or v: such that a footprint touches an edge, crosses it, or anywhere."""
     low, high = q.support, q.grid - 1 - q.support
     centre = rng.choice((low, high, rng.randint(low, high), rng.randint(low, high),
                          q.grid // 2, low - 1, high + 1))
@@ -175,8 +183,8 @@ def coordinate(rng, q, exact):
     return (centre - q.grid // 2 + (fraction + between) / q.oversampling) * q.cell
 
 
-def heights(rng, q, n):
-    """w: both signs of everything, also of 0."""
+def heights(rng: random.Random, q: SimpleNamespace, n: Any) -> Any:
+    """w: both signs of all sizes, including 0."""
     largest = rng.choice((0.0, 1.0, 512.0, rng.uniform(0.1, 3) * q.cell ** 2,
                           rng.uniform(1, 100) * q.cell ** 2))
     if q.planes == 1 or q.kernel == "integer":
@@ -184,7 +192,7 @@ def heights(rng, q, n):
     largest = min(largest, 1e15)
     if q.planes > 1 and q.kernel == "w":
         largest = min(largest, 3000 * q.cell ** 2)
-    w = []
+    w: Any = []
     for _ in range(n):
         step = rng.randint(0, 2 * q.planes) / (2 * q.planes)
         size = largest * rng.choice((0, 0, 1, rng.random(), step))
@@ -194,9 +202,8 @@ def heights(rng, q, n):
     return w
 
 
-def apart(q, w, kind):
-    """The same w as a file of this kind holds them, none of them near a tie that is not
-    exact."""
+def apart(q: SimpleNamespace, w: Any, kind: str) -> Any:
+    """w, rounded to the type of the file, without values near a tie that is not exact."""
     w = w.astype(kind).astype(float)
     most = numpy.abs(w).max()
     exact = power_of_two(most) and power_of_two(q.planes - 1)
@@ -207,8 +214,8 @@ def apart(q, w, kind):
     return numpy.where(near, 0.25 * w / q.planes, w).astype(kind).astype(float)
 
 
-def write_rows(rng, q, path):
-    """A file of visibilities, one of which at least is inside and weighs something."""
+def write_rows(rng: random.Random, q: SimpleNamespace, path: Path) -> None:
+    """Writes a file of visibilities, at least one of which is inside and has a weight."""
     kind = rng.choice(("<f8", "<f8", "<f8", "<f4"))
     exact = power_of_two(q.cell) and power_of_two(q.oversampling)
     distinct = q.n
@@ -238,7 +245,7 @@ def write_rows(rng, q, path):
         if rng.random() < 0.1:
             rows[:, rng.choice((3, 4))] = 0
     last = rng.randrange(q.n)
-    if rng.random() < 0.1:  # all the others are outside, or weigh nothing
+    if rng.random() < 0.1:  # all others are outside, or have the weight 0
         rows[:, rng.choice((0, 1))] = rng.choice((1e15, -1e15))
         rows[last, :2] = middle
     elif rng.random() < 0.1:
@@ -252,14 +259,14 @@ def write_rows(rng, q, path):
         numpy.lib.format.write_array(file, rows, version=rng.choice(((1, 0), (2, 0))))
 
 
-def extent_of(rng, q, uv):
-    """baseline= and frequency= of made visibilities: some inside, none at a tie."""
+def extent_of(rng: random.Random, q: SimpleNamespace, uv: str) -> Any:
+    """baseline= and frequency= of generated visibilities: some inside, none at a tie."""
     extent = q.grid * q.cell * rng.choice((0.2, 0.7, 0.95, 1.0, 1.3, 3.0))
     frequency = rng.choice((1.4e9, 1e8, float(LIGHT), 2.5e12 if extent > 1e4 else 3e7))
     while True:
         extent *= rng.uniform(0.8, 0.99)
         baseline = float(f"{min(extent * LIGHT / frequency, 1e9):.7g}")
-        u, v, w = made(q.n, uv, baseline * frequency / LIGHT)
+        u, v, w = generated(q.n, uv, baseline * frequency / LIGHT)
         if near_tie(numpy.abs(w) / numpy.abs(w).max() * (q.planes - 1)):
             q.planes -= 1
         elif numpy.any(inside(q, u, v)) and \
@@ -267,9 +274,10 @@ def extent_of(rng, q, uv):
             return baseline, frequency
 
 
-def write_model(rng, q, path):
+def write_model(rng: random.Random, q: SimpleNamespace, path: Path) -> None:
     source = numpy.random.default_rng(rng.getrandbits(64))
     cells = (q.grid, q.grid, 2)
+    model: Any
     if q.kernel == "integer":
         model = source.integers(-4, 5, cells)
     else:
@@ -279,8 +287,8 @@ def write_model(rng, q, path):
     numpy.save(path, model.astype(rng.choice(("<f8", "<f4"))))
 
 
-def sky(rng):
-    """What makes an image: the checker looks at the sources then."""
+def sky(rng: random.Random) -> Query:
+    """A query that makes an image, in which the checker looks for the sources."""
     arguments = ["preset=small", "oversampling=16", f"strips={rng.choice(('3,2', '1,1'))}",
              f"task={rng.choice(('grid', 'degrid'))}"]
     if rng.random() < 0.5:
@@ -288,18 +296,18 @@ def sky(rng):
     return Query(arguments=arguments, env={"OMP_NUM_THREADS": rng.choice("1234")})
 
 
-def draw(rng, folder):
+def draw(rng: random.Random, folder: Path) -> Query:
     """A valid query; its files are in folder."""
     if rng.random() < 0.01:
         return sky(rng)
     q = shape(rng)
-    arguments = {}
+    arguments: Any = {}
     source = rng.choice(("file", "file", "random", "tracks"))
     if source == "file":
         write_rows(rng, q, folder / "in.npy")
         arguments["in"] = folder / "in.npy"
     else:
-        q.cell = min(max(q.cell, 0.5), 1e6)  # the sky ends at l = 1, baselines at 1e9 m
+        q.cell = min(max(q.cell, 0.5), 1e6)  # l is below 1, baselines below 1e9 m
         arguments["baseline"], arguments["frequency"] = map(repr, extent_of(rng, q, source))
         arguments["visibilities"], arguments["uv"] = q.n, source
     for key in ("grid", "support", "oversampling", "planes"):
@@ -307,10 +315,10 @@ def draw(rng, folder):
     arguments["cell"] = repr(q.cell)
     arguments["strips"] = f"{q.strips[0]},{q.strips[1]}"
 
-    # A preset says what is not said, and nothing else.
+    # A preset gives the values that no argument gives.
     if rng.random() < 0.2:
         name = rng.choice(list(PRESETS))
-        for key, value in zip(("uv",) + KEYS, PRESETS[name]):
+        for key, value in zip(("uv", *KEYS), PRESETS[name]):
             if key in arguments and str(arguments[key]) == str(value):
                 del arguments[key]
         arguments["preset"] = name
@@ -337,7 +345,7 @@ def draw(rng, folder):
         arguments["copies"] = min(rng.choice((0, 1, 2, 3, 5, 17, 100, 1000)), most)
         if q.n * arguments["copies"] > 200000:
             arguments["copies"] = 2
-    if source == "file" and rng.random() < 0.1:  # a file is what counts
+    if source == "file" and rng.random() < 0.1:  # the file takes precedence
         arguments["visibilities"] = rng.randint(1, 100)
         arguments["uv"] = rng.choice(("tracks", "random"))
     threads = rng.choice((1, 2, 3, 4, 7, 16, 17, 64))
@@ -355,9 +363,9 @@ def draw(rng, folder):
 
 # ---- what is printed -----------------------------------------------------------------
 
-def misshared(q, values):
-    """What is wrong with what is said of a device's share: the part of the visibilities
-    that it had, and with which part both sides would end at once."""
+def misshared(q: SimpleNamespace, values: Mapping[str, str]) -> str | None:
+    """What is wrong with Share=, the device's fraction of the visibilities, and Share_even=,
+    the fraction with which both sides would end at the same time."""
     if not hasattr(q, "share") and "Share" not in values:
         return None
     had = float(values.get("Share", "nan"))
@@ -371,7 +379,8 @@ def misshared(q, values):
     return None
 
 
-def wrong_output(arguments, values, files):
+def wrong_output(arguments: Sequence[str], values: Mapping[str, str],
+                 files: Mapping[str, Path]) -> str | None:
     """What is wrong with the printed values."""
     missing = PRINTED ^ (set(values) - SHARED)
     if missing:
@@ -385,13 +394,13 @@ def wrong_output(arguments, values, files):
         if values[key] != str(right):
             return f"{key}={values[key]}, right is {right}"
     written = numpy.load(files["out"], mmap_mode="r")
-    right = (here, 2) if q.task == "degrid" else (q.grid, q.grid, 2)
-    if written.shape != right:
-        return f"out has shape {written.shape}, right is {right}"
+    shape_of_out = (here, 2) if q.task == "degrid" else (q.grid, q.grid, 2)
+    if written.shape != shape_of_out:
+        return f"out has shape {written.shape}: expected {shape_of_out}"
 
     copies = int(values["copies"])
     if q.task == "degrid" and copies != 1:
-        return f"copies={copies} of a grid that is only read"
+        return f"copies={copies}: expected 1 for a grid that is only read"
     wanted = int(q.copies)
     if copies < 1 or (wanted and copies not in (1, wanted)) or copies > 100000:
         return f"copies={copies}, wanted are {wanted or 'as many as workers'}"

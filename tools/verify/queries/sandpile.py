@@ -1,34 +1,38 @@
-"""sandpile.py - what the sandpile can be asked.
+"""sandpile.py - random queries of the sandpile, and tests of what it prints.
 
-Drawn are all words that say what is toppled and how: piles by name and from files of
-every type and shape that is read, sizes where a vector, a word, a tile or a work-group
-ends or begins, one grid and some hundred, cells at 4, 256, 65536 and the most that is
-taken, alone at an edge or everywhere, limits below, at and above the steps that a pile
-takes. Each query is toppled here first, a few steps of NumPy: so a limit can be at the
-very step, and no query takes long. In place is for those that have it: threads.
+Drawn are piles by name and from files of every type and shape that the program reads; sizes
+at which a vector, a word, a tile or a work-group begins or ends; one grid up to some
+hundred; cells of about 4, 256, 65536 and the maximum, alone at an edge or everywhere; limits
+below, at and above the steps that a pile takes. Each pile is first toppled here, in NumPy,
+so that a limit can be the exact number of steps and no query takes long. Toppling in place
+is for back-ends with threads.
 
-Left out: picture= and trace= (tests/sandpile_test.py has them), grids of more than some
-hundred cells a side and more than some hundred grids, which take long.
+Left out are picture= and trace=, which tests/test_sandpile.py tests, and larger sizes.
 """
+from __future__ import annotations
+
 import math
 import random
 import struct
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from tools.history.tree import BACKENDS
 from tools.verify.queries import Query
 
-COVERAGE = "3"  # a seed with ranks that have two bands, which few do
+COVERAGE = "3"  # a seed with ranks that have two bands, which is rare
 MOST_GRAINS = 10**9
 MOST_INT = 2**31 - 1
 MOST_SIDE = 32768
 GROUP = 1024  # work-items
 
 # Words of four cells, vectors of 64, groups of 32 x 4, runs of 8 rows and bands of 64:
-# before, at and after their ends. Few, since a device builds its kernel for each. LARGE,
-# of which the second numbers are grids, have more cells than 16 bits count, or than are
-# dealt to a vector of words of 32, and so has a quarter of the last.
+# before, at and after their ends. They are few, because a device builds a kernel for each.
+# LARGE, (side, grids), has more cells than 16 bits can count or than a vector of words of
+# 32 cells has, and so has a quarter of its last pile.
 SIDES = (3, 4, 5, 6, 7, 8, 9, 10, 13, 17, 18, 26, 27, 33, 34, 35, 50, 64, 65, 66, 67,
          121, 122, 123, 129, 130)
 LARGE = ((257, 1), (258, 1), (300, 1), (370, 1), (130, 4), (93, 8), (65, 17),
@@ -38,15 +42,15 @@ GRAINS = (1, 3, 4, 5, 7, 8, 15, 16, 63, 64, 251, 252, 253, 254, 255, 256, 257, 2
           MOST_GRAINS - 1, MOST_GRAINS, *(2**n for n in range(16, 30, 2)))
 TYPES = ("<f4", "<f8", "<i4", "|u1")
 HOLDS = {"<f4": MOST_GRAINS, "<f8": MOST_GRAINS, "<i4": MOST_GRAINS, "|u1": 255}
-IN_PLACE = ("seq", "omp", "hybrid", "hybrid-cuda", "hybrid-cuda-cpu", "mpi")
+IN_PLACE = tuple(b.name for b in BACKENDS.values() if "cpu.c" in b.sources)
 KEYS = ("iterations", "grains", "sunk", "stable", "Gcells/s", "Time_init", "Time_run",
         "Time_kernel")
 
 
-# ---- piles by name: the rules of common/sandpile, read once more ---------------------
+# ---- piles by name: the rules of common/sandpile, implemented again ---------------------
 
 
-def splitmix64(state):
+def splitmix64(state: Any) -> Any:
     """Numbers of 64 bits, for ever."""
     ones = 2**64 - 1
     while True:
@@ -56,7 +60,7 @@ def splitmix64(state):
         yield z ^ z >> 31
 
 
-def named(config, dim, batch, seed):
+def named(config: str, dim: int, batch: int, seed: int) -> Any:
     """[batch][dim][dim] grains of a pile by name."""
     grids = np.zeros((batch, dim, dim), np.int64)
     y, x = np.mgrid[:dim, :dim]
@@ -79,26 +83,26 @@ def named(config, dim, batch, seed):
     return grids
 
 
-def asked(arguments):
+def asked(arguments: Sequence[str]) -> Any:
     """[batch][dim][dim] grains before anything topples."""
-    said = {"config": "4partout", "batch": "1", "seed": "1"}
-    said.update(word.split("=", 1) for word in arguments)
-    if said["config"].endswith(".npy"):
-        grids = np.load(said["config"]).astype(np.int64)
+    given: dict[str, Any] = {"config": "4partout", "batch": "1", "seed": "1"}
+    given.update(dict(word.split("=", 1) for word in arguments))
+    if given["config"].endswith(".npy"):
+        grids = np.load(given["config"]).astype(np.int64)
         return grids if grids.ndim == 3 else grids[np.newaxis]
-    return named(said["config"], *(int(said[key])
+    return named(given["config"], *(int(given[key])
                                    for key in ("dim", "batch", "seed")))
 
 
 # ---- piles of a file --------------------------------------------------------------
 
 
-def place(rng, inner):
+def place(rng: random.Random, inner: int) -> Any:
     """A row or column, 0 .. inner - 1: often the first or the last."""
     return rng.choice((0, inner - 1, inner // 2, rng.randrange(inner)))
 
 
-def lone(rng, inner):
+def lone(rng: random.Random, inner: int) -> Any:
     """[inner][inner] grains: a cell beside the end of a tile, which alone topples."""
     grid = np.zeros((inner, inner), np.int64)
     ends = [n + rng.randint(-4, 3) for n in (0, 24, 48, 64, 72, 96, inner, *[120] * 3)]
@@ -107,7 +111,7 @@ def lone(rng, inner):
     return grid
 
 
-def cells(rng, inner, most):
+def cells(rng: random.Random, inner: int, most: Any) -> Any:
     """[inner][inner] grains, none above most."""
     grid = np.zeros((inner, inner), np.int64)
     fresh = np.random.default_rng(rng.getrandbits(32))
@@ -138,7 +142,7 @@ def cells(rng, inner, most):
     return grid
 
 
-def mirror(rng, inner):
+def mirror(rng: random.Random, inner: Any) -> Any:
     """Makes grids their own mirror images, one way or both, and then maybe not quite."""
     half = (inner.shape[1] + 1) // 2
     if rng.random() < 0.4:
@@ -152,7 +156,7 @@ def mirror(rng, inner):
         inner[at] = (inner[at] + 1) % 4
 
 
-def write_npy(rng, path, grids):
+def write_npy(rng: random.Random, path: Path, grids: Any) -> None:
     """As NumPy writes it, or as others do: another order, other quotes, version 2."""
     most = grids.max()
     descr = rng.choice([d for d in TYPES if most <= HOLDS[d]])
@@ -183,7 +187,7 @@ def write_npy(rng, path, grids):
 # ---- how long it takes --------------------------------------------------------------
 
 
-def steps_to_rest(grids, most):
+def steps_to_rest(grids: Any, most: Any) -> Any:
     """Steps until the last grid rests; None if more than most."""
     grids = grids.copy()
     inner = grids[:, 1:-1, 1:-1]
@@ -197,7 +201,7 @@ def steps_to_rest(grids, most):
     return None
 
 
-def microseconds(dim, batch, group, threads, in_place):
+def microseconds(dim: int, batch: int, group: Any, threads: int, in_place: bool) -> float:
     """Of a step of the slowest back-end, about. CUDA on the CPU has a thread of the
     system for each of a block's, and they wait for each other."""
     cells = 0.01 * batch * dim * dim
@@ -210,7 +214,7 @@ def microseconds(dim, batch, group, threads, in_place):
                batch * 60, batch * 12 * threads) + cells
 
 
-def waiting(threads):
+def waiting(threads: int) -> float:
     """Microseconds of a block of so many."""
     return 0.5 if threads == 1 else 18 * threads
 
@@ -218,13 +222,13 @@ def waiting(threads):
 # ---- the words ----------------------------------------------------------------------
 
 
-def number(rng, value):
+def number(rng: random.Random, value: Any) -> Any:
     """A number as it is written, mostly."""
     text = rng.choice(("", "", "", "", "", "", "", "+", "0", "00"))
     return f"{text}{value}"
 
 
-def draw_group(rng):
+def draw_group(rng: random.Random) -> Any:
     """local=, or None. CUDA on the CPU has a thread of the system for each thread."""
     chance = rng.random()
     if chance < 0.15:
@@ -241,14 +245,14 @@ def draw_group(rng):
     return (across, down, GROUP // (across * down))
 
 
-def draw_tile(rng, dim, least):
+def draw_tile(rng: random.Random, dim: int, least: int) -> Any:
     """tilew= or tileh=; least is 2 where tiles of one cell are not taken."""
     few = (0, 2, 3, 4, 5, 8, 24, 63, 64, 65, dim - 3, dim - 2, dim - 1, dim, dim + 1,
            rng.randint(1, dim), MOST_SIDE, *([1] * 3))
     return rng.choice([n for n in few if n == 0 or n >= least])
 
 
-def draw_shape(rng, in_place):
+def draw_shape(rng: random.Random, in_place: bool) -> Any:
     """(dim, batch)"""
     if rng.random() < 0.82 or in_place:
         dim = rng.choice(SIDES if rng.random() < 0.5 else SIDES[:14])
@@ -262,7 +266,7 @@ def draw_shape(rng, in_place):
     return dim, rng.choice((16, 17, 33, 64, 257, 300))
 
 
-def draw_limit(rng, grids, most):
+def draw_limit(rng: random.Random, grids: Any, most: Any) -> Any:
     """max_iterations=, None where the pile rests without; most can be paid for."""
     rests = steps_to_rest(grids, most)
     corners = [0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, rng.randint(0, most)]
@@ -275,7 +279,7 @@ def draw_limit(rng, grids, most):
     return rng.choice([n for n in corners if n <= most or n >= rests])
 
 
-def draw_file(rng, path, shape, in_place):
+def draw_file(rng: random.Random, path: Path, shape: Any, in_place: bool) -> Any:
     """[batch][dim][dim] grains, which path then has."""
     grids = np.zeros(shape, np.int64)
     inner = grids[:, 1:-1, 1:-1]
@@ -296,7 +300,7 @@ def draw_file(rng, path, shape, in_place):
     return grids
 
 
-def draw_size(rng, in_place):
+def draw_size(rng: random.Random, in_place: bool) -> Any:
     """(dim, batch, group, threads, steps that can be paid for)"""
     if rng.random() < 0.05 and not in_place:
         return (*rng.choice(LARGE), (1, 1, 1), rng.choice((1, 2, 7)),
@@ -316,7 +320,7 @@ def draw_size(rng, in_place):
     return 5, 1, (1, 1, 1), 2, wanted
 
 
-def draw(rng, folder):
+def draw(rng: random.Random, folder: Path) -> Query:
     arguments = []
     in_place = rng.random() < 0.18
     dim, batch, group, threads, most = draw_size(rng, in_place)
@@ -366,7 +370,7 @@ def draw(rng, folder):
 # ---- what is printed -----------------------------------------------------------------
 
 
-def shared(arguments, values, before):
+def shared(arguments: Sequence[str], values: Mapping[str, str], before: Any) -> Any:
     """What is wrong with how a device and its host say that they have shared."""
     share, even = (float(values.get(key, 0)) for key in ("Share", "Share_even"))
     if not (0 <= share <= 100 and 0 <= even <= 100):
@@ -381,7 +385,8 @@ def shared(arguments, values, before):
     return None
 
 
-def wrong_output(arguments, values, files):
+def wrong_output(arguments: Sequence[str], values: Mapping[str, str],
+                 files: Mapping[str, Path]) -> str | None:
     values, more = dict(values), {}
     for key in ("Share", "Share_even"):
         if key in values:

@@ -1,19 +1,27 @@
-"""Gathers of made-up waves and moveouts to search in them: one trace to hundreds, one
-value of each of A .. E to thousands, lines along x and y, any unit, real coordinates,
-delays and dead traces, windows that reach every side of a trace.
+"""semblance.py - random queries of the semblance search, and tests of what it prints.
 
-Left out: amplitudes whose squares a float cannot hold, and np whose product takes more
-than some milliseconds.
+Drawn are gathers of one trace to hundreds with artificial waves, along x or y, in any unit,
+with delays and dead traces; one value of each of A .. E up to thousands; and windows that
+reach every end of a trace.
+
+Left out are amplitudes whose squares overflow a float, and searches that take more than some
+milliseconds.
 """
+from __future__ import annotations
+
 import math
+import random
 import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy
 
 from tools.verify.queries import Query
 
-POINTS = 6e5  # samples that a search may look at, about
-PAPER = {  # what set= stands for, as far as a smaller search may keep it
+POINTS = 6e5  # window samples of a search, at most
+PAPER = {  # the values of set= that a smaller search can keep
     1: ("4120", "-480", "1.124", "0.005"),
     2: ("4120", "-480", "1.94", "0.005"),
     3: ("4120", "-480", "2.255", "0.005"),
@@ -24,9 +32,9 @@ PAPER = {  # what set= stands for, as far as a smaller search may keep it
 
 
 class Gather:
-    """The traces of a file, and what a query needs to know of them."""
+    """The traces of a file, and the values that a query depends on."""
 
-    def __init__(self, rng):
+    def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.dt = rng.choice((1000, 2000, 4000, 4000, 4000, 500, 8000, 250, 3000, 1, 333,
                               65535, rng.randint(100, 20000)))
@@ -45,9 +53,9 @@ class Gather:
         self.spread = rng.choice((0, 1, 50, 100, 300, 1000, 3000))  # metres
         self.m0, self.h0 = self.drawn_point()
 
-    def drawn_delay(self):
+    def drawn_delay(self) -> Any:
         """delrt is in whole milliseconds, and the trace does not end before time 0."""
-        rng, unit = self.rng, self.dt // math.gcd(self.dt, 1000)  # ms a step of it
+        rng, unit = self.rng, self.dt // math.gcd(self.dt, 1000)  # ms per possible delay
         step = 1000 * unit // self.dt
         if rng.random() < 0.75:
             return 0
@@ -55,21 +63,21 @@ class Gather:
         least = -min((self.ns - 2) // step, most)
         return step * rng.randint(least, most) if most else 0
 
-    def drawn_point(self):
+    def drawn_point(self) -> Any:
         rng = self.rng
         where = rng.choice((0, 0, 4120, 4120, -3000, 123456, 6.1e6, -6.1e6, 1e7))
         m0 = where + rng.choice((0, 0, 0.25, rng.uniform(-20, 20)))
         h0 = rng.choice((0, 0, -480, 480, 480, -0.5, rng.uniform(-2000, 2000)))
         return round(m0, 3), round(h0, 3)
 
-    def scalco(self):
-        """One of those with which coordinates near m0 fit into 32 bits."""
+    def scalco(self) -> int:
+        """A unit with which coordinates near m0 fit into 32 bits."""
         most = abs(self.m0) + abs(self.h0) + 3 * self.spread + 100
         fitting = [s for s in (0, 1, -1, 10, -10, -100, 100, -1000, -10000, -3, 7, -7,
                                3, -32768) if s >= 0 or most * -s < 2**31 - 1]
         return self.rng.choice(fitting)
 
-    def write(self, path):
+    def write(self, path: Path) -> None:
         rng = self.rng
         order = self.order = rng.choice("<<>")
         mixed, scalco = rng.random() < 0.25, self.scalco()
@@ -83,7 +91,7 @@ class Gather:
         noise = numpy.random.default_rng(rng.getrandbits(32))
         k = numpy.arange(self.ns) + self.delay
         dead = set(rng.sample(range(self.alive + self.dead), self.dead))
-        self.varies = set()
+        self.varies: set[tuple[str, float]] = set()
         raw = []
         for i in range(self.alive + self.dead):
             if kind == "noise":
@@ -103,7 +111,8 @@ class Gather:
                                   i in dead, loud * wave))
         path.write_bytes(b"".join(raw))
 
-    def trace(self, order, scalco, dm, dh, dead, wave):
+    def trace(self, order: str, scalco: int, dm: float, dh: float, dead: bool, wave: Any
+              ) -> bytes:
         rng = self.rng
         header = bytearray(rng.randbytes(240) if rng.random() < 0.1 else 240)
         unit = scalco if scalco > 0 else -1 / scalco if scalco < 0 else 1
@@ -113,10 +122,10 @@ class Gather:
         other = (side, side) if not self.across else (side, side + rng.randint(1, 9))
         x, y = ((s, g), other) if self.along_x else (other, (s, g))
         wide = 2**31 - 1
-        if max(map(abs, x + y)) > wide:
+        if max(abs(v) for v in x + y) > wide:
             raise AssertionError(f"coordinates {x} {y} of scalco {scalco}")
         delay = self.delay * self.dt // 1000
-        if dead:  # what a dead trace says is not looked at
+        if dead:  # the header of a dead trace is not read
             delay += rng.choice((0, 1))
             wave = 0 * wave if rng.random() < 0.5 else wave
             x = (rng.randint(-wide, wide), x[1])
@@ -129,20 +138,21 @@ class Gather:
             self.varies |= {(axis, v) for axis, v in zip("xxyy", exact)}
         return bytes(header) + wave.astype(order + "f4").tobytes()
 
-    def axis(self):
-        """The word that says what auto cannot see, or may be left out."""
+    def axis(self) -> list[str]:
+        """axis=, which may be left out if the headers determine it."""
         clear = [axis for axis in "xy" if len([v for a, v in self.varies if a == axis]) > 1]
         right = "x" if self.along_x else "y"
         if clear == [right]:
-            return self.rng.choice(([], [], ["axis=auto"], [f"axis={right}"]))
+            choices: list[list[str]] = [[], [], ["axis=auto"], [f"axis={right}"]]
+            return self.rng.choice(choices)
         return [f"axis={right}"]
 
 
-# ---- words -----------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------
 
 
-def window(rng, g):
-    """tau in seconds, and the samples that it is."""
+def window(rng: random.Random, g: Gather) -> Any:
+    """(tau in seconds, half the window in samples)."""
     most = min(100, (g.end - g.first) // 2 - 1)
     half = rng.choice((0, 2, 2, 3, 4, 5))  # each new one is a kernel to build
     if rng.random() < 0.3:
@@ -154,7 +164,7 @@ def window(rng, g):
     return f"{tau:.9g}", half
 
 
-def time_zero(rng, g, half):
+def time_zero(rng: random.Random, g: Gather, half: int) -> str:
     last = g.end - 1
     k = rng.choice((g.first, last, half, last - half, half + 0.5, last - half - 1,
                     last - half - 1.5, rng.uniform(g.first, last),
@@ -170,25 +180,24 @@ def time_zero(rng, g, half):
     return text
 
 
-def counts(rng, g, half):
+def counts(rng: random.Random, g: Gather, half: int) -> Any:
     """Values of A .. E: few mostly, one of them many sometimes."""
     if g.alive * (2 * half + 4) < 50 and rng.random() < 0.1:
-        # More than 16 bits can count.
-        np = rng.choice(([300, 250, 1, 1, 1], [1, 1, 70000, 1, 1], [70000, 1, 1, 1, 1],
-                         [1, 270, 1, 1, 260]))
-        return np
-    room = max(1, POINTS / g.alive / (2 * half + 4))
-    room = min(room, rng.choice((3, 20, 60, 200, 1000, 5000)))
+        # More points than 16 bits can count.
+        return rng.choice(([300, 250, 1, 1, 1], [1, 1, 70000, 1, 1], [70000, 1, 1, 1, 1],
+                           [1, 270, 1, 1, 260]))
+    points = max(1, POINTS / g.alive / (2 * half + 4))
+    points = min(points, rng.choice((3, 20, 60, 200, 1000, 5000)))
     np = [1] * 5
     for k in rng.sample(range(5), 5):
         n = rng.choice((1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 33, rng.randint(1, 5000)))
-        np[k] = max(1, min(n, int(room)))
-        room /= np[k]
+        np[k] = max(1, min(n, int(points)))
+        points /= np[k]
     return np
 
 
-def ranges(rng, g, half):
-    """P0, P1, N of A .. E as text: moveouts of up to a few windows, or of many traces."""
+def ranges(rng: random.Random, g: Gather, half: int) -> Any:
+    """P0, P1, N of A .. E as text: moveouts of a few windows up to many traces."""
     aperture = max(g.spread, 1)
     length = g.ns * g.dt * 1e-6
     strong = rng.choice((0, 0.003, 0.02, 0.02, 0.1, 0.1, 0.5, 3, 50))
@@ -209,33 +218,33 @@ def ranges(rng, g, half):
     return found
 
 
-def draw(rng, folder):
+def draw(rng: random.Random, folder: Path) -> Query:
     path = folder / "in.su"
     g = Gather(rng)
     g.write(path)
     tau, half = window(rng, g)
     t0 = time_zero(rng, g, half)
-    of = ranges(rng, g, half)
+    searched = ranges(rng, g, half)
     point = [f"{g.m0:.12g}", f"{g.h0:.12g}", t0, tau]
     more = g.axis()
-    if rng.random() < 0.3 or g.dull and turned(g.ns) == g.ns:
+    if rng.random() < 0.3 or (g.dull and turned(g.ns) == g.ns):
         more.append("order=" + {"<": "little", ">": "big"}[g.order])
     elif rng.random() < 0.1:
         more.append("order=auto")
-    # A group of CUDA on the CPU meets at a barrier, which is slow where there are many.
-    many = math.prod(int(r[2]) for r in of[:3]) > 400
+    # Barriers of cuda-cpu are slow: few threads if there are many groups.
+    many = math.prod(int(r[2]) for r in searched[:3]) > 400
     if many and rng.random() < 0.95:
         more.append("local=" + rng.choice(("1,1,1", "2,1,1", "1,2,2")))
     elif rng.random() < 0.4:
         more.append("local=" + ",".join(map(str, group(rng))))
     if rng.random() < 0.2:
-        arguments = [*point, *(w for arguments in of for w in arguments), str(path), *more]
+        arguments = [*point, *(w for r in searched for w in r), str(path), *more]
     else:
         keyed = dict(zip(("m0", "h0", "t0", "tau"), point))
-        keyed |= {k: ",".join(r) for k, r in zip("abcde", of)}
+        keyed |= {k: ",".join(r) for k, r in zip("abcde", searched)}
         arguments = [f"{k}={v}" for k, v in keyed.items()] + [f"in={path}"]
         chosen = rng.choice((0, 0, 0, 0, 1, 2, 3))
-        if chosen:  # what the set says is overridden, or was said alike
+        if chosen:  # arguments take precedence over the set
             arguments.append(f"set={chosen}")
             arguments = [w for w in arguments if w not in
                      [f"{k}={v}" for k, v in zip(("m0", "h0"), PAPER[chosen])]]
@@ -244,13 +253,13 @@ def draw(rng, folder):
     return Query(arguments, {"OMP_NUM_THREADS": str(rng.choice((1, 2, 2, 3, 3, 8, 17, 64)))})
 
 
-def turned(number):
-    """Two bytes in the other order. Where ns is the same either way, it is left to the
-    samples to tell the order of a file, and dull ones cannot."""
+def turned(number: int) -> int:
+    """A 16-bit number in the other byte order. If ns is the same in both, only the samples
+    determine the byte order of a file, which constant samples cannot."""
     return number % 256 * 256 + number // 256
 
 
-def group(rng):
+def group(rng: random.Random) -> Any:
     if rng.random() < 0.7:
         return rng.choice(((1, 1, 1), (3, 5, 2), (2, 1, 4), (64, 1, 1)))
     while True:
@@ -262,9 +271,10 @@ def group(rng):
 # ---- what is printed -------------------------------------------------------------------
 
 
-def wrong_output(arguments, values, files):
-    """A .. E, stack and semblance are the numbers of out=, printed with the digits that
-    tell floats apart, and no cell of the panel has more than the best."""
+def wrong_output(arguments: Sequence[str], values: Mapping[str, str],
+                 files: Mapping[str, Path]) -> str | None:
+    """A .. E, stack and semblance must be the numbers of out=, printed with the 9 digits
+    that distinguish floats, and the maximum of the panel must be the semblance."""
     found = numpy.load(files["out"])
     names = ("A", "B", "C", "D", "E", "Stack", "Semblance")
     times = ("Time_init", "Time_run", "Time_kernel")
