@@ -15,7 +15,7 @@ from tests.lint import all_files
 from tools.history import copies
 
 PAGE = Path(ROOT, "CONTRIBUTING.md")
-RECIPES = re.findall(r"^```sh\n# test: (.+)\n(.*?)^```", PAGE.read_text(), re.M | re.S) \
+RECIPES = re.findall(r"^```sh\n# test: ([^\n]+)\n(.*?)^```", PAGE.read_text(), re.M | re.S) \
     if PAGE.exists() else []
 
 

@@ -24,7 +24,7 @@ try:
 except ImportError as error:
     raise SystemExit(f"{error.name} not found (Debian: python3-{error.name})") from None
 
-from tools.history import results, spans
+from tools.history import results, spans, tree
 from tools.history.results import Row
 
 PHONE, CARD, PAGE = 340, 220, 720  # px: widths on a page
@@ -44,6 +44,10 @@ MARKS = {"seq": "s", "omp": "o", "ocl": "D", "cuda": "^", "cuda-cpu": "v", "open
          "mpi-ocl": "d"}
 THEIRS, START = list(DARK)[13:]  # a paper's numbers; initialisation
 SERIES = list(dict.fromkeys(COLOURS.values())) + [THEIRS, START]
+
+for added in tree.BACKENDS:  # a back-end without a colour of its own
+    COLOURS.setdefault(added, SERIES[len(COLOURS) % len(SERIES)])
+    MARKS.setdefault(added, "*")
 
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # of fonts not here
 matplotlib.rcParams.update({

@@ -318,8 +318,8 @@ def shared(step: Step, program: Program, folder: Path) -> str:
                     curve(f"{name}-{n}-{key}.svg", rows, key, folder)
                     for key in ("run", "over_sum")) + "</div>\n\n"
             text += timelines(f"{name}-busy.svg", machine, program, backend, folder)
-    if not text and any(b.startswith("hybrid") for b in step.backends(program)):
-        text = f"Not measured yet: `make shares PROGRAM={program.name}` does it.\n"
+    if not text and any(tree.BACKENDS[b].sides for b in step.backends(program)):
+        text = f"Not measured yet: `make shares PROGRAM={program.name}` measures it.\n"
     return text and f"\n## Shares\n\n{text}"
 
 
@@ -401,7 +401,7 @@ def more_ranks(step: Step, program: Program, folder: Path) -> str:
         text += f'\n<div class="pair">{"".join(figures)}</div>\n\n' + \
             said_messages(known, where)
     if not text and "mpi" in step.backends(program):
-        text = f"Not measured yet: `make cluster PROGRAM={program.name}` does it.\n"
+        text = f"Not measured yet: `make cluster PROGRAM={program.name}` measures it.\n"
     return text and f"\n## More ranks\n\n{text}"
 
 
@@ -518,7 +518,7 @@ def program_page(program: Program, pictures: Any, figures: Any, folder: Path) ->
         if "stairs" in found and "shares" not in found:
             text += f"How far {where} is from its ceiling is not measured: " \
                 "`make ceilings`, then `make bench`.\n\n"
-    text += ("" if figures else "Not measured yet: `make bench` does it.\n\n") + \
+    text += ("" if figures else "Not measured yet: `make bench` measures it.\n\n") + \
         gained(program)
     last = [s for s in tree.steps() if s.has(program)][-1]
     text += f"\n## Registers and spills\n\n{lessons.registers(last, program)}\n"
@@ -625,7 +625,7 @@ def index_page(pictures: Any, figures: Any) -> Page:
         text += (f"<h3>{results.display_name(machine)}</h3>" if len(machines) > 1 else "") + \
             '<div class="scroll" tabindex="0" role="region" aria-label="Gains">' \
             f"{matrix(rows)}</div>\n\n"
-    text += LEGEND if machines else "Nothing is measured yet: `make bench` does it.\n\n"
+    text += LEGEND if machines else "Nothing is measured yet: `make bench` measures it.\n\n"
     text += "## The machines\n\n"
     for machine, rows in machines.items():
         devices = "; ".join(dict.fromkeys(r["device"] for r in rows))
