@@ -360,10 +360,10 @@ TEST(line_and_its_axis)
 
     g = survey(2, 1);
     g.trace[1].header.sy = 8;
-    line_refused(g, SU_AXIS_AUTO, 0, 0, "each of its coordinates x and y varies");
+    line_refused(g, SU_AXIS_AUTO, 0, 0, "x and y both vary");
     g = survey(2, 1);
     g.trace[0].header.gx = g.trace[1].header.sx = g.trace[1].header.gx = 0;
-    line_refused(g, SU_AXIS_AUTO, 0, 0, "neither of its coordinates x and y varies");
+    line_refused(g, SU_AXIS_AUTO, 0, 0, "neither x nor y varies");
 }
 
 TEST(line_too_far)
@@ -378,11 +378,11 @@ TEST(line_too_far)
 
     g = survey(2, 1);
     g.trace[1].header.sx = INT32_MIN;
-    line_refused(g, SU_AXIS_X, 1, 0, "trace 2: its source is at -2.1");
+    line_refused(g, SU_AXIS_X, 1, 0, "trace 2: source at -2.1");
     g = survey(2, 1);
     g.trace[1].header.gx = INT32_MAX;
-    line_refused(g, SU_AXIS_X, 0, -1, "trace 2: its receiver is at 2.1");
-    line_refused(survey(1, -10000), SU_AXIS_X, 1e6, 0, "trace 1: its source is at 0 m");
+    line_refused(g, SU_AXIS_X, 0, -1, "trace 2: receiver at 2.1");
+    line_refused(survey(1, -10000), SU_AXIS_X, 1e6, 0, "trace 1: source at 0 m");
 }
 
 /* Dead traces are kept, and their coordinates and delays are ignored. */
