@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#undef fail /* run.h declares another */
 
 /* The head of a test function. */
 #define TEST(name) static void name(__attribute__((unused)) void **state)

@@ -10,6 +10,7 @@
 #include "../verify/compare.h"
 
 #include "c_test.h"
+#undef fail /* run.h declares another */
 
 #include <float.h>
 #include <math.h>

@@ -12,6 +12,7 @@
 #include "../common/run/run.h"
 
 #include "c_test.h"
+#undef fail /* run.h declares another */
 
 #include <dirent.h>
 #include <errno.h>
