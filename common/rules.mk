@@ -64,7 +64,7 @@ $(BUILD)/common/%-cpu.o: common/%.cu $(BUILD)/flags
 $(BUILD)/common/%.o: common/%.cu $(BUILD)/toolchain
 	@$(say)
 	$(nvcc) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
-$(BUILD)/common/cuda/cuda_cpu.o $(BUILD)/common/hybrid/share.o: private CFLAGS += -fopenmp
+$(BUILD)/common/cuda/cuda_cpu.o $(BUILD)/common/hybrid/hybrid.o: private CFLAGS += -fopenmp
 $(BUILD)/common/mpi/ranks.o: $(BUILD)/toolchain
 $(BUILD)/common/mpi/ranks.o $(BUILD)/pingpong: private override CC := $(MPICC)
 

@@ -214,7 +214,7 @@ static void fill_gather(const recipe *r, su_gather *g)
 
 static void write_gather(const char *path, const recipe *r, su_gather *g)
 {
-    char why[SU_WHY];
+    char why[SU_REASON_SIZE];
     if (su_write(path, r->order, g, why) != 0) fail("%s: %s", path, why);
     su_free(g);
 }

@@ -117,7 +117,7 @@ def test_headers_of_hybrid_objects(folder: Path) -> None:
     binary = "build/11_hybrid/sandpile-hybrid-cuda-cpu"
     make(folder, binary)
     assert not built(make(folder, "V=1", binary))
-    for header in ("common/hybrid/share.h", "common/run/run.h",
+    for header in ("common/hybrid/hybrid.h", "common/run/run.h",
                    "steps/11_hybrid/sandpile/sides.h"):
         (folder / header).touch()
         assert "parts/11_hybrid/sandpile-hybrid-cuda-cpu/hybrid.c.o" in \

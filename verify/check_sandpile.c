@@ -73,7 +73,7 @@ static query read_query(int argc, char **argv, arg *extra)
         {"tilew", ARG_INT, ignored, 0, SIDE, "ignored", 0},
         {"tileh", ARG_INT, ignored, 0, SIDE, "ignored", 0},
         {"halo", ARG_INT, ignored, 0, 1024, "ignored", 0},
-        {"local", ARG_INTS, ignored, 1, ITEMS, "X,Y,Z: ignored", 0},
+        {"local", ARG_INTS, ignored, 1, ITEMS, "X,Y,Z: ignored", 3},
         {.value = extra},
     };
     args_parse(argc, argv, table,
@@ -138,7 +138,7 @@ static void fill(const query *q, int g, int64_t *grid)
 static piles read_piles(query *q)
 {
     npy file;
-    char why[NPY_WHY];
+    char why[REASON_SIZE];
     if (npy_read(q->config, &file, why)) fail("config=%s: %s", q->config, why);
     size_t *shape = file.dims == 3 ? file.shape + 1 : file.shape;
     if ((file.dims != 2 && file.dims != 3) || shape[0] != shape[1] || shape[0] < 3 ||

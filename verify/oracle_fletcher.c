@@ -30,7 +30,7 @@ static void read_property(query *w, int k, const char *text)
 {
     size_t count = inner_size(w);
     double *v = w->property[k] = allocate(count, sizeof *v, property_name[k]);
-    char *end, why[NPY_WHY];
+    char *end, why[REASON_SIZE];
     v[0] = strtod(text, &end);
     if (!*end) {
         for (size_t i = 1; i < count; i++) v[i] = v[0];
@@ -81,7 +81,7 @@ query query_of(int argc, char **argv, arg *extra, const char *about)
     args_parse(argc, argv, table, about);
 
     for (w.steps = 1; w.steps * w.dt < w.tmax - 1e-6 * w.dt;) w.steps++;
-    int chosen = parse_choice("form", form, "ISO, VTI or TTI");
+    int chosen = parse_choice("form", form, "ISO", "VTI", "TTI");
     for (int k = 0; k < PROPERTIES; k++)
         read_property(&w, k, text[k] ? text[k] : media[chosen].text[k]);
     return w;
@@ -415,10 +415,7 @@ static identity identity_of(const space *a)
         id.n[k] = w->n[k];
         id.d[k] = w->d[k];
     }
-    id.rock = 14695981039346656037u;
-    const unsigned char *bytes = (const unsigned char *)a->rock;
-    for (size_t i = 0; i < a->count * sizeof *a->rock; i++)
-        id.rock = (id.rock ^ bytes[i]) * 1099511628211u;
+    id.rock = digest_update(0, a->rock, a->count * sizeof *a->rock);
     return id;
 }
 

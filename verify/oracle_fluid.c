@@ -113,7 +113,7 @@ query query_read(int argc, char **argv, arg *extra, const char *about)
          "iterations per solve; 0: to the tolerance", 0},
         {"solver", ARG_TEXT, &solver, 0, 0, "rb or gs", 0},
         {"compat", ARG_TEXT, &compat, 0, 0, "none or minho", 0},
-        {"local", ARG_INTS, ignored, 1, 1024, "X,Y,Z: ignored", 0},
+        {"local", ARG_INTS, ignored, 1, 1024, "X,Y,Z: ignored", 3},
         {"profile", ARG_INT, ignored + 3, 0, 1, "ignored", 0},
         {.value = extra},
     };

@@ -73,7 +73,7 @@ query query_parse(int argc, char **argv, arg *extra, const char *about)
         {"model", ARG_TEXT, &q.model, 0, 0, "", 0},
         {"strict", ARG_INT, &strict, 0, 1, "", 0},
         {"copies", ARG_INT, &copies, 0, NO_LIMIT, "", 0},
-        {"strips", ARG_INTS, strips, 1, NO_LIMIT, "ROWS,COLUMNS", 0},
+        {"strips", ARG_INTS, strips, 1, NO_LIMIT, "ROWS,COLUMNS", 2},
         {.value = extra},
     };
     strict = copies = strips[0] = strips[1] = 0; /* no result depends on them */
@@ -213,7 +213,7 @@ static int make_visibilities(const query *q, scene *s)
 static int read_visibilities(const query *q, scene *s)
 {
     npy a;
-    char why[NPY_WHY];
+    char why[REASON_SIZE];
     if (npy_read(q->in, &a, why)) fail("%s: %s", q->in, why);
     if (a.type > NPY_F8 || a.dims != 2 || a.shape[1] != 6)
         fail("%s: wrong type or shape: expected floats of shape (n, 6)", q->in);
@@ -364,7 +364,7 @@ static void read_model(const query *q, scene *s)
 {
     size_t size = (size_t)q->grid, cells = size * size;
     npy a;
-    char why[NPY_WHY];
+    char why[REASON_SIZE];
     if (npy_read(q->model, &a, why)) fail("model=%s: %s", q->model, why);
     if (a.type > NPY_F8 || a.dims != 3 || npy_count(&a) != 2 * cells)
         fail("model=%s: wrong type or shape: expected floats of the shape of the grid",

@@ -7,6 +7,7 @@
  */
 #include "oracle_semblance.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,10 +38,12 @@ static double parse_number(const char *key, const char *text)
 static void parse_range(problem *p, int k, const char *text)
 {
     int used = 0;
+    double count = 0;
     if (!text ||
-        sscanf(text, "%lf,%lf,%d%n", &p->p0[k], &p->p1[k], &p->np[k], &used) != 3 ||
-        text[used] || p->np[k] < 1)
+        sscanf(text, "%lf,%lf,%lf%n", &p->p0[k], &p->p1[k], &count, &used) != 3 ||
+        text[used] || !(count >= 1 && count <= INT_MAX) || count != floor(count))
         fail("%c=%s: not P0,P1,N", 'a' + k, text ? text : "");
+    p->np[k] = (int)count;
     p->max_parameter[k] = fmax(fabs(p->p0[k]), fabs(p->p1[k]));
 }
 

@@ -13,7 +13,7 @@ enum { BYTES = LINE * sizeof(float) };
  * before the field hold the address of the block, for free(). */
 float *field_allocate(size_t n, const char *what)
 {
-    char *block = untouched(n + 2 * LINE, sizeof(float), what);
+    char *block = allocate_untouched(n + 2 * LINE, sizeof(float), what);
     char *field = block + 2 * BYTES - (uintptr_t)block % BYTES;
     ((void **)field)[-1] = block;
     return (float *)field;

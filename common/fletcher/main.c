@@ -149,9 +149,9 @@ int main(int argc, char **argv)
     };
     double start = seconds();
     model m = model_parse(argc, argv, extra, about);
-    if (out) npy_writable("out", out);
-    if (out_q) npy_writable("q", out_q);
-    if (picture) npy_writable("picture", picture);
+    if (out) result_check("out", out);
+    if (out_q) result_check("q", out_q);
+    if (picture) result_check("picture", picture);
     if (snapshots) create_folder(snapshots);
     if (m.absorb == 0 && run_rank == 0)
         fprintf(stderr, "fletcher: absorb=0: no absorbing band: the faces reflect\n");

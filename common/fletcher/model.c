@@ -33,7 +33,7 @@ static const double property_high[PROPERTIES] = {1e9, 100, 100, 100, 100};
 
 static void parse_form(model *m, const char *form)
 {
-    enum { ISO, VTI, TTI } chosen = parse_choice("form", form, "ISO, VTI or TTI");
+    enum { ISO, VTI, TTI } chosen = parse_choice("form", form, "ISO", "VTI", "TTI");
     m->value[VPZ] = 3000;
     m->value[EPSILON] = chosen == ISO ? 0 : 0.24;
     m->value[DELTA] = chosen == ISO ? 0 : 0.1;
@@ -60,7 +60,7 @@ static void read_field(model *m, int k, const char *path)
 {
     const char *key = property_name[k];
     npy a;
-    char why[NPY_WHY];
+    char why[REASON_SIZE];
     if (npy_read(path, &a, why)) fail("%s=%s: %s", key, path, why);
     if (a.type != NPY_F4 && a.type != NPY_F8)
         fail("%s=%s: expected float32 or float64", key, path);
@@ -115,12 +115,8 @@ static void require_memory(const model *m)
     slab_of(&g);
     double points = (double)g.sx * g.sy * g.sz;
     double needed = (MEDIUM_FIELDS + 4) * sizeof(float) * points;
-    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (needed > memory)
-        fail(
-            "nx=%d ny=%d nz=%d: too large (%.3g points, at least %.3g GB): expected at "
-            "most %.3g GB",
-            m->n[0], m->n[1], m->n[2], points, needed / 1e9, memory / 1e9);
+    memory_check(needed, "nx=%d ny=%d nz=%d: a grid of %.3g points", m->n[0], m->n[1],
+                 m->n[2], points);
     if ((g.sx + 3.0 * LINE) * (g.sy + 1.0) * HALO > INT_MAX)
         fail("nx=%d ny=%d: plane too large: expected at most %d points", m->n[0],
              m->n[1], INT_MAX / HALO);

@@ -90,7 +90,7 @@ static void check_movie_folder(const char *folder)
     if (!S_ISDIR(info.st_mode)) fail("movie=%s: expected a folder", folder);
     if (snprintf(path, sizeof path, "%s/%06d.png", folder, 0) >= 4000)
         fail("movie=: path too long: expected at most 4000 bytes");
-    npy_writable("movie", path);
+    result_check("movie", path);
 }
 
 int main(int argc, char **argv)
@@ -115,10 +115,10 @@ int main(int argc, char **argv)
     physics p = make_physics(&r);
     event_list events = events_read(r.events);
     int steps = step_count(&r, &events);
-    if (out) npy_writable("out", out);
-    if (velocity) npy_writable("velocity", velocity);
-    if (totals) npy_writable("totals", totals);
-    if (picture) npy_writable("picture", picture);
+    if (out) result_check("out", out);
+    if (velocity) result_check("velocity", velocity);
+    if (totals) result_check("totals", totals);
+    if (picture) result_check("picture", picture);
     if (movie) check_movie_folder(movie);
 
     double start = seconds();

@@ -328,8 +328,3 @@ int choose_copies(int requested, int workers, double bytes, double memory)
     }
     return copies;
 }
-
-double main_memory(void)
-{
-    return memory_limit();
-}

@@ -70,9 +70,6 @@ int degridding_double(const problem *p, const void *grid, void *value, run_times
  * fail() if the requested number does not fit, or not even one. */
 int choose_copies(int wanted, int workers, double bytes, double memory);
 
-/* Returns the size of the main memory in bytes. */
-double main_memory(void);
-
 #ifdef __cplusplus
 }
 #endif

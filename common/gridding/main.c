@@ -80,8 +80,8 @@ int main(int argc, char **argv)
         {0},
     };
     request r = request_parse(argc, argv, extra, about);
-    if (out) npy_writable("out", out);
-    if (picture) npy_writable("image", picture);
+    if (out) result_check("out", out);
+    if (picture) result_check("image", picture);
     if (picture && r.degrid) fail("image=%s: task=degrid makes no image", picture);
 
     double start = seconds();

@@ -31,9 +31,4 @@ static inline int rank_first(int n, int r, int ranks)
     return (int)((long long)n * r / ranks);
 }
 
-/* <until the rename> */
-#define MPI_TRY    MPI_CHECK
-#define ranks_same ranks_check_same
-/* </until the rename> */
-
 #endif

@@ -62,12 +62,4 @@ double ocl_clock_offset(cl_command_queue queue);
 /* Converts begin and end of a finished event's command to the host's clock. */
 void ocl_event_span(cl_event event, double offset, double *begin, double *end);
 
-/* <until the rename> */
-#define ocl_threads       ocl_limit_threads
-#define ocl_device_beside ocl_device_with_host
-#define ocl_fit_constant  ocl_check_constant
-#define ocl_clock         ocl_clock_offset
-#define ocl_span          ocl_event_span
-/* </until the rename> */
-
 #endif

@@ -54,9 +54,4 @@
 #endif
 #endif
 
-/* <until the rename> */
-#define BOTH_FN HOST_DEVICE_FN
-#define APART   NOINLINE_FN
-/* </until the rename> */
-
 #endif

@@ -103,10 +103,6 @@ void parse_list(const char *key, const char *text, int count, const char *form,
 
 int parse_choice_of(const char *key, const char *text, const char *const names[])
 {
-    /* <until the rename> */
-    static const char *const forms[] = {"ISO", "VTI", "TTI", NULL};
-    if (!names[1] && !strcmp(names[0], "ISO, VTI or TTI")) names = forms;
-    /* </until the rename> */
     int count = 0;
     for (; names[count]; count++)
         if (!strcmp(text, names[count])) return count;
@@ -182,23 +178,8 @@ static void unknown_key(const arg *table, const char *key)
          known);
 }
 
-/* <until the rename> */
-static arg counted(const arg *row)
-{
-    arg a = *row;
-    if (!a.count)
-        for (const char *c = a.about; *c && *c != ':'; c++) a.count += *c == ',';
-    a.count += !row->count;
-    return a;
-}
-/* </until the rename> */
-
 static void store_ints(const arg *a, const char *text)
 {
-    /* <until the rename> */
-    arg row = counted(a);
-    a = &row;
-    /* </until the rename> */
     char buffer[PARSE_SIZE];
     const char *item[ARG_INTS_MAX];
     parse_list(a->key, text, a->count, a->about, buffer, item);

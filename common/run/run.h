@@ -212,16 +212,6 @@ size_t npy_size(npy_type type);
 void png_write(const char *path, int width, int height, int channels,
                const unsigned char *pixels);
 
-/* <until the rename> */
-#define untouched          allocate_untouched
-#define WHY                REASON_SIZE
-#define NPY_WHY            REASON_SIZE
-#define ARG_LAST           ARG_END
-#define PARSE_ROOM         PARSE_SIZE
-#define npy_writable       result_check
-#define run_without_device run_device_hint
-/* </until the rename> */
-
 #ifdef __cplusplus
 }
 #endif

@@ -43,10 +43,10 @@ int main(int argc, char **argv)
     };
     request r = request_parse(argc, argv, extra,
                               "topples an Abelian sandpile until it is stable");
-    if (out) npy_writable("out", out);
-    if (counts) npy_writable("counts", counts);
-    if (picture) npy_writable("picture", picture);
-    if (trace_path) npy_writable("trace", trace_path);
+    if (out) result_check("out", out);
+    if (counts) result_check("counts", counts);
+    if (picture) result_check("picture", picture);
+    if (trace_path) result_check("trace", trace_path);
 
     double start = seconds();
     pile p = request_pile(&r);

@@ -15,21 +15,6 @@ static const char job_tag[4] = {'S', 'e', 'm', 'b'};
 enum { MARK = 228, TRID = 28 }; /* offsets in a header, in bytes */
 enum { UNKNOWN = 255 };         /* as allocate() initializes a state */
 
-/* FNV-1a over units of 8 bytes, then over the remaining bytes. */
-uint64_t journal_hash(uint64_t hash, const void *bytes, size_t size)
-{
-    const unsigned char *p = bytes;
-    if (!hash) hash = 0xcbf29ce484222325u;
-    for (; size >= 8; size -= 8, p += 8) {
-        uint64_t unit;
-        memcpy(&unit, p, 8);
-        hash = (hash ^ unit) * 0x100000001b3u;
-        hash ^= hash >> 29;
-    }
-    for (; size > 0; size--) hash = (hash ^ *p++) * 0x100000001b3u;
-    return hash;
-}
-
 static size_t row_bytes(const journal *j)
 {
     return SU_HEADER_BYTES + (size_t)j->ns * sizeof(float);
@@ -101,16 +86,17 @@ static bool open_file(journal *j, int f)
 {
     const char *key = j->file[f].key, *path = j->file[f].path;
     struct stat about;
-    if (stat(path, &about) != 0) {
+    int fd = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) {
         if (errno != ENOENT) fail_file(j, f, "written");
         return false;
     }
-    if (!S_ISREG(about.st_mode) || (uintmax_t)about.st_size != file_bytes(j, f))
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) ||
+        (uintmax_t)about.st_size != file_bytes(j, f))
         fail("%s=%s: exists, but is not an output of this job: remove it or name "
              "another file",
              key, path);
-    j->file[f].fd = open(path, O_RDWR);
-    if (j->file[f].fd < 0) fail_file(j, f, "written");
+    j->file[f].fd = fd;
     return true;
 }
 

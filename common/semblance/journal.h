@@ -45,7 +45,4 @@ void journal_write(journal *j, size_t i, int state, const float *const row[]);
 
 void journal_close(journal *j);
 
-/* Continues a hash over more bytes; start with hash = 0. */
-uint64_t journal_hash(uint64_t hash, const void *bytes, size_t size);
-
 #endif

@@ -43,7 +43,7 @@ static int localize(int32_t coordinate, int16_t scalco, double origin, int32_t *
 }
 
 static int localize_traces(su_gather *g, int along_x, double source, double receiver,
-                           char why[SU_WHY])
+                           char why[SU_REASON_SIZE])
 {
     for (size_t i = 0; i < g->ntraces; i++) {
         su_header *h = &g->trace[i].header;
@@ -69,7 +69,7 @@ static int localize_traces(su_gather *g, int along_x, double source, double rece
 
 /* Stores in *delay the number of samples between time 0 and sample 0; it is negative if
  * sample 0 is before time 0. */
-static int find_delay(const su_gather *g, long *delay, char why[SU_WHY])
+static int find_delay(const su_gather *g, long *delay, char why[SU_REASON_SIZE])
 {
     const su_header *reference = NULL;
     for (size_t i = 0; i < g->ntraces; i++) {
@@ -95,7 +95,7 @@ static int find_delay(const su_gather *g, long *delay, char why[SU_WHY])
 }
 
 /* Prepends `delay` zeros to the samples of each trace. */
-static int prepend_zeros(su_gather *g, long delay, char why[SU_WHY])
+static int prepend_zeros(su_gather *g, long delay, char why[SU_REASON_SIZE])
 {
     su_gather moved = su_alloc(g->ntraces, g->ns + (int)delay, g->dt);
     if (!moved.trace)
@@ -115,7 +115,7 @@ static int prepend_zeros(su_gather *g, long delay, char why[SU_WHY])
 
 /* Moves sample 0 to time 0. Samples before it are skipped in place, also if they are
  * read later. */
-static int start_at_time_zero(su_gather *g, long delay, char why[SU_WHY])
+static int start_at_time_zero(su_gather *g, long delay, char why[SU_REASON_SIZE])
 {
     if (g->samples && delay > 0 && prepend_zeros(g, delay, why) != 0) return -1;
     if (g->samples && delay < 0) g->samples -= delay;
@@ -130,7 +130,7 @@ static int start_at_time_zero(su_gather *g, long delay, char why[SU_WHY])
 }
 
 int su_line(su_gather *g, su_axis *axis, double source, double receiver, size_t *dead,
-            char why[SU_WHY])
+            char why[SU_REASON_SIZE])
 {
     size_t alive = 0;
     for (size_t i = 0; i < g->ntraces; i++) alive += g->trace[i].header.trid != SU_DEAD;

@@ -25,6 +25,6 @@ typedef enum { SU_AXIS_AUTO, SU_AXIS_X, SU_AXIS_Y } su_axis;
  * and a whole number of samples. Other header words, such as cdp and offset, are not
  * changed. */
 int su_line(su_gather *g, su_axis *axis, double source, double receiver, size_t *dead,
-            char why[SU_WHY]);
+            char why[SU_REASON_SIZE]);
 
 #endif

@@ -23,8 +23,8 @@ __attribute__((weak)) void proc_search(search_state *s, const query *q,
 
 static void one_point(request *r)
 {
-    if (r->out) npy_writable("out", r->out);
-    if (r->panel) npy_writable("panel", r->panel);
+    if (r->out) result_check("out", r->out);
+    if (r->panel) result_check("panel", r->panel);
 
     double start = seconds();
     survey line = survey_read(r);

@@ -13,7 +13,7 @@
 #define WEAK __attribute__((weak))
 
 WEAK int proc_read_headers(const char *path, su_order order, su_gather *g,
-                           char why[SU_WHY])
+                           char why[SU_REASON_SIZE])
 {
     return su_read(path, order, g, why);
 }

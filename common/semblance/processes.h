@@ -11,9 +11,10 @@
 
 #include "semblance.h"
 
-/* Reads a gather. The samples may be left in the file (su_headers()), or be read as
- * well (su_read()). */
-int proc_read_headers(const char *path, su_order order, su_gather *g, char why[SU_WHY]);
+/* Reads a gather. The samples may be left in the file (su_read_headers()), or be read
+ * as well (su_read()). */
+int proc_read_headers(const char *path, su_order order, su_gather *g,
+                      char why[SU_REASON_SIZE]);
 
 /* Returns the traces low .. high of *g as a gather of their own, with their samples,
  * which g->trace refers to as well. */

@@ -145,14 +145,14 @@ static uint64_t job_hash(const job *s, const su_header *header)
                        (double)r->m0.count,
                        (double)r->h0.count,
                        (double)r->t0.count};
-    uint64_t hash = journal_hash(0, values, sizeof values);
-    hash = journal_hash(hash, r->row, (size_t)r->rows * sizeof *r->row);
-    hash = journal_hash(hash, header, (size_t)s->traces * sizeof *header);
+    uint64_t hash = digest_update(0, values, sizeof values);
+    hash = digest_update(hash, r->row, (size_t)r->rows * sizeof *r->row);
+    hash = digest_update(hash, header, (size_t)s->traces * sizeof *header);
     for (int i = s->first_trace; i <= s->last_trace; i++) {
         const su_trace *t = &s->line.g.trace[i];
         if (t->header.trid == SU_DEAD) continue;
-        hash = journal_hash(hash, &t->header, sizeof t->header);
-        hash = journal_hash(hash, t->data, (size_t)s->line.g.ns * sizeof(float));
+        hash = digest_update(hash, &t->header, sizeof t->header);
+        hash = digest_update(hash, t->data, (size_t)s->line.g.ns * sizeof(float));
     }
     return hash;
 }
@@ -206,9 +206,9 @@ void section(request *r)
     for (int f = 0; f < JOURNAL_FILES; f++)
         for (int other = 0; other < f; other++)
             if (j.file[f].path && j.file[other].path &&
-                !strcmp(j.file[f].path, j.file[other].path))
-                fail("%s= and %s=: the same file, %s", j.file[other].key, j.file[f].key,
-                     j.file[f].path);
+                same_file(j.file[f].path, j.file[other].path))
+                fail("%s= and %s= name the same file: %s", j.file[other].key,
+                     j.file[f].key, j.file[f].path);
     /* The back-end gets only the traces that are in some aperture. */
     su_gather part = s.line.g;
     if (s.max_aperture)

@@ -114,12 +114,6 @@ static inline float su_scale(int16_t scalco)
     return scalco == 0 ? 1 : scalco > 0 ? scalco : -1.0f / scalco;
 }
 
-/* <until the rename> */
-#define SU_WHY     SU_REASON_SIZE
-#define su_headers su_read_headers
-#define su_arrived su_check_samples
-/* </until the rename> */
-
 #ifdef __cplusplus
 }
 #endif

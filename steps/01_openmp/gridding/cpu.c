@@ -23,13 +23,14 @@ static int threads(void)
 int gridding(const problem *p, void *result, run_times *t)
 {
     double start = seconds();
-    const shape s = make_shape(p, threads(), main_memory());
+    const shape s = make_shape(p, threads(), memory_limit());
     cplx *grid = result;
 
     cplx *table = make_table(p);
     cplx *value = make_values(p);
     size_t cells = (size_t)s.size * s.pitch;
-    cplx *extra = untouched(s.copies - 1, cells * sizeof *extra, "copies of the grid");
+    cplx *extra =
+        allocate_untouched(s.copies - 1, cells * sizeof *extra, "copies of the grid");
     t->copies = s.copies;
 
     /* First touch: a page of memory is allocated on the socket of the thread that

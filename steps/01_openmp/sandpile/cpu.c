@@ -93,8 +93,8 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     use_static_schedule();
     int dim = p->dim;
     size_t cells = pile_cells(p);
-    cell *in = untouched(cells, sizeof *in, "the grid before a step");
-    cell *out = untouched(cells, sizeof *out, "the grid after a step");
+    cell *in = allocate_untouched(cells, sizeof *in, "the grid before a step");
+    cell *out = allocate_untouched(cells, sizeof *out, "the grid after a step");
     first_touch(plan, dim, in);
     first_touch(plan, dim, out);
 

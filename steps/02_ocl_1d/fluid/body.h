@@ -14,30 +14,30 @@
 /* Number of partial maxima in the two-stage reduction of the largest change. */
 #define PARTIALS 64
 
-BOTH_FN int row_stride(grid g)
+HOST_DEVICE_FN int row_stride(grid g)
 {
     return g.nx + 2;
 }
 
-BOTH_FN int plane_stride(grid g)
+HOST_DEVICE_FN int plane_stride(grid g)
 {
     return row_stride(g) * (g.ny + 2);
 }
 
 /* Index of the cell (i, j, k) in a field; 0 .. n + 1 along each axis. */
-BOTH_FN int cell_index(grid g, int i, int j, int k)
+HOST_DEVICE_FN int cell_index(grid g, int i, int j, int k)
 {
     return i + row_stride(g) * j + plane_stride(g) * k;
 }
 
 /* Number of work-items along x for one colour: half the cells of a row, rounded up. */
-BOTH_FN int row_items(grid g)
+HOST_DEVICE_FN int row_items(grid g)
 {
     return (g.nx + 1) / 2;
 }
 
 /* The larger of two non-negative numbers; NaN if either is NaN. */
-BOTH_FN float maximum(float a, float b)
+HOST_DEVICE_FN float maximum(float a, float b)
 {
     return b > a || isnan(b) ? b : a;
 }

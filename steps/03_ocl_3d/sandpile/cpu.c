@@ -103,8 +103,8 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     use_static_schedule();
     int dim = p->dim;
     size_t cells = pile_cells(p), total = cells * p->batch;
-    cell *in = untouched(total, sizeof *in, "the grids before a step");
-    cell *out = untouched(total, sizeof *out, "the grids after a step");
+    cell *in = allocate_untouched(total, sizeof *in, "the grids before a step");
+    cell *out = allocate_untouched(total, sizeof *out, "the grids after a step");
     first_touch(p, plan, in);
     first_touch(p, plan, out);
     for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);

@@ -37,7 +37,7 @@ void fluid_begin(const setup *requested)
     g = s.g;
     cells = field_size(g);
     for (int f = 0; f < FIELDS; f++) {
-        field[f] = untouched(cells, sizeof(float), "a field");
+        field[f] = allocate_untouched(cells, sizeof(float), "a field");
         fluid_clear(f);
     }
 }

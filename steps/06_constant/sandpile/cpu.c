@@ -138,14 +138,14 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     use_static_schedule();
     int dim = p->dim;
     size_t cells = pile_cells(p), total = cells * p->batch;
-    cell *in = untouched(total, sizeof *in, "the grids before a step");
-    cell *out = untouched(total, sizeof *out, "the grids after a step");
+    cell *in = allocate_untouched(total, sizeof *in, "the grids before a step");
+    cell *out = allocate_untouched(total, sizeof *out, "the grids after a step");
     first_touch(p, plan, in, dim * sizeof *in);
     first_touch(p, plan, out, dim * sizeof *in);
     for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);
     cell *flags = allocate(p->batch, sizeof *flags, "the flags of each grid");
-    cell8 *in8 = untouched(total, sizeof *in8, "the bytes before a step");
-    cell8 *out8 = untouched(total, sizeof *out8, "the bytes after a step");
+    cell8 *in8 = allocate_untouched(total, sizeof *in8, "the bytes before a step");
+    cell8 *out8 = allocate_untouched(total, sizeof *out8, "the bytes after a step");
     first_touch(p, plan, in8, dim);
     first_touch(p, plan, out8, dim);
     for (size_t i = 0; i < total; i += dim) {

@@ -56,7 +56,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(err);
 
     size_t traces_size = q->ntraces * sizeof *s->traces;
-    ocl_fit_constant(device, sizeof *q + traces_size);
+    ocl_check_constant(device, sizeof *q + traces_size);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
     size_t part_size = part_count(q) * sizeof *s->part;
     s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, sizeof *q, NULL, &err);

@@ -11,24 +11,24 @@
 #include "grid.h"
 #include "portable.h"
 
-BOTH_FN int row_stride(grid g)
+HOST_DEVICE_FN int row_stride(grid g)
 {
     return g.nx + 2;
 }
 
-BOTH_FN int plane_stride(grid g)
+HOST_DEVICE_FN int plane_stride(grid g)
 {
     return row_stride(g) * (g.ny + 2);
 }
 
 /* Index of the cell (i, j, k) in a field; 0 .. n + 1 along each axis. */
-BOTH_FN int cell_index(grid g, int i, int j, int k)
+HOST_DEVICE_FN int cell_index(grid g, int i, int j, int k)
 {
     return i + row_stride(g) * j + plane_stride(g) * k;
 }
 
 /* Number of work-items along x for one colour: half the cells of a row, rounded up. */
-BOTH_FN int row_items(grid g)
+HOST_DEVICE_FN int row_items(grid g)
 {
     return (g.nx + 1) / 2;
 }
@@ -36,7 +36,7 @@ BOTH_FN int row_items(grid g)
 /* Absolute change of a cell as the bits of a non-negative float. Interpreted as
  * integers, these bits have the same order as the floats, and NaN is larger than any
  * number. */
-BOTH_FN int change_bits(float a, float b)
+HOST_DEVICE_FN int change_bits(float a, float b)
 {
     union {
         float number;
@@ -46,7 +46,7 @@ BOTH_FN int change_bits(float a, float b)
     return u.bits;
 }
 
-BOTH_FN float bits_to_change(int bits)
+HOST_DEVICE_FN float bits_to_change(int bits)
 {
     union {
         float number;
@@ -56,7 +56,7 @@ BOTH_FN float bits_to_change(int bits)
     return u.number;
 }
 
-BOTH_FN int maximum(int a, int b)
+HOST_DEVICE_FN int maximum(int a, int b)
 {
     return a > b ? a : b;
 }

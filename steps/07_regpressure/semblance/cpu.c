@@ -33,7 +33,8 @@ void search(search_state *s, const query *q, const int *indices, search_result *
 
 #pragma omp parallel
     {
-        float *t2_abc = untouched(q->ntraces, sizeof *t2_abc, "the t2_abc of a thread");
+        float *t2_abc =
+            allocate_untouched(q->ntraces, sizeof *t2_abc, "the t2_abc of a thread");
         float num[MAX_WINDOW];
 
 #pragma omp for collapse(3) schedule(dynamic)

@@ -20,17 +20,17 @@
 #include "grid.h"
 #include "portable.h"
 
-BOTH_FN int row_stride(grid g)
+HOST_DEVICE_FN int row_stride(grid g)
 {
     return (g.nx + 3) / 2;
 }
 
-BOTH_FN int plane_stride(grid g)
+HOST_DEVICE_FN int plane_stride(grid g)
 {
     return row_stride(g) * (g.ny + 2);
 }
 
-BOTH_FN int half_size(grid g)
+HOST_DEVICE_FN int half_size(grid g)
 {
     return plane_stride(g) * (g.nz + 2);
 }
@@ -38,17 +38,17 @@ BOTH_FN int half_size(grid g)
 /* half_index: index of the cell (i, j, k) in its half; 0 .. n + 1 along each axis.
  * half_offset: index at which the half of this cell begins. cell_index: their sum, the
  * index in a field. */
-BOTH_FN int half_index(grid g, int i, int j, int k)
+HOST_DEVICE_FN int half_index(grid g, int i, int j, int k)
 {
     return i / 2 + row_stride(g) * j + plane_stride(g) * k;
 }
 
-BOTH_FN int half_offset(grid g, int i, int j, int k)
+HOST_DEVICE_FN int half_offset(grid g, int i, int j, int k)
 {
     return (i + j + k) % 2 ? 0 : half_size(g);
 }
 
-BOTH_FN int cell_index(grid g, int i, int j, int k)
+HOST_DEVICE_FN int cell_index(grid g, int i, int j, int k)
 {
     return half_offset(g, i, j, k) + half_index(g, i, j, k);
 }

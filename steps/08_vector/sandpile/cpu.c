@@ -141,15 +141,15 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     use_static_schedule();
     int dim = p->dim;
     size_t cells = pile_cells(p), total = cells * p->batch;
-    cell *in = untouched(total, sizeof *in, "the grids before a step");
-    cell *out = untouched(total, sizeof *out, "the grids after a step");
+    cell *in = allocate_untouched(total, sizeof *in, "the grids before a step");
+    cell *out = allocate_untouched(total, sizeof *out, "the grids after a step");
     first_touch(p, plan, in, dim * sizeof *in);
     first_touch(p, plan, out, dim * sizeof *in);
     for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);
     cell *flags = allocate((size_t)POLL_STEPS * p->batch, sizeof *flags,
                            "the flags of each step");
     size_t row = row_pitch(plane_width(dim)) * sizeof *flags;
-    cell *planes = untouched(total_words(p), sizeof *planes, "the bit planes");
+    cell *planes = allocate_untouched(total_words(p), sizeof *planes, "the bit planes");
     first_touch(p, plan, planes, row);
 
     double ready = seconds();

@@ -59,7 +59,7 @@ int topple(pile *p, const run_plan *plan, run_times *t)
      * finishes a step before a second one is awake. SMALL_WORDS is tuned (exercise 6 of
      * the lesson measures it). */
     enum { SMALL_WORDS = 1 << 19 }; /* in all grids */
-    if (total_words(p) < SMALL_WORDS) ocl_threads(1);
+    if (total_words(p) < SMALL_WORDS) ocl_limit_threads(1);
 
     cl_device_id device = ocl_device();
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);

@@ -37,13 +37,13 @@ FN int lowest_plane(grid g, int worker, int workers, int half_sweeps, int h)
  * relaxes 4 sweeps planes and reads one more, which all must be its own; one plane
  * allows for the rounding of the borders. So 5 sweeps + 2 <= nz / workers, and a
  * pass of one sweep needs 7 planes per worker. */
-BOTH_FN int worker_count(grid g, int workers)
+HOST_DEVICE_FN int worker_count(grid g, int workers)
 {
     int limit = g.nz / 7;
     return limit < 1 ? 1 : workers < limit ? workers : limit;
 }
 
-BOTH_FN int pass_depth(grid g, int workers, int depth)
+HOST_DEVICE_FN int pass_depth(grid g, int workers, int depth)
 {
     int limit = (g.nz / workers - 2) / 5;
     return workers == 1 || depth < limit ? depth : limit;

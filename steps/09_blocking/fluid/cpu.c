@@ -45,9 +45,9 @@ void fluid_begin(const setup *requested)
     reject_gauss_seidel(&s);
     g = s.g;
     cells = field_size(g);
-    initial = untouched(cells, sizeof(float), "a field");
+    initial = allocate_untouched(cells, sizeof(float), "a field");
     for (int f = 0; f < FIELDS; f++) {
-        field[f] = untouched(cells, sizeof(float), "a field");
+        field[f] = allocate_untouched(cells, sizeof(float), "a field");
         fluid_clear(f);
     }
 }

@@ -55,12 +55,12 @@ FN bitvec majority(bitvec a, bitvec b, bitvec c)
  * A cell's ones and twos are read only by the cell itself, so they are updated in
  * place. Its fours are read by its neighbors, so a step reads one plane of fours and
  * writes the other. */
-BOTH_FN int fours_offset(int width, int n)
+HOST_DEVICE_FN int fours_offset(int width, int n)
 {
     return (2 + n % 2) * width;
 }
 
-BOTH_FN int row_pitch(int width)
+HOST_DEVICE_FN int row_pitch(int width)
 {
     return 4 * width;
 }
@@ -122,7 +122,7 @@ typedef struct {
     int first, end; /* own rows */
 } band;
 
-BOTH_FN band band_at(int dim, int first, int end)
+HOST_DEVICE_FN band band_at(int dim, int first, int end)
 {
     band b = {first - STEPS, end + STEPS, first, end};
     if (b.first_stored < 0) b.first_stored = 0;

@@ -126,8 +126,8 @@ static void do_tile_planes(const grid_shape *shape, stored_band b, int n, int st
 /* Computes all tiles of a band, from top to bottom. band_flags[s] becomes nonzero if
  * the band is unstable after step s. A function of its own, because inlined into
  * topple_planes it would leave too few registers for the loop of step_column. */
-APART void do_band(const run_plan *plan, const grid_shape *shape, stored_band b, int n,
-                   int steps, int g, cell band_flags[STEPS])
+NOINLINE_FN void do_band(const run_plan *plan, const grid_shape *shape, stored_band b,
+                         int n, int steps, int g, cell band_flags[STEPS])
 {
     int h = max_int(plan->tileh, MIN_TILE_ROWS);
     char buffers[2][STEPS + 2] = {{0}}, *above_active = buffers[0],
@@ -242,7 +242,8 @@ static band_set make_bands(int batch, int dim)
                                       1 + (int64_t)inner * (k + 1) / bands.per_grid);
         rows += bands.band[i].range.end_stored - bands.band[i].range.first_stored;
     }
-    bands.rows = untouched(rows * bands.pitch, sizeof(cell), "the rows of the bands");
+    bands.rows =
+        allocate_untouched(rows * bands.pitch, sizeof(cell), "the rows of the bands");
     cell *next = bands.rows;
     for (int i = 0; i < bands.total; i++) {
         band range = bands.band[i].range;
@@ -313,8 +314,8 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     use_static_schedule();
     int dim = p->dim;
     size_t cells = pile_cells(p), total = cells * p->batch;
-    cell *in = untouched(total, sizeof *in, "the grids before a step");
-    cell *out = untouched(total, sizeof *out, "the grids after a step");
+    cell *in = allocate_untouched(total, sizeof *in, "the grids before a step");
+    cell *out = allocate_untouched(total, sizeof *out, "the grids after a step");
     first_touch(p, plan, in, dim * sizeof *in);
     first_touch(p, plan, out, dim * sizeof *in);
     for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);

@@ -69,9 +69,9 @@ void fluid_begin(const setup *requested)
     pitch = (size_t)(g.nx + LANES - 1) / LANES * LANES;
     modes = allocate(pitch * (size_t)g.ny * (size_t)(g.nz + LANES), sizeof *modes,
                      "a pressure");
-    initial = untouched(cells, sizeof(float), "a field");
+    initial = allocate_untouched(cells, sizeof(float), "a field");
     for (int f = 0; f < FIELDS; f++) {
-        field[f] = untouched(cells, sizeof(float), "a field");
+        field[f] = allocate_untouched(cells, sizeof(float), "a field");
         fluid_clear(f);
     }
 }

@@ -182,13 +182,13 @@ FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour
 }
 
 /* Number of vectors of this width that cover a row of each colour. */
-BOTH_FN int vectors_per_row(grid g, int width)
+HOST_DEVICE_FN int vectors_per_row(grid g, int width)
 {
     return (2 * row_stride(g) + width - 1) / width;
 }
 
 /* Number of strips of a row, each of `width` pairs of columns; at least 1. */
-BOTH_FN int strip_count(grid g, int width)
+HOST_DEVICE_FN int strip_count(grid g, int width)
 {
     return g.nx / 2 < width ? 1 : g.nx / 2 / width;
 }

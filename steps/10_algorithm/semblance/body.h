@@ -32,7 +32,7 @@ typedef struct {
 } trace;
 
 /* Returns value i of parameter k, which is A, B, C, D or E. */
-BOTH_FN float value(CONSTANT const query *q, int k, int i)
+HOST_DEVICE_FN float value(CONSTANT const query *q, int k, int i)
 {
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
@@ -161,13 +161,13 @@ typedef struct {
  * MAX_SPAN samples. The capacity, two knots per trace, is a choice: the arrivals of
  * most traces pass no sample. Traces that no longer fit are added directly. */
 #define MAX_SPAN 8
-BOTH_FN int knot_capacity(int ntraces)
+HOST_DEVICE_FN int knot_capacity(int ntraces)
 {
     return 2 * ntraces + MAX_SPAN + 2;
 }
 
 /* Number of floats in a workspace. */
-BOTH_FN size_t workspace_floats(int ntraces, int w)
+HOST_DEVICE_FN size_t workspace_floats(int ntraces, int w)
 {
     return knot_capacity(ntraces) * (sizeof(knot) / sizeof(float) + w) + ntraces;
 }

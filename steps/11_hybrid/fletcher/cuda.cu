@@ -10,7 +10,7 @@
 
 #include "cuda_device.h"
 #include "run.h"
-#include "share.h"
+#include "hybrid.h"
 #include "sides.h"
 #define LANES 1 /* the threads of a GPU are its lanes */
 #include "body.h"
@@ -215,7 +215,7 @@ static double kernel_time(cudaEvent_t begin, cudaEvent_t end, const char *what)
 {
     double start = reference_seconds + cuda_seconds(reference_event, begin);
     double time = cuda_seconds(begin, end);
-    if (time > 0) share_note("device", -1, what, start, start + time);
+    if (time > 0) hybrid_log("device", -1, what, start, start + time);
     return time;
 }
 

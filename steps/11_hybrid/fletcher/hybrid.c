@@ -17,7 +17,7 @@
 
 #include "fletcher.h"
 #include "host.h"
-#include "share.h"
+#include "hybrid.h"
 #include "sides.h"
 
 static const grid *g;
@@ -80,8 +80,8 @@ static double seconds_per_plane(const timing *side, int planes)
 static double balanced_share(void)
 {
     if (host_time.steps < 1 || device_time.steps < 1) return -1;
-    return share_even(seconds_per_plane(&host_time, cut - HALO),
-                      seconds_per_plane(&device_time, planes_end() - cut));
+    return hybrid_balance(seconds_per_plane(&host_time, cut - HALO),
+                          seconds_per_plane(&device_time, planes_end() - cut));
 }
 
 /* Moves the cut to where both sides end at the same time, if that is worth it. Each
@@ -112,14 +112,14 @@ static void balance(void)
 size_t Initialize(const grid *input_grid, const float *medium)
 {
     g = input_grid;
-    requested_share = share_wanted();
+    requested_share = hybrid_device_percent();
     has_device = requested_share != 0;
     cut = cut_for(requested_share < 0 ? 50 : requested_share);
 
     int shares_cores = 0;
     size_t bytes =
-        has_device ? device_begin(g, medium, share_threads(1), &shares_cores) : 0;
-    omp_set_num_threads(share_threads(shares_cores));
+        has_device ? device_begin(g, medium, hybrid_host_threads(1), &shares_cores) : 0;
+    omp_set_num_threads(hybrid_host_threads(shares_cores));
     bytes += host_begin(g, medium);
 
     /* A step of zero fields gives zero fields, so the cut can be tuned before the first
@@ -168,8 +168,8 @@ double Propagate(void)
         host_planes(HALO, border_start, NULL);
         double inner_end = seconds();
         add_time(&host_time, inner_end - inner_begin + border_end - border_begin);
-        share_note("host", 0, "ends", border_begin, border_end);
-        share_note("host", 0, "inside", inner_begin, inner_end);
+        hybrid_log("host", 0, "ends", border_begin, border_end);
+        hybrid_log("host", 0, "inside", inner_begin, inner_end);
     }
 
     /* The host waits only for the planes that it needs next. */
@@ -195,5 +195,5 @@ void Finalize(void)
     if (balanced_share() >= 0) printf("Share_even=%.1f\n", balanced_share());
     if (has_device) device_end();
     host_end();
-    share_trace();
+    hybrid_log_write();
 }

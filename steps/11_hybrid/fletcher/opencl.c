@@ -10,7 +10,7 @@
 
 #include "ocl.h"
 #include "run.h"
-#include "share.h"
+#include "hybrid.h"
 #include "sides.h"
 #define LANES 1 /* the host side computes nothing with vectors */
 #include "body.h"
@@ -68,7 +68,8 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     cl_int err;
     g = *input_grid;
 
-    cl_device_id device = ocl_device_beside(host_threads, share_cores(), shares_cores);
+    cl_device_id device =
+        ocl_device_with_host(host_threads, hybrid_cores(), shares_cores);
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
@@ -141,7 +142,7 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
         pending[i].from_host = pending[i].to_host + 2 * halo_size();
     }
     OCL_CHECK(clFinish(queue));
-    device_clock = ocl_clock(queue);
+    device_clock = ocl_clock_offset(queue);
     return (used + 4 * n + derivative_floats) * sizeof(cl_float);
 }
 
@@ -222,8 +223,8 @@ static double kernel_time(cl_event *event, const char *what)
     if (!*event) return 0;
     double begin, end;
     OCL_CHECK(clWaitForEvents(1, event));
-    ocl_span(*event, device_clock, &begin, &end);
-    share_note("device", -1, what, begin, end);
+    ocl_event_span(*event, device_clock, &begin, &end);
+    hybrid_log("device", -1, what, begin, end);
     clReleaseEvent(*event);
     *event = NULL;
     return end - begin;

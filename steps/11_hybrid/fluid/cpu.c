@@ -73,9 +73,9 @@ void host_begin(const setup *requested, int threads)
     pitch = (size_t)(g.nx + LANES - 1) / LANES * LANES;
     modes = allocate(pitch * (size_t)g.ny * (size_t)(g.nz + LANES), sizeof *modes,
                      "a pressure");
-    initial = untouched(cells, sizeof(float), "a field");
+    initial = allocate_untouched(cells, sizeof(float), "a field");
     for (int f = 0; f < FIELDS; f++) {
-        field[f] = untouched(cells, sizeof(float), "a field");
+        field[f] = allocate_untouched(cells, sizeof(float), "a field");
         host_clear(f);
     }
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "host.h"
-#include "share.h"
+#include "hybrid.h"
 #include "sides.h"
 
 enum { HOST, DEVICE, SIDES };
@@ -122,7 +122,7 @@ static void update_average(double *average, bool first, double seconds)
 void record_task_time(int code, double begin, double end)
 {
     int kind = code % KINDS, wall = code / KINDS;
-    share_note("device", -1, kind_name[kind], begin, end);
+    hybrid_log("device", -1, kind_name[kind], begin, end);
     if (kind == TRANSFER)
         update_average(&transfer_cost, transfer_cost == 0, end - begin);
     else
@@ -193,7 +193,7 @@ static void run_host_tasks(unsigned fields)
         update_average(&average_cost[HOST][t->kind][t->wall],
                        run_count[HOST][t->kind][t->wall]++ < WARM_UP, end - begin);
         for (int thread = 0; thread < threads; thread++)
-            share_note("host", thread, kind_name[t->kind], begin, end);
+            hybrid_log("host", thread, kind_name[t->kind], begin, end);
     }
     list_size -= end;
     pending_writes = 0;
@@ -260,11 +260,11 @@ void fluid_begin(const setup *requested)
 {
     s = *requested;
     g = s.g;
-    device_percent = share_wanted();
+    device_percent = hybrid_device_percent();
     enabled[HOST] = device_percent != 100;
     enabled[DEVICE] = device_percent != 0;
-    int shares_cores = enabled[DEVICE] && device_begin(&s, share_threads(1));
-    threads = share_threads(shares_cores);
+    int shares_cores = enabled[DEVICE] && device_begin(&s, hybrid_host_threads(1));
+    threads = hybrid_host_threads(shares_cores);
     if (enabled[HOST])
         host_begin(&s, threads);
     else
@@ -279,7 +279,7 @@ void fluid_end(void)
     free(split_field);
     printf("Share=%.1f\n", shared ? 100. * (double)device_tasks / (double)shared : 0);
     if (fflush(stdout)) fail("standard output: cannot be written");
-    share_trace();
+    hybrid_log_write();
 }
 
 void fluid_put(int x, int i, int j, int k, float value)

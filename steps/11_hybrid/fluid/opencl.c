@@ -14,7 +14,7 @@
 #include "ocl.h"
 #include "host.h"
 #include "block.h"
-#include "share.h"
+#include "hybrid.h"
 #include "sides.h"
 
 #define ARG(kernel, n, value)                                                          \
@@ -106,7 +106,7 @@ static void record_oldest(void)
     cl_event done = pending[pending_begin % MAX_PENDING].done;
     const char *name = pending[pending_begin % MAX_PENDING].name;
     int task = pending[pending_begin++ % MAX_PENDING].task;
-    ocl_span(done, clock_offset, &begin, &end);
+    ocl_event_span(done, clock_offset, &begin, &end);
     OCL_CHECK(clReleaseEvent(done));
     if (profiling()) profile_record(name, end - begin);
     if (!strncmp(name, "copy ", 5)) record_task_time(TRANSFER, begin, end);
@@ -219,12 +219,13 @@ int device_begin(const setup *requested, int threads)
 
     /* The whole device, or, if the host computes on the same processor, the cores that
      * the host does not use. */
-    cl_device_id subdevice = ocl_device_beside(threads, share_cores(), &shares_cores);
+    cl_device_id subdevice =
+        ocl_device_with_host(threads, hybrid_cores(), &shares_cores);
     context = clCreateContext(NULL, 1, &subdevice, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, subdevice, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
-    clock_offset = ocl_clock(queue);
+    clock_offset = ocl_clock_offset(queue);
     /* Tile of a work-group in a sweep. On a CPU, PoCL turns work-items into loop
      * iterations: a tile has whole rows and few planes, so that each core gets at least
      * four work-groups. On a GPU: 32 work-items along x, the size of a warp; 4 rows and

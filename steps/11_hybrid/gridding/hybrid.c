@@ -20,7 +20,7 @@
 
 #include <omp.h>
 
-#include "share.h"
+#include "hybrid.h"
 
 #define UNIT_VISIBILITIES 64 /* per unit of degridding */
 
@@ -118,7 +118,7 @@ static void poll_device(hybrid_run *h, int wait)
     while (h->in_flight && device_poll(h->d, wait, &begin_time, &end_time)) {
         h->in_flight--;
         h->device_seconds = end_time - h->load_time;
-        share_note("device", -1, "chunk", begin_time, end_time);
+        hybrid_log("device", -1, "chunk", begin_time, end_time);
     }
 }
 
@@ -150,7 +150,7 @@ static void compute(hybrid_run *h, const real *taps, const binning *bins)
                             h->result);
             else
                 host_grid(h->p, taps, bins, make_region(h, unit, 1), h->result);
-            share_note("host", thread, "unit", begin_time, seconds());
+            hybrid_log("host", thread, "unit", begin_time, seconds());
         }
     }
     h->host_seconds = seconds() - start;
@@ -173,14 +173,16 @@ static int common_multiple(int a, int b)
 static hybrid_run hybrid_begin(const problem *p, const void *model, void *result,
                                void *target)
 {
-    hybrid_run h = {.p = p, .model = model, .result = result, .share = share_wanted()};
+    hybrid_run h = {
+        .p = p, .model = model, .result = result, .share = hybrid_device_percent()};
     int shares_cores = 0;
     if (h.share != 0) {
-        h.d = device_begin(p, model != NULL, target, share_threads(1), &shares_cores);
+        h.d = device_begin(p, model != NULL, target, hybrid_host_threads(1),
+                           &shares_cores);
         h.device_block = device_blocks(h.d);
     } else
         h.device_block = (block_shape){ROWS, COLUMNS, BLOCKS * ROWS};
-    h.threads = share_threads(shares_cores);
+    h.threads = hybrid_host_threads(shares_cores);
 
     h.rows = model ? UNIT_VISIBILITIES
                    : common_multiple(BLOCKS * ROWS, h.device_block.segment);
@@ -237,11 +239,11 @@ static void hybrid_end(hybrid_run *h)
     printf("Share=%.1f\n", 100. * device_count / total);
     if (device_count && host_count) /* each side alone */
         printf("Share_even=%.1f\n",
-               share_even(h->host_seconds * total / host_count,
-                          h->device_seconds * total / device_count));
+               hybrid_balance(h->host_seconds * total / host_count,
+                              h->device_seconds * total / device_count));
     if (h->d) device_end(h->d);
     free(h->count_before);
-    share_trace();
+    hybrid_log_write();
 }
 
 /* Sorts the visibilities and records the time in the trace. */
@@ -249,7 +251,7 @@ static void bin_and_trace(const problem *p, binning *bins, run_times *t)
 {
     double start = seconds();
     bin_visibilities(p, bins);
-    share_note("host", 0, "sort", start, seconds());
+    hybrid_log("host", 0, "sort", start, seconds());
     t->sort += bins->seconds;
 }
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "ocl.h"
-#include "share.h"
+#include "hybrid.h"
 #include "sides.h"
 
 /* The events of the kernel of a chunk and of the transfer of its result. */
@@ -40,7 +40,7 @@ struct device {
 
     chunk_events ring[MAX_IN_FLIGHT]; /* a ring buffer, from `oldest` on */
     int oldest, in_flight;
-    double clock; /* offset of the device's clock, see ocl_clock */
+    double clock; /* offset of the device's clock, see ocl_clock_offset */
 };
 
 /* Creates a buffer with the contents of host_data: the same memory if the device uses
@@ -105,7 +105,7 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
 {
     device *d = allocate(1, sizeof *d, "the device");
     *d = (device){.p = p, .degrid = degrid, .result = result};
-    d->id = ocl_device_beside(host_threads, share_cores(), shares_cores);
+    d->id = ocl_device_with_host(host_threads, hybrid_cores(), shares_cores);
     d->host_memory =
         *shares_cores && !ocl_is_gpu(d->id); /* DEVICE_AS=gpu forces copies */
     opencl_start(d);
@@ -114,7 +114,7 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
         d->value = create_buffer(d, p->dims.visibilities * sizeof(cplx), result);
     else
         d->grid = create_buffer(d, grid_bytes(d), result);
-    d->clock = ocl_clock(d->queue);
+    d->clock = ocl_clock_offset(d->queue);
     return d;
 }
 
@@ -222,8 +222,8 @@ int device_poll(device *d, int wait, double *begin_time, double *end_time)
     if (status != CL_COMPLETE) return 0;
 
     double unused;
-    ocl_span(f->kernel, d->clock, begin_time, &unused);
-    ocl_span(f->result, d->clock, &unused, end_time);
+    ocl_event_span(f->kernel, d->clock, begin_time, &unused);
+    ocl_event_span(f->result, d->clock, &unused, end_time);
     clReleaseEvent(f->kernel);
     clReleaseEvent(f->result);
     d->oldest = (d->oldest + 1) % MAX_IN_FLIGHT;

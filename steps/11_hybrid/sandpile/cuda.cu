@@ -15,7 +15,7 @@
 
 #define LANES 1 /* a GPU's lanes are its threads */
 #include "cuda_device.h"
-#include "share.h"
+#include "hybrid.h"
 #include "sides.h"
 
 /* Own rows of a block's band, and maximum number of steps per launch: a GPU needs many
@@ -268,7 +268,7 @@ double device_wait(const slab *c, cell *step_flags, const cell **ghosts)
     double begin =
         state.clock_offset + cuda_seconds(state.origin, in_flight->steps_begin);
     double took = cuda_seconds(in_flight->steps_begin, in_flight->steps_end);
-    share_note("device", -1, "steps", begin, begin + took);
+    hybrid_log("device", -1, "steps", begin, begin + took);
 
     for (size_t i = 0; i < (size_t)in_flight->steps * c->p->batch; i++)
         step_flags[i] |= in_flight->flags[i];

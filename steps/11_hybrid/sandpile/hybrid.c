@@ -12,7 +12,7 @@
  */
 #include <stdlib.h>
 
-#include "share.h"
+#include "hybrid.h"
 #include "sides.h"
 
 enum { HOST, DEVICE };
@@ -72,7 +72,7 @@ static int proposed_split(double host, double device, double both)
     if (host_alone < ONE_SIDED_GAIN * even_time && host_alone < device_alone) return 0;
     if (device_alone < ONE_SIDED_GAIN * even_time) return slab_total_rows(d);
     if (longer - shorter <= HYSTERESIS * longer) return d->end;
-    return split_at(d, share_even(host_alone, device_alone) / 100 * all);
+    return split_at(d, hybrid_balance(host_alone, device_alone) / 100 * all);
 }
 
 /* Measurements since the split was last checked. */
@@ -182,7 +182,7 @@ static int topple_rows(pile *p, double device_share, cell *rows, int n, cell thr
 
 static void note_host(int thread, double begin, double end)
 {
-    share_note("host", thread, "steps", begin, end);
+    hybrid_log("host", thread, "steps", begin, end);
 }
 
 /* Selects bit planes (packed) or one word per cell. */
@@ -204,15 +204,15 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     if (plan->trace)
         fail("trace=: not supported by this back-end: expected busy=, or the "
              "back-end omp");
-    double device_share = share_wanted();
+    double device_share = hybrid_device_percent();
     int mirror = find_mirror(p), side = stored_side(p->dim, mirror), shares_cores = 0;
     slab *c = &state.slab[HOST];
     *c = (slab){p, plan, mirror, plan->halo ? plan->halo : HALO,
                 .width = plane_width(side)};
     state.slab[DEVICE] = *c;
     set_packed(1);
-    if (device_share != 0) device_begin(c, share_threads(1), &shares_cores);
-    omp_set_num_threads(share_threads(shares_cores));
+    if (device_share != 0) device_begin(c, hybrid_host_threads(1), &shares_cores);
+    omp_set_num_threads(hybrid_host_threads(shares_cores));
     cpu_begin(c);
     cpu_on_busy = note_host;
 
@@ -248,9 +248,9 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     double total_work = work[HOST] + work[DEVICE];
     printf("Share=%.1f\n", total_work > 0 ? 100 * work[DEVICE] / total_work : 0);
     if (device_share > 0 && work[HOST] > 0 && work[DEVICE] > 0)
-        printf("Share_even=%.1f\n",
-               share_even(elapsed[HOST] / work[HOST], elapsed[DEVICE] / work[DEVICE]));
-    share_trace();
+        printf("Share_even=%.1f\n", hybrid_balance(elapsed[HOST] / work[HOST],
+                                                   elapsed[DEVICE] / work[DEVICE]));
+    hybrid_log_write();
     if (device_share != 0) device_end();
     cpu_end();
     free(planes);

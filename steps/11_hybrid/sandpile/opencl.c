@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "ocl.h"
-#include "share.h"
+#include "hybrid.h"
 #include "sides.h"
 
 /* Device memory: a buffer, or memory that the host can also access. */
@@ -147,7 +147,8 @@ void device_begin(const slab *c, int host_threads, int *shares_cores)
     int dim = c->p->dim, batch = c->p->batch, side = c->side, width = c->width;
     size_t pitch = row_pitch(width), widest = pitch > (size_t)dim ? pitch : (size_t)dim;
 
-    cl_device_id device = ocl_device_beside(host_threads, share_cores(), shares_cores);
+    cl_device_id device =
+        ocl_device_with_host(host_threads, hybrid_cores(), shares_cores);
     state.context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     state.queue =
@@ -253,7 +254,7 @@ void device_begin(const slab *c, int host_threads, int *shares_cores)
         clear_memory(state.rows[0], size);
         launch(&empty, state.time_blocks[0].device_flags, 0, 0, 1, NULL);
     }
-    state.clock_offset = ocl_clock(state.queue);
+    state.clock_offset = ocl_clock_offset(state.queue);
 }
 
 void device_write_rows(const slab *c, int first, int end, const cell *rows)
@@ -351,12 +352,12 @@ double device_wait(const slab *c, cell *step_flags, const cell **ghosts)
     time_block *in_flight = state.time_blocks + state.waited++ % MAX_IN_FLIGHT;
     OCL_CHECK(clWaitForEvents(1, &in_flight->done));
     double begin, end, unused;
-    ocl_span(in_flight->first, state.clock_offset, &begin, &unused);
-    ocl_span(in_flight->last, state.clock_offset, &unused, &end);
+    ocl_event_span(in_flight->first, state.clock_offset, &begin, &unused);
+    ocl_event_span(in_flight->last, state.clock_offset, &unused, &end);
     clReleaseEvent(in_flight->first);
     clReleaseEvent(in_flight->last);
     clReleaseEvent(in_flight->done);
-    share_note("device", -1, "steps", begin, end);
+    hybrid_log("device", -1, "steps", begin, end);
 
     for (size_t i = 0; i < (size_t)in_flight->steps * c->p->batch; i++)
         step_flags[i] |= in_flight->host_flags[i];

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share.h"
+#include "hybrid.h"
 #include "sides.h"
 
 enum { HOST, DEVICE, SIDES };
@@ -198,7 +198,7 @@ static void record_chunk(search_state *s, chunk c)
     s->recent[DEVICE][s->phase].seconds += added.seconds;
     s->total[DEVICE][s->phase].items += added.items;
     s->total[DEVICE][s->phase].seconds += added.seconds;
-    share_note("device", -1, phase_name[s->phase], c.began, c.ended);
+    hybrid_log("device", -1, phase_name[s->phase], c.began, c.ended);
 }
 
 /* Collects completed chunks (if wait is set, waits for one) and fills the queue. */
@@ -255,7 +255,7 @@ static void run_phase(search_state *s, float *storage)
         store_part(s, n, p);
     }
     double end = seconds();
-    share_note("host", thread, phase_name[s->phase], begin, end);
+    hybrid_log("host", thread, phase_name[s->phase], begin, end);
     while (feeds_device && s->chunks_in_flight) feed_device(s, 1);
 #pragma omp barrier
 
@@ -352,7 +352,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 
     enum { MAX_PARTS = 1 << 30 }; /* counters may exceed the end by one chunk */
     search_state *s = allocate(1, sizeof *s, "the state of the search");
-    *s = (search_state){.g = g, .percent = share_wanted()};
+    *s = (search_state){.g = g, .percent = hybrid_device_percent()};
     if (part_count(q) > MAX_PARTS)
         fail("np: %zu (A, B, C), expected at most 2^30", part_count(q));
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
@@ -361,7 +361,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 
     int shares_cores = 0;
     if (s->percent != 0) {
-        s->device = device_begin(g, q, share_threads(1), &shares_cores);
+        s->device = device_begin(g, q, hybrid_host_threads(1), &shares_cores);
 
         /* A kernel's first launch takes longer than the following ones. It is done
          * here, with an empty search of one item. The last of three bounds gives the
@@ -381,13 +381,13 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
             device_collect(s->device);
         }
     }
-    s->threads = share_threads(shares_cores);
+    s->threads = hybrid_host_threads(shares_cores);
 
     /* The threads start here, and each is the first to touch its workspace. */
     s->workspace_stride =
         (workspace_floats(q->ntraces, window_length(q)) + 15) / 16 * 16;
-    s->workspaces = untouched(s->workspace_stride * s->threads, sizeof *s->workspaces,
-                              "the workspaces");
+    s->workspaces = allocate_untouched(s->workspace_stride * s->threads,
+                                       sizeof *s->workspaces, "the workspaces");
 #pragma omp parallel num_threads(s->threads)
     memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
 
@@ -408,8 +408,8 @@ void search_end(search_state *s)
     }
     printf("Share=%.1f\n", items > 0 ? 100 * on_device / items : 0);
     if (s->percent > 0 && s->percent < 100 && isfinite(alone[HOST] + alone[DEVICE]))
-        printf("Share_even=%.1f\n", share_even(alone[HOST], alone[DEVICE]));
-    share_trace();
+        printf("Share_even=%.1f\n", hybrid_balance(alone[HOST], alone[DEVICE]));
+    hybrid_log_write();
 
     if (s->device) device_end(s->device);
     free(s->workspaces);

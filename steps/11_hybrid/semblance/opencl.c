@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "ocl.h"
-#include "share.h"
+#include "hybrid.h"
 #include "sides.h"
 
 struct device {
@@ -23,7 +23,8 @@ struct device {
         cl_event kernel, copied;
     } in_flight[CHUNKS];
     int started, collected;
-    double clock; /* offset from the device's clock to seconds(), see ocl_clock */
+    double
+        clock; /* offset from the device's clock to seconds(), see ocl_clock_offset */
     size_t local, global;
     cl_context context;
     cl_command_queue queue;
@@ -44,7 +45,7 @@ device *device_begin(const su_gather *g, const query *q, int host_threads,
     s->part = allocate(part_count(q), sizeof *s->part, "the device's parts");
 
     cl_device_id device = s->device =
-        ocl_device_beside(host_threads, share_cores(), shares_cores);
+        ocl_device_with_host(host_threads, hybrid_cores(), shares_cores);
     s->context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     s->queue =
@@ -90,7 +91,7 @@ device *device_begin(const su_gather *g, const query *q, int host_threads,
     OCL_CHECK(err);
 
     size_t traces_size = q->ntraces * sizeof(trace);
-    ocl_fit_constant(device, sizeof *q + traces_size);
+    ocl_check_constant(device, sizeof *q + traces_size);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
     size_t order_size = cell_count(q) * sizeof *s->bound;
     size_t part_size = part_count(q) * sizeof *s->part;
@@ -134,7 +135,7 @@ device *device_begin(const su_gather *g, const query *q, int host_threads,
     if (!shared)
         OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_samples, CL_TRUE, 0, samples_size,
                                        g->samples, 0, NULL, NULL));
-    s->clock = ocl_clock(s->queue);
+    s->clock = ocl_clock_offset(s->queue);
     return s;
 }
 
@@ -229,7 +230,7 @@ chunk device_collect(device *s)
     int slot = s->collected++ % CHUNKS;
     chunk record = s->in_flight[slot].record;
     OCL_CHECK(clWaitForEvents(1, &s->in_flight[slot].copied));
-    ocl_span(s->in_flight[slot].kernel, s->clock, &record.began, &record.ended);
+    ocl_event_span(s->in_flight[slot].kernel, s->clock, &record.began, &record.ended);
     clReleaseEvent(s->in_flight[slot].kernel);
     clReleaseEvent(s->in_flight[slot].copied);
     return record;

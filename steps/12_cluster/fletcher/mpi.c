@@ -81,10 +81,10 @@ static void prepare(MPI_Request *request, float *p, float *q)
         float *first = tag ? q : p;
         float *last = first + (size_t)(g.sz - HALO) * (size_t)g.plane;
         MPI_Comm world = MPI_COMM_WORLD;
-        MPI_TRY(MPI_Recv_init(first, n, MPI_FLOAT, below, tag, world, request++));
-        MPI_TRY(MPI_Recv_init(last, n, MPI_FLOAT, above, tag, world, request++));
-        MPI_TRY(MPI_Send_init(first + n, n, MPI_FLOAT, below, tag, world, request++));
-        MPI_TRY(MPI_Send_init(last - n, n, MPI_FLOAT, above, tag, world, request++));
+        MPI_CHECK(MPI_Recv_init(first, n, MPI_FLOAT, below, tag, world, request++));
+        MPI_CHECK(MPI_Recv_init(last, n, MPI_FLOAT, above, tag, world, request++));
+        MPI_CHECK(MPI_Send_init(first + n, n, MPI_FLOAT, below, tag, world, request++));
+        MPI_CHECK(MPI_Send_init(last - n, n, MPI_FLOAT, above, tag, world, request++));
     }
 }
 
@@ -98,8 +98,8 @@ size_t Initialize(const grid *input_grid, const float *medium)
     unsigned long long own_bytes = host_begin(input_grid, medium), total_bytes;
     prepare(requests[0], pp, qp);
     prepare(requests[1], pc, qc);
-    MPI_TRY(MPI_Allreduce(&own_bytes, &total_bytes, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM,
-                          MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(&own_bytes, &total_bytes, 1, MPI_UNSIGNED_LONG_LONG,
+                            MPI_SUM, MPI_COMM_WORLD));
     return total_bytes;
 }
 
@@ -115,7 +115,7 @@ void InsertSource(float f)
 static void poll_messages(void)
 {
     int completed;
-    MPI_TRY(MPI_Testall(MESSAGES, requests[slot], &completed, MPI_STATUSES_IGNORE));
+    MPI_CHECK(MPI_Testall(MESSAGES, requests[slot], &completed, MPI_STATUSES_IGNORE));
 }
 
 double Propagate(void)
@@ -129,9 +129,9 @@ double Propagate(void)
 
     host_planes(first, inner_first, NULL);
     host_planes(inner_end, end, NULL);
-    MPI_TRY(MPI_Startall(MESSAGES, requests[slot]));
+    MPI_CHECK(MPI_Startall(MESSAGES, requests[slot]));
     host_planes(inner_first, inner_end, poll_messages);
-    MPI_TRY(MPI_Waitall(MESSAGES, requests[slot], MPI_STATUSES_IGNORE));
+    MPI_CHECK(MPI_Waitall(MESSAGES, requests[slot], MPI_STATUSES_IGNORE));
     return seconds() - start;
 }
 
@@ -142,14 +142,14 @@ void UpdatePointers(float *p, float *q)
     if (p) memcpy(p, pc, field_size(&g) * sizeof *p);
     if (q) memcpy(q, qc, field_size(&g) * sizeof *q);
     if (q)
-        MPI_TRY(MPI_Barrier(
+        MPI_CHECK(MPI_Barrier(
             MPI_COMM_WORLD)); /* the run ends when the last rank has ended */
 }
 
 void Finalize(void)
 {
     for (int i = 0; i < 2 * MESSAGES; i++)
-        MPI_TRY(MPI_Request_free(&requests[i / MESSAGES][i % MESSAGES]));
+        MPI_CHECK(MPI_Request_free(&requests[i / MESSAGES][i % MESSAGES]));
     host_end();
     printf("Ranks=%d\n", rank_count());
 }
@@ -159,14 +159,14 @@ void Finalize(void)
 
 void slab_require_equal(const char *what, const void *bytes, size_t size)
 {
-    ranks_same(what, bytes, size);
+    ranks_check_same(what, bytes, size);
 }
 
 static MPI_Datatype plane_type(size_t size)
 {
     MPI_Datatype plane;
-    MPI_TRY(MPI_Type_contiguous((int)size, MPI_BYTE, &plane));
-    MPI_TRY(MPI_Type_commit(&plane));
+    MPI_CHECK(MPI_Type_contiguous((int)size, MPI_BYTE, &plane));
+    MPI_CHECK(MPI_Type_commit(&plane));
     return plane;
 }
 
@@ -181,9 +181,9 @@ void slab_gather(const slab *s, void *array, size_t size)
     }
     MPI_Datatype plane = plane_type(size);
     char *own_data = (char *)array + (size_t)(s->first + s->own_first) * size;
-    MPI_TRY(MPI_Gatherv(rank_own() ? own_data : MPI_IN_PLACE, own_planes, plane, array,
-                        counts, displacements, plane, 0, MPI_COMM_WORLD));
-    MPI_TRY(MPI_Type_free(&plane));
+    MPI_CHECK(MPI_Gatherv(rank_own() ? own_data : MPI_IN_PLACE, own_planes, plane,
+                          array, counts, displacements, plane, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Type_free(&plane));
     free(counts);
 }
 
@@ -206,7 +206,7 @@ void slab_write(const slab *s, const char *path, const npy *a)
         fail("%s: cannot be written: %s", path,
              strerror(result ? ENAMETOOLONG : errno));
     if (temporary_path) strcpy(temporary_name, temporary_path);
-    MPI_TRY(
+    MPI_CHECK(
         MPI_Bcast(temporary_name, sizeof temporary_name, MPI_CHAR, 0, MPI_COMM_WORLD));
 
     bool ok = fwrite(header, 1, header_size, result) == header_size;
@@ -215,14 +215,14 @@ void slab_write(const slab *s, const char *path, const npy *a)
         MPI_Status status;
         MPI_Datatype plane = plane_type(plane_bytes);
         int written = 0;
-        MPI_TRY(MPI_File_open(MPI_COMM_WORLD, temporary_name, MPI_MODE_WRONLY,
-                              MPI_INFO_NULL, &file));
-        MPI_TRY(MPI_File_write_at(file, (MPI_Offset)(header_size + offset), a->data,
-                                  own_planes, plane, &status));
-        MPI_TRY(MPI_Get_count(&status, plane, &written));
+        MPI_CHECK(MPI_File_open(MPI_COMM_WORLD, temporary_name, MPI_MODE_WRONLY,
+                                MPI_INFO_NULL, &file));
+        MPI_CHECK(MPI_File_write_at(file, (MPI_Offset)(header_size + offset), a->data,
+                                    own_planes, plane, &status));
+        MPI_CHECK(MPI_Get_count(&status, plane, &written));
         ok &= written == own_planes;
-        MPI_TRY(MPI_File_close(&file));
-        MPI_TRY(MPI_Type_free(&plane));
+        MPI_CHECK(MPI_File_close(&file));
+        MPI_CHECK(MPI_Type_free(&plane));
     } else {
         char *all_planes = allocate(total_size, 1, path);
         memcpy(all_planes + offset, a->data, (size_t)own_planes * plane_bytes);

@@ -68,14 +68,14 @@ void fluid_begin(const setup *requested)
     plan_z = make_plan(g.nz, &eigenvalue_z, &scale_z);
     pitch = (size_t)(g.nx + LANES - 1) / LANES * LANES;
     own_slab = find_slab(g);
-    modes =
-        untouched(pitch * (size_t)g.ny * (size_t)(own_slab.last - own_slab.first + 2),
-                  sizeof *modes, "a pressure");
-    row_modes = untouched(pitch * (size_t)(own_slab.rows + 1) * (size_t)g.nz,
-                          sizeof *row_modes, "a pressure");
-    initial = untouched(cells, sizeof(float), "a field");
+    modes = allocate_untouched(pitch * (size_t)g.ny *
+                                   (size_t)(own_slab.last - own_slab.first + 2),
+                               sizeof *modes, "a pressure");
+    row_modes = allocate_untouched(pitch * (size_t)(own_slab.rows + 1) * (size_t)g.nz,
+                                   sizeof *row_modes, "a pressure");
+    initial = allocate_untouched(cells, sizeof(float), "a field");
     for (int f = 0; f < FIELDS; f++) {
-        field[f] = untouched(cells, sizeof(float), "a field");
+        field[f] = allocate_untouched(cells, sizeof(float), "a field");
         fluid_clear(f);
     }
     ranks_begin(field, modes, row_modes, pitch);

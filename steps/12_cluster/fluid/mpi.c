@@ -71,13 +71,13 @@ static void create_halo_requests(int f, float *x, int colour)
     MPI_Request *r = halo[f][colour];
     float *lowest = plane_at(x, colour, own_slab.first), *highest;
     highest = plane_at(x, colour, own_slab.last);
-    MPI_TRY(MPI_Recv_init(lowest - size, size, MPI_FLOAT, below, ABOVE, MPI_COMM_WORLD,
-                          &r[0]));
-    MPI_TRY(MPI_Recv_init(highest + size, size, MPI_FLOAT, above, BELOW, MPI_COMM_WORLD,
-                          &r[1]));
-    MPI_TRY(
+    MPI_CHECK(MPI_Recv_init(lowest - size, size, MPI_FLOAT, below, ABOVE,
+                            MPI_COMM_WORLD, &r[0]));
+    MPI_CHECK(MPI_Recv_init(highest + size, size, MPI_FLOAT, above, BELOW,
+                            MPI_COMM_WORLD, &r[1]));
+    MPI_CHECK(
         MPI_Send_init(lowest, size, MPI_FLOAT, below, BELOW, MPI_COMM_WORLD, &r[2]));
-    MPI_TRY(
+    MPI_CHECK(
         MPI_Send_init(highest, size, MPI_FLOAT, above, ABOVE, MPI_COMM_WORLD, &r[3]));
 }
 
@@ -90,23 +90,23 @@ static void create_transpose_requests(float *modes, float *row_modes, size_t pit
     for (int rank = 0; rank < rank_count(); rank++) {
         slab other = rank_slab(rank);
         MPI_Datatype block_type;
-        MPI_TRY(MPI_Type_vector(own, other.rows * row_length, g.ny * row_length,
-                                MPI_FLOAT, &block_type));
-        MPI_TRY(MPI_Type_commit(&block_type));
+        MPI_CHECK(MPI_Type_vector(own, other.rows * row_length, g.ny * row_length,
+                                  MPI_FLOAT, &block_type));
+        MPI_CHECK(MPI_Type_commit(&block_type));
         float *in_planes = modes + pitch * (size_t)other.first_row, *in_rows;
         in_rows = row_modes + pitch * (size_t)own_slab.rows * (size_t)(other.first - 1);
         int size = (other.last - other.first + 1) * own_slab.rows * row_length;
         MPI_Request *forward = to_row_requests + 2 * rank,
                     *backward = to_plane_requests + 2 * rank;
-        MPI_TRY(MPI_Recv_init(in_rows, size, MPI_FLOAT, rank, 0, MPI_COMM_WORLD,
-                              &forward[0]));
-        MPI_TRY(MPI_Send_init(in_planes, 1, block_type, rank, 0, MPI_COMM_WORLD,
-                              &forward[1]));
-        MPI_TRY(MPI_Recv_init(in_planes, 1, block_type, rank, 1, MPI_COMM_WORLD,
-                              &backward[0]));
-        MPI_TRY(MPI_Send_init(in_rows, size, MPI_FLOAT, rank, 1, MPI_COMM_WORLD,
-                              &backward[1]));
-        MPI_TRY(MPI_Type_free(&block_type));
+        MPI_CHECK(MPI_Recv_init(in_rows, size, MPI_FLOAT, rank, 0, MPI_COMM_WORLD,
+                                &forward[0]));
+        MPI_CHECK(MPI_Send_init(in_planes, 1, block_type, rank, 0, MPI_COMM_WORLD,
+                                &forward[1]));
+        MPI_CHECK(MPI_Recv_init(in_planes, 1, block_type, rank, 1, MPI_COMM_WORLD,
+                                &backward[0]));
+        MPI_CHECK(MPI_Send_init(in_rows, size, MPI_FLOAT, rank, 1, MPI_COMM_WORLD,
+                                &backward[1]));
+        MPI_CHECK(MPI_Type_free(&block_type));
     }
 }
 
@@ -126,7 +126,7 @@ void ranks_begin(float *const field[FIELDS], float *modes, float *row_modes,
 
 static void free_requests(MPI_Request *r, int count)
 {
-    for (int n = 0; n < count; n++) MPI_TRY(MPI_Request_free(&r[n]));
+    for (int n = 0; n < count; n++) MPI_CHECK(MPI_Request_free(&r[n]));
 }
 
 void ranks_end(void)
@@ -144,29 +144,30 @@ void ranks_end(void)
 
 void halo_begin(int field, int colour)
 {
-    MPI_TRY(MPI_Startall(2 * SIDES, halo[field][colour]));
+    MPI_CHECK(MPI_Startall(2 * SIDES, halo[field][colour]));
 }
 
 void halo_end(int field, int colour)
 {
-    MPI_TRY(MPI_Waitall(2 * SIDES, halo[field][colour], MPI_STATUSES_IGNORE));
+    MPI_CHECK(MPI_Waitall(2 * SIDES, halo[field][colour], MPI_STATUSES_IGNORE));
 }
 
 void transpose_to_rows(void)
 {
-    MPI_TRY(MPI_Startall(2 * rank_count(), to_row_requests));
-    MPI_TRY(MPI_Waitall(2 * rank_count(), to_row_requests, MPI_STATUSES_IGNORE));
+    MPI_CHECK(MPI_Startall(2 * rank_count(), to_row_requests));
+    MPI_CHECK(MPI_Waitall(2 * rank_count(), to_row_requests, MPI_STATUSES_IGNORE));
 }
 
 void transpose_to_planes(void)
 {
-    MPI_TRY(MPI_Startall(2 * rank_count(), to_plane_requests));
-    MPI_TRY(MPI_Waitall(2 * rank_count(), to_plane_requests, MPI_STATUSES_IGNORE));
+    MPI_CHECK(MPI_Startall(2 * rank_count(), to_plane_requests));
+    MPI_CHECK(MPI_Waitall(2 * rank_count(), to_plane_requests, MPI_STATUSES_IGNORE));
 }
 
 void reduce_flags(int *far, int count)
 {
-    MPI_TRY(MPI_Allreduce(MPI_IN_PLACE, far, count, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    MPI_CHECK(
+        MPI_Allreduce(MPI_IN_PLACE, far, count, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
 }
 
 /* Intersection of the planes of a slab with a requested range. */
@@ -183,8 +184,8 @@ void gather_planes(float *x, int low, int high)
     int request_count = 0, *request = plane_requests + 2 * rank_own();
     request[0] = low;
     request[1] = high;
-    MPI_TRY(MPI_Allgather(MPI_IN_PLACE, 2, MPI_INT, plane_requests, 2, MPI_INT,
-                          MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allgather(MPI_IN_PLACE, 2, MPI_INT, plane_requests, 2, MPI_INT,
+                            MPI_COMM_WORLD));
     for (int rank = 0; rank < rank_count(); rank++) {
         slab incoming = intersect(rank_slab(rank), request);
         slab outgoing = intersect(own_slab, plane_requests + 2 * rank);
@@ -193,16 +194,17 @@ void gather_planes(float *x, int low, int high)
             int in_count = incoming.last - incoming.first + 1,
                 out_count = outgoing.last - outgoing.first + 1;
             if (in_count > 0)
-                MPI_TRY(MPI_Irecv(plane_at(x, colour, incoming.first),
-                                  in_count * plane_stride(g), MPI_FLOAT, rank, colour,
-                                  MPI_COMM_WORLD, &plane_transfers[request_count++]));
+                MPI_CHECK(MPI_Irecv(plane_at(x, colour, incoming.first),
+                                    in_count * plane_stride(g), MPI_FLOAT, rank, colour,
+                                    MPI_COMM_WORLD, &plane_transfers[request_count++]));
             if (out_count > 0)
-                MPI_TRY(MPI_Isend(plane_at(x, colour, outgoing.first),
-                                  out_count * plane_stride(g), MPI_FLOAT, rank, colour,
-                                  MPI_COMM_WORLD, &plane_transfers[request_count++]));
+                MPI_CHECK(MPI_Isend(plane_at(x, colour, outgoing.first),
+                                    out_count * plane_stride(g), MPI_FLOAT, rank,
+                                    colour, MPI_COMM_WORLD,
+                                    &plane_transfers[request_count++]));
         }
     }
-    MPI_TRY(MPI_Waitall(request_count, plane_transfers, MPI_STATUSES_IGNORE));
+    MPI_CHECK(MPI_Waitall(request_count, plane_transfers, MPI_STATUSES_IGNORE));
 }
 
 void gather_on_rank_0(float *x)

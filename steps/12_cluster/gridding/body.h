@@ -132,8 +132,8 @@ FN contribution make_contribution(const shape *s, GLOBAL const real *taps, int c
  * where t.sum = t.re + t.im. Each of the three products has sums of its own, and each
  * number of c is loaded once for VECTORS products. If w < 0, c.im has the opposite
  * sign: c.re + c.im and c.re - c.im are swapped. */
-APART void add_contributions(const contribution *contributions, int n,
-                             GLOBAL const real *taps, int band, block_sums *sums)
+NOINLINE_FN void add_contributions(const contribution *contributions, int n,
+                                   GLOBAL const real *taps, int band, block_sums *sums)
 {
     block_sums acc = *sums;
     for (int k = 0; k < n; k++) {

@@ -74,8 +74,9 @@ static int *split_bands(const problem *p, const int *plane_width, int ranks)
 static problem select_visibilities(const problem *p, int first, int end)
 {
     size_t n = (size_t)p->dims.visibilities, count = 0;
-    footprint *footprints = untouched(n, sizeof *footprints, "the rank's footprints");
-    double(*value)[2] = untouched(n, sizeof *value, "the rank's visibilities");
+    footprint *footprints =
+        allocate_untouched(n, sizeof *footprints, "the rank's footprints");
+    double(*value)[2] = allocate_untouched(n, sizeof *value, "the rank's visibilities");
     for (size_t k = 0; k < n; k++) {
         if (p->footprints[k].v >= end || p->footprints[k].v + p->dims.width <= first)
             continue;
@@ -97,13 +98,13 @@ static void gather(cplx *result, const int *begin, int cells)
     int *count = allocate((size_t)ranks, sizeof *count, "the ranks' counts");
     for (int r = 0; r < ranks; r++) count[r] = begin[r + 1] - begin[r];
     MPI_Datatype row; /* counting rows, an int suffices for any grid */
-    MPI_TRY(MPI_Type_contiguous(2 * cells, sizeof(real) == 8 ? MPI_DOUBLE : MPI_FLOAT,
-                                &row));
-    MPI_TRY(MPI_Type_commit(&row));
+    MPI_CHECK(MPI_Type_contiguous(2 * cells, sizeof(real) == 8 ? MPI_DOUBLE : MPI_FLOAT,
+                                  &row));
+    MPI_CHECK(MPI_Type_commit(&row));
     cplx *rank_rows = result + (size_t)begin[rank] * (size_t)cells;
-    MPI_TRY(MPI_Gatherv(rank ? rank_rows : MPI_IN_PLACE, count[rank], row, result,
-                        count, begin, row, 0, MPI_COMM_WORLD));
-    MPI_TRY(MPI_Type_free(&row));
+    MPI_CHECK(MPI_Gatherv(rank ? rank_rows : MPI_IN_PLACE, count[rank], row, result,
+                          count, begin, row, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Type_free(&row));
     free(count);
 }
 
@@ -117,9 +118,9 @@ int gridding(const problem *p, void *result, run_times *t)
     binning bins = allocate_binning(p, ROWS, COLUMNS);
     int *plane_width = plane_widths(p);
     t->copies = 1;
-    ranks_same("the footprints", p->footprints, n * sizeof *p->footprints);
-    ranks_same("the visibilities", p->value, n * 2 * sizeof *p->value);
-    MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
+    ranks_check_same("the footprints", p->footprints, n * sizeof *p->footprints);
+    ranks_check_same("the visibilities", p->value, n * 2 * sizeof *p->value);
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
 
     double run_start = seconds();
 
@@ -155,10 +156,11 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     real *table = make_table(p, ROWS, COLUMNS);
     binning bins = allocate_binning(p, ROWS, COLUMNS);
     t->copies = 1;
-    ranks_same("the footprints", p->footprints, (size_t)n * sizeof *p->footprints);
-    ranks_same("the model", model,
-               (size_t)p->dims.size * (size_t)p->dims.pitch * sizeof(cplx));
-    MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
+    ranks_check_same("the footprints", p->footprints,
+                     (size_t)n * sizeof *p->footprints);
+    ranks_check_same("the model", model,
+                     (size_t)p->dims.size * (size_t)p->dims.pitch * sizeof(cplx));
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
 
     double run_start = seconds();
 

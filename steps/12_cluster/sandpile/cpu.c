@@ -135,8 +135,8 @@ static void do_tile_planes(const slab *slab, stored_band b, int n, int steps, in
  * the band is unstable after step s. Calls callback once the rows before row `ready`
  * are done. A function of its own, because inlined into cpu_steps it would leave too
  * few registers for the loop of step_column. */
-APART void do_band(const slab *slab, stored_band b, int n, int steps, cell *band_flags,
-                   int ready, void (*callback)(void))
+NOINLINE_FN void do_band(const slab *slab, stored_band b, int n, int steps,
+                         cell *band_flags, int ready, void (*callback)(void))
 {
     int h = max_int(slab->plan->tileh, MIN_TILE_ROWS);
     char buffers[2][MAX_HALO + 2] = {{0}}, *above_active = buffers[0],
@@ -208,8 +208,8 @@ void cpu_begin(const slab *c)
     const run_plan *plan = c->plan;
     size_t total = pile_cells(p) * p->batch, row = p->dim * sizeof(cell);
     use_static_schedule();
-    state.in = untouched(total, sizeof(cell), "the grids before a step");
-    state.out = untouched(total, sizeof(cell), "the grids after a step");
+    state.in = allocate_untouched(total, sizeof(cell), "the grids before a step");
+    state.out = allocate_untouched(total, sizeof(cell), "the grids after a step");
     first_touch(p, plan, state.in, row);
     first_touch(p, plan, state.out, row);
     for (int g = 0; g < p->batch; g++)
@@ -221,7 +221,8 @@ void cpu_begin(const slab *c)
     state.bands = allocate(grids * bands_per_grid, sizeof *state.bands, "the bands");
     state.band_flags = allocate(grids * bands_per_grid * c->halo, sizeof(cell),
                                 "the flags of the bands");
-    state.storage = untouched(rows * pitch, sizeof(cell), "the rows of the bands");
+    state.storage =
+        allocate_untouched(rows * pitch, sizeof(cell), "the rows of the bands");
 #pragma omp parallel for schedule(static)
     for (size_t y = 0; y < rows; y++)
         memset(state.storage + y * pitch, 0xff, pitch * sizeof(cell));

@@ -78,27 +78,27 @@ static void create_requests(void)
         int end =
             min_int(c->end, send_way == UP ? slab_end_stored(&other) : other.first);
         if (first < end)
-            MPI_TRY(MPI_Send_init(state.edge[send_way] +
-                                      (first - edge_first(send_way)) * pitch,
-                                  end - first, state.row, r, send_way, MPI_COMM_WORLD,
-                                  state.send[send_way] + state.sends[send_way]++));
+            MPI_CHECK(MPI_Send_init(state.edge[send_way] +
+                                        (first - edge_first(send_way)) * pitch,
+                                    end - first, state.row, r, send_way, MPI_COMM_WORLD,
+                                    state.send[send_way] + state.sends[send_way]++));
 
         first = max_int(other.first, recv_way == UP ? c->end : slab_first_stored(c));
         end = min_int(other.end, recv_way == UP ? slab_end_stored(c) : c->first);
         if (first < end)
-            MPI_TRY(MPI_Recv_init(state.ghost[recv_way] +
-                                      (first - ghost_first(recv_way)) * pitch,
-                                  end - first, state.row, r, recv_way, MPI_COMM_WORLD,
-                                  state.recv + state.recvs++));
+            MPI_CHECK(MPI_Recv_init(state.ghost[recv_way] +
+                                        (first - ghost_first(recv_way)) * pitch,
+                                    end - first, state.row, r, recv_way, MPI_COMM_WORLD,
+                                    state.recv + state.recvs++));
     }
 }
 
 static void free_requests(void)
 {
-    for (int i = 0; i < state.recvs; i++) MPI_TRY(MPI_Request_free(state.recv + i));
+    for (int i = 0; i < state.recvs; i++) MPI_CHECK(MPI_Request_free(state.recv + i));
     for (int way = UP; way <= DOWN; way++)
         for (int i = 0; i < state.sends[way]; i++)
-            MPI_TRY(MPI_Request_free(state.send[way] + i));
+            MPI_CHECK(MPI_Request_free(state.send[way] + i));
 }
 
 /* Sends own rows, after the previous send in this direction has completed. */
@@ -110,9 +110,9 @@ static void send_edge(int way)
         (c->first / c->side + 1) * c->side; /* end of the grid whose rows go up */
     if (way == UP) end = min_int(end, grid_end);
     if (!state.sends[way]) return;
-    MPI_TRY(MPI_Waitall(state.sends[way], state.send[way], MPI_STATUSES_IGNORE));
+    MPI_CHECK(MPI_Waitall(state.sends[way], state.send[way], MPI_STATUSES_IGNORE));
     cpu_read_rows(c, first, end, state.edge[way]);
-    MPI_TRY(MPI_Startall(state.sends[way], state.send[way]));
+    MPI_CHECK(MPI_Startall(state.sends[way], state.send[way]));
 }
 
 static void send_up(void)
@@ -133,8 +133,8 @@ static void gather_rows(cell *rows)
     }
     cpu_read_rows(&state.slab, state.slab.first, state.slab.end,
                   rows + state.slab.first * (size_t)state.slab.pitch);
-    MPI_TRY(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, rows, counts,
-                           counts + ranks, state.row, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, rows, counts,
+                             counts + ranks, state.row, MPI_COMM_WORLD));
     free(counts);
 }
 
@@ -185,42 +185,42 @@ static int topple_rows(pile *p, cell *rows, int n, cell threshold, cell *any_fla
     MPI_Request reduction = MPI_REQUEST_NULL;
     int pending_steps = 0; /* steps of the block whose reduction is pending; 0: none */
 
-    MPI_TRY(MPI_Type_contiguous(pitch, MPI_UINT32_T, &state.row));
-    MPI_TRY(MPI_Type_commit(&state.row));
+    MPI_CHECK(MPI_Type_contiguous(pitch, MPI_UINT32_T, &state.row));
+    MPI_CHECK(MPI_Type_commit(&state.row));
     create_requests();
     cpu_assign(c, rows + slab_first_stored(c) * pitch, rows);
     *any_flags = threshold + 1;
     while (*any_flags > threshold && n < limit) {
         int steps = min_int(c->halo, limit - n);
         for (size_t i = 0; i < steps * batch; i++) step_flags[i] = 0;
-        MPI_TRY(MPI_Startall(state.recvs, state.recv));
+        MPI_CHECK(MPI_Startall(state.recvs, state.recv));
         cpu_steps(c, n, steps, step_flags, send_up);
         send_edge(DOWN);
         if (pending_steps) {
-            MPI_TRY(MPI_Wait(&reduction, MPI_STATUS_IGNORE));
+            MPI_CHECK(MPI_Wait(&reduction, MPI_STATUS_IGNORE));
             *any_flags = record_block(p, c->plan, active_steps, n - pending_steps,
                                       pending_steps);
         }
         count_active_steps(step_flags, steps, batch, active_steps + batch);
-        MPI_TRY(MPI_Iallreduce(active_steps + batch, active_steps, batch, MPI_INT,
-                               MPI_MAX, MPI_COMM_WORLD, &reduction));
+        MPI_CHECK(MPI_Iallreduce(active_steps + batch, active_steps, batch, MPI_INT,
+                                 MPI_MAX, MPI_COMM_WORLD, &reduction));
         pending_steps = steps;
         n += steps;
         if (!c->packed || n == limit) {
-            MPI_TRY(MPI_Wait(&reduction, MPI_STATUS_IGNORE));
+            MPI_CHECK(MPI_Wait(&reduction, MPI_STATUS_IGNORE));
             *any_flags = record_block(p, c->plan, active_steps, n - pending_steps,
                                       pending_steps);
             pending_steps = 0;
         }
-        MPI_TRY(MPI_Waitall(state.recvs, state.recv, MPI_STATUSES_IGNORE));
+        MPI_CHECK(MPI_Waitall(state.recvs, state.recv, MPI_STATUSES_IGNORE));
         cpu_set_ghosts(c, state.ghost[DOWN], state.ghost[UP]);
     }
-    MPI_TRY(MPI_Wait(&reduction, MPI_STATUS_IGNORE));
+    MPI_CHECK(MPI_Wait(&reduction, MPI_STATUS_IGNORE));
     for (int way = UP; way <= DOWN; way++)
-        MPI_TRY(MPI_Waitall(state.sends[way], state.send[way], MPI_STATUSES_IGNORE));
+        MPI_CHECK(MPI_Waitall(state.sends[way], state.send[way], MPI_STATUSES_IGNORE));
     gather_rows(rows);
     free_requests();
-    MPI_TRY(MPI_Type_free(&state.row));
+    MPI_CHECK(MPI_Type_free(&state.row));
     free(active_steps);
     free(step_flags);
     return n;
@@ -243,7 +243,7 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     if (plan->trace)
         fail("trace=: not supported by this back-end: expected the back-end omp");
     size_t cells = pile_cells(p), batch = p->batch;
-    ranks_same("the pile", p->grid, batch * cells * sizeof *p->grid);
+    ranks_check_same("the pile", p->grid, batch * cells * sizeof *p->grid);
     int mirror = find_mirror(p), side = stored_side(p->dim, mirror);
     slab *c = &state.slab;
     *c = (slab){p, plan, mirror, plan->halo ? plan->halo : HALO,
@@ -261,7 +261,7 @@ int topple(pile *p, const run_plan *plan, run_times *t)
         allocate(2 * rank_count(), sizeof(MPI_Request), "the receive requests");
     cell *flags = allocate(batch, sizeof *flags, "the flags of each grid");
     cell *planes = allocate(total_words(p, side), sizeof *planes, "the bit planes");
-    MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
 
     double ready = seconds();
 

@@ -72,8 +72,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     /* The threads start here, and each is the first to touch its workspace. */
     s->workspace_stride =
         (workspace_floats(q->ntraces, window_length(q)) + 15) / 16 * 16;
-    s->workspaces = untouched(s->workspace_stride * omp_get_max_threads(),
-                              sizeof *s->workspaces, "the workspaces");
+    s->workspaces = allocate_untouched(s->workspace_stride * omp_get_max_threads(),
+                                       sizeof *s->workspaces, "the workspaces");
 #pragma omp parallel
     memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
 

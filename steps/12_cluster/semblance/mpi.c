@@ -23,16 +23,16 @@ int proc_next_item(void)
 {
     if (counter == MPI_WIN_NULL) { /* the first call is collective */
         int *next, first = !rank_own();
-        MPI_TRY(MPI_Win_allocate(first ? sizeof *next : 0, sizeof *next, MPI_INFO_NULL,
-                                 MPI_COMM_WORLD, &next, &counter));
-        MPI_TRY(MPI_Win_lock_all(MPI_MODE_NOCHECK, counter));
+        MPI_CHECK(MPI_Win_allocate(first ? sizeof *next : 0, sizeof *next,
+                                   MPI_INFO_NULL, MPI_COMM_WORLD, &next, &counter));
+        MPI_CHECK(MPI_Win_lock_all(MPI_MODE_NOCHECK, counter));
         if (first) *next = 0;
-        MPI_TRY(MPI_Win_sync(counter));
-        MPI_TRY(MPI_Barrier(MPI_COMM_WORLD));
+        MPI_CHECK(MPI_Win_sync(counter));
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
     }
     int increment = 1, item;
-    MPI_TRY(MPI_Fetch_and_op(&increment, &item, MPI_INT, 0, 0, MPI_SUM, counter));
-    MPI_TRY(MPI_Win_flush(0, counter));
+    MPI_CHECK(MPI_Fetch_and_op(&increment, &item, MPI_INT, 0, 0, MPI_SUM, counter));
+    MPI_CHECK(MPI_Win_flush(0, counter));
     return item;
 }
 
@@ -42,8 +42,8 @@ int proc_next_item(void)
 void proc_progress(void)
 {
     int pending;
-    MPI_TRY(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &pending,
-                       MPI_STATUS_IGNORE));
+    MPI_CHECK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &pending,
+                         MPI_STATUS_IGNORE));
 }
 
 /* ---- one file, written by all ------------------------------------------------------
@@ -103,13 +103,14 @@ const char *proc_close(int f)
 
 /* Reads all headers, in each rank: they are small, and select the traces of an
  * aperture. */
-int proc_read_headers(const char *path, su_order order, su_gather *g, char why[SU_WHY])
+int proc_read_headers(const char *path, su_order order, su_gather *g,
+                      char why[SU_REASON_SIZE])
 {
-    if (su_headers(path, order, g, why) != 0) return -1;
+    if (su_read_headers(path, order, g, why) != 0) return -1;
     uint64_t hash = 0;
     for (size_t i = 0; i < g->ntraces; i++)
-        hash = journal_hash(hash, &g->trace[i].header, SU_HEADER_BYTES);
-    ranks_same(path, &hash, sizeof hash);
+        hash = digest_update(hash, &g->trace[i].header, SU_HEADER_BYTES);
+    ranks_check_same(path, &hash, sizeof hash);
     return 0;
 }
 
@@ -124,22 +125,23 @@ static void read_rows(const char *path, const su_gather *g, size_t low, size_t n
     MPI_File file;
     MPI_Datatype trace, spaced;
     int bytes = g->pitch * (int)sizeof(float), batch = 1 + BATCH_BYTES / bytes;
-    MPI_TRY(MPI_Type_contiguous(bytes, MPI_BYTE, &trace));
-    MPI_TRY(
+    MPI_CHECK(MPI_Type_contiguous(bytes, MPI_BYTE, &trace));
+    MPI_CHECK(
         MPI_Type_create_resized(trace, 0, pitch * (MPI_Aint)sizeof(float), &spaced));
-    MPI_TRY(MPI_Type_commit(&spaced));
-    MPI_TRY(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+    MPI_CHECK(MPI_Type_commit(&spaced));
+    MPI_CHECK(
+        MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
     for (size_t i = 0; i < n; i += (size_t)batch) {
         int count = n - i < (size_t)batch ? (int)(n - i) : batch, received;
         MPI_Status status;
-        MPI_TRY(MPI_File_read_at(file, (MPI_Offset)(low + i) * bytes,
-                                 row + i * (size_t)pitch, count, spaced, &status));
-        MPI_TRY(MPI_Get_count(&status, spaced, &received));
+        MPI_CHECK(MPI_File_read_at(file, (MPI_Offset)(low + i) * bytes,
+                                   row + i * (size_t)pitch, count, spaced, &status));
+        MPI_CHECK(MPI_Get_count(&status, spaced, &received));
         if (received != count) fail("%s: became shorter while it was read", path);
     }
-    MPI_TRY(MPI_File_close(&file));
-    MPI_TRY(MPI_Type_free(&spaced));
-    MPI_TRY(MPI_Type_free(&trace));
+    MPI_CHECK(MPI_File_close(&file));
+    MPI_CHECK(MPI_Type_free(&spaced));
+    MPI_CHECK(MPI_Type_free(&trace));
 }
 
 static MPI_Win samples = MPI_WIN_NULL; /* shared by the ranks of a node */
@@ -148,9 +150,9 @@ su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
 {
     MPI_Comm node;
     int node_rank;
-    MPI_TRY(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                                &node));
-    MPI_TRY(MPI_Comm_rank(node, &node_rank));
+    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
+                                  MPI_INFO_NULL, &node));
+    MPI_CHECK(MPI_Comm_rank(node, &node_rank));
 
     /* A row holds g->first free floats, then the trace as the file has it: HEADER
      * floats of header, then the samples. When the header has been read, the data of
@@ -168,30 +170,30 @@ su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
     MPI_Aint size = node_rank ? 0 : (MPI_Aint)(part.ntraces * (size_t)part.pitch);
     float *row;
     int unit;
-    MPI_TRY(MPI_Win_allocate_shared(size * (MPI_Aint)sizeof(float), sizeof(float),
-                                    MPI_INFO_NULL, node, &row, &samples));
-    MPI_TRY(MPI_Win_shared_query(samples, 0, &size, &unit, &row));
+    MPI_CHECK(MPI_Win_allocate_shared(size * (MPI_Aint)sizeof(float), sizeof(float),
+                                      MPI_INFO_NULL, node, &row, &samples));
+    MPI_CHECK(MPI_Win_shared_query(samples, 0, &size, &unit, &row));
     part.samples = row + HEADER + skipped;
     for (size_t i = 0; i < part.ntraces; i++)
         part.trace[i].data = part.samples + i * (size_t)part.pitch;
 
     uint64_t hash = 0;
-    MPI_TRY(MPI_Win_fence(0, samples));
+    MPI_CHECK(MPI_Win_fence(0, samples));
     if (!node_rank) {
-        char why[SU_WHY];
+        char why[SU_REASON_SIZE];
         read_rows(path, g, (size_t)low, part.ntraces, row + g->first, part.pitch);
         for (size_t i = 0; i < part.ntraces; i++) {
             memset(part.trace[i].data, 0, (size_t)g->first * sizeof(float));
             hash =
-                journal_hash(hash, part.trace[i].data, (size_t)g->ns * sizeof(float));
+                digest_update(hash, part.trace[i].data, (size_t)g->ns * sizeof(float));
         }
-        if (su_arrived(&part, (size_t)low, why) != 0) fail("%s: %s", path, why);
+        if (su_check_samples(&part, (size_t)low, why) != 0) fail("%s: %s", path, why);
     }
-    MPI_TRY(MPI_Win_fence(0, samples));
+    MPI_CHECK(MPI_Win_fence(0, samples));
 
-    MPI_TRY(MPI_Bcast(&hash, 1, MPI_UINT64_T, 0, node));
-    ranks_same(path, &hash, sizeof hash);
-    MPI_TRY(MPI_Comm_free(&node));
+    MPI_CHECK(MPI_Bcast(&hash, 1, MPI_UINT64_T, 0, node));
+    ranks_check_same(path, &hash, sizeof hash);
+    MPI_CHECK(MPI_Comm_free(&node));
     return part;
 }
 
@@ -201,26 +203,26 @@ su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
 
 void proc_require_same(const char *what, const void *bytes, size_t size)
 {
-    ranks_same(what, bytes, size);
+    ranks_check_same(what, bytes, size);
 }
 
 void proc_broadcast(void *bytes, size_t size)
 {
-    MPI_TRY(MPI_Bcast(bytes, (int)size, MPI_BYTE, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(bytes, (int)size, MPI_BYTE, 0, MPI_COMM_WORLD));
 }
 
 void proc_sum(double *value, int count)
 {
-    MPI_TRY(
+    MPI_CHECK(
         MPI_Allreduce(MPI_IN_PLACE, value, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
 }
 
 void proc_free_gather(su_gather *g)
 {
-    if (samples != MPI_WIN_NULL) MPI_TRY(MPI_Win_free(&samples));
+    if (samples != MPI_WIN_NULL) MPI_CHECK(MPI_Win_free(&samples));
     if (counter != MPI_WIN_NULL) {
-        MPI_TRY(MPI_Win_unlock_all(counter));
-        MPI_TRY(MPI_Win_free(&counter));
+        MPI_CHECK(MPI_Win_unlock_all(counter));
+        MPI_CHECK(MPI_Win_free(&counter));
     }
     su_free(g);
 }
@@ -236,7 +238,7 @@ void proc_search(search_state *s, const query *q, const int *indices,
                  search_result *result, run_times *t)
 {
     int rank = rank_own(), ranks = rank_count();
-    ranks_same("the query", q, sizeof *q);
+    ranks_check_same("the query", q, sizeof *q);
 
     point rank_best = {.semblance = -1};
     for (int ia = rank_first(q->np[A], rank, ranks);
@@ -253,8 +255,8 @@ void proc_search(search_state *s, const query *q, const int *indices,
 
     enum { FLOATS = sizeof(point) / sizeof(float) };
     point *rank_bests = allocate(ranks, sizeof *rank_bests, "the ranks' best");
-    MPI_TRY(MPI_Allgather(&rank_best, FLOATS, MPI_FLOAT, rank_bests, FLOATS, MPI_FLOAT,
-                          MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allgather(&rank_best, FLOATS, MPI_FLOAT, rank_bests, FLOATS,
+                            MPI_FLOAT, MPI_COMM_WORLD));
     result->best = rank_bests[0];
     for (int r = 1; r < ranks; r++)
         if (rank_bests[r].semblance > result->best.semblance)
@@ -269,12 +271,12 @@ void proc_search(search_state *s, const query *q, const int *indices,
         first[r] = rank_first(q->np[A], r, ranks);
         count[r] = rank_first(q->np[A], r + 1, ranks) - first[r];
     }
-    MPI_TRY(MPI_Type_contiguous(q->np[B], MPI_FLOAT, &row));
-    MPI_TRY(MPI_Type_commit(&row));
+    MPI_CHECK(MPI_Type_contiguous(q->np[B], MPI_FLOAT, &row));
+    MPI_CHECK(MPI_Type_commit(&row));
     float *rows = result->panel + (size_t)first[rank] * q->np[B];
-    MPI_TRY(MPI_Gatherv(rank ? rows : MPI_IN_PLACE, count[rank], row, result->panel,
-                        count, first, row, 0, MPI_COMM_WORLD));
-    MPI_TRY(MPI_Type_free(&row));
+    MPI_CHECK(MPI_Gatherv(rank ? rows : MPI_IN_PLACE, count[rank], row, result->panel,
+                          count, first, row, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Type_free(&row));
     free(first);
     free(count);
 }

@@ -156,15 +156,16 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     use_static_schedule();
     int dim = p->dim;
     size_t cells = pile_cells(p), total = cells * p->batch;
-    cell *in = untouched(total, sizeof *in, "the grids before a step");
-    cell *out = untouched(total, sizeof *out, "the grids after a step");
+    cell *in = allocate_untouched(total, sizeof *in, "the grids before a step");
+    cell *out = allocate_untouched(total, sizeof *out, "the grids after a step");
     first_touch(p, plan, in, dim * sizeof *in);
     first_touch(p, plan, out, dim * sizeof *in);
     for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);
     cell *flags = allocate(p->batch, sizeof *flags, "the flags of each grid");
     size_t pitch = whole_vectors(dim), rows = (size_t)dim * p->batch;
     size_t bytes = rows * pitch;
-    cell8 *storage = untouched(pitch + 2 * bytes + VECTOR_BYTES, 1, "the bytes");
+    cell8 *storage =
+        allocate_untouched(pitch + 2 * bytes + VECTOR_BYTES, 1, "the bytes");
     cell8 *inside =
         storage + VECTOR_BYTES -
         (uintptr_t)storage %

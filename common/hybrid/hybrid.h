@@ -1,10 +1,10 @@
-/* share.h - divides work between threads of the host and one device.
+/* hybrid.h - divides work between threads of the host and one device.
  *
  * Programs with a hybrid back-end have two more keys: share=, the percentage of the
  * work that the device does, and busy=, a file for the timeline of host and device.
  */
-#ifndef SHARE_H
-#define SHARE_H
+#ifndef HYBRID_H
+#define HYBRID_H
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,15 +36,6 @@ void hybrid_log(const char *actor, int thread, const char *what, double begin,
 /* Writes the file: one line per interval, sorted by begin, with times in seconds since
  * the first begin. Called once, at the end. */
 void hybrid_log_write(void);
-
-/* <until the rename> */
-#define share_wanted  hybrid_device_percent
-#define share_threads hybrid_host_threads
-#define share_cores   hybrid_cores
-#define share_even    hybrid_balance
-#define share_note    hybrid_log
-#define share_trace   hybrid_log_write
-/* </until the rename> */
 
 #ifdef __cplusplus
 }

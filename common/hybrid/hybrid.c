@@ -1,10 +1,10 @@
-/* share.c - implements share.h.
+/* hybrid.c - implements hybrid.h.
  *
  * Left out: more than one device.
  */
 #define _GNU_SOURCE /* sched_getaffinity */
 
-#include "share.h"
+#include "hybrid.h"
 
 #include <errno.h>
 #include <sched.h>
