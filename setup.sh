@@ -12,11 +12,11 @@
 set -eu
 
 # A|B: the first of them that the distribution has.
-build="gcc make libc6-dev python3 ocl-icd-opencl-dev pocl-opencl-icd
+build="gcc make libc6-dev python3 python3-numpy ocl-icd-opencl-dev pocl-opencl-icd
 libpng-dev libfftw3-dev openmpi-bin libopenmpi-dev"
 test="git patch bubblewrap clinfo oclgrind clang-14|clang libclang-rt-14-dev|libclang-rt-dev
 libomp-14-dev|libomp-dev clang-format-14|clang-format libcmocka-dev python3-pytest
-python3-pytest-xdist mypy pyflakes3 python3-numpy python3-matplotlib python3-segyio pandoc"
+python3-pytest-xdist mypy pyflakes3 python3-matplotlib python3-segyio pandoc"
 publish="libclc-14|libclc-dev libclc-14-dev|libclc-dev valgrind ccache"
 # Used if the distribution has them.
 optional="oclgrind python3-segyio bubblewrap libclc-14 libclc-14-dev"

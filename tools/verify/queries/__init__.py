@@ -59,7 +59,7 @@ def require_numpy() -> None:
         importlib.import_module("numpy")
     except ModuleNotFoundError:
         raise SystemExit("numpy: not installed: expected Debian's python3-numpy "
-                         "(./setup.sh test installs it)") from None
+                         "(./setup.sh installs it)") from None
 
 
 def refusal(program: Program, arguments: Sequence[str], step: Step, backend: str) -> str | None:
