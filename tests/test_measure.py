@@ -250,7 +250,7 @@ def test_repetitions(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lame = Invented(steps[1], "omp", 0.5, [100] * 4 + [60, 60, 60, 100] * 99)
     session = session_of([Invented(steps[0], "seq", 1.0), lame])
     quietly(session.measure, 15, 0)
-    check("an end to further rounds", not 15 < len(lame.measurements) <= 20 and lame.measurements)
+    check("an end to more repetitions", not 15 < len(lame.measurements) <= 20 and lame.measurements)
     lame = Invented(steps[1], "omp", 0.5, [100] + [60] * 99)
     session = session_of([Invented(steps[0], "seq", 1.0), lame])
     quietly(session.measure, 15, 0)

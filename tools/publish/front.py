@@ -35,7 +35,7 @@ def cells(first: Row, row: Row | None, program: tree.Program,
 
 
 def fastest(found: list[Row]) -> Row | None:
-    return min(found, key=lambda r: float(r["run_median"]), default=None)
+    return min(found, key=lambda r: float(r["run_median"])) if found else None
 
 
 def table() -> str:
@@ -56,6 +56,6 @@ def table() -> str:
                           f"{float(first['run_median']):.2f} s",
                           *cells(first, fastest(same), program, True),
                           *cells(first, fastest(better), program, False)])
-        text += f"{results.shown(path.stem)}:\n\n" + \
+        text += f"{results.display_name(path.stem)}:\n\n" + \
             "".join("| " + " | ".join(line) + " |\n" for line in lines) + "\n"
     return text or "Not measured yet.\n"
