@@ -35,7 +35,7 @@ def cells(first: Row, row: Row | None, program: tree.Program,
 
 
 def fastest(found: list[Row]) -> Row | None:
-    return min(found, key=lambda r: float(r["run_median"]), default=None)
+    return min(found, key=lambda r: float(r["run_median"])) if found else None
 
 
 def table() -> str:
