@@ -341,7 +341,8 @@ def report(tmp_path_factory):
 
 @pytest.mark.seconds(60)
 def test_texts(check, report):
-    check_texts(check, report, sorted(p.parent for p in report.parent.parent.glob("steps/*/step.mk")))
+    steps = report.parent.parent.glob("steps/*/step.mk")
+    check_texts(check, report, sorted(p.parent for p in steps))
 
 
 def test_words(check, report):
