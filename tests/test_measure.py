@@ -399,8 +399,7 @@ def test_machines(check: Any, tmp_path: Path) -> None:
     found = in_results(folder, results.measured)
     check.equal("machines", list(found), ["Invented", "Other"])
     for name, make in (("table of a lesson", lambda: lessons.measured_here(
-            steps[2], program)), ("best", lessons.programs_at_best),
-            ("matrix", lessons.matrix),
+            steps[2], program)), ("matrix", lessons.matrix),
             ("table of a step", lambda: lessons.programs_of_step(steps[2]))):
         text = in_results(folder, make)
         check(f"{name} without a back-end", "2.0" not in text and text)

@@ -1,5 +1,5 @@
-"""lessons.py - the generated parts of README.md, of steps/NN/README.md and of
-steps/NN/PROGRAM/README.md.
+"""lessons.py - the generated parts of README.md, results/README.md,
+docs/how-we-measure.md, steps/NN/README.md and steps/NN/PROGRAM/README.md.
 
     lessons.py            writes them again, in place
     lessons.py --check    exits with 1 and names each README and part that is stale
@@ -18,10 +18,12 @@ KIND is, in a program's lesson, one of
   shares     results/MACHINE-shares.csv: host and device sharing the work
   ranks      results/MACHINE-cluster.csv, and the model of more ranks (model.py)
 in a step's page
-  programs   what each program does in it, and the speedup
+  programs   what each program does in it, the prediction and the speedup
 in README.md
-  programs   where each program started, and its best step
-  matrix     the speedup of each step
+  programs   the best steps of each program (front.py)
+in results/README.md
+  matrix     the speedup of each step over the previous one
+in docs/how-we-measure.md
   flags NAME the first step of a program under other compiler flags
 If there is nothing to show, the part says so.
 """
@@ -38,6 +40,7 @@ from tools.history import diff as diffs
 from tools.history import model, options, results, tree, verdict
 from tools.history.results import Row
 from tools.history.tree import BACKENDS, Program, Step
+from tools.publish import front
 
 PAPERS = Path(__file__).resolve().parent / "papers"
 NEEDED = ("diff", "predict", "measured")  # in every lesson
@@ -222,7 +225,7 @@ def registers(step: Step, program: Program) -> str:
                         for r in rows])
 
 
-# ---- README.md ----------------------------------------------------------------------
+# ---- the pages of the steps and of results/ ----------------------------------------------------------------------
 
 
 def gains(machine_rows: Sequence[Row], step: Step, program: Program) -> dict[str, Row]:
@@ -245,14 +248,15 @@ def gains_text(rows: Mapping[str, Row], long: bool = True) -> str:
 def programs_of_step(step: Step) -> str:
     """What each program does in the step, and its speedup on every machine."""
     machines = results.measured()
-    head = ["program", "what changes"] + [
+    head = ["program", "what changes", "predicted"] + [
         f"speedup on {results.display_name(m)}" for m in machines] + [""]
     lines = []
     for program in tree.programs():
         if not step.has(program):
             lines.append([program.name, "no change"] + [""] * (len(head) - 2))
             continue
-        lines.append([program.name, step.title(program)] + [
+        predicted = step.prediction(program).partition(":")[0]
+        lines.append([program.name, step.title(program), predicted] + [
             gains_text(gains(rows, step, program)) for rows in machines.values()]
             + [f"[lesson]({program.name}/README.md)"])
     return table(head, lines)
@@ -263,33 +267,6 @@ def best_of(rows: Sequence[Row], program: Program) -> Row | None:
     found = [r for r in rows if r["program"] == program.name and r["over_first"]
              and r["set"] == program.shown and "/" not in r["step"]]
     return max(found, key=lambda r: float(r["over_first"])) if found else None
-
-
-def programs_at_best() -> str:
-    """The time of each program's first step, its best step and back-end, and the percent of
-    the ceiling; a table per machine."""
-    text = ""
-    for machine, rows in results.measured().items():
-        lines = []
-        for program in tree.programs():
-            best = best_of(rows, program)
-            first = next((r for r in rows if r["program"] == program.name and
-                          r["set"] == program.shown and r["backend"] == "seq"), None)
-            if not best or not first:
-                continue
-            times = float(best["over_first"])
-            share = f"{100 * float(best['of_ceiling']):.0f} % ({best['ceiling']})" \
-                if best["of_ceiling"] else "-"
-            lines.append([f"[{program.name}](steps/{first['step']}/{program.name}/"
-                          f"README.md): {program.title}",
-                          f"{float(first['run_median']):.2f} s",
-                          f"[{best['step']}](steps/{best['step']}/{program.name}/README.md)"
-                          f", {best['backend']}", f"{times:.1f}" if times < 100 else f"{times:.0f}",
-                          share])
-        text += f"On {results.display_name(machine)}:\n\n" + table(
-            ["program", "sequential", "best step and back-end", "speedup",
-             "percent of the ceiling"], lines) + "\n"
-    return text or "Not measured yet.\n"
 
 
 def matrix() -> str:
@@ -304,7 +281,7 @@ def matrix() -> str:
         lines = []
         for step in tree.steps()[1:]:
             cells = [cell(rows, step, p) if step.has(p) else "" for p in programs]
-            lines.append([f"[{step.name}](steps/{step.name}/README.md)", *cells])
+            lines.append([f"[{step.name}](../steps/{step.name}/README.md)", *cells])
         text += f"On {results.display_name(machine)}:\n\n" + table(
             ["step", *(p.name for p in programs)], lines) + "\n"
     return text or "Not measured yet.\n"
@@ -401,11 +378,11 @@ def ranks_table(step: Step, program: Program) -> str:
 
 def pages() -> Iterator[Any]:
     """(path, what each KIND says there, the KINDs that must be there) of every README."""
-    yield tree.ROOT / "README.md", {
-        "programs": programs_at_best, "matrix": matrix,
-        **{f"flags {p.name}": partial(flags_table, tree.steps()[0], p)
-           for p in tree.programs()}}, \
-        ("programs", "matrix")
+    yield tree.ROOT / "README.md", {"programs": front.table}, ("programs",)
+    yield tree.ROOT / "results" / "README.md", {"matrix": matrix}, ("matrix",)
+    yield tree.ROOT / "docs" / "how-we-measure.md", {
+        f"flags {p.name}": partial(flags_table, tree.steps()[0], p)
+        for p in tree.programs()}, ()
     for step in tree.steps():
         yield step.folder / "README.md", {"programs": partial(programs_of_step, step)}, \
             ("programs",)
