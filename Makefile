@@ -122,7 +122,7 @@ lint: ## check the rules of the tree
 
 # Without a GPU, CUDA code is compiled but cannot run: its last step is enough for the tests.
 # Tests that measure time run alone; then the others, as many at a time as there are processors.
-test_needs = @./setup.sh --list test && $(MAKE) --no-print-directory JOBS= \
+test_needs = @./setup.sh test && $(MAKE) --no-print-directory JOBS= \
              $(if $(has_gpu),,CUDA=last) all data tests
 pytest = @$(PYTHON) -m pytest $1 -m "alone$2" tests; alone=$$?; \
          $(PYTHON) -m pytest $1 -n auto -m "not alone$2" tests && exit $$alone

@@ -17,6 +17,9 @@ import pytest
 
 from tests.helpers import ROOT
 
+# A make that a test starts has no part in the jobs of the make that runs the tests.
+for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
+    os.environ.pop(name, None)
 # Tests share the cores: a thread that waits must not spin.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # All ranks are on this machine. Without this, Open MPI looks for networks, which takes it up

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { M0, H0, T0, TAU, RANGES, IN = RANGES + PARAMETERS, KEYS, ROOM = 200 };
+enum { M0, H0, T0, TAU, RANGES, IN = RANGES + PARAMETERS, KEYS, TEXT_SIZE = 200 };
 enum { HEADER = 240, PAPER_ARGUMENTS = 20 };
 
 /* ---- arguments ------------------------------------------------------------------ */
@@ -211,13 +211,13 @@ problem problem_read(int argc, char **argv, arg *extra, const char *about)
 {
     const char *text[KEYS] = {0}, *typed[KEYS] = {0}, *order = "auto", *axis = "auto";
     int set = 0, group[3];
-    char range_text[PARAMETERS][ROOM];
+    char range_text[PARAMETERS][TEXT_SIZE];
 
     if (argc > PAPER_ARGUMENTS && !strchr(argv[1], '=')) {
         for (int k = 0; k < RANGES; k++) text[k] = argv[1 + k];
         for (int k = 0; k < PARAMETERS; k++) {
             char **word = argv + 1 + RANGES + 3 * k;
-            snprintf(range_text[k], ROOM, "%s,%s,%s", word[0], word[1], word[2]);
+            snprintf(range_text[k], TEXT_SIZE, "%s,%s,%s", word[0], word[1], word[2]);
             text[RANGES + k] = range_text[k];
         }
         text[IN] = argv[PAPER_ARGUMENTS];

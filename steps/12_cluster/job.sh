@@ -1,12 +1,12 @@
 #!/bin/bash
-# job.sh - a program as a batch job: ranks wherever Slurm has room for them.
+# job.sh - runs a program as a batch job under Slurm, on as many machines as it gets.
 #
 #     sbatch --ntasks=64 steps/12_cluster/job.sh semblance in=line.su .. stack=filled.su
 #
-# The first word is the program, the others are its query. All is said to sbatch in the
-# root of the tree, whose folder all machines must see. A job that is killed, requeued or
-# submitted again runs with the same words: a section goes on where its file says that it
-# was, and of the other programs nothing is there before all is there.
+# The first argument is the program, the others are its own. Submit the job in the root of
+# the tree, in a folder that all machines share. If the job is interrupted or requeued, submit
+# the same command again: a section resumes at its first incomplete trace; the other programs
+# start again, and write their results only when they are complete.
 #SBATCH --job-name=cluster --nodes=1-64 --ntasks=2 --cpus-per-task=1
 #SBATCH --time=01:00:00 --requeue --open-mode=append
 set -eu

@@ -225,7 +225,7 @@ def registers(step: Step, program: Program) -> str:
                         for r in rows])
 
 
-# ---- the pages of the steps and of results/ ----------------------------------------------------------------------
+# ---- the pages of the steps and of results/ ------------------------------------------
 
 
 def gains(machine_rows: Sequence[Row], step: Step, program: Program) -> dict[str, Row]:
