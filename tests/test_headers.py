@@ -163,7 +163,7 @@ def test_dead(bench: Bench, survey: Survey) -> None:
     bench.same("dead traces", with_dead, whole)
     for step, backend, path in bench.binaries:
         _, message = bench.answer(with_dead, path)
-        right = "semblance: in.su: 3 of 10 traces are dead (trid 2), not used\n"
+        right = "semblance: in.su: 3 of 10 traces are dead (trid 2) and ignored\n"
         bench.check(f"dead traces are counted, {step} {backend}",
                           None if message == right else message)
 

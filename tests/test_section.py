@@ -243,7 +243,7 @@ def test_refused(check, last, folder, section):
         ("other data", [f"in={BUILD}/data/semblance/awkward.su", *job[1:], *done],
          "belongs to another job"),
         ("other aperture", [*job, "aperture=500,500", *done], "belongs to another job"),
-        ("somebody's file", [*job, "stack=mine.su"], "not what this job writes"),
+        ("somebody's file", [*job, "stack=mine.su"], "exists, but is not an output of this job"),
         ("one of two", [*job, "stack=lone.su", "coherence=new.su"],
          "new.su: is missing"),
         ("a folder", [*job, "stack=."], "."),

@@ -38,19 +38,20 @@ def folder(tmp_path):
     return str(tmp_path)
 
 
-def sources(step, backend):
-    """What of a back-end is compiled and linked, as words for gcc."""
+def sources(step, backend, owner=""):
+    """The sources and objects of a back-end, as arguments for gcc. owner is the back-end
+    whose kernel object is linked, if it is another one."""
     folder = f"steps/{step.name}/semblance"
     if backend == "seq":
         return ["-Wno-unknown-pragmas", f"{folder}/cpu.c"]
     if backend in ("omp", "mpi"):  # what a rank does
         return ["-fopenmp", f"{folder}/cpu.c"]
     if backend in ("ocl", "mpi-ocl"):
-        return [f"{folder}/opencl.c", f"{BUILD}/parts/{step.name}/semblance-kernel.o",
+        return [f"{folder}/opencl.c", f"{BUILD}/parts/{step.name}/semblance-{owner or backend}/kernel.cl.o",
                 f"{BUILD}/common/opencl/ocl.o", "-lOpenCL"]
     if backend == "hybrid":
         return ["-fopenmp", f"{folder}/hybrid.c", f"{folder}/cpu.c",
-                f"{BUILD}/common/hybrid/hybrid.o", *sources(step, "ocl")]
+                f"{BUILD}/common/hybrid/hybrid.o", *sources(step, "ocl", backend)]
     if backend == "hybrid-cuda-cpu":
         return ["-fopenmp", f"{folder}/hybrid.c", f"{folder}/cpu.c",
                 f"{BUILD}/common/hybrid/hybrid.o", *sources(step, "cuda-cpu")]
@@ -86,7 +87,7 @@ def test_calls(check, program, folder, step):
 
 
 # Branches that no case takes: ties of lanes of which the later has the earlier point.
-NOT_TAKEN = re.compile(r"later < 0")
+NOT_TAKEN = re.compile(r"order < 0")
 
 
 def untaken(said):

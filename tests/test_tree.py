@@ -188,7 +188,7 @@ def test_step_without_a_program(check: Any, copy: Copy) -> None:
     copy.git("add", "-A")
     copy.git("commit", "-qm", "x")
     copy.edit(body, r"\A", "/* a fix */\n")
-    done = copy.module("tools.teach.propagate", before.number, name)
+    done = copy.module("tools.teach.propagate", "--from", before.number, "--program", name)
     fixed = {s.name for s in tree.steps() if copy.path(s, f"{name}/body.h").exists() and
              copy.path(s, f"{name}/body.h").read_text().startswith("/* a fix */")}
     wanted = {s.name for s in tree.steps() if s.has(program) and s != gap

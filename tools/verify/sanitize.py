@@ -282,7 +282,7 @@ def plant_out_of_range(session: Session, step: Step, program: Program, backend: 
     copy = copies.Copy(session.folder / "copy")
     kernel = copy.folder / "steps" / step.name / program.name / "kernel.cl"
     text = kernel.read_text()
-    wrong = re.sub(r"\b(\w+) < q->np\[0\]", r"\1 <= q->np[0]", text)
+    wrong = re.sub(r"\b(\w+) < q->np\[A\]", r"\1 <= q->np[A]", text)
     assert wrong != text, f"{kernel}: there is no guard to change"
     kernel.write_text(wrong)
     binary = copy.binary(program, step, backend)
