@@ -47,7 +47,8 @@ def sources(step, backend, owner=""):
     if backend in ("omp", "mpi"):  # what a rank does
         return ["-fopenmp", f"{folder}/cpu.c"]
     if backend in ("ocl", "mpi-ocl"):
-        return [f"{folder}/opencl.c", f"{BUILD}/parts/{step.name}/semblance-{owner or backend}/kernel.cl.o",
+        return [f"{folder}/opencl.c",
+                f"{BUILD}/parts/{step.name}/semblance-{owner or backend}/kernel.cl.o",
                 f"{BUILD}/common/opencl/ocl.o", "-lOpenCL"]
     if backend == "hybrid":
         return ["-fopenmp", f"{folder}/hybrid.c", f"{folder}/cpu.c",

@@ -24,7 +24,7 @@ from tools.history import copies, diff, results, tree
 from tools.history.tree import Program, Step
 
 COPIED = ("Makefile", "config.mk", ".clang-format", "common", "steps", "data", "verify",
-          "tests", "tools", "results", "README.md")
+          "tests", "tools", "results", "docs", "README.md")
 ASKED = (*copies.ASKED, "FROM", "SPACES", "WORK", "FORCE", "NAME", "AFTER", "RESULTS_DIR")
 
 Done = subprocess.CompletedProcess[str]
@@ -187,10 +187,10 @@ def test_step_without_a_program(check: Any, copy: Copy) -> None:
     copy.git("init", "-q")
     copy.git("add", "-A")
     copy.git("commit", "-qm", "x")
-    copy.edit(body, r"\A", "/* a fix */\n")
+    copy.edit(body, r'(#include "query.h"\n)', r"\1/* a fix */\n")
     done = copy.module("tools.teach.propagate", "--from", before.number, "--program", name)
     fixed = {s.name for s in tree.steps() if copy.path(s, f"{name}/body.h").exists() and
-             copy.path(s, f"{name}/body.h").read_text().startswith("/* a fix */")}
+             "/* a fix */" in copy.path(s, f"{name}/body.h").read_text()}
     wanted = {s.name for s in tree.steps() if s.has(program) and s != gap
               and s.name >= before.name}
     check("gap: propagate", None if done.returncode == 0 and fixed == wanted
