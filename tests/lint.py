@@ -317,6 +317,21 @@ def common_enough(program):
               len({f[name] for f in files}) == 1)
 
 
+def kernel_options(step, program):
+    """Each macro that a host program defines for its kernels (-D NAME) is one that they, or
+    the headers of common/, use: renaming in one place only would go unnoticed."""
+    files = texts(step, program)
+    strings = re.findall(r'"((?:[^"\\\n]|\\.)*)"', "".join(
+        text for name, text in files.items() if name.endswith((".c", ".h"))))
+    kernels = "".join(text for name, text in files.items() if name.endswith((".cl", ".h")))
+    for folder in ("portable", program.name):
+        kernels += "".join(p.read_text() for p in tree.ROOT.glob(f"common/{folder}/*.h"))
+    for name in sorted(set(re.findall(r"-D ?(\w+)", " ".join(strings)))):
+        check(f"steps/{step.name}/{program.name}/kernel.cl:1",
+              f"does not use {name}, which the host program defines",
+              not re.search(rf"\b{name}\b", kernels))
+
+
 # ---- common ------------------------------------------------------------------------
 
 
@@ -502,6 +517,8 @@ def main():
                 lesson(before, step, program)
     for program in tree.programs():
         common_enough(program)
+        for step in filter(lambda s: s.has(program), tree.steps()):
+            kernel_options(step, program)
     patches()
     print(f"{counts['passed']} passed, {counts['failed']} failed")
     return 1 if counts["failed"] or not counts["passed"] else 0

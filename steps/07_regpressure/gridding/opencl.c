@@ -41,7 +41,8 @@ static opencl opencl_start(void)
     cl.columns = gpu ? 32 : COLUMNS;
     cl.columns_per_item = gpu ? 1 : cl.columns;
     char options[128];
-    snprintf(options, sizeof options, REAL_OPTION "-D COLUMNS=%d -D OWN=%d", cl.columns,
+    snprintf(options, sizeof options,
+             REAL_OPTION "-D COLUMNS=%d -D COLUMNS_PER_ITEM=%d", cl.columns,
              cl.columns_per_item);
     cl.program = ocl_build(cl.context, cl.device, options);
     return cl;

@@ -55,10 +55,11 @@ static opencl opencl_start(void)
      * own. */
     cl.blocks = gpu ? 1 : BLOCKS;
     char options[128];
-    snprintf(options, sizeof options,
-             REAL_OPTION
-             "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D WIDE=%d -D BLOCKS=%d -D CHUNK=%d",
-             cl.rows, cl.columns, cl.lanes, cl.vectors, cl.blocks, gpu ? 1 : CHUNK);
+    snprintf(
+        options, sizeof options,
+        REAL_OPTION
+        "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D VECTORS=%d -D BLOCKS=%d -D CHUNK=%d",
+        cl.rows, cl.columns, cl.lanes, cl.vectors, cl.blocks, gpu ? 1 : CHUNK);
     cl.program = ocl_build(cl.context, cl.device, options);
     return cl;
 }
