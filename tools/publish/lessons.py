@@ -379,7 +379,8 @@ def ranks_table(step: Step, program: Program) -> str:
 def pages() -> Iterator[Any]:
     """(path, what each KIND says there, the KINDs that must be there) of every README."""
     yield tree.ROOT / "README.md", {"programs": front.table}, ("programs",)
-    yield tree.ROOT / "results" / "README.md", {"matrix": matrix}, ("matrix",)
+    if (tree.ROOT / "results" / "README.md").exists():  # a new tree has no results
+        yield tree.ROOT / "results" / "README.md", {"matrix": matrix}, ("matrix",)
     yield tree.ROOT / "docs" / "how-we-measure.md", {
         f"flags {p.name}": partial(flags_table, tree.steps()[0], p)
         for p in tree.programs()}, ()
