@@ -108,7 +108,7 @@ def invent_tree(copy, steps):
     """A copy of what the report reads, with steps added, in the place of those that have
     their names."""
     leave = shutil.ignore_patterns("__pycache__")
-    for name in ("tools", "common", "steps"):
+    for name in ("docs", "tools", "common", "steps"):
         shutil.copytree(Path(ROOT) / name, copy / name, ignore=leave)
     shutil.copy(Path(ROOT) / "README.md", copy)
     (copy / "results").mkdir()
