@@ -1,7 +1,9 @@
-"""The table of results on the front page, from results/front/MACHINE.csv.
+"""The table of results on the front page.
 
-This command writes such a file: the times of the computation and of the whole process, from
-one interleaved series on one machine.
+It has the best step that executes the operations of step 00, and the step that avoids
+operations, with the speedup of the computation and the speedup with initialization. If
+results/front/MACHINE.csv exists, it has the whole process in place of the initialization.
+This command writes such a file, in one interleaved series on one machine:
 
     make bench STEP='00 08 09 10' BACKEND='seq omp ocl' RESULTS=results/front/MACHINE.csv
 """
@@ -12,13 +14,32 @@ from tools.history.results import Row
 
 ALGORITHM = "10"  # the step that avoids operations; earlier ones execute them faster
 FRONT = results.FOLDER / "front"
-HEAD = ["program", "step 00", "same algorithm: best step", "speedup", "whole process",
-        "of the hardware limit", "better algorithm", "speedup", "whole process"]
+LIMITS = {"fma": "arithmetic", "dram": "memory", "l1": "first-level cache",
+          "l2": "second-level cache", "l3": "third-level cache"}
+
+
+def head(other: str) -> list[str]:
+    """The names of the columns; other is what the second time is called."""
+    return ["program", "step 00", "same algorithm: best step", "speedup", other,
+            "of the hardware limit", "better algorithm", "speedup", other]
+
+
+def seconds(row: Row, key: str) -> float:
+    """The median time of the computation ("run"), or of that and everything else."""
+    if key == "run":
+        return float(row["run_median"])
+    if row.get("process_median"):
+        return float(row["process_median"])
+    return float(row["init_mean"]) + float(row["run_median"])
 
 
 def speedup(first: Row, row: Row, key: str) -> str:
-    """How many times as fast as step 00 a row is, by one of its times."""
-    ratio = float(first[key]) / float(row[key])
+    """How many times as fast as step 00 a row is, by one of its times. The two rows may be of
+    different series, between which the machine's speed changes. Therefore the row's times are
+    scaled such that the ratio of the computations is the one of an interleaved series."""
+    computation = float(row["over_first"])
+    scale = seconds(first, "run") / computation / seconds(row, "run")
+    ratio = seconds(first, key) / (scale * seconds(row, key))
     return f"{ratio:.1f}x" if ratio < 100 else f"{ratio:.0f}x"
 
 
@@ -28,24 +49,27 @@ def cells(first: Row, row: Row | None, program: tree.Program,
     if row is None:
         return ["not in this step", "", ""] + [""] * limit
     lesson = f"[{row['step'][:2]}](steps/{row['step']}/{program.name}/README.md) {row['backend']}"
-    ceiling = f"{100 * float(row['of_ceiling']):.0f} % ({row['ceiling']})" \
+    ceiling = f"{100 * float(row['of_ceiling']):.0f} % ({LIMITS[row['ceiling']]})" \
         if row["of_ceiling"] else "not counted"
-    return [lesson, speedup(first, row, "run_median"), speedup(first, row, "process_median")] \
+    return [lesson, speedup(first, row, "run"), speedup(first, row, "other")] \
         + [ceiling] * limit
 
 
 def fastest(found: list[Row]) -> Row | None:
-    return min(found, key=lambda r: float(r["run_median"])) if found else None
+    compared = [r for r in found if r["over_first"]]
+    return max(compared, key=lambda r: float(r["over_first"])) if compared else None
 
 
 def table() -> str:
     """The Markdown table, or a sentence if nothing has been measured."""
+    tables = {path.stem: results.read(path) for path in sorted(FRONT.glob("*.csv"))}
     text = ""
-    for path in sorted(FRONT.glob("*.csv")):
-        lines = [HEAD, ["---"] * len(HEAD)]
+    for machine, measured in (tables or results.measured()).items():
+        other = "whole process" if tables else "with initialization"
+        lines = [head(other), ["---"] * len(head(other))]
         for program in tree.programs():
-            rows = [r for r in results.read(path) if r["program"] == program.name
-                    and r["set"] == program.shown]
+            rows = [r for r in measured if r["program"] == program.name
+                    and r["set"] == program.shown and "/" not in r["step"]]
             first = next((r for r in rows if r["backend"] == "seq"), None)
             if not first:
                 continue
@@ -56,6 +80,6 @@ def table() -> str:
                           f"{float(first['run_median']):.2f} s",
                           *cells(first, fastest(same), program, True),
                           *cells(first, fastest(better), program, False)])
-        text += f"{results.display_name(path.stem)}:\n\n" + \
+        text += f"{results.display_name(machine)}:\n\n" + \
             "".join("| " + " | ".join(line) + " |\n" for line in lines) + "\n"
     return text or "Not measured yet.\n"
