@@ -191,7 +191,7 @@ def address(session: Session) -> None:
 
     folder = session.folder / "asan"
     tests = [folder / "tests" / f"{name}_test" for name in ("su", "run")]
-    # What UBSan adds to a function, gcc cannot compile for a device: no OpenACC.
+    # gcc cannot compile the checks of UBSan for a device: no OpenACC.
     backends = [b for b in BACKENDS if b != "mpi-ocl"]
     if not session.build(folder, ["CC=gcc", "OPT=-O0", f"EXTRA={ADDRESS_FLAGS}"],
                          [b for b in backends if BACKENDS[b].compiler != "NVCC"

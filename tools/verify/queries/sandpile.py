@@ -29,10 +29,10 @@ MOST_INT = 2**31 - 1
 MOST_SIDE = 32768
 GROUP = 1024  # work-items
 
-# Words of four cells, vectors of 64, groups of 32 x 4, runs of 8 rows and bands of 64:
-# before, at and after their ends. They are few, because a device builds a kernel for each.
-# LARGE, (side, grids), has more cells than 16 bits can count or than a vector of words of
-# 32 cells has, and so has a quarter of its last pile.
+# Side lengths before, at and after the sizes of the layouts: machine words of 4 cells, vectors
+# of 64 cells, groups of 32 x 4 cells, runs of 8 rows and bands of 64 rows. There are few of
+# them, because a device compiles a kernel for each. LARGE, (side, grids), has more cells than
+# 16 bits can count and than one vector of 32-cell words holds; a quarter of its last pile, too.
 SIDES = (3, 4, 5, 6, 7, 8, 9, 10, 13, 17, 18, 26, 27, 33, 34, 35, 50, 64, 65, 66, 67,
          121, 122, 123, 129, 130)
 LARGE = ((257, 1), (258, 1), (300, 1), (370, 1), (130, 4), (93, 8), (65, 17),
