@@ -62,7 +62,8 @@ def fastest(found: list[Row]) -> Row | None:
 
 def table() -> str:
     """The Markdown table, or a sentence if nothing has been measured."""
-    tables = {path.stem: results.read(path) for path in sorted(FRONT.glob("*.csv"))}
+    tables = {path.stem: results.read(path) for path in sorted(FRONT.glob("*.csv"))
+              if not path.stem.endswith("-aa")}
     text = ""
     for machine, measured in (tables or results.measured()).items():
         other = "whole process" if tables else "with initialization"
