@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,6 +38,31 @@ static void fail_file(const journal *j, int f, const char *what)
 static void require_written(const journal *j, int f, const char *why)
 {
     if (why) fail("%s=%s: cannot be written: %s", j->file[f].key, j->file[f].path, why);
+}
+
+/* For tests of resumed runs: SEMBLANCE_STOP=N ends the process, as a power failure
+ * would, after N half writes of the journal. If N is odd, one half of a write is in the
+ * file. A new file that gets its name counts as a write without a middle. Returns
+ * whether the process has to end after the half write that follows. */
+static bool stops(int halves)
+{
+    static long done = 0;
+    const char *text = getenv("SEMBLANCE_STOP");
+    if (!text) return false;
+    long last = strtol(text, NULL, 10);
+    if (last <= done) kill(getpid(), SIGKILL);
+    done += halves;
+    return last < done;
+}
+
+/* Writes bytes of file f at an offset, or the first half of them and no more if the
+ * process has to stop there. */
+static void write_bytes(const journal *j, int f, const void *bytes, size_t size,
+                        size_t offset)
+{
+    bool half = stops(2);
+    require_written(j, f, proc_write(f, bytes, half ? size / 2 : size, offset));
+    if (half) kill(getpid(), SIGKILL);
 }
 
 /* Creates a complete file under a temporary name. */
@@ -123,9 +149,12 @@ static void inspect_files(journal *j, const su_header *header)
     FILE *created[JOURNAL_FILES] = {0};
     for (int f = 0; f < JOURNAL_FILES; f++)
         if (j->file[f].path && !exists[f]) created[f] = create_file(j, f, header);
-    for (int f = 0; f < JOURNAL_FILES; f++)
-        if (created[f] && (result_close(created[f]) != 0 || !open_file(j, f)))
+    for (int f = 0; f < JOURNAL_FILES; f++) {
+        if (!created[f]) continue;
+        stops(1);
+        if (result_close(created[f]) != 0 || !open_file(j, f))
             fail_file(j, f, "written");
+    }
     for (int f = 0; f < JOURNAL_FILES; f++)
         if (j->file[f].path) close(j->file[f].fd);
 }
@@ -160,14 +189,13 @@ void journal_write(journal *j, size_t i, int state, const float *const row[])
         size_t size = floats * sizeof(float);
         size_t offset = f < JOURNAL_SU ? i * row_bytes(j) + SU_HEADER_BYTES
                                        : j->npy_header + i * size;
-        require_written(j, f, proc_write(f, row[f], size, offset));
+        write_bytes(j, f, row[f], size, offset);
         require_written(j, f, proc_sync(f));
     }
     int16_t trid = (int16_t)state;
     for (int f = 0; f < JOURNAL_SU; f++)
         if (j->file[f].path)
-            require_written(j, f,
-                            proc_write(f, &trid, sizeof trid, i * row_bytes(j) + TRID));
+            write_bytes(j, f, &trid, sizeof trid, i * row_bytes(j) + TRID);
     j->state[i] = (unsigned char)state;
 }
 
