@@ -76,9 +76,13 @@ const trace_place *survey_nearest(const survey *s, double m, double h)
     for (int step = -1; step <= 1; step += 2)
         for (int k = step < 0 ? from - 1 : from; k >= 0 && k < s->live; k += step) {
             double dm = s->places[k].m - m, dh = s->places[k].h - h;
-            if (dm * dm >= least_distance2) break;
-            if (nearest && dm * dm + dh * dh >= least_distance2) continue;
-            least_distance2 = dm * dm + dh * dh;
+            double distance2 = dm * dm + dh * dh;
+            if (dm * dm > least_distance2) break;
+            if (distance2 > least_distance2 ||
+                (nearest && distance2 == least_distance2 &&
+                 s->places[k].number > nearest->number))
+                continue;
+            least_distance2 = distance2;
             nearest = &s->places[k];
         }
     return nearest;

@@ -25,7 +25,7 @@ void survey_free(survey *s);
  * in increasing order, and returns their number; indices must hold all traces. */
 int survey_select(const survey *s, const request *r, double m, double h, int *indices);
 
-/* Returns the trace nearest to (m, h). */
+/* Returns the trace nearest to (m, h); of equally near ones the first in the file. */
 const trace_place *survey_nearest(const survey *s, double m, double h);
 
 #endif

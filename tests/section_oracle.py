@@ -1,0 +1,203 @@
+"""section_oracle.py - whole sections in double precision, from the file to the headers.
+
+Shares no code with the steps or common/: it reads SU traces byte by byte at the positions of
+the SEG-Y standard (rev. 1, trace header), selects apertures, interpolates ranges, searches
+all parameter tuples and builds the headers that the output must have.
+"""
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+from numpy.typing import NDArray
+
+Doubles = NDArray[numpy.float64]
+HEADER = 240
+DEAD = 2
+# First byte, counted from 1, and type of the header fields that are read or written.
+FIELDS = {"tracl": (1, "i"), "tracr": (5, "i"), "cdp": (21, "i"), "trid": (29, "h"),
+          "offset": (37, "i"), "scalco": (71, "h"), "sx": (73, "i"), "sy": (77, "i"),
+          "gx": (81, "i"), "gy": (85, "i"), "counit": (89, "h"), "delrt": (109, "h"),
+          "ns": (115, "H"), "dt": (117, "H")}
+JOB = slice(228, 240)  # a mark and the hash of the job, which only the program knows
+
+
+def get(header: bytes, name: str, order: str) -> int:
+    first, kind = FIELDS[name]
+    return int(struct.unpack_from(order + kind, header, first - 1)[0])
+
+
+def put(values: dict[str, int], order: str) -> bytes:
+    """A header with these values, all other bytes 0."""
+    raw = bytearray(HEADER)
+    for name, value in values.items():
+        first, kind = FIELDS[name]
+        struct.pack_into(order + kind, raw, first - 1, value)
+    return bytes(raw)
+
+
+def split(path: Path, order: str) -> tuple[list[bytes], Doubles]:
+    """(headers, samples [traces][ns]) of an SU file."""
+    raw = path.read_bytes()
+    ns = get(raw[:HEADER], "ns", order)
+    row = HEADER + 4 * ns
+    assert len(raw) % row == 0, f"{path}: not traces of {ns} samples"
+    starts = range(0, len(raw), row)
+    samples = [struct.unpack_from(f"{order}{ns}f", raw, i + HEADER) for i in starts]
+    return [raw[i:i + HEADER] for i in starts], numpy.array(samples, "f8")
+
+
+@dataclass
+class Job:
+    """The options of a section. rows: t0, then P0 P1 N of A to E, as in ranges=FILE."""
+    m0: Sequence[float]
+    h0: Sequence[float]
+    t0: Sequence[float]  # seconds; evenly spaced
+    tau: float
+    rows: Sequence[Sequence[float]]
+    aperture: tuple[float, float]
+    axis: str
+    order: str
+
+
+@dataclass
+class Gather:
+    """The traces of a line that are not dead; sample 0 of each is at time 0."""
+    m: Doubles
+    h: Doubles
+    cdp: list[int]
+    samples: Doubles
+    dt: float  # microseconds
+
+
+@dataclass
+class Sample:
+    """What an output sample may be. Each tuple is A to E. unsure: a window of this tuple
+    begins or ends so close to an end of the record that rounding decides whether it is used."""
+    tuples: Doubles                 # [N][5]
+    semblance: Doubles              # [N]
+    stack: Doubles                  # [N]
+    semblance_error: Doubles        # [N]: effect of rounding in float
+    stack_error: Doubles
+    unsure: NDArray[numpy.bool_]
+
+
+def gather(path: Path, job: Job) -> Gather:
+    headers, rows = split(path, job.order)
+    place, alive = [], [i for i, h in enumerate(headers)
+                        if get(h, "trid", job.order) != DEAD]
+    for i in alive:
+        scale = get(headers[i], "scalco", job.order)
+        unit = 1 / -scale if scale < 0 else scale or 1
+        place.append([get(headers[i], end + job.axis, job.order) * unit for end in "sg"])
+    source, receiver = numpy.array(place, "f8").T
+    dt = get(headers[0], "dt", job.order)
+    delay = get(headers[alive[0]], "delrt", job.order) * 1000 // dt
+    rows = rows[alive]
+    rows = rows[:, -delay:] if delay < 0 else numpy.pad(rows, ((0, 0), (delay, 0)))
+    return Gather((source + receiver) / 2, (receiver - source) / 2,
+                  [get(headers[i], "cdp", job.order) for i in alive], rows, dt)
+
+
+def ranges_at(job: Job, t0: float) -> Doubles:
+    """P0 P1 N of A to E at t0: interpolated between rows, counts to the nearest integer."""
+    rows = numpy.array(job.rows, "f8")
+    at = rows[0, 1:] if len(rows) == 1 else numpy.array(
+        [numpy.interp(t0, rows[:, 0], column) for column in rows[:, 1:].T])
+    return at.reshape(5, 3)
+
+
+def grid(ranges: Doubles) -> Doubles:
+    """All tuples, [N][5], E fastest."""
+    axes = []
+    for p0, p1, count in ranges:
+        n = int(numpy.floor(count + 0.5))
+        axes.append(p0 + numpy.arange(n) / n * (p1 - p0))
+    return numpy.stack(numpy.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 5)
+
+
+def aperture(g: Gather, job: Job, m0: float, h0: float) -> NDArray[numpy.bool_]:
+    return (abs(g.m - m0) <= job.aperture[0]) & (abs(g.h - h0) <= job.aperture[1])
+
+
+def search(g: Gather, job: Job, m0: float, h0: float, t0: float) -> Sample:
+    """The semblance and the mean of the windows for every tuple, and what rounding to float
+    can change.
+
+    A traveltime is computed with about ten roundings of relative size 2^-24 each, and the
+    differences dm, dh with one more: x, in samples, is wrong by at most dx = 16 * 2^-24 times
+    the largest number of samples that occurs in it. A value changes by at most dx times the
+    difference of two neighbouring samples, and by the rounding of the interpolation. The
+    semblance is |P v|^2 / |v|^2 of all values v, P a projection, so a relative change r of v
+    changes its root by at most 2 r / (1 - r).
+    """
+    near = aperture(g, job, m0, h0)
+    tuples = grid(ranges_at(job, t0))
+    rate, ns = 1e6 / g.dt, g.samples.shape[1]
+    half = int(job.tau * rate + 1e-3)
+    dm, dh, rows = g.m[near] - m0, g.h[near] - h0, g.samples[near]
+    a, b, c, d, e = (column[:, None] for column in tuples.T)
+    linear = t0 + a * dm + b * dh
+    square = linear ** 2 + c * dh ** 2 + d * dm ** 2 + e * dh * dm
+    x = numpy.sqrt(numpy.maximum(square, 0)) * rate
+    largest = rate * numpy.sqrt((t0 + abs(a * dm) + abs(b * dh)) ** 2 + abs(c) * dh ** 2
+                                + abs(d) * dm ** 2 + abs(e * dh * dm)).max() + 1
+    # sqrt amplifies the error of the square where terms cancel.
+    rounding = 16 * 2.0 ** -24 * largest ** 2
+    dx = rounding / numpy.maximum(x, 1)
+    used = (square >= 0) & (x >= half) & (x < ns - half - 1)
+    exists = square * rate ** 2 > -rounding  # else there surely is no traveltime
+    unsure = (exists & ((x < 1) & (half == 0) | (abs(x - half) < dx)
+                        | (abs(x - (ns - half - 1)) < dx))).any(axis=1)
+
+    first = numpy.where(used, numpy.floor(x), half).astype(int) - half
+    index = first[..., None] + numpy.arange(2 * half + 1)
+    part = numpy.where(used, x - numpy.floor(x), 0)[..., None]
+    trace = numpy.arange(len(rows))[:, None]
+    low, high = rows[trace, index], rows[trace, index + 1]
+    v = (low + part * (high - low)) * used[..., None]
+    count = numpy.maximum(used.sum(axis=1), 1)
+    energy = (v ** 2).sum(axis=(1, 2))
+    good = ((~used).sum(axis=1) < 2) & (energy > 0)
+    numerator = (v.sum(axis=1) ** 2).sum(axis=1)
+    semblance = numpy.where(good, numerator / numpy.where(energy > 0, energy, 1) / count, 0)
+    stack = numpy.where(good, v.sum(axis=(1, 2)) / (count * (2 * half + 1)), 0)
+
+    slope = abs(numpy.diff(rows, axis=1)).max() if ns > 1 else 0
+    size = abs(rows).max()
+    # Interpolation, and sums of up to (traces * window) terms.
+    terms = len(rows) + 2 * half + 8
+    wrong = numpy.where(used, dx, 0).max(axis=1) * slope + terms * 2.0 ** -24 * size
+    rms = numpy.sqrt(energy / (count * (2 * half + 1)))
+    relative = numpy.minimum(wrong / numpy.maximum(rms, 1e-300), 0.5)
+    change = 4 * relative / (1 - relative) ** 2
+    return Sample(tuples, semblance, stack, change, wrong, unsure)
+
+
+def nearest(g: Gather, m0: float, h0: float) -> int:
+    """cdp of the nearest trace; of equally near ones the first in the file."""
+    return g.cdp[int(numpy.argmin((g.m - m0) ** 2 + (g.h - h0) ** 2))]
+
+
+def headers(g: Gather, job: Job) -> list[bytes]:
+    """The headers of all output traces, in the byte order of this machine; half-offsets vary
+    fastest. Coordinates have the coarsest unit, 1 to 1/10000 m, in which all are whole."""
+    positions = [(m, h) for m in job.m0 for h in job.h0]
+    ends = numpy.array([(m - h, m + h) for m, h in positions])
+    parts = 1
+    while parts < 10000 and abs(ends * parts - numpy.round(ends * parts)).max() >= 1e-3:
+        parts *= 10
+    step = job.t0[1] - job.t0[0] if len(job.t0) > 1 else g.dt * 1e-6
+    result = []
+    for i, (m, h) in enumerate(positions):
+        alive = aperture(g, job, m, h).sum() >= 2
+        values = {"tracl": i + 1, "tracr": i + 1, "cdp": nearest(g, m, h),
+                  "trid": 1 if alive else DEAD, "offset": int(numpy.floor(2 * h + 0.5)),
+                  "scalco": -parts if parts > 1 else 1, "counit": 1,
+                  "delrt": round(job.t0[0] * 1e3), "ns": len(job.t0), "dt": round(step * 1e6),
+                  "s" + job.axis: round((m - h) * parts), "g" + job.axis: round((m + h) * parts)}
+        result.append(put(values, "="))
+    return result

@@ -1,0 +1,174 @@
+"""test_section_oracle.py: whole sections, compared sample by sample and byte by byte with
+section_oracle.py, which computes them in double precision.
+
+The surveys are random: positions, both axes and byte orders, coordinate scales, delays, dead
+traces, traces at the same place, apertures whose edge goes through traces, output positions
+in the middle between two traces, ranges that change with time.
+"""
+import itertools
+import random
+import subprocess
+
+import numpy
+import pytest
+import segyio
+
+from tests import section_oracle as oracle
+from tests.helpers import binaries
+
+JOBS = 24
+MARGIN = 1e-6  # semblance and amplitude relative to the largest sample: printing, last sums
+
+
+def survey(rng, path):
+    """Writes a survey; returns (axis, byte order, delay in samples, dt, ns, metres per
+    unit)."""
+    axis, order = rng.choice("xy"), rng.choice("<>")
+    dt = rng.choice((1000, 2000, 4000))
+    delay = rng.choice((0, 0, -8, 12, 40)) * 4000 // dt * dt // 1000
+    ns = rng.randint(90, 160)
+    scalco = rng.choice((1, 0, -1, -10, -100, 10))
+    unit = 1 / -scalco if scalco < 0 else scalco or 1
+    numbers = numpy.random.default_rng(rng.getrandbits(32))
+    other = rng.choice((0, 7))
+    with open(path, "wb") as out:
+        for i in range(rng.randint(20, 60)):
+            m, h = rng.randrange(0, 600, 20), rng.randrange(-200, 210, 40)
+            if i == 5 or rng.random() < 0.05:
+                m, h = 300, 40  # several traces at one place
+            source, receiver = round((m - h) / unit), round((m + h) / unit)
+            values = {"cdp": 100 + i, "trid": rng.choice((1, 1, 1, 0, 2)) if i else 1,
+                      "scalco": scalco, "delrt": delay, "ns": ns, "dt": dt,
+                      "s" + axis: source, "g" + axis: receiver}
+            for name in ("sx", "gx") if axis == "y" else ("sy", "gy"):
+                values[name] = other
+            time = numpy.arange(ns) + delay * 1000 / dt
+            event = numpy.hypot(rng.uniform(55, 75), (m - 300) / 20) - time
+            row = numpy.exp(-(event / 4) ** 2) * 2 + 0.3 * numpy.convolve(
+                numbers.standard_normal(ns), (.25, .5, .25), "same")
+            out.write(oracle.put(values, order) + row.astype(order + "f4").tobytes())
+    return axis, order, delay * 1000 // dt, dt, ns
+
+
+def ranges(rng):
+    """P0 P1 N of A to E, flat."""
+    spans = (2e-4, 2e-4, 4e-7, 4e-7, 3e-7)
+    flat = []
+    for span in spans:
+        middle = rng.uniform(-span, span)
+        flat += [middle - span, middle + span, rng.randint(1, 3)]
+    return flat
+
+
+def job(rng, folder):
+    """(a job of the oracle, the arguments of the program)."""
+    axis, order, delay, dt, ns = survey(rng, folder / "in.su")
+    tau = rng.choice((0, 1, 3, 5))
+    first, last = max(delay, 0) + tau + 2, delay + ns - tau - 4
+    count, stride = rng.randint(1, 6), rng.randint(1, 5)
+    start = rng.randint(first, max(first, last - count * stride))
+    start -= start * dt % 1000 and start % (1000 // dt or 1)  # delrt has whole milliseconds
+    t0 = [(start + stride * k) * dt * 1e-6 for k in range(count)]
+    m0 = rng.choice((300, 310, 290.5, 0, 600, 3000)), rng.choice((20, 35.25, 10)), \
+        rng.randint(1, 3)
+    h0 = rng.choice((0, 20, -40)), rng.choice((40, 20)), rng.randint(1, 2)
+    aperture = rng.choice((100, 60, 400)), rng.choice((80, 40, 200))
+    rows = [[0, *ranges(rng)], [delay * dt * 1e-6 + ns * dt * 1e-6, *ranges(rng)]]
+    words = ["in=in.su", f"m0={m0[0]},{m0[1]},{m0[2]}", f"h0={h0[0]},{h0[1]},{h0[2]}",
+             f"t0={t0[0]:.9g},{stride * dt * 1e-6:.9g},{count}",
+             f"tau={tau * dt * 1e-6:.9g}", f"aperture={aperture[0]},{aperture[1]}",
+             f"axis={axis}", f"order={'little' if order == '<' else 'big'}",
+             "stack=s.su", "coherence=c.su", "parameters=p.npy"]
+    if rng.random() < 0.5:
+        rows = rows[:1]
+        for k, key in enumerate("abcde"):
+            p0, p1, n = rows[0][1 + 3 * k:4 + 3 * k]
+            words.append(f"{key}={p0:.17g},{p1:.17g},{n}")
+    else:
+        lines = [" ".join(f"{value:.17g}" for value in row) for row in rows]
+        (folder / "ranges.txt").write_text("\n".join(lines) + "\n")
+        words.append("ranges=ranges.txt")
+    wanted = oracle.Job([m0[0] + m0[1] * i for i in range(m0[2])],
+                        [h0[0] + h0[1] * i for i in range(h0[2])], t0, tau * dt * 1e-6, rows,
+                        aperture, axis, order)
+    return wanted, words
+
+
+def compare(sample, semblance, stack, parameters, size):
+    """What is wrong with one output sample, or None."""
+    scale = abs(sample.tuples).max(axis=0) + 1e-30
+    distance = (abs(sample.tuples - parameters) / scale).max(axis=1)
+    found = int(distance.argmin())
+    if distance[found] > 1e-5:
+        return f"parameters {parameters} are not on the grid"
+    error, sure = sample.semblance_error, ~sample.unsure
+    if sure[found] and abs(semblance - sample.semblance[found]) > error[found] + MARGIN:
+        return f"coherence {semblance}, expected {sample.semblance[found]}"
+    if sure[found] and abs(stack - sample.stack[found]) > sample.stack_error[found] + MARGIN * size:
+        return f"stack {stack}, expected {sample.stack[found]}"
+    if (sample.semblance - error > semblance + error[found] + MARGIN)[sure].any():
+        return f"coherence {semblance}, but the largest is {sample.semblance[sure].max()}"
+    if sure.all() and sample.semblance.max() == 0 and found:
+        return f"tuple {found} of equal ones, expected the first"
+    return None
+
+
+@pytest.mark.seconds(20)
+@pytest.mark.parametrize("number", range(JOBS))
+def test_section(check, tmp_path, number):
+    rng = random.Random(f"section {number}")
+    wanted, words = job(rng, tmp_path)
+    g = oracle.gather(tmp_path / "in.su", wanted)
+    expected = oracle.headers(g, wanted)
+    places = [(m, h) for m in wanted.m0 for h in wanted.h0]
+    samples = [[oracle.search(g, wanted, m, h, t) if oracle.aperture(g, wanted, m, h).sum() > 1
+                else None for t in wanted.t0] for m, h in places]
+    found = binaries("semblance", ("seq", "omp", "ocl", "cuda-cpu"))
+    for step, backend, binary in [found[0], *rng.sample(found[1:], min(4, len(found) - 1))]:
+        name = f"{step} {backend}"
+        ended = subprocess.run([binary, *words], cwd=tmp_path, capture_output=True, text=True,
+                               timeout=120)
+        check(f"{name}: runs", ended.returncode and ended.stderr)
+        if ended.returncode:
+            continue
+        heads, stack = oracle.split(tmp_path / "s.su", "=")
+        other, coherence = oracle.split(tmp_path / "c.su", "=")
+        parameters = numpy.load(tmp_path / "p.npy").astype("f8")
+        check(f"{name}: traces", len(heads) != len(places) and f"{len(heads)}")
+        for i, (head, same, want) in enumerate(zip(heads, other, expected, strict=True)):
+            wrong = [k + 1 for k in range(oracle.JOB.start) if head[k] != want[k]]
+            check(f"{name}: header {i}", wrong and f"bytes {wrong} differ: "
+                  f"{ {f: oracle.get(head, f, '=') for f in oracle.FIELDS} }, expected "
+                  f"{ {f: oracle.get(want, f, '=') for f in oracle.FIELDS} }")
+            check(f"{name}: headers of both files", head != same and f"trace {i} differs")
+        size = abs(g.samples).max()
+        for i, row in enumerate(samples):
+            for k, sample in enumerate(row):
+                got = coherence[i, k], stack[i, k], parameters[i, k]
+                if sample is None:
+                    problem = (got[0] or got[1] or got[2].any()) and "not zero"
+                else:
+                    problem = compare(sample, *got, size)
+                check(f"{name}: trace {i}, sample {k}", problem)
+        with segyio.su.open(str(tmp_path / "s.su"), endian="little",
+                            ignore_geometry=True) as file:
+            check(f"{name}: segyio", (file.tracecount != len(places)
+                                      or abs(file.trace.raw[:] - stack).max() > 0)
+                  and "segyio reads other samples")
+        for path in ("s.su", "c.su", "p.npy"):
+            (tmp_path / path).unlink()
+
+
+def test_says_something(tmp_path):
+    """Most samples can be judged: rounding explains little of their largest semblance."""
+    judged = total = 0
+    for number in range(JOBS):
+        wanted, _ = job(random.Random(f"section {number}"), tmp_path)
+        g = oracle.gather(tmp_path / "in.su", wanted)
+        for m, h, t in itertools.product(wanted.m0, wanted.h0, wanted.t0):
+            if oracle.aperture(g, wanted, m, h).sum() > 1:
+                sample = oracle.search(g, wanted, m, h, t)
+                best = sample.semblance.argmax()
+                total += 1
+                judged += not sample.unsure[best] and sample.semblance_error[best] < 0.02
+    assert judged > 0.8 * total, f"{judged} of {total}"
