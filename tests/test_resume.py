@@ -107,3 +107,92 @@ def test_ranks(check, tmp_path):
         check(f"stop {stop}: resumes", resumed.returncode and resumed.err)
         check(f"stop {stop}: bytes", contents(tmp_path, "k-") != want and "differ")
         remove(tmp_path, "k-")
+
+
+# ---- what belongs to a job -----------------------------------------------------------
+
+ROWS = ["0.3 -2e-5 2e-4 3 -3e-4 -1e-4 2 4e-7 9e-7 2 1e-7 5e-7 2 0 3e-7 2",
+        "0.5 -2e-5 3e-4 3 -3e-4 -1e-4 2 4e-7 9e-7 2 1e-7 5e-7 2 0 3e-7 2"]
+OPTIONS = {"in": "in.su", "m0": "4040,40,2", "h0": "-500,30,2", "t0": "0.4,0.004,3",
+           "tau": "0.008", "aperture": "80,90", "axis": "y", "ranges": "rows.txt"}
+# One option each that differs from OPTIONS, so that the result does.
+OTHERS = [("m0", "4041,40,2"), ("m0", "4040,41,2"), ("h0", "-501,30,2"), ("h0", "-500,31,2"),
+          ("t0", "0.404,0.004,3"), ("t0", "0.4,0.008,3"), ("tau", "0.004"),
+          ("aperture", "90,90"), ("aperture", "80,100")]
+
+
+def other_rows(row, column):
+    """ROWS with one number changed."""
+    lines = [line.split() for line in ROWS]
+    number = lines[row][column]
+    lines[row][column] = f"{int(number) + 1}" if column % 3 == 0 and column else \
+        f"{float(number) * 1.01 + 1e-9:.9g}"
+    return "".join(" ".join(line) + "\n" for line in lines)
+
+
+def other_survey(folder: Path, place, header=False, dead=False):
+    """Writes in.su, of which one trace differs: the nearest one to place (m, h), or, with
+    place None, none."""
+    head, samples = traces(DATA)
+    sy = head[:, 76:80].copy().view("<i4")[:, 0].astype(float)
+    gy = head[:, 84:88].copy().view("<i4")[:, 0].astype(float)
+    if place:
+        distance = abs((sy + gy) / 2 - place[0]) + abs((gy - sy) / 2 - place[1])
+        i = int(distance.argmin())
+        if header:
+            head[i, 84] ^= 1  # the receiver
+        if dead:
+            head[i, 28] = 2
+        samples[i, 111] += 0.5
+    with open(folder / "in.su", "wb") as out:
+        for h, row in zip(head, samples, strict=True):
+            out.write(h.tobytes() + row.tobytes())
+
+
+@pytest.fixture
+def completed(tmp_path):
+    """A folder with a completed job of OPTIONS; a function that repeats it with changes and
+    returns the process."""
+    other_survey(tmp_path, None)
+    (tmp_path / "rows.txt").write_text("\n".join(ROWS) + "\n")
+    binary = os.path.abspath(last("omp"))
+
+    def again(**changes):
+        words = [f"{key}={value}" for key, value in {**OPTIONS, **changes}.items()]
+        return subprocess.run([binary, *words, *outputs(tmp_path)], cwd=tmp_path, text=True,
+                              capture_output=True, timeout=60)
+    first = again()
+    assert first.returncode == 0, first.stderr
+    return tmp_path, again
+
+
+def test_other_job(check, completed):
+    """Each change of what the result depends on is refused, and the files stay."""
+    folder, again = completed
+    before = contents(folder, "")
+
+    def refused(name, ended):
+        check(f"{name}: refused", (ended.returncode != 1
+                                   or "belongs to another job" not in ended.stderr)
+              and f"status {ended.returncode}: {ended.stderr}")
+        check(f"{name}: files", contents(folder, "") != before and "changed")
+
+    for key, value in OTHERS:
+        refused(f"{key}={value}", again(**{key: value}))
+    for row in range(len(ROWS)):
+        for column in range(16):
+            (folder / "other.txt").write_text(other_rows(row, column))
+            refused(f"row {row}, column {column}", again(ranges="other.txt"))
+    for name, change in ("samples", {}), ("header", {"header": True}), ("dead", {"dead": True}):
+        other_survey(folder, (4060, -480), **change)
+        refused(name, again())
+
+
+def test_same_job(check, completed):
+    """What the result does not depend on may change: traces outside of all apertures."""
+    folder, again = completed
+    before = contents(folder, "")
+    other_survey(folder, (5000, 500))
+    ended = again()
+    check("far trace", ended.returncode and ended.stderr)
+    check("far trace: bytes", contents(folder, "") != before and "changed")

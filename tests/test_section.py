@@ -311,9 +311,11 @@ def test_samples(check, first, last, tmp_path):
 @pytest.mark.seconds(10)
 def test_back_ends(check, last, folder, section):
     """The traces of the last step's other back-ends are the same within rounding."""
-    for _, backend, path in binaries("semblance"):
-        if path == last or os.path.dirname(path) != os.path.dirname(last):
-            continue
+    others = [(backend, path) for _, backend, path in binaries("semblance")
+              if path != last and os.path.dirname(path) == os.path.dirname(last)]
+    if not others:
+        pytest.skip("the last step has one back-end here")
+    for backend, path in others:
         made(check, path, folder, [f"in={DATA}", *JOB, *QUERY], f"{backend}-")
         for name in ("s.su", "c.su"):
             _, want = traces(os.path.join(folder, "all-" + name))

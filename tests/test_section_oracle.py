@@ -16,7 +16,7 @@ import segyio
 from tests import section_oracle as oracle
 from tests.helpers import binaries
 
-JOBS = 24
+JOBS = 40
 MARGIN = 1e-6  # semblance and amplitude relative to the largest sample: printing, last sums
 
 
@@ -25,7 +25,7 @@ def survey(rng, path):
     unit)."""
     axis, order = rng.choice("xy"), rng.choice("<>")
     dt = rng.choice((1000, 2000, 4000))
-    delay = rng.choice((0, 0, -8, 12, 40)) * 4000 // dt * dt // 1000
+    delay = rng.choice((0, 0, -32, 48, 160, 1000))  # milliseconds
     ns = rng.randint(90, 160)
     scalco = rng.choice((1, 0, -1, -10, -100, 10))
     unit = 1 / -scalco if scalco < 0 else scalco or 1
@@ -67,15 +67,22 @@ def job(rng, folder):
     first, last = max(delay, 0) + tau + 2, delay + ns - tau - 4
     count, stride = rng.randint(1, 6), rng.randint(1, 5)
     start = rng.randint(first, max(first, last - count * stride))
-    start -= start * dt % 1000 and start % (1000 // dt or 1)  # delrt has whole milliseconds
-    t0 = [(start + stride * k) * dt * 1e-6 for k in range(count)]
+    if dt == 1000 and delay == 1000:
+        start = 1000 + tau + 3 + tau % 2  # 1.003, 1.005 ..: times 1000 it is below an integer
     m0 = rng.choice((300, 310, 290.5, 0, 600, 3000)), rng.choice((20, 35.25, 10)), \
         rng.randint(1, 3)
     h0 = rng.choice((0, 20, -40)), rng.choice((40, 20)), rng.randint(1, 2)
+    if rng.random() < 0.2:
+        m0, h0 = (0.7, 20, 2), (0.1, 40, 1)  # 7.9999999999999991 decimetres
+    whole = rng.random() < 0.2  # without t0=: all samples
+    if whole:
+        start, stride, count, m0, h0 = max(delay, 0), 1, delay + ns - max(delay, 0), \
+            (*m0[:2], 1), (*h0[:2], 1)
+    t0 = [(start + stride * k) * dt * 1e-6 for k in range(count)]
     aperture = rng.choice((100, 60, 400)), rng.choice((80, 40, 200))
     rows = [[0, *ranges(rng)], [delay * dt * 1e-6 + ns * dt * 1e-6, *ranges(rng)]]
     words = ["in=in.su", f"m0={m0[0]},{m0[1]},{m0[2]}", f"h0={h0[0]},{h0[1]},{h0[2]}",
-             f"t0={t0[0]:.9g},{stride * dt * 1e-6:.9g},{count}",
+             *[f"t0={t0[0]:.9g},{stride * dt * 1e-6:.9g},{count}"] * (not whole),
              f"tau={tau * dt * 1e-6:.9g}", f"aperture={aperture[0]},{aperture[1]}",
              f"axis={axis}", f"order={'little' if order == '<' else 'big'}",
              "stack=s.su", "coherence=c.su", "parameters=p.npy"]

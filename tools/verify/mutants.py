@@ -5,6 +5,7 @@ which binary it changes and how:
 
     # step 07 backend omp: the first trace is dropped
     # step 07 backend omp random: tau of 101 samples is taken for 100
+    # step 10 backend omp tests/test_section_oracle.py: counts are truncated
 
 The tree is copied, the patch applied there, the binary built and run on the cases of
 make verify until one is rejected: by the checker, by the program's own checks, or because
@@ -16,7 +17,9 @@ detected their mutants.
 """
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,8 +30,9 @@ from tools.verify import execute, queries
 
 TIMEOUT = 20  # seconds per run: the slowest correct one takes less than one
 RANDOM = 300  # queries
-HEADER = re.compile(r"# step (\S+) backend (\S+?)( random)?: (.+)")
-Case = str | int  # a case of the program, or the number of a random query
+HEADER = re.compile(r"# step (\S+) backend (\S+?)( random)?( tests/\S+)?: (.+)")
+# A case of the program, the number of a random query, or a test.
+Case = str | int | Path
 
 
 class Mutant:
@@ -39,7 +43,8 @@ class Mutant:
         header = HEADER.match(lines[0]) if lines else None
         if not header:
             raise SystemExit(f"{path}:1: expected # step NN backend NAME: the bug")
-        number, self.backend, self.random, self.about = header.groups()
+        number, self.backend, self.random, test, self.about = header.groups()
+        self.test = tree.ROOT / test.strip() if test else None
         named = [s for s in tree.steps() if number in (s.number, s.name)]
         if not named:
             raise SystemExit(f"{path}:1: there is no step {number}")
@@ -56,8 +61,30 @@ def sample(mutants: Sequence[Mutant]) -> list[Mutant]:
     """For each back-end, the mutant of the last step that a case detects."""
     last = {}
     for m in sorted((m for m in mutants if not m.random), key=lambda m: m.step.number):
-        last[m.backend] = m
+        last[m.test or m.backend] = m
     return [m for m in mutants if m in last.values()]
+
+
+def test_rejection(copy: copies.Copy, program: Program, step: Step, backend: str, test: Path
+                   ) -> execute.Outcome | None:
+    """How a test, which needs the first step too, rejects the binaries of a copy."""
+    problem = copy.make(copy.binary(program, step, backend),
+                        copy.binary(program, tree.steps()[0], "seq"))
+    if problem:
+        return {"ok": False, "caught": "build", "reason": problem}
+    data = copy.folder / "build" / "data"
+    if not data.exists():
+        data.symlink_to(tree.build().absolute() / "data")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test],
+        cwd=tree.ROOT, env={**os.environ, "BUILD": str((copy.folder / "build").absolute())},
+        capture_output=True, text=True, timeout=100 * TIMEOUT)
+    if done.returncode == 0:
+        return None
+    if done.returncode != 1:
+        raise SystemExit(f"{test}: pytest ended with {done.returncode}: {done.stdout[-500:]}")
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    return {"ok": False, "caught": "test", "reason": failed[0] if failed else "failed"}
 
 
 def rejection(copy: copies.Copy, program: Program, step: Step, backend: str, case: Case,
@@ -65,6 +92,8 @@ def rejection(copy: copies.Copy, program: Program, step: Step, backend: str, cas
               ) -> execute.Outcome | None:
     """How a case is rejected; None if it passes."""
     folder, env = copy.folder / "outputs", {}
+    if isinstance(case, Path):
+        return test_rejection(copy, program, step, backend, case)
     if isinstance(case, int):
         query = queries.drawn(program, "mutants", case, folder / f"data-{case}")
         if not query.has(backend):
@@ -96,10 +125,14 @@ def try_mutant(copy: copies.Copy, program: Program, mutant: Mutant) -> tuple[Cas
     if problem:
         return None, f"does not compile: {problem}"
     cases: list[Case] = [*program.cases, *(range(RANDOM) if mutant.random else [])]
+    if mutant.test:
+        cases = [mutant.test]
     for case in cases:
         outcome = rejection(copy, program, *mutant.target, case, binary, checker)
         if outcome:
             by = "" if outcome["caught"] != "check" else "check: "
+            if isinstance(case, Path):
+                return case, outcome["reason"]
             return case, f"{case}: {by}{outcome['reason']}"
     return None, "SURVIVES"
 
