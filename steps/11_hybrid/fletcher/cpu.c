@@ -126,13 +126,13 @@ void host_source(float f)
     qc[i] += f;
 }
 
-/* The number of points to compute in a row, rounded up to whole vectors. Points beyond
- * the end of the row are in the halo or in the padding: the medium has no velocity
- * there, so they stay 0. */
+/* The number of points to compute in a row, rounded up to whole vectors if these end
+ * within the row. Points beyond the end of the grid are in the halo or in the padding:
+ * the medium has no velocity there, so they stay 0. */
 static int points_of_row(void)
 {
     int points = g->sx - 2 * HALO, whole = (points + LINE - 1) / LINE * LINE;
-    return whole <= g->pitch ? whole : points;
+    return g->lead + HALO + whole <= g->pitch ? whole : points;
 }
 
 /* Computes the derivatives along y of `count` points of a row; the first is point i of
