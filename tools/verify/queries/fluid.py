@@ -109,12 +109,20 @@ def seconds(sides: Any, group: Any, steps: Any, sweeps: int) -> float:
     return steps * (6 * sweeps * (march + 2 * plain) + 14 * plain)
 
 
+def power(base: float, exponent: int) -> float:
+    """The power of a number from 1 on; infinity if it is too large for a double."""
+    try:
+        return float(base) ** exponent
+    except OverflowError:
+        return math.inf
+
+
 def growth(facts: Mapping[str, Any], steps: Any, sweeps: int) -> Any:
     """An upper bound on the growth of velocities in all steps."""
     per_step = (1 + sweeps) ** 2
     if facts["keep"]:
         per_step *= 1 + facts["dt"] * (1 + sweeps)
-    return per_step ** min(steps, 400)
+    return power(per_step, min(steps, 400))
 
 
 def limits(facts: Mapping[str, Any], steps: Any, sweeps: int) -> Any:
@@ -125,7 +133,7 @@ def limits(facts: Mapping[str, Any], steps: Any, sweeps: int) -> Any:
     most = FLOAT / spread / growth(facts, steps, sweeps)
     far = FAR / max(dt * longest, 1e-30)
     if facts["keep"]:
-        far /= min(10 * (1 + dt) ** (2 * steps), growth(facts, steps, sweeps))
+        far /= min(10 * power(1 + dt, 2 * steps), growth(facts, steps, sweeps))
     return most, min(most, far)
 
 
