@@ -13,7 +13,7 @@ include config.mk
 
 # Runs as many jobs as there are processors; -j says otherwise. A make that is called by
 # another one shares its jobs, and is called with JOBS= for that.
-JOBS ?= $(or $(shell nproc 2>/dev/null),$(shell getconf _NPROCESSORS_ONLN))
+JOBS ?= $(or $(shell nproc 2>/dev/null),$(shell getconf _NPROCESSORS_ONLN 2>/dev/null),1)
 MAKEFLAGS += $(addprefix -j,$(JOBS))
 
 # Prints the name of each file that is made; make V=1 prints the commands.

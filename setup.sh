@@ -7,19 +7,49 @@
 #   ./setup.sh publish        everything: also reports, figures and all measurements
 #   ./setup.sh --list [LEVEL] only prints what is missing; exits with 1 if anything is
 #
-# It prints the packages before it installs them, as root or through sudo. CUDA is not among
-# them: if nvcc is found, it is used, and nothing requires it.
+# It prints the packages before it installs them, as root or through sudo. If the system does
+# not have a package, it says what is lost without it; only what every build needs must be
+# there. CUDA is not among the packages: if nvcc is found, it is used, and nothing requires it.
 set -eu
 
-# A|B: the first of them that the distribution has.
-build="gcc make libc6-dev python3 python3-numpy ocl-icd-opencl-dev pocl-opencl-icd
-libpng-dev libfftw3-dev openmpi-bin libopenmpi-dev"
-test="git patch bubblewrap clinfo oclgrind clang-14|clang libclang-rt-14-dev|libclang-rt-dev
-libomp-14-dev|libomp-dev clang-format-14|clang-format libcmocka-dev python3-pytest
-python3-pytest-xdist mypy pyflakes3 python3-matplotlib python3-segyio pandoc"
-publish="libclc-14|libclc-dev libclc-14-dev|libclc-dev valgrind ccache"
-# Used if the distribution has them.
-optional="oclgrind python3-segyio bubblewrap libclc-14 libclc-14-dev"
+# Level, package, and what is lost without it; `required` if nothing can be built without it.
+# A|B: the first that the system has. N in a name: the newest version that the system has.
+packages_of_levels() {
+    cat <<'TABLE'
+build   gcc                           required
+build   make                          required
+build   libc6-dev                     required
+build   python3                       required
+build   python3-numpy                 required
+build   libpng-dev                    required
+build   libfftw3-dev                  required
+build   ocl-icd-opencl-dev            the OpenCL back-ends are not built
+build   pocl-opencl-icd               OpenCL does not run without a GPU
+build   openmpi-bin                   the back-ends with MPI do not run
+build   libopenmpi-dev                the back-ends with MPI are not built
+test    git                           steps are not compared, and many tests fail
+test    patch                         rungs and variants are not built
+test    bubblewrap                    make grade refuses to run
+test    clinfo                        the OpenCL devices are not listed
+test    oclgrind                      OpenCL kernels are not checked for invalid accesses
+test    clang-14|clang                only gcc's sanitizers are used
+test    libclang-rt-14-dev|libclang-rt-dev|libclang-rt-N-dev  clang's sanitizers are not used
+test    libomp-14-dev|libomp-dev      OpenMP is not compiled by clang
+test    clang-format-14|clang-format  lint does not check the format of C
+test    libcmocka-dev                 the unit tests in C are not built
+test    python3-pytest                no test runs
+test    python3-pytest-xdist          make test fails: it runs tests in parallel
+test    mypy                          lint does not check the types of Python
+test    pyflakes3                     lint checks less of Python
+test    python3-matplotlib            figures are not drawn
+test    python3-segyio                the SU reader is not compared with another one
+test    pandoc                        the report is not written
+publish libclc-14|libclc-18|libclc-19|libclc-N                  registers are not counted
+publish libclc-14-dev|libclc-18-dev|libclc-19-dev|libclc-N-dev  registers are not counted
+publish valgrind                      instructions are not counted without perf
+publish ccache                        every compilation is done anew
+TABLE
+}
 # Ruff is a package of Debian from 13 on. On older systems that have npm, its build for
 # Node is installed in this folder.
 ruff_folder=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/optimization-history-ruff
@@ -30,17 +60,26 @@ if [ "${1:-}" = --list ]; then
     list=yes
     shift
 fi
-case ${1:-build} in
-build) wanted=$build ;;
-test) wanted="$build $test" ;;
-publish) wanted="$build $test $publish" ;;
--h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+level=${1:-build}
+case $level in
+build | test | publish) ;;
+-h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
 *) echo "setup.sh: unknown level ($1): expected build, test or publish" >&2; exit 2 ;;
 esac
 
+# The lines of the table up to the level.
+wanted() {
+    case $level in
+    build) packages_of_levels | grep '^build' ;;
+    test) packages_of_levels | grep -v '^publish' ;;
+    publish) packages_of_levels ;;
+    esac
+}
+
 if ! command -v dpkg-query >/dev/null || ! command -v apt-cache >/dev/null; then
     echo "setup.sh: not a Debian or Ubuntu system. Install the equivalents of these packages:"
-    echo "$wanted" | tr '|\n' '/ '
+    wanted | while read -r _ choice _; do printf '%s ' "${choice%%|*}"; done
+    echo
     exit 1
 fi
 
@@ -48,32 +87,55 @@ installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
 }
 
-# available PACKAGE: does the distribution have it?
+# available PACKAGE: does the system have it? A virtual package alone does not count.
 available() {
     apt-cache show "$1" 2>/dev/null | grep -q '^Filename:'
 }
 
-# missing: of each package that is not installed, the first alternative that is available.
+# newest NAME: its N replaced by the largest version that is available, or nothing.
+newest() {
+    apt-cache search --names-only "^$(echo "$1" | sed 's/N/[0-9]+/')\$" 2>/dev/null |
+        cut -d ' ' -f 1 | sort -V | tail -n 1
+}
+
+# Reads lines of the table. Writes, for each package that is not installed, "required PACKAGE",
+# "optional PACKAGE" or, if no alternative is available, "lost NAME what is lost".
 missing() {
-    for choice in $wanted; do
+    while read -r _ choice loss; do
         found=
         for package in $(echo "$choice" | tr '|' ' '); do
+            case $package in *N*) package=$(newest "$package") ;; esac
+            [ -n "$package" ] || continue
             if installed "$package"; then
                 found=installed
                 break
             fi
             if [ -z "$found" ] && available "$package"; then found=$package; fi
         done
-        name=${choice%%|*}
-        case " $(echo $optional) " in *" $name "*) default= ;; *) default=$name ;; esac
-        [ "$found" = installed ] || echo "${found:-$default}"
-    done | sort -u | xargs
+        case $found:$loss in
+        installed:*) ;;
+        :required) echo "required ${choice%%|*}" ;;
+        :*) echo "lost ${choice%%|*} $loss" ;;
+        *:required) echo "required $found" ;;
+        *) echo "optional $found" ;;
+        esac
+    done
+}
+
+# The packages of one kind, required or optional, on one line.
+kind() {
+    echo "$state" | sed -n "s/^$1 //p" | sort -u | xargs
+}
+
+install() {
+    # shellcheck disable=SC2086,SC2068 # lists of words
+    $root apt-get install -y -qq --no-install-recommends $@ >/dev/null
 }
 
 install_ruff() {
-    [ "${1:-build}" != build ] && ! command -v ruff >/dev/null || return 0
+    [ "$level" != build ] && ! command -v ruff >/dev/null || return 0
     if available ruff; then
-        echo "setup.sh: ruff is a package of this system: apt-get install ruff"
+        install ruff || echo "setup.sh: ruff could not be installed: lint skips it"
     elif command -v npm >/dev/null && [ ! -d "$ruff_folder/node_modules" ]; then
         mkdir -p "$ruff_folder"
         npm install --silent --no-fund --no-audit --prefix "$ruff_folder" $ruff_package \
@@ -81,31 +143,52 @@ install_ruff() {
     fi
 }
 
-packages=$(missing)
+print_lost() {
+    echo "$state" | sed -n 's/^lost \([^ ]*\) /setup.sh: not available: \1: /p'
+}
+
+# Before the first apt-get update, no package is known to be available: then all that are not
+# installed are missing.
+state=$(wanted | missing)
+if available make; then
+    packages=$(echo "$(kind required) $(kind optional)" | xargs)
+else
+    packages=$(echo "$state" | cut -d ' ' -f 2 | xargs)
+fi
+if [ -z "$packages" ] || [ -n "$list" ]; then available make && print_lost; fi
 if [ -n "$list" ]; then
-    [ -z "$packages" ] && exit 0
+    [ -n "$packages" ] || exit 0
     echo "missing: $packages"
-    echo "./setup.sh ${1:-build} installs them"
+    echo "./setup.sh $level installs them"
     exit 1
 fi
 
 root=
+if [ "$(id -u)" != 0 ]; then root=sudo; fi
 if [ -n "$packages" ]; then
-    if [ "$(id -u)" != 0 ]; then
-        root=sudo
-        if ! command -v sudo >/dev/null; then
-            echo "setup.sh: not root, and no sudo: run as root: apt-get install $packages" >&2
-            exit 1
-        fi
+    if [ -n "$root" ] && ! command -v sudo >/dev/null; then
+        echo "setup.sh: not root, and no sudo: run as root: $0 $level" >&2
+        exit 1
     fi
     export DEBIAN_FRONTEND=noninteractive
     $root apt-get update -qq
-    packages=$(missing) # now that the lists of packages are known
-    echo "setup.sh: installs $packages"
-    # shellcheck disable=SC2086 # a list of words
-    $root apt-get install -y -qq --no-install-recommends $packages >/dev/null
+    state=$(wanted | missing) # now that the lists of packages are known
+    required=$(kind required)
+    optional=$(kind optional)
+    echo "setup.sh: installs $required $optional" | xargs
+    print_lost
+    if [ -n "$required" ] && ! install "$required"; then
+        echo "setup.sh: could not install what every build needs: $required" >&2
+        exit 1
+    fi
+    if [ -n "$optional" ] && ! install "$optional"; then
+        for package in $optional; do
+            install "$package" && continue
+            echo "setup.sh: could not install $package: what needs it is left out"
+        done
+    fi
     echo "setup.sh: done"
 else
     echo "setup.sh: nothing is missing"
 fi
-install_ruff "${1:-build}"
+install_ruff

@@ -160,7 +160,7 @@ static void require_stability(model *m)
         rock r = rock_inside(m, i);
         m->vpz_max = fmax(m->vpz_max, r.vpz);
         m->vsz_max = fmax(m->vsz_max, r.vsz);
-        epsilon = fmax(epsilon, r.epsilon);
+        if (r.epsilon > epsilon) epsilon = r.epsilon; /* fmax stops gcc 12, AArch64 */
     }
     /* The largest velocity and the largest epsilon can meet in the absorbing band. */
     double vpx = m->vpz_max * sqrt(1 + 2 * fmax(epsilon, 0));

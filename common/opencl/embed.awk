@@ -5,9 +5,9 @@
 # A #line directive marks each change of file, so that messages of the OpenCL compiler
 # name the original file and line. Each header is included only once.
 
+# The awks disagree on backslashes in a replacement, but not on a backslash before "&".
 function quote(text) {
-    gsub(/\\/, "\\\\\\\\", text)
-    gsub(/"/, "\\\"", text)
+    gsub(/[\\"]/, "\\\\&", text)
     return "    \"" text "\\n\","
 }
 

@@ -62,8 +62,13 @@ typedef cell bitvec_unaligned
 #define bitvec_at(space, p) (*(bitvec *)(p))
 #define bitvec_load(p)      ((bitvec) * (const bitvec_unaligned *)(p))
 #define bitvec_fill(v)      ((bitvec){0} + (v))
+#ifdef __clang__ /* which has no __builtin_shuffle; gcc 11 has no other */
 #define bitvec_window(v, w, k)                                                         \
     ((bitvec)__builtin_shufflevector(v, w, BITVEC_INDICES(k)))
+#else
+#define bitvec_window(v, w, k)                                                         \
+    __builtin_shuffle((bitvec)(v), (bitvec)(w), (bitvec){BITVEC_INDICES(k)})
+#endif
 FN int bitvec_any(bitvec w)
 {
     cell or_lanes = 0;

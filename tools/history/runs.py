@@ -94,6 +94,9 @@ def launch(binary: Argument, backend: str, env: Environment | None = None
            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
            "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_orte_execute_quiet": "1",
            "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+           # Open MPI 5 has these names for the first two.
+           "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+           "PRTE_MCA_hwloc_default_binding_policy": "none",
            "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // number)), **env}
     return [shutil.which("mpirun") or "mpirun", "-n", str(number), binary], env
 
