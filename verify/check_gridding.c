@@ -28,7 +28,6 @@
  */
 #include "oracle_gridding.h"
 
-#include "compare.h"
 #include "verdict.h"
 
 static const char about[] =
@@ -348,7 +347,7 @@ static double complex *read_candidate(report *rep, const query *q, const scene *
     if (!a.data || q->double_precision) return a.data;
     size_t count = npy_count(&a);
     double *doubles = allocate(count, sizeof *doubles, "the result");
-    for (size_t i = 0; i < count; i++) doubles[i] = element(&a, i);
+    for (size_t i = 0; i < count; i++) doubles[i] = npy_element(&a, i);
     free(a.data);
     return (double complex *)doubles;
 }

@@ -137,9 +137,7 @@ static void fill(const query *q, int g, int64_t *grid)
 /* Reads the cells of a .npy file of any supported type. */
 static piles read_piles(query *q)
 {
-    npy file;
-    char why[REASON_SIZE];
-    if (npy_read(q->config, &file, why)) fail("config=%s: %s", q->config, why);
+    npy file = npy_load("config", q->config);
     size_t *shape = file.dims == 3 ? file.shape + 1 : file.shape;
     if ((file.dims != 2 && file.dims != 3) || shape[0] != shape[1] || shape[0] < 3 ||
         !npy_count(&file))
@@ -154,10 +152,7 @@ static piles read_piles(query *q)
     size_t count = npy_count(&file);
     p.grid = allocate(count, sizeof *p.grid, "the piles");
     for (size_t i = 0; i < count; i++) {
-        double v = file.type == NPY_F4   ? ((float *)file.data)[i]
-                   : file.type == NPY_F8 ? ((double *)file.data)[i]
-                   : file.type == NPY_I4 ? ((int32_t *)file.data)[i]
-                                         : ((uint8_t *)file.data)[i];
+        double v = npy_element(&file, i);
         if (!(v >= 0 && v < INT_MAX && fmod(v, 1) == 0))
             fail("config=%s: wrong value at index %zu (%g): expected a whole number of "
                  "grains",

@@ -26,7 +26,6 @@
  * Prints key=value lines; the last one is verdict=ok, or verdict=FAIL and the reason.
  * The exit status is 0 only if ok. Left out: judging times.
  */
-#include "compare.h"
 #include "oracle_semblance.h"
 #include "verdict.h"
 
@@ -390,7 +389,7 @@ static void check_result(const problem *p, const char *path, double best_semblan
 
     double found[7];
     for (int i = 0; i < 7; i++) {
-        found[i] = element(&a, (size_t)i);
+        found[i] = npy_element(&a, (size_t)i);
         require(rep, isfinite(found[i]), "result: number %d of 7 is %g", i + 1,
                 found[i]);
     }
@@ -418,7 +417,7 @@ static void check_panel(const problem *p, const char *path, const cell *cells,
     size_t na = (size_t)p->np[A], nb = (size_t)p->np[B];
     npy a = read_result(rep, "panel", path, (npy){NPY_F4, 2, {na, nb}, NULL});
     for (size_t i = 0; i < na * nb && rep->ok; i++) {
-        double s = element(&a, i);
+        double s = npy_element(&a, i);
         double d = isnan(s) ? NAN : fmax(fmax(cells[i].low - s, s - cells[i].high), 0);
         judge(rep, d, BUDGET, "panel[%zu][%zu] is %.9g, in double %.9g to %.9g", i / nb,
               i % nb, s, cells[i].low, cells[i].high);

@@ -8,7 +8,6 @@
  */
 #include "oracle_fletcher.h"
 
-#include "compare.h"
 #include "verdict.h"
 
 static const double PI = 3.141592653589793;
@@ -30,18 +29,17 @@ static void read_property(query *w, int k, const char *text)
 {
     size_t count = inner_size(w);
     double *v = w->property[k] = allocate(count, sizeof *v, property_name[k]);
-    char *end, why[REASON_SIZE];
+    char *end;
     v[0] = strtod(text, &end);
     if (!*end) {
         for (size_t i = 1; i < count; i++) v[i] = v[0];
         return;
     }
-    npy a;
-    if (npy_read(text, &a, why)) fail("%s=%s: %s", property_name[k], text, why);
+    npy a = npy_load(property_name[k], text);
     if (npy_count(&a) != count || (a.type != NPY_F4 && a.type != NPY_F8))
         fail("%s=%s: wrong type or size: expected %zu floating-point numbers",
              property_name[k], text, count);
-    for (size_t i = 0; i < count; i++) v[i] = (float)element(&a, i);
+    for (size_t i = 0; i < count; i++) v[i] = (float)npy_element(&a, i);
     w->file[k] = true;
     free(a.data);
 }

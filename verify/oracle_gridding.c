@@ -212,17 +212,13 @@ static int make_visibilities(const query *q, scene *s)
 
 static int read_visibilities(const query *q, scene *s)
 {
-    npy a;
-    char why[REASON_SIZE];
-    if (npy_read(q->in, &a, why)) fail("%s: %s", q->in, why);
+    npy a = npy_load(NULL, q->in);
     if (a.type > NPY_F8 || a.dims != 2 || a.shape[1] != 6)
         fail("%s: wrong type or shape: expected floats of shape (n, 6)", q->in);
     s->visibilities = allocate(a.shape[0], sizeof *s->visibilities, "the visibilities");
     for (size_t k = 0; k < a.shape[0]; k++) {
         double x[6];
-        for (size_t i = 0; i < 6; i++)
-            x[i] = a.type == NPY_F8 ? ((const double *)a.data)[6 * k + i]
-                                    : (double)((const float *)a.data)[6 * k + i];
+        for (size_t i = 0; i < 6; i++) x[i] = npy_element(&a, 6 * k + i);
         s->visibilities[k] =
             (visibility){.u = x[0], .v = x[1], .w = x[2], .weight = x[5]};
         s->visibilities[k].d = x[5] * x[3] + I * (x[5] * x[4]);
@@ -363,17 +359,12 @@ static void locate_all(const query *q, scene *s, int all)
 static void read_model(const query *q, scene *s)
 {
     size_t size = (size_t)q->grid, cells = size * size;
-    npy a;
-    char why[REASON_SIZE];
-    if (npy_read(q->model, &a, why)) fail("model=%s: %s", q->model, why);
+    npy a = npy_load("model", q->model);
     if (a.type > NPY_F8 || a.dims != 3 || npy_count(&a) != 2 * cells)
         fail("model=%s: wrong type or shape: expected floats of the shape of the grid",
              q->model);
-    for (size_t i = 0; i < cells; i++) {
-        const double *x = (const double *)a.data + 2 * i;
-        const float *y = (const float *)a.data + 2 * i;
-        s->model[i] = a.type == NPY_F8 ? x[0] + I * x[1] : y[0] + I * y[1];
-    }
+    for (size_t i = 0; i < cells; i++)
+        s->model[i] = npy_element(&a, 2 * i) + I * npy_element(&a, 2 * i + 1);
     free(a.data);
 }
 

@@ -66,9 +66,8 @@ static inline int verdict(const report *r, bool requested)
 static inline npy read_result(report *r, const char *key, const char *path, npy like)
 {
     static const char *const types[] = {"float32", "float64", "int32", "uint8"};
-    npy a;
-    char reason[REASON_SIZE], shape[REASON_SIZE] = "";
-    if (npy_read(path, &a, reason)) fail("%s=%s: %s", key, path, reason);
+    npy a = npy_load(key, path);
+    char shape[REASON_SIZE] = "";
     bool same = a.type == like.type && a.dims == like.dims;
     for (int i = 0; i < like.dims; i++) {
         size_t end = strlen(shape);
@@ -101,14 +100,11 @@ static inline bool oracle_kept(const char *path, npy *all, const void *identity,
     }
     fclose(file);
 
-    npy a;
-    char reason[REASON_SIZE];
-    if (npy_read(path, &a, reason)) fail("oracle=%s: %s", path, reason);
+    npy a = npy_load("oracle", path);
     if (a.type != all->type || a.dims != 1 || a.shape[0] != all->shape[0] ||
         memcmp(a.data, identity, bytes))
-        fail("oracle=%s: belongs to another query or other data: expected a file of "
-             "this "
-             "query",
+        fail("oracle=%s: belongs to another query or other data: "
+             "expected a file of this query",
              path);
     *all = a;
     return true;

@@ -126,9 +126,7 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
 static void read_visibilities(const request *r, observation *o)
 {
     static const char *const column[6] = {"u", "v", "w", "re", "im", "weight"};
-    npy a;
-    char reason[REASON_SIZE];
-    if (npy_read(r->in, &a, reason)) fail("%s: %s", r->in, reason);
+    npy a = npy_load(NULL, r->in);
     if ((a.type != NPY_F8 && a.type != NPY_F4) || a.dims != 2 || a.shape[1] != 6)
         fail("%s: wrong type or shape: expected floats of shape (n, 6): u, v, w, re, "
              "im, weight",
@@ -140,7 +138,7 @@ static void read_visibilities(const request *r, observation *o)
     o->d = allocate(a.shape[0], sizeof *o->d, "the visibilities");
     double *to = (double *)o->d;
     for (size_t i = 0; i < 6 * a.shape[0]; i++) {
-        to[i] = a.type == NPY_F8 ? ((double *)a.data)[i] : (double)((float *)a.data)[i];
+        to[i] = npy_element(&a, i);
         if (!isfinite(to[i]))
             fail("%s: visibility %zu: %s is not a finite number", r->in, i / 6 + 1,
                  column[i % 6]);
@@ -289,9 +287,8 @@ double *degridding_model(const request *r, const problem *p)
     }
     bool noise = !strcmp(r->model, "noise") || !strcmp(r->model, "sources");
     npy a = {0};
-    char reason[REASON_SIZE];
     if (!noise) {
-        if (npy_read(r->model, &a, reason)) fail("model=%s: %s", r->model, reason);
+        a = npy_load("model", r->model);
         if ((a.type != NPY_F8 && a.type != NPY_F4) || a.dims != 3 ||
             a.shape[0] != size || a.shape[1] != size || a.shape[2] != 2)
             fail(
@@ -302,9 +299,8 @@ double *degridding_model(const request *r, const problem *p)
         for (size_t u = 0; u < 2 * pitch; u++) {
             size_t i = v * 2 * size + u;
             double x = u >= 2 * size ? 0
-                       : !noise      ? a.type == NPY_F8 ? ((double *)a.data)[i]
-                                                        : ((float *)a.data)[i]
-                            : r->integer ? floor(9 * sky_hash(i, 8)) - 4
+                       : !noise      ? npy_element(&a, i)
+                       : r->integer  ? floor(9 * sky_hash(i, 8)) - 4
                                      : 2 * sky_hash(i, 8) - 1;
             if (!isfinite(x))
                 fail("model=%s: cell %zu is not a finite number", r->model, i / 2);

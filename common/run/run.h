@@ -207,6 +207,13 @@ int npy_read(const char *path, npy *a, char reason[REASON_SIZE]);
 size_t npy_count(const npy *a);
 size_t npy_size(npy_type type);
 
+/* Reads an array, or calls fail() with key=path and the reason; without key= if it is
+ * NULL. */
+npy npy_load(const char *key, const char *path);
+
+/* Returns element i of an array of any type as a double. */
+double npy_element(const npy *a, size_t i);
+
 /* Writes a picture as PNG (png.c): rows from the top, `channels` bytes per pixel, 1 for
  * gray or 3 for RGB. fail() if path cannot be written. */
 void png_write(const char *path, int width, int height, int channels,

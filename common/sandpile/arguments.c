@@ -76,25 +76,11 @@ static bool is_file(const char *config)
     return n > 4 && !strcmp(config + n - 4, ".npy");
 }
 
-static double number(const npy *a, size_t i)
-{
-    switch (a->type) {
-    case NPY_F4:
-        return ((const float *)a->data)[i];
-    case NPY_F8:
-        return ((const double *)a->data)[i];
-    case NPY_I4:
-        return ((const int32_t *)a->data)[i];
-    default:
-        return ((const uint8_t *)a->data)[i];
-    }
-}
-
 /* Returns cell i of the file, counted over all grids, after checking it. */
 static cell grains(const request *r, const npy *a, size_t i)
 {
     size_t dim = (size_t)r->dim, x = i % dim, y = i / dim % dim, g = i / dim / dim;
-    double v = number(a, i);
+    double v = npy_element(a, i);
     if (!(v >= 0 && v <= GRAINS_MAX) || v != floor(v))
         fail("%s: %g grains at grid %zu, row %zu, column %zu: expected a whole number "
              "from 0 to %.0f",
@@ -107,9 +93,7 @@ static cell grains(const request *r, const npy *a, size_t i)
 
 static npy read_file(request *r)
 {
-    npy a;
-    char reason[REASON_SIZE];
-    if (npy_read(r->config, &a, reason)) fail("%s: %s", r->config, reason);
+    npy a = npy_load(NULL, r->config);
     size_t rows = a.dims < 2 ? 0 : a.shape[a.dims - 1],
            first = a.dims == 3 ? a.shape[0] : 1;
     if (a.dims < 2 || a.dims > 3 || a.shape[a.dims - 2] != rows || first < 1)
