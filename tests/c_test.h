@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#undef fail /* run.h declares another */
 
 static char test_folder[] = "/tmp/c_test.XXXXXX";
 

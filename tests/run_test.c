@@ -12,7 +12,6 @@
 #include "../common/run/run.h"
 
 #include "c_test.h"
-#undef fail /* run.h declares another */
 
 #include <errno.h>
 #include <glob.h>
