@@ -90,6 +90,17 @@ static void assert_all_fail(void (*body)(const void *), const failure *f, size_t
     for (size_t i = 0; i < count; i++) assert_fails(body, f[i].data, f[i].line);
 }
 
+/* Each text must fail with a line, of which the format contains the text as %s. */
+static void assert_each_fails(void (*body)(const void *), const char *const *texts,
+                              size_t count, const char *format)
+{
+    char line[256];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(line, sizeof line, format, *texts[i] == '\n' ? "?" : texts[i]);
+        assert_fails(body, texts[i], line);
+    }
+}
+
 /* ---- fail, seconds, progress --------------------------------------------------- */
 
 static void fails_with(const void *text)
@@ -226,26 +237,25 @@ TEST(memory_of_control_groups)
     static const char *const folders[] = {"a", "a/b", "memory", "memory/c"};
     for (size_t i = 0; i < LENGTH(folders); i++)
         assert_int_equal(mkdir(folders[i], 0777), 0);
-
-    /* The lowest limit from the group to the root applies. */
-    write_text("groups", "0::/a/b\n");
-    assert_true(isinf(cgroup_limit("groups", ".")));
-    write_text("a/b/memory.max", "max\n");
-    assert_true(isinf(cgroup_limit("groups", ".")));
-    write_text("a/memory.max", "1000000\n");
-    assert_true(cgroup_limit("groups", ".") == 1000000);
-    write_text("a/b/memory.max", "4096\n");
-    assert_true(cgroup_limit("groups", ".") == 4096);
-    write_text("memory.max", "12\n"); /* the root as a container sees it */
-    write_text("groups", "0::/elsewhere\n");
-    assert_true(cgroup_limit("groups", ".") == 12);
-
-    write_text("groups", "13:cpu:/a\n4:memory:/c\n");
-    write_text("memory/c/memory.limit_in_bytes", "8192\n");
-    assert_true(cgroup_limit("groups", ".") == 8192);
-    write_text("groups", "no colon\n1:cpu\n");
-    assert_true(isinf(cgroup_limit("groups", ".")));
-
+    static const struct {
+        const char *path, *text; /* written one after the other */
+        double limit;            /* then */
+    } files[] = {
+        /* The lowest limit from the group to the root applies. */
+        {"groups", "0::/a/b\n", INFINITY},
+        {"a/b/memory.max", "max\n", INFINITY},
+        {"a/memory.max", "1000000\n", 1000000},
+        {"a/b/memory.max", "4096\n", 4096},
+        {"memory.max", "12\n", 12}, /* the root as a container sees it */
+        {"groups", "0::/elsewhere\n", 12},
+        {"memory/c/memory.limit_in_bytes", "8192\n", 12},
+        {"groups", "13:cpu:/a\n4:memory:/c\n", 8192},
+        {"groups", "no colon\n1:cpu\n", INFINITY},
+    };
+    for (size_t i = 0; i < LENGTH(files); i++) {
+        write_text(files[i].path, files[i].text);
+        assert_true(cgroup_limit("groups", ".") == files[i].limit);
+    }
     double memory = memory_limit();
     assert_true(memory > 1e6 && memory == memory_limit());
 }
@@ -319,17 +329,10 @@ TEST(numbers)
     static const char *const bad_int[] = {
         "",   "1.0",  "1e3",         "nan", "70001", "-6", " 1",
         "1 ", "0x10", "99999999999", "inf", "-",     "+",  "9999999999999999999999"};
-    char line[256];
-    for (size_t i = 0; i < LENGTH(bad); i++) {
-        snprintf(line, sizeof line, "t: t0=%s: expected a number from 0 to 1e6\n",
-                 *bad[i] == '\n' ? "?" : bad[i]);
-        assert_fails(parses_t0, bad[i], line);
-    }
-    for (size_t i = 0; i < LENGTH(bad_int); i++) {
-        snprintf(line, sizeof line,
-                 "t: n=%s: expected a whole number from -5 to 70000\n", bad_int[i]);
-        assert_fails(parses_n, bad_int[i], line);
-    }
+    assert_each_fails(parses_t0, bad, LENGTH(bad),
+                      "t: t0=%s: expected a number from 0 to 1e6\n");
+    assert_each_fails(parses_n, bad_int, LENGTH(bad_int),
+                      "t: n=%s: expected a whole number from -5 to 70000\n");
     assert_true(parse_double("x", "1e6", 0, 1e6) == 1e6);
     assert_true(parse_double("x", "-0.5", -0.5, 0) == -0.5);
     assert_true(parse_double("x", "0x1p-3", 0, 1) == 0.125);
@@ -342,40 +345,41 @@ TEST(numbers)
 /* ---- arguments ----------------------------------------------------------------- */
 
 static double tau;
-static int threads;
+static int threads, group[3], strips[2];
 static const char *in;
 
-static arg *table(void)
-{
-    static arg keys[4];
-    tau = 0.02;
-    threads = 4;
-    in = NULL;
-    keys[0] = (arg){"in", ARG_TEXT, &in, 0, 0, "traces, SU", 0};
-    keys[1] = (arg){"tau", ARG_DOUBLE, &tau, 1e-4, 1e6, "window, s", 0};
-    keys[2] = (arg){"threads", ARG_INT, &threads, 1, 1e12, "how many", 0};
-    keys[3] = (arg){0};
-    return keys;
-}
+static arg table[] = {{"in", ARG_TEXT, &in, 0, 0, "traces, SU", 0},
+                      {"tau", ARG_DOUBLE, &tau, 1e-4, 1e6, "window, s", 0},
+                      {"threads", ARG_INT, &threads, 1, 1e12, "how many", 0},
+                      {0}};
+static arg second[] = {{"in", ARG_TEXT, &in, 0, 0, "traces, SU", 0},
+                       {"strips", ARG_INTS, strips, 1, 9, "ROWS,COLUMNS: of a grid", 2},
+                       {0}};
+static arg two_tables[] = {{"threads", ARG_INT, &threads, 1, 8, "how many", 0},
+                           {ARG_LOCAL(group)},
+                           {.value = second}};
+static arg *keys = table; /* the table that parses() uses */
 
-/* Parses data, up to 8 arguments and a NULL, by a table. */
-static void parses_by(arg *keys, const void *data)
+/* Parses up to 8 arguments, after which there is a NULL. */
+static void parses(const void *arguments)
 {
     char *argv[10] = {"t"};
     int argc = 1;
-    for (char *const *a = data; *a; a++) argv[argc++] = *a;
+    for (char *const *a = arguments; *a; a++) argv[argc++] = *a;
+    tau = 0.02;
+    threads = 4;
+    in = NULL;
+    memset(group, 0, sizeof group);
+    strips[0] = 5;
+    strips[1] = 2;
     args_parse(argc, argv, keys, "looks for things");
-}
-
-static void parses(const void *data)
-{
-    parses_by(table(), data);
 }
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 TEST(arguments_are_stored)
 {
+    keys = table;
     parses(ARGS("threads=7", "in=a=b.su"));
     assert_int_equal(threads, 7);
     assert_string_equal(in, "a=b.su");
@@ -387,6 +391,7 @@ TEST(arguments_are_stored)
 
 TEST(arguments_are_refused)
 {
+    keys = table;
 #define UNKNOWN(key, nearest)                                                          \
     "t: unknown key '" key "' (did you mean '" nearest                                 \
     "'?); known keys: in tau threads\n"
@@ -416,54 +421,29 @@ TEST(arguments_are_refused)
 
 /* ---- lists, choices and joined tables ------------------------------------------ */
 
-static int group[3], strips[2];
-static arg *two_tables(void)
+static void parses_local(const void *text)
 {
-    static arg first[5], second[4];
-    threads = 4;
-    group[0] = group[1] = group[2] = 0;
-    strips[0] = 5;
-    strips[1] = 2;
-    in = NULL;
-    second[0] = (arg){"in", ARG_TEXT, &in, 0, 0, "traces, SU", 0};
-    second[1] = (arg){"strips", ARG_INTS, strips, 1, 9, "ROWS,COLUMNS: of a grid", 2};
-    second[2] = (arg){0};
-    first[0] = (arg){"threads", ARG_INT, &threads, 1, 8, "how many", 0};
-    first[1] = (arg){ARG_LOCAL(group)};
-    first[2] = (arg){.value = second};
-    return first;
-}
-
-static void parses_two(const void *data)
-{
-    parses_by(two_tables(), data);
-}
-
-static void parses_nothing(const void *table)
-{
-    args_parse(2, (char *[]){"t", "a=1", NULL}, (arg *)table, "looks for things");
-}
-
-static void parses_nothing_but_help(const void *table)
-{
-    args_parse(2, (char *[]){"t", "help", NULL}, (arg *)table, "looks for things");
+    char local[64];
+    snprintf(local, sizeof local, "local=%s", (const char *)text);
+    parses(ARGS(local));
 }
 
 TEST(tables_are_joined)
 {
-    parses_two(ARGS("strips=3,9", "threads=2", "local=1024,1,7", "in=x"));
+    keys = two_tables;
+    parses(ARGS("strips=3,9", "threads=2", "local=1024,1,7", "in=x"));
     assert_int_equal(threads, 2);
     assert_string_equal(in, "x");
     assert_true(strips[0] == 3 && strips[1] == 9);
     assert_true(group[0] == 1024 && group[1] == 1 && group[2] == 7);
-    parses_two(ARGS("in=y"));
+    parses(ARGS("in=y"));
     assert_true(strips[0] == 5 && group[0] == 0);
 
-    assert_fails(parses_two, ARGS("stripes=1,1"),
+    assert_fails(parses, ARGS("stripes=1,1"),
                  "t: unknown key 'stripes' (did you mean 'strips'?); known keys: "
                  "threads local in strips\n");
-    assert_fails(parses_two, ARGS("in=x", "in=x"), "t: in is given twice\n");
-    outcome o = in_child(parses_two, ARGS("help"));
+    assert_fails(parses, ARGS("in=x", "in=x"), "t: in is given twice\n");
+    outcome o = in_child(parses, ARGS("help"));
     assert_string_equal(o.out,
                         "t - looks for things\n\n"
                         "key=default:\n"
@@ -475,31 +455,28 @@ TEST(tables_are_joined)
 
     /* A table may contain only the link to the next, which may be empty. */
     arg none[] = {{0}}, link[] = {{.value = none}}, links[] = {{.value = link}};
-    assert_fails(parses_nothing, links, "t: unknown key 'a'; no keys are known\n");
+    keys = links;
+    assert_fails(parses, ARGS("a=1"), "t: unknown key 'a'; no keys are known\n");
 }
 
 TEST(lists_are_refused)
 {
+    keys = two_tables;
     static const char *const bad[] = {"",       "4",      "4,4",   "4,4,4,4", ",",
                                       "4,4,4,", ",4,4,4", "4;4;4", ",,,"};
-    for (size_t i = 0; i < LENGTH(bad); i++) {
-        char text[64], line[128];
-        snprintf(text, sizeof text, "local=%s", bad[i]);
-        snprintf(line, sizeof line,
-                 "t: %s: expected X,Y,Z: work-items per work-group on the device\n",
-                 text);
-        assert_fails(parses_two, ARGS(text), line);
-    }
+    assert_each_fails(
+        parses_local, bad, LENGTH(bad),
+        "t: local=%s: expected X,Y,Z: work-items per work-group on the device\n");
     const failure other[] = {
         {ARGS("local=4,0,4"), "t: local=0: expected a whole number from 1 to 1024\n"},
         {ARGS("local=4,,4"), "t: local=: expected a whole number from 1 to 1024\n"},
         {ARGS("strips=1,10"), "t: strips=10: expected a whole number from 1 to 9\n"},
         {ARGS("strips=1, 2"), "t: strips= 2: expected a whole number from 1 to 9\n"},
         {ARGS("strips=1,1,1"), "t: strips=1,1,1: expected ROWS,COLUMNS: of a grid\n"}};
-    assert_all_fail(parses_two, other, LENGTH(other));
+    assert_all_fail(parses, other, LENGTH(other));
     char big[400] = "local=1,1,";
     memset(big + 10, '1', 300);
-    outcome o = in_child(parses_two, ARGS(big));
+    outcome o = in_child(parses, ARGS(big));
     assert_int_equal(o.status, 1);
     assert_non_null(strstr(o.err, "1: expected X,Y,Z"));
 }
@@ -509,8 +486,9 @@ TEST(longest_default)
 {
     int list[ARG_INTS_MAX];
     for (int i = 0; i < ARG_INTS_MAX; i++) list[i] = INT32_MIN;
-    arg keys[] = {{"k", ARG_INTS, list, -1e300, 1e300, "numbers", ARG_INTS_MAX}, {0}};
-    outcome o = in_child(parses_nothing_but_help, keys);
+    arg lists[] = {{"k", ARG_INTS, list, -1e300, 1e300, "numbers", ARG_INTS_MAX}, {0}};
+    keys = lists;
+    outcome o = in_child(parses, ARGS("help"));
     const char *at = strstr(o.out, "k=");
     for (int i = 0; i < ARG_INTS_MAX; i++, at += 11) {
         assert_non_null(at = strstr(at, "-2147483648"));
@@ -533,28 +511,19 @@ TEST(choices)
     assert_int_equal(parse_choice("k", "alone", "alone"), 0);
     static const char *const bad[] = {"",     "or",           "aut",   "autos", "bi",
                                       "AUTO", "auto, little", "auto,", " auto", "big "};
-    for (size_t i = 0; i < LENGTH(bad); i++) {
-        char line[128];
-        snprintf(line, sizeof line, "t: order=%s: expected auto, little or big\n",
-                 bad[i]);
-        assert_fails(chooses, bad[i], line);
-    }
-}
-
-static void calls_bare(const void *unused)
-{
-    (void)unused;
-    args_parse(1, (char *[]){"t", NULL}, table(), "looks for things");
+    assert_each_fails(chooses, bad, LENGTH(bad),
+                      "t: order=%s: expected auto, little or big\n");
 }
 
 TEST(help)
 {
+    keys = table;
     const char *text = "t - looks for things\n\n"
                        "key=default:\n"
                        "  in=        traces, SU\n"
                        "  tau=0.02   window, s (from 0.0001 to 1e6)\n"
                        "  threads=4  how many (from 1 to 1e12)\n";
-    outcome o = in_child(calls_bare, NULL);
+    outcome o = in_child(parses, (const char *const[]){NULL});
     assert_int_equal(o.status, 1);
     assert_string_equal(o.out, text);
     assert_string_equal(o.err, "");
@@ -645,22 +614,10 @@ static void prints_beyond_the_limit(const void *path)
     if (result_close(f)) fail("%s", strerror(errno));
 }
 
-static void reads_a_pipe(const void *path)
-{
-    alarm(20); /* a blocking call must not hang the tests */
-    npy a;
-    char reason[REASON_SIZE];
-    if (npy_read(path, &a, reason)) fail("%s", reason);
-}
-
+/* The reader of a pipe receives the whole result although it is checked before. */
 TEST(pipes)
 {
     assert_int_equal(mkfifo("pipe", 0666), 0);
-    assert_fails(reads_a_pipe, "pipe", "t: not a regular file\n");
-    assert_fails(reads_a_pipe, ".", "t: not a regular file\n");
-    assert_fails(reads_a_pipe, "/dev/zero", "t: not a regular file\n");
-
-    /* The reader of a pipe receives the whole result although it is checked before. */
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {

@@ -3,6 +3,7 @@
 `run_test FILE ..` reads each array, writes it to FILE.copy, and prints a line for each: the
 reason why it cannot be read, or nothing.
 """
+import os
 import struct
 
 import numpy
@@ -115,5 +116,7 @@ def test_header(example, version, text, size, reason):
 
 
 def test_no_array(tmp_path):
-    assert copies([tmp_path / "none.npy", "/tmp", "/dev/zero"]) == [
-        "No such file or directory", "not a regular file", "not a regular file"]
+    """Reading a pipe without a writer does not block."""
+    os.mkfifo(tmp_path / "pipe")
+    assert copies([tmp_path / "none.npy", tmp_path / "pipe", "/tmp", "/dev/zero"]) == [
+        "No such file or directory", *["not a regular file"] * 3]
