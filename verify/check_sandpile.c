@@ -293,22 +293,12 @@ static void check_sweeps(size_t g, int dim, const int64_t *before, const int32_t
 /* ---- the oracle -------------------------------------------------------------------
  */
 
-/* The oracle file is int32: an identification of the query, the steps of each grid, the
- * grids. */
-enum { IDENTITY = 6 };
-
-static void identity(const query *q, const piles *p, int32_t id[IDENTITY])
+/* Identifies a query and its piles. */
+static uint64_t query_id(const query *q, const piles *p)
 {
-    uint64_t sum = 0x9e3779b97f4a7c15u;
-    for (size_t i = 0; i < p->cells * p->batch; i++)
-        sum = (sum ^ (uint64_t)p->grid[i]) * 0x100000001b3u;
-    int32_t all[IDENTITY] = {q->dim,
-                             q->batch,
-                             q->limit,
-                             q->in_place,
-                             (int32_t)(sum >> 33),
-                             (int32_t)(sum & 0x7fffffff)};
-    memcpy(id, all, sizeof all);
+    int numbers[] = {q->dim, q->batch, q->limit, q->in_place};
+    uint64_t id = digest_update(0, numbers, sizeof numbers);
+    return digest_update(id, p->grid, p->batch * p->cells * sizeof *p->grid);
 }
 
 /* Topples grid g as the query requires, into `to`; returns the number of steps. */
@@ -334,22 +324,20 @@ static int oracle_grid(const query *q, const piles *p, size_t g, int32_t *to)
     return steps;
 }
 
-/* Returns [IDENTITY] + [batch] steps + [batch][dim][dim] grains, from the file if it
- * exists; else computes them and writes the file. */
+/* Returns [batch] steps + [batch][dim][dim] grains, from the file if it exists; else
+ * computes them and writes the file. */
 static int32_t *oracle(const query *q, const piles *p, const char *path)
 {
-    size_t cells = p->cells, header = IDENTITY + p->batch;
-    npy file = {.type = NPY_I4, .dims = 1, .shape = {header + p->batch * cells}};
-    int32_t id[IDENTITY];
-    identity(q, p, id);
-    if (!oracle_kept(path, &file, id, sizeof id)) {
-        int32_t *values = file.data;
+    bool kept;
+    size_t cells = p->cells, count = p->batch + p->batch * cells;
+    int32_t *steps = oracle_open(path, NPY_I4, count, query_id(q, p), &kept);
+    if (kept) return steps;
+    int32_t *grids = steps + p->batch;
 #pragma omp parallel for schedule(dynamic)
-        for (size_t g = 0; g < p->batch; g++)
-            values[IDENTITY + g] = oracle_grid(q, p, g, values + header + g * cells);
-        npy_write(path, &file);
-    }
-    return file.data;
+    for (size_t g = 0; g < p->batch; g++)
+        steps[g] = oracle_grid(q, p, g, grids + g * cells);
+    oracle_keep(path, NPY_I4, count, steps);
+    return steps;
 }
 
 /* ---- the checks -------------------------------------------------------------------
@@ -471,8 +459,7 @@ int main(int argc, char **argv)
     query q = read_query(argc, argv, extra);
     if (!oracle_path) fail("oracle= is missing");
     piles p = make_piles(&q);
-    int32_t *oracle_values = oracle(&q, &p, oracle_path);
-    int32_t *steps = oracle_values + IDENTITY, *grids = steps + p.batch;
+    int32_t *steps = oracle(&q, &p, oracle_path), *grids = steps + p.batch;
 
     size_t batch = p.batch, dim = p.dim;
     report rep = NOTHING_DIFFERS;
@@ -493,7 +480,7 @@ int main(int argc, char **argv)
 
     free(result_file.data);
     free(counts_file.data);
-    free(oracle_values);
+    oracle_free(steps);
     free(p.grid);
     return status;
 }

@@ -82,32 +82,44 @@ static inline npy read_result(report *r, const char *key, const char *path, npy 
     return (npy){0};
 }
 
-/* Reads an oracle's answer from the file that an earlier run of the checker has
- * written, because computing it takes long. The file is an array of all->type and
- * all->shape that begins with `bytes` bytes which identify the query; fail() if they
- * differ. Returns false if there is no file: all->data, which the caller frees, is then
- * a buffer that contains the identity, and the caller computes the rest and writes the
- * file. */
-static inline bool oracle_kept(const char *path, npy *all, const void *identity,
-                               size_t bytes)
+/* Returns the `count` elements of an oracle's answer. Because it takes long to compute,
+ * it is kept in a file, which begins with `id`, a digest of the query and its data. If
+ * the file exists, *kept becomes true and the elements are read; fail() if their id or
+ * number differs. Otherwise *kept becomes false, and the caller computes the elements
+ * and calls oracle_keep(). oracle_free() releases them. */
+static inline void *oracle_open(const char *path, npy_type type, size_t count,
+                                uint64_t id, bool *kept)
 {
+    size_t all = count + sizeof id / npy_size(type);
     FILE *file = fopen(path, "rb");
-    if (!file) {
+    *kept = file != NULL;
+    npy a = {.type = type, .dims = 1, .shape = {all}};
+    if (file) {
+        fclose(file);
+        a = npy_load("oracle", path);
+        if (a.type != type || a.dims != 1 || a.shape[0] != all ||
+            memcmp(a.data, &id, sizeof id))
+            fail("oracle=%s: belongs to another query or other data: "
+                 "expected a file of this query",
+                 path);
+    } else {
         result_check("oracle", path);
-        all->data = allocate(npy_count(all), npy_size(all->type), "the oracle");
-        memcpy(all->data, identity, bytes);
-        return false;
+        a.data = allocate(all, npy_size(type), "the oracle");
+        memcpy(a.data, &id, sizeof id);
     }
-    fclose(file);
+    return (char *)a.data + sizeof id;
+}
 
-    npy a = npy_load("oracle", path);
-    if (a.type != all->type || a.dims != 1 || a.shape[0] != all->shape[0] ||
-        memcmp(a.data, identity, bytes))
-        fail("oracle=%s: belongs to another query or other data: "
-             "expected a file of this query",
-             path);
-    *all = a;
-    return true;
+static inline void oracle_keep(const char *path, npy_type type, size_t count,
+                               void *values)
+{
+    size_t all = count + sizeof(uint64_t) / npy_size(type);
+    npy_write(path, &(npy){type, 1, {all}, (char *)values - sizeof(uint64_t)});
+}
+
+static inline void oracle_free(void *values)
+{
+    free((char *)values - sizeof(uint64_t));
 }
 
 #endif
