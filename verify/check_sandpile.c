@@ -7,8 +7,8 @@
  * The oracle shares no code with steps/ and common/sandpile; it parses the query and
  * creates the piles itself. It uses 64-bit numbers and another form of the rule: each
  * step subtracts the Laplacian of the topplings. This also gives the number of steps.
- * If the pile becomes stable, a second oracle topples one cell after the other, in the
- * order of a queue. The stable grid is unique, so both oracles must agree.
+ * If the pile becomes stable, a second oracle topples one cell after the other. The
+ * stable grid is unique, so both oracles must agree.
  *
  * A synchronous result must equal the oracle cell by cell, with the same number of
  * steps. An asynchronous result may use any order of topplings. Therefore it is
@@ -210,42 +210,24 @@ static int step_to_rest(int dim, int64_t *grid, int64_t *quarter, int limit,
     }
 }
 
-/* Topples one cell after the other, in the order of a queue, until the grid is stable.
- * times as above. */
+/* Topples one cell after the other, in passes over the grid, until it is stable. times
+ * as above. */
 static void settle(int dim, int64_t *grid, int64_t *times)
 {
-    int64_t n = dim, capacity = n * n, head = 0, count = 0;
-    int64_t *queue = allocate((size_t)capacity, sizeof *queue, "the queue");
-    bool *listed =
-        allocate((size_t)capacity, sizeof *listed, "the flags of queued cells");
-    memset(listed, 0, (size_t)capacity * sizeof *listed);
-    for (int64_t y = 1; y < n - 1; y++)
-        for (int64_t x = 1; x < n - 1; x++)
-            if (grid[y * n + x] > 3) {
-                queue[count++] = y * n + x;
-                listed[y * n + x] = true;
-            }
-    while (count) {
-        int64_t i = queue[head], quarter = grid[i] / 4;
-        head = head + 1 < capacity ? head + 1 : 0;
-        count--;
-        listed[i] = false;
-        grid[i] -= 4 * quarter;
-        if (times) times[i] += quarter;
-        int64_t neighbors[4] = {i - n, i + n, i - 1, i + 1};
-        for (int k = 0; k < 4; k++) {
-            int64_t j = neighbors[k], y = j / n, x = j % n;
-            if (y == 0 || x == 0 || y == n - 1 || x == n - 1) continue;
-            grid[j] += quarter;
-            if (grid[j] > 3 && !listed[j]) {
-                int64_t last = head + count++;
-                queue[last < capacity ? last : last - capacity] = j;
-                listed[j] = true;
-            }
+    int64_t n = dim;
+    for (bool toppled = true; toppled;) {
+        toppled = false;
+        for (int64_t i = n + 1; i < n * (n - 1) - 1; i++) {
+            if (grid[i] < 4 || i % n == 0 || i % n == n - 1) continue;
+            int64_t quarter = grid[i] / 4, neighbors[] = {i - n, i - 1, i + 1, i + n};
+            for (int k = 0; k < 4; k++) grid[neighbors[k]] += quarter;
+            grid[i] -= 4 * quarter;
+            if (times) times[i] += quarter;
+            toppled = true;
         }
     }
-    free(queue);
-    free(listed);
+    for (int64_t i = 0; i < n * n; i++)
+        if (i / n % (n - 1) == 0 || i % n % (n - 1) == 0) grid[i] = 0;
 }
 
 static bool at_rest(const int64_t *grid, size_t cells)
