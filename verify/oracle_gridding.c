@@ -15,40 +15,29 @@ static const long double PI = 3.141592653589793238462643383279502884L;
 
 /* ---- arguments ------------------------------------------------------------------- */
 
-/* Sets the parameters that no key has set to those of a preset. */
-static void apply_preset(query *q, const char *preset, const char **uv)
+/* The numbers are count, grid, support, oversampling and planes. */
+static const struct {
+    const char *name;
+    query q;
+} presets[] = {
+    {"small", {NULL, NULL, 3001, 257, 9, 4, 5, .cell = 40}},
+    {"default", {NULL, NULL, 200000, 1024, 32, 8, 33, .cell = 10}},
+    {"askap", {NULL, NULL, 160000, 4096, 64, 8, 33, .cell = 5, .random = true}},
+    {"seed", {NULL, NULL, 3200000, 4096, 64, 8, 33, .cell = 5, .random = true}}};
+
+static query preset_query(const char *preset)
 {
-    static const struct {
-        const char *name, *uv;
-        int visibilities, grid, support, oversampling, planes;
-        double cell;
-    } presets[] = {{"small", "tracks", 3001, 257, 9, 4, 5, 40},
-                   {"default", "tracks", 200000, 1024, 32, 8, 33, 10},
-                   {"askap", "random", 160000, 4096, 64, 8, 33, 5},
-                   {"seed", "random", 3200000, 4096, 64, 8, 33, 5}};
-    size_t i = 0;
-    while (i < 4 && strcmp(presets[i].name, preset)) i++;
-    if (i == 4)
-        fail("preset=%s: unknown preset: expected small, default, askap or seed",
-             preset);
-    if (!*uv) *uv = presets[i].uv;
-    if (q->count < 0) q->count = presets[i].visibilities;
-    if (q->grid < 0) q->grid = presets[i].grid;
-    if (q->support < 0) q->support = presets[i].support;
-    if (q->oversampling < 0) q->oversampling = presets[i].oversampling;
-    if (q->planes < 0) q->planes = presets[i].planes;
-    if (q->cell < 0) q->cell = presets[i].cell;
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        if (!strcmp(presets[i].name, preset)) return presets[i].q;
+    fail("preset=%s: unknown preset: expected small, default, askap or seed", preset);
 }
 
 query query_parse(int argc, char **argv, arg *extra, const char *about)
 {
-    query q = {.count = -1,
-               .grid = -1,
-               .support = -1,
-               .oversampling = -1,
-               .planes = -1,
-               .cell = -1,
-               .model = "sources"};
+    query q = {.support = -1};
+    for (int i = 1; i < argc; i++) /* other keys override the preset in any order */
+        if (!strncmp(argv[i], "preset=", 7)) q = preset_query(argv[i] + 7);
+    q.model = "sources";
     const char *preset = NULL, *uv = NULL, *kernel = "w", *task = "grid",
                *precision = "single";
     double baseline = 2000, frequency = 1.4e9;
@@ -78,12 +67,11 @@ query query_parse(int argc, char **argv, arg *extra, const char *about)
     };
     strict = copies = strips[0] = strips[1] = 0; /* no result depends on them */
     args_parse(argc, argv, table, about);
-    if (preset) apply_preset(&q, preset, &uv);
-    if ((q.count < 0 && !q.in) || q.grid < 0 || q.support < 0 || q.oversampling < 0 ||
-        q.planes < 0 || q.cell <= 0)
+    if ((!q.count && !q.in) || !q.grid || q.support < 0 || !q.oversampling ||
+        !q.planes || q.cell <= 0)
         fail("the query is incomplete: expected preset=, or all sizes");
     q.extent = (double)((long double)baseline * frequency / 299792458);
-    q.random = uv && !strcmp(uv, "random");
+    if (uv) q.random = !strcmp(uv, "random");
     q.integer = !strcmp(kernel, "integer");
     q.double_precision = !strcmp(precision, "double");
     q.degrid = !strcmp(task, "degrid");

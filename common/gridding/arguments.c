@@ -13,36 +13,14 @@ static const double light = 299792458; /* speed of light, m/s */
 
 /* askap is the benchmark that the paper parallelizes, seed is the paper's workload;
  * both draw their points at random. All presets have the same extent in the uv plane.
- */
-static const struct preset {
-    const char *name, *uv;
-    int visibilities, grid, support, oversampling, planes;
-    double cell;
-} presets[] = {
-    {"small", "tracks", 3001, 257, 9, 4, 5, 40},
-    {"default", "tracks", 200000, 1024, 32, 8, 33, 10},
-    {"askap", "random", 160000, 4096, 64, 8, 33, 5},
-    {"seed", "random", 3200000, 4096, 64, 8, 33, 5},
-};
-
-enum { PRESETS = sizeof presets / sizeof presets[0] };
-
-static void preset_take(request *r, const char *name, const char **uv)
-{
-    for (int i = 0; i < PRESETS; i++) {
-        const struct preset *p = &presets[i];
-        if (strcmp(p->name, name)) continue;
-        *uv = p->uv;
-        r->visibilities = p->visibilities;
-        r->grid = p->grid;
-        r->support = p->support;
-        r->oversampling = p->oversampling;
-        r->planes = p->planes;
-        r->cell = p->cell;
-        return;
-    }
-    fail("preset=%s: expected small, default, askap or seed", name);
-}
+ * The numbers are visibilities, grid, support, oversampling and planes. */
+static const struct {
+    const char *uv;
+    request sizes;
+} presets[] = {{"tracks", {NULL, 3001, 257, 9, 4, 5, .cell = 40}},       /* small */
+               {"tracks", {NULL, 200000, 1024, 32, 8, 33, .cell = 10}},  /* default */
+               {"random", {NULL, 160000, 4096, 64, 8, 33, .cell = 5}},   /* askap */
+               {"random", {NULL, 3200000, 4096, 64, 8, 33, .cell = 5}}}; /* seed */
 
 static void request_check(const request *r)
 {
@@ -61,18 +39,22 @@ static void request_check(const request *r)
 
 request request_parse(int argc, char **argv, arg *extra, const char *about)
 {
-    request r = {.support = -1,
-                 .cell = NAN,
-                 .baseline = 2000,
-                 .frequency = 1.4e9,
-                 .model = "sources"};
+    request r = {.support = -1, .cell = NAN};
     const char *preset = NULL, *uv = "tracks", *kernel = "w", *precision = "single";
     const char *task = "grid";
     int strict = 0;
 
     /* The preset is applied first, so that other keys override it in any order. */
-    for (int i = 1; i < argc; i++)
-        if (!strncmp(argv[i], "preset=", 7)) preset_take(&r, argv[i] + 7, &uv);
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "preset=", 7)) continue;
+        int p =
+            parse_choice("preset", argv[i] + 7, "small", "default", "askap", "seed");
+        r = presets[p].sizes;
+        uv = presets[p].uv;
+    }
+    r.baseline = 2000;
+    r.frequency = 1.4e9;
+    r.model = "sources";
 
     arg table[] = {
         {"preset", ARG_TEXT, &preset, 0, 0,
