@@ -88,18 +88,6 @@ static query read_query(int argc, char **argv, arg *extra)
     return q;
 }
 
-/* Returns number n, counted from 1, of the random sequence splitmix64 with that start.
- */
-static uint64_t random_at(uint64_t start, uint64_t n)
-{
-    uint64_t z = start + n * 0x9e3779b97f4a7c15u;
-    z ^= z >> 30;
-    z *= 0xbf58476d1ce4e5b9u;
-    z ^= z >> 27;
-    z *= 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* Puts 1000 .. 4999 grains into dim / 8 random cells, at least one. If a cell is drawn
  * twice, the later number counts. */
 static void scatter(const query *q, int g, int64_t *grid)
@@ -107,10 +95,10 @@ static void scatter(const query *q, int g, int64_t *grid)
     uint64_t start = (uint64_t)q->seed * 4294967296u + (uint64_t)g, n = 0;
     uint64_t inner = (uint64_t)q->dim - 2, side = (uint64_t)q->dim;
     do {
-        uint64_t row = random_at(start, 3 * n + 1) % inner + 1;
-        uint64_t column = random_at(start, 3 * n + 2) % inner + 1;
+        uint64_t row = random_bits(start, 3 * n + 1) % inner + 1;
+        uint64_t column = random_bits(start, 3 * n + 2) % inner + 1;
         grid[row * side + column] =
-            1000 + (int64_t)(random_at(start, 3 * n + 3) % 4000);
+            1000 + (int64_t)(random_bits(start, 3 * n + 3) % 4000);
     } while (++n < side / 8);
 }
 

@@ -113,18 +113,10 @@ bool is_in_halo(const space *a, size_t i)
     return false;
 }
 
-/* Returns number `point` of the generator SplitMix64 (Steele, Lea and Flood 2014) with
- * seed 0, uniform in [0, 1). */
+/* Returns a random number for a point, uniform in [0, 1). */
 static double random_number(uint64_t point)
 {
-    const uint64_t golden = 11400714819323198485u;
-    uint64_t state = golden * point + golden;
-    state ^= state >> 30;
-    state *= 13787848793156543929u;
-    state ^= state >> 27;
-    state *= 10723151780598845931u;
-    state ^= state >> 31;
-    return (double)(state / 2048) / 9007199254740992.0;
+    return (double)(random_bits(0, point + 1) / 2048) / 9007199254740992.0;
 }
 
 static double shear(const query *w, size_t i)

@@ -7,9 +7,7 @@
  */
 #include "oracle_gridding.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "verdict.h"
 
 static const long double PI = 3.141592653589793238462643383279502884L;
 
@@ -80,13 +78,9 @@ query query_parse(int argc, char **argv, arg *extra, const char *about)
 
 /* ---- the sky --------------------------------------------------------------------- */
 
-/* The output function of splitmix64; the state is key times its increment. */
 double hash01(uint64_t key, uint64_t which)
 {
-    uint64_t z = key * UINT64_C(0x9e3779b97f4a7c15) + which + 1;
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return ldexp((double)((z ^ (z >> 31)) >> 11), -53);
+    return ldexp((double)(random_bits(which + 1, key) >> 11), -53);
 }
 
 /* Returns a pseudo-random integer from low to low + count - 1. */

@@ -1,7 +1,7 @@
 /* verdict.h - functions of all checkers: caching an oracle's answer in a file, reading
- * a result of a given type and shape, and collecting the outcome of many comparisons.
- * The report names the comparison that failed first or, if none failed, the one that
- * used the largest fraction of its budget.
+ * a result of a given type and shape, random numbers, and collecting the outcome of
+ * many comparisons. The report names the comparison that failed first or, if none
+ * failed, the one that used the largest fraction of its budget.
  */
 #ifndef VERDICT_H
 #define VERDICT_H
@@ -58,6 +58,18 @@ static inline int verdict(const report *r, bool requested)
                r->ok ? "ok" : "FAIL ", r->ok ? "" : r->worst);
     if (fflush(stdout)) fail("standard output: cannot be written");
     return r->ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* Returns number n, counted from 1, of the random sequence splitmix64 (Steele, Lea and
+ * Flood 2014) with that start. */
+static inline uint64_t random_bits(uint64_t start, uint64_t n)
+{
+    uint64_t z = start + n * 11400714819323198485u;
+    z ^= z >> 30;
+    z *= 13787848793156543929u;
+    z ^= z >> 27;
+    z *= 10723151780598845931u;
+    return z ^ z >> 31;
 }
 
 /* Reads the array in path, which must have the type and shape of `like`; otherwise

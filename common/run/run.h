@@ -77,6 +77,10 @@ void memory_check(double bytes, const char *what, ...);
  * accidental differences, not those made by an attacker. */
 uint64_t digest_update(uint64_t digest, const void *bytes, size_t size);
 
+/* Returns number n, counted from 1, of the random sequence splitmix64 (Steele, Lea and
+ * Flood 2014) with that start. It is the same on every machine. */
+uint64_t splitmix64(uint64_t start, uint64_t n);
+
 /* ---- time --------------------------------------------------------------------------
  *
  * Seconds on a monotonic clock, counted from an arbitrary moment. */

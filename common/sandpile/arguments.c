@@ -33,23 +33,15 @@ static void lattice(const request *r, int g, cell *grid)
             grid[(size_t)y * r->dim + x] = (cell)(y * (int64_t)x / 4) + (cell)g;
 }
 
-/* The next number of the splitmix64 generator, the same on every machine. */
-static uint64_t random_next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* dim / 8 random cells with 1000 .. 4999 grains, different ones in each grid. */
 static void random_cells(const request *r, int g, cell *grid)
 {
-    uint64_t state = ((uint64_t)r->seed << 32) + (uint64_t)g, inner = r->dim - 2u;
-    for (int n = r->dim / 8 > 1 ? r->dim / 8 : 1; n; n--) {
-        uint64_t y = 1 + random_next(&state) % inner;
-        uint64_t x = 1 + random_next(&state) % inner;
-        grid[y * (uint64_t)r->dim + x] = 1000 + (cell)(random_next(&state) % 4000);
+    uint64_t start = ((uint64_t)r->seed << 32) + (uint64_t)g, n = 0;
+    uint64_t inner = r->dim - 2u;
+    for (int left = r->dim / 8 > 1 ? r->dim / 8 : 1; left; left--) {
+        uint64_t y = 1 + splitmix64(start, ++n) % inner;
+        uint64_t x = 1 + splitmix64(start, ++n) % inner;
+        grid[y * (uint64_t)r->dim + x] = 1000 + (cell)(splitmix64(start, ++n) % 4000);
     }
 }
 
