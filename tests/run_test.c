@@ -277,8 +277,12 @@ TEST(memory_is_refused)
                      o.err);
 }
 
-TEST(digests)
+TEST(digests_and_random_numbers)
 {
+    /* The first numbers of splitmix64 with the seeds 0 and 1234567, as published. */
+    assert_true(splitmix64(0, 1) == 0xe220a8397b1dcdafu);
+    assert_true(splitmix64(1234567, 1) == 6457827717110365317u);
+
     /* FNV-1a of "" and "a", from its specification; any change of one byte counts. */
     assert_true(digest_update(0, "", 0) == 0xcbf29ce484222325u);
     assert_true(digest_update(0, "a", 1) == 0xaf63dc4c8601ec8cu);
@@ -648,12 +652,7 @@ TEST(unwritable)
                         "t: File too large\n");
     assert_int_equal(files_here(), 0);
 #define CANNOT ": cannot be written: "
-    static const failure bad[] = {
-        {"no/a.npy", "t: out=no/a.npy" CANNOT "No such file or directory\n"},
-        {"", "t: out=" CANNOT "No such file or directory\n"},
-        {"/tmp", "t: out=/tmp" CANNOT "Is a directory\n"},
-        {"/dev/null/a", "t: out=/dev/null/a" CANNOT "Not a directory\n"}};
-    assert_all_fail(checks, bad, LENGTH(bad));
+    assert_fails(checks, "", "t: out=" CANNOT "No such file or directory\n");
     assert_fails(writes, "no/a.npy",
                  "t: no/a.npy" CANNOT "No such file or directory\n");
     assert_fails(writes_9_dims, "a.npy", "t: a.npy: 9 dimensions: expected 0 to 8\n");

@@ -42,7 +42,6 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     request r = {.support = -1, .cell = NAN};
     const char *preset = NULL, *uv = "tracks", *kernel = "w", *precision = "single";
     const char *task = "grid";
-    int strict = 0;
 
     /* The preset is applied first, so that other keys override it in any order. */
     for (int i = 1; i < argc; i++) {
@@ -84,7 +83,7 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
         {"task", ARG_TEXT, &task, 0, 0, "grid or degrid", 0},
         {"model", ARG_TEXT, &r.model, 0, 0,
          "grid to degrid: sources, noise, or .npy [grid][grid][2]", 0},
-        {"strict", ARG_INT, &strict, 0, 1,
+        {"strict", ARG_INT, &r.strict, 0, 1,
          "1: visibilities outside the grid are an error", 0},
         {"copies", ARG_INT, &r.copies, 0, 100000,
          "copies of the grid; 0: one per worker", 0},
@@ -98,7 +97,6 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     r.integer = parse_choice("kernel", kernel, "w", "integer");
     r.double_precision = parse_choice("precision", precision, "single", "double");
     r.degrid = parse_choice("task", task, "grid", "degrid");
-    r.strict = strict;
     request_check(&r);
     return r;
 }
