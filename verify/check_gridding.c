@@ -538,7 +538,7 @@ int main(int argc, char **argv)
     bool sky = has_sky(&q, &s);
     double *sums = oracle(&q, &s, sky, path);
     report rep = NOTHING_DIFFERS;
-    double complex *result = found ? read_candidate(&rep, &q, &s, found) : NULL;
+    double complex *result = read_candidate(&rep, &q, &s, found);
     size_t cells = q.degrid ? (size_t)s.n : (size_t)q.grid * (size_t)q.grid;
     const double complex *expected = (const double complex *)(sums + DIRECT);
     const double *bounds = sums + DIRECT + 2 * cells;

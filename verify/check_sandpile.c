@@ -433,14 +433,11 @@ int main(int argc, char **argv)
 
     size_t batch = p.batch, dim = p.dim;
     report rep = NOTHING_DIFFERS;
-    npy result_file = {0}, counts_file = {0};
-    if (result)
-        result_file = read_result(&rep, "result", result,
+    npy result_file = read_result(&rep, "result", result,
                                   batch > 1 ? (npy){NPY_I4, 3, {batch, dim, dim}, NULL}
                                             : (npy){NPY_I4, 2, {dim, dim}, NULL});
-    if (counts)
-        counts_file =
-            read_result(&rep, "counts", counts, (npy){NPY_I4, 1, {batch}, NULL});
+    npy counts_file =
+        read_result(&rep, "counts", counts, (npy){NPY_I4, 1, {batch}, NULL});
     if (result_file.data) check_grids(&q, &p, result_file.data, grids, &rep);
     if (counts_file.data)
         check_steps(&q, &p, counts_file.data, steps, result_file.data, &rep);

@@ -73,11 +73,12 @@ static inline uint64_t random_bits(uint64_t start, uint64_t n)
 }
 
 /* Reads the array in path, which must have the type and shape of `like`; otherwise
- * records a failure and returns an array whose data is NULL. fail() if path is not an
- * .npy file. */
+ * records a failure. fail() if path is not an .npy file. Returns an array whose data is
+ * NULL after a failure, also after an earlier one, and if path is NULL. */
 static inline npy read_result(report *r, const char *key, const char *path, npy like)
 {
     static const char *const types[] = {"float32", "float64", "int32", "uint8"};
+    if (!path || !r->ok) return (npy){0};
     npy a = npy_load(key, path);
     char shape[REASON_SIZE] = "";
     bool same = a.type == like.type && a.dims == like.dims;
