@@ -92,13 +92,12 @@ data_files := $(foreach p,$(programs),$(call data_of,$p))
 # Compiles and links a tool with the compiler flags $1 and the libraries $2.
 tool = $(say) && $(compile) -MF $@.d -MT $@ $1 $(filter %.c %.o,$^) $2 -lm -o $@
 
-$(BUILD)/verify: verify/verify.c verify/compare.c $(run_objects)
+$(BUILD)/verify: verify/verify.c $(run_objects)
 	$(call tool)
 $(BUILD)/devices: common/opencl/devices.c
 	$(call tool,,-lOpenCL)
 # A checker shares nothing with what it checks but the parser of arguments and of .npy files.
-$(BUILD)/%-check: verify/check_%.c verify/compare.c $$(wildcard verify/oracle_$$*.c) \
-                  $(run_objects)
+$(BUILD)/%-check: verify/check_%.c $$(wildcard verify/oracle_$$*.c) $(run_objects)
 	$(call tool,-fopenmp -Iverify)
 $(BUILD)/%-data: data/%.c $$(call library,$$*)
 	$(call tool,-Icommon/$*,$($*.libs))
@@ -112,7 +111,7 @@ $(BUILD)/ceilings-cuda: tools/measure/ceilings.cu $(BUILD)/common/cuda/cuda_devi
 $(BUILD)/pingpong: tools/measure/pingpong.c $(run_objects) $(BUILD)/common/mpi/ranks.o
 	$(call tool)
 test_objects := $(run_objects) $(BUILD)/common/su/su.o $(BUILD)/common/semblance/line.o
-$(BUILD)/tests/%_test: tests/%_test.c verify/compare.c $(test_objects)
+$(BUILD)/tests/%_test: tests/%_test.c $(test_objects)
 	$(call tool,-Iverify,-lcmocka)
 $(data_files): $(BUILD)/data/%: $(BUILD)/$$(firstword $$(subst /, ,$$*))-data
 	@mkdir -p $(@D)

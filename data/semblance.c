@@ -157,15 +157,11 @@ static double ricker(double frequency, double t)
     return (1 - 2 * x * x) * exp(-x * x);
 }
 
-/* Noise, uniform in -1 .. 1: the finalizer of splitmix64, with a different key for each
- * sample. */
+/* Noise, uniform in -1 .. 1, with a different number of a sequence for each sample. */
 static double noise(size_t trace, int sample)
 {
-    uint64_t z = 0x9e3779b97f4a7c15u * (65536 * (uint64_t)trace + (uint64_t)sample + 1);
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return ldexp((double)(z >> 11), -52) - 1;
+    uint64_t bits = splitmix64(0, 65536 * (uint64_t)trace + (uint64_t)sample + 1);
+    return ldexp((double)(bits >> 11), -52) - 1;
 }
 
 static void fill_trace(const recipe *r, size_t number, double dm, double dh,

@@ -6,12 +6,9 @@ each program, one planted bug per back-end of a program, a minute of random quer
 seconds of new ones, 10 seconds of fuzzing. With --all (make test-all), all of it.
 """
 import os
-import re
-import sys
 
 import pytest
 
-from tests.helpers import BUILD, ROOT, run
 from tools.history import tree
 
 PROGRAM = pytest.mark.parametrize("program", [
@@ -73,11 +70,3 @@ def test_lint(check):
 
 def test_lessons_are_up_to_date(check):
     check.module("tools.publish.lessons", "--check")
-
-
-def test_su_and_segyio(check):
-    """The SU reader and writer against segyio."""
-    ended = run([sys.executable, "-m", "tests.su_segyio", f"{BUILD}/tests/su_test"], ROOT)
-    for result, name in re.findall(r"^(pass|FAIL) (.*)", ended.stdout, re.M):
-        check(name, result == "FAIL" and ended.stdout)
-    assert ended.returncode == 0, ended.stdout + ended.stderr

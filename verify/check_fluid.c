@@ -64,56 +64,42 @@ typedef struct {
     const query *q;
     header h;
     const double *value[OUTPUTS], *budget[OUTPUTS];
-    void *buffer;
+    double *stored; /* all of these */
 } expected;
 
 /* ---- the oracle's file ----------------------------------------------------------- */
 
-/* Identifies the query: doubles only, stored at the start of the file. */
-typedef struct {
-    double n[3], steps, dt, visc, diff, sweep_limit, tolerance, lexicographic,
-        keep_sources, direct_pressure, events;
-} identity;
-
-enum { IDENTITY = sizeof(identity) / sizeof(double) };
-
-static identity make_identity(const query *q)
+/* Identifies the query and its events. */
+static uint64_t query_id(const query *q)
 {
-    identity id = {.n = {q->n[X], q->n[Y], q->n[Z]},
-                   .steps = q->steps,
-                   .dt = q->dt,
-                   .visc = q->visc,
-                   .diff = q->diff,
-                   .sweep_limit = q->sweep_limit,
-                   .tolerance = q->tolerance,
-                   .lexicographic = q->lexicographic,
-                   .keep_sources = q->keep_sources,
-                   .direct_pressure = q->direct_pressure};
-    for (size_t e = 0; e < q->events; e++)
-        for (int d = 0; d < 3; d++)
-            id.events +=
-                (double)(e + 1) * (d + 2) *
-                (q->event[e].value[d] + q->event[e].step * 0.1 + q->event[e].force);
+    double numbers[] = {q->n[X],          q->n[Y],         q->n[Z],
+                        q->steps,         q->dt,           q->visc,
+                        q->diff,          q->sweep_limit,  q->tolerance,
+                        q->lexicographic, q->keep_sources, q->direct_pressure};
+    uint64_t id = digest_update(0, numbers, sizeof numbers);
+    for (size_t e = 0; e < q->events; e++) {
+        const fluid_event *h = &q->event[e];
+        double event[] = {h->step, h->force, h->value[0], h->value[1], h->value[2]};
+        id = digest_update(id, event, sizeof event);
+    }
     return id;
 }
 
 /* Reads the oracle's result, or computes and stores it if the file does not exist. */
 static expected oracle(const query *q, const char *path)
 {
-    size_t inner = inner_cells(q),
-           arrays = can_afford_budget(q) ? 2 * OUTPUTS : OUTPUTS;
-    npy all = {
-        .type = NPY_F8, .dims = 1, .shape = {IDENTITY + HEADER + arrays * inner}};
-    identity id = make_identity(q);
-    if (!oracle_kept(path, &all, &id, sizeof id)) {
-        solve_query(q, (double *)all.data + IDENTITY);
-        npy_write(path, &all);
+    bool kept;
+    size_t inner = inner_cells(q), arrays = OUTPUTS * (can_afford_budget(q) ? 2 : 1),
+           count = HEADER + arrays * inner;
+    double *stored = oracle_open(path, NPY_F8, count, query_id(q), &kept);
+    if (!kept) {
+        solve_query(q, stored);
+        oracle_keep(path, NPY_F8, count, stored);
     }
-    const double *src = (const double *)all.data + IDENTITY;
-    expected r = {.q = q, .buffer = all.data};
-    memcpy(&r.h, src, sizeof r.h);
+    expected r = {.q = q, .stored = stored};
+    memcpy(&r.h, stored, sizeof r.h);
     for (size_t f = 0; f < OUTPUTS; f++) {
-        r.value[f] = src + HEADER + f * inner;
+        r.value[f] = stored + HEADER + f * inner;
         r.budget[f] = r.h.has_budget ? r.value[f] + OUTPUTS * inner : NULL;
     }
     return r;
@@ -287,7 +273,7 @@ static void check_truth(report *rep, const expected *r, const char *path)
 static bool uses_direct_pressure(report *rep, const query *q, const char *path)
 {
     npy a = read_result(rep, "totals", path, (npy){NPY_F8, 1, {3}, NULL});
-    double solved = rep->ok ? ((const double *)a.data)[2] : 0;
+    double solved = a.data ? ((const double *)a.data)[2] : 0;
     free(a.data);
     require(rep, solved == 0 || (solved == 2.0 * q->steps && q->tolerance >= 0),
             "direct solves: %g in %d steps, expected 0 or 2 per step", solved,
@@ -323,29 +309,22 @@ int main(int argc, char **argv)
 
     size_t nx = (size_t)q.n[X], ny = (size_t)q.n[Y], nz = (size_t)q.n[Z];
     double total = NAN;
-    if (density && rep.ok) {
-        npy like = {NPY_F4, 3, {nz, ny, nx}, NULL};
-        npy a = read_result(&rep, "density", density, like);
-        if (rep.ok) check_density(&rep, &r, a.data, &total);
-        free(a.data);
-    }
-    if (totals && rep.ok) {
-        npy a = read_result(&rep, "totals", totals, (npy){NPY_F8, 1, {3}, NULL});
-        if (rep.ok) check_totals(&rep, &r, a.data, total);
-        free(a.data);
-    }
+    npy a = read_result(&rep, "density", density, (npy){NPY_F4, 3, {nz, ny, nx}, NULL});
+    if (a.data) check_density(&rep, &r, a.data, &total);
+    free(a.data);
+    a = read_result(&rep, "totals", totals, (npy){NPY_F8, 1, {3}, NULL});
+    if (a.data) check_totals(&rep, &r, a.data, total);
+    free(a.data);
     if (truth && rep.ok) check_truth(&rep, &r, truth);
-    if (velocity && rep.ok) {
-        npy like = {NPY_F4, 4, {3, nz, ny, nx}, NULL};
-        npy a = read_result(&rep, "velocity", velocity, like);
-        if (rep.ok) check_velocity(&rep, &r, a.data);
-        free(a.data);
-    }
+    a = read_result(&rep, "velocity", velocity,
+                    (npy){NPY_F4, 4, {3, nz, ny, nx}, NULL});
+    if (a.data) check_velocity(&rep, &r, a.data);
+    free(a.data);
 
     printf("sweeps=%g\nfewest=%g\nmost=%g\ntotal=%.9g\n", r.h.sweeps, r.h.min_sweeps,
            r.h.max_sweeps, r.h.total);
     int status = verdict(&rep, density || velocity || totals || truth);
-    free(r.buffer);
+    oracle_free(r.stored);
     free(q.event);
     return status;
 }

@@ -28,7 +28,6 @@
  */
 #include "oracle_gridding.h"
 
-#include "compare.h"
 #include "verdict.h"
 
 static const char about[] =
@@ -229,51 +228,28 @@ static void oracle_degridding(const query *q, const scene *s, double complex *va
 
 /* ---- the oracle's file ----------------------------------------------------------- */
 
-/* Identifies a query: its parameters, and checksums of the data derived from them. */
-typedef struct {
-    double samples, size, support, oversampling, planes, cell, accuracy,
-        double_precision, integer, degrid, sky;
-    double footprints, values, taps, model;
-} identity;
-
-/* The file is float64: an identity; the direct sums in up to SOURCES_MADE + PIXELS
+/* The file contains, as float64: the direct sums in up to SOURCES_MADE + PIXELS
  * directions; the grid [size][size][2] or the visibilities [n][2]; and the permitted
  * error of each of them. */
-enum {
-    IDENTITY = sizeof(identity) / sizeof(double),
-    DIRECT = SOURCES_MADE + PIXELS,
-};
+enum { DIRECT = SOURCES_MADE + PIXELS };
 
-static double checksum(const double complex *a, size_t count)
+/* Identifies a query and its data. */
+static uint64_t scene_id(const query *q, const scene *s, bool sky)
 {
-    double sum = 0;
-    for (size_t i = 0; a && i < count; i++)
-        sum += (double)(i % 97 + 1) * (creal(a[i]) + 3 * cimag(a[i]));
-    return sum;
-}
-
-static identity make_identity(const query *q, const scene *s, bool sky)
-{
-    identity id = {.samples = s->n,
-                   .size = q->grid,
-                   .support = q->support,
-                   .oversampling = q->oversampling,
-                   .planes = q->planes,
-                   .cell = q->cell,
-                   .accuracy = q->accuracy,
-                   .double_precision = q->double_precision,
-                   .integer = q->integer,
-                   .degrid = q->degrid,
-                   .sky = sky,
-                   .taps = checksum(s->taps, s->taps_count),
-                   .model = checksum(s->model, (size_t)q->grid * (size_t)q->grid)};
+    size_t cells = (size_t)q->grid * (size_t)q->grid;
+    double numbers[] = {s->n,        q->grid,    q->support,
+                        q->planes,   q->cell,    q->oversampling,
+                        q->accuracy, q->integer, q->double_precision,
+                        q->degrid,   sky};
+    uint64_t id = digest_update(0, numbers, sizeof numbers);
     for (int k = 0; k < s->n; k++) {
         const visibility *vis = &s->visibilities[k];
-        id.footprints +=
-            (k % 97 + 1) * (vis->u + 3 * vis->v + 5 * vis->w + 7 * vis->weight);
-        id.values += (k % 97 + 1) * (creal(vis->d) + 3 * cimag(vis->d));
+        double values[] = {vis->u,      vis->v,        vis->w,
+                           vis->weight, creal(vis->d), cimag(vis->d)};
+        id = digest_update(id, values, sizeof values);
     }
-    return id;
+    id = digest_update(id, s->taps, s->taps_count * sizeof *s->taps);
+    return digest_update(id, s->model, s->model ? cells * sizeof *s->model : 0);
 }
 
 /* Sets x and y to pixel i, measured from the middle of the image: first the pixels of
@@ -303,15 +279,14 @@ static double direct_sum(const query *q, const scene *s, long x, long y)
     return sum / s->norm;
 }
 
-/* Returns the contents of the file after its identity. Computes and writes them if the
- * file does not exist. */
+/* Returns the contents of the file. Computes and writes them if the file does not
+ * exist. */
 static double *oracle(const query *q, const scene *s, bool sky, const char *path)
 {
+    bool kept;
     size_t cells = q->degrid ? (size_t)s->n : (size_t)q->grid * (size_t)q->grid;
-    npy file = {.type = NPY_F8, .dims = 1, .shape = {IDENTITY + DIRECT + 3 * cells}};
-    identity id = make_identity(q, s, sky);
-    bool kept = oracle_kept(path, &file, &id, sizeof id);
-    double *sums = (double *)file.data + IDENTITY;
+    size_t count = DIRECT + 3 * cells;
+    double *sums = oracle_open(path, NPY_F8, count, scene_id(q, s, sky), &kept);
     if (kept) return sums;
 
 #pragma omp parallel for schedule(dynamic)
@@ -322,7 +297,7 @@ static double *oracle(const query *q, const scene *s, bool sky, const char *path
     }
     (q->degrid ? oracle_degridding : oracle_gridding)(
         q, s, (double complex *)(sums + DIRECT), sums + DIRECT + 2 * cells);
-    npy_write(path, &file);
+    oracle_keep(path, NPY_F8, count, sums);
     return sums;
 }
 
@@ -348,7 +323,7 @@ static double complex *read_candidate(report *rep, const query *q, const scene *
     if (!a.data || q->double_precision) return a.data;
     size_t count = npy_count(&a);
     double *doubles = allocate(count, sizeof *doubles, "the result");
-    for (size_t i = 0; i < count; i++) doubles[i] = element(&a, i);
+    for (size_t i = 0; i < count; i++) doubles[i] = npy_element(&a, i);
     free(a.data);
     return (double complex *)doubles;
 }
@@ -563,7 +538,7 @@ int main(int argc, char **argv)
     bool sky = has_sky(&q, &s);
     double *sums = oracle(&q, &s, sky, path);
     report rep = NOTHING_DIFFERS;
-    double complex *result = found ? read_candidate(&rep, &q, &s, found) : NULL;
+    double complex *result = read_candidate(&rep, &q, &s, found);
     size_t cells = q.degrid ? (size_t)s.n : (size_t)q.grid * (size_t)q.grid;
     const double complex *expected = (const double complex *)(sums + DIRECT);
     const double *bounds = sums + DIRECT + 2 * cells;
@@ -578,7 +553,7 @@ int main(int argc, char **argv)
     int status = verdict(&rep, found);
 
     free(result);
-    free(sums - IDENTITY);
+    oracle_free(sums);
     scene_free(&s);
     return status;
 }

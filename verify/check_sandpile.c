@@ -7,8 +7,8 @@
  * The oracle shares no code with steps/ and common/sandpile; it parses the query and
  * creates the piles itself. It uses 64-bit numbers and another form of the rule: each
  * step subtracts the Laplacian of the topplings. This also gives the number of steps.
- * If the pile becomes stable, a second oracle topples one cell after the other, in the
- * order of a queue. The stable grid is unique, so both oracles must agree.
+ * If the pile becomes stable, a second oracle topples one cell after the other. The
+ * stable grid is unique, so both oracles must agree.
  *
  * A synchronous result must equal the oracle cell by cell, with the same number of
  * steps. An asynchronous result may use any order of topplings. Therefore it is
@@ -88,18 +88,6 @@ static query read_query(int argc, char **argv, arg *extra)
     return q;
 }
 
-/* Returns number n, counted from 1, of the random sequence splitmix64 with that start.
- */
-static uint64_t random_at(uint64_t start, uint64_t n)
-{
-    uint64_t z = start + n * 0x9e3779b97f4a7c15u;
-    z ^= z >> 30;
-    z *= 0xbf58476d1ce4e5b9u;
-    z ^= z >> 27;
-    z *= 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* Puts 1000 .. 4999 grains into dim / 8 random cells, at least one. If a cell is drawn
  * twice, the later number counts. */
 static void scatter(const query *q, int g, int64_t *grid)
@@ -107,10 +95,10 @@ static void scatter(const query *q, int g, int64_t *grid)
     uint64_t start = (uint64_t)q->seed * 4294967296u + (uint64_t)g, n = 0;
     uint64_t inner = (uint64_t)q->dim - 2, side = (uint64_t)q->dim;
     do {
-        uint64_t row = random_at(start, 3 * n + 1) % inner + 1;
-        uint64_t column = random_at(start, 3 * n + 2) % inner + 1;
+        uint64_t row = random_bits(start, 3 * n + 1) % inner + 1;
+        uint64_t column = random_bits(start, 3 * n + 2) % inner + 1;
         grid[row * side + column] =
-            1000 + (int64_t)(random_at(start, 3 * n + 3) % 4000);
+            1000 + (int64_t)(random_bits(start, 3 * n + 3) % 4000);
     } while (++n < side / 8);
 }
 
@@ -137,9 +125,7 @@ static void fill(const query *q, int g, int64_t *grid)
 /* Reads the cells of a .npy file of any supported type. */
 static piles read_piles(query *q)
 {
-    npy file;
-    char why[REASON_SIZE];
-    if (npy_read(q->config, &file, why)) fail("config=%s: %s", q->config, why);
+    npy file = npy_load("config", q->config);
     size_t *shape = file.dims == 3 ? file.shape + 1 : file.shape;
     if ((file.dims != 2 && file.dims != 3) || shape[0] != shape[1] || shape[0] < 3 ||
         !npy_count(&file))
@@ -154,10 +140,7 @@ static piles read_piles(query *q)
     size_t count = npy_count(&file);
     p.grid = allocate(count, sizeof *p.grid, "the piles");
     for (size_t i = 0; i < count; i++) {
-        double v = file.type == NPY_F4   ? ((float *)file.data)[i]
-                   : file.type == NPY_F8 ? ((double *)file.data)[i]
-                   : file.type == NPY_I4 ? ((int32_t *)file.data)[i]
-                                         : ((uint8_t *)file.data)[i];
+        double v = npy_element(&file, i);
         if (!(v >= 0 && v < INT_MAX && fmod(v, 1) == 0))
             fail("config=%s: wrong value at index %zu (%g): expected a whole number of "
                  "grains",
@@ -215,42 +198,24 @@ static int step_to_rest(int dim, int64_t *grid, int64_t *quarter, int limit,
     }
 }
 
-/* Topples one cell after the other, in the order of a queue, until the grid is stable.
- * times as above. */
+/* Topples one cell after the other, in passes over the grid, until it is stable. times
+ * as above. */
 static void settle(int dim, int64_t *grid, int64_t *times)
 {
-    int64_t n = dim, capacity = n * n, head = 0, count = 0;
-    int64_t *queue = allocate((size_t)capacity, sizeof *queue, "the queue");
-    bool *listed =
-        allocate((size_t)capacity, sizeof *listed, "the flags of queued cells");
-    memset(listed, 0, (size_t)capacity * sizeof *listed);
-    for (int64_t y = 1; y < n - 1; y++)
-        for (int64_t x = 1; x < n - 1; x++)
-            if (grid[y * n + x] > 3) {
-                queue[count++] = y * n + x;
-                listed[y * n + x] = true;
-            }
-    while (count) {
-        int64_t i = queue[head], quarter = grid[i] / 4;
-        head = head + 1 < capacity ? head + 1 : 0;
-        count--;
-        listed[i] = false;
-        grid[i] -= 4 * quarter;
-        if (times) times[i] += quarter;
-        int64_t neighbors[4] = {i - n, i + n, i - 1, i + 1};
-        for (int k = 0; k < 4; k++) {
-            int64_t j = neighbors[k], y = j / n, x = j % n;
-            if (y == 0 || x == 0 || y == n - 1 || x == n - 1) continue;
-            grid[j] += quarter;
-            if (grid[j] > 3 && !listed[j]) {
-                int64_t last = head + count++;
-                queue[last < capacity ? last : last - capacity] = j;
-                listed[j] = true;
-            }
+    int64_t n = dim;
+    for (bool toppled = true; toppled;) {
+        toppled = false;
+        for (int64_t i = n + 1; i < n * (n - 1) - 1; i++) {
+            if (grid[i] < 4 || i % n == 0 || i % n == n - 1) continue;
+            int64_t quarter = grid[i] / 4, neighbors[] = {i - n, i - 1, i + 1, i + n};
+            for (int k = 0; k < 4; k++) grid[neighbors[k]] += quarter;
+            grid[i] -= 4 * quarter;
+            if (times) times[i] += quarter;
+            toppled = true;
         }
     }
-    free(queue);
-    free(listed);
+    for (int64_t i = 0; i < n * n; i++)
+        if (i / n % (n - 1) == 0 || i % n % (n - 1) == 0) grid[i] = 0;
 }
 
 static bool at_rest(const int64_t *grid, size_t cells)
@@ -298,22 +263,12 @@ static void check_sweeps(size_t g, int dim, const int64_t *before, const int32_t
 /* ---- the oracle -------------------------------------------------------------------
  */
 
-/* The oracle file is int32: an identification of the query, the steps of each grid, the
- * grids. */
-enum { IDENTITY = 6 };
-
-static void identity(const query *q, const piles *p, int32_t id[IDENTITY])
+/* Identifies a query and its piles. */
+static uint64_t query_id(const query *q, const piles *p)
 {
-    uint64_t sum = 0x9e3779b97f4a7c15u;
-    for (size_t i = 0; i < p->cells * p->batch; i++)
-        sum = (sum ^ (uint64_t)p->grid[i]) * 0x100000001b3u;
-    int32_t all[IDENTITY] = {q->dim,
-                             q->batch,
-                             q->limit,
-                             q->in_place,
-                             (int32_t)(sum >> 33),
-                             (int32_t)(sum & 0x7fffffff)};
-    memcpy(id, all, sizeof all);
+    int numbers[] = {q->dim, q->batch, q->limit, q->in_place};
+    uint64_t id = digest_update(0, numbers, sizeof numbers);
+    return digest_update(id, p->grid, p->batch * p->cells * sizeof *p->grid);
 }
 
 /* Topples grid g as the query requires, into `to`; returns the number of steps. */
@@ -339,22 +294,20 @@ static int oracle_grid(const query *q, const piles *p, size_t g, int32_t *to)
     return steps;
 }
 
-/* Returns [IDENTITY] + [batch] steps + [batch][dim][dim] grains, from the file if it
- * exists; else computes them and writes the file. */
+/* Returns [batch] steps + [batch][dim][dim] grains, from the file if it exists; else
+ * computes them and writes the file. */
 static int32_t *oracle(const query *q, const piles *p, const char *path)
 {
-    size_t cells = p->cells, header = IDENTITY + p->batch;
-    npy file = {.type = NPY_I4, .dims = 1, .shape = {header + p->batch * cells}};
-    int32_t id[IDENTITY];
-    identity(q, p, id);
-    if (!oracle_kept(path, &file, id, sizeof id)) {
-        int32_t *values = file.data;
+    bool kept;
+    size_t cells = p->cells, count = p->batch + p->batch * cells;
+    int32_t *steps = oracle_open(path, NPY_I4, count, query_id(q, p), &kept);
+    if (kept) return steps;
+    int32_t *grids = steps + p->batch;
 #pragma omp parallel for schedule(dynamic)
-        for (size_t g = 0; g < p->batch; g++)
-            values[IDENTITY + g] = oracle_grid(q, p, g, values + header + g * cells);
-        npy_write(path, &file);
-    }
-    return file.data;
+    for (size_t g = 0; g < p->batch; g++)
+        steps[g] = oracle_grid(q, p, g, grids + g * cells);
+    oracle_keep(path, NPY_I4, count, steps);
+    return steps;
 }
 
 /* ---- the checks -------------------------------------------------------------------
@@ -476,19 +429,15 @@ int main(int argc, char **argv)
     query q = read_query(argc, argv, extra);
     if (!oracle_path) fail("oracle= is missing");
     piles p = make_piles(&q);
-    int32_t *oracle_values = oracle(&q, &p, oracle_path);
-    int32_t *steps = oracle_values + IDENTITY, *grids = steps + p.batch;
+    int32_t *steps = oracle(&q, &p, oracle_path), *grids = steps + p.batch;
 
     size_t batch = p.batch, dim = p.dim;
     report rep = NOTHING_DIFFERS;
-    npy result_file = {0}, counts_file = {0};
-    if (result)
-        result_file = read_result(&rep, "result", result,
+    npy result_file = read_result(&rep, "result", result,
                                   batch > 1 ? (npy){NPY_I4, 3, {batch, dim, dim}, NULL}
                                             : (npy){NPY_I4, 2, {dim, dim}, NULL});
-    if (counts)
-        counts_file =
-            read_result(&rep, "counts", counts, (npy){NPY_I4, 1, {batch}, NULL});
+    npy counts_file =
+        read_result(&rep, "counts", counts, (npy){NPY_I4, 1, {batch}, NULL});
     if (result_file.data) check_grids(&q, &p, result_file.data, grids, &rep);
     if (counts_file.data)
         check_steps(&q, &p, counts_file.data, steps, result_file.data, &rep);
@@ -498,7 +447,7 @@ int main(int argc, char **argv)
 
     free(result_file.data);
     free(counts_file.data);
-    free(oracle_values);
+    oracle_free(steps);
     free(p.grid);
     return status;
 }

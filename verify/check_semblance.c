@@ -26,7 +26,6 @@
  * Prints key=value lines; the last one is verdict=ok, or verdict=FAIL and the reason.
  * The exit status is 0 only if ok. Left out: judging times.
  */
-#include "compare.h"
 #include "oracle_semblance.h"
 #include "verdict.h"
 
@@ -242,38 +241,20 @@ typedef struct {
     double point; /* (ic np[D] + id) np[E] + ie of the first point that has low */
 } cell;
 
-/* Identifies a search; all members are double, as they are stored at the start of the
- * file. */
-typedef struct {
-    double np[5], p0[5], p1[5], m0, h0, t0, tau;
-    double traces, ns, dt;
-    double geometry, energy; /* sums over all traces and over all samples */
-} identity;
+enum { CELL = sizeof(cell) / sizeof(double) };
 
-/* The file is one array of float64: an identity, then np[A] x np[B] cells. */
-enum {
-    IDENTITY = sizeof(identity) / sizeof(double),
-    CELL = sizeof(cell) / sizeof(double)
-};
-
-static identity make_identity(const problem *p)
+/* Identifies a search and its traces. */
+static uint64_t problem_id(const problem *p)
 {
-    identity id = {.m0 = p->m0,
-                   .h0 = p->h0,
-                   .t0 = p->t0,
-                   .tau = p->tau,
-                   .traces = p->traces,
-                   .ns = p->ns,
-                   .dt = p->dt};
-    for (int k = 0; k < PARAMETERS; k++) {
-        id.np[k] = p->np[k];
-        id.p0[k] = p->p0[k];
-        id.p1[k] = p->p1[k];
-    }
-    for (int i = 0; i < p->traces; i++) id.geometry += (i + 1) * (p->dm[i] - p->dh[i]);
-    for (size_t i = 0; i < (size_t)p->traces * (size_t)p->ns; i++)
-        id.energy += (double)p->sample[i] * p->sample[i];
-    return id;
+    double numbers[] = {p->m0, p->h0, p->t0, p->tau, p->traces, p->ns, p->dt};
+    size_t traces = (size_t)p->traces;
+    uint64_t id = digest_update(0, numbers, sizeof numbers);
+    id = digest_update(id, p->np, sizeof p->np);
+    id = digest_update(id, p->p0, sizeof p->p0);
+    id = digest_update(id, p->p1, sizeof p->p1);
+    id = digest_update(id, p->dm, traces * sizeof *p->dm);
+    id = digest_update(id, p->dh, traces * sizeof *p->dh);
+    return digest_update(id, p->sample, traces * (size_t)p->ns * sizeof *p->sample);
 }
 
 static size_t cell_count(const problem *p)
@@ -324,13 +305,12 @@ static void oracle_compute(const problem *p, cell *cells)
 /* Returns the cells [np[A]][np[B]] of path, which is created if it does not exist. */
 static cell *oracle(const problem *p, const char *path)
 {
-    npy all = {.type = NPY_F8, .dims = 1, .shape = {IDENTITY + CELL * cell_count(p)}};
-    identity id = make_identity(p);
-    bool kept = oracle_kept(path, &all, &id, sizeof id);
-    cell *cells = (cell *)((double *)all.data + IDENTITY);
+    bool kept;
+    size_t count = CELL * cell_count(p);
+    cell *cells = oracle_open(path, NPY_F8, count, problem_id(p), &kept);
     if (!kept) {
         oracle_compute(p, cells);
-        npy_write(path, &all);
+        oracle_keep(path, NPY_F8, count, cells);
     }
     return cells;
 }
@@ -390,7 +370,7 @@ static void check_result(const problem *p, const char *path, double best_semblan
 
     double found[7];
     for (int i = 0; i < 7; i++) {
-        found[i] = element(&a, (size_t)i);
+        found[i] = npy_element(&a, (size_t)i);
         require(rep, isfinite(found[i]), "result: number %d of 7 is %g", i + 1,
                 found[i]);
     }
@@ -418,7 +398,7 @@ static void check_panel(const problem *p, const char *path, const cell *cells,
     size_t na = (size_t)p->np[A], nb = (size_t)p->np[B];
     npy a = read_result(rep, "panel", path, (npy){NPY_F4, 2, {na, nb}, NULL});
     for (size_t i = 0; i < na * nb && rep->ok; i++) {
-        double s = element(&a, i);
+        double s = npy_element(&a, i);
         double d = isnan(s) ? NAN : fmax(fmax(cells[i].low - s, s - cells[i].high), 0);
         judge(rep, d, BUDGET, "panel[%zu][%zu] is %.9g, in double %.9g to %.9g", i / nb,
               i % nb, s, cells[i].low, cells[i].high);
@@ -516,7 +496,7 @@ int main(int argc, char **argv)
     int status = verdict(&rep, result || panel || truth);
 
     workspace_free(&w);
-    free((double *)cells - IDENTITY);
+    oracle_free(cells);
     problem_free(&p);
     return status;
 }

@@ -8,7 +8,6 @@
  */
 #include "oracle_fletcher.h"
 
-#include "compare.h"
 #include "verdict.h"
 
 static const double PI = 3.141592653589793;
@@ -30,18 +29,17 @@ static void read_property(query *w, int k, const char *text)
 {
     size_t count = inner_size(w);
     double *v = w->property[k] = allocate(count, sizeof *v, property_name[k]);
-    char *end, why[REASON_SIZE];
+    char *end;
     v[0] = strtod(text, &end);
     if (!*end) {
         for (size_t i = 1; i < count; i++) v[i] = v[0];
         return;
     }
-    npy a;
-    if (npy_read(text, &a, why)) fail("%s=%s: %s", property_name[k], text, why);
+    npy a = npy_load(property_name[k], text);
     if (npy_count(&a) != count || (a.type != NPY_F4 && a.type != NPY_F8))
         fail("%s=%s: wrong type or size: expected %zu floating-point numbers",
              property_name[k], text, count);
-    for (size_t i = 0; i < count; i++) v[i] = (float)element(&a, i);
+    for (size_t i = 0; i < count; i++) v[i] = (float)npy_element(&a, i);
     w->file[k] = true;
     free(a.data);
 }
@@ -115,18 +113,10 @@ bool is_in_halo(const space *a, size_t i)
     return false;
 }
 
-/* Returns number `point` of the generator SplitMix64 (Steele, Lea and Flood 2014) with
- * seed 0, uniform in [0, 1). */
+/* Returns a random number for a point, uniform in [0, 1). */
 static double random_number(uint64_t point)
 {
-    const uint64_t golden = 11400714819323198485u;
-    uint64_t state = golden * point + golden;
-    state ^= state >> 30;
-    state *= 13787848793156543929u;
-    state ^= state >> 27;
-    state *= 10723151780598845931u;
-    state ^= state >> 31;
-    return (double)(state / 2048) / 9007199254740992.0;
+    return (double)(random_bits(0, point + 1) / 2048) / 9007199254740992.0;
 }
 
 static double shear(const query *w, size_t i)
@@ -394,46 +384,28 @@ size_t fields_of(const query *w)
     return 2 + snapshots_of(w);
 }
 
-/* Identifies the model that a file belongs to: its grid, and a hash (FNV-1a) of its
- * rock. */
-typedef struct {
-    double n[3], d[3], absorb, dt, steps, fields;
-    uint64_t rock;
-} identity;
-
-enum {
-    IDENTITY = sizeof(identity) / sizeof(double),
-    ROUNDING = sizeof(rounding) / sizeof(double)
-};
-
-static identity identity_of(const space *a)
+/* Identifies a model: its grid and its rock. */
+static uint64_t model_id(const space *a)
 {
     const query *w = a->w;
-    identity id = {
-        .absorb = w->absorb, .dt = w->dt, .steps = w->steps, .fields = fields_of(w)};
-    for (int k = 0; k < 3; k++) {
-        id.n[k] = w->n[k];
-        id.d[k] = w->d[k];
-    }
-    id.rock = digest_update(0, a->rock, a->count * sizeof *a->rock);
-    return id;
+    double numbers[] = {w->absorb, w->dt, w->steps, (double)fields_of(w)};
+    uint64_t id = digest_update(0, numbers, sizeof numbers);
+    id = digest_update(id, w->n, sizeof w->n);
+    id = digest_update(id, w->d, sizeof w->d);
+    return digest_update(id, a->rock, a->count * sizeof *a->rock);
 }
 
-double *oracle(const space *a, const char *path, const rounding **d,
-               const double **expected)
+const double *oracle(const space *a, const char *path, rounding **d)
 {
-    size_t fields = fields_of(a->w);
-    npy stored = {.type = NPY_F8,
-                  .dims = 1,
-                  .shape = {IDENTITY + fields * (ROUNDING + a->count)}};
-    identity id = identity_of(a);
-    bool cached = oracle_kept(path, &stored, &id, sizeof id);
-    rounding *roundings = (rounding *)((double *)stored.data + IDENTITY);
-    *d = roundings;
-    *expected = (double *)(roundings + fields);
-    if (!cached) {
-        run_model(a, (double *)(roundings + fields), roundings);
-        npy_write(path, &stored);
+    bool kept;
+    size_t fields = fields_of(a->w),
+           roundings = fields * sizeof(rounding) / sizeof(double);
+    size_t count = roundings + fields * a->count;
+    double *stored = oracle_open(path, NPY_F8, count, model_id(a), &kept);
+    *d = (rounding *)stored;
+    if (!kept) {
+        run_model(a, stored + roundings, *d);
+        oracle_keep(path, NPY_F8, count, stored);
     }
-    return stored.data;
+    return stored + roundings;
 }

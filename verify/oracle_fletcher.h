@@ -57,10 +57,9 @@ typedef struct {
 /* Returns the number of fields: p, q and the snapshots of p. */
 size_t fields_of(const query *w);
 
-/* Returns a buffer that the caller frees. It contains the fields
- * expected[fields][count] and the effects of rounding d[fields]. They are read from
- * path, or computed and written there if it does not exist. */
-double *oracle(const space *a, const char *path, const rounding **d,
-               const double **expected);
+/* Returns the fields [fields][count], and the effects of rounding (*d)[fields], with
+ * which oracle_free() releases both. They are read from path, or computed and written
+ * there if it does not exist. */
+const double *oracle(const space *a, const char *path, rounding **d);
 
 #endif

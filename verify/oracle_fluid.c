@@ -279,13 +279,14 @@ static void solve(simulation *w, int x, int b, double a, double c, int negated_a
         c_perturbed[replica] = perturbed(w, replica, c);
     }
     for (int n = 1; n <= w->q->sweep_limit && max_sweeps == w->q->sweep_limit; n++) {
-        double move[REPLICAS], low = INFINITY, high = 0;
+        double low = INFINITY, high = 0, oracle_change = INFINITY;
         for (int replica = 0; replica < w->replicas; replica++) {
             if (done[replica]) continue;
-            move[replica] = sweep(w, replica, x, b, a_perturbed[replica],
+            double change = sweep(w, replica, x, b, a_perturbed[replica],
                                   c_perturbed[replica], negated_axis);
-            low = fmin(low, move[replica]);
-            high = fmax(high, move[replica]);
+            if (replica == 0) oracle_change = change;
+            low = fmin(low, change);
+            high = fmax(high, change);
         }
         if (tolerance < 0) continue;
         double slack =
@@ -297,7 +298,7 @@ static void solve(simulation *w, int x, int b, double a, double c, int negated_a
             for (int replica = 1; replica < w->replicas; replica += 2)
                 done[replica] = true;
         }
-        if (!done[0] && move[0] <= tolerance) {
+        if (oracle_change <= tolerance) {
             sweeps = n;
             done[0] = true;
         }

@@ -7,48 +7,35 @@
  */
 #include "oracle_gridding.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "verdict.h"
 
 static const long double PI = 3.141592653589793238462643383279502884L;
 
 /* ---- arguments ------------------------------------------------------------------- */
 
-/* Sets the parameters that no key has set to those of a preset. */
-static void apply_preset(query *q, const char *preset, const char **uv)
+/* The numbers are count, grid, support, oversampling and planes. */
+static const struct {
+    const char *name;
+    query q;
+} presets[] = {
+    {"small", {NULL, NULL, 3001, 257, 9, 4, 5, .cell = 40}},
+    {"default", {NULL, NULL, 200000, 1024, 32, 8, 33, .cell = 10}},
+    {"askap", {NULL, NULL, 160000, 4096, 64, 8, 33, .cell = 5, .random = true}},
+    {"seed", {NULL, NULL, 3200000, 4096, 64, 8, 33, .cell = 5, .random = true}}};
+
+static query preset_query(const char *preset)
 {
-    static const struct {
-        const char *name, *uv;
-        int visibilities, grid, support, oversampling, planes;
-        double cell;
-    } presets[] = {{"small", "tracks", 3001, 257, 9, 4, 5, 40},
-                   {"default", "tracks", 200000, 1024, 32, 8, 33, 10},
-                   {"askap", "random", 160000, 4096, 64, 8, 33, 5},
-                   {"seed", "random", 3200000, 4096, 64, 8, 33, 5}};
-    size_t i = 0;
-    while (i < 4 && strcmp(presets[i].name, preset)) i++;
-    if (i == 4)
-        fail("preset=%s: unknown preset: expected small, default, askap or seed",
-             preset);
-    if (!*uv) *uv = presets[i].uv;
-    if (q->count < 0) q->count = presets[i].visibilities;
-    if (q->grid < 0) q->grid = presets[i].grid;
-    if (q->support < 0) q->support = presets[i].support;
-    if (q->oversampling < 0) q->oversampling = presets[i].oversampling;
-    if (q->planes < 0) q->planes = presets[i].planes;
-    if (q->cell < 0) q->cell = presets[i].cell;
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        if (!strcmp(presets[i].name, preset)) return presets[i].q;
+    fail("preset=%s: unknown preset: expected small, default, askap or seed", preset);
 }
 
 query query_parse(int argc, char **argv, arg *extra, const char *about)
 {
-    query q = {.count = -1,
-               .grid = -1,
-               .support = -1,
-               .oversampling = -1,
-               .planes = -1,
-               .cell = -1,
-               .model = "sources"};
+    query q = {.support = -1};
+    for (int i = 1; i < argc; i++) /* other keys override the preset in any order */
+        if (!strncmp(argv[i], "preset=", 7)) q = preset_query(argv[i] + 7);
+    q.model = "sources";
     const char *preset = NULL, *uv = NULL, *kernel = "w", *task = "grid",
                *precision = "single";
     double baseline = 2000, frequency = 1.4e9;
@@ -78,12 +65,11 @@ query query_parse(int argc, char **argv, arg *extra, const char *about)
     };
     strict = copies = strips[0] = strips[1] = 0; /* no result depends on them */
     args_parse(argc, argv, table, about);
-    if (preset) apply_preset(&q, preset, &uv);
-    if ((q.count < 0 && !q.in) || q.grid < 0 || q.support < 0 || q.oversampling < 0 ||
-        q.planes < 0 || q.cell <= 0)
+    if ((!q.count && !q.in) || !q.grid || q.support < 0 || !q.oversampling ||
+        !q.planes || q.cell <= 0)
         fail("the query is incomplete: expected preset=, or all sizes");
     q.extent = (double)((long double)baseline * frequency / 299792458);
-    q.random = uv && !strcmp(uv, "random");
+    if (uv) q.random = !strcmp(uv, "random");
     q.integer = !strcmp(kernel, "integer");
     q.double_precision = !strcmp(precision, "double");
     q.degrid = !strcmp(task, "degrid");
@@ -92,13 +78,9 @@ query query_parse(int argc, char **argv, arg *extra, const char *about)
 
 /* ---- the sky --------------------------------------------------------------------- */
 
-/* The output function of splitmix64; the state is key times its increment. */
 double hash01(uint64_t key, uint64_t which)
 {
-    uint64_t z = key * UINT64_C(0x9e3779b97f4a7c15) + which + 1;
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return ldexp((double)((z ^ (z >> 31)) >> 11), -53);
+    return ldexp((double)(random_bits(which + 1, key) >> 11), -53);
 }
 
 /* Returns a pseudo-random integer from low to low + count - 1. */
@@ -212,17 +194,13 @@ static int make_visibilities(const query *q, scene *s)
 
 static int read_visibilities(const query *q, scene *s)
 {
-    npy a;
-    char why[REASON_SIZE];
-    if (npy_read(q->in, &a, why)) fail("%s: %s", q->in, why);
+    npy a = npy_load(NULL, q->in);
     if (a.type > NPY_F8 || a.dims != 2 || a.shape[1] != 6)
         fail("%s: wrong type or shape: expected floats of shape (n, 6)", q->in);
     s->visibilities = allocate(a.shape[0], sizeof *s->visibilities, "the visibilities");
     for (size_t k = 0; k < a.shape[0]; k++) {
         double x[6];
-        for (size_t i = 0; i < 6; i++)
-            x[i] = a.type == NPY_F8 ? ((const double *)a.data)[6 * k + i]
-                                    : (double)((const float *)a.data)[6 * k + i];
+        for (size_t i = 0; i < 6; i++) x[i] = npy_element(&a, 6 * k + i);
         s->visibilities[k] =
             (visibility){.u = x[0], .v = x[1], .w = x[2], .weight = x[5]};
         s->visibilities[k].d = x[5] * x[3] + I * (x[5] * x[4]);
@@ -372,17 +350,12 @@ static void locate_all(const query *q, scene *s, int all)
 static void read_model(const query *q, scene *s)
 {
     size_t size = (size_t)q->grid, cells = size * size;
-    npy a;
-    char why[REASON_SIZE];
-    if (npy_read(q->model, &a, why)) fail("model=%s: %s", q->model, why);
+    npy a = npy_load("model", q->model);
     if (a.type > NPY_F8 || a.dims != 3 || npy_count(&a) != 2 * cells)
         fail("model=%s: wrong type or shape: expected floats of the shape of the grid",
              q->model);
-    for (size_t i = 0; i < cells; i++) {
-        const double *x = (const double *)a.data + 2 * i;
-        const float *y = (const float *)a.data + 2 * i;
-        s->model[i] = a.type == NPY_F8 ? x[0] + I * x[1] : y[0] + I * y[1];
-    }
+    for (size_t i = 0; i < cells; i++)
+        s->model[i] = npy_element(&a, 2 * i) + I * npy_element(&a, 2 * i + 1);
     free(a.data);
 }
 

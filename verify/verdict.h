@@ -1,7 +1,7 @@
 /* verdict.h - functions of all checkers: caching an oracle's answer in a file, reading
- * a result of a given type and shape, and collecting the outcome of many comparisons.
- * The report names the comparison that failed first or, if none failed, the one that
- * used the largest fraction of its budget.
+ * a result of a given type and shape, random numbers, and collecting the outcome of
+ * many comparisons. The report names the comparison that failed first or, if none
+ * failed, the one that used the largest fraction of its budget.
  */
 #ifndef VERDICT_H
 #define VERDICT_H
@@ -60,15 +60,27 @@ static inline int verdict(const report *r, bool requested)
     return r->ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Returns number n, counted from 1, of the random sequence splitmix64 (Steele, Lea and
+ * Flood 2014) with that start. */
+static inline uint64_t random_bits(uint64_t start, uint64_t n)
+{
+    uint64_t z = start + n * 11400714819323198485u;
+    z ^= z >> 30;
+    z *= 13787848793156543929u;
+    z ^= z >> 27;
+    z *= 10723151780598845931u;
+    return z ^ z >> 31;
+}
+
 /* Reads the array in path, which must have the type and shape of `like`; otherwise
- * records a failure and returns an array whose data is NULL. fail() if path is not an
- * .npy file. */
+ * records a failure. fail() if path is not an .npy file. Returns an array whose data is
+ * NULL after a failure, also after an earlier one, and if path is NULL. */
 static inline npy read_result(report *r, const char *key, const char *path, npy like)
 {
     static const char *const types[] = {"float32", "float64", "int32", "uint8"};
-    npy a;
-    char reason[REASON_SIZE], shape[REASON_SIZE] = "";
-    if (npy_read(path, &a, reason)) fail("%s=%s: %s", key, path, reason);
+    if (!path || !r->ok) return (npy){0};
+    npy a = npy_load(key, path);
+    char shape[REASON_SIZE] = "";
     bool same = a.type == like.type && a.dims == like.dims;
     for (int i = 0; i < like.dims; i++) {
         size_t end = strlen(shape);
@@ -83,35 +95,44 @@ static inline npy read_result(report *r, const char *key, const char *path, npy 
     return (npy){0};
 }
 
-/* Reads an oracle's answer from the file that an earlier run of the checker has
- * written, because computing it takes long. The file is an array of all->type and
- * all->shape that begins with `bytes` bytes which identify the query; fail() if they
- * differ. Returns false if there is no file: all->data, which the caller frees, is then
- * a buffer that contains the identity, and the caller computes the rest and writes the
- * file. */
-static inline bool oracle_kept(const char *path, npy *all, const void *identity,
-                               size_t bytes)
+/* Returns the `count` elements of an oracle's answer. Because it takes long to compute,
+ * it is kept in a file, which begins with `id`, a digest of the query and its data. If
+ * the file exists, *kept becomes true and the elements are read; fail() if their id or
+ * number differs. Otherwise *kept becomes false, and the caller computes the elements
+ * and calls oracle_keep(). oracle_free() releases them. */
+static inline void *oracle_open(const char *path, npy_type type, size_t count,
+                                uint64_t id, bool *kept)
 {
+    size_t all = count + sizeof id / npy_size(type);
     FILE *file = fopen(path, "rb");
-    if (!file) {
+    *kept = file != NULL;
+    npy a = {.type = type, .dims = 1, .shape = {all}};
+    if (file) {
+        fclose(file);
+        a = npy_load("oracle", path);
+        if (a.type != type || a.dims != 1 || a.shape[0] != all ||
+            memcmp(a.data, &id, sizeof id))
+            fail("oracle=%s: belongs to another query or other data: "
+                 "expected a file of this query",
+                 path);
+    } else {
         result_check("oracle", path);
-        all->data = allocate(npy_count(all), npy_size(all->type), "the oracle");
-        memcpy(all->data, identity, bytes);
-        return false;
+        a.data = allocate(all, npy_size(type), "the oracle");
+        memcpy(a.data, &id, sizeof id);
     }
-    fclose(file);
+    return (char *)a.data + sizeof id;
+}
 
-    npy a;
-    char reason[REASON_SIZE];
-    if (npy_read(path, &a, reason)) fail("oracle=%s: %s", path, reason);
-    if (a.type != all->type || a.dims != 1 || a.shape[0] != all->shape[0] ||
-        memcmp(a.data, identity, bytes))
-        fail("oracle=%s: belongs to another query or other data: expected a file of "
-             "this "
-             "query",
-             path);
-    *all = a;
-    return true;
+static inline void oracle_keep(const char *path, npy_type type, size_t count,
+                               void *values)
+{
+    size_t all = count + sizeof(uint64_t) / npy_size(type);
+    npy_write(path, &(npy){type, 1, {all}, (char *)values - sizeof(uint64_t)});
+}
+
+static inline void oracle_free(void *values)
+{
+    free((char *)values - sizeof(uint64_t));
 }
 
 #endif

@@ -11,14 +11,13 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
 {
     request r = {.n = 42, .steps = -1, .dt = 0.1, .diff = 1e-4, .visc = 1e-4};
     const char *solver = "rb", *compat = "none";
-    int nx = 0, ny = 0, nz = 0;
 
     arg table[] = {
         {"events", ARG_TEXT, &r.events, 0, 0, "text file of sources and forces", 0},
         {"n", ARG_INT, &r.n, 1, SIDE_MAX, "cells along each side", 0},
-        {"nx", ARG_INT, &nx, 0, SIDE_MAX, "cells along x; 0: n", 0},
-        {"ny", ARG_INT, &ny, 0, SIDE_MAX, "cells along y; 0: n", 0},
-        {"nz", ARG_INT, &nz, 0, SIDE_MAX, "cells along z; 0: n", 0},
+        {"nx", ARG_INT, &r.side[0], 0, SIDE_MAX, "cells along x; 0: n", 0},
+        {"ny", ARG_INT, &r.side[1], 0, SIDE_MAX, "cells along y; 0: n", 0},
+        {"nz", ARG_INT, &r.side[2], 0, SIDE_MAX, "cells along z; 0: n", 0},
         {"steps", ARG_INT, &r.steps, -1, 1e6,
          "time steps; -1: as in the events file, else 100", 0},
         {"dt", ARG_DOUBLE, &r.dt, 0, 1e30, "time step", 0},
@@ -36,9 +35,6 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     };
     args_parse(argc, argv, table, about);
 
-    r.side[0] = nx;
-    r.side[1] = ny;
-    r.side[2] = nz;
     r.gauss_seidel = parse_choice("solver", solver, "rb", "gs");
     r.keep_sources = parse_choice("compat", compat, "none", "minho");
     if (!r.events) fail("events= is missing (help lists the keys)");

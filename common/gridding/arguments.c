@@ -13,36 +13,14 @@ static const double light = 299792458; /* speed of light, m/s */
 
 /* askap is the benchmark that the paper parallelizes, seed is the paper's workload;
  * both draw their points at random. All presets have the same extent in the uv plane.
- */
-static const struct preset {
-    const char *name, *uv;
-    int visibilities, grid, support, oversampling, planes;
-    double cell;
-} presets[] = {
-    {"small", "tracks", 3001, 257, 9, 4, 5, 40},
-    {"default", "tracks", 200000, 1024, 32, 8, 33, 10},
-    {"askap", "random", 160000, 4096, 64, 8, 33, 5},
-    {"seed", "random", 3200000, 4096, 64, 8, 33, 5},
-};
-
-enum { PRESETS = sizeof presets / sizeof presets[0] };
-
-static void preset_take(request *r, const char *name, const char **uv)
-{
-    for (int i = 0; i < PRESETS; i++) {
-        const struct preset *p = &presets[i];
-        if (strcmp(p->name, name)) continue;
-        *uv = p->uv;
-        r->visibilities = p->visibilities;
-        r->grid = p->grid;
-        r->support = p->support;
-        r->oversampling = p->oversampling;
-        r->planes = p->planes;
-        r->cell = p->cell;
-        return;
-    }
-    fail("preset=%s: expected small, default, askap or seed", name);
-}
+ * The numbers are visibilities, grid, support, oversampling and planes. */
+static const struct {
+    const char *uv;
+    request sizes;
+} presets[] = {{"tracks", {NULL, 3001, 257, 9, 4, 5, .cell = 40}},       /* small */
+               {"tracks", {NULL, 200000, 1024, 32, 8, 33, .cell = 10}},  /* default */
+               {"random", {NULL, 160000, 4096, 64, 8, 33, .cell = 5}},   /* askap */
+               {"random", {NULL, 3200000, 4096, 64, 8, 33, .cell = 5}}}; /* seed */
 
 static void request_check(const request *r)
 {
@@ -61,18 +39,21 @@ static void request_check(const request *r)
 
 request request_parse(int argc, char **argv, arg *extra, const char *about)
 {
-    request r = {.support = -1,
-                 .cell = NAN,
-                 .baseline = 2000,
-                 .frequency = 1.4e9,
-                 .model = "sources"};
+    request r = {.support = -1, .cell = NAN};
     const char *preset = NULL, *uv = "tracks", *kernel = "w", *precision = "single";
     const char *task = "grid";
-    int strict = 0;
 
     /* The preset is applied first, so that other keys override it in any order. */
-    for (int i = 1; i < argc; i++)
-        if (!strncmp(argv[i], "preset=", 7)) preset_take(&r, argv[i] + 7, &uv);
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "preset=", 7)) continue;
+        int p =
+            parse_choice("preset", argv[i] + 7, "small", "default", "askap", "seed");
+        r = presets[p].sizes;
+        uv = presets[p].uv;
+    }
+    r.baseline = 2000;
+    r.frequency = 1.4e9;
+    r.model = "sources";
 
     arg table[] = {
         {"preset", ARG_TEXT, &preset, 0, 0,
@@ -102,7 +83,7 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
         {"task", ARG_TEXT, &task, 0, 0, "grid or degrid", 0},
         {"model", ARG_TEXT, &r.model, 0, 0,
          "grid to degrid: sources, noise, or .npy [grid][grid][2]", 0},
-        {"strict", ARG_INT, &strict, 0, 1,
+        {"strict", ARG_INT, &r.strict, 0, 1,
          "1: visibilities outside the grid are an error", 0},
         {"copies", ARG_INT, &r.copies, 0, 100000,
          "copies of the grid; 0: one per worker", 0},
@@ -116,7 +97,6 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     r.integer = parse_choice("kernel", kernel, "w", "integer");
     r.double_precision = parse_choice("precision", precision, "single", "double");
     r.degrid = parse_choice("task", task, "grid", "degrid");
-    r.strict = strict;
     request_check(&r);
     return r;
 }
@@ -126,9 +106,7 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
 static void read_visibilities(const request *r, observation *o)
 {
     static const char *const column[6] = {"u", "v", "w", "re", "im", "weight"};
-    npy a;
-    char reason[REASON_SIZE];
-    if (npy_read(r->in, &a, reason)) fail("%s: %s", r->in, reason);
+    npy a = npy_load(NULL, r->in);
     if ((a.type != NPY_F8 && a.type != NPY_F4) || a.dims != 2 || a.shape[1] != 6)
         fail("%s: wrong type or shape: expected floats of shape (n, 6): u, v, w, re, "
              "im, weight",
@@ -140,7 +118,7 @@ static void read_visibilities(const request *r, observation *o)
     o->d = allocate(a.shape[0], sizeof *o->d, "the visibilities");
     double *to = (double *)o->d;
     for (size_t i = 0; i < 6 * a.shape[0]; i++) {
-        to[i] = a.type == NPY_F8 ? ((double *)a.data)[i] : (double)((float *)a.data)[i];
+        to[i] = npy_element(&a, i);
         if (!isfinite(to[i]))
             fail("%s: visibility %zu: %s is not a finite number", r->in, i / 6 + 1,
                  column[i % 6]);
@@ -289,9 +267,8 @@ double *degridding_model(const request *r, const problem *p)
     }
     bool noise = !strcmp(r->model, "noise") || !strcmp(r->model, "sources");
     npy a = {0};
-    char reason[REASON_SIZE];
     if (!noise) {
-        if (npy_read(r->model, &a, reason)) fail("model=%s: %s", r->model, reason);
+        a = npy_load("model", r->model);
         if ((a.type != NPY_F8 && a.type != NPY_F4) || a.dims != 3 ||
             a.shape[0] != size || a.shape[1] != size || a.shape[2] != 2)
             fail(
@@ -302,9 +279,8 @@ double *degridding_model(const request *r, const problem *p)
         for (size_t u = 0; u < 2 * pitch; u++) {
             size_t i = v * 2 * size + u;
             double x = u >= 2 * size ? 0
-                       : !noise      ? a.type == NPY_F8 ? ((double *)a.data)[i]
-                                                        : ((float *)a.data)[i]
-                            : r->integer ? floor(9 * sky_hash(i, 8)) - 4
+                       : !noise      ? npy_element(&a, i)
+                       : r->integer  ? floor(9 * sky_hash(i, 8)) - 4
                                      : 2 * sky_hash(i, 8) - 1;
             if (!isfinite(x))
                 fail("model=%s: cell %zu is not a finite number", r->model, i / 2);

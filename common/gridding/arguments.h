@@ -17,7 +17,8 @@ typedef struct {
     double baseline, frequency; /* extent of the uv plane in metres; Hz */
     bool random;                /* random points instead of tracks */
     bool integer;               /* small integers for taps, visibilities and grid */
-    bool double_precision, degrid, strict;
+    bool double_precision, degrid;
+    int strict;        /* 1: visibilities outside the grid are an error */
     const char *model; /* grid to degrid: sources, noise or FILE.npy */
     int copies, strips[2];
 } request;

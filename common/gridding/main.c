@@ -13,12 +13,6 @@ static const char about[] =
     "W-projection gridding: visibilities to grid and image, or grid to visibilities\n"
     "Arguments are key=value: a preset or a file (in=), and further keys.";
 
-/* Returns element i of an array of float or double. */
-static double element(const request *r, const void *a, size_t i)
-{
-    return r->double_precision ? ((const double *)a)[i] : (double)((const float *)a)[i];
-}
-
 /* Removes the padding from a grid: [size][pitch][2] becomes [size][size][2], in
  * place. */
 static void remove_pitch(const problem *p, size_t cell_bytes, char *grid)
@@ -42,12 +36,12 @@ static void *make_model(const request *r, const problem *p)
 
 /* Writes the image and prints for each source its flux in the direct sum and in the
  * image. */
-static void report_image(const request *r, const observation *o, const void *grid,
+static void report_image(const request *r, const observation *o, const npy *grid,
                          const char *path)
 {
-    size_t count = (size_t)r->grid * (size_t)r->grid * 2;
+    size_t count = npy_count(grid);
     double *cells = allocate(count, sizeof *cells, "the image");
-    for (size_t i = 0; i < count; i++) cells[i] = element(r, grid, i);
+    for (size_t i = 0; i < count; i++) cells[i] = npy_element(grid, i);
     double *image = dirty_image(cells, r->grid, o->norm);
     free(cells);
     image_write(path, image, r->grid);
@@ -104,18 +98,16 @@ int main(int argc, char **argv)
     /* If ranks share the work, only rank 0 has the result. */
     if (run_rank) size = visibilities = 0;
     if (!r.degrid && !run_rank) remove_pitch(&p, cell, grid);
-    size_t count = r.degrid ? 2 * visibilities : 2 * size * size;
-    const void *result = r.degrid ? value : grid;
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(element(&r, result, i)))
+    npy_type type = r.double_precision ? NPY_F8 : NPY_F4;
+    npy result = r.degrid ? (npy){type, 2, {visibilities, 2}, value}
+                          : (npy){type, 3, {size, size, 2}, grid};
+    for (size_t i = 0; i < npy_count(&result); i++)
+        if (!isfinite(npy_element(&result, i)))
             fail("%s %zu of the result is not finite: expected visibilities that do "
                  "not overflow in float",
                  r.degrid ? "visibility" : "cell", i / 2);
-
-    npy_type type = r.double_precision ? NPY_F8 : NPY_F4;
-    if (out && r.degrid) npy_write(out, &(npy){type, 2, {visibilities, 2}, value});
-    if (out && !r.degrid) npy_write(out, &(npy){type, 3, {size, size, 2}, grid});
-    if (picture && !run_rank) report_image(&r, &o, grid, picture);
+    if (out) npy_write(out, &result);
+    if (picture && !run_rank) report_image(&r, &o, &result, picture);
 
     double points = (double)p.dims.visibilities * p.dims.width * p.dims.width;
     printf("visibilities=%d\noutside=%d\ncopies=%d\n", o.n, o.outside, t.copies);

@@ -11,14 +11,9 @@ static const double pi = 3.14159265358979323846;
 
 enum { ANTENNAS = 36, BASELINES = ANTENNAS * (ANTENNAS - 1) / 2 };
 
-/* The finalizer of splitmix64. */
 double sky_hash(unsigned long key, unsigned long which)
 {
-    uint64_t x = (uint64_t)key * 0x9e3779b97f4a7c15u + (uint64_t)which + 1;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    x ^= x >> 31;
-    return (double)(x >> 11) * 0x1p-53;
+    return (double)(splitmix64(which + 1, key) >> 11) * 0x1p-53;
 }
 
 void sky_sources(source s[SOURCES], int size, double cell)

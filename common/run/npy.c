@@ -54,6 +54,20 @@ size_t npy_count(const npy *a)
     return count;
 }
 
+double npy_element(const npy *a, size_t i)
+{
+    switch (a->type) {
+    case NPY_F4:
+        return (double)((const float *)a->data)[i];
+    case NPY_F8:
+        return ((const double *)a->data)[i];
+    case NPY_I4:
+        return ((const int32_t *)a->data)[i];
+    default:
+        return ((const uint8_t *)a->data)[i];
+    }
+}
+
 /* ---- writing ------------------------------------------------------------------- */
 
 size_t npy_header(const npy *a, char bytes[NPY_HEADER])
@@ -251,4 +265,13 @@ int npy_read(const char *path, npy *a, char reason[REASON_SIZE])
     fclose(f);
     if (status != 0) *a = (npy){0};
     return status;
+}
+
+npy npy_load(const char *key, const char *path)
+{
+    npy a;
+    char reason[REASON_SIZE];
+    if (npy_read(path, &a, reason))
+        fail("%s%s%s: %s", key ? key : "", key ? "=" : "", path, reason);
+    return a;
 }

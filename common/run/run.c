@@ -284,6 +284,14 @@ uint64_t digest_update(uint64_t digest, const void *bytes, size_t size)
     return digest;
 }
 
+uint64_t splitmix64(uint64_t start, uint64_t n)
+{
+    uint64_t z = start + n * 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
 /* ---- time --------------------------------------------------------------------------
  */
 

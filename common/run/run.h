@@ -77,6 +77,10 @@ void memory_check(double bytes, const char *what, ...);
  * accidental differences, not those made by an attacker. */
 uint64_t digest_update(uint64_t digest, const void *bytes, size_t size);
 
+/* Returns number n, counted from 1, of the random sequence splitmix64 (Steele, Lea and
+ * Flood 2014) with that start. It is the same on every machine. */
+uint64_t splitmix64(uint64_t start, uint64_t n);
+
 /* ---- time --------------------------------------------------------------------------
  *
  * Seconds on a monotonic clock, counted from an arbitrary moment. */
@@ -206,6 +210,13 @@ size_t npy_header(const npy *a, char bytes[NPY_HEADER]);
 int npy_read(const char *path, npy *a, char reason[REASON_SIZE]);
 size_t npy_count(const npy *a);
 size_t npy_size(npy_type type);
+
+/* Reads an array, or calls fail() with key=path and the reason; without key= if it is
+ * NULL. */
+npy npy_load(const char *key, const char *path);
+
+/* Returns element i of an array of any type as a double. */
+double npy_element(const npy *a, size_t i);
 
 /* Writes a picture as PNG (png.c): rows from the top, `channels` bytes per pixel, 1 for
  * gray or 3 for RGB. fail() if path cannot be written. */

@@ -33,23 +33,15 @@ static void lattice(const request *r, int g, cell *grid)
             grid[(size_t)y * r->dim + x] = (cell)(y * (int64_t)x / 4) + (cell)g;
 }
 
-/* The next number of the splitmix64 generator, the same on every machine. */
-static uint64_t random_next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* dim / 8 random cells with 1000 .. 4999 grains, different ones in each grid. */
 static void random_cells(const request *r, int g, cell *grid)
 {
-    uint64_t state = ((uint64_t)r->seed << 32) + (uint64_t)g, inner = r->dim - 2u;
-    for (int n = r->dim / 8 > 1 ? r->dim / 8 : 1; n; n--) {
-        uint64_t y = 1 + random_next(&state) % inner;
-        uint64_t x = 1 + random_next(&state) % inner;
-        grid[y * (uint64_t)r->dim + x] = 1000 + (cell)(random_next(&state) % 4000);
+    uint64_t start = ((uint64_t)r->seed << 32) + (uint64_t)g, n = 0;
+    uint64_t inner = r->dim - 2u;
+    for (int left = r->dim / 8 > 1 ? r->dim / 8 : 1; left; left--) {
+        uint64_t y = 1 + splitmix64(start, ++n) % inner;
+        uint64_t x = 1 + splitmix64(start, ++n) % inner;
+        grid[y * (uint64_t)r->dim + x] = 1000 + (cell)(splitmix64(start, ++n) % 4000);
     }
 }
 
@@ -76,25 +68,11 @@ static bool is_file(const char *config)
     return n > 4 && !strcmp(config + n - 4, ".npy");
 }
 
-static double number(const npy *a, size_t i)
-{
-    switch (a->type) {
-    case NPY_F4:
-        return ((const float *)a->data)[i];
-    case NPY_F8:
-        return ((const double *)a->data)[i];
-    case NPY_I4:
-        return ((const int32_t *)a->data)[i];
-    default:
-        return ((const uint8_t *)a->data)[i];
-    }
-}
-
 /* Returns cell i of the file, counted over all grids, after checking it. */
 static cell grains(const request *r, const npy *a, size_t i)
 {
     size_t dim = (size_t)r->dim, x = i % dim, y = i / dim % dim, g = i / dim / dim;
-    double v = number(a, i);
+    double v = npy_element(a, i);
     if (!(v >= 0 && v <= GRAINS_MAX) || v != floor(v))
         fail("%s: %g grains at grid %zu, row %zu, column %zu: expected a whole number "
              "from 0 to %.0f",
@@ -107,9 +85,7 @@ static cell grains(const request *r, const npy *a, size_t i)
 
 static npy read_file(request *r)
 {
-    npy a;
-    char reason[REASON_SIZE];
-    if (npy_read(r->config, &a, reason)) fail("%s: %s", r->config, reason);
+    npy a = npy_load(NULL, r->config);
     size_t rows = a.dims < 2 ? 0 : a.shape[a.dims - 1],
            first = a.dims == 3 ? a.shape[0] : 1;
     if (a.dims < 2 || a.dims > 3 || a.shape[a.dims - 2] != rows || first < 1)

@@ -231,11 +231,12 @@ static int check_layout(const unsigned char *bytes, size_t size, int big,
                       "is truncated",
                       size, SU_HEADER_BYTES);
 
-    if (has_reel_header(bytes, size) && matching_traces(bytes, size, big) != SIZE_MAX)
+    size_t matching = matching_traces(bytes, size, big);
+    if (matching == SIZE_MAX) return 0;
+    if (has_reel_header(bytes, size))
         return refuse(reason, "is SEG-Y with its reel header (3600 bytes): expected "
                               "SU, where trace 1 begins at the first byte");
-    if (matching_traces(bytes, size, big) != SIZE_MAX &&
-        matching_traces(bytes, size, !big) == SIZE_MAX)
+    if (matching_traces(bytes, size, !big) == SIZE_MAX)
         return refuse(reason, "is byte-swapped: %s, not %s", order_name(!big),
                       order_name(big));
 
@@ -248,29 +249,22 @@ static int check_layout(const unsigned char *bytes, size_t size, int big,
                       order_name(big));
 
     size_t row = trace_bytes(ns);
-    for (size_t number = 1; size > 0; number++) {
-        if (size >= SU_HEADER_BYTES) {
-            int ns_here = field_ns(bytes, big), dt_here = field_dt(bytes, big);
-            if (ns_here != ns)
-                return refuse(reason,
-                              "trace %zu: ns is %d: expected %d as in trace 1: the "
-                              "file is damaged or its traces differ in length (%s)",
-                              number, ns_here, ns, order_name(big));
-            if (dt_here != dt)
-                return refuse(reason,
-                              "trace %zu: dt is %d: expected %d as in trace 1: the "
-                              "file is damaged or its sampling interval changes (%s)",
-                              number, dt_here, dt, order_name(big));
-        }
-        if (size < row)
-            return refuse(reason,
-                          "trace %zu stops after %zu of %zu bytes: the file is "
-                          "truncated (%s)",
-                          number, size, row, order_name(big));
-        bytes += row;
-        size -= row;
-    }
-    return 0;
+    if (matching * row + SU_HEADER_BYTES > size)
+        return refuse(reason,
+                      "trace %zu stops after %zu of %zu bytes: the file is truncated "
+                      "(%s)",
+                      size / row + 1, size % row, row, order_name(big));
+    int ns_here = field_ns(bytes + matching * row, big),
+        dt_here = field_dt(bytes + matching * row, big);
+    if (ns_here != ns)
+        return refuse(reason,
+                      "trace %zu: ns is %d: expected %d as in trace 1: the file is "
+                      "damaged or its traces differ in length (%s)",
+                      matching + 1, ns_here, ns, order_name(big));
+    return refuse(reason,
+                  "trace %zu: dt is %d: expected %d as in trace 1: the file is damaged "
+                  "or its sampling interval changes (%s)",
+                  matching + 1, dt_here, dt, order_name(big));
 }
 
 /* Allocates a gather without samples. */
@@ -398,34 +392,35 @@ static int map_file(const char *path, unsigned char **bytes, size_t *size,
     return result;
 }
 
-int su_read(const char *path, su_order order, su_gather *g, char reason[SU_REASON_SIZE])
-{
-    *g = (su_gather){0};
-    unsigned char *bytes = NULL;
-    size_t size = 0;
-    if (map_file(path, &bytes, &size, reason) != 0) return -1;
-    int status = convert(bytes, size, order, MAP_SAMPLES, g, reason);
-    if (!g->mapped) munmap(bytes, size);
-    return status;
-}
-
-int su_read_headers(const char *path, su_order order, su_gather *g,
-                    char reason[SU_REASON_SIZE])
+static int read_file(const char *path, su_order order, sample_mode mode, su_gather *g,
+                     char reason[SU_REASON_SIZE])
 {
     *g = (su_gather){0};
     unsigned char *bytes = NULL;
     size_t size = 0;
     if (map_file(path, &bytes, &size, reason) != 0) return -1;
     int status = 0;
-    if (order == SU_DETECT && matching_traces(bytes, size, 0) == SIZE_MAX &&
+    if (mode == SKIP_SAMPLES && order == SU_DETECT &&
+        matching_traces(bytes, size, 0) == SIZE_MAX &&
         matching_traces(bytes, size, 1) == SIZE_MAX) { /* only the samples tell */
         status = convert(bytes, size, order, MAP_SAMPLES, g, reason);
         order = g->big_endian ? SU_BIG : SU_LITTLE;
         free_unmapped(g);
     }
-    if (status == 0) status = convert(bytes, size, order, SKIP_SAMPLES, g, reason);
-    munmap(bytes, size);
+    if (status == 0) status = convert(bytes, size, order, mode, g, reason);
+    if (!g->mapped) munmap(bytes, size);
     return status;
+}
+
+int su_read(const char *path, su_order order, su_gather *g, char reason[SU_REASON_SIZE])
+{
+    return read_file(path, order, MAP_SAMPLES, g, reason);
+}
+
+int su_read_headers(const char *path, su_order order, su_gather *g,
+                    char reason[SU_REASON_SIZE])
+{
+    return read_file(path, order, SKIP_SAMPLES, g, reason);
 }
 
 int su_check_samples(su_gather *part, size_t first, char reason[SU_REASON_SIZE])

@@ -23,8 +23,7 @@ from tools.teach import exercise
 WHOLE = ("Makefile", "config.mk", "setup.sh", "LICENSE", "tools/__init__.py",
          "tools/history", "tools/teach/run.py", "tools/measure/section.py",
          "tools/verify/matrix.py", "tools/verify/execute.py",
-         "tools/verify/queries/__init__.py", "verify/verify.c", "verify/compare.c",
-         "verify/compare.h", "verify/verdict.h")
+         "tools/verify/queries/__init__.py", "verify/verify.c", "verify/verdict.h")
 
 README = """\
 # {title}
