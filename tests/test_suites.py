@@ -6,6 +6,8 @@ each program, one planted bug per back-end of a program, a minute of random quer
 seconds of new ones, 10 seconds of fuzzing. With --all (make test-all), all of it.
 """
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -70,3 +72,28 @@ def test_lint(check):
 
 def test_lessons_are_up_to_date(check):
     check.module("tools.publish.lessons", "--check")
+
+
+@pytest.mark.parametrize(("words", "status"), [
+    ({}, 1), ({"REQUIRE": "seq omp ocl"}, 1), ({"REQUIRE": "seq omp"}, 0),
+    ({"REQUIRE": "none"}, 0), ({"BACKEND": "omp"}, 0)])
+def test_required(words, status, tmp_path):
+    """A back-end that is not built fails make verify, unless it is not required."""
+    program = next(p for p in tree.programs() if p.name == "sandpile")
+    for backend in ("seq", "omp"):
+        for s in tree.steps()[:6]:
+            built = s.binary(program, backend)
+            if built.exists():
+                target = tmp_path / s.name / built.name
+                target.parent.mkdir(exist_ok=True)
+                target.symlink_to(built.absolute())
+    (tmp_path / "data").symlink_to((tree.build() / "data").absolute())
+    for checker in tree.build().glob("*-check"):
+        (tmp_path / checker.name).symlink_to(checker.absolute())
+    (tmp_path / "verify").symlink_to((tree.build() / "verify").absolute())
+    env = {k: v for k, v in os.environ.items() if k not in ("REQUIRE", "BACKEND")}
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.verify.matrix", "--program", "sandpile", "--step", "05"],
+        env={**env, "BUILD": str(tmp_path), **words}, capture_output=True, text=True)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert ("sandpile-ocl: is not built or cannot run here" in done.stdout) == (status == 1)

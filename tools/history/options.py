@@ -13,6 +13,8 @@ VARIABLES = {
     "STEP": "steps, by number or name (default: all)",
     "PROGRAM": "programs (default: all)",
     "BACKEND": "back-ends (default: all that are built and can run here)",
+    "REQUIRE": "back-ends whose absence is a failure; `none` for none (default: all that "
+               "need neither a GPU nor a compiler with OpenACC)",
     "SET": "sets of parameters; `all` for all of them",
     "REPEAT": "number of repetitions",
     "SEED": "seed of the random queries",

@@ -9,6 +9,8 @@ One case runs again with other work-group sizes, other numbers of threads or ran
 fractions of the work for the device, and with the OpenCL device treated as a GPU. If not
 all outputs are requested when time is measured, every case also runs with those that are.
 
+A back-end of a step that is not built or cannot run here is a failure if it is required.
+
 Prints the largest fraction of the error budget that each back-end used, followed by `=`
 if bytes were compared. The exit status is 0 only if everything passed. Runs one thing at
 a time.
@@ -162,7 +164,11 @@ def verify_program(program: Program, with_sets: bool) -> tuple[int, list[str]]:
     rows, passed, failed, missing = [], 0, [], set()
     for step in tree.selected(tree.steps(), "STEP"):
         available = step.available(program)
-        missing |= set(step.backends(program)) - set(available)
+        absent = [b for b in step.backends(program) if b not in available]
+        missing |= set(absent)
+        failed += [f"{step.name} {program.name}-{b}: is not built or cannot run here: "
+                   f"expected, unless REQUIRE= names other back-ends"
+                   for b in absent if b in required() and (not only or b in only)]
         cells = dict.fromkeys(BACKENDS, "")
         for backend in available:
             if only and backend not in only:
@@ -186,6 +192,14 @@ def verify_program(program: Program, with_sets: bool) -> tuple[int, list[str]]:
     return passed, failed
 
 
+def required() -> set[str]:
+    """The back-ends that must be there."""
+    wanted = os.environ.get("REQUIRE", "").split()
+    if wanted:
+        return set() if wanted == ["none"] else set(wanted)
+    return {b.name for b in BACKENDS.values() if not {"cuda", "openacc"} & set(b.needs)}
+
+
 def references() -> list[str]:
     """The binaries whose bytes those of the selected steps must have, as make names them."""
     build = os.environ.get("BUILD", "build")
@@ -204,7 +218,7 @@ def references() -> list[str]:
 
 
 def main() -> int:
-    parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND")
+    parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "REQUIRE")
     parser.add_argument("--sets", action="store_true",
                         help="the sets of make run, too, which take longer")
     parser.add_argument("--needs", action="store_true",
