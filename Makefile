@@ -101,7 +101,7 @@ run: $(run_needs) ## run and verify the main program (PROGRAM=all STEP= BACKEND=
 
 # The results of a step are compared with those of earlier steps: they are built first.
 first_step := $(call binaries_of,$(firstword $(steps)),$(some_programs))
-verify: all data $(first_step) ## check every step and back-end on small, awkward data
+verify: all data $(first_step) ## check every step and back-end on small, awkward data (REQUIRE=)
 	@needed=$$($(PYTHON) -m tools.verify.matrix --needs) && \
 	 { [ -z "$$needed" ] || $(MAKE) --no-print-directory JOBS= $$needed; }
 	$(python) tools.verify.matrix
