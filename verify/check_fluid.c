@@ -139,13 +139,13 @@ static void check_field(report *rep, const expected *r, const char *name, int fi
 static double total_density(const query *q, const float *x)
 {
     double sum = 0;
-    for (int k = 1; k <= q->n[Z]; k++)
-        for (int j = 1; j <= q->n[Y]; j++)
-            for (int i = 1; i <= q->n[X]; i++, x++) {
-                int faces = (i == 1) + (i == q->n[X]) + (j == 1) + (j == q->n[Y]) +
-                            (k == 1) + (k == q->n[Z]);
-                sum += q->keep_sources ? (1 + faces) * (double)*x : *x;
-            }
+    FOR_EACH_CELL(q, i, j, k)
+    {
+        int faces = (i == 1) + (i == q->n[X]) + (j == 1) + (j == q->n[Y]) + (k == 1) +
+                    (k == q->n[Z]);
+        sum += q->keep_sources ? (1 + faces) * (double)*x : *x;
+        x++;
+    }
     return sum;
 }
 
@@ -180,16 +180,15 @@ static double rms_divergence(const query *q, const double *velocity)
          pass++) { /* copy a component, then difference it */
         size_t c = 0, d = (size_t)pass / 2, step = stride[d];
         if (pass % 2) set_walls(q, x, (int)d);
-        for (int k = 1; k <= q->n[Z]; k++)
-            for (int j = 1; j <= q->n[Y]; j++)
-                for (int i = 1; i <= q->n[X]; i++, c++) {
-                    size_t idx =
-                        (size_t)i + (size_t)j * stride[Y] + (size_t)k * stride[Z];
-                    if (pass % 2)
-                        sums[c] += x[idx + step] - x[idx - step];
-                    else
-                        x[idx] = velocity[d * inner + c];
-                }
+        FOR_EACH_CELL(q, i, j, k)
+        {
+            size_t idx = (size_t)i + (size_t)j * stride[Y] + (size_t)k * stride[Z];
+            if (pass % 2)
+                sums[c] += x[idx + step] - x[idx - step];
+            else
+                x[idx] = velocity[d * inner + c];
+            c++;
+        }
     }
     for (size_t c = 0; c < inner; c++) squares += sums[c] * sums[c];
     free(x);

@@ -152,12 +152,6 @@ static size_t cell(const simulation *w, int i, int j, int k)
            (size_t)k * w->stride[Z];
 }
 
-/* Iterates over all inner cells in memory order. */
-#define FOR_EACH_CELL(w, i, j, k)                                                      \
-    for (int k = 1; k <= (w)->q->n[Z]; k++)                                            \
-        for (int j = 1; j <= (w)->q->n[Y]; j++)                                        \
-            for (int i = 1; i <= (w)->q->n[X]; i++)
-
 static simulation make_simulation(const query *q)
 {
     simulation w = {.q = q,
@@ -227,23 +221,22 @@ static double relax(simulation *w, int replica, double *x, const double *b, doub
     const query *q = w->q;
     double largest = 0;
 #pragma omp parallel for reduction(max : largest) if (colour < 2 && w->replicas == 1)
-    for (int k = 1; k <= q->n[Z]; k++)
-        for (int j = 1; j <= q->n[Y]; j++)
-            for (int i = 1; i <= q->n[X]; i++) {
-                if (colour < 2 && (i + j + k) % 2 != colour) continue;
-                size_t idx = cell(w, i, j, k);
-                double neighbours = 0, size = fabs(b[idx]);
-                for (int d = X; d <= Z; d++) {
-                    double low = x[idx - w->stride[d]], high = x[idx + w->stride[d]];
-                    neighbours += low + high;
-                    size += a * (fabs(low) + fabs(high));
-                }
-                double new_value = (b[idx] + a * neighbours) / c +
-                                   rounding_noise(w, replica, size / c);
-                double change = fabs(new_value - x[idx]);
-                x[idx] = new_value;
-                if (!(change <= largest)) largest = isnan(change) ? INFINITY : change;
-            }
+    FOR_EACH_CELL(q, i, j, k)
+    {
+        if (colour < 2 && (i + j + k) % 2 != colour) continue;
+        size_t idx = cell(w, i, j, k);
+        double neighbours = 0, size = fabs(b[idx]);
+        for (int d = X; d <= Z; d++) {
+            double low = x[idx - w->stride[d]], high = x[idx + w->stride[d]];
+            neighbours += low + high;
+            size += a * (fabs(low) + fabs(high));
+        }
+        double new_value =
+            (b[idx] + a * neighbours) / c + rounding_noise(w, replica, size / c);
+        double change = fabs(new_value - x[idx]);
+        x[idx] = new_value;
+        if (!(change <= largest)) largest = isnan(change) ? INFINITY : change;
+    }
     return largest;
 }
 
@@ -315,24 +308,22 @@ static void differences(const simulation *w, double *dst, const double *x)
 {
     const query *q = w->q;
 #pragma omp parallel for if (w->replicas == 1)
-    for (int k = 1; k <= q->n[Z]; k++)
-        for (int j = 1; j <= q->n[Y]; j++)
-            for (int i = 1; i <= q->n[X]; i++) {
-                size_t idx = cell(w, i, j, k);
-                int coordinates[3] = {i, j, k};
-                dst[idx] = 0;
-                for (int d = X; d <= Z; d++) {
-                    if (coordinates[d] > 1) dst[idx] += x[idx] - x[idx - w->stride[d]];
-                    if (coordinates[d] < q->n[d])
-                        dst[idx] += x[idx] - x[idx + w->stride[d]];
-                }
-            }
+    FOR_EACH_CELL(q, i, j, k)
+    {
+        size_t idx = cell(w, i, j, k);
+        int coordinates[3] = {i, j, k};
+        dst[idx] = 0;
+        for (int d = X; d <= Z; d++) {
+            if (coordinates[d] > 1) dst[idx] += x[idx] - x[idx - w->stride[d]];
+            if (coordinates[d] < q->n[d]) dst[idx] += x[idx] - x[idx + w->stride[d]];
+        }
+    }
 }
 
 static double product(const simulation *w, const double *a, const double *b)
 {
     double sum = 0;
-    FOR_EACH_CELL(w, i, j, k) sum += a[cell(w, i, j, k)] * b[cell(w, i, j, k)];
+    FOR_EACH_CELL(w->q, i, j, k) sum += a[cell(w, i, j, k)] * b[cell(w, i, j, k)];
     return sum;
 }
 
@@ -340,7 +331,7 @@ static double product(const simulation *w, const double *a, const double *b)
 static void add(const simulation *w, double *dst, const double *a, double factor,
                 const double *b)
 {
-    FOR_EACH_CELL(w, i, j, k)
+    FOR_EACH_CELL(w->q, i, j, k)
     {
         size_t idx = cell(w, i, j, k);
         dst[idx] = a[idx] + factor * b[idx];
@@ -350,7 +341,7 @@ static void add(const simulation *w, double *dst, const double *a, double factor
 static double max_abs(const simulation *w, const double *x)
 {
     double largest = 0;
-    FOR_EACH_CELL(w, i, j, k) largest = fmax(largest, fabs(x[cell(w, i, j, k)]));
+    FOR_EACH_CELL(w->q, i, j, k) largest = fmax(largest, fabs(x[cell(w, i, j, k)]));
     return largest;
 }
 
@@ -363,13 +354,13 @@ static void solve_directly(simulation *w, int replica, double *x, const double *
     double *residual = allocate(3 * w->cells, sizeof *residual, "the oracle");
     double *direction = residual + w->cells, *image = direction + w->cells, mean = 0;
     double size = max_abs(w, b);
-    FOR_EACH_CELL(w, i, j, k)
+    FOR_EACH_CELL(w->q, i, j, k)
     {
         size_t idx = cell(w, i, j, k);
         residual[idx] = b[idx] + rounding_noise(w, replica, DIRECT_ROUNDINGS * size);
         mean += residual[idx] / (double)inner_cells(w->q);
     }
-    FOR_EACH_CELL(w, i, j, k) residual[cell(w, i, j, k)] -= mean;
+    FOR_EACH_CELL(w->q, i, j, k) residual[cell(w, i, j, k)] -= mean;
     add(w, direction, residual, 0, residual);
     double squares = product(w, residual, residual), target = CG_TARGET * squares;
     for (int n = 0; n < CG_ITERATIONS && squares > target; n++) {
@@ -381,7 +372,7 @@ static void solve_directly(simulation *w, int replica, double *x, const double *
         add(w, direction, residual, squares / previous, direction);
     }
     size = max_abs(w, x);
-    FOR_EACH_CELL(w, i, j, k)
+    FOR_EACH_CELL(w->q, i, j, k)
     x[cell(w, i, j, k)] += rounding_noise(w, replica, DIRECT_ROUNDINGS * size);
     set_walls(w->q, x, -1);
     free(residual);
@@ -399,7 +390,7 @@ static void project(simulation *w, int u, int p, int div)
 {
     for (int replica = 0; replica < w->replicas; replica++) {
         double **f = w->field[replica];
-        FOR_EACH_CELL(w, i, j, k)
+        FOR_EACH_CELL(w->q, i, j, k)
         {
             size_t idx = cell(w, i, j, k);
             double divergence = 0, size = 0;
@@ -423,7 +414,7 @@ static void project(simulation *w, int u, int p, int div)
         for (int d = X; d <= Z; d++) {
             double *v = w->field[replica][u + d];
             const double *pressure = w->field[replica][p];
-            FOR_EACH_CELL(w, i, j, k)
+            FOR_EACH_CELL(w->q, i, j, k)
             {
                 size_t idx = cell(w, i, j, k);
                 double low = pressure[idx - w->stride[d]];
@@ -441,7 +432,7 @@ static void advect(simulation *w, int dst, int src, int u, int negated_axis)
 {
     for (int replica = 0; replica < w->replicas; replica++) {
         double **f = w->field[replica];
-        FOR_EACH_CELL(w, i, j, k)
+        FOR_EACH_CELL(w->q, i, j, k)
         {
             size_t idx = cell(w, i, j, k), corner = 0;
             int coordinates[3] = {i, j, k};
@@ -550,7 +541,7 @@ static double total_density(const simulation *w, int replica)
     if (w->q->keep_sources)
         for (size_t c = 0; c < w->cells; c++) sum += x[c];
     else
-        FOR_EACH_CELL(w, i, j, k) sum += x[cell(w, i, j, k)];
+        FOR_EACH_CELL(w->q, i, j, k) sum += x[cell(w, i, j, k)];
     return sum;
 }
 
@@ -573,7 +564,7 @@ void solve_query(const query *q, double *dst)
 
     size_t inner = inner_cells(q), c = 0;
     double *value = dst + HEADER, *budget = value + OUTPUTS * inner;
-    for (int f = 0; f < OUTPUTS; f++) FOR_EACH_CELL(&w, i, j, k)
+    for (int f = 0; f < OUTPUTS; f++) FOR_EACH_CELL(q, i, j, k)
         {
             value[c] = w.field[0][f][cell(&w, i, j, k)];
             if (w.replicas > 1)

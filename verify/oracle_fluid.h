@@ -38,6 +38,12 @@ static inline size_t inner_cells(const query *q)
     return (size_t)q->n[X] * (size_t)q->n[Y] * (size_t)q->n[Z];
 }
 
+/* Iterates over all inner cells in memory order. */
+#define FOR_EACH_CELL(q, i, j, k)                                                      \
+    for (int k = 1; k <= (q)->n[Z]; k++)                                               \
+        for (int j = 1; j <= (q)->n[Y]; j++)                                           \
+            for (int i = 1; i <= (q)->n[X]; i++)
+
 enum { OUTPUTS = 4 }; /* velocity along x, y, z; density */
 
 /* Result of the oracle, stored as doubles: this header, then for each output the

@@ -59,9 +59,7 @@ static const char *property_range(int k)
 static void read_field(model *m, int k, const char *path)
 {
     const char *key = property_name[k];
-    npy a;
-    char why[REASON_SIZE];
-    if (npy_read(path, &a, why)) fail("%s=%s: %s", key, path, why);
+    npy a = npy_load(key, path);
     if (a.type != NPY_F4 && a.type != NPY_F8)
         fail("%s=%s: expected float32 or float64", key, path);
     bool shape_matches = a.dims == 3;
@@ -79,7 +77,7 @@ static void read_field(model *m, int k, const char *path)
     size_t count = npy_count(&a);
     m->field[k] = allocate(count, sizeof(float), key);
     for (size_t i = 0; i < count; i++) {
-        double v = a.type == NPY_F4 ? ((float *)a.data)[i] : ((double *)a.data)[i];
+        double v = npy_element(&a, i);
         if (!property_is_valid(k, v))
             fail("%s=%s: %g at (z %zu, y %zu, x %zu): expected %s", key, path, v,
                  i / a.shape[2] / a.shape[1], i / a.shape[2] % a.shape[1],
@@ -272,15 +270,10 @@ grid grid_of(const model *m)
 /* ---- the rock ---------------------------------------------------------------------
  */
 
-/* Returns a number that is uniform in [0, 1): the point's number of the SplitMix64
- * generator (Steele, Lea and Flood 2014). */
+/* Returns the random number of a point, uniform in [0, 1). */
 static double random_number(uint64_t point)
 {
-    uint64_t z = 0x9e3779b97f4a7c15u * (point + 1);
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return ldexp((double)(z >> 11), -53);
+    return ldexp((double)(splitmix64(0, point + 1) >> 11), -53);
 }
 
 rock rock_at(const model *m, int x, int y, int z)
