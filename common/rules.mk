@@ -49,7 +49,7 @@ $(BUILD)/parts/%.cu.o: $$(source).cu $$(part_needs)
 	@$(say)
 	$(part_cu) -c $< -o $@
 headers = $(wildcard steps/$(step)/$(program)/*.h common/$(program)/*.h common/portable/*.h)
-$(BUILD)/parts/%.cl.o: $$(source).cl $$(headers) common/opencl/embed.awk
+$(BUILD)/parts/%.cl.o: $$(source).cl $$(headers) common/opencl/embed.awk $$(part_needs)
 	@$(say)
 	awk -v path="$(<D) common/portable common/$(program)" -f common/opencl/embed.awk $< \
 	  >$(@:.o=.c)
@@ -78,7 +78,7 @@ $(BUILD)/toolchain: always
 	@$(call stamp,'$(NVCC) $(NVFLAGS)' '$(MPICC)' '$(foreach b,$(all_backends),$($b.flags))')
 $(programs:%=$(BUILD)/common/%/flags): $(BUILD)/common/%/flags: always
 	@$(call stamp,'$(strip $(CC) $(CFLAGS) $($*.cflags))' \
-	              '$(foreach s,$(steps),$($s.cflags.$*)) $($*.double)')
+	              '$(foreach s,$(steps),$($s.cflags.$*)) $($*.double) $($*.libs)')
 
 # ---- tools, data, tests ----------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ tool = $(say) && $(compile) -MF $@.d -MT $@ $1 $(filter %.c %.o,$^) $2 -lm -o $@
 
 $(BUILD)/verify: verify/verify.c $(run_objects)
 	$(call tool)
-$(BUILD)/devices: common/opencl/devices.c
+$(BUILD)/devices: common/opencl/devices.c $(BUILD)/flags
 	$(call tool,,-lOpenCL)
 # A checker shares nothing with what it checks but the parser of arguments and of .npy files.
 $(BUILD)/%-check: verify/check_%.c $$(wildcard verify/oracle_$$*.c) $(run_objects)
