@@ -279,7 +279,7 @@ static void solve(simulation *w, int x, int b, double a, double c, int negated_a
         c_perturbed[replica] = perturbed(w, replica, c);
     }
     for (int n = 1; n <= w->q->sweep_limit && max_sweeps == w->q->sweep_limit; n++) {
-        double move[REPLICAS], low = INFINITY, high = 0;
+        double move[REPLICAS] = {0}, low = INFINITY, high = 0;
         for (int replica = 0; replica < w->replicas; replica++) {
             if (done[replica]) continue;
             move[replica] = sweep(w, replica, x, b, a_perturbed[replica],
