@@ -82,11 +82,14 @@ $(programs:%=$(BUILD)/common/%/flags): $(BUILD)/common/%/flags: always
 
 # ---- tools, data, tests ----------------------------------------------------------------------
 
-tools := $(BUILD)/verify $(BUILD)/ceilings $(if $(has_opencl),$(BUILD)/devices) \
-         $(if $(has_mpi),$(BUILD)/pingpong) $(if $(has_cuda),$(BUILD)/ceilings-cuda) \
+tools := $(BUILD)/verify $(if $(has_opencl),$(BUILD)/devices) \
          $(patsubst verify/check_%.c,$(BUILD)/%-check,$(wildcard verify/check_*.c)) \
          $(programs:%=$(BUILD)/%-data) \
          $(patsubst tools/measure/count_%.c,$(BUILD)/%-count,$(wildcard tools/measure/count_*.c))
+ifneq ($(wildcard tools/measure),) # an exported step has none
+tools += $(BUILD)/ceilings $(if $(has_mpi),$(BUILD)/pingpong) \
+         $(if $(has_cuda),$(BUILD)/ceilings-cuda)
+endif
 data_of    = $(patsubst %,$(BUILD)/data/$1/%.$($1.suffix),$($1.recipes))
 data_files := $(foreach p,$(programs),$(call data_of,$p))
 # Compiles and links a tool with the compiler flags $1 and the libraries $2.

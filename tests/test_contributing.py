@@ -6,6 +6,7 @@ with what the tree has built, and must exit with 0.
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,10 @@ def test_recipe(copy, name, code):
     asked = (*copies.ASKED, "NAME", "AFTER", "FROM", "WORK", "FORCE")
     clean = {k: v for k, v in os.environ.items()
              if k not in asked and not k.startswith(("GIT_", "PYTEST_"))}
+    # The recipes call python3: the interpreter that runs this test.
+    (copy / "build" / "path").mkdir()
+    (copy / "build" / "path" / "python3").symlink_to(sys.executable)
+    clean["PATH"] = f"{copy}/build/path:{clean['PATH']}"
     author = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
               for what, value in (("NAME", "t"), ("EMAIL", "t@example.org"))}
     ended = subprocess.run(["bash", "-euo", "pipefail", "-c", code], cwd=copy, text=True,
