@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import BUILD, ROOT
+from tests.helpers import BUILD, ROOT, program_named
 from tools.history import tree
 from tools.teach import export as packing
 
@@ -98,7 +98,7 @@ def test_exercise_and_reveal(check, tmp_path):
           (attempt / "mine.h").exists() or
           not (attempt.with_name(f"{PROGRAM}.1") / "mine.h").exists())
     check.process("exercise: no step before", exercise(STEP="00"), 1, "first step of")
-    check.process("exercise: which step", exercise(STEP=""), 1, "which step")
+    check.process("exercise: which step", exercise(STEP=""), 1, "STEP= is not set: expected")
 
 
 # ---- grade --------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_grades(check, tmp_path):
     check.process("no attempt", graded(folder / "none"), 1, "no attempt: make exercise")
     attempt_of(folder / "right", SOLUTION)
     done = graded(folder / "right", BACKEND="fpga")
-    check.process("other back-ends", done, 1, "no back-end")
+    check.process("other back-ends", done, 1, "BACKEND=fpga: not in")
     for name, (line, pattern) in PLANTED.items():
         attempt_of(folder / name, SOLUTION, line)
         limit = "3" if name == "never ends" else "20"
@@ -282,11 +282,12 @@ def test_new_step(check, tmp_path):
               None if f"steps/{name}/step.mk:1: {rule}" in lint else lint)
     check.process("new-step: make lists it", make(folder, "STEP=zz"), 2, name)
 
-    binaries = [f"build/00_sequential/{PROGRAM}-seq", f"build/{last}/{PROGRAM}-omp",
-                f"build/{name}/{PROGRAM}-omp", "tools"]
+    backend = tree.steps()[-1].backends(program_named(PROGRAM))[0]
+    binaries = [f"build/00_sequential/{PROGRAM}-seq", f"build/{last}/{PROGRAM}-{backend}",
+                f"build/{name}/{PROGRAM}-{backend}", "tools"]
     check.process("new-step: builds", make(folder, "-j2", *binaries), 0)
     done = module("tools.verify.matrix", root=folder, BUILD="build", STEP=number,
-                  PROGRAM=PROGRAM, BACKEND="omp")
+                  PROGRAM=PROGRAM, BACKEND=backend)
     check.process("new-step: verifies", done, 0, rf"{name} +refactor .*=", " 0 failed")
     shutil.rmtree(folder / "steps" / name)
     gone = make(folder, "STEP=zz")
