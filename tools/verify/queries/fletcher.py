@@ -218,7 +218,7 @@ def draw(rng: random.Random, folder: Path) -> Query:
     arguments += properties + (spacings or [])
 
     dt = limit * rng.choice((1 - 1e-9, 0.99, 0.9, 0.5, rng.uniform(0.3, 1), 0.1, 1e-3))
-    dt = min(max(dt, 1e-9), 1e3)
+    dt = float(min(max(dt, 1e-9), 1e3))  # numpy 2 would write np.float64(..)
     if limit >= 0.001 and rng.random() < 0.1:
         dt = 0.001
     else:
