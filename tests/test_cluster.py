@@ -186,7 +186,9 @@ def test_killed(check, omp, mpi, folder, everything):
 
 def one_line(check, name, p, words):
     """Lines other than the one about what is complete already."""
-    lines = [line for line in p.err.splitlines() if "are complete already" not in line]
+    # Open MPI may report that the connection to a rank that ended was reset.
+    lines = [line for line in p.err.splitlines()
+             if "are complete already" not in line and "btl_tcp" not in line]
     check(f"{name}: status", p.returncode != 1 and str(p.returncode))
     check(f"{name}: one line", (len(lines) != 1 or words not in lines[0] or p.out)
                 and p.out + p.err)

@@ -98,7 +98,7 @@ CHANGES = {
     "common/sandpile/main.c": f"common/sandpile/main.o {ALL_BINARIES}",
     "common/backends.mk": ALL_BINARIES,
     "verify/check_sandpile.c": "sandpile-check",
-    "verify/compare.h": "sandpile-check",
+    "verify/verdict.h": "sandpile-check",
 }
 
 
