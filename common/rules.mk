@@ -86,7 +86,7 @@ tools := $(BUILD)/verify $(if $(has_opencl),$(BUILD)/devices) \
          $(patsubst verify/check_%.c,$(BUILD)/%-check,$(wildcard verify/check_*.c)) \
          $(programs:%=$(BUILD)/%-data) \
          $(patsubst tools/measure/count_%.c,$(BUILD)/%-count,$(wildcard tools/measure/count_*.c))
-ifneq ($(wildcard tools/measure),) # an exported step has none
+ifneq ($(wildcard tools/measure/ceilings.c),) # an exported step does not have it
 tools += $(BUILD)/ceilings $(if $(has_mpi),$(BUILD)/pingpong) \
          $(if $(has_cuda),$(BUILD)/ceilings-cuda)
 endif
