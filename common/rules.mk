@@ -66,7 +66,9 @@ $(BUILD)/common/%.o: common/%.cu $(BUILD)/toolchain
 	$(nvcc) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 $(BUILD)/common/cuda/cuda_cpu.o $(BUILD)/common/hybrid/hybrid.o: private CFLAGS += -fopenmp
 $(BUILD)/common/mpi/ranks.o: $(BUILD)/toolchain
+# ccache does not know the assignments in MPICC.
 $(BUILD)/common/mpi/ranks.o $(BUILD)/pingpong: private override CC := $(MPICC)
+$(BUILD)/common/mpi/ranks.o $(BUILD)/pingpong: private override CCACHE :=
 
 # These files change when a compiler or its flags do, and objects depend on them. Tools read
 # the compiler and the flags of CPU code in the first line.
