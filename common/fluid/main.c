@@ -133,6 +133,7 @@ int main(int argc, char **argv)
 
     double run = 0, kernel_before = profiled_seconds();
     solve_stats e = {0, 0};
+    deferred_sweeps = 0;
     size_t next = 0;
     for (int t = 0; t < steps; t++) {
         double begin = seconds();

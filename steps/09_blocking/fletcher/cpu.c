@@ -238,5 +238,8 @@ void Finalize(void)
     field_free(qp);
     field_free(qc);
 #pragma omp parallel
-    field_free(derivatives);
+    {
+        field_free(derivatives);
+        derivatives = NULL; /* for another grid */
+    }
 }

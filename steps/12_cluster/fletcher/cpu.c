@@ -234,5 +234,8 @@ void host_end(void)
     field_free(qp);
     field_free(qc);
 #pragma omp parallel
-    field_free(derivatives);
+    {
+        field_free(derivatives);
+        derivatives = NULL; /* for another grid */
+    }
 }
