@@ -265,6 +265,8 @@ void fluid_begin(const setup *requested)
     enabled[DEVICE] = device_percent != 0;
     int shares_cores = enabled[DEVICE] && device_begin(&s, hybrid_host_threads(1));
     threads = hybrid_host_threads(shares_cores);
+    shared = device_tasks = 0;
+    split_field = NULL;
     if (enabled[HOST])
         host_begin(&s, threads);
     else

@@ -210,6 +210,7 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     *c = (slab){p, plan, mirror, plan->halo ? plan->halo : HALO,
                 .width = plane_width(side)};
     state.slab[DEVICE] = *c;
+    for (int i = 0; i < 2; i++) state.seconds[i] = state.work[i] = 0;
     set_packed(1);
     if (device_share != 0) device_begin(c, hybrid_host_threads(1), &shares_cores);
     omp_set_num_threads(hybrid_host_threads(shares_cores));
