@@ -160,7 +160,8 @@ static void take_traces(problem *p, const file *f, const char *path, const char 
     if (strcmp(axis, "auto")) {
         along_x = !strcmp(axis, "x");
     } else if (along_x == along_y) {
-        fail("%s: the axis is not to be seen", path);
+        fail("%s: cannot tell which axis the line follows: expected axis=x or axis=y",
+             path);
     }
     size_t source = along_x ? 73 : 77, receiver = along_x ? 81 : 85;
     size_t row = HEADER + 4 * (size_t)f->ns, all = f->size / row;

@@ -60,6 +60,7 @@ static void read_field(model *m, int k, const char *path)
 {
     const char *key = property_name[k];
     npy a = npy_load(key, path);
+    name_input(key, path);
     if (a.type != NPY_F4 && a.type != NPY_F8)
         fail("%s=%s: expected float32 or float64", key, path);
     bool shape_matches = a.dims == 3;

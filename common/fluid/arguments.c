@@ -38,6 +38,7 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     r.gauss_seidel = parse_choice("solver", solver, "rb", "gs");
     r.keep_sources = parse_choice("compat", compat, "none", "minho");
     if (!r.events) fail("events= is missing (help lists the keys)");
+    name_input("events", r.events);
     return r;
 }
 

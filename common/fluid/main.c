@@ -175,9 +175,8 @@ int main(int argc, char **argv)
     printf("Mcells/s=%.9g\n", (double)e.sweeps * (double)inner / run * 1e-6);
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", init, run, kernel);
     if (profile) profile_print(run);
-    if (fflush(stdout)) fail("standard output: cannot be written");
-
     fluid_end();
+    if (fflush(stdout)) fail("standard output: cannot be written");
     events_free(&events);
     free(b.padded);
     free(b.inner);

@@ -22,6 +22,11 @@ static const struct {
                {"random", {NULL, 160000, 4096, 64, 8, 33, .cell = 5}},   /* askap */
                {"random", {NULL, 3200000, 4096, 64, 8, 33, .cell = 5}}}; /* seed */
 
+static bool model_is_file(const request *r)
+{
+    return strcmp(r->model, "sources") && strcmp(r->model, "noise");
+}
+
 static void request_check(const request *r)
 {
     const char *missing = !r->in && !r->visibilities ? "preset= or visibilities"
@@ -35,6 +40,8 @@ static void request_check(const request *r)
     if (2 * r->support + 1 > r->grid)
         fail("support=%d: a footprint of %d cells per side does not fit a grid of %d",
              r->support, 2 * r->support + 1, r->grid);
+    if (r->in) name_input("in", r->in);
+    if (r->degrid && model_is_file(r)) name_input("model", r->model);
 }
 
 request request_parse(int argc, char **argv, arg *extra, const char *about)
@@ -265,9 +272,8 @@ double *degridding_model(const request *r, const problem *p)
         model_grid(grid, r->grid, p->dims.pitch, r->cell, s, SOURCES);
         return grid;
     }
-    bool noise = !strcmp(r->model, "noise") || !strcmp(r->model, "sources");
     npy a = {0};
-    if (!noise) {
+    if (model_is_file(r)) {
         a = npy_load("model", r->model);
         if ((a.type != NPY_F8 && a.type != NPY_F4) || a.dims != 3 ||
             a.shape[0] != size || a.shape[1] != size || a.shape[2] != 2)
@@ -279,7 +285,7 @@ double *degridding_model(const request *r, const problem *p)
         for (size_t u = 0; u < 2 * pitch; u++) {
             size_t i = v * 2 * size + u;
             double x = u >= 2 * size ? 0
-                       : !noise      ? npy_element(&a, i)
+                       : a.data      ? npy_element(&a, i)
                        : r->integer  ? floor(9 * sky_hash(i, 8)) - 4
                                      : 2 * sky_hash(i, 8) - 1;
             if (!isfinite(x))

@@ -38,6 +38,7 @@ static bool line_open;
 
 enum {
     RESULTS_MAX = 8,
+    FILES_MAX = 16, /* files that the arguments of a program name */
     CACHE_LINE = 64,
     LARGE_BLOCK =
         4 << 20 /* two large pages of x86: fewer are not worth a system call */
@@ -146,6 +147,13 @@ int refuse(char reason[REASON_SIZE], const char *format, ...)
     return -1;
 }
 
+/* Drops what stdout has buffered: a run that fails prints no results. */
+static void discard_output(void)
+{
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (null >= 0) dup2(null, STDOUT_FILENO);
+}
+
 void fail(const char *format, ...)
 {
     char line[4096];
@@ -165,7 +173,7 @@ void fail(const char *format, ...)
     sigset_t mask = table_lock();
     remove_temporaries();
     table_unlock(mask);
-    fflush(stdout);
+    discard_output();
     if (run_fail) run_fail(line);
     fprintf(stderr, "%s%s\n", line_open ? "\n" : "", line);
     exit(1);
@@ -257,7 +265,7 @@ void *allocate_untouched(size_t count, size_t size, const char *what)
 {
     memory_check((double)count * (double)size, "%s", what);
     size_t bytes = count * size;
-    void *p;
+    void *p = NULL;
     if (posix_memalign(&p, CACHE_LINE, bytes ? bytes : 1))
         fail("%s: not enough memory for %zu bytes", what, bytes);
     request_large_pages(p, bytes);
@@ -481,20 +489,6 @@ void result_drop(FILE *stream)
     table_unlock(mask);
 }
 
-void result_check(const char *key, const char *path)
-{
-    /* Opening and closing a pipe would end the input of its reader. */
-    struct stat status;
-    if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)) {
-        if (access(path, W_OK))
-            fail("%s=%s: cannot be written: %s", key, path, strerror(errno));
-        return;
-    }
-    FILE *f = result_open(path);
-    if (!f) fail("%s=%s: cannot be written: %s", key, path, strerror(errno));
-    result_drop(f);
-}
-
 static bool same_inode(const char *path, const char *other)
 {
     struct stat a, b;
@@ -524,4 +518,52 @@ bool same_file(const char *path, const char *other)
     free(other_folder);
     free(folder);
     return same;
+}
+
+/* The files that arguments have named. */
+static struct {
+    const char *key;
+    char *path;
+    bool is_result;
+} named[FILES_MAX];
+
+/* Two arguments may name one device, or one input. */
+static void name_file(const char *key, const char *path, bool is_result)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) return;
+    int i = 0;
+    for (; i < FILES_MAX && named[i].key; i++)
+        if ((is_result || named[i].is_result) && same_file(path, named[i].path))
+            fail("%s= and %s= name the same file: %s", named[i].key, key, path);
+    if (i == FILES_MAX) fail("internal error: more than %d named files", FILES_MAX);
+    named[i].key = key;
+    named[i].path = strdup(path);
+    if (!named[i].path) fail("%s=%s: not enough memory", key, path);
+    named[i].is_result = is_result;
+}
+
+void name_input(const char *key, const char *path)
+{
+    name_file(key, path, false);
+}
+
+void name_result(const char *key, const char *path)
+{
+    name_file(key, path, true);
+}
+
+void result_check(const char *key, const char *path)
+{
+    name_result(key, path);
+    /* Opening and closing a pipe would end the input of its reader. */
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)) {
+        if (access(path, W_OK))
+            fail("%s=%s: cannot be written: %s", key, path, strerror(errno));
+        return;
+    }
+    FILE *f = result_open(path);
+    if (!f) fail("%s=%s: cannot be written: %s", key, path, strerror(errno));
+    result_drop(f);
 }

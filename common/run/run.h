@@ -28,7 +28,7 @@ extern const char *run_device_hint;
 
 /* Prints one line, "name: message", on stderr and exits with status 1. Removes the
  * temporary files of unfinished results first, so that a failed run leaves no partial
- * result. Control characters are printed as '?'. */
+ * result, and drops what stdout has buffered. Control characters are printed as '?'. */
 #if defined(__GNUC__)
 __attribute__((noreturn, format(printf, 1, 2)))
 #endif
@@ -98,7 +98,8 @@ void progress(const char *what, double done, double total);
  * similar one), a key that occurs twice, and a value that is not a number or out of
  * range. `help`, `-h` and `--help` print the table and exit with status 0; without any
  * argument the table is printed and the status is 1. `about` describes the program
- * there, possibly in several lines. */
+ * there, possibly in several lines. From then on stdout is buffered until it is
+ * flushed, so that a run that fails prints no results. */
 typedef enum { ARG_INT, ARG_DOUBLE, ARG_TEXT, ARG_INTS } arg_type;
 
 typedef struct {
@@ -174,13 +175,19 @@ const char *result_temporary(FILE *stream); /* NULL if path is written in place 
 int result_close(FILE *stream);
 void result_drop(FILE *stream);
 
-/* Checks before long work begins that path can be written, without leaving a file:
- * fail("key=path: cannot be written: ..."). */
-void result_check(const char *key, const char *path);
+/* Record the file that an argument names. fail("key= and key= name the same file: ...")
+ * if two arguments name one regular file and at least one of them is for a result.
+ * Paths that lead to one file through links are the same. */
+void name_input(const char *key, const char *path);
+void name_result(const char *key, const char *path);
 
 /* True if both paths name the same file, or, if that does not exist yet, the same name
  * in the same folder. Symbolic links are followed. */
 bool same_file(const char *path, const char *other);
+
+/* Calls name_result(), and checks before long work begins that path can be written,
+ * without leaving a file: fail("key=path: cannot be written: ..."). */
+void result_check(const char *key, const char *path);
 
 /* ---- NumPy's .npy, version 1.0: C order, little-endian -----------------------------
  */

@@ -146,6 +146,7 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     while (c < count && strcmp(r.config, configurations[c].name)) c++;
     if (c == count && !is_file(r.config)) fail("config=%s: %s", r.config, expected);
     if (c < count && !r.dim) fail("dim= is missing (help lists the keys)");
+    if (c == count) name_input("config", r.config);
     return r;
 }
 

@@ -102,6 +102,7 @@ static void read_ranges(request *r, const char *path)
     FILE *f;
     const char *problem = input_open(path, &f);
     if (problem) fail("ranges=%s: %s", path, problem);
+    name_input("ranges", path);
     r->rows = 0;
     int status;
     for (int number = 1; (status = input_line(f, line, sizeof line, reason));
@@ -211,6 +212,7 @@ static void check_arguments(const request *r)
                           : !r->row[0].np[E]               ? "e"
                                                            : NULL;
     if (missing) fail("%s= is missing (help lists the keys)", missing);
+    name_input("in", r->in);
     double points = (double)r->m0.count * r->h0.count * (r->t0.count ? r->t0.count : 1);
     if (points > POINTS_MAX)
         fail("m0, h0, t0: %g output points: expected at most %d", points, POINTS_MAX);

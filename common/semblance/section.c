@@ -204,11 +204,7 @@ void section(request *r)
                  .ns = r->t0.count,
                  .parameters = PARAMETERS};
     for (int f = 0; f < JOURNAL_FILES; f++)
-        for (int other = 0; other < f; other++)
-            if (j.file[f].path && j.file[other].path &&
-                same_file(j.file[f].path, j.file[other].path))
-                fail("%s= and %s= name the same file: %s", j.file[other].key,
-                     j.file[f].key, j.file[f].path);
+        if (j.file[f].path) name_result(j.file[f].key, j.file[f].path);
     /* The back-end gets only the traces that are in some aperture. */
     su_gather part = s.line.g;
     if (s.max_aperture)

@@ -1,4 +1,5 @@
 /* host.h - tables and arrays that the host prepares before the first visibility. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,9 @@ static inline binning allocate_binning(const problem *p, int rows, int columns)
     bins.columns = columns;
     bins.bands = CEIL_DIV(p->dims.size, rows);
     bins.count = (size_t)2 * bins.bands * CEIL_DIV(p->dims.size, columns);
+    if (bins.count > INT_MAX)
+        fail("grid=%d: %zu bins of visibilities: expected at most %d", p->dims.size,
+             bins.count, INT_MAX);
     bins.first = (int *)allocate(bins.count + 2, sizeof *bins.first, "the bins");
     bins.bin = (int *)allocate(n, sizeof *bins.bin, "the bins of visibilities");
     bins.permutation = (int *)allocate(n, sizeof *bins.permutation, "the order");

@@ -280,7 +280,6 @@ void fluid_end(void)
     if (enabled[HOST]) host_end();
     free(split_field);
     printf("Share=%.1f\n", shared ? 100. * (double)device_tasks / (double)shared : 0);
-    if (fflush(stdout)) fail("standard output: cannot be written");
     hybrid_log_write();
 }
 

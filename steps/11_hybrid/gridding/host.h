@@ -1,4 +1,5 @@
 /* host.h - tables and arrays that the host prepares before the first visibility. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,9 @@ static inline binning allocate_binning(const problem *p, int rows, int columns)
         while (bins.classes.support[c] < needed) c++;
         bins.plane_class[i] = c;
     }
+    if (bins.count > INT_MAX)
+        fail("grid=%d: %zu bins of visibilities: expected at most %d", p->dims.size,
+             bins.count, INT_MAX);
     bins.first = (int *)allocate(bins.count + 2, sizeof *bins.first, "the bins");
     bins.bin = (int *)allocate(n, sizeof *bins.bin, "the bins of visibilities");
     bins.permutation = (int *)allocate(n, sizeof *bins.permutation, "the order");
