@@ -28,7 +28,7 @@ PROGRAM ?=
 BACKEND ?=
 SET ?=
 ARGS ?=
-export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS FROM REPEAT QUICK SEED COUNT NUMBER SECONDS
+export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS FROM REPEAT QUICK SEED COUNT NUMBER SECONDS SAN
 
 # ---- what is declared ------------------------------------------------------------------------
 
@@ -105,9 +105,9 @@ verify: all data $(first_step) ## check every step and back-end on small, awkwar
 	@needed=$$($(PYTHON) -m tools.verify.matrix --needs) && \
 	 { [ -z "$$needed" ] || $(MAKE) --no-print-directory JOBS= $$needed; }
 	$(python) tools.verify.matrix
-random_needs := $(call binaries_of,$(some_steps),$(some_programs),$(BACKEND)) \
+random_needs := $(if $(SAN),,$(call binaries_of,$(some_steps),$(some_programs),$(BACKEND))) \
                 $(some_programs:%=$(BUILD)/%-check) $(filter %/devices,$(tools))
-verify-random: $(random_needs) ## the same on random queries: SEED= COUNT=2000 SECONDS= NUMBER=
+verify-random: $(random_needs) ## the same on random queries: SEED= COUNT=2000 SECONDS= NUMBER= SAN=1
 	$(python) tools.verify.random_queries
 coverage: ## lines of the steps that random queries do not execute: SEED= COUNT=
 	$(python) tools.verify.coverage

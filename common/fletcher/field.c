@@ -1,7 +1,6 @@
 /* field.c - see field.h. */
 #include "field.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "grid.h"
@@ -9,17 +8,15 @@
 
 enum { BYTES = LINE * sizeof(float) };
 
-/* Rounds the address up to a cache line, at least one line into the block. The bytes
- * before the field hold the address of the block, for free(). */
+/* The field begins one cache line after the block, which is aligned to a cache line. */
 float *field_allocate(size_t n, const char *what)
 {
-    char *block = allocate_untouched(n + 2 * LINE, sizeof(float), what);
-    char *field = block + 2 * BYTES - (uintptr_t)block % BYTES;
-    ((void **)field)[-1] = block;
-    return (float *)field;
+    char *block = allocate_untouched(n + LINE, sizeof(float), what);
+    memory_forbid(block, BYTES);
+    return (float *)(void *)(block + BYTES);
 }
 
 void field_free(float *field)
 {
-    if (field) free(((void **)field)[-1]);
+    if (field) free((char *)field - BYTES);
 }

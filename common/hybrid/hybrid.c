@@ -2,12 +2,9 @@
  *
  * Left out: more than one device.
  */
-#define _GNU_SOURCE /* sched_getaffinity */
-
 #include "hybrid.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,16 +36,10 @@ double hybrid_device_percent(void)
     return percent;
 }
 
-int hybrid_cores(void)
-{
-    cpu_set_t allowed;
-    return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
-}
-
 int hybrid_host_threads(int shares_cores)
 {
     const char *text = getenv("OMP_NUM_THREADS");
-    int requested = text ? atoi(text) : 0, cores = hybrid_cores();
+    int requested = text ? atoi(text) : 0, cores = machine_processors();
     return requested > 0 ? requested : shares_cores ? (cores + 1) / 2 : cores;
 }
 

@@ -19,9 +19,6 @@ double hybrid_device_percent(void);
  * or one per two cores if the device consists of the same cores (shares_cores). */
 int hybrid_host_threads(int shares_cores);
 
-/* Returns the number of cores that this process may use. */
-int hybrid_cores(void);
-
 /* Returns the percentage for the device with which host and device finish at the same
  * time, given the seconds that each takes for all of the work:
  * p = 100 host / (host + device). */

@@ -9,15 +9,17 @@
  * (it leaves path.XXXXXX, but never a part of path), and fsync (a power failure may
  * lose a result).
  */
-#define _DEFAULT_SOURCE /* POSIX 2008, realpath and madvise */
+#define _GNU_SOURCE /* POSIX 2008, realpath, madvise and sched_getaffinity */
 
 #include "run.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -27,6 +29,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 const char *run_name = "run";
 int run_rank;
@@ -43,6 +48,16 @@ enum {
     LARGE_BLOCK =
         4 << 20 /* two large pages of x86: fewer are not worth a system call */
 };
+
+/* Bytes after each block that AddressSanitizer forbids, more than its own redzone has.
+ */
+#ifdef __SANITIZE_ADDRESS__
+enum { GUARD = 1 << 16 };
+#else
+enum { GUARD = 0 };
+#define ASAN_POISON_MEMORY_REGION(p, bytes)   ((void)(p), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(p, bytes) ((void)(p), (void)(bytes))
+#endif
 
 static struct result {
     FILE *stream;    /* NULL: unused entry */
@@ -261,13 +276,24 @@ static void request_large_pages(void *p, size_t bytes)
 #endif
 }
 
+void memory_forbid(const void *p, size_t bytes)
+{
+    ASAN_POISON_MEMORY_REGION(p, bytes);
+}
+
+void memory_permit(const void *p, size_t bytes)
+{
+    ASAN_UNPOISON_MEMORY_REGION(p, bytes);
+}
+
 void *allocate_untouched(size_t count, size_t size, const char *what)
 {
     memory_check((double)count * (double)size, "%s", what);
     size_t bytes = count * size;
     void *p = NULL;
-    if (posix_memalign(&p, CACHE_LINE, bytes ? bytes : 1))
+    if (posix_memalign(&p, CACHE_LINE, (bytes ? bytes : 1) + GUARD))
         fail("%s: not enough memory for %zu bytes", what, bytes);
+    memory_forbid((char *)p + bytes, GUARD);
     request_large_pages(p, bytes);
     return p;
 }
@@ -298,6 +324,29 @@ uint64_t splitmix64(uint64_t start, uint64_t n)
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
+}
+
+/* ---- the machine --------------------------------------------------------------------
+ */
+
+/* The value of an environment variable, at least 1, or `reported` if it is not set. */
+static long replaced_by(const char *variable, long reported)
+{
+    const char *text = getenv(variable);
+    return text && *text ? parse_int(variable, text, 1, INT_MAX) : reported;
+}
+
+long machine_l2_cache(void)
+{
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); /* 0 or -1 if unknown */
+    return replaced_by("CACHE_L2", bytes > 0 ? bytes : 1 << 20);
+}
+
+int machine_processors(void)
+{
+    cpu_set_t allowed;
+    bool known = !sched_getaffinity(0, sizeof allowed, &allowed);
+    return (int)replaced_by("PROCESSORS", known ? CPU_COUNT(&allowed) : 1);
 }
 
 /* ---- time --------------------------------------------------------------------------

@@ -66,6 +66,13 @@ void *allocate_untouched(size_t count, size_t size, const char *what);
 double memory_limit(void);
 double cgroup_limit(const char *groups, const char *mount);
 
+/* In a build with AddressSanitizer, every later access to these bytes is reported,
+ * until memory_permit() is called for them or free() for their block. Both functions
+ * have no effect in other builds. allocate_untouched() forbids the bytes after each
+ * block. */
+void memory_forbid(const void *p, size_t bytes);
+void memory_permit(const void *p, size_t bytes);
+
 /* fail("what: ...") if more than memory_limit() bytes are needed. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
@@ -80,6 +87,15 @@ uint64_t digest_update(uint64_t digest, const void *bytes, size_t size);
 /* Returns number n, counted from 1, of the random sequence splitmix64 (Steele, Lea and
  * Flood 2014) with that start. It is the same on every machine. */
 uint64_t splitmix64(uint64_t start, uint64_t n);
+
+/* ---- the machine -------------------------------------------------------------------
+ *
+ * The size of the L2 cache of a core, in bytes, and the number of cores that this
+ * process may use, as the operating system reports them. The environment variables
+ * CACHE_L2 and PROCESSORS replace them, so that verification can try the decisions that
+ * a program makes on other machines. */
+long machine_l2_cache(void);
+int machine_processors(void);
 
 /* ---- time --------------------------------------------------------------------------
  *

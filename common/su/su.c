@@ -287,6 +287,18 @@ static su_gather headers_alloc(size_t ntraces, int ns, int dt)
     return g;
 }
 
+/* The bytes between the end of a mapped file and the end of its last page. */
+static size_t after_end(size_t size)
+{
+    return -size % (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void unmap(unsigned char *bytes, size_t size)
+{
+    memory_permit(bytes + size, after_end(size));
+    munmap(bytes, size);
+}
+
 /* Frees a gather, except for the mapped file, which the caller unmaps. */
 static void free_unmapped(su_gather *g)
 {
@@ -386,6 +398,8 @@ static int map_file(const char *path, unsigned char **bytes, size_t *size,
         void *mapped = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
         if (mapped == MAP_FAILED)
             result = refuse(reason, "cannot be read: %s", strerror(errno));
+        else
+            memory_forbid((char *)mapped + *size, after_end(*size));
         *bytes = mapped;
     }
     close(file);
@@ -408,7 +422,7 @@ static int read_file(const char *path, su_order order, sample_mode mode, su_gath
         free_unmapped(g);
     }
     if (status == 0) status = convert(bytes, size, order, mode, g, reason);
-    if (!g->mapped) munmap(bytes, size);
+    if (!g->mapped) unmap(bytes, size);
     return status;
 }
 
@@ -493,7 +507,7 @@ void su_free(su_gather *g)
 {
     free(g->trace);
     if (g->mapped)
-        munmap(g->block, g->mapped);
+        unmap(g->block, g->mapped);
     else
         free(g->block);
     *g = (su_gather){0};

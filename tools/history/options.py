@@ -20,6 +20,7 @@ VARIABLES = {
     "SEED": "seed of the random queries",
     "COUNT": "number of random queries",
     "SECONDS": "start no new query after this many seconds",
+    "SAN": "1: with AddressSanitizer and UBSan, for three vector widths; native: for one",
     "NUMBER": "run only the query with this number",
     "RESULTS": "the file to write (default: results/MACHINE.csv)",
     "SPACES": "0: ignore lines that differ only in white space",

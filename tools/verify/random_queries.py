@@ -5,15 +5,21 @@ A query passes on a back-end if
   - the values that it prints agree with its files and arguments (tools/verify/queries);
   - in a step that only refactors, its files have the bytes of the earlier step, unless
     the query has several right answers.
+The number of threads, and the processors and the L2 cache that a program believes in, vary.
 Files that several back-ends write alike are checked once. The queries that were kept from
 earlier failures run first. For a query that fails, the command that repeats it is printed,
 and the query is kept in verify/kept/PROGRAM, unless BACKEND= is set. Several queries run
 at a time.
+
+SAN=1 runs the back-ends seq, omp and ocl with AddressSanitizer and UBSan, built for three
+vector widths (tools/verify/sanitize.py); SAN=native only with the widest vectors that this
+processor has.
 """
 from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import sys
 import threading
@@ -26,40 +32,59 @@ from typing import Any
 from tools.history import options, runs, tree
 from tools.history.tree import BACKENDS, Program, Step
 from tools.verify import execute, queries
+from tools.verify.sanitize import Sanitized
 
 TIMEOUT = 30  # seconds per run; nearly all take some hundredths
+SANITIZED_TIMEOUT = 300
+FOUND = re.compile(r"AddressSanitizer: .*? on |LeakSanitizer: .*|runtime error: .*")
 COUNT = 500  # queries, distributed cyclically among the programs
 
 
 def variation(backend: str, name: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """(arguments, variables) that vary how a back-end runs: the fraction of the device, the
-    number of ranks and threads. The name of the query determines them."""
+    number of ranks and threads, and the machine that it finds. The name of the query
+    determines them."""
     draw = random.Random(f"{backend} {name}")
-    if "shares" in BACKENDS[backend].vary:
-        share = draw.choice(("auto", "0", "100", str(draw.randint(1, 99))))
-        return (f"share={share}",), {"OMP_NUM_THREADS": str(draw.randint(1, 3))}
-    if "ranks" in BACKENDS[backend].vary:
-        return (), {"RANKS": str(draw.choice((1, 2, 2, 3, 5, 8))),
-                    "OMP_NUM_THREADS": str(draw.choice((1, 1, 2, 3)))}
-    return (), {}
+    vary = BACKENDS[backend].vary
+    arguments: tuple[str, ...] = ()
+    env = {"PROCESSORS": draw.randint(1, 9),
+           "CACHE_L2": draw.choice((1, 3000, 20000, 2**20, 2**31 - 1))}
+    if "shares" in vary:
+        arguments = "share=" + draw.choice(("auto", "0", "100", str(draw.randint(1, 99)))),
+        env["OMP_NUM_THREADS"] = draw.randint(1, 3)
+    if "ranks" in vary:
+        env.update(RANKS=draw.choice((1, 2, 2, 3, 5, 8)), OMP_NUM_THREADS=draw.choice((1, 1, 2, 3)))
+    if "threads" in vary:
+        env["OMP_NUM_THREADS"] = draw.randint(1, 7)
+    if backend == "ocl":
+        env["POCL_MAX_PTHREAD_COUNT"] = draw.randint(1, 7)
+    return arguments, {key: str(value) for key, value in env.items()}
 
 
 def failures(program: Program, query: queries.Query, folder: Path, name: str,
-             steps: Sequence[Step], backends: Sequence[str] = ()
-             ) -> Iterator[tuple[Step, str, str | None]]:
+             steps: Sequence[Step], backends: Sequence[str] = (),
+             sanitized: Sanitized | None = None) -> Iterator[tuple[Step, str, str | None]]:
     """Runs a query on all back-ends. Yields (step, back-end, what is wrong or None)."""
     checked: dict[str, execute.Outcome] = {}
     digests: dict[tuple[Step, str], str] = {}
     for step in steps:
-        for backend in step.available(program):
+        for backend in (sanitized.backends(step, program) if sanitized else
+                        step.available(program)):
             if not query.has(backend) or (backends and backend not in backends):
                 continue
             extra, env = variation(backend, f"random-{name}")
+            binary, timeout = None, TIMEOUT
+            if sanitized:
+                binary, more = sanitized.choose(step, program, backend, f"random-{name}")
+                env, timeout = {**env, **more}, SANITIZED_TIMEOUT
             outcome = execute.run_and_check(
                 step, program, backend, query.arguments, folder / f"{step.number}-{backend}",
-                f"random-{name}", {**query.env, **env}, TIMEOUT, extra=extra,
+                f"random-{name}", {**query.env, **env}, timeout, binary, extra,
                 outputs=program.timed if query.timed else None, checked=checked)
             reason = outcome["reason"]
+            found = FOUND.search(outcome["result"].err)
+            if sanitized and found:
+                reason = found[0]
             if outcome["ok"] and not outcome.get("refused"):
                 reason = None
                 mark = execute.digest(outcome["files"], query.arguments)
@@ -74,11 +99,13 @@ def failures(program: Program, query: queries.Query, folder: Path, name: str,
 class Search:
     """The queries of one seed, and their results."""
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self, seed: str, san: str) -> None:
         self.seed = seed
+        self.options = f" SAN={san}" * bool(san)
+        self.sanitized = Sanitized(every_width=san != "native") if san else None
         self.steps = tree.selected(tree.steps(), "STEP")
         self.backends = os.environ.get("BACKEND", "").split()
-        self.folder = tree.build() / "random" / seed
+        self.folder = tree.build() / "random" / f"{seed}{san}"
         self.passed, self.failed, self.queries = 0, 0, 0
         self.lock = threading.Lock()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -88,7 +115,7 @@ class Search:
         """Runs one query, and prints it if it fails. Returns whether it passed."""
         bad = []
         for step, backend, reason in failures(program, query, folder, name, self.steps,
-                                              self.backends):
+                                              self.backends, self.sanitized):
             with self.lock:
                 self.passed += not reason
                 self.failed += bool(reason)
@@ -113,7 +140,7 @@ class Search:
             folder = self.folder / f"{program.name}-kept-{name}"
             folder.mkdir(parents=True, exist_ok=True)
             self.run(program, name, query, folder,
-                     f"make verify-random COUNT=0 PROGRAM={program.name}")
+                     f"make verify-random COUNT=0 PROGRAM={program.name}{self.options}")
 
     def drawn(self, program: Program, number: int) -> None:
         name = f"{self.seed}-{number}"
@@ -121,7 +148,7 @@ class Search:
         data = folder / "data"
         query = queries.drawn(program, self.seed, number, data)
         command = f"make verify-random SEED={self.seed} NUMBER={number} " \
-                  f"PROGRAM={program.name}"
+                  f"PROGRAM={program.name}{self.options}"
         if self.run(program, name, query, folder, command):
             shutil.rmtree(folder)
         elif not self.backends:
@@ -133,12 +160,12 @@ class Search:
 
 def main() -> int:
     arguments = options.parse(options.parser(
-        __doc__, "STEP", "PROGRAM", "BACKEND", "SEED", "COUNT", "SECONDS", "NUMBER"))
+        __doc__, "STEP", "PROGRAM", "BACKEND", "SEED", "COUNT", "SECONDS", "NUMBER", "SAN"))
     queries.require_numpy()
     seed = arguments.seed or str(int(time.time()))
-    end = time.monotonic() + float(arguments.seconds or 1e9)
     programs = [p for p in tree.selected(tree.programs(), "PROGRAM") if queries.module(p)]
-    search = Search(seed)
+    search = Search(seed, arguments.san)
+    end = time.monotonic() + float(arguments.seconds or 1e9)
     jobs: list[tuple[Callable[..., None], Any]] = []
     if arguments.number:
         jobs += [(search.drawn, (p, int(arguments.number))) for p in programs]

@@ -12,7 +12,9 @@ others run. CUDA on a GPU (compute-sanitizer) is left out.
 """
 from __future__ import annotations
 
+import fcntl
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -27,6 +29,8 @@ TIMEOUT = 300  # seconds
 REPORTED = re.compile(r"Sanitizer|runtime error:")
 ADDRESS_FLAGS = ("-fsanitize=address,undefined,float-cast-overflow -fno-omit-frame-pointer "
                  "-fno-sanitize-recover=all")
+# Folders of builds with AddressSanitizer: the instructions, which determine the vector width.
+INSTRUCTIONS = {"asan": "-march=native", "asan-256": "-march=haswell", "asan-128": "-march=x86-64"}
 FUZZER_FLAGS = "-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 
 ADDRESS_FAULTS = """
@@ -43,6 +47,50 @@ int main(int argc, char **argv)
     if (n != 3) free(p);
     p = NULL;
     return large == 0;
+}
+"""
+MEMORY_FAULTS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "run.h"
+int main(int argc, char **argv)
+{
+    float *p = allocate_untouched(5, sizeof *p, "floats"), local[2];
+    int i = argc > 1 ? atoi(argv[1]) : 4;
+    printf("heap %g stack %g\\n", p[i], local[argc % 2]);
+    free(p);
+    return 0;
+}
+"""
+OPENCL_FAULTS = """
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    const char *text = "kernel void f(global float *x, int i) { x[0] = x[i]; }";
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_int i = argc > 1 ? atoi(argv[1]) : 4;
+    cl_uint width;
+    float value;
+    size_t one = 1;
+    clGetPlatformIDs(1, &platform, NULL);
+    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof width, &width, NULL);
+    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, NULL);
+    cl_mem x = clCreateBuffer(context, CL_MEM_READ_WRITE, 5 * sizeof(float), NULL, NULL);
+    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+    clBuildProgram(program, 1, &device, "", NULL, NULL);
+    cl_kernel kernel = clCreateKernel(program, "f", NULL);
+    clSetKernelArg(kernel, 0, sizeof x, &x);
+    clSetKernelArg(kernel, 1, sizeof i, &i);
+    clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL);
+    clEnqueueReadBuffer(queue, x, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL);
+    printf("buffer %g lanes %u\\n", value, width);
+    return 0;
 }
 """
 RACE = """
@@ -134,9 +182,12 @@ class Session:
         targets = [folder / step.name / f"{program.name}-{backend}"
                    for step, program in self.parts() for backend in step.backends(program)
                    if backend in backends]
-        problem = copies.make(
-            f"BUILD={os.path.relpath(folder, tree.ROOT)}", "NVCC=", "CCACHE=", *words,
-            *(os.path.relpath(t, tree.ROOT) for t in [*targets, *more]))
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / "lock", "w") as lock:  # another tool may use the same folder
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            problem = copies.make(
+                f"BUILD={os.path.relpath(folder, tree.ROOT)}", "NVCC=", "CCACHE=", *words,
+                *(os.path.relpath(t, tree.ROOT) for t in [*targets, *more]))
         self.check(f"{folder.name}: builds", not problem, problem or "")
         return not problem
 
@@ -165,24 +216,99 @@ class Session:
         text = result.out + result.err
         self.check(f"{name}: finds a planted fault", bool(re.search(pattern, text)), text)
 
-    def compile(self, name: str, source: str, command: Sequence[str]) -> Path:
+    def compile(self, name: str, source: str, command: Sequence[str], *libraries: str) -> Path:
         """Compiles a program that has planted faults."""
         path = self.folder / f"{name}.c"
         path.write_text(source)
-        done = subprocess.run([*command, str(path), "-o", str(path.with_suffix(""))],
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [*command, str(path), "-o", str(path.with_suffix("")), *libraries],
+            cwd=tree.ROOT, capture_output=True, text=True)
         if done.returncode:
             raise Missing(f"{' '.join(command)}: {done.stderr.strip()[:200]}")
         return path.with_suffix("")
 
 
+def address_env(*options: str) -> dict[str, str]:
+    """The variables of a build with AddressSanitizer. lsan.supp: what OpenCL itself keeps.
+    use_tls=0: LeakSanitizer fails in the thread-local memory of the libraries that PoCL
+    builds from kernels and unloads."""
+    return {"ASAN_OPTIONS": ":".join(("detect_leaks=1:detect_stack_use_after_return=1",
+                                      *options)),
+            "LSAN_OPTIONS": f"suppressions={tree.ROOT}/tests/lsan.supp:"
+                            "print_suppressions=0:use_tls=0",
+            "UBSAN_OPTIONS": "print_stacktrace=1"}
+
+
+def address_words(folder: str) -> list[str]:
+    """The variables of make for one of INSTRUCTIONS. Variables on the stack that the
+    program does not initialize get a pattern, if the compiler can do that."""
+    pattern = "-ftrivial-auto-var-init=pattern"
+    known = not runs.run(["/usr/bin/env", "gcc", pattern, "-E", "-x", "c", os.devnull],
+                         60).failure()
+    return ["CC=gcc", "OPT=-O0", f"ARCH={INSTRUCTIONS[folder]}",
+            f"EXTRA={ADDRESS_FLAGS}" + f" {pattern}" * known]
+
+
+class Sanitized:
+    """The back-ends seq, omp and ocl with AddressSanitizer and UBSan, for random queries.
+    Memory that is not initialized is filled with a pattern. opencl_guard.c does the same
+    for the buffers of OpenCL, and puts them between pages that cannot be accessed."""
+    BACKENDS = ("seq", "omp", "ocl")
+
+    def __init__(self, every_width: bool) -> None:
+        self.session = Session("random", chosen=False)
+        widths = every_width and os.uname().machine == "x86_64"
+        self.folders = [self.session.folder / f for f in INSTRUCTIONS][:None if widths else 1]
+        for folder in self.folders:
+            if not self.session.build(folder, address_words(folder.name), self.BACKENDS):
+                raise SystemExit(1)
+        self.guard = self.session.folder / "opencl_guard.so"
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/opencl_guard.c", "-o",
+                        self.guard], cwd=tree.ROOT, check=True)
+
+        self.plant()
+        if self.session.failed:
+            raise SystemExit(f"{self.session.failed} planted faults not found")
+
+    def plant(self) -> None:
+        """Faults that must be found: accesses beyond the end of a block and of a buffer of
+        OpenCL, and values that were never written."""
+        command = ["gcc", "-g", *address_words("asan")[-1].removeprefix("EXTRA=").split(),
+                   "-pthread", "-Icommon/run", "common/run/run.c", "common/run/args.c"]
+        memory = self.session.compile("memory", MEMORY_FAULTS, [*command], "-lm")
+        kernel = self.session.compile("kernel", OPENCL_FAULTS, ["gcc", "-g"], "-lOpenCL")
+        env = self.variables(0xff)
+        guarded = {"LD_PRELOAD": str(self.guard), "OPENCL_LANES": "2"}
+        for name, pattern, words, variables in (
+                ("values not written", r"heap -?nan stack -1.69474e\+38", [memory], env),
+                ("end of a block", "AddressSanitizer", [memory, "5"], env),
+                ("end of its guard", "AddressSanitizer", [memory, "10000"], env),
+                ("OpenCL, values not written", r"buffer -?nan lanes 2", [kernel], guarded),
+                ("OpenCL, end of a buffer", "^$", [kernel, "5"], guarded)):
+            self.session.planted(name, pattern, words, variables)
+
+    def variables(self, fill: int) -> dict[str, str]:
+        """What a binary needs. `fill` is the value of each byte that is not initialized."""
+        return address_env(f"malloc_fill_byte={fill}", "max_malloc_fill_size=1000000000",
+                           "verify_asan_link_order=0")
+
+    def backends(self, step: Step, program: Program) -> list[str]:
+        return [b for b in step.backends(program) if b in self.BACKENDS]
+
+    def choose(self, step: Step, program: Program, backend: str, name: str
+               ) -> tuple[Path, dict[str, str]]:
+        """The binary for a query and its variables. The name of the query determines them."""
+        draw = random.Random(name)
+        folder = draw.choice(self.folders)
+        env = self.variables(draw.choice((0xff, 0xff, 0x3f)))
+        if backend == "ocl":  # leaks, which take long to find there, are left to address()
+            env.update(LD_PRELOAD=str(self.guard), OPENCL_LANES=draw.choice("1 4 8 16".split()),
+                       ASAN_OPTIONS=f"{env['ASAN_OPTIONS']}:detect_leaks=0")
+        return folder / step.name / f"{program.name}-{backend}", env
+
+
 def address(session: Session) -> None:
-    # lsan.supp: what OpenCL itself keeps. use_tls=0: LeakSanitizer fails in the thread-local
-    # memory of the libraries that PoCL builds from kernels and unloads.
-    env = {"ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
-           "LSAN_OPTIONS": f"suppressions={tree.ROOT}/tests/lsan.supp:"
-                           "print_suppressions=0:use_tls=0",
-           "UBSAN_OPTIONS": "print_stacktrace=1"}
+    env = address_env()
     faults = session.compile("planted", ADDRESS_FAULTS, ["gcc", "-g", *ADDRESS_FLAGS.split()])
     for number, tool, pattern in (("1", "ASan", "heap-buffer-overflow"),
                                   ("2", "UBSan", "signed integer overflow"),
@@ -193,7 +319,7 @@ def address(session: Session) -> None:
     tests = [folder / "tests" / f"{name}_test" for name in ("su", "run")]
     # gcc cannot compile the checks of UBSan for a device: no OpenACC.
     backends = [b for b in BACKENDS if b != "mpi-ocl"]
-    if not session.build(folder, ["CC=gcc", "OPT=-O0", f"EXTRA={ADDRESS_FLAGS}"],
+    if not session.build(folder, address_words("asan"),
                          [b for b in backends if BACKENDS[b].compiler != "NVCC"
                           and "openacc" not in BACKENDS[b].needs], tests):
         return

@@ -2,10 +2,10 @@
  * blocking), and the compiler vectorizes the loop over the points of a row. The
  * computation is in body.h. */
 #include <string.h>
-#include <unistd.h>
 
 #include "fletcher.h"
 #include "field.h"
+#include "run.h"
 #define LANES 1 /* the compiler vectorizes the loops itself */
 #include "portable.h"
 #undef FN /* a callee needs the vector width of its caller */
@@ -70,10 +70,8 @@ static int rows_per_tile(int threads)
 {
     const int fields_with_halo = 2 * (2 * HALO + 1) + DERIVATIVES / 2,
               fields_without_halo = STORED_FIELDS - V2PX + 2;
-    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); /* bytes; 0 or -1 if unknown */
-    if (cache <= 0) cache = 1 << 20;             /* 1 MiB, a common size */
-    long cache_rows =
-        cache / ((long)sizeof(float) * g->pitch); /* rows that fit into the cache */
+    /* The rows that fit into the cache. */
+    long cache_rows = machine_l2_cache() / ((long)sizeof(float) * g->pitch);
     int max_rows = (int)(cache_rows - fields_with_halo * 2 * HALO) /
                    (fields_with_halo + fields_without_halo);
     if (max_rows < MIN_TILE_ROWS) max_rows = MIN_TILE_ROWS;

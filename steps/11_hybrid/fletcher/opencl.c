@@ -69,7 +69,7 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     g = *input_grid;
 
     cl_device_id device =
-        ocl_device_with_host(host_threads, hybrid_cores(), shares_cores);
+        ocl_device_with_host(host_threads, machine_processors(), shares_cores);
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);

@@ -220,7 +220,7 @@ int device_begin(const setup *requested, int threads)
     /* The whole device, or, if the host computes on the same processor, the cores that
      * the host does not use. */
     cl_device_id subdevice =
-        ocl_device_with_host(threads, hybrid_cores(), &shares_cores);
+        ocl_device_with_host(threads, machine_processors(), &shares_cores);
     context = clCreateContext(NULL, 1, &subdevice, NULL, NULL, &err);
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, subdevice, CL_QUEUE_PROFILING_ENABLE, &err);

@@ -105,7 +105,7 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
 {
     device *d = allocate(1, sizeof *d, "the device");
     *d = (device){.p = p, .degrid = degrid, .result = result};
-    d->id = ocl_device_with_host(host_threads, hybrid_cores(), shares_cores);
+    d->id = ocl_device_with_host(host_threads, machine_processors(), shares_cores);
     d->host_memory =
         *shares_cores && !ocl_is_gpu(d->id); /* DEVICE_AS=gpu forces copies */
     opencl_start(d);

@@ -148,7 +148,7 @@ void device_begin(const slab *c, int host_threads, int *shares_cores)
     size_t pitch = row_pitch(width), widest = pitch > (size_t)dim ? pitch : (size_t)dim;
 
     cl_device_id device =
-        ocl_device_with_host(host_threads, hybrid_cores(), shares_cores);
+        ocl_device_with_host(host_threads, machine_processors(), shares_cores);
     state.context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     state.queue =

@@ -45,7 +45,7 @@ device *device_begin(const su_gather *g, const query *q, int host_threads,
     s->part = allocate(part_count(q), sizeof *s->part, "the device's parts");
 
     cl_device_id device = s->device =
-        ocl_device_with_host(host_threads, hybrid_cores(), shares_cores);
+        ocl_device_with_host(host_threads, machine_processors(), shares_cores);
     s->context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
     s->queue =

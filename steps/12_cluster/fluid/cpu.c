@@ -287,14 +287,6 @@ static void copy_plane(int k, float *x, int to_field)
     }
 }
 
-/* Allocates a buffer of vectors, aligned to a cache line (64 bytes). */
-static lanes *allocate_vectors(size_t count)
-{
-    lanes *p = aligned_alloc(64, (count * sizeof *p + 63) / 64 * 64);
-    if (!p) fail("no memory for %zu vectors", count);
-    return p;
-}
-
 /* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
  * along y and z, Thomas algorithm along x, inverse transforms. Transforms along y need
  * whole planes, those along z need rows of all planes; all-to-all transposes
@@ -304,7 +296,8 @@ static void solve_pressure(float *p, float *b)
     size_t longest = (size_t)longest_side(g);
 #pragma omp parallel
     {
-        lanes *v = allocate_vectors(longest), *w = allocate_vectors(longest);
+        lanes *v = allocate_untouched(longest, sizeof *v, "a line of the pressure"),
+              *w = allocate_untouched(longest, sizeof *w, "a line of the pressure");
 #pragma omp for schedule(static)
         for (int k = own_slab.first; k <= own_slab.last; k++) {
             copy_plane(k, b, 0);
