@@ -276,7 +276,7 @@ def test_new_step(check, tmp_path):
     same = subprocess.run(["diff", "-r", "-x", "*.md", *pair], capture_output=True,
                           text=True)
     check("new-step: the code of the last", same.stdout)
-    lint = module("tests.lint", root=folder).stdout
+    lint = module("tests.lint", "steps", root=folder).stdout
     for rule in ("no `title`", f"no `title.{PROGRAM}`", f"no `predict.{PROGRAM}`"):
         check(f"new-step: lint says {rule}",
               None if f"steps/{name}/step.mk:1: {rule}" in lint else lint)

@@ -154,6 +154,11 @@ def test_unreadable_files(judge, verify, tmp_path):
         (tmp_path / "c.npy").write_bytes(content)
         for paths in ("r.npy", "c.npy"), ("c.npy", "r.npy"):
             assert verify(*paths, "1") == (1, f"verify: c.npy: {reason}\n")
+    assert verify("r.npy", "none.npy", "1") == (
+        1, "verify: none.npy: No such file or directory\n")
+    nothing = numpy.zeros((0, 3), "<f4")
+    assert judge(nothing, nothing, "1") == (
+        1, "verify: r.npy: no elements: expected at least one\n")
 
 
 def test_arguments(judge, verify):

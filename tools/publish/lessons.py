@@ -23,6 +23,7 @@ in README.md
   programs   the best steps of each program (front.py)
 in results/README.md
   matrix     the speedup of each step over the previous one
+  marks      the words that mark a measurement
 in docs/how-we-measure.md
   flags NAME the first step of a program under other compiler flags
 If there is nothing to show, the part says so.
@@ -162,7 +163,18 @@ def measured_here(step: Step, program: Program) -> str:
     count = runs([r for rows in found.values() for r in rows.values()])
     return f"{' and '.join(map(results.display_name, found))}; speedups, medians of {count} " \
         "interleaved runs with 95 % intervals; `~`: within measurement noise:\n\n" + \
-        table(head, lines) + "\n"
+        table(head, lines) + "\n" + legend([r for rows in found.values() for r in rows.values()])
+
+
+def legend(rows: Sequence[Row]) -> str:
+    """What the marks of some rows mean, as a paragraph, or nothing."""
+    marks = {mark for r in rows for mark in r["mark"].split()}
+    lines = [f"`{m}`: {meaning}" for m, meaning in results.MARKS.items() if m in marks]
+    return f"{'; '.join(lines)}.\n\n" * bool(lines)
+
+
+def marks() -> str:
+    return table(["mark", "meaning"], [[f"`{m}`", text] for m, text in results.MARKS.items()])
 
 
 def runs(rows: Sequence[Row]) -> str:
@@ -380,7 +392,8 @@ def pages() -> Iterator[Any]:
     """(path, what each KIND says there, the KINDs that must be there) of every README."""
     yield tree.ROOT / "README.md", {"programs": front.table}, ("programs",)
     if (tree.ROOT / "results" / "README.md").exists():  # a new tree has no results
-        yield tree.ROOT / "results" / "README.md", {"matrix": matrix}, ("matrix",)
+        yield tree.ROOT / "results" / "README.md", {"matrix": matrix, "marks": marks}, \
+            ("matrix", "marks")
     yield tree.ROOT / "docs" / "how-we-measure.md", {
         f"flags {p.name}": partial(flags_table, tree.steps()[0], p)
         for p in tree.programs()}, ()

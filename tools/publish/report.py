@@ -481,7 +481,8 @@ def timed(program: Program, rows: Sequence[Row]) -> str:
         [[r["set"], r["step"], r["backend"], *(seconds(r[k]) for k in (
             "init_mean", "run_mean", "run_sd", "run_median", "kernel_median")),
           verdict.long(r, "over_first"), r["mark"]]
-         for r in sorted(rows, key=lambda r: r["set"]) if r["program"] == program.name])
+         for r in sorted(rows, key=lambda r: r["set"]) if r["program"] == program.name]) + \
+        "\n" + lessons.legend([r for r in rows if r["program"] == program.name])
 
 
 def paper_figures(program: Program, folder: Path) -> str:
