@@ -135,7 +135,7 @@ def invent_pictures(build):
     for program in tree.programs():
         for key in program.mk:
             if key.startswith("picture."):
-                draw.matplotlib.image.imsave(
+                draw.theme.matplotlib.image.imsave(
                     build / f"pictures/{program.name}-{key[8:]}.png",
                     np.add.outer(np.arange(300), np.arange(400)))
     best = build / "pictures/semblance-best.npy"
@@ -245,7 +245,8 @@ def check_texts(check, report, steps):
                 [str(p) for p in set(pages) - reached][:5])
     for path in report.rglob("*.svg"):
         text = path.read_text()
-        sizes = [float(x) for x in re.findall(r"font: (?:\w+ )*([\d.]+)px", text)]
+        sizes = [4 / 3 * float(x) for x in  # a unit of a drawing is a point
+                 re.findall(r"font: (?:\w+ )*([\d.]+)px", text)]
         check(f"{path.name}: letters", min(sizes, default=LETTERS) < LETTERS and sizes)
         urls = re.findall(r'(?:href="|url\()(?!#|data:)[^")]*', text)
         check(f"{path.name}: nothing from outside", urls or "<script" in text)
@@ -281,7 +282,7 @@ def check_words(check, report):
 def stands_out(colour, paper):
     """The contrast of two colours, #rrggbb, as WCAG 2 defines it."""
     a, b = (sum(w * (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4)
-                for w, v in zip((0.2126, 0.7152, 0.0722), draw.matplotlib.colors.to_rgb(c)))
+                for w, v in zip((0.2126, 0.7152, 0.0722), draw.theme.matplotlib.colors.to_rgb(c)))
             for c in (colour, paper))
     return (max(a, b) + 0.05) / (min(a, b) + 0.05)
 
@@ -365,10 +366,10 @@ def test_no_results(tmp_path):
 
 
 def test_colours_stand_out():
-    assert not [colours for colours in draw.DARK.items() if colours[0] not in
-                (draw.PAPER, draw.LINE, draw.START) and min(
-                    stands_out(c, paper) for c, paper in
-                    zip(colours, (draw.PAPER, draw.DARK[draw.PAPER]))) < CONTRAST]
+    theme = draw.theme
+    assert not [pair for colour, pair in theme.COLORS.items() if colour not in
+                (theme.LINE, theme.FILL, draw.START) and
+                min(map(stands_out, pair, ("#ffffff", "#15181c"))) < CONTRAST]
 
 
 def test_drawings_are_reproducible(tmp_path):

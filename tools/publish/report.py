@@ -558,7 +558,7 @@ def card(program: Program, pictures: Any, figures: Any) -> str:
     link = page_of(program=program)
     thumb = next((p for p, *_ in pictures), "").replace("-gather.svg", "-card.svg")
     html = f'<li><a href="{link}">' + (
-        f'<img class="thumb" src="{thumb}" alt="" width="{draw.CARD}" height="132">'
+        f'<img class="thumb" src="{thumb}" alt="" width="220" height="132">'
         if thumb else "") + f"<h2>{program.name}</h2></a><p>{escape(program.title)}</p>"
     for machine, (rows, found) in figures.items():
         html += f"<h3>{results.display_name(machine)}</h3>"
