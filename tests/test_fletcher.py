@@ -1,7 +1,6 @@
-"""test_fletcher.py: what the wave modelling has to refuse, and what is known of its waves
-without a reference: where fields lie, derivatives of polynomials, p = q in isotropic
-rock, the speed of a front along layers and across them, the tilt of its ellipse, energy
-that stays bounded.
+"""test_fletcher.py: what is known of the waves without a reference: where fields lie,
+derivatives of polynomials, p = q in isotropic rock, the speed of a front along layers and
+across them, the tilt of its ellipse, energy that stays bounded.
 """
 import array
 import math
@@ -22,7 +21,6 @@ from tests.helpers import (
     npy,
     png,
     printed,
-    refusal,
     run,
 )
 from tools.history import tree
@@ -41,90 +39,12 @@ def field(path):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Files that are no medium of QUERY's grid, two that are, and a folder work/."""
+    """Two media of QUERY's grid, and a folder work/."""
     folder = tmp_path_factory.mktemp("fletcher")
     (folder / "work").mkdir()
-    good, shape = [2000.0] * 120, (6, 4, 5)
-
-    def save(name, shape, values, kind="<f4"):
-        (folder / f"{name}.npy").write_bytes(npy(values, kind, shape))
-
-    save("good", shape, good)
-    save("good8", shape, good, "<f8")
-    save("turned", (5, 4, 6), good)
-    save("flat", (120,), good)
-    save("short", (6, 4, 4), good[:96])
-    save("ints", shape, [2000] * 120, "<i4")
-    save("truncated", shape, good[:-1])
-    for name, bad in (("nan", math.nan), ("inf", math.inf), ("zero", 0.0),
-                      ("minus", -2000.0), ("fast", 2e9)):
-        save(name, shape, good[:77] + [bad] + good[78:])
-    save("thin", shape, [0.1] * 50 + [-0.5] + [0.1] * 69)
-    save("turns", shape, [0.1] * 119 + [1000.0])
-    (folder / "text.npy").write_text("not an array\n" * 20)
+    for name, kind in ("good", "<f4"), ("good8", "<f8"):
+        (folder / f"{name}.npy").write_bytes(npy([2000.0] * 120, kind, (6, 4, 5)))
     return folder
-
-
-# Changes of QUERY, pattern of the message.
-BAD = [
-    ("dt=0.002", r"dt=0\.002: unstable: expected at most 0\.00123\d* s for 10 m .* 3649\.66 m/s"),
-    ("form=ISO dt=0.00151", r"dt=0\.00151: unstable: expected at most 0\.0015 s"),
-    ("dx=2", r"dt=0\.001: unstable: expected at most 0\.0002\d+ s for 2 m"),
-    ("vpz=5000", r"unstable: expected at most"),
-    ("dt=nan", r"dt=nan: expected a number"),
-    ("dt=0", r"dt=0: expected a number"),
-    ("dt=-0.001", r"dt=-0\.001: expected a number"),
-    ("tmax=0", r"tmax=0: expected a number"),
-    ("tmax=inf", r"tmax=inf: expected a number"),
-    ("tmax=1e6 dt=1e-6", r"tmax=1e\+06: too many steps \(1e\+12 of"),
-    ("nx=0", r"nx=0: expected a whole number from 1"),
-    ("ny=-3", r"ny=-3: expected a whole number from 1"),
-    ("nz=2.5", r"nz=2\.5: expected a whole number"),
-    ("nx=many", r"nx=many: expected a whole number"),
-    ("nx=9000000000", r"nx=9000000000: expected a whole number"),
-    ("nx=20000 ny=20000 nz=20000", r"too large \(.*4\.\d+e\+05 GB\): expected at most"),
-    ("nx=100000 ny=100000 nz=100000 absorb=10000", r"too large \(.* GB\): expected at most"),
-    ("absorb=-1", r"absorb=-1: expected a whole number from 0"),
-    ("dy=0", r"dy=0: expected a number"),
-    ("dz=thick", r"dz=thick: expected a number"),
-    ("form=HTI", r"form=HTI: expected ISO, VTI or TTI"),
-    ("form=tti", r"form=tti: expected ISO, VTI or TTI"),
-    ("vpz=0", r"vpz=0: expected above 0"),
-    ("vpz=-1500", r"vpz=-1500: expected above 0"),
-    ("vpz=nan", r"vpz=nan: expected a number"),
-    ("vpz=3000m/s", r"vpz=3000m/s: expected a number"),
-    ("epsilon=-0.5", r"epsilon=-0\.5: expected above -0\.5"),
-    ("delta=-0.7", r"delta=-0\.7: expected above -0\.5"),
-    ("theta=1e6", r"theta=1e6: expected -100 to 100 radians"),
-    ("sigma=0", r"sigma=0: expected a number"),
-    ("vpz=none.npy", r"vpz=none\.npy: No such file"),
-    ("vpz=", r"vpz=: expected a text"),
-    ("vpz=..", r"vpz=\.\.: "),
-    ("vpz=../turned.npy", r"wrong shape \(5, 4, 6\): expected .* = \(6, 4, 5\)"),
-    ("delta=../flat.npy", r"delta=.*wrong shape \(120\): expected"),
-    ("theta=../short.npy", r"theta=.*wrong shape \(6, 4, 4\): expected"),
-    ("vpz=../ints.npy", r"expected float32 or float64"),
-    ("vpz=../truncated.npy", r"truncated"),
-    ("vpz=../text.npy", r"not an \.npy file"),
-    ("vpz=../nan.npy", r"nan at \(z 3, y 3, x 2\): expected above 0"),
-    ("vpz=../inf.npy", r"inf at \(z 3, y 3, x 2\)"),
-    ("vpz=../zero.npy", r" 0 at \(z 3, y 3, x 2\): expected above 0"),
-    ("vpz=../minus.npy", r"-2000 at \(z 3, y 3, x 2\)"),
-    ("vpz=../fast.npy", r"2e\+09 at \(z 3, y 3, x 2\)"),
-    ("epsilon=../thin.npy", r"-0\.5 at \(z 2, y 2, x 0\): expected above -0\.5"),
-    ("phi=../turns.npy", r"1000 at .*: expected -100 to 100 radians"),
-    ("local=4,4", r"local=4,4: expected X,Y,Z"),
-    ("local=1,2,3,4", r"local=.*: expected"),
-    ("local=0,1,1", r"local=0: expected a whole number from 1"),
-    ("pad=2", r"pad=2: expected a whole number from 0 to 1"),
-    ("outt=x.npy", r"unknown key 'outt' \(did you mean 'out'\?\)"),
-    ("tti", r"tti: expected key=value"),
-    ("out=none/p.npy", r"out=none/p\.npy: cannot be written"),
-    ("q=..", r"q=\.\.: cannot be written"),
-    ("picture=/dev/null/p.png", r"picture=/dev/null/p\.png: cannot be written"),
-    ("snapshots=/dev/null", r"snapshots=/dev/null: not a folder"),
-    ("snapshots=none/at/all", r"snapshots=none/at/all: not a folder"),
-]
 
 
 @pytest.fixture
@@ -153,23 +73,6 @@ def threads():
 
 def call(changes):
     return arguments(QUERY, changes)
-
-
-@pytest.mark.parametrize("changes, pattern", BAD)
-def test_bad_input(binary, work, changes, pattern):
-    assert not refusal("fletcher", run([binary, *call(changes)], work), pattern, work)
-
-
-def test_help(check, binary, work):
-    for options, status in (([], 1), (["help"], 0), (["nx=3", "--help"], 0)):
-        ended = run([binary, *options], work)
-        check(f"{options}", (ended.returncode != status or "absorb=" not in ended.stdout)
-              and ended)
-    with open("/dev/full", "w") as full:
-        ended = run([binary, "nx=3", "ny=3", "nz=3", "absorb=1", "tmax=0.001"], work,
-                    stdout=full)
-    check("standard output full", (ended.returncode != 1 or
-                                   "cannot be written" not in ended.stderr) and ended)
 
 
 def test_good_input(check, binary, work):

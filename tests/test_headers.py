@@ -3,7 +3,7 @@
 A small gather is written in ways that mean the same: along x or along y, in any unit, far
 from the origin, with dead traces, with a delay. A search must give the same answer, to the
 byte if nothing needs rounding. Tested are the first search, which reads headers, and the
-last on the host and on a device, which get metres. What is refused is in test_bad_input.py,
+last on the host and on a device, which get metres. What is refused is in test_messages.py,
 su_line() by itself in su_test.c; random queries run all other steps.
 """
 from __future__ import annotations
