@@ -44,6 +44,13 @@ def test_new_random_queries(check, everything):
                  SECONDS="3600" if everything else "20")
 
 
+@pytest.mark.seconds(60)
+def test_random_queries_with_sanitizers(check, everything):
+    """Building takes about half of the time."""
+    check.module("tools.verify.random_queries", SEED="2", COUNT="1000",
+                 SAN="1" if everything else "native", SECONDS="" if everything else "20")
+
+
 @pytest.mark.slow
 @pytest.mark.seconds(600)
 def test_coverage_of_random_queries(check):

@@ -47,7 +47,8 @@ def variation(backend: str, name: str) -> tuple[tuple[str, ...], dict[str, str]]
     draw = random.Random(f"{backend} {name}")
     vary = BACKENDS[backend].vary
     arguments: tuple[str, ...] = ()
-    env = {"PROCESSORS": draw.randint(1, 9),
+    # Threads that spin at barriers, more of them than cores, would take most of the time.
+    env = {"OMP_WAIT_POLICY": "passive", "PROCESSORS": draw.randint(1, 9),
            "CACHE_L2": draw.choice((1, 3000, 20000, 2**20, 2**31 - 1))}
     if "shares" in vary:
         arguments = "share=" + draw.choice(("auto", "0", "100", str(draw.randint(1, 99)))),
@@ -68,7 +69,7 @@ def failures(program: Program, query: queries.Query, folder: Path, name: str,
     checked: dict[str, execute.Outcome] = {}
     digests: dict[tuple[Step, str], str] = {}
     for step in steps:
-        for backend in (sanitized.backends(step, program) if sanitized else
+        for backend in (sanitized.backends(step, program, name) if sanitized else
                         step.available(program)):
             if not query.has(backend) or (backends and backend not in backends):
                 continue
@@ -108,7 +109,6 @@ class Search:
         self.folder = tree.build() / "random" / f"{seed}{san}"
         self.passed, self.failed, self.queries = 0, 0, 0
         self.lock = threading.Lock()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def run(self, program: Program, name: str, query: queries.Query, folder: Path,
             command: str) -> bool:
@@ -145,6 +145,7 @@ class Search:
     def drawn(self, program: Program, number: int) -> None:
         name = f"{self.seed}-{number}"
         folder = self.folder / f"{program.name}-{name}"
+        shutil.rmtree(folder, ignore_errors=True)
         data = folder / "data"
         query = queries.drawn(program, self.seed, number, data)
         command = f"make verify-random SEED={self.seed} NUMBER={number} " \

@@ -29,6 +29,7 @@ TIMEOUT = 300  # seconds
 REPORTED = re.compile(r"Sanitizer|runtime error:")
 ADDRESS_FLAGS = ("-fsanitize=address,undefined,float-cast-overflow -fno-omit-frame-pointer "
                  "-fno-sanitize-recover=all")
+STACK_PATTERN = "-ftrivial-auto-var-init=pattern"  # gcc 12 has it
 # Folders of builds with AddressSanitizer: the instructions, which determine the vector width.
 INSTRUCTIONS = {"asan": "-march=native", "asan-256": "-march=haswell", "asan-128": "-march=x86-64"}
 FUZZER_FLAGS = "-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
@@ -242,18 +243,19 @@ def address_env(*options: str) -> dict[str, str]:
 def address_words(folder: str) -> list[str]:
     """The variables of make for one of INSTRUCTIONS. Variables on the stack that the
     program does not initialize get a pattern, if the compiler can do that."""
-    pattern = "-ftrivial-auto-var-init=pattern"
-    known = not runs.run(["/usr/bin/env", "gcc", pattern, "-E", "-x", "c", os.devnull],
+    known = not runs.run(["/usr/bin/env", "gcc", STACK_PATTERN, "-E", "-x", "c", os.devnull],
                          60).failure()
     return ["CC=gcc", "OPT=-O0", f"ARCH={INSTRUCTIONS[folder]}",
-            f"EXTRA={ADDRESS_FLAGS}" + f" {pattern}" * known]
+            f"EXTRA={ADDRESS_FLAGS}" + f" {STACK_PATTERN}" * known]
 
 
 class Sanitized:
     """The back-ends seq, omp and ocl with AddressSanitizer and UBSan, for random queries.
     Memory that is not initialized is filled with a pattern. opencl_guard.c does the same
-    for the buffers of OpenCL, and puts them between pages that cannot be accessed."""
+    for the buffers of OpenCL, and puts them between pages that cannot be accessed. Building
+    kernels takes longer than all else: a query runs ocl in some of the steps only."""
     BACKENDS = ("seq", "omp", "ocl")
+    OCL_STEPS = 0.15  # fraction
 
     def __init__(self, every_width: bool) -> None:
         self.session = Session("random", chosen=False)
@@ -266,25 +268,31 @@ class Sanitized:
         subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/opencl_guard.c", "-o",
                         self.guard], cwd=tree.ROOT, check=True)
 
-        self.plant()
+        try:
+            self.plant()
+        except Missing as missing:
+            raise SystemExit(f"SAN=: not installed: {missing}") from None
         if self.session.failed:
             raise SystemExit(f"{self.session.failed} planted faults not found")
 
     def plant(self) -> None:
         """Faults that must be found: accesses beyond the end of a block and of a buffer of
         OpenCL, and values that were never written."""
-        command = ["gcc", "-g", *address_words("asan")[-1].removeprefix("EXTRA=").split(),
-                   "-pthread", "-Icommon/run", "common/run/run.c", "common/run/args.c"]
-        memory = self.session.compile("memory", MEMORY_FAULTS, [*command], "-lm")
+        flags = address_words("asan")[-1].removeprefix("EXTRA=").split()
+        memory = self.session.compile(
+            "memory", MEMORY_FAULTS, ["gcc", "-g", *flags, "-pthread", "-Icommon/run",
+                                      "common/run/run.c", "common/run/args.c"], "-lm")
         kernel = self.session.compile("kernel", OPENCL_FAULTS, ["gcc", "-g"], "-lOpenCL")
         env = self.variables(0xff)
         guarded = {"LD_PRELOAD": str(self.guard), "OPENCL_LANES": "2"}
-        for name, pattern, words, variables in (
-                ("values not written", r"heap -?nan stack -1.69474e\+38", [memory], env),
-                ("end of a block", "AddressSanitizer", [memory, "5"], env),
-                ("end of its guard", "AddressSanitizer", [memory, "10000"], env),
-                ("OpenCL, values not written", r"buffer -?nan lanes 2", [kernel], guarded),
-                ("OpenCL, end of a buffer", "^$", [kernel, "5"], guarded)):
+        planted: list[tuple[str, str, list[runs.Argument], Mapping[str, str]]] = [
+            ("values not written",
+             r"heap -?nan" + r" stack -1.69474e\+38" * (STACK_PATTERN in flags), [memory], env),
+            ("end of a block", "AddressSanitizer", [memory, "5"], env),
+            ("end of its guard", "AddressSanitizer", [memory, "10000"], env),
+            ("OpenCL, values not written", r"buffer -?nan lanes 2", [kernel], guarded),
+            ("OpenCL, end of a buffer", "^$", [kernel, "5"], guarded)]
+        for name, pattern, words, variables in planted:
             self.session.planted(name, pattern, words, variables)
 
     def variables(self, fill: int) -> dict[str, str]:
@@ -292,8 +300,11 @@ class Sanitized:
         return address_env(f"malloc_fill_byte={fill}", "max_malloc_fill_size=1000000000",
                            "verify_asan_link_order=0")
 
-    def backends(self, step: Step, program: Program) -> list[str]:
-        return [b for b in step.backends(program) if b in self.BACKENDS]
+    def backends(self, step: Step, program: Program, name: str) -> list[str]:
+        """The back-ends of a step that run a query."""
+        ocl = random.Random(f"{step.name} {name}").random() < self.OCL_STEPS
+        return [b for b in step.backends(program)
+                if b in self.BACKENDS and (b != "ocl" or ocl)]
 
     def choose(self, step: Step, program: Program, backend: str, name: str
                ) -> tuple[Path, dict[str, str]]:
