@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -38,10 +37,8 @@ KNEE = 0.5  # efficiency
 FUNCTIONS: dict[str, Callable[..., float]] = {
     "log2": math.log2, "sqrt": math.sqrt, "ceil": math.ceil, "floor": math.floor,
     "min": min, "max": max}
-OPERATORS: dict[type, Callable[..., float]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod, ast.Pow: operator.pow, ast.USub: operator.neg}
+ARITHMETIC = (ast.Expression, ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.UnaryOp,
+              ast.operator, ast.USub)
 UNITS = {"us": 1e-6}  # all others are 1e9 a second
 
 
@@ -51,27 +48,21 @@ class Unknown(SystemExit):
 
 def value(text: str, names: Mapping[str, float]) -> float:
     """Evaluates a formula, given the values of its names."""
-    def evaluate(node: Any) -> float:
-        if isinstance(node, ast.Expression):
-            return evaluate(node.body)
-        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-            return float(node.value)
-        if isinstance(node, ast.Name) and node.id in names:
-            return names[node.id]
-        if isinstance(node, ast.Name):
-            raise Unknown(f"{text}: unknown name ({node.id}): expected one of "
-                          f"{', '.join(names)}")
-        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-            return OPERATORS[type(node.op)](evaluate(node.left), evaluate(node.right))
-        if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
-            return OPERATORS[type(node.op)](evaluate(node.operand))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and \
-                node.func.id in FUNCTIONS and not node.keywords:
-            return FUNCTIONS[node.func.id](*map(evaluate, node.args))
-        raise SystemExit(f"{text}: expected numbers, names, + - * / // % **, and "
-                         f"{', '.join(FUNCTIONS)}")
+    known: dict[str, Any] = {**names, **FUNCTIONS}
     try:
-        return evaluate(ast.parse(text, mode="eval"))
+        parsed = ast.parse(text, mode="eval")
+        for node in ast.walk(parsed):
+            called = isinstance(node, ast.Call) and not node.keywords and \
+                isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS
+            number = not isinstance(node, ast.Constant) or \
+                isinstance(node.value, (int, float))
+            if not called and not (isinstance(node, ARITHMETIC) and number):
+                raise SystemExit(f"{text}: expected numbers, names, + - * / // % **, and "
+                                 f"{', '.join(FUNCTIONS)}")
+            if isinstance(node, ast.Name) and node.id not in known:
+                raise Unknown(f"{text}: unknown name ({node.id}): expected one of "
+                              f"{', '.join(names)}")
+        return float(eval(compile(parsed, text, "eval"), {"__builtins__": {}}, known))
     except (SyntaxError, ValueError, ArithmeticError, TypeError) as error:
         raise SystemExit(f"{text}: {error}") from None
 
@@ -124,21 +115,17 @@ class Model:
 def rates(machine: str) -> dict[str, float]:
     """The peaks of one thread and of messages that make ceilings measured, {name: value in
     1/s or s}; empty if it did not."""
-    path = results.FOLDER / f"{machine}-ceilings.csv"
-    rows = results.read(path) if path.exists() else []
-    return {r["ceiling"]: float(r["value"]) * UNITS.get(r["unit"], 1e9) for r in rows
+    return {r["ceiling"]: float(r["value"]) * UNITS.get(r["unit"], 1e9)
+            for r in results.read(results.FOLDER / f"{machine}-ceilings.csv")
             if r["threads"] == "1" or r["ceiling"] in ("latency", "bandwidth")}
 
 
 def measured(program: Program) -> dict[str, dict[tuple[int, int], Row]]:
     """{machine: {(ranks, threads): row}} of what make cluster wrote about a program."""
-    found = {}
-    for path in sorted(results.FOLDER.glob("*-cluster.csv")):
-        rows = {(int(r["ranks"]), int(r["threads"])): r for r in results.read(path)
-                if r["program"] == program.name}
-        if rows:
-            found[path.stem.removesuffix("-cluster")] = rows
-    return found
+    found = {machine: {(int(r["ranks"]), int(r["threads"])): r for r in rows
+                       if r["program"] == program.name}
+             for machine, rows in results.of_kind("cluster").items()}
+    return {machine: rows for machine, rows in found.items() if rows}
 
 
 def model_of(program: Program, machine: str, rows: Mapping[tuple[int, int], Row]

@@ -21,7 +21,9 @@ MARKS = {
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a table; lines that start with # are comments."""
+    """The rows of a table, none if there is no file; lines that start with # are comments."""
+    if not path.exists():
+        return []
     with path.open(newline="", encoding="utf-8") as f:
         return list(csv.DictReader(line for line in f if not line.startswith("#")))
 
@@ -39,13 +41,19 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Row], comment: str 
 
 
 def replace(path: Path, columns: Sequence[str], rows: list[Row],
-            key: Callable[[Row], Any]) -> None:
-    """Writes rows into a file, replacing those with the same key(row). Columns that an older
-    file lacks stay empty; columns that no longer exist are dropped."""
+            key: Callable[[Row], Any], order: Callable[[Row], Any] | None = None) -> None:
+    """Writes rows into a file, replacing those with the same key(row), sorted by order(row)
+    or else the key. Columns that an older file lacks stay empty; columns that no longer
+    exist are dropped."""
     fresh = {key(r) for r in rows}
-    kept = [{c: r.get(c, "") for c in columns} for r in read(path)
-            if key(r) not in fresh] if path.exists() else []
-    write(path, columns, sorted(kept + rows, key=key))
+    kept = [{c: r.get(c, "") for c in columns} for r in read(path) if key(r) not in fresh]
+    write(path, columns, sorted(kept + rows, key=order or key))
+
+
+def of_kind(kind: str) -> dict[str, list[Row]]:
+    """{machine: rows} of the tables of a kind, such as flags, sorted by name."""
+    return {path.stem.removesuffix(f"-{kind}"): read(path)
+            for path in sorted(FOLDER.glob(f"*-{kind}.csv"))}
 
 
 def measured() -> dict[str, list[Row]]:

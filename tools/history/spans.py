@@ -4,10 +4,11 @@ A row is a span: begin, end (seconds since the first), who (device, or host 0 ..
 """
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from tools.history import results
 
 COLUMNS = ["begin", "end", "who", "what"]
 
@@ -29,8 +30,7 @@ def from_row(row: Mapping[str, str]) -> Span:
 
 def read(path: Path) -> list[Span]:
     """The spans of a file, in the order of their beginnings."""
-    with path.open(newline="", encoding="utf-8") as f:
-        return [from_row(r) for r in csv.DictReader(f)]
+    return [from_row(r) for r in results.read(path)]
 
 
 def by_owner(spans: Iterable[Span]) -> dict[str, list[Span]]:

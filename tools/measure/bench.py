@@ -322,12 +322,9 @@ def save(rows: list[Row], aa: list[Row], path: Path) -> None:
     pairs into the file next to it."""
     def key(r: Row) -> tuple[str, ...]:
         return r["program"], r["set"], r["step"], r["backend"]
-    sets = {(r["program"], r["set"]) for r in rows}
     results.replace(path, COLUMNS, rows, key)
-    other = path.with_name(f"{path.stem}-aa.csv")
-    kept = [r for r in results.read(other) if (r["program"], r["set"]) not in sets] \
-        if other.exists() else []
-    results.write(other, AA_COLUMNS, sorted(kept + aa, key=key))
+    results.replace(path.with_name(f"{path.stem}-aa.csv"), AA_COLUMNS, aa,
+                    lambda r: (r["program"], r["set"]), key)
 
 
 def about_this() -> Row:

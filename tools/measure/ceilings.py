@@ -20,7 +20,6 @@ whose peaks were disturbed when they were measured.
 """
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import re
@@ -105,14 +104,10 @@ def measured_here() -> list[Row]:
 @cache
 def ceilings(machine: str) -> dict[tuple[str, int | str], dict[str, float]]:
     """{(device, threads): {ceiling: value}} as measured; threads is "" on a GPU."""
-    path = path_of(machine)
     found: dict[tuple[str, int | str], dict[str, float]] = {}
-    if path.exists():
-        with path.open(newline="") as f:
-            for row in csv.DictReader(f):
-                threads: int | str = int(row["threads"]) if row["threads"] else ""
-                known = found.setdefault((row["device"], threads), {})
-                known[row["ceiling"]] = float(row["value"])
+    for row in results.read(path_of(machine)):
+        threads: int | str = int(row["threads"]) if row["threads"] else ""
+        found.setdefault((row["device"], threads), {})[row["ceiling"]] = float(row["value"])
     return found
 
 

@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import itertools
 import os
-import random
 import shutil
 import statistics
-from collections.abc import Sequence
 from pathlib import Path
 
 from tools.history import copies, options, results, runs, tree, verdict
 from tools.history.results import Row
 from tools.history.tree import BACKENDS, Program, Step
 from tools.measure import bench, machine
-from tools.measure.item import Item
+from tools.measure.item import Item, interleaved
 
 Flags = tuple[str | None, str | None, str | None]  # OPT, ARCH, EXTRA; None: config.mk's
 OWN, SECOND = "the tree's", "the tree's again"
@@ -75,17 +73,6 @@ def built(flags: Flags, number: int, step: Step, program: Program, backend: str)
     return target
 
 
-def measure(items: Sequence[Item], title: str, repeat: int) -> None:
-    order, generator = list(items), random.Random(1)
-    for n in range(repeat):
-        runs.stage(f"{title}, repetition {n + 1} of {repeat}")
-        generator.shuffle(order)
-        for item in order:
-            runs.progress(f"repetition {n + 1} of {repeat}: {item.label()}")
-            item.run()
-    runs.progress("")
-
-
 def measured(step: Step, program: Program, name: str, repeat: int) -> list[Row]:
     """The rows of a program in a step."""
     backend = next(b for b in step.available(program) if BACKENDS[b].on_host)
@@ -97,7 +84,7 @@ def measured(step: Step, program: Program, name: str, repeat: int) -> list[Row]:
     shutil.copy2(binaries[OWN], second)
     items = {label: FlagsItem(program, name, step, backend, label, binary)
              for label, binary in {**binaries, SECOND: second}.items()}
-    measure(list(items.values()), f"{program.name}, set {name}", repeat)
+    interleaved(list(items.values()), f"{program.name}, set {name}", repeat)
 
     own = items[OWN]
     spread = verdict.spread_of([verdict.compare(items[SECOND].seconds(), own.seconds())])
@@ -142,11 +129,7 @@ def main() -> None:
                   flush=True)
             if arguments.quick:
                 continue
-            own = (program.name, step.number)
-            kept = [r for r in results.read(path) if (r["program"], r["step"]) != own] \
-                if path.exists() else []
-            results.write(path, COLUMNS,
-                          sorted(kept + rows, key=lambda r: (r["program"], r["step"])))
+            results.replace(path, COLUMNS, rows, lambda r: (r["program"], r["step"]))
 
 
 if __name__ == "__main__":

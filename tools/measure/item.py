@@ -8,6 +8,7 @@ the CPU time per second that is typical of its item does not count.
 from __future__ import annotations
 
 import os
+import random
 import statistics
 import time
 from collections.abc import Mapping, Sequence
@@ -146,3 +147,15 @@ class Item:
     def seconds(self) -> list[float | None]:
         """Run times by repetition, None if a measurement does not count."""
         return [m["run"] if m else None for m in self.measured_item().counted]
+
+
+def interleaved(items: Sequence[Item], title: str, repeat: int) -> None:
+    """Measures all items once per repetition, in a new random order."""
+    order, generator = list(items), random.Random(1)
+    for n in range(repeat):
+        runs.stage(f"{title}, repetition {n + 1} of {repeat}")
+        generator.shuffle(order)
+        for item in order:
+            runs.progress(f"repetition {n + 1} of {repeat}: {item.label()}")
+            item.run()
+    runs.progress("")

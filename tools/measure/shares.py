@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import copy
 import os
-import random
 import shutil
 import statistics
 from collections.abc import Mapping, Sequence
@@ -36,7 +35,7 @@ from tools.history import options, results, runs, spans, tree, verdict
 from tools.history.results import Row
 from tools.history.tree import BACKENDS, Output, Program, Step
 from tools.measure import bench
-from tools.measure.item import Item, Measurement
+from tools.measure.item import Item, Measurement, interleaved
 
 COLUMNS = """machine commit program set words step backend of device threads share share_had
 runs run_median run_low run_high rate over_sum over_sum_low over_sum_high over_best
@@ -149,14 +148,7 @@ def measure(items: Mapping[str, SharedItem], repeat: int) -> None:
     for item in items.values():
         runs.progress(f"not counted: {item.label()}")
         item.warmup_cpu = item.measure()["cpu"]
-    order, generator = list(items.values()), random.Random(1)
-    for n in range(repeat):
-        runs.stage(f"{order[0].program.name}, shares, repetition {n + 1} of {repeat}")
-        generator.shuffle(order)
-        for item in order:
-            runs.progress(f"repetition {n + 1} of {repeat}: {item.label()}")
-            item.run()
-    runs.progress("")
+    interleaved(list(items.values()), f"{items['auto'].program.name}, shares", repeat)
 
 
 # ---- the tables --------------------------------------------------------------------
@@ -286,12 +278,9 @@ def traced(items: Mapping[str, SharedItem], about: Row) -> list[Row]:
 
 def save(rows: list[Row], path: Path, columns: Sequence[str]) -> None:
     """Writes rows, replacing those of the same program and back-end."""
-    fresh = {(r["program"], r["backend"]) for r in rows}
-    kept = [{c: r.get(c, "") for c in columns} for r in results.read(path)
-            if (r["program"], r["backend"]) not in fresh] if path.exists() else []
-    order = [p.name for p in tree.programs()]
-    results.write(path, columns, sorted(kept + rows, key=lambda r: (
-        order.index(r["program"]) if r["program"] in order else len(order))))
+    order = {p.name: n for n, p in enumerate(tree.programs())}
+    results.replace(path, columns, rows, lambda r: (r["program"], r["backend"]),
+                    lambda r: order.get(r["program"], len(order)))
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ on which a figure is shown at its size. Left out: numbers that are not passed to
 """
 from __future__ import annotations
 
-import csv
 import re
 import statistics
 import textwrap
@@ -408,8 +407,7 @@ def inside(path: Path, figure: Any, found: Any, caption: str) -> None:
     """A figure of one run each: found is [(bar, csv)]."""
     parts = []
     for label, file in found:
-        with file.open(newline="") as f:
-            parts.append((label.label, list(csv.DictReader(f))))
+        parts.append((label.label, results.read(file)))
     if figure.kind == "shares":
         drawn = kernels(figure, parts, caption)
     else:

@@ -224,9 +224,8 @@ def measured(step: Step, program: Program) -> str:
 
 
 def registers(step: Step, program: Program) -> str:
-    path = results.FOLDER / "registers.csv"
-    rows = [r for r in results.read(path) if r["program"] == program.name] \
-        if path.exists() else []
+    rows = [r for r in results.read(results.FOLDER / "registers.csv")
+            if r["program"] == program.name]
     if not rows:
         return "Not compiled for a GPU yet (`make registers`).\n"
     keys = ["registers", "stack_bytes", "spill_store_bytes", "spill_load_bytes",
@@ -301,13 +300,12 @@ def matrix() -> str:
 
 def flags_table(step: Step, program: Program) -> str:
     text = ""
-    for path in sorted(results.FOLDER.glob("*-flags.csv")):
-        rows = [r for r in results.read(path)
+    for machine, measured_flags in results.of_kind("flags").items():
+        rows = [r for r in measured_flags
                 if (r["program"], r["step"]) == (program.name, step.number)]
         if rows:
-            machine = path.stem.removesuffix("-flags").replace("-", " ")
             text += f"{program.name}, step {step.number}, set {rows[0]['set']}, on " \
-                f"{machine}:\n\n" + table(
+                f"{results.display_name(machine)}:\n\n" + table(
                     ["flags", "speed (default flags: 1)",
                      "95 % interval" if any(r["is"] for r in rows) else "quartiles"],
                     [[r["flags"], f"{float(r['ratio']):.2f}" if r["is"] != "same code"
@@ -316,45 +314,38 @@ def flags_table(step: Step, program: Program) -> str:
     return text or "Not measured yet.\n"
 
 
-def shares_of(step: Step, program: Program) -> list[tuple[Path, Row]]:
-    """[(file, row)] of what make shares measured."""
-    return [(path, r) for path in sorted(results.FOLDER.glob("*-shares.csv"))
-            for r in results.read(path)
-            if (r["program"], r["step"]) == (program.name, step.name)]
-
-
-def swept(row: Row) -> tuple[str, str, str]:
-    """The columns that the rows of one sweep have in common."""
-    return row["backend"], row["set"], row["words"]
+def sweeps(step: Step, program: Program) -> Iterator[tuple[str, str, dict[str, Row]]]:
+    """(machine, back-end, {fraction: row}) of each sweep that make shares measured."""
+    for machine, rows in results.of_kind("shares").items():
+        found: dict[tuple[str, str, str], dict[str, Row]] = {}
+        for r in rows:
+            if (r["program"], r["step"]) == (program.name, step.name):
+                query = r["backend"], r["set"], r["words"]
+                found.setdefault(query, {})[r["share"]] = r
+        yield from ((machine, query[0], sweep) for query, sweep in found.items())
 
 
 def shares_table(step: Step, program: Program) -> str:
     """Both sides alone, 50 percent, the best fraction of the sweep, and auto."""
-    text, rows = "", shares_of(step, program)
-    for path in dict.fromkeys(path for path, _ in rows):
-        own = [r for where, r in rows if where == path]
-        for query in dict.fromkeys(map(swept, own)):
-            of = {r["share"]: r for r in own if swept(r) == query}
-            backend = query[0]
-            auto = of["auto"]
-            best = min((s for s in of if s.isdigit()),
-                       key=lambda s: float(of[s]["run_median"]))
-            text += f"{results.display_name(path.stem.removesuffix('-shares'))}, {backend}, " \
-                f"{' '.join(['set', auto['set'], auto['words']]).strip()}, " \
-                f"{auto['threads']} thread{'s' * (auto['threads'] != '1')}, {auto['device']}; " \
-                f"p* = {auto['even']} %:\n\n" + \
-                table(["share=", "percent that the device computed", "seconds",
-                       "speed over the sum of both alone", "over the best share="],
-                      [[f"{s}" + " (best)" * (s == best), of[s]["share_had"],
-                        of[s]["run_median"],
-                        *(f"{float(of[s][k]):.2f} {verdict.interval_text(of[s], k)}"
-                          for k in ("over_sum", "over_best"))]
-                       for s in [*sorted({"0", "50", "100", best} & set(of), key=int),
-                                 "auto"]]) + "\n"
-            if auto["over_alone"]:
-                text += f"`auto` reaches {float(auto['over_alone']):.2f} " \
-                    f"{verdict.interval_text(auto, 'over_alone')} of the sum of the rates of " \
-                    f"{of['host']['of']} and {of['device']['of']}.\n\n"
+    text = ""
+    for machine, backend, of in sweeps(step, program):
+        auto = of["auto"]
+        best = min((s for s in of if s.isdigit()), key=lambda s: float(of[s]["run_median"]))
+        text += f"{results.display_name(machine)}, {backend}, " \
+            f"{' '.join(['set', auto['set'], auto['words']]).strip()}, " \
+            f"{auto['threads']} thread{'s' * (auto['threads'] != '1')}, {auto['device']}; " \
+            f"p* = {auto['even']} %:\n\n" + \
+            table(["share=", "percent that the device computed", "seconds",
+                   "speed over the sum of both alone", "over the best share="],
+                  [[f"{s}" + " (best)" * (s == best), of[s]["share_had"], of[s]["run_median"],
+                    *(f"{float(of[s][k]):.2f} {verdict.interval_text(of[s], k)}"
+                      for k in ("over_sum", "over_best"))]
+                   for s in [*sorted({"0", "50", "100", best} & set(of), key=int),
+                             "auto"]]) + "\n"
+        if auto["over_alone"]:
+            text += f"`auto` reaches {float(auto['over_alone']):.2f} " \
+                f"{verdict.interval_text(auto, 'over_alone')} of the sum of the rates of " \
+                f"{of['host']['of']} and {of['device']['of']}.\n\n"
     return text or f"Not measured yet: `make shares PROGRAM={program.name}` measures it.\n"
 
 

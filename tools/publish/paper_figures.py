@@ -10,7 +10,6 @@ needs a GPU is taken from results/*.csv if this machine has none and another one
 """
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import re
@@ -128,10 +127,7 @@ def prepare(program: Program, kind: Kind) -> How | None:
 
 def restore(items: Iterable[Runner], path: Path, name: str) -> None:
     """Gives items the measurements that an earlier run kept for them."""
-    if not path.exists():
-        return
-    with path.open(newline="") as f:
-        rows = [r for r in csv.DictReader(f) if r["set"] == name]
+    rows = [r for r in results.read(path) if r["set"] == name]
     for item in items:
         mine = [r for r in rows if r["key"] == item.key]
         item.measurements = [{k: float(r[k]) for k in ("init", "run", "rate") if r.get(k)}
@@ -141,10 +137,7 @@ def restore(items: Iterable[Runner], path: Path, name: str) -> None:
 
 def keep(items: Iterable[Runner], path: Path, name: str) -> None:
     """Writes the measurements of a set, replacing older ones."""
-    rows: list[Row] = []
-    if path.exists():
-        with path.open(newline="") as f:
-            rows = [r for r in csv.DictReader(f) if r["set"] != name]
+    rows = [r for r in results.read(path) if r["set"] != name]
     for item in items:
         rows += [{"key": item.key, "set": name, "round": n, **t,
                   "mark": " ".join(item.marks)} for n, t in enumerate(item.times)]
@@ -208,9 +201,8 @@ def gpu_rows(program: Program) -> dict[tuple[str, str], Row]:
     with the mean of the same machine's sequential program as `first`."""
     found: dict[tuple[str, str], Row] = {}
     for path in sorted(results.FOLDER.glob("*.csv")):
-        with path.open(newline="") as f:
-            rows: list[Row] = [r for r in csv.DictReader(f) if r.get("program") == program.name
-                    and r.get("run_mean")]
+        rows = [r for r in results.read(path) if r.get("program") == program.name
+                and r.get("run_mean")]
         base = {r["set"]: r for r in rows if r["backend"] == "seq"
                 and r["step"].startswith("00")}
         for r in rows:

@@ -29,7 +29,6 @@ is the variant in PROGRAM.csv; "-" is none. Kinds:
 """
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Sequence
@@ -37,6 +36,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tools.history import results
 from tools.history.tree import Program
 
 KINDS = ("bars", "rates", "lines", "heat", "shares", "trace", "busy")
@@ -154,8 +154,7 @@ class Paper:
     set "mean" is that of all sets."""
 
     def __init__(self, path: Path) -> None:
-        with path.open() as f:
-            rows = list(csv.DictReader(line for line in f if not line.startswith("#")))
+        rows = results.read(path)
         self.unit = "rate" if rows and "rate" in rows[0] else "seconds"
         self.values = {(r["variant"], r["device"], r["set"]): float(r[self.unit])
                        for r in rows}

@@ -304,20 +304,17 @@ def shared(step: Step, program: Program, folder: Path) -> str:
     """How host and device shared the work, as tools/measure/shares.py found it: a curve
     and who was busy when, of each machine and back-end."""
     text = ""
-    for path in sorted(results.FOLDER.glob("*-shares.csv")):
-        machine = path.stem.removesuffix("-shares")
-        own = [r for r in results.read(path)
-               if (r["program"], r["step"]) == (program.name, step.name)]
-        for backend in dict.fromkeys(r["backend"] for r in own):
-            name = f"figures/{program.name}-{machine}-{backend}"
-            text += f"<h3>{results.display_name(machine)}, {backend}</h3>\n"
-            sweeps = dict.fromkeys(lessons.swept(r) for r in own if r["backend"] == backend)
-            for n, query in enumerate(sweeps, 1):
-                rows = [r for r in own if lessons.swept(r) == query]
-                text += '<div class="pair">' + "".join(
-                    curve(f"{name}-{n}-{key}.svg", rows, key, folder)
-                    for key in ("run", "over_sum")) + "</div>\n\n"
-            text += timelines(f"{name}-busy.svg", machine, program, backend, folder)
+    drawn_sweeps: dict[tuple[str, str], list[list[Row]]] = {}
+    for machine, backend, sweep in lessons.sweeps(step, program):
+        drawn_sweeps.setdefault((machine, backend), []).append(list(sweep.values()))
+    for (machine, backend), sweeps in drawn_sweeps.items():
+        name = f"figures/{program.name}-{machine}-{backend}"
+        text += f"<h3>{results.display_name(machine)}, {backend}</h3>\n"
+        for n, rows in enumerate(sweeps, 1):
+            text += '<div class="pair">' + "".join(
+                curve(f"{name}-{n}-{key}.svg", rows, key, folder)
+                for key in ("run", "over_sum")) + "</div>\n\n"
+        text += timelines(f"{name}-busy.svg", machine, program, backend, folder)
     if not text and any(tree.BACKENDS[b].sides for b in step.backends(program)):
         text = f"Not measured yet: `make shares PROGRAM={program.name}` measures it.\n"
     return text and f"\n## Shares\n\n{text}"
@@ -337,9 +334,8 @@ def curve(name: str, rows: Sequence[Row], key: str, folder: Path) -> str:
 
 def timelines(name: str, machine: str, program: Program, backend: str, folder: Path) -> str:
     """Who was busy when; nothing where no run was looked at."""
-    path = results.FOLDER / f"{machine}-busy.csv"
     parts: dict[str, list[spans.Span]] = {}
-    for r in results.read(path) if path.exists() else ():
+    for r in results.read(results.FOLDER / f"{machine}-busy.csv"):
         if (r["program"], r["backend"]) == (program.name, backend):
             title = f"share={r['share']}" + ", a closer look" * (r["part"] == "close")
             parts.setdefault(title, []).append(spans.from_row(r))
@@ -536,12 +532,12 @@ def machines_page() -> Page:
         text += f"## {results.display_name(machine)}\n\n" + lessons.table(["", ""], [
             [key, "; ".join(dict.fromkeys(f"`{r[key]}`" for r in rows if r[key]))]
             for key in ("device", "compiler", "flags", "commit")]) + "\n"
-        path = results.FOLDER / f"{machine}-ceilings.csv"
-        if path.exists():
+        peaks = results.read(results.FOLDER / f"{machine}-ceilings.csv")
+        if peaks:
             text += "### Ceilings\n\n" + lessons.table(
                 ["device", "threads", "ceiling", ""],
                 [[r["device"], r["threads"], r["ceiling"], f"{r['value']} {r['unit']}"]
-                 for r in results.read(path)]) + "\n"
+                 for r in peaks]) + "\n"
         else:
             text += "Ceilings are not measured: `make ceilings`.\n\n"
     text += "## Flags\n\n" + "".join(
