@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -134,6 +135,20 @@ def test_flags_of_nvcc_and_mpicc(folder: Path) -> None:
     for change in ("CUDA_ARCH=sm_90", "MPICC=mpicc.other", "ACCFLAGS=-O0"):
         make(folder, "build/toolchain", change)
         assert change.split("=")[1] in stamp.read_text()
+
+
+def test_ccache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ccache in PATH is called with a compiler, never with the assignments before mpicc."""
+    if not shutil.which("mpicc"):
+        pytest.skip("mpicc is not installed")
+    log, ccache = folder / "calls", folder / "path" / "ccache"
+    ccache.parent.mkdir()
+    ccache.write_text(f'#!/bin/sh\ncase $1 in *=*) exit 1 ;; esac\necho "$1" >>{log}\nexec "$@"\n')
+    ccache.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{ccache.parent}:{os.environ['PATH']}")
+    monkeypatch.delenv("CCACHE", raising=False)
+    make(folder, "OPT=-O0", "CC=gcc", "build/12_cluster/sandpile-mpi", "build/pingpong")
+    assert set(log.read_text().split()) == {"gcc"}
 
 
 def test_a_new_backend_is_one_entry(folder: Path) -> None:
