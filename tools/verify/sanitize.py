@@ -135,7 +135,7 @@ class Session:
                    for step, program in self.parts() for backend in step.backends(program)
                    if backend in backends]
         problem = copies.make(
-            f"BUILD={os.path.relpath(folder, tree.ROOT)}", "NVCC=", "CCACHE=", *words,
+            f"BUILD={os.path.relpath(folder, tree.ROOT)}", *words,
             *(os.path.relpath(t, tree.ROOT) for t in [*targets, *more]))
         self.check(f"{folder.name}: builds", not problem, problem or "")
         return not problem
@@ -193,7 +193,7 @@ def address(session: Session) -> None:
     tests = [folder / "tests" / f"{name}_test" for name in ("su", "run")]
     # gcc cannot compile the checks of UBSan for a device: no OpenACC.
     backends = [b for b in BACKENDS if b != "mpi-ocl"]
-    if not session.build(folder, ["CC=gcc", "OPT=-O0", f"EXTRA={ADDRESS_FLAGS}"],
+    if not session.build(folder, ["NVCC=", "CC=gcc", "OPT=-O0", f"EXTRA={ADDRESS_FLAGS}"],
                          [b for b in backends if BACKENDS[b].compiler != "NVCC"
                           and "openacc" not in BACKENDS[b].needs], tests):
         return
@@ -233,8 +233,8 @@ def threads(session: Session) -> None:
     folder = session.folder / "tsan"
     backends = [b.name for b in BACKENDS.values() if b.compiler == "CC" and not b.threads
                 and (b.on_host or b.sides or b.name in FOR_CHECKING)]
-    if not session.build(folder, [f"CC={compiler}", "OPT=-O1", f"EXTRA={' '.join(flags)}"],
-                         backends):
+    if not session.build(folder, ["NVCC=", f"CC={compiler}", "OPT=-O1",
+                                  f"EXTRA={' '.join(flags)}"], backends):
         return
     for step, program, backend, path in session.binaries(folder, backends):
         session.run(f"tsan {step.name} {program.name} {backend}",
@@ -259,6 +259,7 @@ def simulator(session: Session) -> None:
     if not shutil.which("oclgrind"):
         raise Missing("Oclgrind (./setup.sh test installs it)")
     backends = [b.name for b in BACKENDS.values() if b.device == "opencl" and not b.launch]
+    # Other variables would rebuild binaries that other tests run at the same time.
     if not session.build(tree.build(), [], backends):
         return
     subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/oclgrind_fill.c", "-o",
@@ -333,9 +334,6 @@ def main() -> int:
     passed = failed = 0
     for name in arguments.tools or TOOLS:
         session = Session(name, arguments.chosen)
-        cache = session.folder / "pocl-cache"
-        cache.mkdir(parents=True, exist_ok=True)
-        os.environ["POCL_CACHE_DIR"] = str(cache)
         try:
             problem = copies.make(f"BUILD={os.environ.get('BUILD', 'build')}", "data")
             if problem:
