@@ -18,6 +18,9 @@ NATIVE   = $(if $(filter -march=x86-64-v3,$(ARCH)),-march=native)
 EXTRA   ?=
 # Compilation results are reused where ccache is installed; CCACHE= turns that off.
 CCACHE  ?= $(shell command -v ccache 2>/dev/null)
+# Copies of the tree, which tests make, reuse the results of the tree: of the folder's name only
+# a debugger would need to know.
+export CCACHE_NOHASHDIR = 1
 BUILD   ?= build
 
 # The GPU architecture: that of this machine, or else the oldest that CUDA 13 supports; newer
@@ -37,8 +40,9 @@ PYTHON  ?= $(firstword $(wildcard $(VIRTUAL_ENV:%=%/bin/python3) /usr/bin/python
 
 # -ffp-contract=off: no multiplication is fused with an addition, so that results have the same
 # bytes at every level of optimization and with every compiler.
+# -g1: names and lines for tools; the places of variables would double the time of compiling.
 # -Wno-pass-failed: clang need not vectorize each loop that requests it.
-CFLAGS   = -std=c11 -ffp-contract=off $(OPT) $(ARCH) -fno-math-errno -g \
+CFLAGS   = -std=c11 -ffp-contract=off $(OPT) $(ARCH) -fno-math-errno -g1 \
            -Wall -Wextra -Werror -Wno-pass-failed $(EXTRA)
 NVFLAGS  = -O3 -arch=$(CUDA_ARCH) --Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror
 

@@ -28,6 +28,7 @@ build   pocl-opencl-icd               OpenCL does not run without a GPU
 build   openmpi-bin                   the back-ends with MPI do not run
 build   libopenmpi-dev                the back-ends with MPI are not built
 test    git                           steps are not compared, and many tests fail
+test    ccache                        every compilation is done anew
 test    patch                         rungs and variants are not built
 test    bubblewrap                    make grade refuses to run
 test    clinfo                        the OpenCL devices are not listed
@@ -47,7 +48,6 @@ test    pandoc                        the report is not written
 publish libclc-14|libclc-18|libclc-19|libclc-N                  registers are not counted
 publish libclc-14-dev|libclc-18-dev|libclc-19-dev|libclc-N-dev  registers are not counted
 publish valgrind                      instructions are not counted without perf
-publish ccache                        every compilation is done anew
 TABLE
 }
 # Ruff is a package of Debian from 13 on. On older systems that have npm, its build for

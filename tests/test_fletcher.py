@@ -13,6 +13,7 @@ import numpy
 import pytest
 
 from tests.helpers import (
+    BUILD,
     ROOT,
     arguments,
     binaries,
@@ -151,8 +152,8 @@ LAYOUTS = ("nx=1 ny=1 nz=1 1", "nx=5 ny=3 nz=2 64", "nx=21 ny=50 nz=3 7",
 def test_layout(check, folder):
     """Fields as each step's cpu.c makes them, in memory that is not 0 by chance."""
     program = os.path.join(folder, "layout")
-    front = [f"common/fletcher/{name}.c" for name in ("model", "field", "slab")]
-    front += [f"common/run/{name}.c" for name in ("run", "args", "npy")]
+    front = [os.path.join(BUILD, "common", f"{name}.o") for name in (
+        "fletcher/model", "fletcher/field", "fletcher/slab", "run/run", "run/args", "run/npy")]
     for step in tree.steps():
         source = step.folder / "fletcher" / "cpu.c"
         if not source.exists():

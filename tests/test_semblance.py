@@ -20,7 +20,8 @@ INCLUDE = [f"-Icommon/{name}" for name in
 FRONT = [f"{BUILD}/common/{name}.o" for name in
          ("semblance/arguments", "semblance/line", "semblance/processes", "semblance/pick",
           "su/su", "run/run", "run/args", "run/npy")]
-MAIN = [f"common/semblance/{name}.c" for name in ("main", "survey", "section", "journal")]
+MAIN = [f"{BUILD}/common/semblance/{name}.o" for name in
+        ("main", "survey", "section", "journal")]
 CASES = ("small", "outside", "wide")
 STEPS = [s for s in tree.steps() if s.has(program_named("semblance"))]
 # Arguments for a hybrid back-end: with a fixed fraction for the device, the bytes are the

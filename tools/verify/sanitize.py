@@ -187,7 +187,7 @@ class Session:
         with open(folder / "lock", "w") as lock:  # another tool may use the same folder
             fcntl.flock(lock, fcntl.LOCK_EX)
             problem = copies.make(
-                f"BUILD={os.path.relpath(folder, tree.ROOT)}", "NVCC=", "CCACHE=", *words,
+                f"BUILD={os.path.relpath(folder, tree.ROOT)}", *words,
                 *(os.path.relpath(t, tree.ROOT) for t in [*targets, *more]))
         self.check(f"{folder.name}: builds", not problem, problem or "")
         return not problem
@@ -245,7 +245,7 @@ def address_words(folder: str) -> list[str]:
     program does not initialize get a pattern, if the compiler can do that."""
     known = not runs.run(["/usr/bin/env", "gcc", STACK_PATTERN, "-E", "-x", "c", os.devnull],
                          60).failure()
-    return ["CC=gcc", "OPT=-O0", f"ARCH={INSTRUCTIONS[folder]}",
+    return ["NVCC=", "CC=gcc", "OPT=-O0", f"ARCH={INSTRUCTIONS[folder]}",
             f"EXTRA={ADDRESS_FLAGS}" + f" {STACK_PATTERN}" * known]
 
 
@@ -370,8 +370,8 @@ def threads(session: Session) -> None:
     folder = session.folder / "tsan"
     backends = [b.name for b in BACKENDS.values() if b.compiler == "CC" and not b.threads
                 and (b.on_host or b.sides or b.name in FOR_CHECKING)]
-    if not session.build(folder, [f"CC={compiler}", "OPT=-O1", f"EXTRA={' '.join(flags)}"],
-                         backends):
+    if not session.build(folder, ["NVCC=", f"CC={compiler}", "OPT=-O1",
+                                  f"EXTRA={' '.join(flags)}"], backends):
         return
     for step, program, backend, path in session.binaries(folder, backends):
         session.run(f"tsan {step.name} {program.name} {backend}",
@@ -396,6 +396,7 @@ def simulator(session: Session) -> None:
     if not shutil.which("oclgrind"):
         raise Missing("Oclgrind (./setup.sh test installs it)")
     backends = [b.name for b in BACKENDS.values() if b.device == "opencl" and not b.launch]
+    # Other variables would rebuild binaries that other tests run at the same time.
     if not session.build(tree.build(), [], backends):
         return
     subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/oclgrind_fill.c", "-o",
@@ -470,9 +471,6 @@ def main() -> int:
     passed = failed = 0
     for name in arguments.tools or TOOLS:
         session = Session(name, arguments.chosen)
-        cache = session.folder / "pocl-cache"
-        cache.mkdir(parents=True, exist_ok=True)
-        os.environ["POCL_CACHE_DIR"] = str(cache)
         try:
             problem = copies.make(f"BUILD={os.environ.get('BUILD', 'build')}", "data")
             if problem:
