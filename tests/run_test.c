@@ -277,6 +277,13 @@ TEST(memory_is_refused)
                      o.err);
 }
 
+TEST(memory_starts_as_nan)
+{
+    float *block = allocate(3, sizeof *block, "a block");
+    for (int i = 0; i < 3; i++) assert_true(isnan(block[i]));
+    free(block);
+}
+
 TEST(digests_and_random_numbers)
 {
     /* The first numbers of splitmix64 with the seeds 0 and 1234567, as published. */
@@ -338,6 +345,7 @@ TEST(numbers)
     assert_each_fails(parses_n, bad_int, LENGTH(bad_int),
                       "t: n=%s: expected a whole number from -5 to 70000\n");
     assert_true(parse_double("x", "1e6", 0, 1e6) == 1e6);
+    assert_true(parse_double("x", "0.1", 0, 1) == 0.1); /* in double, not in float */
     assert_true(parse_double("x", "-0.5", -0.5, 0) == -0.5);
     assert_true(parse_double("x", "0x1p-3", 0, 1) == 0.125);
     assert_true(parse_double("x", ".25", -INFINITY, INFINITY) == 0.25);

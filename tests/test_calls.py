@@ -40,12 +40,12 @@ QUERIES = {
         "events={data}/stir.txt nx=13 ny=5 nz=6 steps=1",
         "events={data}/short.txt nx=5 ny=4 nz=3 steps=2 sweeps=4 visc=0.01",
         "events={data}/tiny.txt nx=5 ny=4 nz=3 steps=2 dt=0.2 diff=0.01",
-        "events={data}/stir.txt nx=21 ny=6 nz=7 steps=1"),
+        "events={data}/stir.txt nx=21 ny=6 nz=7 steps=3"),
     "sandpile": (
-        "config=alea dim=37 batch=2 seed=1 max_iterations=20",
+        "config=alea dim=37 batch=2 seed=1 max_iterations=10",
         "dim=9 max_iterations=7",
         "config=alea dim=9 max_iterations=9 seed=2",
-        "config=alea dim=70 batch=3 seed=3 max_iterations=20"),
+        "config=alea dim=45 batch=3 seed=3 max_iterations=10"),
 }
 EARLIER = {"05": ("omp",), "08": ("omp", "ocl"), "09": ("omp",)}
 # Printed values that depend on the time.

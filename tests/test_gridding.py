@@ -5,9 +5,20 @@ import re
 
 import numpy
 import pytest
+from matplotlib.image import imread
 
-from tests.helpers import arguments, binaries, emptied, front_ends, npy, printed, run
+from tests.helpers import (
+    arguments,
+    binaries,
+    emptied,
+    front_ends,
+    npy,
+    printed,
+    program_named,
+    run,
+)
 from tools.history import tree
+from tools.verify import execute
 
 QUERY = {"uv": "random", "visibilities": "20", "grid": "64", "support": "3",
          "oversampling": "4", "planes": "3", "cell": "200", "out": "out.npy"}
@@ -100,6 +111,26 @@ def test_known_answers(check, backend, work):
     outside = int(said["outside"])
     check("outside is counted", None if 0 < outside < 20 and
                 int(said["visibilities"]) + outside == 20 else repr(said))
+
+
+def test_image(check, work):
+    """Each source is white in the picture, at its place, and as bright as a direct sum says."""
+    ended = run([binary_of("seq"), "preset=small", "image=a.png"], work)
+    picture = imread(work / "a.png")
+    emptied(work)
+    sources = re.findall(r"^# source: +(-?\d+) +(-?\d+) +\S+ +(\S+) +(\S+)", ended.stdout, re.M)
+    check("sources", len(sources) != 6 and ended)
+    for x, y, direct, found in sources:
+        check(f"flux at {x}, {y}", abs(float(found) / float(direct) - 1) > 0.01 and found)
+        check(f"picture at {x}, {y}", picture[128 - int(y), 128 + int(x)] < 0.99)
+
+
+def test_wide_footprint(tmp_path):
+    """The taps of a wide footprint need more pixels than those of others."""
+    words = "uv=random visibilities=20 grid=640 support=300 oversampling=2 planes=2 cell=40"
+    outcome = execute.run_and_check(tree.steps()[0], program_named("gridding"), "seq",
+                                    words.split(), tmp_path, "wide")
+    assert outcome["ok"], outcome["reason"]
 
 
 def test_sources(check):

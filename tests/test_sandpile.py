@@ -39,6 +39,7 @@ def read_int32(path):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sandpile")
     (folder / "good.npy").write_bytes(grid([[4, 1], [0, 7]]))
+    (folder / "bytes.npy").write_bytes(grid([[200, 1], [0, 7]], "|u1"))
     return folder
 
 
@@ -53,8 +54,9 @@ def first():
 
 
 def test_good_file(folder, first):
-    ended = run([first, "config=good.npy", "dim=4", "batch=1"], folder)
-    assert ended.returncode == 0, ended.stderr
+    for name in ("good", "bytes"):
+        ended = run([first, f"config={name}.npy", "dim=4", "batch=1"], folder)
+        assert ended.returncode == 0, ended.stderr
 
 
 @pytest.mark.seconds(60)

@@ -47,7 +47,7 @@ case.small   = form=TTI nx=5 ny=8 nz=6 absorb=2 dx=12.5 dy=11 dz=10 dt=0.001 tma
 case.awkward = form=TTI nx=31 ny=45 nz=27 absorb=5 dx=12.5 dy=11 dz=13 dt=0.001 tmax=0.02
 case.long    = form=TTI nx=11 ny=29 nz=9 absorb=2 dx=12.5 dy=12.5 dz=12.5 dt=0.0015 tmax=0.75
 case.iso     = form=ISO nx=17 ny=13 nz=19 absorb=0 dx=10 dy=12.5 dz=11 dt=0.001 tmax=0.1
-case.vti     = form=VTI nx=13 ny=19 nz=17 absorb=4 dx=12.5 dy=10 dz=11 dt=0.001 tmax=0.06
+case.vti     = form=VTI nx=13 ny=19 nz=17 absorb=4 dx=12.5 dy=10 dz=11 dt=0.001 tmax=0.0603
 case.fold    = vpz={data}/fold.vpz.npy epsilon={data}/fold.epsilon.npy delta={data}/fold.delta.npy theta={data}/fold.theta.npy phi={data}/fold.phi.npy nx=19 ny=23 nz=21 absorb=3 dx=12.5 dy=11 dz=10 dt=0.0008 tmax=0.04
 
 # Block sizes for cuda-cpu, where each thread of a block is a thread of the system.

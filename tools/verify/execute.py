@@ -34,6 +34,9 @@ def wrong_output(program: Program, arguments: Sequence[str], values: Mapping[str
     for key, text in values.items():
         if key.startswith("Time_") and not math.isfinite(number(text)):
             return f"{key}={text[:40]}: expected a number"
+    kernel, run = (number(values.get(f"Time_{key}", "0")) for key in ("kernel", "run"))
+    if kernel > 1.01 * run + 1e-3 and "Share" not in values:  # two sides can add up to more
+        return f"Time_kernel={kernel:g}: expected at most Time_run={run:g}"
     module = queries.module(program)
     try:
         return module.wrong_output(arguments, values, files) if module else None

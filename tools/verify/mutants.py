@@ -6,6 +6,7 @@ which binary it changes and how:
     # step 07 backend omp: the first trace is dropped
     # step 07 backend omp random: tau of 101 samples is taken for 100
     # step 10 backend omp tests/test_section_oracle.py: counts are truncated
+    # step 00 backend seq tests/test_npy.py::test_header: any version is read
 
 The tree is copied, the patch applied there, the binary built and run on the cases of
 make verify until one is rejected: by the checker, by the program's own checks, or because
@@ -67,14 +68,21 @@ def sample(mutants: Sequence[Mutant]) -> list[Mutant]:
 
 def test_rejection(copy: copies.Copy, program: Program, step: Step, backend: str, test: Path
                    ) -> execute.Outcome | None:
-    """How a test, which needs the first step too, rejects the binaries of a copy."""
+    """How a test, which needs the first step and the checker, too, rejects the binaries of a
+    copy."""
     wanted = [copy.binary(program, step, backend),
               copy.binary(program, tree.steps()[0], "seq")]
+    # Unit tests that it runs.
+    text = Path(str(test).partition("::")[0]).read_text()
+    units = [path.stem for path in tree.ROOT.glob("tests/*_test.c") if path.stem in text]
+    if units and not (copy.folder / "tests").exists():
+        (copy.folder / "tests").symlink_to(tree.ROOT / "tests")
+    wanted += [copy.folder / "build" / "tests" / name for name in units]
     # The test also runs what else is there: binaries of other mutants.
     for path in (copy.folder / "build").glob(f"*/{program.name}-*"):
         if path.is_file() and path not in wanted:
             path.unlink()
-    problem = copy.make(*wanted)
+    problem = copy.make(*wanted, copy.folder / "build" / program.checker().name)
     if problem:
         return {"ok": False, "caught": "build", "reason": problem}
     data = copy.folder / "build" / "data"
