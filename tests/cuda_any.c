@@ -1,8 +1,7 @@
 /* cuda_any.c - tests __syncthreads_or of cuda_cpu.h: all threads of a block must get
- * the same, correct result in a long sequence of calls, even if some threads are much
- * faster than others. sandpile_test.py builds and runs it.
+ * the same, correct result in a long sequence of calls. test_cuda_cpu.py builds and
+ * runs it.
  */
-#include <sched.h>
 #include <stdio.h>
 
 #include "cuda_device.h"
@@ -30,7 +29,6 @@ __global__ void calls_many(int *results)
     unsigned threads = blockDim.x * blockDim.y * blockDim.z;
     unsigned me = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     for (unsigned call = 0; call < CALLS; call++) {
-        if (hash(me, call, blockIdx.x) % 5 == 0) sched_yield();
         int any = __syncthreads_or(predicate(blockIdx.x, call, me));
         results[(blockIdx.x * CALLS + call) * threads + me] = any;
     }
@@ -42,7 +40,11 @@ static int fails_for(dim3 block)
     static int results[BLOCKS * CALLS * THREADS_MAX];
     unsigned threads = block.x * block.y * block.z;
     dim3 blocks = {BLOCKS, 1, 1};
-    CUDA_LAUNCH(calls_many, blocks, block, 4, results);
+    int *device;
+    CUDA_CHECK(cudaMalloc((void **)&device, sizeof results));
+    CUDA_LAUNCH(calls_many, blocks, block, 4, device);
+    CUDA_CHECK(cudaMemcpy(results, device, sizeof results, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaFree(device));
     for (unsigned b = 0; b < BLOCKS; b++)
         for (unsigned call = 0; call < CALLS; call++) {
             int any = 0;

@@ -10,12 +10,11 @@ marked so, and __syncthreads_or of CUDA on the CPU is right.
 import os
 import re
 import struct
-import subprocess
 
 import numpy
 import pytest
 
-from tests.helpers import BUILD, ROOT, binaries, front_ends, npy, png, printed, run
+from tests.helpers import BUILD, binaries, front_ends, npy, png, printed, run
 from tools.history import tree
 
 CHECKER = os.path.join(BUILD, "sandpile-check")
@@ -225,13 +224,3 @@ def test_sources(check, folder):
             bare = [w.strip() for w in words.split(",")
                     if re.match(r"\s*const\b.*\*", w) and "__restrict__" not in w]
             check(f"{step.name} {name}: what is only read is __restrict__", bare)
-    program = os.path.join(folder, "cuda_any")
-    built = subprocess.run(
-        ["gcc", "-std=c11", "-O1", "-fopenmp", "-Icommon/run", "-Icommon/cuda",
-         "tests/cuda_any.c", "common/cuda/cuda_cpu.c", "common/run/run.c",
-         "common/run/args.c", "-lm", "-o", program],
-        cwd=ROOT, capture_output=True, text=True)
-    check("cuda_any.c", built.returncode and built.stderr[-300:])
-    for _ in range(0 if built.returncode else 5):
-        told = run([program], folder, {"OMP_WAIT_POLICY": "passive"})
-        check("__syncthreads_or", told.returncode and told.stdout)

@@ -21,6 +21,9 @@
 /* Shared memory that a block can use on every device without an opt-in. */
 #define CUDA_SHARED_BYTES (48 * 1024)
 
+/* Number of blocks that a grid can have along y, and along z. */
+#define CUDA_GRID_YZ_MAX 65535
+
 #ifdef __cplusplus
 extern "C" {
 #endif

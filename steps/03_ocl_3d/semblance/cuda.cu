@@ -17,11 +17,15 @@ WINDOW_KERNEL(search_kernel, const query *__restrict__ q,
 {
     int w = W ? W : window_length(q);
     int ia = blockIdx.x * blockDim.x + threadIdx.x;
-    int ib = blockIdx.y * blockDim.y + threadIdx.y;
-    int ic = blockIdx.z * blockDim.z + threadIdx.z;
+    int ib0 = blockIdx.y * blockDim.y + threadIdx.y;
+    int ic0 = blockIdx.z * blockDim.z + threadIdx.z;
 
-    if (ia < q->np[A] && ib < q->np[B] && ic < q->np[C])
-        part[part_index(q, ia, ib, ic)] = search_abc(ia, ib, ic, traces, samples, q, w);
+    if (ia >= q->np[A]) return;
+    /* If the grid is smaller than np, a thread searches more than one part. */
+    for (int ib = ib0; ib < q->np[B]; ib += gridDim.y * blockDim.y)
+        for (int ic = ic0; ic < q->np[C]; ic += gridDim.z * blockDim.z)
+            part[part_index(q, ia, ib, ic)] =
+                search_abc(ia, ib, ic, traces, samples, q, w);
 }
 
 struct search_state {
@@ -63,6 +67,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     for (int i = 0; i < 3; i++) local[i] = q->group[i] ? q->group[i] : 4;
     for (int i = 0; i < 3; i++)
         groups[i] = (unsigned)((q->np[i] + local[i] - 1) / local[i]);
+    for (int i = 1; i < 3; i++)
+        if (groups[i] > CUDA_GRID_YZ_MAX) groups[i] = CUDA_GRID_YZ_MAX;
     dim3 block = {(unsigned)local[0], (unsigned)local[1], (unsigned)local[2]};
     dim3 grid = {groups[0], groups[1], groups[2]};
     s->block = block;

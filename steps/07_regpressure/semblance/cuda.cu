@@ -81,6 +81,9 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     fit_group(local, CUDA_SHARED_BYTES / window_bytes);
     for (int i = 0; i < 3; i++)
         global[i] = (q->np[i] + local[i] - 1) / local[i] * local[i];
+    for (int i = 1; i < 3; i++)
+        if (global[i] > CUDA_GRID_YZ_MAX * local[i])
+            global[i] = CUDA_GRID_YZ_MAX * local[i];
     size_t t2_abc_size = fit_t2_rows(global, local, q->ntraces);
     for (int i = 0; i < 3; i++) groups[i] = (unsigned)(global[i] / local[i]);
     dim3 block = {(unsigned)local[0], (unsigned)local[1], (unsigned)local[2]};

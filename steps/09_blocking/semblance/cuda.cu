@@ -76,6 +76,9 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     for (int i = 0; i < 3; i++) local[i] = q->group[i] ? q->group[i] : 4;
     for (int i = 0; i < 3; i++)
         global[i] = (q->np[i] + local[i] - 1) / local[i] * local[i];
+    for (int i = 1; i < 3; i++)
+        if (global[i] > CUDA_GRID_YZ_MAX * local[i])
+            global[i] = CUDA_GRID_YZ_MAX * local[i];
     size_t workspace_size = fit_workspaces(
         global, local, workspace_floats(q->ntraces, window_length(q)), SIZE_MAX);
     for (int i = 0; i < 3; i++) groups[i] = (unsigned)(global[i] / local[i]);
