@@ -56,8 +56,10 @@ has_openacc := $(shell printf 'int main(void) {\n\043pragma acc parallel\n { } r
                 $(CC) -fopenacc $(ACCFLAGS) -Wall -Werror -x c - -o /dev/null 2>/dev/null && \
                 echo yes)
 has_cuda   := $(if $(NVCC),yes)
-# clang needs this flag for common/cuda/cuda_cpu.h, and gcc does not have it.
+# A launch of common/cuda/cuda_cpu.h is a block in clang and a nested function in gcc, which
+# would need the stack of its caller with -O0.
 BLOCKS     := $(shell $(CC) -fblocks -E -x c /dev/null >/dev/null 2>&1 && echo -fblocks)
+BLOCKS     += $(if $(filter -O0,$(OPT)),-O1)
 # mpicc is a wrapper of a compiler: that of Open MPI reads OMPI_CC, that of MPICH MPICH_CC.
 MPICC    = OMPI_CC="$(CC)" MPICH_CC="$(CC)" mpicc
 has_mpi := $(shell printf '\043include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }' | \

@@ -57,7 +57,7 @@ typedef void *coroutine_context;
 void coroutine_switch(void **from, void *to) __asm__("coroutine_switch");
 #ifdef __x86_64__
 enum { COROUTINE_FRAME = 8, COROUTINE_RETURN = 6 }; /* words; index of the address */
-__asm__(".text\n"
+__asm__(".pushsection .text\n"
         "coroutine_switch:\n"
         "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n"
         "    pushq %r13\n    pushq %r14\n    pushq %r15\n"
@@ -65,10 +65,11 @@ __asm__(".text\n"
         "    movq %rsi, %rsp\n"
         "    popq %r15\n    popq %r14\n    popq %r13\n"
         "    popq %r12\n    popq %rbx\n    popq %rbp\n"
-        "    ret\n");
+        "    ret\n"
+        ".popsection\n");
 #else
 enum { COROUTINE_FRAME = 20, COROUTINE_RETURN = 11 };
-__asm__(".text\n"
+__asm__(".pushsection .text\n"
         ".balign 4\n"
         "coroutine_switch:\n"
         "    sub sp, sp, 160\n"
@@ -86,7 +87,8 @@ __asm__(".text\n"
         "    ldp d8, d9, [sp, 96]\n    ldp d10, d11, [sp, 112]\n"
         "    ldp d12, d13, [sp, 128]\n ldp d14, d15, [sp, 144]\n"
         "    add sp, sp, 160\n"
-        "    ret\n");
+        "    ret\n"
+        ".popsection\n");
 #endif
 #endif
 
