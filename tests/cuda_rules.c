@@ -35,7 +35,7 @@ __global__ void shared_end(int *p, int at)
     p[0] = s[at];
 }
 
-/* Whether shared memory that was not written holds NaN. */
+/* Stores 1 where shared memory that was not written holds NaN. */
 __global__ void shared_unwritten(int *p)
 {
     CUDA_SHARED(float, s);
@@ -93,7 +93,7 @@ static void print_first(void)
     printf("%d ", first);
 }
 
-/* Whether element n is n + 1, for all n. */
+/* Prints 1 if thread n read the value of thread n + 1, for all n. */
 static void print_neighbours(int barrier)
 {
     int right = 0;

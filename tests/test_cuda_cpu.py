@@ -19,7 +19,7 @@ GCC = ["gcc", "-O1", "-fopenmp"]
 CONFIGURATION, VALUE, ILLEGAL, SUCCESS = (
     f"cuda{name}" for name in ("ErrorInvalidConfiguration", "ErrorInvalidValue",
                                "ErrorIllegalAddress", "Success"))
-# What each rule prints, as a regular expression; for the seeds 1, 2 and 3 if there are three.
+# The output of each rule, a regular expression; three are for the seeds 1, 2 and 3.
 PRINTS = {
     **dict.fromkeys(("grid_largest", "block_largest"), f"5 {SUCCESS}"),
     **dict.fromkeys(("grid_x", "grid_y", "grid_z", "grid_empty", "block_empty", "block_x",

@@ -907,6 +907,6 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 }
 
 #ifdef __clang__
-/* What blocks refer to instead of a class; see CUDA_LAUNCH. */
+/* The class that blocks of clang refer to; not used here. See CUDA_LAUNCH. */
 void *_NSConcreteStackBlock[32];
 #endif

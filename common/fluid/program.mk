@@ -40,7 +40,7 @@ picture.plume = events={data}/plume.txt n=64 dt=0.03 visc=0 diff=1e-6 picture={p
 
 # make verify: small boxes with three different sides; fixed sweeps and a tolerance; rows
 # longer than a vector, and of one cell. Cases with many launches have small groups, since
-# cuda-cpu uses one thread of the operating system per CUDA thread.
+# cuda-cpu switches between the threads of a block at each barrier.
 case.short = events={data}/short.txt nx=7 ny=4 nz=5 sweeps=3
 case.storm = events={data}/storm.txt nx=4 ny=5 nz=6 sweeps=2 dt=0.07 visc=0.003 diff=0.002 local=2,3,2
 case.still = events={data}/still.txt nx=5 ny=6 nz=3

@@ -37,8 +37,8 @@ picture.big  = config=big dim=256 max_iterations=2000 picture={png} | 100000 gra
 
 # make verify: small, awkward inputs; only one size is a power of two. max_iterations is
 # slightly above the number of steps, so that a wrong program ends, too. Cases with many
-# steps use small blocks, because cuda-cpu creates an operating system thread for each
-# thread of a block. Small halos make neighbors exchange ghost rows.
+# steps use small blocks, because cuda-cpu executes the threads of a block one after
+# the other. Small halos make neighbors exchange ghost rows.
 case.odd      = dim=17 tilew=5 tileh=4 max_iterations=80 halo=3
 case.wide     = config={data}/wide.npy max_iterations=25 halo=4
 case.identity = config={data}/identity.npy max_iterations=66 local=6,3,1 halo=1

@@ -47,7 +47,7 @@ TAKEN_BYTES, TAKEN_FILES = 16 * MIB, 500  # limits for the folder of an attempt
 FILE_BYTES = 256 * MIB  # for one file that it writes
 WRITTEN_BYTES = 1024 * MIB  # for all files
 PROCESSES = 256
-THREADS = 8192  # as RLIMIT_NPROC counts them; cuda-cpu has one for each thread of a block
+THREADS = 8192  # as RLIMIT_NPROC counts them: all threads of the user
 MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 # Runs a command in the folder $1, with its output in files in $2 of which the last 64 KiB

@@ -11,7 +11,7 @@
 
 /* Default shape of a block; the option local= overrides it. The threads of a warp take
  * neighbouring points of a row, so that their loads are coalesced. When gcc compiles
- * this file for the CPU, each thread of a block is a thread of the operating system,
+ * this file for the CPU, the threads of a block are executed one after the other,
  * and one per block is enough. */
 #ifdef __CUDACC__
 enum { LOCAL_X = 32, LOCAL_Y = 4 };

@@ -179,8 +179,8 @@ def grows(rock: Any, sigma: float) -> Any:
 
 
 def draw_local(rng: random.Random, n: Any, absorb: int, steps: Any) -> Any:
-    """local=X,Y,Z, or nothing. In cuda-cpu, each thread of a block is a thread of the
-    operating system, so large blocks must be few."""
+    """local=X,Y,Z, or nothing. In cuda-cpu, the threads of a block are executed one
+    after the other, so large blocks must be few."""
     kind = rng.choice(("no", "no", "one", "few", "few", "flat", "many"))
     sides = (1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 32, 64)
     group = [1, 1, 1]

@@ -92,8 +92,8 @@ def written(rng: random.Random, x: Any) -> str:
 
 
 def seconds(sides: Any, group: Any, steps: Any, sweeps: int) -> float:
-    """An estimate of the time of cuda-cpu, in which every thread of a block is a thread of
-    the operating system that each launch wakes and that waits at each barrier."""
+    """An estimate of the time of cuda-cpu, which executes the threads of a block one after
+    the other and switches between them at each barrier."""
     def launches(cells: Any, block: Any, ring: Any, barriers: Any) -> Any:
         if ring:
             block = [min(*pair) for pair in zip(cells, block)]
