@@ -92,7 +92,7 @@ CHANGES = {
     "common/mpi/ranks.h": "parts/*/mpi.c.o common/mpi/ranks.o",
     "common/hybrid/hybrid.h": "parts/11_hybrid/*/hybrid.c.o parts/*/opencl.c.o"
                               " parts/*/cuda.cu.o common/hybrid/hybrid.o",
-    "common/cuda/cuda_device.h": "parts/*/cuda.cu.o common/cuda/cuda_device*",
+    "common/cuda/cuda_device.h": "parts/*/cuda.cu.o common/cuda/cuda_*",
     "common/cuda/cuda_cpu.h": "parts/*-cuda-cpu/cuda.cu.o common/cuda/*cpu.o",
     "common/run/npy.c": f"common/run/npy.o {ALL_BINARIES} sandpile-check",
     "common/sandpile/main.c": f"common/sandpile/main.o {ALL_BINARIES}",

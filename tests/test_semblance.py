@@ -74,7 +74,7 @@ def test_calls(check, program, folder, step):
         name = f"{step.name} {backend}"
         binary = os.path.join(folder, name.replace(" ", "-"))
         made = subprocess.run(
-            [*gcc, "-O0", *INCLUDE, "tests/semblance_calls.c", *sources(step, backend),
+            [*gcc, "-O1", *INCLUDE, "tests/semblance_calls.c", *sources(step, backend),
              *FRONT, "-lm", "-o", binary], cwd=ROOT, capture_output=True, text=True)
         if made.returncode:
             check(name, made.stderr[-300:])

@@ -437,8 +437,9 @@ def fuzzer(session: Session) -> None:
     binary = session.folder / "su_fuzz"
     done = subprocess.run(
         [clang(), "-std=c11", "-g", "-O1", *FUZZER_FLAGS.split(), "-Icommon/run",
-         "-Icommon/su", "tests/fuzz/su_fuzz.c", "common/su/su.c", "common/run/run.c", "-lm",
-         "-o", str(binary)], cwd=tree.ROOT, capture_output=True, text=True)
+         "-Icommon/su", "tests/fuzz/su_fuzz.c", "common/su/su.c", "common/run/run.c",
+         "common/run/args.c", "-lm", "-o", str(binary)], cwd=tree.ROOT, capture_output=True,
+        text=True)
     if done.returncode:
         session.check("su_fuzz: builds", False, done.stderr)
         return
