@@ -79,7 +79,8 @@ static void launch_of(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsign
     CUDA_LAUNCH(store, grid, block, shared, device, 0, 5);
 }
 
-/* launch_one(kernel, threads, arguments): one block, N words of shared memory. */
+/* launch_one(kernel, threads, arguments): one block, with N integers of shared memory.
+ */
 #define launch_one(kernel, threads, ...)                                               \
     do {                                                                               \
         dim3 one_ = {1, 1, 1}, block_ = {threads, 1, 1};                               \

@@ -29,7 +29,7 @@ static void CL_CALLBACK release(cl_mem buffer, void *data)
     free(m);
 }
 
-/* The function of the OpenCL library that this library replaces. */
+/* Returns the function `name` of the OpenCL library, which this library replaces. */
 static void *original(const char *name)
 {
     return dlsym(RTLD_NEXT, name);

@@ -51,7 +51,7 @@ typedef ucontext_t coroutine_context;
 #define coroutine_jump(from, to) (void)swapcontext(from, to)
 #else
 
-/* The registers that a function must preserve are on the stack; this points to them. */
+/* Points to the saved registers of a suspended coroutine, on top of its stack. */
 typedef void *coroutine_context;
 #define coroutine_jump(from, to) coroutine_switch(from, *(to))
 void coroutine_switch(void **from, void *to) __asm__("coroutine_switch");
@@ -92,7 +92,7 @@ __asm__(".pushsection .text\n"
 #endif
 #endif
 
-enum { COROUTINE_STACK = 256 * 1024 }; /* bytes; only those that are used take memory */
+enum { COROUTINE_STACK = 256 * 1024 }; /* bytes of address space */
 
 typedef struct {
     void (*function)(void *);

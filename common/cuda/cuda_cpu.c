@@ -338,8 +338,8 @@ typedef struct team {
 static team *teams[TEAMS_MAX];
 static _Thread_local cuda_thread *current;
 
-/* What ThreadSanitizer must know: all that a thread does after a barrier happens after
- * all that the threads of its team have done before it. Blocks of different teams are
+/* These macros tell ThreadSanitizer the order at a barrier: a thread's accesses after
+ * the barrier follow the accesses of its team before it. Blocks of different teams are
  * not ordered, so one thread of the system runs all teams in turn. */
 #if COROUTINE_TSAN
 #define happens_before(token) __tsan_release(token)

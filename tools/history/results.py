@@ -12,7 +12,7 @@ from tools.history import tree, verdict
 FOLDER = Path(os.environ.get("RESULTS_DIR") or tree.ROOT / "results")
 Row = dict[str, Any]
 
-# The words of a column `mark`: what is unusual about a measurement.
+# The values of a column `mark`, which say what is unusual about a measurement.
 MARKS = {
     "busy": "other processes took more than a tenth of the CPU time in use, in three attempts",
     "few": "fewer than 15 repetitions count, because the others had too little CPU time",
