@@ -18,24 +18,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = str(tree.build())
 
 
-class Tally:
-    """Counts checks; only the failed ones are printed. For tests that are no pytest yet."""
-
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def check(self, name, problem):
-        if problem:
-            self.failed += 1
-            print(f"FAIL {name}: {problem}", flush=True)
-        else:
-            self.passed += 1
-
-    def finish(self):
-        print(f"{self.passed} passed, {self.failed} failed")
-        return 1 if self.failed or not self.passed else 0
-
-
 # ---- binaries ------------------------------------------------------------------------
 
 
@@ -171,7 +153,3 @@ def png(path):
         at += 12 + length
     assert names[0] == b"IHDR" and names[-1] == b"IEND", names
     return size, zlib.decompress(packed)
-
-
-def float32(x):
-    return float(numpy.float32(x))
