@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -25,17 +26,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # All ranks are on this machine. Without this, Open MPI looks for networks, which takes it up
 # to a second per start.
 os.environ.setdefault("OMPI_MCA_pml", "ob1")
-
-
-MARKERS = (
-    "alone: measures time, or changes files that other tests read: runs in a pass of its own",
-    "slow: runs with --all only (make test-all)",
-    "seconds(n): about how long it takes; the longest tests start first")
-
-
-def pytest_configure(config):
-    for marker in MARKERS:
-        config.addinivalue_line("markers", marker)
 
 
 def pytest_addoption(parser):
@@ -144,6 +134,8 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadScheduling
 
     class OneByOne(LoadScheduling):
+        collection: Any
+
         def schedule(self):
             if self.collection is None and self._check_nodes_have_same_collection():
                 self.collection = next(iter(self.node2collection.values()))

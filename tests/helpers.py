@@ -8,6 +8,8 @@ import re
 import struct
 import subprocess
 import zlib
+from pathlib import Path
+from typing import Any
 
 import numpy
 
@@ -47,6 +49,11 @@ def run(command, folder, environment=None, **options):
     return subprocess.run(command, cwd=folder, env={**os.environ, **(environment or {})},
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                           errors="replace", **options)
+
+
+class Started(subprocess.Popen[str]):
+    """A process, and what it has printed once it was waited for."""
+    out = err = ""
 
 
 def arguments(query, changes):
@@ -105,6 +112,13 @@ def refusal(program, ended, pattern, folder, log=False):
 # ---- files ---------------------------------------------------------------------------
 
 
+def table(name: str) -> list[Any]:
+    """[(number of the line, column, ...)] of a table in this folder."""
+    return [(number, *line.split("\t")) for number, line in
+            enumerate(Path(ROOT, "tests", name).read_text().splitlines(), 1)
+            if line and not line.startswith("#")]
+
+
 def trace(samples, ns=None, dt=4000, sy=0, gy=0, sx=0, gx=0, scalco=1, order="<"):
     """One SU trace: 240 bytes of header, then float32 samples."""
     header = bytearray(240)
@@ -140,16 +154,16 @@ def png(path):
     """((width, height), decompressed lines) of an RGB PNG, whose checksums it verifies."""
     raw = path.read_bytes()
     assert raw[:8] == b"\x89PNG\r\n\x1a\n", path
-    at, size, packed, names = 8, (0, 0), b"", []
+    at, packed, names = 8, b"", []
     while at < len(raw):
         length, = struct.unpack_from(">I", raw, at)
         name, data = raw[at + 4:at + 8], raw[at + 8:at + 8 + length]
         assert struct.unpack_from(">I", raw, at + 8 + length)[0] == zlib.crc32(name + data)
         if name == b"IHDR":
-            size = struct.unpack_from(">II", data)
+            width, height = struct.unpack_from(">II", data)
             assert data[8:10] == b"\x08\x02", f"{path}: expected 8 bits per colour, RGB"
         packed += data if name == b"IDAT" else b""
         names.append(name)
         at += 12 + length
     assert names[0] == b"IHDR" and names[-1] == b"IEND", names
-    return size, zlib.decompress(packed)
+    return (width, height), zlib.decompress(packed)

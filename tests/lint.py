@@ -106,7 +106,7 @@ def formatting(files):
         return
     done = subprocess.run([command, "--dry-run", "-Werror", *files], cwd=ROOT,
                           capture_output=True, text=True)
-    first = {}
+    first: dict[str, str] = {}
     for path, line in re.findall(r"^(\S+?):(\d+):\d+: error:", done.stderr, re.M):
         first.setdefault(path, line)
     for path in files:
@@ -312,7 +312,7 @@ def common_enough(program):
     if len(folders) < 2:
         return
     files = [texts(step, program) for step in folders]
-    for name in sorted(set.intersection(*map(set, files))):
+    for name in sorted(set(files[0]).intersection(*files)):
         check(f"steps/{folders[0].name}/{program.name}/{name}:1",
               "is the same in all steps: it belongs in common/",
               len({f[name] for f in files}) == 1)
@@ -397,7 +397,7 @@ def sentences(path, lines):
 
 def terms(files):
     """Forbidden terms: errors in every line, hints in prose and comments."""
-    hits = defaultdict(list)
+    hits: dict[str, list[str]] = defaultdict(list)
     found = list(patterns())
     for path in files:
         if not path.endswith(TEXT) or path.startswith(("results/", "docs/forbidden")):
@@ -419,7 +419,8 @@ def anchors(text):
     """The anchors of a page, as forges make them from headings."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S),
                           re.M)
-    found, seen = set(), defaultdict(int)
+    found: set[str] = set()
+    seen: dict[str, int] = defaultdict(int)
     for heading in headings:
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
         anchor = re.sub(r"[^\w\- ]", "", plain).strip().replace(" ", "-")
@@ -470,7 +471,8 @@ def layers(files):
 
 def folders(files):
     """No two folders of the root need each other: by #include, and by import."""
-    headers, needs = defaultdict(set), defaultdict(set)
+    headers: dict[str, set[str]] = defaultdict(set)
+    needs: dict[str, set[str]] = defaultdict(set)
     for path in files:
         if path.endswith(".h"):
             headers[os.path.basename(path)].add(path.split("/")[0])

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import BUILD, ROOT, arguments, binaries, program_named, run
+from tests.helpers import BUILD, ROOT, arguments, binaries, program_named, run, table
 from tools.history import tree
 from tools.verify import execute
 
-LINES = [(number, *line.split("\t")) for number, line in enumerate(
-    Path(ROOT, "tests", "boundaries.tsv").read_text().splitlines(), 1)
-    if line and not line.startswith("#")]
+LINES = table("boundaries.tsv")
 KEYS = [row[2:] for row in LINES if row[1] == "key"]
 BASES = {row[2]: dict(word.split("=", 1) for word in row[3].split())
          for row in LINES if row[1] == "base"}
@@ -94,7 +92,7 @@ def test_accepted(check, tmp_path, program, changes, message):
 @pytest.mark.seconds(2)
 @pytest.mark.parametrize("program, changes", named("run"))
 def test_run(check, tmp_path, program, changes):
-    kind, checked = program_named(program), {}
+    kind, checked = program_named(program), dict[str, execute.Outcome]()
     for backend in BACKENDS:
         steps = [step for step in tree.steps() if backend in step.available(kind)]
         for step in steps[:1] if backend == "seq" else steps[-1:]:

@@ -100,9 +100,9 @@ def maxima(words, values, folder):
     """[1 + np[C]][cells]: the largest semblance of each (A, B) in double, less what rounding
     may take from it; first with all C, then with each value of C alone."""
     found = []
-    for n, c in enumerate([None, *values]):
-        alone = [f"c={float(c)!r},{float(c)!r},1" if w.startswith("c=") and n else w
-                 for w in words]
+    searches = [words] + [[f"c={float(c)!r},{float(c)!r},1" if w.startswith("c=") else w
+                           for w in words] for c in values]
+    for n, alone in enumerate(searches):
         oracle = folder / f"{n}.npy"
         ended = run([f"{BUILD}/semblance-check", *alone, f"oracle={oracle}"], ROOT)
         assert ended.returncode == 0, ended.stderr
@@ -112,15 +112,15 @@ def maxima(words, values, folder):
 
 @pytest.mark.seconds(10)
 def test_semblance(check, tmp_path):
-    program, truths, seen = program_named("semblance"), {}, {}
+    program, truths, seen = program_named("semblance"), {}, set()
     for step, backend in back_ends(program, "bound.h"):
         name = f"{step.number} {backend}"
         source = tree.BACKENDS[backend].sources[0]
         text = tuple((SOURCES / "steps" / step.name / "semblance" / file).read_bytes()
                      for file in (source, "bound.h", "body.h"))
-        if text in seen.values():
+        if text in seen:
             continue
-        seen[name] = text
+        seen.add(text)
         binary = compiled(program, step, backend, tmp_path, "semblance_bounds", source)
         close = 0
         for n in range(SEARCHES.get(backend, 12)):

@@ -12,7 +12,7 @@ import time
 import numpy
 import pytest
 
-from tests.helpers import ROOT, binaries, printed
+from tests.helpers import ROOT, Started, binaries, printed
 from tests.sections import DATA, JOB, QUERY, outputs, read, rewritten, traces
 from tools.history import runs
 
@@ -53,11 +53,10 @@ def ranks(binary, words, folder, number=2, env=None, limit=None, wait=True, laun
 
     def limited():
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    p = subprocess.Popen(command, cwd=folder, text=True, stdin=subprocess.DEVNULL,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                         preexec_fn=limited if limit else None,
-                         env={**os.environ, "OMP_WAIT_POLICY": "passive", **more,
-                              **(env or {})})
+    p = Started(command, cwd=folder, text=True, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                preexec_fn=limited if limit else None,
+                env={**os.environ, "OMP_WAIT_POLICY": "passive", **more, **(env or {})})
     if wait:
         p.out, p.err = p.communicate(timeout=300)
     return p
@@ -240,9 +239,9 @@ def test_full_disk(check, mpi, folder, section):
     subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-O1", "-o", shim,
                     os.path.join(ROOT, "tests/cluster_full.c"), "-ldl"], check=True)
     words = [f"in={DATA}", *JOB, *QUERY, *outputs(folder, "f-")]
-    for after, env in ((0, {}), (5, {}), (13, {}), (21, {"FULL_PART": "1"})):
-        p = ranks(mpi, words, folder, env={"LD_PRELOAD": shim, "FULL_AFTER": str(after),
-                                           **env})
+    for after, part in (0, ""), (5, ""), (13, ""), (21, "1"):
+        env = {"LD_PRELOAD": shim, "FULL_AFTER": str(after)} | ({"FULL_PART": part} if part else {})
+        p = ranks(mpi, words, folder, env=env)
         one_line(check, f"full after {after}", p, "cannot be written: No space left on device")
         problem, _ = done(folder, "f-", "all-", 2)
         check(f"full after {after}: journal", problem)

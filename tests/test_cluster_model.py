@@ -110,6 +110,7 @@ def test_results(check, tmp_path, monkeypatch):
     check.equal("ceilings", {k: f"{v:.6g}" for k, v in model.rates("M").items()},
         {"dram": "2e+09", "latency": "5e-06", "bandwidth": "2e+09"})
     found = model.model_of(program, "M", model.measured(program)["M"])
+    assert found
     check.equal("its model", found.seconds(2), (1 - 4e-5) / 2 + 5e-5 + 4e-5)
     text = report.more_ranks(step, program, folder)
     check("says what it shows", ("knee" not in text or "5 µs" not in text) and text)

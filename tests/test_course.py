@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import BUILD, ROOT, program_named
-from tools.history import tree
+from tools.history import copies, tree
 from tools.teach import export as packing
 
 STEP, BEFORE, PROGRAM = "05_algebra", "04_inline", "semblance"
@@ -129,7 +129,7 @@ def gain(done):
 @pytest.mark.slow
 @pytest.mark.seconds(60)
 def test_gains(check, tmp_path):
-    """What depends on the clock: all.py runs it alone."""
+    """The speedup that a grade reports, of the reference solution and of no change."""
     folder = tmp_path
     attempt_of(folder / "right", SOLUTION)
     done = graded(folder / "right")
@@ -242,16 +242,12 @@ def copy_of_tree(folder):
     last = tree.steps()[-1].name
     for name in ("Makefile", "config.mk", "common", "steps", "data", "verify", "tools",
                  "tests"):
-        source = Path(ROOT, name)
-        put = shutil.copytree if source.is_dir() else shutil.copy2
-        put(source, folder / name)
+        copies.put(Path(ROOT, name), folder / name)
     (folder / "build").mkdir()
     for name in ("flags", "toolchain", "common", "data", "oracle", "00_sequential", last, "verify",
                  f"{PROGRAM}-check", f"{PROGRAM}-data"):
-        source = Path(BUILD, name)
-        put = shutil.copytree if source.is_dir() else shutil.copy2
-        if source.exists():
-            put(source, folder / "build" / name)
+        if Path(BUILD, name).exists():
+            copies.put(Path(BUILD, name), folder / "build" / name)
     return last
 
 

@@ -86,7 +86,7 @@ def test_rules(check, folder: Path) -> None:
 @pytest.mark.seconds(4)
 def test_barrier_or(check, folder: Path) -> None:
     """Also with the functions of ucontext.h instead of an own switch of stacks."""
-    for name, flags in (("cuda_any", []), ("cuda_any-ucontext", ["-DCOROUTINE_UCONTEXT"])):
+    for name, flags in (("cuda_any", ()), ("cuda_any-ucontext", ("-DCOROUTINE_UCONTEXT",))):
         program = build(folder, name, *GCC, *flags)
         for seed in range(1, 4):
             check(f"{name}, seed {seed}", printed(program, seed))

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import tempfile
-from types import SimpleNamespace
 
 import numpy
 import pytest
@@ -105,7 +104,7 @@ def test_snapshots(check, sequential, work):
     expected = [f"p-{n:04}.npy" for n in (1, 2, 3)]
     check("snapshots", None if names == expected and same else
                 f"{names}, the last one is out.npy: {same}; {ended.stderr}")
-    asked = SimpleNamespace(picture=work / "p.png")
+    asked = queries.Asked([f"picture={work / 'p.png'}"])
     check("picture", queries.picture_is_wrong(asked, numpy.load(work / "out.npy")))
     first = (work / "s" / names[0]).read_bytes() if names else b""
     run([sequential, *call("tmax=0.01 -snapshots -picture")], work)
@@ -235,7 +234,7 @@ def test_isotropic_medium(check, threads, work):
 def front(values):
     """Where, in grid points from the first, a wave that comes from there changes its sign
     last: behind the first lobe of the source's signal."""
-    limit = 0.005 * max(map(abs, values))
+    limit = 0.005 * max(abs(v) for v in values)
     at = max(i for i, v in enumerate(values) if abs(v) > limit)
     while values[at] * values[at - 1] > 0:
         at -= 1
@@ -249,7 +248,7 @@ def test_front_speeds(check, threads, work):
     modelled(threads, work, "form=VTI nx=130 ny=70 nz=130 absorb=0 tmax=0.18 out=p.npy "
                            "snapshots=s dx=10 dy=10 dz=10")
     known = {"along x": 3000 * math.sqrt(1.48), "along z": 3000.0}
-    places = {name: [] for name in known}
+    places: dict[str, list[float]] = {name: [] for name in known}
     for number in (13, 17):
         (sz, sy, sx), p = field(os.path.join(work, "s", f"p-{number:04}.npy"))
         middle = (sz // 2 * sy + sy // 2) * sx + sx // 2

@@ -112,7 +112,7 @@ def test_known_answers(check, backend, work):
     # NaN never counts as converged: every solve of velocity takes all sweeps.
     result = run([binary, *command("events=../wild.txt visc=1e20 dt=1 steps=6 sweeps=0")],
                  work)
-    sweeps = int(re.search(r"(\d+) sweeps", result.stderr)[1])
+    sweeps = int(re.findall(r"(\d+) sweeps", result.stderr)[0])
     solves = 4 if step >= "10" else 6  # those that sweep
     holds("NaN does not converge", sweeps > solves * 20 * 4, sweeps)
     emptied(work)
@@ -143,7 +143,7 @@ def test_same_bytes(check, work):
     """Until the algebra changes all back-ends do the same operations in the same order,
     and so they do after it. Memory is full of what nobody wrote: fields that threads
     clear together must be cleared to the last cell."""
-    first = {}
+    first: dict[str, list[bytes]] = {}
     for step, backend, binary in binaries("fluid"):
         if backend == "cuda":
             continue
@@ -172,7 +172,7 @@ def test_shared_work(check, work):
         for ranks in "1", "2", "3", "5", "8":
             start, variables = runs.launch(binary, backend, {"RANKS": ranks})
             shares.append((start, f"{ranks} ranks", variables))
-    alone = [([binary], "", {}) for _, _, binary in binaries("fluid", ("omp",))[-1:]]
+    alone: list = [([binary], "", {}) for _, _, binary in binaries("fluid", ("omp",))[-1:]]
     for query in ("nx=37 ny=9 nz=20 steps=7", "n=9 steps=5 compat=minho dt=0.3",
                   "nx=6 ny=8 nz=3 steps=4 sweeps=5", "nx=5 ny=1 nz=1 steps=3"):
         first = None

@@ -11,15 +11,14 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tests.helpers import BUILD, ROOT, arguments, binaries, run
+from tests.helpers import BUILD, ROOT, arguments, binaries, run, table
 from tools.history import tree
 
 TABLE = Path(ROOT, "tests", "messages.tsv")
 PROGRAMS = {p.name for p in tree.programs()}
 FRONT_ENDS = "ocl", "hybrid", "cuda-cpu"  # in addition to the sequential one
 FILES = "file", "npy", "copy", "pipe", "link"
-LINES = [(number, *line.split("\t")) for number, line in
-         enumerate(TABLE.read_text().splitlines(), 1) if line and not line.startswith("#")]
+LINES = table("messages.tsv")
 COMMANDS = [row for row in LINES if row[1] not in (*FILES, "query", "except")]
 QUERIES = {row[2]: row[3].split() for row in LINES if row[1] == "query"}
 # "./" repeated: a valid path of so many characters.
@@ -41,7 +40,7 @@ def placed(text):
 
 def array(text):
     """An array, from "TYPE (SHAPE) VALUE INDEX=VALUE ..."."""
-    kind, shape, value, changes = re.fullmatch(r"(\S+) \(([\d, ]*)\) (\S+)(.*)", text).groups()
+    (kind, shape, value, changes), = re.findall(r"^(\S+) \(([\d, ]*)\) (\S+)(.*)$", text)
     sizes = [int(n) for n in shape.replace(",", " ").split()]
     values = numpy.full(sizes, float(value), kind)
     for change in changes.split():
@@ -54,7 +53,7 @@ def patched(data, changes):
     """A file in which bytes are replaced, OFFSET=HEX*COUNT, or inserted, OFFSET+HEX*COUNT."""
     data = bytearray(data)
     for change in changes:
-        offset, how, text, count = re.fullmatch(r"(\d+)([=+])(\w+)\*?(\d*)", change).groups()
+        (offset, how, text, count), = re.findall(r"^(\d+)([=+])(\w+)\*?(\d*)$", change)
         new, start = bytes.fromhex(text) * int(count or 1), int(offset)
         data[start:start + len(new) * (how == "=")] = new
     return data
@@ -238,7 +237,8 @@ def matcher(function, text):
 def test_every_message():
     """Each message of the sources has a line, or one that says why it has none."""
     excepted = {row[2].encode().decode() for row in LINES if row[1] == "except"}
-    missing, seen = {}, set()
+    missing: dict[str, Path] = {}
+    seen = set()
     for _, command, _, message in COMMANDS:
         name = command.split()[-1]
         for function in "fail", "refuse", "memory_check":

@@ -5,6 +5,7 @@ reason why it cannot be read, or nothing.
 """
 import os
 import struct
+from typing import Any
 
 import numpy
 import pytest
@@ -29,7 +30,7 @@ def test_numpy(tmp_path, kind):
     """Arrays of every type and number of dimensions, in both directions."""
     arrays = [numpy.arange(numpy.prod(shape)).astype(kind).reshape(shape)
               for shape in ((1, 3, 2, 1, 4, 1, 2, 5)[:dims] for dims in range(9))]
-    extremes = numpy.finfo(kind) if "f" in kind else numpy.iinfo(kind)
+    extremes: Any = numpy.finfo(kind) if "f" in kind else numpy.iinfo(kind)
     arrays.append(numpy.array([extremes.min, extremes.max, 0, 1], kind))
     arrays.append(numpy.array([extremes.tiny / 8, -0.1] if "f" in kind else [], kind))
     paths = [tmp_path / f"{i}.npy" for i in range(len(arrays))]

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 
 import pytest
 
@@ -67,7 +68,7 @@ def words(program, folder, *changes):
 def test_standard_output(check, program, backend, folder, work):
     """Help, and standard output that is full or closed."""
     binary = last(program, backend) if backend == "ocl" else binaries(program, ("seq",))[0][2]
-    for options, status in ([], 1), (["help"], 0), (["--help"], 0), (["x=1", "-h"], 0):
+    for options, status in ((), 1), (("help",), 0), (("--help",), 0), (("x=1", "-h"), 0):
         ended = run([binary, *options], work)
         good = ended.returncode == status and not ended.stderr and \
             "key=default:" in ended.stdout and "local=" in ended.stdout + "local=" * (
@@ -142,7 +143,7 @@ def test_signals(check, folder, work):
     for number in (signal.SIGINT, signal.SIGTERM) * 10:
         # A process that was started in the background may ignore the signal.
         child = subprocess.Popen([binary, *options], cwd=work, stderr=subprocess.PIPE,
-                                 preexec_fn=lambda n=number: signal.signal(n, signal.SIG_DFL))
+                                 preexec_fn=partial(signal.signal, number, signal.SIG_DFL))
         while child.poll() is None and "000001.png" not in os.listdir(work):
             time.sleep(0.001)
         time.sleep(0.01 * rng.random())
@@ -150,7 +151,7 @@ def test_signals(check, folder, work):
         stderr = child.communicate(timeout=60)[1]
         parts = [name for name in emptied(work) if not fnmatch.fnmatch(name, "??????.png")]
         check(number.name, (child.returncode != -number or parts or stderr) and
-              f"exit status {child.returncode}, left {parts}, stderr {stderr}")
+              f"exit status {child.returncode}, left {parts}, stderr {stderr!r}")
 
 
 def test_pocl_cache(folder, work):

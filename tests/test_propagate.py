@@ -5,10 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.helpers import ROOT
+from tools.history import copies
 
 # Files that the small tree takes from this one.
 TOOLS = ("tools/__init__.py", "tools/history", "tools/teach/propagate.py",
@@ -29,10 +31,7 @@ class Tree:
             self.write(step, "same.c", "the same in all\n")
         self.write("00_a", "vector.h", "one\ntwo\nthree\n")
         for path in TOOLS:
-            source, target = os.path.join(ROOT, path), os.path.join(folder, path)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            put = shutil.copytree if os.path.isdir(source) else shutil.copy
-            put(source, target)
+            copies.put(Path(ROOT, path), Path(folder, path))
         self.note("common/prog/program.mk", "title = a program\n")
         for step in LESSONS:
             self.note(f"steps/{step}/step.mk", "title = none\n")

@@ -94,13 +94,13 @@ class Search:
     def problem(self, best, panel):
         """What is wrong with the answer [A, B, C, D, E, stack, semblance] and the panel,
         or nothing. Points that score the same within the budget are all right."""
-        at = []
+        places = []
         for value, (p0, p1, n) in zip(best, self.ranges):
             i = (value - p0) / (p1 - p0) * n if p1 != p0 else 0
             if not abs(i - round(i)) < 1e-3 or not 0 <= round(i) < n:
                 return f"{value} is not a value of {p0},{p1},{n}"
-            at.append(round(i))
-        at = tuple(at)
+            places.append(round(i))
+        at = tuple(places)
         most, expected = self.semblance[self.best], self.answer()[1]
         if not self.semblance[at] >= most - BUDGET:
             return f"found {at} with {self.semblance[at]}, {self.best} has {most}"
@@ -406,7 +406,7 @@ def test_cuda_keeps_windows_in_memory(bench):
             continue
         windows, body = set(), source.with_name("body.h").read_text()
         for kernel in re.split(r"(?m)^\.visible \.entry ", path.read_text())[1:]:
-            w = int(re.match(r"\w*?ILi(\d+)E", kernel)[1])
+            w = int(re.findall(r"^\w*?ILi(\d+)E", kernel)[0])
             windows.add(w)
             if w and "NODES" not in body:
                 bench.check(f"{step}, window of {w}", "an array in local memory"

@@ -42,7 +42,7 @@ def rows_of(machine, program, name, chance, copy):
     steps = [s for s in sorted(p.parent.name for p in copy.glob("steps/*/step.mk"))
              if (copy / "steps" / s / program.name).is_dir()]
     columns = bench.COLUMNS
-    last = {}
+    last: dict[str, float] = {}
     for n, step in enumerate(steps):
         for backend, (device, gain) in backends.items() if n else [("seq", ("1 core", 1))]:
             over = gain if backend not in last else chance.choice(GAINS)
@@ -260,6 +260,7 @@ def check_words(check, report):
         rows = lessons.results.read(folder / f"{machine}.csv")
         for program in tree.programs():
             best = lessons.best_of(rows, program)
+            assert best, program.name
             check(f"{program.name} on {machine}: its best", not re.search(
                 rf'{draw.number(best["over_first"])} times</b> as fast: <a href="'
                 rf'{best["step"]}/{program.name}.html">', index))

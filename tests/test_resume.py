@@ -183,8 +183,8 @@ def test_other_job(check, completed):
         for column in range(16):
             (folder / "other.txt").write_text(other_rows(row, column))
             refused(f"row {row}, column {column}", again(ranges="other.txt"))
-    for name, change in ("samples", {}), ("header", {"header": True}), ("dead", {"dead": True}):
-        other_survey(folder, (4060, -480), **change)
+    for name in "samples", "header", "dead":
+        other_survey(folder, (4060, -480), header=name == "header", dead=name == "dead")
         refused(name, again())
 
 

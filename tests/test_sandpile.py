@@ -20,7 +20,8 @@ from tools.history import tree
 CHECKER = os.path.join(BUILD, "sandpile-check")
 KNOWN = {32: (241, 2136), 64: (1024, 9248), 128: (4242, 38344), 256: (17035, 157064)}
 LARGE = {512: (69190, 633624)}  # for the fastest
-COLOURS = {(16, 24, 48): 0, (38, 110, 156): 1, (230, 178, 80): 2, (160, 52, 40): 3}
+COLOURS: dict[tuple[int, ...], int] = {
+    (16, 24, 48): 0, (38, 110, 156): 1, (230, 178, 80): 2, (160, 52, 40): 3}
 
 
 
@@ -91,7 +92,7 @@ def test_asynchronous_rule(check, folder):
     own, not the threads'."""
     chosen = [binaries("sandpile", ("seq",))[0], *binaries("sandpile", ("omp",))]
     for step, backend, path in chosen:
-        sweeps = {}
+        sweeps: dict[tuple[str, str], set] = {}
         for tiles in ("tilew=2 tileh=2", "tilew=7 tileh=3", "tilew=0 tileh=5"):
             for threads in ("1", "3"):
                 for limit in ("", "max_iterations=9"):

@@ -13,7 +13,7 @@ import numpy
 import pytest
 import segyio
 
-from tests.helpers import BUILD, binaries, front_ends, printed, read_npy
+from tests.helpers import BUILD, Started, binaries, front_ends, printed, read_npy
 from tests.sections import DATA, JOB, QUERY, RANGES, outputs, read, rewritten, traces
 
 
@@ -21,10 +21,10 @@ def search(binary, words, folder, limit=None, wait=True):
     """Runs a binary in folder, with at most `limit` bytes a file."""
     def limited():
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    p = subprocess.Popen([os.path.abspath(binary), *words], cwd=folder, text=True,
-                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, preexec_fn=limited if limit else None,
-                         env={**os.environ, "OMP_WAIT_POLICY": "passive"})
+    p = Started([os.path.abspath(binary), *words], cwd=folder, text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                preexec_fn=limited if limit else None,
+                env={**os.environ, "OMP_WAIT_POLICY": "passive"})
     if wait:
         p.out, p.err = p.communicate(timeout=300)
     return p

@@ -131,7 +131,7 @@ def test_paths(check, program, folder):
             check(f"{name}: coverage", made.stderr[-300:])
             continue
         for words in program.cases.values():
-            for panel in ([], ["panel=/dev/null"]):
+            for panel in (), ("panel=/dev/null",):
                 run([binary, *words, *panel, *share], ROOT)
         only = "cpu.gcda" if share else ".gcda"  # the host's side, which has all the work
         notes = [os.path.join(place, f) for f in os.listdir(place) if f.endswith(only)]

@@ -6,13 +6,14 @@ reason why it is refused, and writes what it has read to FILE.little and FILE.bi
 """
 import struct
 import sys
+from typing import Any
 
 import numpy
 import pytest
 
 from tests.helpers import BUILD, run
 
-ENDIAN = {"little": "<", "big": ">"}
+ENDIAN: dict[str, Any] = {"little": "<", "big": ">"}
 OTHER = {"little": "big", "big": "little"}
 HEADER = 240
 each_order = pytest.mark.parametrize("order", ENDIAN)
@@ -20,8 +21,9 @@ each_order = pytest.mark.parametrize("order", ENDIAN)
 
 def gather(order, count=3, ns=17, dt=2000):
     """Traces as the array of their bytes, of which the fields have names."""
-    kinds = {"tracl": ("i4", 0), "sx": ("i4", 72), "ns": ("u2", 114), "dt": ("u2", 116),
-             "data": (f"({ns},)f4", HEADER), "header": ("240u1", 0)}
+    kinds: dict[str, Any] = {
+        "tracl": ("i4", 0), "sx": ("i4", 72), "ns": ("u2", 114), "dt": ("u2", 116),
+        "data": (f"({ns},)f4", HEADER), "header": ("240u1", 0)}
     traces = numpy.zeros(count, numpy.dtype({
         "names": list(kinds), "offsets": [offset for _, offset in kinds.values()],
         "formats": [numpy.dtype(kind).newbyteorder(ENDIAN[order]) for kind, _ in kinds.values()],

@@ -119,7 +119,7 @@ def test_jobs_without_nproc(tmp_path: Path) -> None:
     for name in ("sh", "gcc", "sed", "grep", "echo", "true", "printf"):
         (tmp_path / name).symlink_to(shutil.which(name) or f"/bin/{name}")
     env = {"PATH": str(tmp_path)}
-    for words, expected in (([], "1"), (["JOBS=3"], "3")):
+    for words, expected in ((), "1"), (("JOBS=3",), "3"):
         done = subprocess.run(
             [shutil.which("make") or "make", "-s", "NVCC=", "CCACHE=", *words,
              "--eval=shown: ; @echo $(JOBS)", "shown"],

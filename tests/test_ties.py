@@ -17,7 +17,7 @@ NS, DT, TRACES = 120, 4000, 9
 RANGES = {"a": (-1e-4, 2e-4, 3), "b": (-2e-4, 1e-4, 5), "c": (-1e-7, 3e-7, 4),
           "d": (-2e-7, 2e-7, 7), "e": (-1e-7, 1e-7, 9)}
 # name: (value of all samples, t0 in seconds, ranges other than RANGES, semblance, stack)
-QUERIES = {
+QUERIES: dict[str, tuple[float, float, dict, float, float]] = {
     "constant": (0.75, 0.24, {}, 1, 0.75),
     "constant_negative": (-3.0, 0.24, {}, 1, -3.0),
     "zeros": (0.0, 0.24, {}, 0, 0),
