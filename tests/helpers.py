@@ -7,13 +7,14 @@ import os
 import re
 import struct
 import subprocess
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy
 
-from tools.history import tree
+from tools.history import copies, tree
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -41,6 +42,13 @@ def front_ends(program):
     first = binaries(program, ("seq",))[:1]
     assert first, f"no {program}-seq in {BUILD}: make binaries"
     return first + binaries(program, ("ocl",))[-1:]
+
+
+def module(name, *words, root=ROOT, **variables):
+    """Runs a module as make would; the result has returncode, stdout and stderr."""
+    return subprocess.run([sys.executable, "-m", name, *words], cwd=root,
+                          env=copies.environment(**{"BUILD": BUILD, **variables}), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=300)
 
 
 def run(command, folder, environment=None, **options):

@@ -3,7 +3,6 @@
 A recipe is a block of sh code whose first line is `# test: NAME`. It runs with `set -eu`,
 with what the tree has built, and must exit with 0.
 """
-import os
 import re
 import subprocess
 import sys
@@ -40,9 +39,8 @@ def copy(tmp_path):
 @pytest.mark.seconds(60)
 @pytest.mark.parametrize("name, code", RECIPES, ids=[name for name, _ in RECIPES])
 def test_recipe(copy, name, code):
-    asked = (*copies.ASKED, "NAME", "AFTER", "FROM", "WORK", "FORCE")
-    clean = {k: v for k, v in os.environ.items()
-             if k not in asked and not k.startswith(("GIT_", "PYTEST_"))}
+    clean = {k: v for k, v in copies.environment().items()
+             if not k.startswith(("GIT_", "PYTEST_"))}
     # The recipes call python3: the interpreter that runs this test.
     (copy / "build" / "path").mkdir()
     (copy / "build" / "path" / "python3").symlink_to(sys.executable)

@@ -1,58 +1,29 @@
-"""test_course.py: what a class uses: make run, exercise, grade, reveal, export, new-step.
+"""test_course.py: what a class uses: make run, exercise, reveal, export, new-step.
 
-Attempts at step 05, right and wrong ones, are written into a folder of their own and graded,
-OpenMP only and on the shortest of the sets. A new step is made in a copy of the tree; an
-export is unpacked elsewhere and built with an empty environment.
+A new step is made in a copy of the tree; an export is unpacked elsewhere and built with an
+empty environment.
 """
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from tests.helpers import BUILD, ROOT, program_named
+from tests.helpers import BUILD, ROOT, module, program_named
 from tools.history import copies, tree
 from tools.teach import export as packing
 
 STEP, BEFORE, PROGRAM = "05_algebra", "04_inline", "semblance"
-SOLUTION = Path(ROOT, "steps", STEP, PROGRAM)
 START = Path(ROOT, "steps", BEFORE, PROGRAM)
 TASK = {"STEP": STEP.split("_")[0], "PROGRAM": PROGRAM}
 
-# A line at the beginning of search(), and a pattern of the grade that it gets.
-BEGIN = "double start = seconds();\n"
-PLANTED = {
-    "drops a trace": ("query fewer = *q; fewer.ntraces--; q = &fewer;",
-                      r"correct +NO, \d+ of \d+ runs fail: \w+: "),
-    "crashes": ("*(volatile int *)0 = 1;", "NO, .*crashes: SIGSEGV"),
-    "never ends": ("for (volatile int i = 0;;) (void)i;", "NO, 1 of 1 .*hangs"),
-    "does not compile": ("int i = no_such_thing;",
-                         r"compiles +NO: .*cpu\.c:\d+.*no_such_thing"),
-    "writes nothing": ("exit(0);", "NO, .*awkward"),
-    "says too much": ("for (;;) puts(\"no end\");", "NO, .*(crashes: SIGXFSZ|hangs)"),
-}
-
-
-
-def module(name, *words, root=ROOT, **variables):
-    """Runs a module as make would; the result has returncode, stdout and stderr."""
-    clean = {k: v for k, v in os.environ.items() if k not in
-             ("STEP", "PROGRAM", "BACKEND", "SET", "WORK", "FORCE", "NAME", "AFTER")}
-    return subprocess.run([sys.executable, "-m", name, *words], cwd=root,
-                          env={**clean, **variables}, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=300)
-
 
 def make(folder, *words, environment=None):
-    clean = {k: v for k, v in os.environ.items() if k not in
-             ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "STEP", "PROGRAM", "BACKEND", "SET",
-              "ARGS", "BUILD")}
-    return subprocess.run(["make", "-s", *words], cwd=folder, env=environment or clean,
-                          capture_output=True, text=True, timeout=300)
+    return subprocess.run(["make", "-s", *words], cwd=folder,
+                          env=environment or copies.environment(), capture_output=True, text=True, timeout=300)
 
 
 def all_of(done):
@@ -99,72 +70,6 @@ def test_exercise_and_reveal(check, tmp_path):
           not (attempt.with_name(f"{PROGRAM}.1") / "mine.h").exists())
     check.process("exercise: no step before", exercise(STEP="00"), 1, "first step of")
     check.process("exercise: which step", exercise(STEP=""), 1, "STEP= is not set: expected")
-
-
-# ---- grade --------------------------------------------------------------------------
-
-
-def attempt_of(folder, source, planted=""):
-    """An attempt: a step's folder, with a line planted at the beginning of search()."""
-    place = folder / STEP / PROGRAM
-    shutil.copytree(source, place)
-    code = (place / "cpu.c").read_text()
-    assert BEGIN in code
-    planted = f"    {planted}\n" if planted else ""
-    (place / "cpu.c").write_text(code.replace(BEGIN, BEGIN + planted))
-    return place
-
-
-def graded(folder, **variables):
-    return module("tools.teach.grade", **{**TASK, "WORK": str(folder), "BACKEND": "omp",
-                                 "SET": "1", "GRADE_REPETITIONS": "3", **variables})
-
-
-def gain(done):
-    found = re.search(r"gain +(-?\d+) % of the gain of the reference", done.stdout)
-    return int(found[1]) if found else None
-
-
-@pytest.mark.alone
-@pytest.mark.slow
-@pytest.mark.seconds(60)
-def test_gains(check, tmp_path):
-    """The speedup that a grade reports, of the reference solution and of no change."""
-    folder = tmp_path
-    attempt_of(folder / "right", SOLUTION)
-    done = graded(folder / "right")
-    check.process("reference solution", done, 0, "compiles +yes", "correct +yes", "faster +[1-9]",
-           r"\+(\d+) -(\d+) \(the reference solution: \+\1 -\2\)", "grade: .* omp: right")
-    check("reference solution: its gain",
-          None if (gain(done) or 0) > 50 else all_of(done))
-
-    attempt_of(folder / "slow", START)
-    done = graded(folder / "slow")
-    check.process("unchanged", done, 0, "correct +yes", r"\+0 -0 \(the reference", "no file")
-    check("unchanged has no gain", None if abs(gain(done) or 0) < 50 else all_of(done))
-
-
-@pytest.mark.slow
-@pytest.mark.seconds(60)
-def test_grades(check, tmp_path):
-    folder = tmp_path
-    check.process("no attempt", graded(folder / "none"), 1, "no attempt: make exercise")
-    attempt_of(folder / "right", SOLUTION)
-    done = graded(folder / "right", BACKEND="fpga")
-    check.process("other back-ends", done, 1, "BACKEND=fpga: not in")
-    for name, (line, pattern) in PLANTED.items():
-        attempt_of(folder / name, SOLUTION, line)
-        limit = "3" if name == "never ends" else "20"
-        check.process(name, graded(folder / name, GRADE_TIMEOUT=limit), 1, pattern,
-               "grade: .*(wrong|not compile)")
-
-    place = attempt_of(folder / "no clock", SOLUTION)
-    code = (place / "cpu.c").read_text()
-    code = re.sub(r"t->run \+= .*;", "t->run += 0 * (end - ready);", code)
-    (place / "cpu.c").write_text(code)
-    (place / "extra.h").write_text("/* not of this lesson */\n")
-    check.process("no clock", graded(folder / "no clock"), 1, "NO, .*Time_run=0",
-           "beyond the lesson: .*extra.h")
 
 
 # ---- export -------------------------------------------------------------------------

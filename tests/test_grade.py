@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT
-from tools.history import runs, tree
+from tests.helpers import BUILD, ROOT
+from tools.history import copies, runs, tree
 from tools.teach import fresh, sandbox
 
-STEP, PROGRAM = "05_algebra", "semblance"
+STEP, BEFORE, PROGRAM = "05_algebra", "04_inline", "semblance"
 SOLUTION = Path(ROOT, "steps", STEP, PROGRAM)
 BEGIN = "double start = seconds();\n"
 SEARCH = "void search("
@@ -51,14 +51,13 @@ def attempt(folder, line="", before="", replace=("", "")):
     return place
 
 
-def grade(folder, **variables):
-    clean = {k: v for k, v in os.environ.items() if k not in ("FORCE", "ALLOW_UNSANDBOXED")}
+def grade(folder, code=GRADE, **variables):
     asked = {"STEP": STEP[:2], "PROGRAM": PROGRAM, "BACKEND": "omp", "SET": "1",
              "GRADE_REPETITIONS": "3", "GRADE_TIMEOUT": "100",
-             "WORK": str(folder / "work"), **variables}
-    return subprocess.run([sys.executable, "-c", GRADE], cwd=ROOT, env={**clean, **asked},
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=300)
+             "BUILD": BUILD, "WORK": str(folder / "work"), **variables}
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT,
+                          env=copies.environment(**asked), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=300)
 
 
 def alive(name):
@@ -67,6 +66,65 @@ def alive(name):
     for pid in map(int, found.split()):
         os.kill(pid, 9)
     return found.split()
+
+
+def gain(done):
+    found = re.search(r"gain +(-?\d+) % of the gain of the reference", done.stdout)
+    return int(found[1]) if found else 0
+
+
+# ---- right and wrong ------------------------------------------------------------------
+
+
+@pytest.mark.alone
+@pytest.mark.slow
+@pytest.mark.seconds(60)
+def test_gains(check, tmp_path):
+    """On the set itself, which takes long enough to be timed."""
+    whole = "from tools.teach import grade\nraise SystemExit(grade.main())"
+    for name, source in (("right", SOLUTION),
+                         ("slow", SOLUTION.parents[1] / BEFORE / PROGRAM)):
+        shutil.copytree(source, tmp_path / name / "work" / STEP / PROGRAM)
+    done = grade(tmp_path / "right", whole)
+    check.process("reference solution", done, 0, "compiles +yes", "correct +yes",
+                  "faster +[1-9]", r"\+(\d+) -(\d+) \(the reference solution: \+\1 -\2\)",
+                  "grade: .* omp: right")
+    check("reference solution: its gain", gain(done) <= 50 and done.stdout)
+    done = grade(tmp_path / "slow", whole)
+    check.process("unchanged", done, 0, "correct +yes", r"\+0 -0 \(the reference", "no file")
+    check("unchanged has no gain", abs(gain(done)) >= 50 and done.stdout)
+
+
+WRONG = {  # a line at the beginning of search(), a pattern of the grade
+    "drops a trace": ("query fewer = *q; fewer.ntraces--; q = &fewer;",
+                      r"correct +NO, \d+ of \d+ runs fail: \w+: "),
+    "crashes": ("*(volatile int *)0 = 1;", "NO, .*crashes: SIGSEGV"),
+    "does not compile": ("int i = no_such_thing;",
+                         r"compiles +NO: .*cpu\.c:\d+.*no_such_thing"),
+    "writes nothing": ("exit(0);", "NO, .*awkward"),
+    "says too much": ("for (;;) puts(\"no end\");", "NO, .*(crashes: SIGXFSZ|hangs)"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.seconds(10)
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong(check, tmp_path, name):
+    line, pattern = WRONG[name]
+    attempt(tmp_path, line)
+    check.process(name, grade(tmp_path, GRADE_TIMEOUT="20"), 1, pattern,
+                  "grade: .*(wrong|not compile)")
+
+
+@pytest.mark.slow
+@pytest.mark.seconds(10)
+def test_other_grades(check, tmp_path):
+    check.process("no attempt", grade(tmp_path), 1, "no attempt: make exercise")
+    place = attempt(tmp_path, replace=("end - ready;", "0 * (end - ready);"))
+    check.process("other back-ends", grade(tmp_path, BACKEND="fpga"), 1, "BACKEND=fpga: not in")
+    (place / "extra.h").write_text("/* not of this lesson */\n")
+    check.process("no clock", grade(tmp_path), 1, "NO, .*Time_run=0",
+                  "beyond the lesson: .*extra.h")
 
 
 # ---- what is refused ------------------------------------------------------------------

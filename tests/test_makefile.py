@@ -29,9 +29,8 @@ def copy_of_tree(tmp_path: Path) -> Path:
 
 def make(folder: Path, *words: str, succeeds: bool = True) -> str:
     """Runs make; its output and error messages."""
-    clean = {k: v for k, v in os.environ.items() if k not in copies.ASKED}
-    done = subprocess.run(["make", *words], cwd=folder, env=clean, capture_output=True,
-                          text=True, timeout=300)
+    done = subprocess.run(["make", *words], cwd=folder, env=copies.environment(),
+                          capture_output=True, text=True, timeout=300)
     assert (done.returncode == 0) == succeeds, done.stdout[-1000:] + done.stderr[-1000:]
     return done.stdout + done.stderr
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import os
 import random
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -22,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import ROOT
+from tests.helpers import ROOT, module
 from tools.history import results, spans, tree, verdict
 from tools.history.tree import Program, Step
 from tools.measure import bench, ceilings, registers, same, shares
@@ -413,12 +411,8 @@ def test_machines(check: Any, tmp_path: Path) -> None:
 
 
 def run_bench(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    clean = {k: v for k, v in os.environ.items() if k not in
-             ("STEP", "PROGRAM", "BACKEND", "SET", "REPEAT", "QUICK", "RESULTS", "VARIANTS")}
-    return subprocess.run(
-        [sys.executable, "-m", "tools.measure.bench"], cwd=ROOT, text=True, timeout=120,
-        env={**clean, "RESULTS_DIR": str(folder), "PROGRAM": "sandpile", "STEP": "00",
-             "OMP_WAIT_POLICY": "passive", **variables}, capture_output=True)
+    return module("tools.measure.bench", **{
+        "RESULTS_DIR": str(folder), "PROGRAM": "sandpile", "STEP": "00", **variables})
 
 
 def test_quick(check: Any, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from functools import partial
 import pytest
 
 from tests.helpers import BUILD, ROOT, arguments, binaries, emptied, refusal, run
+from tools.history import copies
 
 # program: words for a short run; the keys of its outputs, and for folders their first file.
 EVERY = {
@@ -100,11 +101,9 @@ def test_kernel_that_does_not_build(check, tmp_path, folder, work):
     lines.insert(at, "    int broken = no_such_thing;")
     (tmp_path / path).write_text("\n".join(lines))
 
-    clean = {k: v for k, v in os.environ.items()
-             if k not in ("MAKEFLAGS", "MAKELEVEL", "STEP", "PROGRAM")}
-    made = subprocess.run(["make", "BUILD=build", "OPT=-O0", f"build/{step}/semblance-ocl"],
-                          cwd=tmp_path, env=clean, capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
+    problem = copies.make("BUILD=build", "OPT=-O0", f"build/{step}/semblance-ocl",
+                          folder=tmp_path)
+    assert not problem, problem
     ended = run([tmp_path / f"build/{step}/semblance-ocl", *words("semblance", folder)], work)
     check("last line", refusal("semblance", ended, "kernel does not build", work, log=True))
     place = f"{path}:{at + 1}"

@@ -7,7 +7,6 @@ the tree; nothing is built.
 """
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -25,7 +24,6 @@ from tools.history.tree import Program, Step
 
 COPIED = ("Makefile", "config.mk", ".clang-format", "common", "steps", "data", "verify",
           "tests", "tools", "results", "docs", "README.md")
-ASKED = (*copies.ASKED, "FROM", "SPACES", "WORK", "FORCE", "NAME", "AFTER", "RESULTS_DIR")
 
 Done = subprocess.CompletedProcess[str]
 
@@ -39,8 +37,7 @@ class Copy:
             copies.put(Path(ROOT, name), self.folder / name)
 
     def run(self, *command: str | Path, **variables: str) -> Done:
-        clean = {k: v for k, v in os.environ.items()
-                 if k not in ASKED and not k.startswith("GIT_")}
+        clean = {k: v for k, v in copies.environment().items() if not k.startswith("GIT_")}
         return subprocess.run(command, cwd=self.folder, env={**clean, **variables},
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=300)

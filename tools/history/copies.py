@@ -12,17 +12,22 @@ from tools.history.runs import Argument
 
 # All that a binary, its data and its checker are built from.
 COPIED = ("Makefile", "config.mk", "common", "steps", "data", "verify")
-# The variables of the make that called a tool, which must not reach a make that the tool
-# calls.
-ASKED = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "STEP", "PROGRAM", "BACKEND", "SET", "ARGS",
-         "BUILD")
+# The variables of the make that called a tool, which must not reach a make or another tool
+# that it calls.
+ASKED = """MAKEFLAGS MAKELEVEL MFLAGS BUILD STEP PROGRAM BACKEND SET ARGS FROM REPEAT QUICK SEED
+COUNT NUMBER SECONDS SAN REQUIRE SPACES WORK FORCE NAME AFTER RESULTS RESULTS_DIR VARIANTS
+ALLOW_UNSANDBOXED""".split()
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """The environment without the variables of make, and with others."""
+    return {**{k: v for k, v in os.environ.items() if k not in ASKED}, **variables}
 
 
 def make(*words: Argument, folder: Path = tree.ROOT) -> str | None:
     """Calls make in a folder. Returns None, or its first error message. words are targets,
     as paths below the folder, and variables, such as OPT=-O2."""
-    env = {k: v for k, v in os.environ.items() if k not in ASKED}
-    done = subprocess.run(["make", "-s", "-C", folder, *map(str, words)], env=env,
+    done = subprocess.run(["make", "-s", "-C", folder, *map(str, words)], env=environment(),
                           capture_output=True, text=True)
     if done.returncode == 0:
         return None
