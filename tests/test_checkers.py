@@ -43,7 +43,7 @@ def test_changes(check, program, tmp_path):
     files = execute.produce(step, program, "seq", words, tmp_path)["files"]
 
     def judged(files):
-        return runs.check(program, words, files, case)
+        return runs.check(program, words, files, case, step.check_arguments(program))
 
     check("unchanged", not judged(files)["ok"] and judged(files)["reason"])
     for key, path in files.items():

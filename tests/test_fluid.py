@@ -234,6 +234,29 @@ def test_direct_solver(check, work):
                     f"relative L2 {before:.3g}, of {step} {far:.3g}")
 
 
+def test_direct_declared(check, work):
+    """The checker expects direct solves of the steps that declare them, and of no others:
+    neither a wrong number of them nor results of another method are accepted."""
+    program = program_named("fluid")
+    query = [f"events={pathlib.Path(work).parent}/good.txt", "nx=6", "ny=5", "nz=4", "steps=2"]
+    first, last = (next(s for s in tree.steps() if s.number == n) for n in ("09", "10"))
+    files = {o.key: pathlib.Path(work, f"{o.key}.npy") for o in program.outputs}
+
+    def accepts(by):
+        return runs.check(program, query, files, "direct", by.check_arguments(program))["ok"]
+
+    for step, other in (first, last), (last, first):
+        run([step.binary(program, "omp"), *query, *(f"{k}={p}" for k, p in files.items())],
+            work)
+        check(f"{step.name}", not accepts(step) and "is rejected")
+        check(f"{step.name} as {other.name}", accepts(other) and "is accepted")
+        totals = numpy.load(files["totals"])
+        numpy.save(files["totals"], [*totals[:2], 4 - totals[2]])
+        check(f"{step.name}, wrong number", accepts(step) and "is accepted")
+        check(f"{step.name} as {other.name}, wrong number", accepts(other) and "is accepted")
+        emptied(work)
+
+
 def test_sources(check):
     """What a run cannot show: kernels say of what they only read that nobody writes it,
     queues keep times only where somebody asks, and threads touch their memory first."""

@@ -26,7 +26,7 @@ class Hybrid:
     work for both sides."""
 
     def __init__(self, check, program, step, backend, folder):
-        self.check, self.program, self.backend = check, program, backend
+        self.check, self.step, self.program, self.backend = check, step, program, backend
         self.binary = step.binary(program, backend)
         self.folder = folder / f"{program.name}-{backend}"
         self.folder.mkdir()
@@ -56,7 +56,8 @@ class Hybrid:
         """Ended well, with results that the checker takes; its bytes, None if not."""
         problem = ended.returncode and (ended.returncode, ended.stderr[-400:])
         if not problem:
-            found = runs.check(self.program, query[1], self.files, query[0])
+            found = runs.check(self.program, query[1], self.files, query[0],
+                               self.step.check_arguments(self.program))
             problem = None if found["ok"] else found["reason"]
         self.check(name, problem)
         return None if problem else [p.read_bytes() for p in self.files.values()]

@@ -1,18 +1,20 @@
 /* check_fluid.c - the program fluid-check: verifies the result of a fluid program.
  *
  *     fluid-check QUERY oracle=FILE [density=out.npy] [velocity=velocity.npy]
- *                 [totals=totals.npy] [truth=FILE]
+ *                 [totals=totals.npy] [truth=FILE] [pressure=direct]
  *
  * The oracle (oracle_fluid.c) solves the same query in double precision and shares no
  * code with steps/ or common/fluid. Its result is cached: an existing FILE is read, and
  * rejected if it belongs to another query or other events.
  *
  * For small queries the oracle derives an error budget for each cell and a range for
- * the number of sweeps. If the totals report direct pressure solves, the oracle solves
- * them directly, too. For large boxes (beyond MAX_BUDGET_WORK) budgets would take too
- * long; then FIELD_BUDGET bounds the relative L2 norm of density and each velocity
- * component, SWEEPS_BUDGET bounds the number of sweeps that a tolerance ends, and the
- * divergence of the velocity is compared with the oracle's.
+ * the number of sweeps. With pressure=direct, which step.mk declares for the steps that
+ * solve the pressure directly, the oracle does so, too, unless the number of sweeps is
+ * fixed, and the totals must report these solves. For large boxes (beyond
+ * MAX_BUDGET_WORK) budgets would take too long; then FIELD_BUDGET bounds the relative
+ * L2 norm of density and each velocity component, SWEEPS_BUDGET bounds the number of
+ * sweeps that a tolerance ends, and the divergence of the velocity is compared with the
+ * oracle's.
  *
  * For all queries: the total density equals the sum of the density, a fixed number of
  * sweeps is met exactly, and the density is neither negative nor larger than the
@@ -29,7 +31,7 @@ static const char about[] =
     "compares the result of a fluid program with the same computation in double\n"
     "precision\n\n"
     "  fluid-check QUERY oracle=FILE [density=FILE] [velocity=FILE] [totals=FILE] "
-    "[truth=FILE]\n\n"
+    "[truth=FILE]\n    [pressure=direct]\n\n"
     "QUERY: the arguments of the program. Exit status 0: verdict=ok.";
 
 /* Large boxes: bound on the relative L2 norm of the difference of a field, and on the
@@ -243,6 +245,9 @@ static void check_totals(report *rep, const expected *r, const double found[3],
     }
     require(rep, found[1] >= min_sweeps && found[1] <= max_sweeps,
             "sweeps are %g, expected %g to %g", found[1], min_sweeps, max_sweeps);
+    double direct = r->q->direct_pressure ? 2.0 * r->q->steps : 0;
+    require(rep, found[2] == direct, "direct solves are %g, expected %g", found[2],
+            direct);
 }
 
 static void check_truth(report *rep, const expected *r, const char *path)
@@ -267,24 +272,11 @@ static void check_truth(report *rep, const expected *r, const char *path)
     fclose(f);
 }
 
-/* Returns true if the pressures were solved directly. This must hold for both solves of
- * all steps or for none. */
-static bool uses_direct_pressure(report *rep, const query *q, const char *path)
-{
-    npy a = read_result(rep, "totals", path, (npy){NPY_F8, 1, {3}, NULL});
-    double solved = a.data ? ((const double *)a.data)[2] : 0;
-    free(a.data);
-    require(rep, solved == 0 || (solved == 2.0 * q->steps && q->tolerance >= 0),
-            "direct solves: %g in %d steps, expected 0 or 2 per step", solved,
-            q->steps);
-    return rep->ok && solved > 0;
-}
-
 int main(int argc, char **argv)
 {
     run_name = "fluid-check";
     const char *oracle_path = NULL, *density = NULL, *velocity = NULL, *totals = NULL,
-               *truth = NULL;
+               *truth = NULL, *pressure = "relaxed";
     arg extra[] = {
         {"oracle", ARG_TEXT, &oracle_path, 0, 0,
          ".npy of the oracle's result; computed if it does not exist", 0},
@@ -293,15 +285,18 @@ int main(int argc, char **argv)
         {"totals", ARG_TEXT, &totals, 0, 0, ".npy written as totals=", 0},
         {"truth", ARG_TEXT, &truth, 0, 0,
          "facts that the generator of the events knows", 0},
+        {"pressure", ARG_TEXT, &pressure, 0, 0,
+         "relaxed, or direct: how the step solves the pressure", 0},
         {0},
     };
     query q = query_read(argc, argv, extra, about);
     if (!oracle_path) fail("oracle= is missing");
+    q.direct_pressure = parse_choice("pressure", pressure, "relaxed", "direct") == 1 &&
+                        q.tolerance >= 0;
     report rep = NOTHING_DIFFERS;
     char other[4096];
-    if (totals && uses_direct_pressure(&rep, &q, totals)) {
-        q.direct_pressure = true;
-        snprintf(other, sizeof other, "%s.outright.npy", oracle_path);
+    if (q.direct_pressure) {
+        snprintf(other, sizeof other, "%s.direct.npy", oracle_path);
         oracle_path = other;
     }
     expected r = oracle(&q, oracle_path);

@@ -123,11 +123,13 @@ def oracle_path(checker: Path, program: Program, name: str, arguments: Sequence[
 
 
 def check(program: Program, arguments: Sequence[str], files: Mapping[str, Path], name: str,
-          timeout: float = 600, checker: Path | None = None) -> dict[str, Any]:
-    """Runs the checker on files, {key of the binary: path}. Returns a dict with ok, share
-    (of the error budget, in percent; None if it was not determined) and reason, one line."""
+          method: Sequence[str], timeout: float = 600, checker: Path | None = None
+          ) -> dict[str, Any]:
+    """Runs the checker on files, {key of the binary: path}, of a step that has these
+    check_arguments(). Returns a dict with ok, share (of the error budget, in percent; None if
+    it was not determined) and reason, one line."""
     checker = checker or program.checker()
-    command = [str(checker), *arguments,
+    command = [str(checker), *arguments, *method,
                f"oracle={oracle_path(checker, program, name, arguments)}"]
     command += [f"{o.check}={files[o.key]}" for o in program.outputs if o.key in files]
     truths = (Path(f"{p}.truth") for p in inputs(arguments))

@@ -23,7 +23,7 @@ KINDS = ("start", "refactor", "port", "algebra", "memory")
 # KEY.PROGRAM.PART, hold for one: the possible parts, "" for none.
 KEYS = ("title", "kind", "backends", "changes", "shown", "after")
 KEYS_OF_PROGRAM = {"predict": ("cpu", "gpu"), "bytes": ("l1", "l2", "l3", "dram"),
-                   **dict.fromkeys((*KEYS, "reason", "flops", "cflags"), ("",))}
+                   **dict.fromkeys((*KEYS, "reason", "flops", "cflags", "check"), ("",))}
 
 # `outputs` of a program.mk that does not set it. Each is
 #     key of the program : key of the checker : maximal difference from step 00's file
@@ -221,6 +221,10 @@ class Step:
     def prediction(self, program: Program, device: str = "cpu") -> str:
         """The speedup that was predicted before measuring; device is cpu or gpu."""
         return self.mk.get(f"predict.{program.name}.{device}", "")
+
+    def check_arguments(self, program: Program) -> list[str]:
+        """What the checker must know of the step's method, as its arguments."""
+        return self.mk.get(f"check.{program.name}", "").split()
 
     def backends(self, program: Program) -> list[str]:
         """The back-ends of a program, in the order of BACKENDS."""

@@ -129,9 +129,10 @@ class Item:
 
     def verify(self, files: Mapping[str, Path]) -> None:
         """Runs the checker, unless it has accepted the same bytes before."""
-        mark = execute.digest(files)
+        method = self.step.check_arguments(self.program)
+        mark = " ".join([execute.digest(files), *method])
         if mark not in self.accepted:
-            checked = runs.check(self.program, self.arguments, files, f"set{self.set}")
+            checked = runs.check(self.program, self.arguments, files, f"set{self.set}", method)
             if not checked["ok"]:
                 raise SystemExit(f"{self.label()}: not verified: {checked['reason']}")
             self.accepted[mark] = checked["share"]

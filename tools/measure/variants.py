@@ -63,6 +63,9 @@ class Variant:
         """The back-ends that can be built and run here."""
         return [b for b in self.step.available(program) if b in self.backends]
 
+    def check_arguments(self, program: Program) -> list[str]:
+        return self.step.check_arguments(program)
+
     def build(self, program: Program) -> str | None:
         """Builds the variant, unless nothing has changed since it was built. Returns None,
         or an error message."""

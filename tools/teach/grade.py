@@ -128,7 +128,8 @@ class Evidence:
         self.fresh = fresh.of(program, program.sets[set_name], place / "fresh")
         for name, arguments in {**program.cases, "fresh": self.fresh}.items():
             runs.progress(f"{name}: the oracle")
-            runs.check(program, arguments, {}, name)
+            for method in {tuple(s.check_arguments(program)) for s, _ in pairs}:
+                runs.check(program, arguments, {}, name, method)
         for path in place.rglob("*"):
             path.chmod(0o555)
         place.chmod(0o555)
@@ -199,7 +200,8 @@ class Run:
             return {"ok": False, "share": None, "caught": "said",
                     "reason": f"its output cannot be read: {error}"}
         if got["ok"]:
-            got.update(runs.check(self.program, arguments, got["files"], name))
+            got.update(runs.check(self.program, arguments, got["files"], name,
+                                  self.step.check_arguments(self.program)))
         if not got["ok"]:
             return got
         run, wall = got["times"].get("run", 0), got["result"].seconds

@@ -22,7 +22,8 @@ STEP_MK = """\
 # title: what the folder's name means, then what each program does in it. changes: the
 # files that the lesson changes; shown: the one whose change a lesson shows, by default
 # body.h. predict: the speedup over the step before, predicted before measuring, and why, as
-# in 2.0: half of the divisions are gone.
+# in 2.0: half of the divisions are gone. check: arguments of the checker, which a step needs
+# if its method gives other results.
 title    =
 kind     = refactor
 backends = {backends}
@@ -124,8 +125,9 @@ def main() -> None:
     shutil.copy(source.folder / "Makefile", folder)
     kinds = " ".join(k for k in tree.KINDS if k != "start")
     text = STEP_MK.format(kinds=kinds, backends=source.mk.get("backends", ""))
-    text += "".join(f"backends.{p.name} = {named}\n" for p in programs
-                    if (named := started[p][-1].mk.get(f"backends.{p.name}")))
+    text += "".join(f"{key}.{p.name} = {named}\n" for p in programs
+                    for key in ("backends", "check")
+                    if (named := started[p][-1].mk.get(f"{key}.{p.name}")))
     text += "".join(PROGRAM_MK.format(name=p.name) for p in programs)
     (folder / "step.mk").write_text(text)
     number, _, words = name.partition("_")

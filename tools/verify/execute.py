@@ -99,10 +99,11 @@ def run_and_check(step: Step, program: Program, backend: str, arguments: Sequenc
     outcome = produce(step, program, backend, arguments, folder, env, timeout, binary, extra,
                       outputs=outputs)
     if outcome["ok"] and not outcome.get("refused"):
-        mark = digest(outcome["files"], arguments)
+        mark = " ".join([digest(outcome["files"], arguments), *step.check_arguments(program)])
         known = checked if checked is not None else {}
         if mark not in known:
-            known[mark] = check(program, arguments, outcome["files"], name, checker=checker)
+            known[mark] = check(program, arguments, outcome["files"], name,
+                                step.check_arguments(program), checker=checker)
         outcome.update(known[mark])
         outcome["caught"] = None if outcome["ok"] else "check"
     return outcome
