@@ -4,6 +4,7 @@ cuda_rules.c has a small program for each rule; here is what each must print, or
 with which it must end.
 """
 import os
+import platform
 import re
 import subprocess
 from pathlib import Path
@@ -16,6 +17,8 @@ from tools.verify import sanitize
 SOURCES = ["common/cuda/cuda_cpu.c", "common/cuda/cuda_device.cu", "common/run/run.c",
            "common/run/args.c"]
 GCC = ["gcc", "-O1", "-fopenmp"]
+# The fewest and the most instructions for which gcc defines macros.
+ARCHITECTURES = {"x86_64": ("x86-64", "x86-64-v4"), "aarch64": ("armv8-a", "armv8.4-a+sve")}
 CONFIGURATION, VALUE, ILLEGAL, SUCCESS = (
     f"cuda{name}" for name in ("ErrorInvalidConfiguration", "ErrorInvalidValue",
                                "ErrorIllegalAddress", "Success"))
@@ -101,3 +104,21 @@ def test_races(check, folder: Path) -> None:
                        ("race_threads", True), ("race_blocks", True), ("symbol", False)):
         found = "data race" in printed(program, 1, rule, CUDA_CPU_BLOCKS="3")
         check(rule, found != race and f"a race is {'' if found else 'not '}reported")
+
+
+@pytest.mark.seconds(4)
+def test_same_code(check) -> None:
+    """cuda-cpu has the constants of nvcc's build, which is compiled without -march: those of
+    cuda.cu and its headers do not depend on the instructions of the processor."""
+    steps = Path(ROOT, "steps")
+    for path in sorted(steps.glob("*/*/cuda.cu")):
+        folders = ("run", "su", "portable", "cuda", "hybrid", path.parent.name)
+        texts = {subprocess.run(
+            ["gcc", "-std=c11", "-E", "-P", f"-march={march}", "-x", "c", path,
+             *(f"-Icommon/{folder}" for folder in folders)],
+            cwd=ROOT, capture_output=True, text=True, check=True).stdout
+            for march in ARCHITECTURES[platform.machine()]}
+        check(path.relative_to(steps), len(texts) != 1 and "its code depends on -march")
+    for path in sorted(steps.glob("*/*/*.[ch]*")):
+        check(path.relative_to(steps),
+              "__CUDACC__" in path.read_text() and "is not the same with nvcc")

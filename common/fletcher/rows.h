@@ -12,7 +12,7 @@
 
 #if defined(__OPENCL_C_VERSION__)
 #define MAD(a, b, c) fma((lanes)(a), b, c)
-#elif defined(__CUDACC__) || defined(__FMA__) || defined(__FP_FAST_FMAF)
+#elif defined(CUDA_DEVICE_H) || defined(__FMA__) || defined(__FP_FAST_FMAF)
 #define MAD(a, b, c) fmaf(a, b, c)
 #else
 #define MAD(a, b, c) ((a) * (b) + (c))

@@ -10,14 +10,8 @@
 #include "body.h"
 
 /* Default shape of a block; the option local= overrides it. The threads of a warp take
- * neighbouring points of a row, so that their loads are coalesced. When gcc compiles
- * this file for the CPU, the threads of a block are executed one after the other,
- * and one per block is enough. */
-#ifdef __CUDACC__
+ * neighbouring points of a row, so that their loads are coalesced. */
 enum { LOCAL_X = 32, LOCAL_Y = 4 };
-#else
-enum { LOCAL_X = 1, LOCAL_Y = 1 };
-#endif
 
 static grid g;
 static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */

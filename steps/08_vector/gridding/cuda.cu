@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cuda_device.h"
+#define ROWS    6  /* of a block; their sums are in the registers of a thread */
 #define COLUMNS 32 /* of a block; one thread each */
 #define LANES   1
 #include "host.h"
