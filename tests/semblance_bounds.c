@@ -19,11 +19,11 @@ static void search_node(search_state *s, const query *q, const int *indices,
 {
     search_result result = {.best.semblance = NAN};
     run_times t = {0};
-    search(s, q, indices, &result, &t);
+    search(s, q, 1, indices, &result, &t);
     for (size_t n = 0; n < cell_count(q); n++)
         bounds[s->order[n].cell] = s->order[n].bound;
     result.panel = maxima;
-    search(s, q, indices, &result, &t);
+    search(s, q, 1, indices, &result, &t);
 }
 
 static void write_array(const char *name, npy array)
@@ -56,5 +56,5 @@ void proc_search(search_state *s, const query *q, const int *indices,
     free(bounds);
     free(maxima);
     free(c);
-    search(s, q, indices, result, t);
+    search(s, q, 1, indices, result, t);
 }

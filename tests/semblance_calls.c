@@ -2,10 +2,11 @@
  * ones.
  *
  * Replaces common/semblance/main.c. One state, with a gather whose rows are longer than
- * its traces, executes several queries: other output points, other or fewer traces,
- * fewer values of a parameter, with and without a panel. Each query is repeated with a
- * state of its own, with a gather of these traces alone. All results must be equal, to
- * the byte.
+ * its traces, searches several output traces: at other positions, with other or fewer
+ * traces of the gather, fewer values of a parameter, with and without a panel. The
+ * samples of an output trace differ in t0 and in their ranges. Each sample is repeated
+ * alone, with a state of its own, with a gather of these traces alone. All results must
+ * be equal, to the byte.
  */
 #include "arguments.h"
 
@@ -50,6 +51,24 @@ static const call calls[] = {
     {"all traces again", 0, 1, 0, 0, 0, {0}, true},
 };
 
+enum { SAMPLES = 3 };
+
+/* Returns sample k of an output trace: later, with one value of A and of E less in odd
+ * samples, and with wider ranges of D and E. */
+static query sample(const query *q, int k)
+{
+    query at = *q;
+    at.t0 += 0.013f * (float)k;
+    if (k % 2 && at.np[A] > 1) at.np[A]--;
+    if (k % 2 && at.np[E] > 1) at.np[E]--;
+    for (int p = D; p <= E; p++) {
+        float added = (at.p1[p] - at.p0[p]) * (float)k;
+        at.p0[p] -= added;
+        at.p1[p] += added;
+    }
+    return at;
+}
+
 int main(int argc, char **argv)
 {
     run_name = "semblance-calls";
@@ -61,7 +80,7 @@ int main(int argc, char **argv)
     int *row = allocate(g.ntraces, sizeof *row, "numbers");
     for (int i = 0; i < q.ntraces; i++) indices[i] = row[i] = i;
     size_t cells = (size_t)q.np[A] * (size_t)q.np[B], bytes = cells * sizeof(float);
-    float *panel = allocate(cells, sizeof *panel, "a panel");
+    float *panel = allocate(SAMPLES * cells, sizeof *panel, "panels");
     float *alone = allocate(cells, sizeof *alone, "a panel");
 
     q.pitch = g.ns + 60;
@@ -83,29 +102,44 @@ int main(int argc, char **argv)
         for (int i = now->first; i < q.ntraces; i += now->every)
             indices[asked.ntraces++] = i;
 
-        memset(panel, 0xff, bytes);
-        memset(alone, 0xff, bytes);
-        search_result result = {.best.semblance = NAN,
-                                .panel = now->panel ? panel : NULL};
-        search(s, &asked, indices, &result, &t);
+        memset(panel, 0xff, SAMPLES * bytes);
+        query trace[SAMPLES];
+        search_result result[SAMPLES];
+        for (int k = 0; k < SAMPLES; k++) {
+            trace[k] = sample(&asked, k);
+            result[k] =
+                (search_result){.best.semblance = NAN,
+                                .panel = now->panel ? panel + (size_t)k * cells : NULL};
+        }
+        search(s, trace, SAMPLES, indices, result, &t);
 
         su_gather few = gather_of(&g, indices, asked.ntraces, g.ns);
         asked.pitch = g.ns;
-        search_result expected = {.best.semblance = NAN, .panel = alone};
         run_times its = {0};
         search_state *own = search_begin(&few, &asked, &its);
-        search(own, &asked, row, &expected, &its);
+        bool same = true;
+        for (int k = 0; k < SAMPLES; k++) {
+            trace[k].pitch = g.ns;
+            memset(alone, 0xff, bytes);
+            search_result expected = {.best.semblance = NAN, .panel = alone};
+            search(own, &trace[k], 1, row, &expected, &its);
+            bool equal =
+                !memcmp(&result[k].best, &expected.best, sizeof expected.best) &&
+                (!now->panel || !memcmp(result[k].panel, alone, bytes));
+            if (!equal)
+                printf("%s, sample %d: semblance %.9g, alone %.9g\n", now->about, k,
+                       result[k].best.semblance, expected.best.semblance);
+            same = same && equal;
+        }
         search_end(own);
         free(few.trace);
         free(few.samples);
 
-        bool same = !memcmp(&result.best, &expected.best, sizeof result.best) &&
-                    (!now->panel || !memcmp(panel, alone, bytes));
-        if (c == 0) first = result.best;
-        if (c + 1 == count) same = same && !memcmp(&result.best, &first, sizeof first);
-        if (!same)
-            printf("%s: semblance %.9g, alone %.9g\n", now->about,
-                   result.best.semblance, expected.best.semblance);
+        if (c == 0) first = result[0].best;
+        if (c + 1 == count && memcmp(&result[0].best, &first, sizeof first) != 0) {
+            printf("%s: not the same result\n", now->about);
+            same = false;
+        }
         failed += !same;
     }
     bool timed = t.init >= 0 && t.run > 0 && t.kernel > 0;

@@ -18,7 +18,7 @@ __attribute__((weak)) void proc_search(search_state *s, const query *q,
                                        const int *indices, search_result *result,
                                        run_times *t)
 {
-    search(s, q, indices, result, t);
+    search(s, q, 1, indices, result, t);
 }
 
 static void one_point(request *r)

@@ -23,7 +23,7 @@ su_gather proc_read_samples(const char *path, su_gather *g, int low, int high);
 /* Frees what the two functions above have allocated. */
 void proc_free_gather(su_gather *g);
 
-/* Executes one search, in which all processes take part, like search() of semblance.h.
+/* Searches one sample, in which all processes take part, like search() of semblance.h.
  * Only the first process gets the panel. */
 void proc_search(search_state *s, const query *q, const int *indices,
                  search_result *result, run_times *t);
@@ -43,7 +43,8 @@ void proc_sum(double *value, int count);
 int proc_next_item(void);
 
 /* Must be called now and then by a process that computes for long, so that the other
- * processes make progress. */
+ * processes make progress: by a back-end that is used with several processes, after
+ * each sample. */
 void proc_progress(void);
 
 /* Opens an existing file for writing by all processes, each at other positions.

@@ -1,9 +1,10 @@
-/* section.c - one search for each sample of each output trace.
+/* section.c - one search for each output trace.
  *
  * The output traces are all combinations of the midpoints m0= and the half-offsets h0=;
  * half-offsets vary fastest. A search uses the traces of an aperture, which lie within
  * aperture= of the output trace in midpoint and in half-offset. The ranges of A .. E
- * may change with time. Results go to the files of journal.h, trace by trace.
+ * may change from sample to sample. Results go to the files of journal.h, trace by
+ * trace.
  *
  * Left out: using the result of the neighbouring sample.
  */
@@ -175,8 +176,10 @@ static void show_progress(const journal *j, int done, double points, double elap
             run_name, done, j->traces, rate, left, done == (int)j->traces ? "\n" : "");
 }
 
-/* The results of one output trace. */
+/* The search of one output trace and its results. */
 typedef struct {
+    query *q;                 /* [ns] */
+    search_result *result;    /* [ns] */
     float *stack, *coherence; /* [ns] */
     float *parameters;        /* [ns][PARAMETERS] */
 } trace_buffers;
@@ -187,6 +190,27 @@ static void check_semblance(const point *p, double m, double h, double t)
         fail("m0=%g h0=%g t0=%g: semblance %g, expected 0 to 1 (are the samples too "
              "large for float?)",
              m, h, t, p->semblance);
+}
+
+/* Searches the output trace at (m, h) in n traces of the gather. */
+static void search_trace(const request *r, search_state *state, const su_gather *gather,
+                         double m, double h, const int *indices, int n,
+                         const trace_buffers *b, run_times *t)
+{
+    int ns = r->t0.count;
+    for (int k = 0; k < ns; k++) {
+        b->q[k] = query_at(r, gather, m, h, series_at(&r->t0, k));
+        b->q[k].ntraces = n;
+        b->result[k] = (search_result){.best.semblance = NAN};
+    }
+    search(state, b->q, ns, indices, b->result, t);
+    for (int k = 0; k < ns; k++) {
+        const point *best = &b->result[k].best;
+        check_semblance(best, m, h, series_at(&r->t0, k));
+        b->stack[k] = best->stack;
+        b->coherence[k] = best->semblance;
+        memcpy(b->parameters + PARAMETERS * k, &best->a, PARAMETERS * sizeof(float));
+    }
 }
 
 void section(request *r)
@@ -217,6 +241,8 @@ void section(request *r)
                 j.done_before, s.traces);
 
     trace_buffers buffers = {
+        .q = allocate((size_t)j.ns, sizeof(query), "the samples of a trace"),
+        .result = allocate((size_t)j.ns, sizeof(search_result), "a trace"),
         .stack = allocate((size_t)j.ns, sizeof(float), "a trace"),
         .coherence = allocate((size_t)j.ns, sizeof(float), "a trace"),
         .parameters = allocate((size_t)j.ns, PARAMETERS * sizeof(float), "a trace")};
@@ -243,28 +269,19 @@ void section(request *r)
     /* Each process takes the next trace when it has finished one. */
     double begin = seconds();
     for (int next; (next = proc_next_item()) < pending_count;) {
-        int i = pending[next], done_traces = (int)j.done_before + next;
+        int i = pending[next];
+        if (next)
+            show_progress(&j, (int)j.done_before + next, (double)next * j.ns,
+                          seconds() - begin);
         double m = output_m(&s, i), h = output_h(&s, i);
         int n = survey_select(&s.line, r, m, h, indices);
         for (int k = 0; k < n; k++) indices[k] -= s.first_trace;
         memset(buffers.stack, 0, (size_t)j.ns * sizeof(float));
         memset(buffers.coherence, 0, (size_t)j.ns * sizeof(float));
         memset(buffers.parameters, 0, (size_t)j.ns * PARAMETERS * sizeof(float));
-        for (int k = 0; k < j.ns && n >= 2; k++) {
-            double time = series_at(&r->t0, k);
-            query q = query_at(r, &part, m, h, time);
-            q.ntraces = n;
-            search_result result = {.best.semblance = NAN};
-            search(state, &q, indices, &result, &t);
-            check_semblance(&result.best, m, h, time);
-            buffers.stack[k] = result.best.stack;
-            buffers.coherence[k] = result.best.semblance;
-            memcpy(buffers.parameters + PARAMETERS * k, &result.best.a,
-                   PARAMETERS * sizeof(float));
-            points++;
-            show_progress(&j, done_traces, (double)next * j.ns + k + 1,
-                          seconds() - begin);
-            proc_progress();
+        if (n >= 2) {
+            search_trace(r, state, &part, m, h, indices, n, &buffers, &t);
+            points += j.ns;
         }
         journal_write(&j, (size_t)i, n < 2 ? SU_DEAD : SU_LIVE, row_pointers);
         dead += n < 2;
@@ -286,6 +303,8 @@ void section(request *r)
     free(buffers.parameters);
     free(buffers.coherence);
     free(buffers.stack);
+    free(buffers.result);
+    free(buffers.q);
     free(header);
     survey_free(&s.line);
 }

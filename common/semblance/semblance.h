@@ -43,10 +43,13 @@ typedef struct search_state search_state;
  * below. */
 search_state *search_begin(const su_gather *g, const query *q, run_times *t);
 
-/* Searches the np[A] x .. x np[E] points of *q in q->ntraces of the traces: those with
- * the indices indices[0] < indices[1] < .. in the gather. */
-void search(search_state *s, const query *q, const int *indices, search_result *result,
-            run_times *t);
+/* Searches an output trace of one or more samples: for sample k, the np[A] x .. x np[E]
+ * points of q[k], whose result is stored in result[k]. All samples use the same
+ * q->ntraces traces of the gather, those with the indices indices[0] < indices[1] < ..
+ * Only t0, p0, p1 and np differ between the samples; so what depends on the traces
+ * alone is done once. */
+void search(search_state *s, const query *q, int samples, const int *indices,
+            search_result *result, run_times *t);
 
 void search_end(search_state *s);
 

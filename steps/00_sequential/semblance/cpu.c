@@ -17,16 +17,9 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *indices, search_result *result,
-            run_times *t)
+/* Searches one sample of the output trace. */
+static void search_sample(const aperture *ap, const query *q, search_result *result)
 {
-    double start = seconds();
-
-    s->ap.len = 0;
-    for (int i = 0; i < q->ntraces; i++) vector_push(s->ap, &s->g->trace[indices[i]]);
-
-    double ready = seconds();
-
     result->best.semblance = -1;
 
     for (int ia = 0; ia < q->np[A]; ia++) {
@@ -42,7 +35,7 @@ void search(search_state *s, const query *q, const int *indices, search_result *
                     for (int ie = 0; ie < q->np[E]; ie++) {
                         float e = value(q, E, ie);
                         float stack;
-                        float score = semblance_2d(&s->ap, q, a, b, c, d, e, &stack);
+                        float score = semblance_2d(ap, q, a, b, c, d, e, &stack);
                         point candidate = {a, b, c, d, e, stack, score};
                         if (score > best.semblance) best = candidate;
                     }
@@ -54,6 +47,19 @@ void search(search_state *s, const query *q, const int *indices, search_result *
             if (best.semblance > result->best.semblance) result->best = best;
         }
     }
+}
+
+void search(search_state *s, const query *q, int samples, const int *indices,
+            search_result *result, run_times *t)
+{
+    double start = seconds();
+
+    s->ap.len = 0;
+    for (int i = 0; i < q->ntraces; i++) vector_push(s->ap, &s->g->trace[indices[i]]);
+
+    double ready = seconds();
+
+    for (int k = 0; k < samples; k++) search_sample(&s->ap, &q[k], &result[k]);
 
     double end = seconds();
     t->init += ready - start;

@@ -22,16 +22,23 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *indices, search_result *result,
-            run_times *t)
+/* Searches one sample of the output trace. */
+static void search_sample(search_state *s, const query *q, const int *indices,
+                          search_result *result)
 {
-    double start = seconds();
-
 #pragma omp parallel for schedule(dynamic)
     for (int ia = 0; ia < q->np[A]; ia++)
         search_a(ia, s->g->trace, indices, q, &s->part[(size_t)ia * q->np[B]]);
 
     pick_best(q, s->part, 1, result);
+}
+
+void search(search_state *s, const query *q, int samples, const int *indices,
+            search_result *result, run_times *t)
+{
+    double start = seconds();
+
+    for (int k = 0; k < samples; k++) search_sample(s, &q[k], indices, &result[k]);
 
     double end = seconds();
     t->run += end - start;

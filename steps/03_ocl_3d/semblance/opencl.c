@@ -81,21 +81,14 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *indices, search_result *result,
-            run_times *t)
+/* Searches one sample of the output trace. */
+static void search_sample(search_state *s, const query *q, search_result *result,
+                          run_times *t)
 {
-    double start = seconds();
-
-    prepare(s->g, q, indices, s->traces);
-    size_t traces_size = q->ntraces * sizeof *s->traces;
     size_t part_size = part_count(q) * sizeof *s->part;
-
-    double ready = seconds();
 
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_query, CL_FALSE, 0, sizeof *q, q, 0,
                                    NULL, NULL));
-    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0, traces_size,
-                                   s->traces, 0, NULL, NULL));
     const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
     OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
                                   part_size, 0, NULL, NULL));
@@ -107,11 +100,27 @@ void search(search_state *s, const query *q, const int *indices, search_result *
 
     pick_best(q, s->part, q->np[C], result);
 
+    t->kernel += ocl_seconds(kernel_event);
+    clReleaseEvent(kernel_event);
+}
+
+void search(search_state *s, const query *q, int samples, const int *indices,
+            search_result *result, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, indices, s->traces);
+    size_t traces_size = q->ntraces * sizeof *s->traces;
+
+    double ready = seconds();
+
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0, traces_size,
+                                   s->traces, 0, NULL, NULL));
+    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k], t);
+
     double end = seconds();
     t->init += ready - start;
     t->run += end - ready;
-    t->kernel += ocl_seconds(kernel_event);
-    clReleaseEvent(kernel_event);
 }
 
 void search_end(search_state *s)

@@ -22,15 +22,9 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *indices, search_result *result,
-            run_times *t)
+/* Searches one sample of the output trace. */
+static void search_sample(search_state *s, const query *q, search_result *result)
 {
-    double start = seconds();
-
-    prepare(s->g, q, indices, s->traces);
-
-    double ready = seconds();
-
 #pragma omp parallel
     {
         float *t2_abc =
@@ -48,6 +42,18 @@ void search(search_state *s, const query *q, const int *indices, search_result *
     }
 
     pick_best(q, s->part, q->np[C], result);
+}
+
+void search(search_state *s, const query *q, int samples, const int *indices,
+            search_result *result, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, indices, s->traces);
+
+    double ready = seconds();
+
+    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k]);
 
     double end = seconds();
     t->init += ready - start;

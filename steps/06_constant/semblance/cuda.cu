@@ -96,19 +96,13 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *indices, search_result *result,
-            run_times *t)
+/* Searches one sample of the output trace. */
+static void search_sample(search_state *s, const query *q, search_result *result,
+                          run_times *t)
 {
-    double start = seconds();
-
-    prepare(s->g, q, indices, s->traces);
-    size_t traces_size = q->ntraces * sizeof *s->traces;
     size_t part_size = part_count(q) * sizeof *s->part;
 
-    double ready = seconds();
-
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
-    CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
     CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN, see opencl.c */
     CUDA_CHECK(cudaEventRecord(s->before, 0));
     WINDOW_LAUNCH(window_length(q), search_kernel, s->grid, s->block, 0, s->d_samples,
@@ -119,10 +113,25 @@ void search(search_state *s, const query *q, const int *indices, search_result *
 
     pick_best(q, s->part, q->np[C], result);
 
+    t->kernel += cuda_seconds(s->before, s->after);
+}
+
+void search(search_state *s, const query *q, int samples, const int *indices,
+            search_result *result, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, indices, s->traces);
+    size_t traces_size = q->ntraces * sizeof *s->traces;
+
+    double ready = seconds();
+
+    CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
+    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k], t);
+
     double end = seconds();
     t->init += ready - start;
     t->run += end - ready;
-    t->kernel += cuda_seconds(s->before, s->after);
 }
 
 void search_end(search_state *s)

@@ -131,20 +131,17 @@ static void search_parts(const search_state *s, int w, int first, int end, int p
     CUDA_CHECK(cudaGetLastError());
 }
 
-void search(search_state *s, const query *q, const int *indices, search_result *result,
-            run_times *t)
+/* Searches one sample of the output trace. */
+static void search_sample(search_state *s, const query *q, search_result *result,
+                          run_times *t)
 {
-    double start = seconds();
-
-    prepare(s->g, q, indices, s->traces);
+    prepare_sample(q, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
     size_t order_size = cell_count(q) * sizeof *s->order;
     size_t part_size = part_count(q) * sizeof *s->part;
     int cells = (int)cell_count(q), w = window_length(q), prune = !result->panel;
     dim3 block = {(unsigned)s->block, 1, 1};
     dim3 grid = {(unsigned)((cells + s->block - 1) / s->block), 1, 1};
-
-    double ready = seconds();
 
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
@@ -178,10 +175,23 @@ void search(search_state *s, const query *q, const int *indices, search_result *
 
     pick_best(q, s->part, q->np[C], result);
 
+    t->kernel += cuda_seconds(s->before, s->after);
+}
+
+void search(search_state *s, const query *q, int samples, const int *indices,
+            search_result *result, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, indices, s->traces);
+
+    double ready = seconds();
+
+    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k], t);
+
     double end = seconds();
     t->init += ready - start;
     t->run += end - ready;
-    t->kernel += cuda_seconds(s->before, s->after);
 }
 
 void search_end(search_state *s)

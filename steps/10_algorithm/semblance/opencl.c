@@ -164,17 +164,14 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *indices, search_result *result,
-            run_times *t)
+/* Searches one sample of the output trace. */
+static void search_sample(search_state *s, const query *q, search_result *result,
+                          run_times *t)
 {
-    double start = seconds();
-
-    prepare(s->g, q, indices, s->traces);
+    prepare_sample(q, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
     size_t order_size = cell_count(q) * sizeof *s->order;
     size_t part_size = part_count(q) * sizeof *s->part;
-
-    double ready = seconds();
 
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_query, CL_FALSE, 0, sizeof *q, q, 0,
                                    NULL, NULL));
@@ -212,13 +209,26 @@ void search(search_state *s, const query *q, const int *indices, search_result *
 
     pick_best(q, s->part, q->np[C], result);
 
-    double end = seconds();
-    t->init += ready - start;
-    t->run += end - ready;
     while (event_count > 0) {
         t->kernel += ocl_seconds(events[--event_count]);
         clReleaseEvent(events[event_count]);
     }
+}
+
+void search(search_state *s, const query *q, int samples, const int *indices,
+            search_result *result, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, indices, s->traces);
+
+    double ready = seconds();
+
+    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k], t);
+
+    double end = seconds();
+    t->init += ready - start;
+    t->run += end - ready;
 }
 
 void search_end(search_state *s)

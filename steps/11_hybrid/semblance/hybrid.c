@@ -278,16 +278,11 @@ static void begin_phase(search_state *s, int phase)
     s->phase_start = seconds();
 }
 
-void search(search_state *s, const query *q, const int *indices, search_result *result,
-            run_times *t)
+/* Searches one sample of the output trace. */
+static void search_sample(search_state *s, const query *q, search_result *result)
 {
-    double start = seconds();
-
-    prepare(s->g, q, indices, s->traces);
+    prepare_sample(q, s->traces);
     memset(s->part, 0xff, part_count(q) * sizeof *s->part); /* NaN, until written */
-
-    double ready = seconds();
-
     s->input = (search_input){q, s->traces, s->g->samples, !result->panel};
     s->device_has = NOTHING_YET;
     s->incumbent = 0;
@@ -336,6 +331,18 @@ void search(search_state *s, const query *q, const int *indices, search_result *
     }
 
     pick_best(q, s->part, q->np[C], result);
+}
+
+void search(search_state *s, const query *q, int samples, const int *indices,
+            search_result *result, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, indices, s->traces);
+
+    double ready = seconds();
+
+    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k]);
 
     double end = seconds();
     t->init += ready - start;

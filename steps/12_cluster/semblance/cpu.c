@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host.h"
+#include "processes.h"
 
 /* One instance for each small window: loops of constant length are unrolled, and num
  * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
@@ -81,15 +82,10 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-void search(search_state *s, const query *q, const int *indices, search_result *result,
-            run_times *t)
+/* Searches one sample of the output trace. */
+static void search_sample(search_state *s, const query *q, search_result *result)
 {
-    double start = seconds();
-
-    prepare(s->g, q, indices, s->traces);
-
-    double ready = seconds();
-
+    prepare_sample(q, s->traces);
     window_kernels kernels = kernels_by_tau[q->tau < 8 ? q->tau : 8];
     const float *samples = s->g->samples;
     const trace *traces = s->traces;
@@ -143,6 +139,21 @@ void search(search_state *s, const query *q, const int *indices, search_result *
     }
 
     pick_best(q, s->part, q->np[C], result);
+}
+
+void search(search_state *s, const query *q, int samples, const int *indices,
+            search_result *result, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, indices, s->traces);
+
+    double ready = seconds();
+
+    for (int k = 0; k < samples; k++) {
+        search_sample(s, &q[k], &result[k]);
+        proc_progress();
+    }
 
     double end = seconds();
     t->init += ready - start;

@@ -27,9 +27,15 @@ static void prepare(const su_gather *g, const query *q, const int *indices,
         traces[i].dm = (float)((midpoint - q->m0) * q->idt);
         traces[i].dh = (float)((half_offset - q->h0) * q->idt);
         traces[i].row = indices[i];
+    }
+}
 
-        /* D dm^2 + E dh dm is linear in D and in E: its extremes are at corners of (D,
-         * E). */
+/* Completes the traces for one sample, with the values that depend on its ranges: the
+ * extremes of D dm^2 + E dh dm, which is linear in D and in E, are at corners of (D,
+ * E). */
+static void prepare_sample(const query *q, trace *traces)
+{
+    for (int i = 0; i < q->ntraces; i++) {
         double dm = traces[i].dm, dh = traces[i].dh;
         double d0 = value(q, D, 0) * dm * dm, d1 = value(q, D, q->np[D] - 1) * dm * dm;
         double e0 = value(q, E, 0) * dh * dm, e1 = value(q, E, q->np[E] - 1) * dh * dm;

@@ -248,7 +248,7 @@ void proc_search(search_state *s, const query *q, const int *indices,
         single.p0[A] = single.p1[A] = value(q, A, ia);
         search_result own_result = {.best.semblance = NAN};
         if (result->panel) own_result.panel = result->panel + (size_t)ia * q->np[B];
-        search(s, &single, indices, &own_result, t);
+        search(s, &single, 1, indices, &own_result, t);
         if (own_result.best.semblance > rank_best.semblance)
             rank_best = own_result.best;
     }
