@@ -61,6 +61,8 @@ class Job:
     aperture: tuple[float, float]
     axis: str
     order: str
+    smooth: str = "centre"
+    weight: str = "semblance"
 
 
 @dataclass
@@ -79,7 +81,8 @@ class Sample:
     begins or ends so close to an end of the record that rounding decides whether it is used."""
     tuples: Doubles                 # [N][5]
     semblance: Doubles              # [N]
-    stack: Doubles                  # [N]
+    stack: Doubles                  # [N]: the amplitude before the weight
+    used: NDArray[numpy.int_]       # [N]: number of traces in the stack
     semblance_error: Doubles        # [N]: effect of rounding in float
     stack_error: Doubles
     unsure: NDArray[numpy.bool_]
@@ -164,7 +167,8 @@ def search(g: Gather, job: Job, m0: float, h0: float, t0: float) -> Sample:
     good = ((~used).sum(axis=1) < 2) & (energy > 0)
     numerator = (v.sum(axis=1) ** 2).sum(axis=1)
     semblance = numpy.where(good, numerator / numpy.where(energy > 0, energy, 1) / count, 0)
-    stack = numpy.where(good, v.sum(axis=(1, 2)) / (count * (2 * half + 1)), 0)
+    chosen = v if job.smooth == "window" else v[..., half:half + 1]
+    stack = numpy.where(good, chosen.sum(axis=(1, 2)) / (count * chosen.shape[2]), 0)
 
     slope = abs(numpy.diff(rows, axis=1)).max() if ns > 1 else 0
     size = abs(rows).max()
@@ -174,7 +178,16 @@ def search(g: Gather, job: Job, m0: float, h0: float, t0: float) -> Sample:
     rms = numpy.sqrt(energy / (count * (2 * half + 1)))
     relative = numpy.minimum(wrong / numpy.maximum(rms, 1e-300), 0.5)
     change = 4 * relative / (1 - relative) ** 2
-    return Sample(tuples, semblance, stack, change, wrong, unsure)
+    return Sample(tuples, semblance, stack, used.sum(axis=1), change, wrong, unsure)
+
+
+def weight(job: Job, semblance: float, used: int) -> float:
+    """The factor of a sample: the signal's share of the energy, (S - n) / (1 - n) if noise
+    alone has semblance n, over the share S that the stack keeps."""
+    if job.weight == "none":
+        return 1
+    noise = min(0.9, 3 / max(used, 1))
+    return max(0, (semblance - noise) / (1 - noise)) / semblance if semblance > 0 else 0
 
 
 def nearest(g: Gather, m0: float, h0: float) -> int:

@@ -14,7 +14,7 @@ import pytest
 import segyio
 
 from tests.helpers import BUILD, Started, binaries, front_ends, printed, read_npy
-from tests.sections import DATA, JOB, QUERY, RANGES, outputs, read, rewritten, traces
+from tests.sections import DATA, JOB, PLAIN, QUERY, RANGES, outputs, read, rewritten, traces
 
 
 def search(binary, words, folder, limit=None, wait=True):
@@ -64,7 +64,7 @@ def made(check, binary, folder, words, prefix=""):
 
 
 def check_samples(check, binary, folder):
-    if not made(check, binary, folder, [f"in={DATA}", *JOB, *QUERY], "all-"):
+    if not made(check, binary, folder, [f"in={DATA}", *JOB, *QUERY, *PLAIN], "all-"):
         return
     _, stack = traces(os.path.join(folder, "all-s.su"))
     _, coherence = traces(os.path.join(folder, "all-c.su"))
@@ -138,7 +138,7 @@ def test_apertures(check, last, folder):
     gy = head[:, 84:88].copy().view("<i4")[:, 0]
     m, h = (gy + sy) / 2, (gy - sy) / 2
     reach = 150, 120
-    words = [f"in={DATA}", "m0=3900,110,4", "h0=-480", "t0=0.6,0.004,3", *QUERY,
+    words = [f"in={DATA}", "m0=3900,110,4", "h0=-480", "t0=0.6,0.004,3", *QUERY, *PLAIN,
              f"aperture={reach[0]},{reach[1]}"]
     if not made(check, last, folder, words, "near-"):
         return
@@ -171,9 +171,10 @@ def test_ranges(check, last, folder):
                        ("two", row(0.4, 0) + "\n\n" + row(0.8, 0.5) + " # end\n")):
         with open(os.path.join(folder, f"{name}.txt"), "w") as out:
             out.write(text)
-    section = [f"in={DATA}", "m0=4120", "h0=-480", "tau=0.008"]
+    point = [f"in={DATA}", "m0=4120", "h0=-480", "tau=0.008"]
+    section = [*point, *PLAIN]
     plain = made(check, last, folder, [f"in={DATA}", "m0=4120", "h0=-480", "t0=0.4,0.06,5",
-                                  *QUERY], "plain-")
+                                  *QUERY, *PLAIN], "plain-")
     one = made(check, last, folder, [*section, "t0=0.4,0.06,5", "ranges=one.txt"], "one-")
     check("ranges of one row", plain and one and plain[2] != one[2] and "differ")
     if made(check, last, folder, [*section, "t0=0.4,0.06,5", "ranges=two.txt"], "two-"):
@@ -181,7 +182,7 @@ def test_ranges(check, last, folder):
         for k, part in ((0, 0), (1, 0.075), (2, 0.15), (4, 0.3)):
             words = [f"{key}={p + part * (q - p):.12g},{q},{round(n + 4 * part)}"
                      for key, (p, q, n) in RANGES.items()]
-            said = printed(search(last, [*section, f"t0={0.4 + 0.06 * k:.9g}", *words],
+            said = printed(search(last, [*point, f"t0={0.4 + 0.06 * k:.9g}", *words],
                                  folder).out)
             check(f"ranges at {k}", abs(stack[0][k] - float(said["Stack"])) > 1e-6
                         and f"{stack[0][k]}, expected {said['Stack']}")

@@ -124,6 +124,8 @@ static void read_ranges(request *r, const char *path)
 static void parse_keys(request *r, int argc, char **argv, const char *about)
 {
     const char *range[5] = {0}, *order = "auto", *axis = "auto";
+    static const char centre[] = "centre", semblance[] = "semblance";
+    const char *smooth = centre, *weight = semblance;
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
     int set = 0;
 
@@ -155,6 +157,14 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
          "file instead of a= to e=: rows of t0, then P0 P1 N of A to E", 0},
         {"aperture", ARG_TEXT, &aperture, 0, 0,
          "DM,DH: maximum distance of traces in midpoint and half-offset, m", 0},
+        {"smooth", ARG_TEXT, &smooth, 0, 0,
+         "for traces: centre (mean of the traces on the curve) or window (mean of the "
+         "windows)",
+         0},
+        {"weight", ARG_TEXT, &weight, 0, 0,
+         "for traces: factor of a sample: semblance (small where traces disagree) or "
+         "none",
+         0},
         {ARG_LOCAL(r->group)},
         {"order", ARG_TEXT, &order, 0, 0, "byte order of the file: auto, little or big",
          0},
@@ -193,6 +203,11 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         for (int i = 0; i < 2; i++)
             r->aperture[i] = parse_double("aperture", item[i], 0, DISTANCE_MAX);
     }
+    if (!is_section(r) && (smooth != centre || weight != semblance))
+        fail("%s= is for traces: expected stack= or coherence=, too",
+             smooth != centre ? "smooth" : "weight");
+    r->smooth = (smooth_choice)parse_choice("smooth", smooth, "centre", "window");
+    r->weight = (weight_choice)parse_choice("weight", weight, "semblance", "none");
     r->order = (su_order)parse_choice("order", order, "auto", "little", "big");
     r->axis = (su_axis)parse_choice("axis", axis, "auto", "x", "y");
 }

@@ -20,6 +20,11 @@ typedef struct {
     double p0[5], p1[5], np[5];
 } ranges;
 
+/* The amplitude of a filled sample (fill.c), in the order of the choices of smooth= and
+ * weight=. */
+typedef enum { SMOOTH_CENTRE, SMOOTH_WINDOW } smooth_choice;
+typedef enum { WEIGHT_SEMBLANCE, WEIGHT_NONE } weight_choice;
+
 /* The arguments in double precision, as the user typed them. */
 typedef struct {
     series m0, h0; /* metres */
@@ -29,6 +34,8 @@ typedef struct {
     int rows;
     double
         aperture[2]; /* metres: maximum distance of a trace from the point in m and h */
+    smooth_choice smooth;
+    weight_choice weight;
     int group[3];
     const char *in; /* SU file */
     su_order order;

@@ -11,6 +11,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "section.h"
+#include "fill.h"
 #include "processes.h"
 #include "journal.h"
 #include "survey.h"
@@ -134,6 +135,7 @@ static su_header *make_headers(const job *s)
 static uint64_t job_hash(const job *s, const su_header *header)
 {
     const request *r = s->r;
+    double fill[] = {(double)r->smooth, (double)r->weight};
     double values[] = {r->m0.first,
                        r->m0.step,
                        r->h0.first,
@@ -148,6 +150,7 @@ static uint64_t job_hash(const job *s, const su_header *header)
                        (double)r->t0.count};
     uint64_t hash = digest_update(0, values, sizeof values);
     hash = digest_update(hash, r->row, (size_t)r->rows * sizeof *r->row);
+    hash = digest_update(hash, fill, sizeof fill);
     hash = digest_update(hash, header, (size_t)s->traces * sizeof *header);
     for (int i = s->first_trace; i <= s->last_trace; i++) {
         const su_trace *t = &s->line.g.trace[i];
@@ -252,6 +255,7 @@ void section(request *r)
     int *pending =
         allocate(j.traces - j.done_before, sizeof *pending, "traces to be filled");
     int pending_count = 0;
+    aperture around = aperture_new(s.max_aperture);
     double points = 0, dead = 0, dead_before = 0;
     for (int i = 0; i < s.traces; i++) {
         if (!j.state[i]) pending[pending_count++] = i;
@@ -283,6 +287,11 @@ void section(request *r)
             search_trace(r, state, &part, m, h, indices, n, &buffers, &t);
             points += j.ns;
         }
+        if (n >= 2) {
+            aperture_set(&around, r, &part, m, h, indices, n);
+            fill_trace(r, &around, buffers.coherence, buffers.parameters,
+                       buffers.stack);
+        }
         journal_write(&j, (size_t)i, n < 2 ? SU_DEAD : SU_LIVE, row_pointers);
         dead += n < 2;
     }
@@ -298,6 +307,7 @@ void section(request *r)
     printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", t.init, t.run,
            t.kernel);
     if (fflush(stdout)) fail("standard output: cannot be written");
+    aperture_free(&around);
     free(pending);
     free(indices);
     free(buffers.parameters);

@@ -1,0 +1,98 @@
+/* fill.c - see fill.h.
+ *
+ * The search finds a curve by the semblance of windows around it. The mean of these
+ * windows, `smooth=window`, is a running mean along the curve: it removes the high
+ * frequencies of the trace. The default is the mean of the traces on the curve itself,
+ * one sample of each, multiplied by a weight.
+ *
+ * The weight. Let S be the semblance of K traces, each the sum of one signal and of
+ * noise that is independent of the other traces. Noise alone has the expected semblance
+ * 1 / K, and a search, which selects the largest of many, has c / K. So
+ * (S - c / K) / (1 - c / K) estimates the fraction of the energy that is signal, and S
+ * is the fraction that is left in the mean: their quotient is the factor that minimizes
+ * the expected square of the error (a Wiener filter of one coefficient).
+ */
+#include "fill.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* c above: the mean of K S in searches of traces whose signs were drawn at random was
+ * 2.6 to 3.1 (apertures of 20 to 80 traces, windows of 9 and 17 samples). */
+static const double NOISE_SEMBLANCE = 3;
+/* Upper bound on c / K: a few traces always agree along some curve. */
+static const double NOISE_MAX = 0.9;
+
+aperture aperture_new(int capacity)
+{
+    size_t size = (size_t)capacity;
+    return (aperture){.capacity = capacity,
+                      .dm = allocate(size, sizeof(double), "an aperture"),
+                      .dh = allocate(size, sizeof(double), "an aperture"),
+                      .data = allocate(size, sizeof(float *), "an aperture")};
+}
+
+void aperture_free(aperture *a)
+{
+    free(a->dm);
+    free(a->dh);
+    free(a->data);
+}
+
+void aperture_set(aperture *a, const request *r, const su_gather *g, double m, double h,
+                  const int *indices, int n)
+{
+    origin from = request_origin(r);
+    a->n = n;
+    a->ns = g->ns;
+    a->tau = tau_samples(r, g);
+    a->rate = 1e6 / g->dt;
+    for (int k = 0; k < n; k++) {
+        const su_trace *t = &g->trace[indices[k]];
+        double unit = t->header.scalco < 0 ? -1.0 / t->header.scalco : 1;
+        double source = from.source + t->header.sy * unit;
+        double receiver = from.receiver + t->header.gy * unit;
+        a->dm[k] = (receiver + source) / 2 - m;
+        a->dh[k] = (receiver - source) / 2 - h;
+        a->data[k] = t->data;
+    }
+}
+
+double aperture_mean(const aperture *a, double t0, const float *p, int *used)
+{
+    double sum = 0;
+    *used = 0;
+    for (int k = 0; k < a->n; k++) {
+        double dm = a->dm[k], dh = a->dh[k], linear = t0 + p[A] * dm + p[B] * dh;
+        double square =
+            linear * linear + p[C] * dh * dh + p[D] * dm * dm + p[E] * dh * dm;
+        double x = sqrt(square) * a->rate;
+        if (!(square >= 0 && x >= a->tau && x < a->ns - a->tau - 1)) continue;
+        int i = (int)x;
+        sum += a->data[k][i] + (x - i) * ((double)a->data[k][i + 1] - a->data[k][i]);
+        ++*used;
+    }
+    return *used ? sum / *used : 0;
+}
+
+double semblance_weight(double semblance, int traces)
+{
+    double noise = fmin(NOISE_SEMBLANCE / traces, NOISE_MAX);
+    return semblance > noise ? (semblance - noise) / (1 - noise) / semblance : 0;
+}
+
+void fill_trace(const request *r, const aperture *a, const float *coherence,
+                const float *parameters, float *stack)
+{
+    if (r->smooth == SMOOTH_WINDOW && r->weight == WEIGHT_NONE) return;
+    for (int i = 0; i < r->t0.count; i++) {
+        if (!(coherence[i] > 0)) continue; /* no curve: the sample is 0 */
+        int used;
+        double amplitude = aperture_mean(a, series_at(&r->t0, i),
+                                         parameters + (size_t)PARAMETERS * i, &used);
+        if (r->smooth == SMOOTH_WINDOW) amplitude = stack[i];
+        if (r->weight == WEIGHT_SEMBLANCE)
+            amplitude *= used ? semblance_weight(coherence[i], used) : 0;
+        stack[i] = (float)amplitude;
+    }
+}

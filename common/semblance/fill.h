@@ -1,0 +1,39 @@
+/* fill.h - the samples of an output trace, computed along the curves that the searches
+ * have found. */
+#ifndef FILL_H
+#define FILL_H
+
+#include "arguments.h"
+
+/* The traces of an aperture, relative to the output trace. */
+typedef struct {
+    int n, capacity;
+    double *dm, *dh;    /* [n]: metres */
+    const float **data; /* [n][ns]: samples */
+    int ns, tau;        /* samples */
+    double rate;        /* samples per second */
+} aperture;
+
+aperture aperture_new(int capacity);
+void aperture_free(aperture *a);
+
+/* Makes *a the aperture of the output trace (m, h): n traces of g, whose coordinates
+ * are relative to r's origin. */
+void aperture_set(aperture *a, const request *r, const su_gather *g, double m, double h,
+                  const int *indices, int n);
+
+/* Returns the mean of the traces' samples where the curve of t0 and p[PARAMETERS]
+ * crosses them, interpolated linearly, and in *used the number of these traces: those
+ * in which the window of the search fits. */
+double aperture_mean(const aperture *a, double t0, const float *p, int *used);
+
+/* Returns the factor of a sample whose curve has this semblance in so many traces. */
+double semblance_weight(double semblance, int traces);
+
+/* Replaces stack[], the window means of the samples of a trace, by the amplitudes that
+ * smooth= and weight= select. coherence[] has the semblance of each sample,
+ * parameters[][PARAMETERS] its curve. */
+void fill_trace(const request *r, const aperture *a, const float *coherence,
+                const float *parameters, float *stack);
+
+#endif
