@@ -47,7 +47,8 @@ def front_ends(program):
 def module(name, *words, root=ROOT, **variables):
     """Runs a module as make would; the result has returncode, stdout and stderr."""
     return subprocess.run([sys.executable, "-m", name, *words], cwd=root,
-                          env=copies.environment(**{"BUILD": BUILD, **variables}), stdin=subprocess.DEVNULL,
+                          env=copies.environment(**{"BUILD": BUILD, **variables}),
+                          stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=300)
 
 

@@ -23,7 +23,8 @@ TASK = {"STEP": STEP.split("_")[0], "PROGRAM": PROGRAM}
 
 def make(folder, *words, environment=None):
     return subprocess.run(["make", "-s", *words], cwd=folder,
-                          env=environment or copies.environment(), capture_output=True, text=True, timeout=300)
+                          env=environment or copies.environment(),
+                          capture_output=True, text=True, timeout=300)
 
 
 def all_of(done):
