@@ -20,6 +20,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 BUILD = str(tree.build())
 
+TIMEOUT = 900  # seconds: on a busy machine, too, only a process that hangs takes longer
+
 
 # ---- binaries ------------------------------------------------------------------------
 
@@ -48,13 +50,13 @@ def module(name, *words, root=ROOT, **variables):
     """Runs a module as make would; the result has returncode, stdout and stderr."""
     return subprocess.run([sys.executable, "-m", name, *words], cwd=root,
                           env=copies.environment(**{"BUILD": BUILD, **variables}),
-                          stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=300)
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=TIMEOUT)
 
 
 def run(command, folder, environment=None, **options):
     """Runs command in folder; the result has returncode, stdout and stderr (text)."""
-    options = {"stdout": subprocess.PIPE, "timeout": 300, **options}
+    options = {"stdout": subprocess.PIPE, "timeout": TIMEOUT, **options}
     return subprocess.run(command, cwd=folder, env={**os.environ, **(environment or {})},
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                           errors="replace", **options)

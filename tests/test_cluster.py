@@ -4,6 +4,7 @@ there loses and mixes nothing.
 """
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import time
 import numpy
 import pytest
 
-from tests.helpers import ROOT, Started, binaries, printed
+from tests.helpers import ROOT, TIMEOUT, Started, binaries, printed
 from tests.sections import DATA, JOB, QUERY, outputs, read, rewritten, traces
 from tools.history import runs
 
@@ -58,7 +59,7 @@ def ranks(binary, words, folder, number=2, env=None, limit=None, wait=True, laun
                 preexec_fn=limited if limit else None,
                 env={**os.environ, "OMP_WAIT_POLICY": "passive", **more, **(env or {})})
     if wait:
-        p.out, p.err = p.communicate(timeout=300)
+        p.out, p.err = p.communicate(timeout=TIMEOUT)
     return p
 
 
@@ -164,7 +165,7 @@ def test_killed(check, omp, mpi, folder, everything):
         if found:
             os.kill(rng.choice(found), signal.SIGKILL)
             kills += 1
-        p.out, p.err = p.communicate(timeout=60)
+        p.out, p.err = p.communicate(timeout=TIMEOUT)
         problem, marked = done(folder, "k-", "whole-", 2)
         if found:
             halfway += 0 < marked < 40
@@ -185,9 +186,10 @@ def test_killed(check, omp, mpi, folder, everything):
 
 def one_line(check, name, p, words):
     """Lines other than the one about what is complete already."""
-    # Open MPI may report that the connection to a rank that ended was reset.
+    # Open MPI may report that the connection to a rank that ended was reset, or, on a busy
+    # machine, that a process that it started was faster than its parent.
     lines = [line for line in p.err.splitlines()
-             if "are complete already" not in line and "btl_tcp" not in line]
+             if not re.search("are complete already|btl_tcp|setpgid", line)]
     check(f"{name}: status", p.returncode != 1 and str(p.returncode))
     check(f"{name}: one line", (len(lines) != 1 or words not in lines[0] or p.out)
                 and p.out + p.err)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import BUILD, ROOT
+from tests.helpers import BUILD, ROOT, TIMEOUT
 from tests.lint import all_files
 from tools.history import copies
 
@@ -49,5 +49,6 @@ def test_recipe(copy, name, code):
               for what, value in (("NAME", "t"), ("EMAIL", "t@example.org"))}
     ended = subprocess.run(["bash", "-euo", "pipefail", "-c", code], cwd=copy, text=True,
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                           stderr=subprocess.STDOUT, env={**clean, **author}, timeout=900)
+                           stderr=subprocess.STDOUT, env={**clean, **author},
+                           timeout=TIMEOUT)
     assert ended.returncode == 0, f"{name}: {ended.stdout[-4000:]}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import BUILD, ROOT, module, program_named
+from tests.helpers import BUILD, ROOT, TIMEOUT, module, program_named
 from tools.history import copies, tree
 from tools.teach import export as packing
 
@@ -23,8 +23,8 @@ TASK = {"STEP": STEP.split("_")[0], "PROGRAM": PROGRAM}
 
 def make(folder, *words, environment=None):
     return subprocess.run(["make", "-s", *words], cwd=folder,
-                          env=environment or copies.environment(),
-                          capture_output=True, text=True, timeout=300)
+                          env=environment or copies.environment(), capture_output=True,
+                          text=True, timeout=TIMEOUT)
 
 
 def all_of(done):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT
+from tests.helpers import ROOT, TIMEOUT
 from tools.verify import sanitize
 
 SOURCES = ["common/cuda/cuda_cpu.c", "common/cuda/cuda_device.cu", "common/run/run.c",
@@ -66,7 +66,7 @@ def build(folder: Path, name: str, *compiler: str) -> Path:
 
 
 def printed(program: Path, seed: int, *words: str, **environment: str) -> str:
-    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=TIMEOUT,
                           env={**os.environ, "CUDA_CPU_SEED": str(seed), **environment})
     return done.stderr + done.stdout
 

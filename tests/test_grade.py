@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import BUILD, ROOT
+from tests.helpers import BUILD, ROOT, TIMEOUT
 from tools.history import copies, runs, tree
 from tools.teach import fresh, sandbox
 
@@ -57,7 +57,7 @@ def grade(folder, code=GRADE, **variables):
              "BUILD": BUILD, "WORK": str(folder / "work"), **variables}
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT,
                           env=copies.environment(**asked), stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=TIMEOUT)
 
 
 def alive(name):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import TIMEOUT
 from tools.history import copies, tree
 
 CALLS = 7  # the maximum number of compiler calls of make -n
@@ -30,7 +31,7 @@ def copy_of_tree(tmp_path: Path) -> Path:
 def make(folder: Path, *words: str, succeeds: bool = True) -> str:
     """Runs make; its output and error messages."""
     done = subprocess.run(["make", *words], cwd=folder, env=copies.environment(),
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=TIMEOUT)
     assert (done.returncode == 0) == succeeds, done.stdout[-1000:] + done.stderr[-1000:]
     return done.stdout + done.stderr
 

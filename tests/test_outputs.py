@@ -14,7 +14,7 @@ from functools import partial
 
 import pytest
 
-from tests.helpers import BUILD, ROOT, arguments, binaries, emptied, refusal, run
+from tests.helpers import BUILD, ROOT, TIMEOUT, arguments, binaries, emptied, refusal, run
 from tools.history import copies
 
 # program: words for a short run; the keys of its outputs, and for folders their first file.
@@ -147,7 +147,7 @@ def test_signals(check, folder, work):
             time.sleep(0.001)
         time.sleep(0.01 * rng.random())
         child.send_signal(number)
-        stderr = child.communicate(timeout=60)[1]
+        stderr = child.communicate(timeout=TIMEOUT)[1]
         parts = [name for name in emptied(work) if not fnmatch.fnmatch(name, "??????.png")]
         check(number.name, (child.returncode != -number or parts or stderr) and
               f"exit status {child.returncode}, left {parts}, stderr {stderr!r}")

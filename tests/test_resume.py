@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import front_ends, printed
+from tests.helpers import TIMEOUT, front_ends, printed
 from tests.sections import DATA, QUERY, outputs, read, traces
 from tests.test_cluster import last, ranks
 
@@ -28,7 +28,7 @@ def run(binary, folder, prefix, stop=None):
     if stop is not None:
         env["SEMBLANCE_STOP"] = str(stop)
     return subprocess.run([os.path.abspath(binary), *JOB, *outputs(folder, prefix)],
-                          cwd=folder, env=env, stdin=subprocess.DEVNULL, timeout=60,
+                          cwd=folder, env=env, stdin=subprocess.DEVNULL, timeout=TIMEOUT,
                           capture_output=True, text=True)
 
 
@@ -162,7 +162,7 @@ def completed(tmp_path):
     def again(**changes):
         words = [f"{key}={value}" for key, value in {**OPTIONS, **changes}.items()]
         return subprocess.run([binary, *words, *outputs(tmp_path)], cwd=tmp_path, text=True,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=TIMEOUT)
     first = again()
     assert first.returncode == 0, first.stderr
     return tmp_path, again

@@ -13,7 +13,7 @@ import numpy
 import pytest
 import segyio
 
-from tests.helpers import BUILD, Started, binaries, front_ends, printed, read_npy
+from tests.helpers import BUILD, TIMEOUT, Started, binaries, front_ends, printed, read_npy
 from tests.sections import DATA, JOB, PLAIN, QUERY, RANGES, outputs, read, rewritten, traces
 
 
@@ -26,7 +26,7 @@ def search(binary, words, folder, limit=None, wait=True):
                 preexec_fn=limited if limit else None,
                 env={**os.environ, "OMP_WAIT_POLICY": "passive"})
     if wait:
-        p.out, p.err = p.communicate(timeout=300)
+        p.out, p.err = p.communicate(timeout=TIMEOUT)
     return p
 
 

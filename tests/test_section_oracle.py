@@ -14,7 +14,7 @@ import pytest
 import segyio
 
 from tests import section_oracle as oracle
-from tests.helpers import binaries
+from tests.helpers import TIMEOUT, binaries
 
 JOBS = 40
 MARGIN = 1e-6  # semblance and amplitude relative to the largest sample: printing, last sums
@@ -139,7 +139,7 @@ def test_section(check, tmp_path, number):
     for step, backend, binary in [found[0], *rng.sample(found[1:], min(4, len(found) - 1))]:
         name = f"{step} {backend}"
         ended = subprocess.run([binary, *words], cwd=tmp_path, capture_output=True, text=True,
-                               timeout=120)
+                               timeout=TIMEOUT)
         check(f"{name}: runs", ended.returncode and ended.stderr)
         if ended.returncode:
             continue

@@ -15,13 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT
+from tests.helpers import ROOT, TIMEOUT
 from tools.history import runs, tree
 from tools.measure import section
 
 NEEDED = "munged slurmctld slurmd sbatch scontrol scancel squeue mpirun".split()
 JOB = Path(ROOT, "steps/12_cluster/job.sh")
-PATIENCE = 300  # seconds for anything, also on a busy machine
 CONF = """ClusterName=test
 SlurmctldHost={host}(localhost)
 SlurmctldPort={ports[0]}
@@ -57,12 +56,12 @@ PartitionName=all Nodes=here Default=YES MaxTime=INFINITE State=UP
 
 def wait(check, what, done):
     """Until done() is true; False where it takes too long."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while time.monotonic() < end:
         if done():
             return True
         time.sleep(0.05)
-    check(what, f"not within {PATIENCE} s")
+    check(what, f"not within {TIMEOUT} s")
     return False
 
 
@@ -112,7 +111,7 @@ class Slurm:
     def ask(self, *command):
         """What one of Slurm's commands says; "" where it fails."""
         ended = subprocess.run(command, env=self.env, capture_output=True, text=True,
-                               cwd=ROOT, timeout=PATIENCE)
+                               cwd=ROOT, timeout=TIMEOUT)
         return "" if ended.returncode else ended.stdout.strip() or "done"
 
     def state(self, job):

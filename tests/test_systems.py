@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import TIMEOUT
 from tools.history import tree
 from tools.verify import systems
 
@@ -56,7 +57,7 @@ def run_setup(system: Path, *words: str, available: str, broken: str = "",
     (system / "broken").write_text(broken + "\n")
     env = {**os.environ, "PATH": f"{system}/bin:{os.environ['PATH']}"}
     done = subprocess.run(["sh", str(tree.ROOT / "setup.sh"), *words], cwd=system, env=env,
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=TIMEOUT)
     assert (done.returncode != 0) == fails, done.stdout + done.stderr
     return done.stdout + done.stderr, set((system / "installed").read_text().split())
 
@@ -123,7 +124,7 @@ def test_jobs_without_nproc(tmp_path: Path) -> None:
         done = subprocess.run(
             [shutil.which("make") or "make", "-s", "NVCC=", "CCACHE=", *words,
              "--eval=shown: ; @echo $(JOBS)", "shown"],
-            cwd=tree.ROOT, env=env, capture_output=True, text=True, timeout=60)
+            cwd=tree.ROOT, env=env, capture_output=True, text=True, timeout=TIMEOUT)
         assert expected in done.stdout.split(), done.stdout + done.stderr
 
 

@@ -10,7 +10,7 @@ import subprocess
 import numpy
 import pytest
 
-from tests.helpers import binaries, printed, trace
+from tests.helpers import TIMEOUT, binaries, printed, trace
 from tools.history import runs
 
 NS, DT, TRACES = 120, 4000, 9
@@ -48,7 +48,7 @@ def test_first(check, folder, name):
             continue
         command, more = runs.launch(os.path.abspath(binary), backend, {"RANKS": "3"})
         ended = subprocess.run(
-            [*command, *words], capture_output=True, text=True, timeout=120,
+            [*command, *words], capture_output=True, text=True, timeout=TIMEOUT,
             env={**os.environ, "OMP_NUM_THREADS": "3", "OMP_WAIT_POLICY": "passive", **more})
         found = printed(ended.stdout)
         if ended.returncode:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import ROOT
+from tests.helpers import ROOT, TIMEOUT
 from tests.lint import NEW_LINES
 from tools.history import copies, diff, results, tree
 from tools.history.tree import Program, Step
@@ -40,7 +40,7 @@ class Copy:
         clean = {k: v for k, v in copies.environment().items() if not k.startswith("GIT_")}
         return subprocess.run(command, cwd=self.folder, env={**clean, **variables},
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=300)
+                              timeout=TIMEOUT)
 
     def module(self, name: str, *words: str, **variables: str) -> Done:
         return self.run(sys.executable, "-m", name, *words, **variables)

@@ -26,6 +26,7 @@ from tools.history.tree import BACKENDS, Program, build, has_gpu
 
 Argument = str | Path
 Environment = Mapping[str, str]
+TIMEOUT = 600  # seconds per run: on a busy machine, too, only a run that hangs takes longer
 
 # ---- running and checking ---------------------------------------------------------
 
@@ -56,7 +57,8 @@ class Result:
         return {key: value for key, equals, value in lines if equals}
 
 
-def run(command: Iterable[Argument], timeout: float, env: Environment | None = None) -> Result:
+def run(command: Iterable[Argument], timeout: float = TIMEOUT, env: Environment | None = None
+        ) -> Result:
     """Runs a command in a process group of its own, which is killed at the end."""
     command = [str(c) for c in command]
     if not Path(command[0]).exists():
@@ -123,7 +125,7 @@ def oracle_path(checker: Path, program: Program, name: str, arguments: Sequence[
 
 
 def check(program: Program, arguments: Sequence[str], files: Mapping[str, Path], name: str,
-          method: Sequence[str], timeout: float = 600, checker: Path | None = None
+          method: Sequence[str], timeout: float = TIMEOUT, checker: Path | None = None
           ) -> dict[str, Any]:
     """Runs the checker on files, {key of the binary: path}, of a step that has these
     check_arguments(). Returns a dict with ok, share (of the error budget, in percent; None if

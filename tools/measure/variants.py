@@ -31,7 +31,6 @@ from tools.verify import execute
 
 HEADER = re.compile(r"# backends ([\w -]+): (.+)")
 WORDS = re.compile(r"# words (.+)")
-TIMEOUT = 60
 
 
 class Variant:
@@ -111,7 +110,7 @@ def verify(variant: Variant, program: Program, backend: str) -> list[str]:
     for case, arguments in program.cases.items():
         outcome = execute.run_and_check(
             variant.step, program, backend, [*arguments, *variant.arguments],
-            variant.folder / "outputs", case, timeout=TIMEOUT,
+            variant.folder / "outputs", case,
             binary=variant.binary(program, backend))
         if not outcome["ok"]:
             rejected.append(f"{case}: {outcome['reason']}")

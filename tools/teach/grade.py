@@ -39,7 +39,6 @@ from tools.teach import exercise, fresh, sandbox
 from tools.verify import execute, matrix
 
 BUILDING = 600  # seconds
-REFERENCE_TIMEOUT = 600  # seconds
 
 Outcome = dict[str, Any]
 Query = tuple[str, Sequence[str], float, Sequence[str], Mapping[str, str]]
@@ -214,7 +213,7 @@ class Run:
 
     def required(self, name: str, arguments: Sequence[str]) -> Outcome:
         """The same of a program of the tree, which must be right."""
-        got = self.verified(name, arguments, REFERENCE_TIMEOUT)
+        got = self.verified(name, arguments, runs.TIMEOUT)
         if not got["ok"]:
             raise SystemExit(f"{self.step.name} {self.backend} of the tree: {got['reason']}")
         return got

@@ -25,7 +25,6 @@ from tools.history.tree import Program, Step
 from tools.measure import section
 from tools.verify import execute
 
-TIMEOUT = 600  # seconds a run or a check may take
 # The bar of a speedup: characters per doubling, and at most.
 DOUBLING, BAR = 3, 28
 FORM = f"{{:4}} {{:14}} {{:8}} {{:>8}} {{:>8}} {{:>8}}  {{:{BAR}}}  {{}}"
@@ -96,7 +95,7 @@ def run_program(program: Program, arguments: Sequence[str]) -> Outcomes:
         runs.progress(f"[{n}/{len(found)}] set {name}, {step.name} {backend} ...")
         got = execute.run_and_check(
             step, program, backend, runs.with_arguments(program.sets[name], arguments),
-            folder / f"{name}-{step.name}-{backend}", f"set{name}", timeout=TIMEOUT,
+            folder / f"{name}-{step.name}-{backend}", f"set{name}",
             outputs=program.timed)
         outcomes[key], times = got, got["times"]
         if times and not tree.before(step, program):

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.history.runs import Argument, Environment, check, launch, number, run
+from tools.history.runs import TIMEOUT, Argument, Environment, check, launch, number, run
 from tools.history.tree import Output, Program, Step
 from tools.verify import queries
 
@@ -45,7 +45,7 @@ def wrong_output(program: Program, arguments: Sequence[str], values: Mapping[str
 
 
 def produce(step: Step, program: Program, backend: str, arguments: Sequence[str],
-            folder: Path, env: Environment | None = None, timeout: float = 60,
+            folder: Path, env: Environment | None = None, timeout: float = TIMEOUT,
             binary: Path | None = None, extra: Sequence[str] = (),
             within: Sequence[Argument] = (), outputs: Sequence[Output] | None = None) -> Outcome:
     """Runs a back-end on a query; its outputs go to folder. Returns a dict:
@@ -89,7 +89,7 @@ def produce(step: Step, program: Program, backend: str, arguments: Sequence[str]
 
 def run_and_check(step: Step, program: Program, backend: str, arguments: Sequence[str],
                   folder: Path, name: str, env: Environment | None = None,
-                  timeout: float = 60, binary: Path | None = None,
+                  timeout: float = TIMEOUT, binary: Path | None = None,
                   extra: Sequence[str] = (), checker: Path | None = None,
                   outputs: Sequence[Output] | None = None,
                   checked: dict[str, Outcome] | None = None) -> Outcome:

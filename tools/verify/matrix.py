@@ -36,9 +36,8 @@ Variant = tuple[str, tuple[str, ...], dict[str, str]]  # name, arguments, enviro
 class Matrix:
     """The runs of one program; each is done once, when it is first needed."""
 
-    def __init__(self, program: Program, timeout: float) -> None:
+    def __init__(self, program: Program) -> None:
         self.program = program
-        self.timeout = timeout
         self.first = next(s for s in tree.steps() if s.has(program))
         self.folder = tree.build() / "matrix" / program.name
         self.outcomes: dict[tuple[str, str], execute.Outcome] = {}
@@ -57,8 +56,7 @@ class Matrix:
         runs.progress(f"{self.program.name} {case} {name}")
         outcome = execute.run_and_check(
             step, self.program, backend, arguments, self.folder / case / name, case, env=env,
-            timeout=self.timeout, extra=extra, outputs=outputs,
-            checked=self.checked.setdefault(case, {}))
+            extra=extra, outputs=outputs, checked=self.checked.setdefault(case, {}))
         outcome["bytes"] = False
         self.outcomes[case, name] = outcome
         if outcome["ok"]:
@@ -98,7 +96,7 @@ class Matrix:
         files = [o["files"][output.key] for o in (reference, outcome)]
         key = (*(execute.digest({"": path}) for path in files), *how)
         if key not in self.compared:
-            result = runs.run([tree.build() / "verify", *files, *how], self.timeout)
+            result = runs.run([tree.build() / "verify", *files, *how])
             lines = (line.strip().split(None, 1) for line in result.out.splitlines())
             values = {line[0]: line[1] for line in lines if len(line) > 1}
             failed = {} if result.status == 0 else {
@@ -158,7 +156,7 @@ def verify_program(program: Program, with_sets: bool) -> tuple[int, list[str]]:
     cases = dict(program.cases)
     if with_sets:
         cases.update({f"set{name}": program.sets[name] for name in program.usual})
-    matrix = Matrix(program, 600 if with_sets else 60)
+    matrix = Matrix(program)
     only = os.environ.get("BACKEND", "").split()
 
     rows, passed, failed, missing = [], 0, [], set()

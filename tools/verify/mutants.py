@@ -29,7 +29,7 @@ from tools.history import copies, options, runs, tree
 from tools.history.tree import Program, Step
 from tools.verify import execute, queries
 
-TIMEOUT = 20  # seconds per run: the slowest correct one takes less than one
+TIMEOUT = 60  # seconds per run: the slowest correct one takes less than one
 RANDOM = 300  # queries
 HEADER = re.compile(r"# step (\S+) backend (\S+?)( random)?( tests/\S+)?: (.+)")
 # A case of the program, the number of a random query, or a test.

@@ -34,8 +34,6 @@ from tools.history.tree import BACKENDS, Program, Step
 from tools.verify import execute, queries
 from tools.verify.sanitize import Sanitized
 
-TIMEOUT = 30  # seconds per run; nearly all take some hundredths
-SANITIZED_TIMEOUT = 300
 FOUND = re.compile(r"AddressSanitizer: .*? on |LeakSanitizer: .*|runtime error: .*")
 COUNT = 500  # queries, distributed cyclically among the programs
 
@@ -74,13 +72,13 @@ def failures(program: Program, query: queries.Query, folder: Path, name: str,
             if not query.has(backend) or (backends and backend not in backends):
                 continue
             extra, env = variation(backend, f"random-{name}")
-            binary, timeout = None, TIMEOUT
+            binary = None
             if sanitized:
                 binary, more = sanitized.choose(step, program, backend, f"random-{name}")
-                env, timeout = {**env, **more}, SANITIZED_TIMEOUT
+                env = {**env, **more}
             outcome = execute.run_and_check(
                 step, program, backend, query.arguments, folder / f"{step.number}-{backend}",
-                f"random-{name}", {**query.env, **env}, timeout, binary, extra,
+                f"random-{name}", {**query.env, **env}, binary=binary, extra=extra,
                 outputs=program.timed if query.timed else None, checked=checked)
             reason = outcome["reason"]
             found = FOUND.search(outcome["result"].err)

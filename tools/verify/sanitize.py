@@ -25,7 +25,6 @@ from pathlib import Path
 from tools.history import copies, options, runs, tree
 from tools.history.tree import BACKENDS, FOR_CHECKING, Program, Step
 
-TIMEOUT = 300  # seconds
 REPORTED = re.compile(r"Sanitizer|runtime error:")
 ADDRESS_FLAGS = ("-fsanitize=address,undefined,float-cast-overflow -fno-omit-frame-pointer "
                  "-fno-sanitize-recover=all")
@@ -205,7 +204,7 @@ class Session:
     def run(self, name: str, command: Sequence[runs.Argument],
             env: Mapping[str, str] | None = None) -> None:
         """Passes if the command succeeds and no sanitizer reports anything."""
-        result = runs.run(command, TIMEOUT, env)
+        result = runs.run(command, env=env)
         text = result.out + result.err
         self.check(name, not result.failure() and not REPORTED.search(text),
                    text + (result.failure() or ""))
@@ -213,7 +212,7 @@ class Session:
     def planted(self, name: str, pattern: str, command: Sequence[runs.Argument],
                 env: Mapping[str, str] | None = None) -> None:
         """Passes if the tool reports the planted fault."""
-        result = runs.run(command, TIMEOUT, env)
+        result = runs.run(command, env=env)
         text = result.out + result.err
         self.check(f"{name}: finds a planted fault", bool(re.search(pattern, text)), text)
 
@@ -387,7 +386,7 @@ def oclgrind(session: Session, log: Path, command: Sequence[runs.Argument]) -> t
         ["/usr/bin/env", "oclgrind", "--data-races", "--uninitialized", "--check-api",
          "--max-errors", "20", "--build-options", "-cl-opt-disable -D always_inline=unused",
          "--log", log, "sh", "-c", 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"',
-         session.folder / "oclgrind_fill.so", *command], TIMEOUT)
+         session.folder / "oclgrind_fill.so", *command])
     found = log.read_text() if log.exists() else "Oclgrind left no log"
     return not result.failure() and not found, result.out + result.err + found
 
