@@ -61,6 +61,7 @@ static query read_query(int argc, char **argv, arg *extra)
     query q = {.batch = 0, .seed = 1, .limit = INT_MAX, .config = "4partout"};
     const char *rule = "sync";
     int ignored[3] = {0};
+    const char *ignored_path;
     enum { SIDE = 32768, GRIDS = 65535, ITEMS = 1024 };
     arg table[] = {
         {"dim", ARG_INT, &q.dim, 3, SIDE, "cells per side, including the border", 0},
@@ -74,6 +75,7 @@ static query read_query(int argc, char **argv, arg *extra)
         {"tileh", ARG_INT, ignored, 0, SIDE, "ignored", 0},
         {"halo", ARG_INT, ignored, 0, 1024, "ignored", 0},
         {"local", ARG_INTS, ignored, 1, ITEMS, "X,Y,Z: ignored", 3},
+        {"trace", ARG_TEXT, &ignored_path, 0, 0, "ignored", 0},
         {.value = extra},
     };
     args_parse(argc, argv, table,

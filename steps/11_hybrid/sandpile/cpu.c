@@ -292,23 +292,13 @@ void cpu_read_rows(const slab *c, int first, int end, cell *rows)
     }
 }
 
-void cpu_set_ghosts(const slab *c, const cell *above, const cell *below)
+void cpu_set_ghosts(const slab *c, const cell *above)
 {
-    size_t row = c->pitch * sizeof(cell), pitch = c->pitch;
-    size_t above_size = (c->first - slab_first_stored(c)) * row,
-           below_size = (slab_end_stored(c) - c->end) * row;
-    if (c->first == c->end) return;
-    if (!c->packed) {
-        if (above_size)
-            memcpy(state.in + slab_first_stored(c) * pitch, above, above_size);
-        if (below_size) memcpy(state.in + c->end * pitch, below, below_size);
-        return;
-    }
-    stored_band last = state.bands[state.band_count - 1];
-    if (above_size) memcpy(state.bands[0].rows, above, above_size);
-    if (below_size)
-        memcpy(last.rows + (last.range.end - last.range.first_stored) * pitch, below,
-               below_size);
+    int first_stored = slab_first_stored(c);
+    size_t pitch = c->pitch, size = (c->first - first_stored) * pitch * sizeof(cell);
+    if (size)
+        memcpy(c->packed ? state.bands[0].rows : state.in + first_stored * pitch, above,
+               size);
 }
 
 void cpu_steps(const slab *c, int n, int steps, cell *step_flags,

@@ -154,7 +154,7 @@ static int topple_rows(pile *p, double device_share, cell *rows, int n, cell thr
             double wait_begin = seconds();
             elapsed[DEVICE] = device_wait(d, step_flags, &ghosts);
             waited = seconds() - wait_begin;
-            cpu_set_ghosts(h, ghosts, NULL);
+            cpu_set_ghosts(h, ghosts);
         }
         elapsed[HOST] = seconds() - begin - waited; /* including the exchange of rows */
         double side_rows[2] = {total_rows - inner_rows(d, d->end),

@@ -89,9 +89,10 @@ void cpu_end(void);
 void cpu_assign(const slab *c, const cell *rows, const cell *masks);
 
 /* cpu_read_rows copies own rows first .. end - 1 into `rows`; cpu_set_ghosts sets the
- * ghost rows above and below the own rows. */
+ * ghost rows above the own rows. There are none below: the threads have the last rows.
+ */
 void cpu_read_rows(const slab *c, int first, int end, cell *rows);
-void cpu_set_ghosts(const slab *c, const cell *above, const cell *below);
+void cpu_set_ghosts(const slab *c, const cell *above);
 
 /* Computes steps n .. n + steps - 1. step_flags[s][g] gets bits: more than 3 if step s
  * left grid g unstable. Thread 0 calls callback, unless NULL, as soon as the first

@@ -7,7 +7,7 @@ below, at and above the steps that a pile takes. Each pile is first toppled here
 so that a limit can be the exact number of steps and no query takes long. Toppling in place
 is for back-ends with threads.
 
-Left out are picture= and trace=, which tests/test_sandpile.py tests, and larger sizes.
+Left out are picture=, which tests/test_sandpile.py tests, and larger sizes.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.history.tree import BACKENDS
+from tools.history.tree import BACKENDS, Step
 from tools.verify.queries import Query
 
 COVERAGE = "3"  # a seed with ranks that have two bands, which is rare
@@ -362,12 +362,36 @@ def draw(rng: random.Random, folder: Path) -> Query:
     also = random.Random(" ".join(w for w in arguments if not w.startswith("config=")))
     if also.random() < 0.6:
         arguments.append(f"halo={also.choice((0, 1, 2, 3, 5, 8, 16, 17, 31, 33, 1024))}")
+    if also.random() < 0.05:
+        arguments.append(f"trace={folder}/trace.csv")
     if in_place:  # tile by tile or row by row
         return Query(arguments, env, IN_PLACE, free=True)
     return Query(arguments, env)
 
 
+def refusal(arguments: Sequence[str], step: Step, backend: str) -> str | None:
+    """Only programs with tiles record which thread computed which of them."""
+    if backend in ("seq", "omp") and step.number != "00":
+        return None
+    traced = any(word.startswith("trace=") for word in arguments)
+    return "trace=: not supported" if traced else None
+
+
 # ---- what is printed -----------------------------------------------------------------
+
+
+def wrong_trace(path: Path, counts: Any, dim: int) -> str | None:
+    """The tiles of the first step must contain all cells of the grids that toppled. Removes
+    the file."""
+    rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
+    path.unlink()
+    missing = np.zeros((len(counts), dim, dim), bool)
+    missing[counts > 0, 1:-1, 1:-1] = True
+    for row in rows:
+        step, grid, _, x, y, width, height = map(int, row[:7])
+        if step == 0:
+            missing[grid, y:y + height, x:x + width] = False
+    return f"trace= does not have {missing.sum()} cells" if missing.any() else None
 
 
 def shared(arguments: Sequence[str], values: Mapping[str, str], before: Any) -> Any:
@@ -413,4 +437,8 @@ def wrong_output(arguments: Sequence[str], values: Mapping[str, str],
     expected = updates / times[1] * 1e-9 if times[1] else 0
     if not math.isclose(rate, expected, rel_tol=1e-3):
         return f"prints {rate} Gcells/s, {updates:g} updates in {times[1]} s"
+    for word in arguments:
+        problem = word.startswith("trace=") and wrong_trace(Path(word[6:]), counts, inner + 2)
+        if problem:
+            return problem
     return shared(arguments, {**values, **more}, before) if more else None
