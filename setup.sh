@@ -5,7 +5,8 @@
 #   ./setup.sh [build]        what `make run` needs
 #   ./setup.sh test           what `make test` needs, too
 #   ./setup.sh publish        everything: also reports, figures and all measurements
-#   ./setup.sh --list [LEVEL] only prints what is missing; exits with 1 if anything is
+#   ./setup.sh --list [LEVEL] only prints what is missing, and what is lost without it; exits
+#                             with 1 if anything is missing
 #
 # It prints the packages before it installs them, as root or through sudo. If the system does
 # not have a package, it says what is lost without it; only what every build needs must be
@@ -13,6 +14,8 @@
 set -eu
 
 # Level, package, and what is lost without it; `required` if nothing can be built without it.
+# Ruff is a package of Debian from 13 on. On older systems that have npm, its build for Node is
+# installed in ruff_folder.
 # A|B: the first that the system has. N in a name: the newest version that the system has.
 packages_of_levels() {
     cat <<'TABLE'
@@ -41,7 +44,8 @@ test    libcmocka-dev                 the unit tests in C are not built
 test    python3-pytest                no test runs
 test    python3-pytest-xdist          make test fails: it runs tests in parallel
 test    mypy                          lint does not check the types of Python
-test    pyflakes3                     lint checks less of Python
+test    ruff                          lint checks Python with pyflakes3 alone
+test    pyflakes3                     lint does not check Python if ruff is missing, too
 test    python3-matplotlib            figures are not drawn
 test    python3-segyio                the SU reader is not compared with another one
 test    pandoc                        the report is not written
@@ -50,22 +54,26 @@ publish libclc-14-dev|libclc-18-dev|libclc-19-dev|libclc-N-dev  registers are no
 publish valgrind                      instructions are not counted without perf
 TABLE
 }
-# Ruff is a package of Debian from 13 on. On older systems that have npm, its build for
-# Node is installed in this folder.
 ruff_folder=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/optimization-history-ruff
 ruff_package=@astral-sh/ruff-wasm-nodejs
 
-list=
-if [ "${1:-}" = --list ]; then
-    list=yes
-    shift
-fi
-level=${1:-build}
-case $level in
-build | test | publish) ;;
--h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
-*) echo "setup.sh: unknown level ($1): expected build, test or publish" >&2; exit 2 ;;
-esac
+list= level=
+for word; do
+    case $word in
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --list) list=yes ;;
+    build | test | publish)
+        if [ -n "$level" ]; then
+            echo "setup.sh: two levels ($level, $word): expected one" >&2
+            exit 2
+        fi
+        level=$word ;;
+    *)
+        echo "setup.sh: unknown word ($word): expected build, test, publish or --list" >&2
+        exit 2 ;;
+    esac
+done
+level=${level:-build}
 
 # The lines of the table up to the level.
 wanted() {
@@ -84,12 +92,20 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-cache >/dev/null; then
 fi
 
 installed() {
+    if [ "$1" = ruff ]; then
+        command -v ruff >/dev/null || [ -d "$ruff_folder/node_modules" ]
+        return
+    fi
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
 }
 
-# available PACKAGE: does the system have it? A virtual package alone does not count.
-available() {
+# packaged PACKAGE: does the system have it? A virtual package alone does not count.
+packaged() {
     apt-cache show "$1" 2>/dev/null | grep -q '^Filename:'
+}
+
+available() {
+    packaged "$1" || { [ "$1" = ruff ] && command -v npm >/dev/null; }
 }
 
 # newest NAME: its N replaced by the largest version that is available, or nothing.
@@ -98,8 +114,8 @@ newest() {
         cut -d ' ' -f 1 | sort -V | tail -n 1
 }
 
-# Reads lines of the table. Writes, for each package that is not installed, "required PACKAGE",
-# "optional PACKAGE" or, if no alternative is available, "lost NAME what is lost".
+# Reads lines of the table. Writes, for each package that is not installed, "KIND PACKAGE what
+# is lost without it". KIND is required, optional or, if no alternative is available, lost.
 missing() {
     while read -r _ choice loss; do
         found=
@@ -114,33 +130,31 @@ missing() {
         done
         case $found:$loss in
         installed:*) ;;
-        :required) echo "required ${choice%%|*}" ;;
+        *:required) echo "required ${found:-${choice%%|*}} nothing can be built" ;;
         :*) echo "lost ${choice%%|*} $loss" ;;
-        *:required) echo "required $found" ;;
-        *) echo "optional $found" ;;
+        *) echo "optional $found $loss" ;;
         esac
     done
 }
 
 # The packages of one kind, required or optional, on one line.
 kind() {
-    echo "$state" | sed -n "s/^$1 //p" | sort -u | xargs
+    echo "$state" | sed -n "s/^$1 \([^ ]*\).*/\1/p" | sort -u | xargs
 }
 
 install() {
-    # shellcheck disable=SC2086,SC2068 # lists of words
-    $root apt-get install -y -qq --no-install-recommends $@ >/dev/null
-}
-
-install_ruff() {
-    [ "$level" != build ] && ! command -v ruff >/dev/null || return 0
-    if available ruff; then
-        install ruff || echo "setup.sh: ruff could not be installed: lint skips it"
-    elif command -v npm >/dev/null && [ ! -d "$ruff_folder/node_modules" ]; then
-        mkdir -p "$ruff_folder"
-        npm install --silent --no-fund --no-audit --prefix "$ruff_folder" $ruff_package \
-            >/dev/null 2>&1 || echo "setup.sh: ruff could not be installed: lint skips it"
-    fi
+    names=
+    for name in $1; do
+        if [ "$name" != ruff ] || packaged ruff; then
+            names="$names $name"
+        else
+            mkdir -p "$ruff_folder"
+            npm install --silent --no-fund --no-audit --prefix "$ruff_folder" $ruff_package \
+                >/dev/null 2>&1 || return 1
+        fi
+    done
+    # shellcheck disable=SC2086 # a list of words
+    [ -z "$names" ] || $root apt-get install -y -qq --no-install-recommends $names >/dev/null
 }
 
 print_lost() {
@@ -150,18 +164,16 @@ print_lost() {
 # Before the first apt-get update, no package is known to be available: then all that are not
 # installed are missing.
 state=$(wanted | missing)
-if available make; then
-    packages=$(echo "$(kind required) $(kind optional)" | xargs)
-else
-    packages=$(echo "$state" | cut -d ' ' -f 2 | xargs)
-fi
-if [ -z "$packages" ] || [ -n "$list" ]; then available make && print_lost; fi
+if ! packaged make; then state=$(echo "$state" | sed 's/^lost /optional /'); fi
+packages=$(echo "$(kind required) $(kind optional)" | xargs)
 if [ -n "$list" ]; then
-    [ -n "$packages" ] || exit 0
-    echo "missing: $packages"
-    echo "./setup.sh $level installs them"
-    exit 1
+    echo "$state" | sed -n 's/^[ro][a-z]* \([^ ]*\) /missing: \1: /p'
+    print_lost
+    if [ -n "$packages" ]; then echo "./setup.sh $level installs what is missing"; fi
+    [ -z "$state" ]
+    exit
 fi
+if [ -z "$packages" ]; then print_lost; fi
 
 root=
 if [ "$(id -u)" != 0 ]; then root=sudo; fi
@@ -188,7 +200,6 @@ if [ -n "$packages" ]; then
         done
     fi
     echo "setup.sh: done"
-else
+elif [ -z "$state" ]; then
     echo "setup.sh: nothing is missing"
 fi
-install_ruff

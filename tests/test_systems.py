@@ -55,7 +55,8 @@ def run_setup(system: Path, *words: str, available: str, broken: str = "",
     """Runs setup.sh. Returns what it prints, and the packages that are installed then."""
     (system / "available").write_text(available.replace(" ", "\n") + "\n")
     (system / "broken").write_text(broken + "\n")
-    env = {**os.environ, "PATH": f"{system}/bin:{os.environ['PATH']}"}
+    env = {**os.environ, "PATH": f"{system}/bin:{os.environ['PATH']}",
+           "XDG_CACHE_HOME": str(system / "cache")}
     done = subprocess.run(["sh", str(tree.ROOT / "setup.sh"), *words], cwd=system, env=env,
                           capture_output=True, text=True, timeout=TIMEOUT)
     assert (done.returncode != 0) == fails, done.stdout + done.stderr
@@ -74,8 +75,9 @@ def test_unavailable_packages_are_reported(system: Path) -> None:
     assert packages == {*REQUIRED.split(), "clang"}
     assert "not available: oclgrind: OpenCL kernels are not checked" in output
     assert "not available: clang:" not in output
-    output, _ = run_setup(system, "--list", "test", available=f"{REQUIRED} clang")
-    assert "not available: oclgrind" in output and "missing:" not in output
+    output, _ = run_setup(system, "--list", "test", available=f"{REQUIRED} clang", fails=True)
+    assert "not available: oclgrind: OpenCL kernels are not checked" in output
+    assert "missing:" not in output
 
 
 def test_only_the_needs_of_the_build_are_fatal(system: Path) -> None:
@@ -89,11 +91,52 @@ def test_only_the_needs_of_the_build_are_fatal(system: Path) -> None:
     assert "could not install what every build needs" in output
 
 
+def listed(output: str) -> set[str]:
+    return set(re.findall(r"^missing: (\S+): \w", output, re.M))
+
+
 def test_list_names_what_is_missing(system: Path) -> None:
     output, packages = run_setup(system, "--list", available=REQUIRED, fails=True)
-    assert re.search(r"^missing: .*gcc", output, re.M) and not packages
+    assert listed(output) == set(REQUIRED.split()) and not packages
     output, _ = run_setup(system, "--list", available="", fails=True)
-    assert re.search(r"^missing: .*gcc.*pocl-opencl-icd", output, re.M)
+    assert {"gcc", "pocl-opencl-icd"} < listed(output) and "clinfo" not in output
+
+
+def test_words_in_any_order(system: Path) -> None:
+    available = f"{REQUIRED} git valgrind"
+    for words, expected in ((("--list", "test"), {"git"}), (("test", "--list"), {"git"}),
+                            (("publish", "--list"), {"git", "valgrind"})):
+        output, packages = run_setup(system, *words, available=available, fails=True)
+        assert listed(output) == {*REQUIRED.split(), *expected} and not packages
+    for line in "test --lists", "tests", "build test", "--list ":
+        output, packages = run_setup(system, *line.split(" "), available=available, fails=True)
+        assert output.startswith("setup.sh: ") and "expected" in output and not packages
+    every = subprocess.run(["sed", "-nE", r"s/^build +([^ |]+).*/\1/p", tree.ROOT / "setup.sh"],
+                           capture_output=True, text=True, check=True).stdout
+    (system / "installed").write_text(every)
+    assert run_setup(system, "--list", available=every)[0] == ""
+
+
+@pytest.mark.skipif(shutil.which("ruff") is not None, reason="ruff is in PATH")
+def test_ruff(system: Path) -> None:
+    """As a package, or else from npm; a command that is there already is enough."""
+    missing = "missing: ruff: lint"
+    assert missing not in run_setup(system, "--list", "test", available="make", fails=True)[0]
+    (system / "bin" / "ruff").unlink()
+    npm = system / "bin" / "npm"
+    npm.write_text("#!/bin/sh\nmkdir -p cache/optimization-history-ruff/node_modules\n")
+    npm.chmod(0o755)
+    for available, installs in (f"{REQUIRED} ruff", "ruff"), (REQUIRED, ""):
+        assert missing in run_setup(system, "--list", "test", available=available, fails=True)[0]
+        _, packages = run_setup(system, "test", available=available)
+        assert packages == {*REQUIRED.split(), *installs.split()}
+        assert (system / "cache").exists() != bool(installs)
+        (system / "installed").write_text("")
+    assert missing not in run_setup(system, "--list", "test", available=REQUIRED, fails=True)[0]
+    npm.write_text("#!/bin/sh\nexit 1\n")
+    shutil.rmtree(system / "cache")
+    output, _ = run_setup(system, "test", available=REQUIRED)
+    assert "could not install ruff" in output
 
 
 @pytest.mark.parametrize("awk", ["gawk", "mawk", "busybox awk", "original-awk"])
