@@ -257,6 +257,43 @@ def test_direct_declared(check, work):
         emptied(work)
 
 
+def test_large_box(check, work):
+    """Boxes that are too large for budgets of the oracle are judged in each cell, too: faults
+    far from the events, where the values are small, are found."""
+    program, step = program_named("fluid"), binaries("fluid", ("omp",))[0]
+    query = [f"events={pathlib.Path(work).parent}/good.txt", "nx=51", "ny=50", "nz=50",
+             "steps=1"]
+    files = {o.key: pathlib.Path(work, f"{o.key}.npy") for o in program.outputs}
+    outputs = [f"{k}={p}" for k, p in files.items()]
+
+    def judged(key="", values=None):
+        if key:
+            numpy.save(work / "changed.npy", values)
+        found = runs.check(program, [*query, "sweeps=20"],
+                           {**files, **({key: work / "changed.npy"} if key else {})},
+                           "large", ())
+        return None if found["ok"] else found["reason"]
+
+    run([step[2], *query, "sweeps=19", *outputs], work)
+    fewer = numpy.load(files["velocity"])
+    run([step[2], *query, "sweeps=20", *outputs], work)
+    velocity, density = numpy.load(files["velocity"]), numpy.load(files["out"])
+    check("unchanged", judged())
+
+    def wrong(name, key, values):
+        reason = judged(key, values)
+        check(name, "is accepted" if not reason else
+              "within" not in reason and f"not found by its cell: {reason}")
+
+    edge, plane, near = velocity.copy(), velocity.copy(), density.copy()
+    edge[:, 0, 8, 9] *= 1.1
+    plane[:, 0] = fewer[:, 0]
+    near[24, 24, 19:21] = near[24, 24, [20, 19]]
+    wrong("velocity of a cell at a wall", "velocity", edge)
+    wrong("a sweep less in the first plane", "velocity", plane)
+    wrong("densities of two cells exchanged", "out", near)
+
+
 def test_sources(check):
     """What a run cannot show: kernels say of what they only read that nobody writes it,
     queues keep times only where somebody asks, and threads touch their memory first."""
