@@ -176,6 +176,9 @@ space space_of(const query *w)
 /* ---- the model in double ----------------------------------------------------------
  */
 
+/* Half a unit in the last place of a float, relative. */
+static const double ROUNDING = 0x1p-24;
+
 /* Weights of the points at distance 0 .. HALF_WIDTH for the first and the second
  * derivative. second_weight[0] follows from the others, because a constant has
  * derivative 0. */
@@ -332,18 +335,68 @@ static void time_step(const space *a, const waves *v, double t, const size_t *in
     }
 }
 
-/* Updates the effect of rounding. It never decreases, because the error of one step
- * stays in the field even if it is small at a later moment. */
-static void update_rounding(rounding *d, const double *exact, const double *rounded,
-                            size_t n)
+/* The history of a field: the largest value and the largest effect of rounding at each
+ * point so far, and the norms of the effect. These never decrease, because the error of
+ * one step stays in the field even if it is small at a later moment. */
+typedef struct {
+    double *value, *error, norm, max;
+} history;
+
+static history history_of(size_t n)
+{
+    double *buffer = allocate(2 * n, sizeof *buffer, "the history of a field");
+    memset(buffer, 0, 2 * n * sizeof *buffer);
+    return (history){buffer, buffer + n, 0, 0};
+}
+
+static void update_history(history *h, const double *exact, const double *rounded,
+                           size_t n)
 {
     double squares = 0;
     for (size_t i = 0; i < n; i++) {
-        double error = rounded[i] - exact[i];
+        double error = fabs(rounded[i] - exact[i]);
         squares += error * error;
-        d->max = fmax(d->max, fabs(error));
+        h->max = fmax(h->max, error);
+        h->error[i] = fmax(h->error[i], error);
+        h->value[i] = fmax(h->value[i], fabs(exact[i]));
     }
-    d->norm = fmax(d->norm, sqrt(squares));
+    h->norm = fmax(h->norm, sqrt(squares));
+}
+
+/* dst[i] = the largest element of src within `reach` points of i along each axis, times
+ * weight[distance] for each axis; src is overwritten. */
+static void largest_near(const space *a, double *dst, double *src, int reach,
+                         const double *weight)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        ptrdiff_t step = a->step[axis], length = a->s[axis];
+        for (size_t i = 0; i < a->count; i++) {
+            ptrdiff_t at = (ptrdiff_t)i / step % length;
+            dst[i] = src[i];
+            for (ptrdiff_t k = -reach; k <= reach; k++)
+                if (at + k >= 0 && at + k < length)
+                    dst[i] = fmax(dst[i], weight[k < 0 ? -k : k] *
+                                              src[(ptrdiff_t)i + k * step]);
+        }
+        if (axis < 2) memcpy(src, dst, a->count * sizeof *src);
+    }
+}
+
+/* Sets the norms and, for each point, the effect of rounding. */
+static void summarize(const space *a, const history *h, rounding *d)
+{
+    size_t n = a->count;
+    double *copy = allocate(2 * n, sizeof *copy, "largest values"), *value = copy + n;
+    double weight[HALF_WIDTH + 1] = {1};
+    for (int k = 1; k <= HALF_WIDTH; k++)
+        weight[k] = fmax(fabs(first_weight[k]), fabs(second_weight[k]));
+    memcpy(copy, h->value, n * sizeof *copy);
+    largest_near(a, value, copy, HALF_WIDTH, weight);
+    memcpy(copy, h->error, n * sizeof *copy);
+    largest_near(a, d->local, copy, 1, (double[]){1, 1});
+    for (size_t i = 0; i < n; i++) d->local[i] += ROUNDING * value[i];
+    d->norm = h->norm, d->max = h->max;
+    free(copy);
 }
 
 /* Computes p and q after all steps and, after them in `fields`, the snapshots of p. d
@@ -355,24 +408,27 @@ static void run_model(const space *a, double *fields, rounding *d)
     size_t points = inner_points(a, inner), written = 0;
     waves exact = {field_of(n), field_of(n), false};
     waves rounded = {field_of(n), field_of(n), true};
+    history p = history_of(n), q = history_of(n);
 
     compute_weights();
-    d[0] = d[1] = (rounding){0, 0};
     for (int it = 0; it < w->steps; it++) {
         time_step(a, &exact, it * w->dt, inner, points);
         time_step(a, &rounded, it * w->dt, inner, points);
-        update_rounding(&d[0], exact.p.now, rounded.p.now, n);
-        update_rounding(&d[1], exact.q.now, rounded.q.now, n);
+        update_history(&p, exact.p.now, rounded.p.now, n);
+        update_history(&q, exact.q.now, rounded.q.now, n);
         if (snapshot_due(w, it + 1, written)) {
-            d[2 + written] = d[0];
+            summarize(a, &p, &d[2 + written]);
             memcpy(fields + (2 + written++) * n, exact.p.now, n * sizeof *fields);
         }
         progress("oracle", it + 1, w->steps);
     }
+    summarize(a, &p, &d[0]);
+    summarize(a, &q, &d[1]);
     memcpy(fields, exact.p.now, n * sizeof *fields);
     memcpy(fields + n, exact.q.now, n * sizeof *fields);
-    double *buffers[] = {exact.p.now, exact.q.now, rounded.p.now, rounded.q.now};
-    for (int k = 0; k < 4; k++) free(buffers[k]);
+    double *buffers[] = {exact.p.now,   exact.q.now, rounded.p.now,
+                         rounded.q.now, p.value,     q.value};
+    for (int k = 0; k < 6; k++) free(buffers[k]);
     free(inner);
 }
 
@@ -395,17 +451,35 @@ static uint64_t model_id(const space *a)
     return digest_update(id, a->rock, a->count * sizeof *a->rock);
 }
 
-const double *oracle(const space *a, const char *path, rounding **d)
+/* The file contains the norm and the maximum of the effect of rounding on each field,
+ * the effect at each point, and the fields. */
+static size_t before_fields(const space *a)
+{
+    return fields_of(a->w) * (2 + a->count);
+}
+
+const double *oracle(const space *a, const char *path, rounding *d)
 {
     bool kept;
-    size_t fields = fields_of(a->w),
-           roundings = fields * sizeof(rounding) / sizeof(double);
-    size_t count = roundings + fields * a->count;
+    size_t fields = fields_of(a->w), count = before_fields(a) + fields * a->count;
     double *stored = oracle_open(path, NPY_F8, count, model_id(a), &kept);
-    *d = (rounding *)stored;
+    for (size_t k = 0; k < fields; k++) d[k].local = stored + 2 * fields + k * a->count;
     if (!kept) {
-        run_model(a, stored + roundings, *d);
+        run_model(a, stored + before_fields(a), d);
+        for (size_t k = 0; k < fields; k++) {
+            stored[2 * k] = d[k].norm;
+            stored[2 * k + 1] = d[k].max;
+        }
         oracle_keep(path, NPY_F8, count, stored);
     }
-    return stored + roundings;
+    for (size_t k = 0; k < fields; k++) {
+        d[k].norm = stored[2 * k];
+        d[k].max = stored[2 * k + 1];
+    }
+    return stored + before_fields(a);
+}
+
+void release_oracle(const space *a, const double *fields)
+{
+    oracle_free((double *)fields - before_fields(a));
 }

@@ -48,18 +48,22 @@ typedef struct {
 space space_of(const query *w);
 bool is_in_halo(const space *a, size_t i);
 
-/* Effect of rounding a field to float, the largest of all steps so far: L2 norm and
- * maximum. */
+/* Effect of rounding a field to float, the largest of all steps so far: L2 norm,
+ * maximum, and for each point: the largest effect in it and its neighbours, plus one
+ * rounding of the largest term of its derivatives, which may cancel in double precision
+ * and not in float. */
 typedef struct {
     double norm, max;
+    double *local; /* [count] */
 } rounding;
 
 /* Returns the number of fields: p, q and the snapshots of p. */
 size_t fields_of(const query *w);
 
-/* Returns the fields [fields][count], and the effects of rounding (*d)[fields], with
- * which oracle_free() releases both. They are read from path, or computed and written
- * there if it does not exist. */
-const double *oracle(const space *a, const char *path, rounding **d);
+/* Returns the fields [fields][count], and the effects of rounding d[fields]. They are
+ * read from path, or computed and written there if it does not exist. release_oracle()
+ * frees them. */
+const double *oracle(const space *a, const char *path, rounding *d);
+void release_oracle(const space *a, const double *fields);
 
 #endif
