@@ -97,6 +97,10 @@ static void check_field(const space *a, const char *name, const char *path,
         if (fabs(error) <= local_ratio * allowed) continue;
         local_ratio = fabs(error) / allowed, local_worst = i, local_allowed = allowed;
     }
+    for (size_t i = 0; i < a->count; i++)
+        if (!is_in_halo(a, i))
+            count_value(rep,
+                        LOCAL_FACTOR * d->local[i] > fmax(largest, LOCAL_UNDERFLOW));
     norm = sqrt(norm), error_norm = sqrt(error_norm);
     double factor = growth(a->w->steps);
     double allowed = fmax(BUDGET_L2 * factor * norm, ROUNDING_FACTOR * d->norm);

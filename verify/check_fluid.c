@@ -170,6 +170,12 @@ static void check_field(report *rep, const expected *r, const char *name, int fi
         worst_ratio = isnan(ratio) ? INFINITY : ratio;
         worst = c;
     }
+    double largest = LOCAL_UNDERFLOW; /* of all components of a velocity */
+    size_t values = inner_cells(r->q) * (field == DENSITY ? 1 : 3);
+    for (size_t c = 0; c < values; c++)
+        largest = fmax(largest, fabs(r->value[field == DENSITY ? DENSITY : X][c]));
+    for (size_t c = 0; c < inner_cells(r->q); c++)
+        count_value(rep, budget[c] > largest);
     double norm = size > 0 ? sqrt(difference / size) : sqrt(difference);
     judge(rep, worst_ratio, 1,
           "%s: relative L2 %.3g; cell (%zu, %zu, %zu) is %.9g, in double %.9g within "

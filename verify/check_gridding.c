@@ -173,7 +173,7 @@ static void oracle_gridding(const query *q, const scene *s, double complex *grid
                 float_row[vis->column + i][1] += (float)y;
                 bound[vis->column + i] += scale * size_c[i];
                 if (beyond || labs(i - q->support) > reach)
-                    omitted[vis->column + i] += scale * size_c[i];
+                    omitted[vis->column + i] += hypot(x, y);
             }
             terms[vis->column]++;
             terms[vis->column + width]--;
@@ -335,15 +335,17 @@ static void check_numbers(report *rep, const query *q, const double complex *fou
                           size_t count)
 {
     size_t worst = 0;
-    double bound = -1, distance = 0, size = 0;
+    double bound = -1, distance = 0, size = 0, largest = 0;
     for (size_t i = 0; i < count && !isnan(bound); i++) {
         double d = cabs(found[i] - expected[i]), fraction = d <= 0 ? 0 : d / bounds[i];
         distance += d;
         size += cabs(expected[i]);
+        largest = fmax(largest, cabs(expected[i]));
         if (fraction <= bound) continue; /* false for NaN */
         bound = fraction;
         worst = i;
     }
+    for (size_t i = 0; i < count; i++) count_value(rep, bounds[i] > largest);
     printf("L1=%.4g\noff=%.4g\n", size > 0 ? distance / size : distance, bound);
     char where[64];
     if (q->degrid)

@@ -29,6 +29,8 @@
 #include "oracle_semblance.h"
 #include "verdict.h"
 
+#include <float.h>
+
 static const char about[] =
     "checks what a semblance search found against the same search in double precision\n"
     "\n"
@@ -191,9 +193,12 @@ static score compute_score(const problem *p, const workspace *w, int excluded)
         s.stack_tolerance += w->x_error[i] * slope_sum / samples;
     }
 
+    /* Squares below the smallest normal float may be lost. */
+    if (den > 0) s.semblance_tolerance += 2 * samples * FLT_MIN / den;
+
     /* Semblance does not depend on the amplitude: if the windows contain only rounding
      * errors, or floats too small to be squared, it may have any value. */
-    if (den < 100 * noise || den < 1e-30) {
+    if (den < 100 * noise || s.semblance_tolerance >= 1 || den == 0) {
         s.semblance_tolerance = 1;
         s.stack_tolerance += fabs(s.stack);
     }
@@ -486,6 +491,8 @@ int main(int argc, char **argv)
     double event[PARAMETERS];
     if (result) check_result(&p, result, best_semblance, &w, index, &rep);
     if (panel && rep.ok) check_panel(&p, panel, cells, &rep);
+    for (size_t i = 0; (result || panel) && i < cell_count(&p); i++)
+        count_value(&rep, cells[i].low <= 0 && cells[i].high >= 1);
     if (truth && rep.ok && event_at(truth, p.t0, event))
         check_truth(&p, event, cells, best_semblance, &w, result ? index : NULL, &rep);
 

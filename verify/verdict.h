@@ -21,6 +21,9 @@ typedef struct {
     bool ok;
     double share;    /* largest fraction of a budget used so far, percent */
     char worst[240]; /* the comparison that used it, or the first that failed */
+    /* Values compared, and those that are vacuous: their budget is so large that every
+     * value of their kind passes. */
+    size_t values, vacuous;
 } report;
 
 #define NOTHING_DIFFERS                                                                \
@@ -50,12 +53,20 @@ judge(report *r, double d, double budget, const char *format, ...)
         if (!(condition)) judge(r, INFINITY, 1, __VA_ARGS__);                          \
     } while (0)
 
+/* Records a value that was compared, and whether it is vacuous. */
+static inline void count_value(report *r, bool vacuous)
+{
+    r->values++;
+    r->vacuous += vacuous;
+}
+
 /* Prints the report if a comparison was requested. Returns the exit status. */
 static inline int verdict(const report *r, bool requested)
 {
+    double vacuous = r->values ? (double)r->vacuous / (double)r->values : 0;
     if (requested)
-        printf("share=%.3g\nworst=%s\nverdict=%s%s\n", r->share, r->worst,
-               r->ok ? "ok" : "FAIL ", r->ok ? "" : r->worst);
+        printf("vacuous=%.3g\nshare=%.3g\nworst=%s\nverdict=%s%s\n", 100 * vacuous,
+               r->share, r->worst, r->ok ? "ok" : "FAIL ", r->ok ? "" : r->worst);
     if (fflush(stdout)) fail("standard output: cannot be written");
     return r->ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

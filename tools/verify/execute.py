@@ -18,6 +18,8 @@ from tools.history.tree import Output, Program, Step
 from tools.verify import queries
 
 Outcome = dict[str, Any]
+# Percent of the values of a query whose budget may be so large that no result violates it.
+MAX_VACUOUS = 5
 
 
 def irregular(path: Path) -> str | None:

@@ -12,8 +12,9 @@ all outputs are requested when time is measured, every case also runs with those
 A back-end of a step that is not built or cannot run here is a failure if it is required.
 
 Prints the largest fraction of the error budget that each back-end used, followed by `=`
-if bytes were compared. The exit status is 0 only if everything passed. Runs one thing at
-a time.
+if bytes were compared, and the cases in which some values are vacuous: their budgets are so
+large that no result could violate them. The exit status is 0 only if everything passed.
+Runs one thing at a time.
 """
 from __future__ import annotations
 
@@ -58,6 +59,10 @@ class Matrix:
             step, self.program, backend, arguments, self.folder / case / name, case, env=env,
             extra=extra, outputs=outputs, checked=self.checked.setdefault(case, {}))
         outcome["bytes"] = False
+        if outcome["ok"] and outcome["vacuous"] > execute.MAX_VACUOUS:
+            outcome.update(ok=False, caught="vacuous", reason=f"{outcome['vacuous']:.2g} % of "
+                           f"the values have budgets that no result could violate: expected "
+                           f"at most {execute.MAX_VACUOUS} %")
         self.outcomes[case, name] = outcome
         if outcome["ok"]:
             self.compare_with_first(step, backend, case, arguments, outcome)
@@ -185,6 +190,10 @@ def verify_program(program: Program, with_sets: bool) -> tuple[int, list[str]]:
     used = [i for i, column in enumerate(zip(*rows)) if any(column)]
     print(runs.table([[row[i] for i in used]
                       for row in (["step", "kind", *BACKENDS], *rows)] if used else []))
+    vacuous = {case: max(o.get("vacuous", 0) for o in digests.values())
+               for case, digests in matrix.checked.items() if digests}
+    print("values that no result could violate:", ", ".join(
+        f"{case} {percent:.2g} %" for case, percent in vacuous.items() if percent) or "none")
     if missing:
         print("not here:", " ".join(b for b in BACKENDS if b in missing))
     return passed, failed

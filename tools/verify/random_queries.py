@@ -36,6 +36,10 @@ from tools.verify.sanitize import Sanitized
 
 FOUND = re.compile(r"AddressSanitizer: .*? on |LeakSanitizer: .*|runtime error: .*")
 COUNT = 500  # queries, distributed cyclically among the programs
+# The most queries that may be vacuous, as after a force so large that float determines no
+# digit of a fluid: then execute.MAX_VACUOUS of the values, or more, have budgets that no
+# result could violate. Only FEW queries or more are judged.
+MAX_VACUOUS, FEW = 0.1, 20
 
 
 def variation(backend: str, name: str) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -62,9 +66,12 @@ def variation(backend: str, name: str) -> tuple[tuple[str, ...], dict[str, str]]
 
 def failures(program: Program, query: queries.Query, folder: Path, name: str,
              steps: Sequence[Step], backends: Sequence[str] = (),
-             sanitized: Sanitized | None = None) -> Iterator[tuple[Step, str, str | None]]:
-    """Runs a query on all back-ends. Yields (step, back-end, what is wrong or None)."""
-    checked: dict[str, execute.Outcome] = {}
+             sanitized: Sanitized | None = None,
+             checked: dict[str, execute.Outcome] | None = None
+             ) -> Iterator[tuple[Step, str, str | None]]:
+    """Runs a query on all back-ends. Yields (step, back-end, what is wrong or None). `checked`
+    receives the results of the checker, by the digest of the files."""
+    checked = {} if checked is None else checked
     digests: dict[tuple[Step, str], str] = {}
     for step in steps:
         for backend in (sanitized.backends(step, program, name) if sanitized else
@@ -105,15 +112,16 @@ class Search:
         self.steps = tree.selected(tree.steps(), "STEP")
         self.backends = os.environ.get("BACKEND", "").split()
         self.folder = tree.build() / "random" / f"{seed}{san}"
-        self.passed, self.failed, self.queries = 0, 0, 0
+        self.passed, self.failed, self.queries, self.vacuous = 0, 0, 0, 0
         self.lock = threading.Lock()
 
     def run(self, program: Program, name: str, query: queries.Query, folder: Path,
             command: str) -> bool:
         """Runs one query, and prints it if it fails. Returns whether it passed."""
         bad = []
+        checked: dict[str, execute.Outcome] = {}
         for step, backend, reason in failures(program, query, folder, name, self.steps,
-                                              self.backends, self.sanitized):
+                                              self.backends, self.sanitized, checked):
             with self.lock:
                 self.passed += not reason
                 self.failed += bool(reason)
@@ -121,6 +129,7 @@ class Search:
                 bad.append((step, backend, reason))
         with self.lock:
             self.queries += 1
+            self.vacuous += any(c["vacuous"] > execute.MAX_VACUOUS for c in checked.values())
             if bad:
                 runs.progress("")
                 step, backend, reason = bad[0]
@@ -180,7 +189,11 @@ def main() -> int:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(run, jobs))
     runs.progress("")
-    print(f"SEED={seed}: {search.queries} queries")
+    print(f"SEED={seed}: {search.queries} queries, {search.vacuous} vacuous")
+    if search.queries >= FEW and search.vacuous > MAX_VACUOUS * search.queries:
+        search.failed += 1
+        print(f"FAIL {search.vacuous} queries are vacuous: expected at most "
+              f"{MAX_VACUOUS:.0%}")
     print(f"{search.passed} passed, {search.failed} failed")
     return 1 if search.failed or not search.passed else 0
 
