@@ -50,7 +50,7 @@ __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
     int unconverged = !(bits_to_change(bits) <= tolerance);
 
     int leader = threadIdx.x == 0 && threadIdx.y == 0;
-    if (__syncthreads_or(unconverged) && leader) flags[sweep] = 1;
+    if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
 }
 
 __global__ void advect_kernel(float *d, const float *__restrict__ d0,

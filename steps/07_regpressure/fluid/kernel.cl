@@ -54,11 +54,11 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
     int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
     if (leader) group_flag = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (unconverged) group_flag = 1;
+    if (unconverged) atomic_max(&group_flag, 1);
     barrier(CLK_LOCAL_MEM_FENCE);
     unconverged = leader && group_flag;
 #endif
-    if (unconverged) flags[sweep] = 1;
+    if (unconverged) atomic_max(&flags[sweep], 1);
 }
 
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,

@@ -59,7 +59,7 @@ __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
         relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, inv_c, tolerance);
 
     int leader = threadIdx.x == 0 && threadIdx.y == 0;
-    if (__syncthreads_or(unconverged) && leader) flags[sweep] = 1;
+    if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
 }
 
 __global__ void advect_kernel(float *d, const float *__restrict__ d0,

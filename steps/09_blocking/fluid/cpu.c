@@ -103,20 +103,15 @@ void fluid_add(int x, int source)
 static int relax(float *x, const float *x0, int workers, int sweeps, int wall, float a,
                  float inv_c)
 {
-    int flags[DEPTH] = {0};
-#pragma omp parallel num_threads(workers)
-    {
-        int own_flags[DEPTH] = {0};
-        for (int phase = 0; phase < 2; phase++) {
-            relax_pass(x, x0, own_flags, g, omp_get_thread_num(), omp_get_num_threads(),
-                       phase, sweeps, wall, a, inv_c, s.tolerance);
+    int changed = 0; /* bit n: in sweep n */
+#pragma omp parallel num_threads(workers) reduction(| : changed)
+    for (int phase = 0; phase < 2; phase++) {
+        changed |= relax_pass(x, x0, g, omp_get_thread_num(), omp_get_num_threads(),
+                              phase, sweeps, wall, a, inv_c, s.tolerance);
 #pragma omp barrier
-        }
-#pragma omp critical
-        for (int n = 0; n < sweeps; n++) flags[n] |= own_flags[n];
     }
     for (int n = 0; n < sweeps; n++)
-        if (!flags[n]) return n + 1;
+        if (!(changed & 1 << n)) return n + 1;
     return 0;
 }
 

@@ -59,11 +59,11 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
     int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
     if (leader) group_flag = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (unconverged) group_flag = 1;
+    if (unconverged) atomic_max(&group_flag, 1);
     barrier(CLK_LOCAL_MEM_FENCE);
     unconverged = leader && group_flag;
 #endif
-    if (unconverged) flags[sweep] = 1;
+    if (unconverged) atomic_max(&flags[sweep], 1);
 }
 
 /* Executes one phase of a pass, one worker per work-item. Used on devices without local
@@ -74,9 +74,12 @@ __kernel void relax_wavefront(GLOBAL float *x, GLOBAL const float *x0,
                               float inv_c)
 {
     int worker = get_global_id(0);
-    if (worker < workers)
-        relax_pass(x, x0, flags + first, BOX, worker, workers, phase, sweeps, wall, a,
-                   inv_c, tolerance);
+    if (worker >= workers) return;
+
+    int changed = relax_pass(x, x0, BOX, worker, workers, phase, sweeps, wall, a, inv_c,
+                             tolerance);
+    for (int n = 0; n < sweeps; n++)
+        if (changed & 1 << n) atomic_max(&flags[first + n], 1);
 }
 
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,

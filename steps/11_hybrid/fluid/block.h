@@ -49,13 +49,13 @@ HOST_DEVICE_FN int pass_depth(grid g, int workers, int depth)
     return workers == 1 || depth < limit ? depth : limit;
 }
 
-/* Executes one phase of a pass, the part of one worker. Sets flags[n] to 1 if a cell
- * changed by more than the tolerance in sweep n. */
-FN void relax_pass(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags, grid g,
-                   int worker, int workers, int phase, int sweeps, int wall, float a,
-                   float inv_c, float tolerance)
+/* Executes one phase of a pass, the part of one worker. In the result, bit n is 1 if a
+ * cell changed by more than the tolerance in sweep n. */
+FN int relax_pass(GLOBAL float *x, GLOBAL const float *x0, grid g, int worker,
+                  int workers, int phase, int sweeps, int wall, float a, float inv_c,
+                  float tolerance)
 {
-    int half_sweeps = 2 * sweeps,
+    int changed = 0, half_sweeps = 2 * sweeps,
         lowest = lowest_plane(g, worker, workers, half_sweeps, 0);
     int phase_end = lowest + 2 * half_sweeps; /* first wavefront step of phase 1 */
     int end = g.nz + half_sweeps;
@@ -69,6 +69,7 @@ FN void relax_pass(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags, g
             for (int j = 1; j <= g.ny; j++)
                 unconverged |=
                     relax_row(x, x0, g, h % 2, j, k, wall, a, inv_c, tolerance);
-            if (unconverged) flags[h / 2] = 1;
+            if (unconverged) changed |= 1 << h / 2;
         }
+    return changed;
 }
