@@ -37,6 +37,14 @@ void cuda_device(void)
     CUDA_CHECK(cudaFree(NULL));
 }
 
+void cuda_check_grid(dim3 grid)
+{
+    if (grid.y > CUDA_GRID_YZ_MAX || grid.z > CUDA_GRID_YZ_MAX)
+        fail("local: %u x %u blocks along y and z: expected at most %d along each, "
+             "with more threads",
+             grid.y, grid.z, CUDA_GRID_YZ_MAX);
+}
+
 double cuda_seconds(cudaEvent_t before, cudaEvent_t after)
 {
     float milliseconds = 0;

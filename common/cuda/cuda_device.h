@@ -37,6 +37,9 @@ void cuda_check(cudaError_t err, const char *call, const char *file, int line);
  * initialization. */
 void cuda_device(void);
 
+/* fail() if a grid has more blocks along y or z than CUDA permits. */
+void cuda_check_grid(dim3 grid);
+
 /* Seconds between two recorded events, the second of which has completed. */
 double cuda_seconds(cudaEvent_t before, cudaEvent_t after);
 

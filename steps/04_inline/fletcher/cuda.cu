@@ -84,6 +84,7 @@ double Propagate(void)
     }
     dim3 block = {local[0], local[1], local[2]};
     dim3 blocks = {groups[0], groups[1], groups[2]};
+    cuda_check_grid(blocks);
 
     CUDA_CHECK(cudaEventRecord(start_event, 0));
     CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, medium, pc, qc, pp, qp);

@@ -100,6 +100,7 @@ double Propagate(void)
     }
     dim3 block = {local[0], local[1], 1};
     dim3 blocks = {groups[0], groups[1], 1};
+    cuda_check_grid(blocks);
 
     /* Kernels of one stream run in order. */
     CUDA_CHECK(cudaEventRecord(start_event, 0));
