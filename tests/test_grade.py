@@ -350,6 +350,23 @@ def test_sandbox(tmp_path, monkeypatch, name):
     assert re.search(pattern, text, re.M), text
 
 
+def test_memory_of_control_groups(check, tmp_path):
+    """Both versions, in a folder that stands for /sys/fs/cgroup: each file that is written
+    gives the next limit. The lowest one from the group to the root applies."""
+    groups, none = tmp_path / "groups", float("inf")
+    check.equal("no groups", sandbox.group_limit(groups, tmp_path), none)
+    for name, text, limit in (
+            ("groups", "0::/a/b\n", none), ("a/b/memory.max", "max\n", none),
+            ("a/memory.max", "1000000\n", 1000000), ("a/b/memory.max", "4096\n", 4096),
+            ("memory.max", "12\n", 12), ("groups", "0::/elsewhere\n", 12),
+            ("memory/c/memory.limit_in_bytes", "8192\n", 12),
+            ("groups", "13:cpu,memory:/c\n", 8192), ("groups", "4:cpu:/c\n1\n", none)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+        check.equal(f"{name} {text}", sandbox.group_limit(groups, tmp_path), limit)
+    check("this machine", not 1e6 < sandbox.MEMORY < 1e15 and sandbox.MEMORY)
+
+
 @pytest.mark.alone
 def test_tampering_is_found(check, tmp_path):
     """A file next to the data, which an attempt without a sandbox can write."""

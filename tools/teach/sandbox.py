@@ -18,6 +18,7 @@ import contextlib
 import ctypes
 import glob
 import hashlib
+import math
 import os
 import re
 import shutil
@@ -48,7 +49,27 @@ FILE_BYTES = 256 * MIB  # for one file that it writes
 WRITTEN_BYTES = 1024 * MIB  # for all files
 PROCESSES = 256
 THREADS = 8192  # as RLIMIT_NPROC counts them: all threads of the user
-MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def group_limit(groups: Argument = "/proc/self/cgroup", mount: Argument = "/sys/fs/cgroup"
+                ) -> float:
+    """Bytes of memory that the control groups of this process permit, those of their parents
+    included, for versions 1 and 2: as cgroup_limit() in common/run."""
+    limits = [math.inf]
+    with contextlib.suppress(OSError):
+        for line in Path(groups).read_text().splitlines():
+            _, controllers, group = (line + "::").split(":")[:3]
+            if controllers and "memory" not in controllers.split(","):
+                continue
+            folder, name = (Path(mount, "memory"), "memory.limit_in_bytes") if controllers \
+                else (Path(mount), "memory.max")
+            for place in (Path(group), *Path(group).parents):
+                with contextlib.suppress(OSError, ValueError):  # there is none, or "max"
+                    limits.append(int((folder / str(place).lstrip("/") / name).read_text()))
+    return min(limits)
+
+
+MEMORY = int(min(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), group_limit())) // 2
 
 # Runs a command in the folder $1, with its output in files in $2 of which the last 64 KiB
 # are passed on.
