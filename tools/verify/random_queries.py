@@ -11,9 +11,10 @@ earlier failures run first. For a query that fails, the command that repeats it 
 and the query is kept in verify/kept/PROGRAM, unless BACKEND= is set. Several queries run
 at a time.
 
-SAN=1 runs the back-ends seq, omp and ocl with AddressSanitizer and UBSan, built for three
-vector widths (tools/verify/sanitize.py); SAN=native only with the widest vectors that this
-processor has.
+SAN=1 runs the back-ends with AddressSanitizer and UBSan, built for three vector widths;
+SAN=native only with the widest vectors that this processor has, and CUDA code on the CPU of
+the last step only. Of the back-ends but seq and omp, some of the steps run a query
+(tools/verify/sanitize.py).
 """
 from __future__ import annotations
 
