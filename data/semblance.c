@@ -103,6 +103,15 @@ static const recipe recipes[] = {
                 {0.8, -0.0001, -0.0002, 7e-7, 2e-7, 0, 1},
                 {1.1, 0.00015, -0.0001, 6e-7, 1e-7, 5e-8, 0.8}}},
 
+    /* A survey's long traces around missing ones, about 50 in an aperture. */
+    {.name = "survey", .ntraces = 154, .ns = 1001, .dt = 4000,
+     .order = SU_LITTLE, .scalco = 1,
+     .m0 = 4120, .h0 = -480, .spacing = 25, .i = {-10, 10}, .j = {-8, 8}, .gap = 26,
+     .frequency = 20, .noise = 0.1,
+     .events = {{0.9, 0.0001, -0.0003, 6e-7, 3e-7, 0, 1},
+                {1.7, -0.00015, -0.0002, 6e-7, 2e-7, 0, 0.8},
+                {2.9, 0.0002, -0.0001, 6e-7, 4e-7, 0, 0.6}}},
+
     /* Zeros only; and noise whose squares almost underflow. */
     {.name = "silent", .ntraces = 12, .ns = 151, .dt = 4000,
      .order = SU_LITTLE, .scalco = 1,
@@ -238,8 +247,8 @@ int main(int argc, char **argv)
     const char *name = NULL, *out = NULL;
     arg table[] = {
         {"recipe", ARG_TEXT, &name, 0, 0,
-         "paper, awkward, scaled, big, edges, outside, empty, line, small, silent, "
-         "faint or loud",
+         "paper, awkward, scaled, big, edges, outside, empty, line, survey, small, "
+         "silent, faint or loud",
          false},
         {"out", ARG_TEXT, &out, 0, 0, "SU file to write", false},
         {0}};

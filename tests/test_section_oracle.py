@@ -1,5 +1,5 @@
 """test_section_oracle.py: whole sections, compared sample by sample and byte by byte with
-section_oracle.py, which computes them in double precision.
+tools/verify/section_oracle.py, which computes them in double precision.
 
 The surveys are random: positions, both axes and byte orders, coordinate scales, delays, dead
 traces, traces at the same place, apertures whose edge goes through traces, output positions
@@ -13,11 +13,10 @@ import numpy
 import pytest
 import segyio
 
-from tests import section_oracle as oracle
 from tests.helpers import TIMEOUT, binaries
+from tools.verify import section_oracle as oracle
 
 JOBS = 40
-MARGIN = 1e-6  # semblance and amplitude relative to the largest sample: printing, last sums
 
 
 def survey(rng, path):
@@ -103,28 +102,6 @@ def job(rng, folder):
     return wanted, words
 
 
-def compare(wanted, sample, semblance, stack, parameters, size):
-    """What is wrong with one output sample, or None."""
-    scale = abs(sample.tuples).max(axis=0) + 1e-30
-    distance = (abs(sample.tuples - parameters) / scale).max(axis=1)
-    found = int(distance.argmin())
-    if distance[found] > 1e-5:
-        return f"parameters {parameters} are not on the grid"
-    error, sure = sample.semblance_error, ~sample.unsure
-    if sure[found] and abs(semblance - sample.semblance[found]) > error[found] + MARGIN:
-        return f"coherence {semblance}, expected {sample.semblance[found]}"
-    # The coherence that the program reports has been compared: the weight follows from it.
-    factor = oracle.weight(wanted, semblance, sample.used[found])
-    amplitude = factor * sample.stack[found]
-    if sure[found] and abs(stack - amplitude) > sample.stack_error[found] + MARGIN * size:
-        return f"stack {stack}, expected {amplitude}"
-    if (sample.semblance - error > semblance + error[found] + MARGIN)[sure].any():
-        return f"coherence {semblance}, but the largest is {sample.semblance[sure].max()}"
-    if sure.all() and sample.semblance.max() == 0 and found:
-        return f"tuple {found} of equal ones, expected the first"
-    return None
-
-
 @pytest.mark.seconds(20)
 @pytest.mark.parametrize("number", range(JOBS))
 def test_section(check, tmp_path, number):
@@ -160,7 +137,8 @@ def test_section(check, tmp_path, number):
                 if sample is None:
                     problem = (got[0] or got[1] or got[2].any()) and "not zero"
                 else:
-                    problem = compare(wanted, sample, *got, size)
+                    used, why = oracle.judge(wanted, sample, *got, size)
+                    problem = not used <= 1 and why
                 check(f"{name}: trace {i}, sample {k}", problem)
         with segyio.su.open(str(tmp_path / "s.su"), endian="little",
                             ignore_geometry=True) as file:

@@ -4,7 +4,7 @@ title   = seismic data regularization by semblance search
 order   = 1
 sources = main.c arguments.c line.c survey.c section.c fill.c journal.c processes.c pick.c
 shared  = su/su.c
-recipes = paper awkward scaled big edges outside empty line small silent faint loud
+recipes = paper awkward scaled big edges outside empty line survey small silent faint loud
 suffix  = su
 timed   = out
 
@@ -15,9 +15,16 @@ set.3 = in={data}/paper.su set=3
 show  = 2
 quick = 1
 
-# make section (and make run's last line): computes the traces that are missing in a line;
-# {data}/line.su.missing has the true ones.
-section = in={data}/line.su m0=4070,50,3 h0=-480 tau=0.004 aperture=160,110 a=-0.0002,0.00025,9 b=-0.0004,0,9 c=5e-7,1e-6,6 d=5e-8,3.5e-7,4 e=-5e-8,1e-7,2
+# make run and make bench: whole output traces, the real job. The traces that are missing in
+# a line, with windows of 3 and of 5 samples, by many tuples; and those of a survey, by few
+# tuples, with windows of 17 samples. `jobs` are those of make run.
+job.line3  = in={data}/line.su m0=4070,50,3 h0=-480 tau=0.004 aperture=160,110 a=-0.0002,0.00025,9 b=-0.0004,0,9 c=5e-7,1e-6,6 d=5e-8,3.5e-7,4 e=-5e-8,1e-7,2
+job.line5  = line3 tau=0.008
+job.survey = in={data}/survey.su m0=4120 h0=-530,50,3 tau=0.032 aperture=160,110 a=-0.00025,0.00023,6 b=-0.0009,0.0002,11 c=6e-7,6e-7,1 d=0,8e-7,2 e=0,0,1
+jobs       = line3 survey
+
+# make section (and make run's last line): {data}/line.su.missing has the true traces.
+section = line3
 
 # make shares: enough work to measure both sides.
 shares = 2 panel a=-0.00088484,0.00111516,40 b=-0.001194,0.000806,40

@@ -153,12 +153,6 @@ def number(text: str) -> float:
         return math.nan
 
 
-def with_arguments(arguments: Sequence[str], others: Sequence[str]) -> list[str]:
-    """The arguments of a query, where those of others replace those with the same key."""
-    keys = {a.partition("=")[0] for a in others}
-    return [a for a in arguments if a.partition("=")[0] not in keys] + list(others)
-
-
 # ---- devices ---------------------------------------------------------------------
 
 

@@ -128,6 +128,22 @@ class Output:
     key: str  # of the binary
     check: str  # of the checker
     budget: float | None  # against the first step's file; None: not compared with it
+    suffix: str = "npy"
+
+    @property
+    def file(self) -> str:
+        return f"{self.key}.{self.suffix}"
+
+
+# The outputs of a job: whole traces.
+OF_JOB = (Output("stack", "", None, "su"), Output("coherence", "", None, "su"),
+          Output("parameters", "", None))
+
+
+def with_arguments(arguments: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The arguments of a query, where those of others replace those with the same key."""
+    keys = {a.partition("=")[0] for a in others}
+    return [a for a in arguments if a.partition("=")[0] not in keys] + list(others)
 
 
 class Program:
@@ -140,6 +156,7 @@ class Program:
         self.data = build() / "data" / name
         self.cases = self._queries("case.")
         self.sets = self._queries("set.")
+        self.jobs = self._jobs()
         long = self.mk.get("long", "").split()  # measured only if named
         self.usual = [name for name in self.sets if name not in long]
         self.quick = self.mk.get("quick", next(iter(self.sets), ""))  # QUICK=1
@@ -157,6 +174,21 @@ class Program:
     def _queries(self, prefix: str) -> dict[str, list[str]]:
         return {key[len(prefix):]: self.arguments(value)
                 for key, value in self.mk.items() if key.startswith(prefix)}
+
+    def _jobs(self) -> dict[str, list[str]]:
+        """The jobs: arguments, or the name of an earlier job and what differs."""
+        found: dict[str, list[str]] = {}
+        for name, (first, *others) in self._queries("job.").items():
+            found[name] = with_arguments(found.get(first, [first]), others)
+        return found
+
+    def query(self, name: str) -> list[str]:
+        """The arguments of a set or a job."""
+        return self.jobs[name] if name in self.jobs else self.sets[name]
+
+    def timed_outputs(self, name: str) -> Sequence[Output]:
+        """The outputs that are written when the times of a set or a job are measured."""
+        return OF_JOB if name in self.jobs else self.timed
 
     def arguments(self, text: str) -> list[str]:
         """The arguments of a query of program.mk."""

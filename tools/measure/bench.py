@@ -1,7 +1,7 @@
 """bench.py - make bench: how fast each step and back-end is, and how certain that is.
 
 Without STEP= or BACKEND=, leaves out what make shares and make cluster measure. Without
-SET=, measures the set of each program that tables show.
+SET=, measures the set of each program that tables show, and its jobs (whole output traces).
 
 Measurements are interleaved: each repetition measures all items once (item.py), in a new
 random order, so that a drift of the machine's speed affects all alike; ratios are taken
@@ -353,6 +353,14 @@ def sets_of(program: Program, quick: bool) -> list[str]:
             if name in (program.usual if wanted == ["all"] else wanted)]
 
 
+def jobs_of(program: Program, quick: bool) -> list[str]:
+    """The jobs to measure: those of SET=, or all."""
+    wanted = os.environ.get("SET", "").split()
+    if not wanted and quick:
+        return []
+    return [name for name in program.jobs if name in wanted or wanted in ([], ["all"])]
+
+
 def target(arguments: argparse.Namespace, kind: str = "") -> tuple[Path, bool]:
     """(the file for the results, whether it is written)."""
     path = Path(arguments.results or results.FOLDER / f"{machine.name()}{kind}.csv")
@@ -372,7 +380,7 @@ def main() -> None:
     path, written = target(arguments)
     sessions = [Session(program, name)
                 for program in tree.selected(tree.programs(), "PROGRAM")
-                for name in sets_of(program, quick)]
+                for name in [*sets_of(program, quick), *jobs_of(program, quick)]]
     sessions = [s for s in sessions if s.items]
     if not sessions:
         raise SystemExit("nothing to measure: expected binaries that are built, and a set that "

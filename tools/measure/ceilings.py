@@ -127,8 +127,8 @@ def ceilings_of(machine: str, device: str, threads: int | str) -> dict[str, floa
 
 @cache
 def work(program: Program, name: str) -> dict[str, float] | None:
-    """The counts of a set."""
-    return count(program, program.sets[name])
+    """The counts of a set; None for a job."""
+    return count(program, program.sets[name]) if name in program.sets else None
 
 
 def count(program: Program, arguments: Sequence[str]) -> dict[str, float] | None:

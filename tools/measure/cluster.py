@@ -60,7 +60,8 @@ class RankItem(Item):
         self.environment = {"RANKS": str(ranks), "OMP_NUM_THREADS": str(threads)}
         self.arguments = query(program)
         if own_query:
-            self.keys = program.mk["cluster.outputs"].split()
+            self.outputs = [tree.Output(key, "", None)
+                            for key in program.mk["cluster.outputs"].split()]
 
     def label(self) -> str:
         return f"{super().label()}, {self.ranks} ranks of {self.threads} threads"
@@ -69,17 +70,18 @@ class RankItem(Item):
         assert isinstance(self.step, Step)
         if self.set in self.program.sets:
             super().verify(files)
-        elif execute.digest(files) != reference(self.program, self.step, tuple(self.keys)):
+        elif execute.digest(files) != reference(self.program, self.step,
+                                                         tuple(self.outputs)):
             raise SystemExit(f"{self.label()}: not the bytes that OpenMP writes")
 
 
 @cache
-def reference(program: Program, step: Step, keys: Sequence[str]) -> str:
+def reference(program: Program, step: Step, outputs: Sequence[tree.Output]) -> str:
     """The digest of what the step before writes for the same query, run once."""
     found = tree.baseline(step, program, mpi_backend())
     assert found
     item = Item(program, "cluster", *found)
-    item.arguments, item.keys = query(program), list(keys)
+    item.arguments, item.outputs = query(program), outputs
     return execute.digest(item.once())
 
 

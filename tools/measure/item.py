@@ -34,8 +34,9 @@ class Item:
 
     def __init__(self, program: Program, name: str, step: Step | Variant, backend: str) -> None:
         self.program, self.set, self.step, self.backend = program, name, step, backend
-        self.arguments: Sequence[str] = program.sets.get(name, [])
-        self.keys = [o.key for o in program.timed]  # of its outputs
+        known = name in program.sets or name in program.jobs
+        self.arguments: Sequence[str] = program.query(name) if known else []
+        self.outputs = program.timed_outputs(name)
         self.extra: list[str] = []  # arguments and variables for the binary alone
         self.environment: dict[str, str] = {}
         self.printed = ""  # the output of the last run
@@ -112,7 +113,7 @@ class Item:
         """Runs the binary once. Returns its outputs, {key: path}."""
         folder = tree.build() / "bench"
         folder.mkdir(parents=True, exist_ok=True)
-        files = {key: folder / f"{key}.npy" for key in self.keys}
+        files = {o.key: folder / o.file for o in self.outputs}
         for path in files.values():
             path.unlink(missing_ok=True)
         binary = self.alias or self.step.binary(self.program, self.backend)
@@ -132,7 +133,7 @@ class Item:
         method = self.step.check_arguments(self.program)
         mark = " ".join([execute.digest(files), *method])
         if mark not in self.accepted:
-            checked = runs.check(self.program, self.arguments, files, f"set{self.set}", method)
+            checked = execute.check(self.program, self.arguments, files, f"set{self.set}", method)
             if not checked["ok"]:
                 raise SystemExit(f"{self.label()}: not verified: {checked['reason']}")
             self.accepted[mark] = checked["share"]

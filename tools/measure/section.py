@@ -1,6 +1,6 @@
 """section.py - fills a gap in a line of traces with the last step, and compares with the truth.
 
-The job is `section` of program.mk; the truth is what the generator left out, without noise
+program.mk names the job, `section`; the truth is what the generator left out, without noise
 (IN.missing). The signal-to-noise ratio is 10 log10 of the truth's energy over the error's.
 `make section` prints and draws it (tools/publish/section.py).
 """
@@ -71,7 +71,7 @@ def positions(found: Traces) -> tuple[Any, Any]:
 
 def job(program: Program, others: Sequence[str] = ()) -> list[str]:
     """The arguments of the section, others in place of those with the same key."""
-    return runs.with_arguments(program.arguments(program.mk["section"]), list(others))
+    return tree.with_arguments(program.jobs[program.mk["section"]], others)
 
 
 def fill(program: Program, backend: str, others: Sequence[str] = ()) -> Section:

@@ -82,7 +82,7 @@ def queries(program: Program) -> list[Query]:
         if os.environ.get("SET"):
             name = next(iter(bench.sets_of(program, False)), name)
         keys = [word for word in more if "=" not in word]
-        arguments = runs.with_arguments(program.sets[name], [w for w in more if "=" in w])
+        arguments = tree.with_arguments(program.sets[name], [w for w in more if "=" in w])
         found.append((name, arguments, " ".join(more),
                       [o for o in program.outputs if o in program.timed or o.key in keys]))
     return found

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy
 
-from tools.history.runs import with_arguments
-from tools.history.tree import Program
+from tools.history.tree import Program, with_arguments
 
 Generator = numpy.random.Generator
 

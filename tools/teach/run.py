@@ -1,7 +1,8 @@
 """run.py - make run: every step and back-end of a program, each verified.
 
     PROGRAM=    the main program by default; all: all of them, on all their sets
-    SET=        the set that tables show by default; all: all that do not take long
+    SET=        by default the set that tables show, and the program's jobs (whole output
+                traces); all: all sets that do not take long
     BACKEND=    by default all but those for checking (cuda-cpu)
     ARGS=       arguments in place of those of the set that have the same key:
                 ARGS='in=my.su t0=1.2 local=8,2,2'
@@ -27,7 +28,7 @@ from tools.verify import execute
 
 # The bar of a speedup: characters per doubling, and at most.
 DOUBLING, BAR = 3, 28
-FORM = f"{{:4}} {{:14}} {{:8}} {{:>8}} {{:>8}} {{:>8}}  {{:{BAR}}}  {{}}"
+FORM = f"{{:6}} {{:14}} {{:8}} {{:>8}} {{:>8}} {{:>8}}  {{:{BAR}}}  {{}}"
 
 Key = tuple[str, Step, str]  # set, step, back-end
 Outcomes = dict[Key, dict[str, Any]]
@@ -40,18 +41,20 @@ def programs() -> Sequence[Program]:
     return tree.programs()[:1]
 
 
-def sets(program: Program) -> Sequence[str]:
-    """The names of the sets to run."""
+def sets(program: Program, arguments: Sequence[str]) -> Sequence[str]:
+    """The names of the sets and jobs to run: no jobs with other arguments."""
     wanted = os.environ.get("SET", "").split()
     if wanted == ["all"] or not wanted and os.environ.get("PROGRAM") == "all":
         return program.usual
-    return [str(name) for name in wanted or [program.shown] if name in program.sets]
+    if not wanted:
+        wanted = [program.shown, *([] if arguments else program.mk.get("jobs", "").split())]
+    return [name for name in wanted if name in program.sets or name in program.jobs]
 
 
-def keys(program: Program) -> list[Key]:
+def keys(program: Program, arguments: Sequence[str]) -> list[Key]:
     """Everything to run, in order."""
     wanted = os.environ.get("BACKEND", "").split()
-    return [(name, step, backend) for name in sets(program)
+    return [(name, step, backend) for name in sets(program, arguments)
             for step in tree.selected(tree.steps(), "STEP")
             for backend in step.available(program)
             if backend in wanted or not wanted and backend not in tree.FOR_CHECKING]
@@ -81,7 +84,7 @@ def row(key: Key, got: Mapping[str, Any]) -> str:
 
 def run_program(program: Program, arguments: Sequence[str]) -> Outcomes:
     """Runs and verifies all of a program."""
-    found = keys(program)
+    found = keys(program, arguments)
     folder = tree.build() / "run" / program.name
     shutil.rmtree(folder, ignore_errors=True)
     print(f"{program.name}: {program.title}\n{runs.cpu_name()}; {devices(found)}")
@@ -94,9 +97,9 @@ def run_program(program: Program, arguments: Sequence[str]) -> Outcomes:
         name, step, backend = key
         runs.progress(f"[{n}/{len(found)}] set {name}, {step.name} {backend} ...")
         got = execute.run_and_check(
-            step, program, backend, runs.with_arguments(program.sets[name], arguments),
+            step, program, backend, tree.with_arguments(program.query(name), arguments),
             folder / f"{name}-{step.name}-{backend}", f"set{name}",
-            outputs=program.timed)
+            outputs=program.timed_outputs(name))
         outcomes[key], times = got, got["times"]
         if times and not tree.before(step, program):
             first[name] = times["run"]

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.history.runs import TIMEOUT, Argument, Environment, check, launch, number, run
+from tools.history import runs
+from tools.history.runs import TIMEOUT, Argument, Environment, launch, number, run
 from tools.history.tree import Output, Program, Step
 from tools.verify import queries
 
@@ -65,7 +66,7 @@ def produce(step: Step, program: Program, backend: str, arguments: Sequence[str]
     `outputs` are the outputs that are requested: all unless given."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    files = {o.key: folder / f"{o.key}.npy" for o in outputs or program.outputs}
+    files = {o.key: folder / o.file for o in outputs or program.outputs}
     for path in files.values():
         path.unlink(missing_ok=True)  # an earlier run's file must not be checked
 
@@ -87,6 +88,17 @@ def produce(step: Step, program: Program, backend: str, arguments: Sequence[str]
             wrong_output(program, [*arguments, *extra], values, files)
         caught = "said" if reason else None
     return {**outcome, "ok": not reason, "reason": reason, "caught": caught}
+
+
+def check(program: Program, arguments: Sequence[str], files: Mapping[str, Path], name: str,
+          method: Sequence[str], checker: Path | None = None) -> Outcome:
+    """Whether the outputs of a query are right: runs.check(), or, for whole output traces,
+    section_check.check()."""
+    if "stack" not in files:
+        return runs.check(program, arguments, files, name, method, checker=checker)
+    queries.require_numpy()
+    from tools.verify import section_check  # needs numpy
+    return section_check.check(arguments, files)
 
 
 def run_and_check(step: Step, program: Program, backend: str, arguments: Sequence[str],

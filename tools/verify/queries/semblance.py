@@ -274,7 +274,12 @@ def group(rng: random.Random) -> Any:
 def wrong_output(arguments: Sequence[str], values: Mapping[str, str],
                  files: Mapping[str, Path]) -> str | None:
     """A .. E, stack and semblance must be the numbers of out=, printed with the 9 digits
-    that distinguish floats, and the maximum of the panel must be the semblance."""
+    that distinguish floats, and the maximum of the panel must be the semblance. Of whole
+    output traces, the program prints how many there are."""
+    if "stack" in files:
+        of_job = {"Traces", "There", "Dead", "Points", "Time_init", "Time_run", "Time_kernel"}
+        missing = sorted(of_job - set(values))
+        return f"stdout lacks {' '.join(missing)}" if missing else None
     found = numpy.load(files["out"])
     names = ("A", "B", "C", "D", "E", "Stack", "Semblance")
     times = ("Time_init", "Time_run", "Time_kernel")

@@ -23,6 +23,8 @@ FIELDS = {"tracl": (1, "i"), "tracr": (5, "i"), "cdp": (21, "i"), "trid": (29, "
           "gx": (81, "i"), "gy": (85, "i"), "counit": (89, "h"), "delrt": (109, "h"),
           "ns": (115, "H"), "dt": (117, "H")}
 JOB = slice(228, 240)  # a mark and the hash of the job, which only the program knows
+# Of the semblance, and of the amplitude relative to the largest sample: printing, last sums.
+MARGIN = 1e-6
 
 
 def get(header: bytes, name: str, order: str) -> int:
@@ -126,9 +128,10 @@ def aperture(g: Gather, job: Job, m0: float, h0: float) -> NDArray[numpy.bool_]:
     return (abs(g.m - m0) <= job.aperture[0]) & (abs(g.h - h0) <= job.aperture[1])
 
 
-def search(g: Gather, job: Job, m0: float, h0: float, t0: float) -> Sample:
-    """The semblance and the mean of the windows for every tuple, and what rounding to float
-    can change.
+def search(g: Gather, job: Job, m0: float, h0: float, t0: float,
+           tuples: Doubles | None = None) -> Sample:
+    """The semblance and the mean of the windows for every tuple (or those given), and what
+    rounding to float can change.
 
     A traveltime is computed with about ten roundings of relative size 2^-24 each, and the
     differences dm, dh with one more: x, in samples, is wrong by at most dx = 16 * 2^-24 times
@@ -138,7 +141,7 @@ def search(g: Gather, job: Job, m0: float, h0: float, t0: float) -> Sample:
     changes its root by at most 2 r / (1 - r).
     """
     near = aperture(g, job, m0, h0)
-    tuples = grid(ranges_at(job, t0))
+    tuples = grid(ranges_at(job, t0)) if tuples is None else tuples
     rate, ns = 1e6 / g.dt, g.samples.shape[1]
     half = int(job.tau * rate + 1e-3)
     dm, dh, rows = g.m[near] - m0, g.h[near] - h0, g.samples[near]
@@ -188,6 +191,44 @@ def weight(job: Job, semblance: float, used: int) -> float:
         return 1
     noise = min(0.9, 3 / max(used, 1))
     return max(0, (semblance - noise) / (1 - noise)) / semblance if semblance > 0 else 0
+
+
+def distances(tuples: Doubles, parameters: Doubles, scale: Doubles) -> Doubles:
+    """How far parameters are from each of the tuples."""
+    return (abs(tuples - parameters) / scale).max(axis=1)
+
+
+def scale_of(tuples: Doubles) -> Doubles:
+    """The size of each parameter."""
+    return abs(tuples).max(axis=0) + 1e-30
+
+
+def judge(job: Job, sample: Sample, semblance: float, stack: float, parameters: Doubles,
+          size: float, scale: Doubles | None = None) -> tuple[float, str]:
+    """(fraction of the error budget that an output sample used, which exceeds 1 or is NaN if
+    it is wrong; what is wrong). `size` is the largest amplitude of the input, `scale` that of
+    the parameters unless the sample has all tuples."""
+    distance = distances(sample.tuples, parameters,
+                         scale_of(sample.tuples) if scale is None else scale)
+    found, sure = int(distance.argmin()), ~sample.unsure
+    if not distance[found] <= 1e-5:
+        return numpy.inf, f"parameters {parameters} are not on the grid"
+    if sure.all() and sample.semblance.max() == 0 and found:
+        return numpy.inf, f"tuple {found} of equal ones, expected the first"
+    error = sample.semblance_error
+    used = [(0.0, "none")]
+    if sure[found]:
+        # The weight follows from the coherence that the program reports, which is compared.
+        amplitude = weight(job, semblance, sample.used[found]) * sample.stack[found]
+        used += [(abs(semblance - sample.semblance[found]) / (error[found] + MARGIN),
+                  f"coherence {semblance}, expected {sample.semblance[found]}"),
+                 (abs(stack - amplitude) / (sample.stack_error[found] + MARGIN * size),
+                  f"stack {stack}, expected {amplitude}")]
+    if sure.any():
+        lack = (sample.semblance - semblance) / (error + error[found] + MARGIN)
+        used.append((lack[sure].max(), f"coherence {semblance}, but the largest is "
+                                       f"{sample.semblance[sure].max()}"))
+    return max(used, key=lambda u: u[0] if u[0] == u[0] else numpy.inf)
 
 
 def nearest(g: Gather, m0: float, h0: float) -> int:
