@@ -108,6 +108,7 @@ def test_any_number_of_ranks(check, omp, mpi, folder):
             ("all", [f"in={DATA}", *JOB, *QUERY], (1, 2, 3, 8)),
             ("one", [f"in={DATA}", "m0=4120", "h0=-480", "t0=0.6,0.004,9", *QUERY], (3,)),
             ("near", [f"in={DATA}", *near], (2, 8)),
+            ("velocity", [f"in={DATA}", *near[:4], "velocity=1500,3000"], (2,)),
             ("far", [f"in={DATA}", "m0=99000", "h0=0", "t0=0.6", "aperture=9,9", *QUERY],
              (2,)),
             ("early", ["in=early.su", *near], (3,)), ("late", ["in=late.su", *near], (3,))):

@@ -1,6 +1,7 @@
 /* arguments.c - implements arguments.h. */
 
 #include "arguments.h"
+#include "criterion.h"
 #include "processes.h"
 
 #include <limits.h>
@@ -34,6 +35,12 @@ static const char *const paper_set[3][POSITIONAL - 1] = {
 double series_at(const series *s, int i)
 {
     return s->first + s->step * i;
+}
+
+interval series_ends(const series *s)
+{
+    double first = s->first, last = series_at(s, s->count - 1);
+    return (interval){fmin(first, last), fmax(first, last)};
 }
 
 static series parse_series(const char *key, const char *text, double low, double high)
@@ -73,25 +80,31 @@ static void parse_positional(request *r, const char *const *text)
 }
 
 /* Parses a line of a file of ranges. `where` names the file and the line in error
- * messages. Returns false if the line is empty or a comment. */
-static bool parse_row(const char *where, char *line, ranges *row)
+ * messages. *columns is 0 before the first row, then its number of columns. Returns
+ * false if the line is empty or a comment. */
+static bool parse_row(const char *where, char *line, ranges *row, int *columns)
 {
     enum { COLUMNS = 16 };
     char key[4200];
-    const char *item[COLUMNS];
+    const char *item[COLUMNS + 1];
     int items = 0;
     line[strcspn(line, "#")] = '\0';
     for (char *w = strtok(line, " \t\r"); w; w = strtok(NULL, " \t\r"), items++)
-        if (items < COLUMNS) item[items] = w;
+        if (items <= COLUMNS) item[items] = w;
     if (items == 0) return false;
-    if (items != COLUMNS)
-        fail("%s: %d columns: expected %d: t0, then P0 P1 N of A, B, C, D and E", where,
-             items, COLUMNS);
+    if (items != *columns && (*columns || items < COLUMNS || items > COLUMNS + 1))
+        fail("%s: %d columns: expected %d: t0, then P0 P1 N of A, B, C, D and E; or %d "
+             "in all rows, with h0 after t0",
+             where, items, COLUMNS, COLUMNS + 1);
+    *columns = items;
     snprintf(key, sizeof key, "%s: t0", where);
     row->t0 = parse_double(key, item[0], 0, TIME_MAX);
+    snprintf(key, sizeof key, "%s: h0", where);
+    row->h0 =
+        items > COLUMNS ? parse_double(key, item[1], -DISTANCE_MAX, DISTANCE_MAX) : 0;
     for (int k = 0; k < 5; k++) {
         snprintf(key, sizeof key, "%s: %c", where, "ABCDE"[k]);
-        parse_range(row, k, key, item + 1 + 3 * k);
+        parse_range(row, k, key, item + items - COLUMNS + 1 + 3 * k);
     }
     return true;
 }
@@ -104,18 +117,23 @@ static void read_ranges(request *r, const char *path)
     if (problem) fail("ranges=%s: %s", path, problem);
     name_input("ranges", path);
     r->rows = 0;
-    int status;
+    int status, columns = 0;
     for (int number = 1; (status = input_line(f, line, sizeof line, reason));
          number++) {
         snprintf(where, sizeof where, "ranges=%s, line %d", path, number);
         if (status < 0) fail("%s: %s", where, reason);
         r->row = realloc(r->row, ((size_t)r->rows + 1) * sizeof *r->row);
         if (!r->row) fail("%s: not enough memory", where);
-        if (!parse_row(where, line, &r->row[r->rows])) continue;
-        if (r->rows && !(r->row[r->rows].t0 > r->row[r->rows - 1].t0))
-            fail("%s: t0 is %g after %g: expected increasing times", where,
-                 r->row[r->rows].t0, r->row[r->rows - 1].t0);
+        ranges *row = &r->row[r->rows], *before = row - 1;
+        if (!parse_row(where, line, row, &columns)) continue;
+        if (r->rows && row->h0 < before->h0)
+            fail("%s: h0 is %g after %g: expected increasing half-offsets", where,
+                 row->h0, before->h0);
+        if (r->rows && row->h0 == before->h0 && !(row->t0 > before->t0))
+            fail("%s: t0 is %g after %g: expected increasing times", where, row->t0,
+                 before->t0);
         r->rows++;
+        r->by_offset = columns > 16;
     }
     fclose(f);
     if (r->rows == 0) fail("ranges=%s: no rows: expected at least one", path);
@@ -127,6 +145,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     static const char centre[] = "centre", semblance[] = "semblance";
     const char *smooth = centre, *weight = semblance;
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
+    const char *velocity = NULL;
     int set = 0;
 
     /* The parameter set is applied first, so that other keys override it in any order.
@@ -154,9 +173,20 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         {"d", ARG_TEXT, &range[3], 0, 0, "P0,P1,N: likewise for D, s^2/m^2", 0},
         {"e", ARG_TEXT, &range[4], 0, 0, "P0,P1,N: likewise for E, s^2/m^2", 0},
         {"ranges", ARG_TEXT, &file, 0, 0,
-         "file instead of a= to e=: rows of t0, then P0 P1 N of A to E", 0},
+         "file instead of a= to e=: rows of t0 (and h0), then P0 P1 N of A to E", 0},
+        {"velocity", ARG_TEXT, &velocity, 0, 0,
+         "for traces: VMIN,VMAX, m/s, or a file of rows t0 v dv, instead of ranges", 0},
+        {"dip", ARG_DOUBLE, &r->dip, 0, PARAMETER_MAX,
+         "with velocity=: largest |A|, s/m; default .68 / VMIN, a dip of 20 degrees",
+         0},
+        {"period", ARG_DOUBLE, &r->period, 1e-6, TIME_MAX,
+         "with velocity=: period of the events, s; default: from the traces", 0},
+        {"ranges_out", ARG_TEXT, &r->ranges_out, 0, 0,
+         "with velocity=: file for the ranges, in the form that ranges= reads", 0},
         {"aperture", ARG_TEXT, &aperture, 0, 0,
-         "DM,DH: maximum distance of traces in midpoint and half-offset, m", 0},
+         "DM,DH: maximum distance of traces in midpoint and half-offset, m; default: "
+         "all, with velocity= 2 shot and 5 receiver gaps",
+         0},
         {"smooth", ARG_TEXT, &smooth, 0, 0,
          "for traces: centre (mean of the traces on the curve) or window (mean of the "
          "windows)",
@@ -193,11 +223,23 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     for (int k = 0; k < 5; k++) {
         if (!range[k]) continue;
         const char key[2] = {(char)('a' + k), '\0'};
-        if (file) fail("%s= and ranges= are both set: expected only one of them", key);
+        if (file || velocity)
+            fail("%s= and %s= are both set: expected only one of them", key,
+                 file ? "ranges" : "velocity");
         parse_list(key, range[k], 3, "P0,P1,N", buffer, item);
         parse_range(r->row, k, key, item);
     }
+    if (file && velocity)
+        fail("ranges= and velocity= are both set: expected only one of them");
     if (file) read_ranges(r, file);
+    if (velocity) criterion_parse(r, velocity);
+    const char *needs = !isnan(r->dip)      ? "dip"
+                        : !isnan(r->period) ? "period"
+                        : r->ranges_out     ? "ranges_out"
+                                            : NULL;
+    if (!velocity && needs) fail("%s= is for velocity=: expected that, too", needs);
+    if (velocity && !is_section(r))
+        fail("velocity= is for traces: expected stack= or coherence=, too");
     if (aperture) {
         parse_list("aperture", aperture, 2, "DM,DH", buffer, item);
         for (int i = 0; i < 2; i++)
@@ -219,6 +261,7 @@ static void check_arguments(const request *r)
                           : !r->m0.count                   ? "m0"
                           : !r->h0.count                   ? "h0"
                           : !r->t0.count && !is_section(r) ? "t0"
+                          : r->velocities                  ? NULL
                           : isnan(r->tau)                  ? "tau"
                           : !r->row[0].np[A]               ? "a"
                           : !r->row[0].np[B]               ? "b"
@@ -248,6 +291,8 @@ static void check_arguments(const request *r)
 request request_parse(int argc, char **argv, const char *about)
 {
     request r = {.tau = NAN,
+                 .dip = NAN,
+                 .period = NAN,
                  .order = SU_DETECT,
                  .rows = 1,
                  .row = allocate(1, sizeof *r.row, "the ranges"),
@@ -317,21 +362,68 @@ static void check_search(const int np[5])
                  points);
 }
 
-/* Returns the ranges at t0, interpolated linearly between the two rows around it. */
-static ranges ranges_at(const request *r, double t0)
+/* Returns the row a fraction `part` of the way from *low to *high. */
+static ranges interpolate(const ranges *low, const ranges *high, double part)
 {
-    if (r->rows == 1) return r->row[0];
-    int i = 1;
-    while (i < r->rows - 1 && r->row[i].t0 < t0) i++;
-    const ranges *low = &r->row[i - 1], *high = &r->row[i];
-    double part = (t0 - low->t0) / (high->t0 - low->t0);
-    ranges at = {.t0 = t0};
+    ranges at = *low;
     for (int k = 0; k < 5; k++) {
-        at.p0[k] = low->p0[k] + part * (high->p0[k] - low->p0[k]);
-        at.p1[k] = low->p1[k] + part * (high->p1[k] - low->p1[k]);
-        at.np[k] = low->np[k] + part * (high->np[k] - low->np[k]);
+        at.p0[k] += part * (high->p0[k] - low->p0[k]);
+        at.p1[k] += part * (high->p1[k] - low->p1[k]);
+        at.np[k] += part * (high->np[k] - low->np[k]);
     }
     return at;
+}
+
+/* Returns the number of rows with the half-offset of row[0]. */
+static int rows_of_offset(const ranges *row, int rows)
+{
+    int n = 1;
+    while (n < rows && row[n].h0 == row[0].h0) n++;
+    return n;
+}
+
+/* Returns the ranges at t0, interpolated linearly between the two rows around it, of
+ * rows with one half-offset. */
+static ranges ranges_at_time(const ranges *row, int rows, double t0)
+{
+    if (rows == 1) return row[0];
+    int i = 1;
+    while (i < rows - 1 && row[i].t0 < t0) i++;
+    const ranges *low = &row[i - 1], *high = &row[i];
+    return interpolate(low, high, (t0 - low->t0) / (high->t0 - low->t0));
+}
+
+/* Returns the ranges at (h0, t0), interpolated in t0 at the two half-offsets around h0,
+ * and between these. */
+static ranges ranges_at(const request *r, double h0, double t0)
+{
+    const ranges *low = r->row, *end = r->row + r->rows;
+    int n = rows_of_offset(low, r->rows);
+    for (const ranges *high; (high = low + n) < end; low = high) {
+        int next = rows_of_offset(high, (int)(end - high));
+        if (h0 < high->h0) {
+            ranges a = ranges_at_time(low, n, t0), b = ranges_at_time(high, next, t0);
+            return interpolate(&a, &b, (h0 - low->h0) / (high->h0 - low->h0));
+        }
+        n = next;
+    }
+    return ranges_at_time(low, n, t0);
+}
+
+/* Checks that the rows cover all half-offsets of h and, for each of their own, all
+ * times of t. */
+static void check_rows(const request *r, interval t, interval h)
+{
+    const ranges *row = r->row, *end = r->row + r->rows;
+    if (r->by_offset && (h.low < row->h0 || h.high > end[-1].h0))
+        fail("ranges: rows from %g to %g m: expected rows for h0 from %g to %g m",
+             row->h0, end[-1].h0, h.low, h.high);
+    for (int n; row < end; row += n) {
+        n = rows_of_offset(row, (int)(end - row));
+        if (n > 1 && (t.low < row->t0 || t.high > row[n - 1].t0))
+            fail("ranges: rows from %g to %g s: expected rows for t0 from %g to %g s",
+                 row->t0, row[n - 1].t0, t.low, t.high);
+    }
 }
 
 void request_fit(request *r, const su_gather *g)
@@ -346,10 +438,12 @@ void request_fit(request *r, const su_gather *g)
     if (!(last >= begin && last <= end + 1e-3 * dt))
         fail("t0=%g: expected %g to %g s, the recorded time of the traces", last, begin,
              end);
-    const ranges *first = &r->row[0], *final = &r->row[r->rows - 1];
-    if (r->rows > 1 && (t0 < first->t0 || last > final->t0))
-        fail("ranges: rows from %g to %g s: expected rows for t0 from %g to %g s",
-             first->t0, final->t0, t0, last);
+    if (!r->velocities) request_check_search(r, g);
+}
+
+void request_check_search(const request *r, const su_gather *g)
+{
+    check_rows(r, series_ends(&r->t0), series_ends(&r->h0));
     int tau = tau_samples(r, g);
     if (tau > TAU_MAX)
         fail("tau=%g: %g samples: expected at most %d samples of %d us", r->tau,
@@ -364,7 +458,7 @@ void request_fit(request *r, const su_gather *g)
 query query_at(const request *r, const su_gather *g, double m0, double h0, double t0)
 {
     origin from = request_origin(r);
-    ranges at = ranges_at(r, t0);
+    ranges at = ranges_at(r, h0, t0);
     query q = {.m0 = (float)(m0 - (from.receiver + from.source) / 2),
                .h0 = (float)(h0 - (from.receiver - from.source) / 2),
                .t0 = (float)t0,

@@ -11,14 +11,25 @@ typedef struct {
     int count;
 } series;
 
-double series_at(const series *s, int i);
-
-/* The search ranges of A .. E at time t0: np values from p0 to p1, as in query.h.
- * Between two rows of a file np is interpolated and not a whole number. */
 typedef struct {
-    double t0;
+    double low, high;
+} interval;
+
+double series_at(const series *s, int i);
+interval series_ends(const series *s);
+
+/* The search ranges of A .. E at time t0 and half-offset h0: np values from p0 to p1,
+ * as in query.h. Between two rows of a file np is interpolated and not a whole number.
+ */
+typedef struct {
+    double t0, h0;
     double p0[5], p1[5], np[5];
 } ranges;
+
+/* A row of velocity=: at time t0 of offset 0, velocities are low to high, in m/s. */
+typedef struct {
+    double t0, low, high;
+} velocity_row;
 
 /* The amplitude of a filled sample (fill.c), in the order of the choices of smooth= and
  * weight=. */
@@ -30,8 +41,14 @@ typedef struct {
     series m0, h0; /* metres */
     series t0;     /* seconds; count is 0 if t0= is not set */
     double tau;    /* seconds */
-    ranges *row;   /* [rows], with increasing t0; a single row applies to all times */
+    ranges *row;   /* [rows], with increasing t0 for each h0, which increases, too; a
+                      single time, or a single half-offset, applies to all */
     int rows;
+    bool by_offset;         /* whether rows depend on the half-offset */
+    velocity_row *velocity; /* [velocities]: the rows follow from these (criterion.c) */
+    int velocities;
+    double dip, period;     /* s/m; s; NaN: not set */
+    const char *ranges_out; /* file for the rows, or NULL */
     double
         aperture[2]; /* metres: maximum distance of a trace from the point in m and h */
     smooth_choice smooth;
@@ -71,9 +88,13 @@ origin request_origin(const request *r);
 su_gather request_gather(request *r);
 
 /* Completes r from the traces of g, which request_gather() has read: without t0=, a
- * section covers all recorded times. fail() if t0 or tau does not fit the traces, or if
- * the search is too large to be counted or for the memory. */
+ * section covers all recorded times. fail() if t0 does not fit the traces. Calls
+ * request_check_search() unless the ranges follow from velocity=. */
 void request_fit(request *r, const su_gather *g);
+
+/* fail() if the ranges do not cover t0 and h0, if tau does not fit the traces, or if
+ * the search is too large to be counted or for the memory. */
+void request_check_search(const request *r, const su_gather *g);
 
 /* Returns the query for one point of r, without ntraces. Its m0 and h0 are relative to
  * r's origin, as the traces of g are. */

@@ -78,5 +78,6 @@ int main(int argc, char **argv)
     else
         one_point(&r);
     free(r.row);
+    free(r.velocity);
     return 0;
 }

@@ -11,6 +11,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "section.h"
+#include "criterion.h"
 #include "fill.h"
 #include "processes.h"
 #include "journal.h"
@@ -222,6 +223,7 @@ void section(request *r)
     job s = {.r = r, .line = survey_read(r)};
     s.traces = r->m0.count * r->h0.count;
     su_header *header = make_headers(&s);
+    if (r->velocities) criterion_aperture(r, &s.line);
     measure_apertures(&s);
 
     journal j = {.file = {{"stack", r->stack, -1},
@@ -232,10 +234,12 @@ void section(request *r)
                  .parameters = PARAMETERS};
     for (int f = 0; f < JOURNAL_FILES; f++)
         if (j.file[f].path) name_result(j.file[f].key, j.file[f].path);
+    if (r->ranges_out && !run_rank) result_check("ranges_out", r->ranges_out);
     /* The back-end gets only the traces that are in some aperture. */
     su_gather part = s.line.g;
     if (s.max_aperture)
         part = proc_read_samples(r->in, &s.line.g, s.first_trace, s.last_trace);
+    if (r->velocities && s.max_aperture) criterion_ranges(r, &part);
     uint64_t hash = job_hash(&s, header);
     proc_require_same("the job", &hash, sizeof hash);
     journal_open(&j, header, hash);

@@ -46,7 +46,7 @@ class Judge:
         self.size = abs(self.gather.samples).max()
         self.places = [(m, h) for m in self.job.m0 for h in self.job.h0]
         self.headers = oracle.headers(self.gather, self.job)
-        self.tuples = oracle.grid(oracle.ranges_at(self.job, 0))
+        self.tuples = oracle.grid(oracle.ranges_at(self.job, self.job.h0[0], 0))
         self.scale = oracle.scale_of(self.tuples)
         self.known: dict[tuple[int, int, int], oracle.Sample] = {}
 

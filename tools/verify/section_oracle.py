@@ -54,7 +54,8 @@ def split(path: Path, order: str) -> tuple[list[bytes], Doubles]:
 
 @dataclass
 class Job:
-    """The options of a section. rows: t0, then P0 P1 N of A to E, as in ranges=FILE."""
+    """The options of a section. rows: t0, then P0 P1 N of A to E, as in ranges=FILE; with h0
+    after t0 or without."""
     m0: Sequence[float]
     h0: Sequence[float]
     t0: Sequence[float]  # seconds; evenly spaced
@@ -107,12 +108,15 @@ def gather(path: Path, job: Job) -> Gather:
                   [get(headers[i], "cdp", job.order) for i in alive], rows, dt)
 
 
-def ranges_at(job: Job, t0: float) -> Doubles:
-    """P0 P1 N of A to E at t0: interpolated between rows, counts to the nearest integer."""
+def ranges_at(job: Job, h0: float, t0: float) -> Doubles:
+    """P0 P1 N of A to E at (h0, t0): interpolated between rows. Rows of 17 have h0 after t0."""
     rows = numpy.array(job.rows, "f8")
-    at = rows[0, 1:] if len(rows) == 1 else numpy.array(
-        [numpy.interp(t0, rows[:, 0], column) for column in rows[:, 1:].T])
-    return at.reshape(5, 3)
+    if rows.shape[1] == 16:
+        rows = numpy.insert(rows, 1, 0, axis=1)
+    offsets = numpy.unique(rows[:, 1])
+    at_time = numpy.array([[numpy.interp(t0, some[:, 0], column) for column in some[:, 2:].T]
+                           for some in (rows[rows[:, 1] == h] for h in offsets)])
+    return numpy.array([numpy.interp(h0, offsets, column) for column in at_time.T]).reshape(5, 3)
 
 
 def grid(ranges: Doubles) -> Doubles:
@@ -141,7 +145,7 @@ def search(g: Gather, job: Job, m0: float, h0: float, t0: float,
     changes its root by at most 2 r / (1 - r).
     """
     near = aperture(g, job, m0, h0)
-    tuples = grid(ranges_at(job, t0)) if tuples is None else tuples
+    tuples = grid(ranges_at(job, h0, t0)) if tuples is None else tuples
     rate, ns = 1e6 / g.dt, g.samples.shape[1]
     half = int(job.tau * rate + 1e-3)
     dm, dh, rows = g.m[near] - m0, g.h[near] - h0, g.samples[near]
@@ -255,3 +259,54 @@ def headers(g: Gather, job: Job) -> list[bytes]:
                   "s" + job.axis: round((m - h) * parts), "g" + job.axis: round((m + h) * parts)}
         result.append(put(values, "="))
     return result
+
+
+# ---- ranges from velocities ----------------------------------------------------------
+
+
+def gaps(g: Gather) -> tuple[float, float]:
+    """The lower medians of the distances between shots, and between receivers of a shot."""
+    source, receiver = numpy.round(g.m - g.h, 3), numpy.round(g.m + g.h, 3)
+    shots = numpy.diff(numpy.unique(source))
+    receivers = numpy.concatenate([numpy.diff(numpy.unique(receiver[source == s]))
+                                   for s in numpy.unique(source)])
+    return (float(numpy.quantile(shots, 0.5, method="lower")),
+            float(numpy.quantile(receivers, 0.5, method="lower")))
+
+
+def period(g: Gather) -> float:
+    """Twice the delay of the smallest value of the mean autocorrelation, at most 0.125 s."""
+    ns = g.samples.shape[1]
+    rows = g.samples[(g.samples ** 2).sum(axis=1) > 0]
+    spectrum = numpy.fft.rfft(rows / numpy.sqrt((rows ** 2).sum(axis=1, keepdims=True)), 2 * ns)
+    correlation = numpy.fft.irfft((abs(spectrum) ** 2).sum(axis=0))
+    delays = min(int(0.125e6 / g.dt + 1e-9), (ns - 1) // 2)
+    return 2 * (1 + int(correlation[1:delays + 1].argmin())) * g.dt * 1e-6
+
+
+def velocity_ranges(velocity: Doubles, dip: float, T: float, h: float, t: float,
+                    reach: tuple[float, float]) -> Doubles:
+    """P0 P1 N of A to E, for rows of (t0, smallest, largest) velocity, a largest dip and a
+    period. N is a float, before it is rounded up."""
+    def z(column: int) -> float:
+        """4 / v^2, for the velocity at the event's time at offset 0."""
+        time, found = t, 0.0
+        for _ in range(20):
+            v = numpy.interp(time, velocity[:, 0], velocity[:, column])
+            found = min(4 / v ** 2, 0.95 * t * t / (h * h) if h else numpy.inf)
+            time = numpy.sqrt(t * t - found * h * h)
+        return float(found)
+
+    def time_shift(low: float, high: float, distance: float) -> float:
+        late, early = (max(t * t + c * distance ** 2, 0) ** 0.5 for c in (high, low))
+        return late - early
+
+    fast, slow = z(2), z(1)
+    b = sorted((fast * h / t, slow * h / t))
+    c = (fast + slow) / 2 - ((fast + slow) / 2 * h / t) ** 2 + numpy.array((-1, 1)) * (
+        slow - fast) / 2
+    shifts = (2 * dip * reach[0], (b[1] - b[0]) * reach[1], time_shift(*c, reach[1]),
+              time_shift(-4e-7, 1.2e-6, reach[0]), 0)
+    bounds = ((-dip, dip), b, c, (-4e-7, 1.2e-6), (0, 0))
+    counts = [max(shift / (T / 4), 1) for shift in shifts]
+    return numpy.array([(low, high, n) for (low, high), n in zip(bounds, counts, strict=True)])

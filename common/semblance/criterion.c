@@ -1,0 +1,343 @@
+/* criterion.c - see criterion.h.
+ *
+ * Reflections with velocities between vmin and vmax and dips of at most `dip` seconds
+ * per metre of midpoint lie within known ranges of A to E. Two neighbouring values of a
+ * parameter need not differ by more than a quarter of a period at the edge of the
+ * aperture: between them, the traces on a curve stay in phase.
+ *
+ * With z = 4 / v^2, an event has t^2 = tn^2 + z h^2, where tn is its time at offset 0.
+ * In the operator, relative to half-offset h0 and time t0, this is
+ *
+ *     B = z h0 / t0,   C = z - B^2.
+ *
+ * B is searched from the largest to the smallest velocity, and C only if its range
+ * shifts the edge of the aperture by more than the step. A is searched from -dip to
+ * dip. D, the curvature of a reflector or the moveout of a diffraction along the
+ * midpoint, has constant bounds. E is 0. Fewer free parameters fit less noise.
+ *
+ * n values of a range are the centres of n equal parts of it, so that no point of the
+ * range is farther than half a step from a value.
+ *
+ * Left out: searching B and C as one parameter, which they are for one velocity.
+ */
+#include "criterion.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double VELOCITY_MIN = 1, VELOCITY_MAX = 1e5; /* m/s */
+static const double TIME_LIMIT = 1e6;                     /* s */
+/* Part of a period by which neighbouring curves may differ. */
+static const double STEP = 0.25;
+/* The half width of the window, in periods: best on noisy surveys. */
+static const double TAU = 0.9;
+/* The default of dip= in units of 1 / vmin: the time dip of a reflector that dips by
+ * angle a is 2 sin a / v, and a = 20 degrees. */
+static const double DIP = 0.68;
+/* D in s^2/m^2: from a syncline that focuses to a diffraction at 1800 m/s. */
+static const double D_MIN = -4e-7, D_MAX = 1.2e-6;
+/* Upper bound on z h0^2 / t0^2: at 1 the event would begin at time 0. */
+static const double MOVEOUT_MAX = 0.95;
+static const double ROW_INTERVAL = 0.05; /* s between rows of the table */
+enum { OFFSETS_MAX = 100 };              /* half-offsets of the table */
+static const double PERIOD_MAX = 0.25;   /* s: longest period that is looked for */
+enum { PERIOD_TRACES = 200 };            /* traces of which the period is measured */
+/* The default aperture in distances between shots (midpoint) and receivers
+ * (half-offset). */
+static const double SHOT_GAPS = 2, RECEIVER_GAPS = 5;
+
+/* ---- velocities --------------------------------------------------------------------
+ */
+
+static void add_velocity(request *r, double t0, double low, double high)
+{
+    size_t rows = (size_t)r->velocities + 1;
+    r->velocity = realloc(r->velocity, rows * sizeof *r->velocity);
+    if (!r->velocity) fail("%s: not enough memory", "velocity");
+    r->velocity[r->velocities++] = (velocity_row){t0, low, high};
+}
+
+static void read_velocities(request *r, const char *path)
+{
+    char line[1024], where[4200], reason[REASON_SIZE];
+    FILE *f;
+    const char *problem = input_open(path, &f);
+    if (problem)
+        fail("velocity=%s: %s: expected VMIN,VMAX or a file of rows t0 v dv", path,
+             problem);
+    name_input("velocity", path);
+    int status;
+    for (int number = 1; (status = input_line(f, line, sizeof line, reason));
+         number++) {
+        snprintf(where, sizeof where, "velocity=%.4000s, line %d", path, number);
+        if (status < 0) fail("%s: %s", where, reason);
+        const char *item[3];
+        int items = 0;
+        line[strcspn(line, "#")] = '\0';
+        for (char *w = strtok(line, " \t\r"); w; w = strtok(NULL, " \t\r"), items++)
+            if (items < 3) item[items] = w;
+        if (items == 0) continue;
+        if (items != 3)
+            fail("%s: %d columns: expected 3: t0, v and its tolerance dv", where,
+                 items);
+        double t0 = parse_double(where, item[0], 0, TIME_LIMIT);
+        double v = parse_double(where, item[1], VELOCITY_MIN, VELOCITY_MAX);
+        double dv = parse_double(where, item[2], 0, VELOCITY_MAX);
+        if (v - dv < VELOCITY_MIN)
+            fail("%s: %g m/s less %g m/s: expected at least %g m/s", where, v, dv,
+                 VELOCITY_MIN);
+        if (r->velocities && !(t0 > r->velocity[r->velocities - 1].t0))
+            fail("%s: t0 is %g after %g: expected increasing times", where, t0,
+                 r->velocity[r->velocities - 1].t0);
+        add_velocity(r, t0, v - dv, v + dv);
+    }
+    fclose(f);
+    if (r->velocities == 0) fail("velocity=%s: no rows: expected at least one", path);
+}
+
+void criterion_parse(request *r, const char *velocity)
+{
+    if (!strchr(velocity, ',')) {
+        read_velocities(r, velocity);
+        return;
+    }
+    char buffer[PARSE_SIZE];
+    const char *item[2];
+    parse_list("velocity", velocity, 2, "VMIN,VMAX or a file", buffer, item);
+    double low = parse_double("velocity", item[0], VELOCITY_MIN, VELOCITY_MAX);
+    double high = parse_double("velocity", item[1], VELOCITY_MIN, VELOCITY_MAX);
+    if (low > high)
+        fail("velocity=%s: the smallest is above the largest: expected VMIN,VMAX",
+             velocity);
+    add_velocity(r, 0, low, high);
+}
+
+/* Returns the smallest or the largest velocity at time tn, which counts at offset 0. */
+static double velocity_at(const request *r, double tn, bool largest)
+{
+    int i = 0;
+    while (i < r->velocities && r->velocity[i].t0 < tn) i++;
+    const velocity_row *after = &r->velocity[i < r->velocities ? i : i - 1];
+    const velocity_row *before = &r->velocity[i > 0 ? i - 1 : 0];
+    double part =
+        after->t0 > before->t0 ? (tn - before->t0) / (after->t0 - before->t0) : 0;
+    part = fmin(fmax(part, 0), 1);
+    double a = largest ? before->high : before->low;
+    return a + part * ((largest ? after->high : after->low) - a);
+}
+
+/* Returns z = 4 / v^2 of an event at half-offset h and time t. Its time at offset 0 is
+ * found by iteration. */
+static double moveout_at(const request *r, double h, double t, bool largest)
+{
+    enum { ITERATIONS = 20 };
+    double limit = h != 0 ? MOVEOUT_MAX * t * t / (h * h) : INFINITY;
+    double tn = t, z = 0;
+    for (int i = 0; i < ITERATIONS; i++) {
+        double v = velocity_at(r, tn, largest);
+        z = fmin(4 / (v * v), limit);
+        tn = sqrt(t * t - z * h * h);
+    }
+    return z;
+}
+
+/* ---- ranges ------------------------------------------------------------------------
+ */
+
+/* Makes [low, high] a range of values whose neighbours shift the edge of the aperture
+ * by at most `step` if the whole range shifts it by `shift`. */
+static void set_range(ranges *row, int k, double low, double high, double shift,
+                      double step)
+{
+    double n = fmax(ceil(shift / step - 1e-9), 1), first = (high - low) / (2 * n);
+    row->p0[k] = low + first;
+    row->p1[k] = high + first;
+    row->np[k] = n;
+}
+
+/* The time after the square t^2 has grown by c x^2. */
+static double shifted(double t, double c, double x)
+{
+    return sqrt(fmax(t * t + c * x * x, 0));
+}
+
+static ranges ranges_of(const request *r, double h, double t0, double dt)
+{
+    double t = fmax(t0, dt), step = STEP * r->period;
+    double dm = r->aperture[0], dh = r->aperture[1];
+    double z0 = moveout_at(r, h, t, true), z1 = moveout_at(r, h, t, false);
+    double b0 = z0 * h / t, b1 = z1 * h / t;
+    double middle = (z0 + z1) / 2, b = middle * h / t, c = middle - b * b;
+    double half = (z1 - z0) / 2;
+    ranges row = {.t0 = t0, .h0 = h};
+    set_range(&row, A, -r->dip, r->dip, 2 * r->dip * dm, step);
+    set_range(&row, B, fmin(b0, b1), fmax(b0, b1), fabs(b1 - b0) * dh, step);
+    set_range(&row, C, c - half, c + half,
+              shifted(t, c + half, dh) - shifted(t, c - half, dh), step);
+    set_range(&row, D, D_MIN, D_MAX, shifted(t, D_MAX, dm) - shifted(t, D_MIN, dm),
+              step);
+    row.np[E] = 1;
+    return row;
+}
+
+/* Returns entry i of a table of n values that are evenly spaced, from end to end. */
+static double entry(interval of, int i, int n)
+{
+    return i < n - 1 ? of.low + i * (of.high - of.low) / (n - 1) : of.high;
+}
+
+static void make_table(request *r, double dt)
+{
+    interval t = series_ends(&r->t0), h = series_ends(&r->h0);
+    int times = (int)ceil((t.high - t.low) / ROW_INTERVAL) + 1;
+    int offsets = r->h0.count < OFFSETS_MAX ? r->h0.count : OFFSETS_MAX;
+    if (h.low == h.high) offsets = 1;
+    free(r->row);
+    r->rows = 0;
+    r->row = allocate((size_t)times * (size_t)offsets, sizeof *r->row, "the ranges");
+    for (int j = 0; j < offsets; j++) {
+        double h0 = entry(h, j, offsets);
+        for (int k = 0; k < times; k++)
+            r->row[r->rows++] = ranges_of(r, h0, entry(t, k, times), dt);
+    }
+    r->by_offset = true;
+}
+
+static void write_table(const request *r)
+{
+    FILE *f = result_open(r->ranges_out);
+    if (!f)
+        fail("ranges_out=%s: cannot be written: %s", r->ranges_out, strerror(errno));
+    fprintf(f,
+            "# Ranges of A to E for ranges=, with tau=%.17g aperture=%.17g,%.17g\n"
+            "# t0 (s), h0 (m), then P0 P1 N of A, B (s/m), C, D and E (s^2/m^2)\n",
+            r->tau, r->aperture[0], r->aperture[1]);
+    for (int i = 0; i < r->rows; i++) {
+        const ranges *row = &r->row[i];
+        fprintf(f, "%.17g %.17g", row->t0, row->h0);
+        for (int k = 0; k < PARAMETERS; k++)
+            fprintf(f, "  %.17g %.17g %.0f", row->p0[k], row->p1[k], row->np[k]);
+        fprintf(f, "\n");
+    }
+    bool written = !ferror(f);
+    if (result_close(f) != 0 || !written)
+        fail("ranges_out=%s: cannot be written: %s", r->ranges_out, strerror(errno));
+}
+
+/* ---- the period --------------------------------------------------------------------
+ */
+
+/* Returns the period of the traces in seconds: twice the delay at which their
+ * autocorrelation, the transform of their spectrum, is smallest. Noise without
+ * correlation changes only the value at delay 0. */
+static double measure_period(const su_gather *g)
+{
+    double dt = g->dt * 1e-6;
+    int delays = (int)fmin(PERIOD_MAX / 2 / dt, (g->ns - 1) / 2);
+    if (delays < 1) return 2 * dt;
+    double *sum = allocate((size_t)delays + 1, sizeof *sum, "an autocorrelation");
+    memset(sum, 0, ((size_t)delays + 1) * sizeof *sum);
+    size_t every = 1 + (g->ntraces - 1) / PERIOD_TRACES;
+    for (size_t i = 0; i < g->ntraces; i += every) {
+        const su_trace *t = &g->trace[i];
+        if (t->header.trid == SU_DEAD) continue;
+        double energy = 0;
+        for (int k = 0; k < g->ns; k++) energy += (double)t->data[k] * t->data[k];
+        for (int d = 0; d <= delays && energy > 0; d++) {
+            double product = 0;
+            for (int k = d; k < g->ns; k++)
+                product += (double)t->data[k] * t->data[k - d];
+            sum[d] += product / energy;
+        }
+    }
+    int smallest = 1;
+    for (int d = 2; d <= delays; d++)
+        if (sum[d] < sum[smallest]) smallest = d;
+    free(sum);
+    return 2 * smallest * dt;
+}
+
+/* ---- the aperture ------------------------------------------------------------------
+ */
+
+typedef struct {
+    double source, receiver;
+} ends;
+
+static int by_ends(const void *a, const void *b)
+{
+    const ends *x = a, *y = b;
+    if (x->source != y->source) return x->source < y->source ? -1 : 1;
+    return x->receiver < y->receiver ? -1 : x->receiver > y->receiver;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Returns the lower median; 0 of nothing. */
+static double median(double *value, int count)
+{
+    qsort(value, (size_t)count, sizeof *value, by_value);
+    return count ? value[(count - 1) / 2] : 0;
+}
+
+void criterion_aperture(request *r, const survey *s)
+{
+    static const double SAME = 0.5; /* m: closer shots or receivers are one */
+    if (isfinite(r->aperture[0])) return;
+    size_t n = (size_t)s->live;
+    ends *trace = allocate(n, sizeof *trace, "the positions");
+    double *gap = allocate(n, sizeof *gap, "the distances");
+    double shot_gap, receiver_gap;
+    int gaps = 0;
+    for (int i = 0; i < s->live; i++)
+        trace[i] =
+            (ends){s->places[i].m - s->places[i].h, s->places[i].m + s->places[i].h};
+    qsort(trace, n, sizeof *trace, by_ends);
+    for (int i = 1; i < s->live; i++) {
+        double distance = trace[i].source - trace[i - 1].source;
+        if (distance > SAME) gap[gaps++] = distance;
+    }
+    shot_gap = median(gap, gaps);
+    gaps = 0;
+    for (int i = 1; i < s->live; i++) {
+        double distance = trace[i].receiver - trace[i - 1].receiver;
+        if (trace[i].source - trace[i - 1].source <= SAME && distance > SAME)
+            gap[gaps++] = distance;
+    }
+    receiver_gap = median(gap, gaps);
+    free(gap);
+    free(trace);
+    if (!(shot_gap > 0 && receiver_gap > 0))
+        fail("aperture= is missing: cannot tell the distances between shots and "
+             "receivers: expected DM,DH");
+    r->aperture[0] = SHOT_GAPS * shot_gap;
+    r->aperture[1] = RECEIVER_GAPS * receiver_gap;
+}
+
+void criterion_ranges(request *r, const su_gather *g)
+{
+    if (isnan(r->period)) r->period = measure_period(g);
+    if (isnan(r->tau)) r->tau = TAU * r->period;
+    if (isnan(r->dip)) {
+        double slowest = INFINITY;
+        for (int i = 0; i < r->velocities; i++)
+            slowest = fmin(slowest, r->velocity[i].low);
+        r->dip = DIP / slowest;
+    }
+    make_table(r, g->dt * 1e-6);
+    request_check_search(r, g);
+    if (run_rank) return;
+    if (r->ranges_out) write_table(r);
+    query q = query_largest(r, g);
+    fprintf(stderr,
+            "%s: period=%.3g s, dip=%.3g s/m, tau=%.3g s, aperture=%g,%g m: at most "
+            "%d x %d x %d x %d x %d values of A to E\n",
+            run_name, r->period, r->dip, r->tau, r->aperture[0], r->aperture[1],
+            q.np[A], q.np[B], q.np[C], q.np[D], q.np[E]);
+}

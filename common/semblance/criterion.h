@@ -1,0 +1,19 @@
+/* criterion.h - the ranges of A to E, the window and the aperture of a section, from
+ * properties of the survey. */
+#ifndef CRITERION_H
+#define CRITERION_H
+
+#include "survey.h"
+
+/* Parses velocity=VMIN,VMAX or velocity=FILE into r. */
+void criterion_parse(request *r, const char *velocity);
+
+/* Sets r's aperture, if it is not set, from the distances between shots and between
+ * receivers. Needs the headers only. */
+void criterion_aperture(request *r, const survey *s);
+
+/* Sets r's rows, and tau and period if they are not set, from velocity=, dip= and the
+ * traces of *g. Prints them as one line on stderr, and writes ranges_out=. */
+void criterion_ranges(request *r, const su_gather *g);
+
+#endif
