@@ -34,6 +34,10 @@ def survey(rng, path, period=0.048):
     return shot_gap, receiver_gap
 
 
+def gather(folder):
+    return oracle.gather(folder / "in.su", oracle.Job([], [], 0, [], (0, 0), "x", "="))
+
+
 def asked(rng, folder):
     """(options of the program, what they say: rows of velocity, and values or None)."""
     if rng.random() < 0.5:
@@ -63,7 +67,7 @@ def test_ranges(check, tmp_path, number):
     ended = run([binary, *job, *words, "stack=s.su", "ranges_out=r.txt"], tmp_path)
     assert ended.returncode == 0, ended.stderr
 
-    g = oracle.gather(tmp_path / "in.su", oracle.Job([], [], [], 0, [], (0, 0), "x", "="))
+    g = gather(tmp_path)
     check("distances", oracle.gaps(g) != spacing and f"{oracle.gaps(g)}, not {spacing}")
     period = value["period"] or oracle.period(g)
     dip = value["dip"] or 0.68 / velocity[:, 1].min()
@@ -99,6 +103,5 @@ def test_period(check, tmp_path):
     """The period of the wavelet is found, although there is noise."""
     for period in 0.024, 0.04, 0.08:
         survey(random.Random(3), tmp_path / "in.su", period)
-        g = oracle.gather(tmp_path / "in.su", oracle.Job([], [], [], 0, [], (0, 0), "x", "="))
-        found = oracle.period(g)
+        found = oracle.period(gather(tmp_path))
         check(f"{period}", abs(found - period) > 0.2 * period and f"{found}")

@@ -43,6 +43,34 @@ interval series_ends(const series *s)
     return (interval){fmin(first, last), fmax(first, last)};
 }
 
+/* The number of output traces, before it is known whether an int can count them. */
+static double output_traces(const request *r)
+{
+    return r->positions ? r->position_count : (double)r->m0.count * r->h0.count;
+}
+
+int request_traces(const request *r)
+{
+    return (int)output_traces(r);
+}
+
+position request_position(const request *r, int i)
+{
+    if (r->positions) return r->positions[i];
+    return (position){series_at(&r->m0, i / r->h0.count),
+                      series_at(&r->h0, i % r->h0.count)};
+}
+
+interval request_offsets(const request *r)
+{
+    interval h = series_ends(&r->h0);
+    for (int i = 0; i < r->position_count; i++) {
+        h.low = fmin(h.low, r->positions[i].h);
+        h.high = fmax(h.high, r->positions[i].h);
+    }
+    return h;
+}
+
 static series parse_series(const char *key, const char *text, double low, double high)
 {
     if (!strchr(text, ',')) return (series){parse_double(key, text, low, high), 0, 1};
@@ -139,13 +167,56 @@ static void read_ranges(request *r, const char *path)
     if (r->rows == 0) fail("ranges=%s: no rows: expected at least one", path);
 }
 
+/* Reads positions=: rows of m0 and h0, or, after a row "sx gx", of the coordinates of
+ * source and receiver. */
+static void read_positions(request *r, const char *path)
+{
+    char line[1024], where[4200], reason[REASON_SIZE];
+    bool ends = false;
+    FILE *f;
+    const char *problem = input_open(path, &f);
+    if (problem) fail("positions=%s: %s", path, problem);
+    name_input("positions", path);
+    int status;
+    for (int number = 1; (status = input_line(f, line, sizeof line, reason));
+         number++) {
+        snprintf(where, sizeof where, "positions=%.4000s, line %d", path, number);
+        if (status < 0) fail("%s: %s", where, reason);
+        const char *item[2];
+        int items = 0;
+        line[strcspn(line, "#")] = '\0';
+        for (char *w = strtok(line, " \t\r"); w; w = strtok(NULL, " \t\r"), items++)
+            if (items < 2) item[items] = w;
+        if (items == 0) continue;
+        if (items != 2)
+            fail("%s: %d columns: expected 2: m0 h0, or sx gx with these names in the "
+                 "first row",
+                 where, items);
+        if (!r->position_count && !strcmp(item[0], "sx") && !strcmp(item[1], "gx")) {
+            ends = true;
+            continue;
+        }
+        double x = parse_double(where, item[0], -DISTANCE_MAX, DISTANCE_MAX);
+        double y = parse_double(where, item[1], -DISTANCE_MAX, DISTANCE_MAX);
+        size_t count = (size_t)r->position_count + 1;
+        r->positions = realloc(r->positions, count * sizeof *r->positions);
+        if (!r->positions) fail("%s: not enough memory", where);
+        r->positions[r->position_count++] =
+            ends ? (position){(x + y) / 2, (y - x) / 2} : (position){x, y};
+    }
+    fclose(f);
+    if (!r->position_count) fail("positions=%s: no rows: expected at least one", path);
+    r->m0 = (series){r->positions[0].m, 0, 1};
+    r->h0 = (series){r->positions[0].h, 0, 1};
+}
+
 static void parse_keys(request *r, int argc, char **argv, const char *about)
 {
     const char *range[5] = {0}, *order = "auto", *axis = "auto";
     static const char centre[] = "centre", semblance[] = "semblance";
     const char *smooth = centre, *weight = semblance;
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
-    const char *velocity = NULL;
+    const char *velocity = NULL, *positions = NULL;
     int set = 0;
 
     /* The parameter set is applied first, so that other keys override it in any order.
@@ -161,6 +232,10 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         {"m0", ARG_TEXT, &m0, 0, 0, "midpoint of the output, m, or FIRST,STEP,COUNT",
          0},
         {"h0", ARG_TEXT, &h0, 0, 0, "half-offset of the output, m, or FIRST,STEP,COUNT",
+         0},
+        {"positions", ARG_TEXT, &positions, 0, 0,
+         "for traces: file instead of m0= and h0=: rows of m0 h0, or, after a row \"sx "
+         "gx\", of these",
          0},
         {"t0", ARG_TEXT, &t0, 0, 0,
          "time of the output, s, or FIRST,STEP,COUNT; for traces: all samples", 0},
@@ -216,6 +291,12 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
 
     if (m0) r->m0 = parse_series("m0", m0, -DISTANCE_MAX, DISTANCE_MAX);
     if (h0) r->h0 = parse_series("h0", h0, -DISTANCE_MAX, DISTANCE_MAX);
+    if (positions && (m0 || h0))
+        fail("%s= and positions= are both set: expected only one of them",
+             m0 ? "m0" : "h0");
+    if (positions && !is_section(r))
+        fail("positions= is for traces: expected stack= or coherence=, too");
+    if (positions) read_positions(r, positions);
     if (t0) r->t0 = parse_series("t0", t0, 0, TIME_MAX);
 
     char buffer[PARSE_SIZE];
@@ -271,7 +352,7 @@ static void check_arguments(const request *r)
                                                            : NULL;
     if (missing) fail("%s= is missing (help lists the keys)", missing);
     name_input("in", r->in);
-    double points = (double)r->m0.count * r->h0.count * (r->t0.count ? r->t0.count : 1);
+    double points = output_traces(r) * (r->t0.count ? r->t0.count : 1);
     if (points > POINTS_MAX)
         fail("m0, h0, t0: %g output points: expected at most %d", points, POINTS_MAX);
     if (is_section(r)) {
@@ -430,9 +511,9 @@ void request_fit(request *r, const su_gather *g)
 {
     double dt = g->dt * 1e-6, begin = g->first * dt, end = (g->ns - 1) * dt;
     if (!r->t0.count) r->t0 = (series){begin, dt, g->ns - g->first};
-    if (!((double)r->t0.count * r->m0.count * r->h0.count <= POINTS_MAX))
+    if (!(r->t0.count * output_traces(r) <= POINTS_MAX))
         fail("m0, h0: %g output points: expected at most %d",
-             (double)r->t0.count * r->m0.count * r->h0.count, POINTS_MAX);
+             r->t0.count * output_traces(r), POINTS_MAX);
     double t0 = r->t0.first, last = series_at(&r->t0, r->t0.count - 1);
     if (!(t0 >= begin && t0 <= end)) last = t0;
     if (!(last >= begin && last <= end + 1e-3 * dt))
@@ -443,7 +524,7 @@ void request_fit(request *r, const su_gather *g)
 
 void request_check_search(const request *r, const su_gather *g)
 {
-    check_rows(r, series_ends(&r->t0), series_ends(&r->h0));
+    check_rows(r, series_ends(&r->t0), request_offsets(r));
     int tau = tau_samples(r, g);
     if (tau > TAU_MAX)
         fail("tau=%g: %g samples: expected at most %d samples of %d us", r->tau,

@@ -18,6 +18,11 @@ typedef struct {
 double series_at(const series *s, int i);
 interval series_ends(const series *s);
 
+/* A midpoint and a half-offset, in metres. */
+typedef struct {
+    double m, h;
+} position;
+
 /* The search ranges of A .. E at time t0 and half-offset h0: np values from p0 to p1,
  * as in query.h. Between two rows of a file np is interpolated and not a whole number.
  */
@@ -38,11 +43,13 @@ typedef enum { WEIGHT_SEMBLANCE, WEIGHT_NONE } weight_choice;
 
 /* The arguments in double precision, as the user typed them. */
 typedef struct {
-    series m0, h0; /* metres */
-    series t0;     /* seconds; count is 0 if t0= is not set */
-    double tau;    /* seconds */
-    ranges *row;   /* [rows], with increasing t0 for each h0, which increases, too; a
-                      single time, or a single half-offset, applies to all */
+    series m0, h0;       /* metres: output traces are all combinations */
+    position *positions; /* [position_count]: output traces instead, or NULL */
+    int position_count;
+    series t0;   /* seconds; count is 0 if t0= is not set */
+    double tau;  /* seconds */
+    ranges *row; /* [rows], with increasing t0 for each h0, which increases, too; a
+                    single time, or a single half-offset, applies to all */
     int rows;
     bool by_offset;         /* whether rows depend on the half-offset */
     velocity_row *velocity; /* [velocities]: the rows follow from these (criterion.c) */
@@ -66,6 +73,12 @@ typedef struct {
  * ranges. Exits the program after an error, a request for help, or a call without
  * arguments. */
 request request_parse(int argc, char **argv, const char *about);
+
+/* The output traces of r: their number, the midpoint and half-offset of one of them,
+ * and the smallest and largest half-offset. */
+int request_traces(const request *r);
+position request_position(const request *r, int i);
+interval request_offsets(const request *r);
 
 /* True if whole traces are requested, not one point. */
 static inline bool is_section(const request *r)

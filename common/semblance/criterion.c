@@ -190,9 +190,10 @@ static double entry(interval of, int i, int n)
 
 static void make_table(request *r, double dt)
 {
-    interval t = series_ends(&r->t0), h = series_ends(&r->h0);
+    interval t = series_ends(&r->t0), h = request_offsets(r);
     int times = (int)ceil((t.high - t.low) / ROW_INTERVAL) + 1;
-    int offsets = r->h0.count < OFFSETS_MAX ? r->h0.count : OFFSETS_MAX;
+    int offsets = r->positions ? r->position_count : r->h0.count;
+    if (offsets > OFFSETS_MAX) offsets = OFFSETS_MAX;
     if (h.low == h.high) offsets = 1;
     free(r->row);
     r->rows = 0;

@@ -79,5 +79,6 @@ int main(int argc, char **argv)
         one_point(&r);
     free(r.row);
     free(r.velocity);
+    free(r.positions);
     return 0;
 }

@@ -1,10 +1,10 @@
 /* section.c - one search for each output trace.
  *
  * The output traces are all combinations of the midpoints m0= and the half-offsets h0=;
- * half-offsets vary fastest. A search uses the traces of an aperture, which lie within
- * aperture= of the output trace in midpoint and in half-offset. The ranges of A .. E
- * may change from sample to sample. Results go to the files of journal.h, trace by
- * trace.
+ * half-offsets vary fastest; or those of positions=. A search uses the traces of an
+ * aperture, which lie within aperture= of the output trace in midpoint and in
+ * half-offset. The ranges of A .. E may change from sample to sample. Results go to the
+ * files of journal.h, trace by trace.
  *
  * Left out: using the result of the neighbouring sample.
  */
@@ -34,12 +34,12 @@ typedef struct {
 
 static double output_m(const job *s, int i)
 {
-    return series_at(&s->r->m0, i / s->r->h0.count);
+    return request_position(s->r, i).m;
 }
 
 static double output_h(const job *s, int i)
 {
-    return series_at(&s->r->h0, i % s->r->h0.count);
+    return request_position(s->r, i).h;
 }
 
 /* Computes max_aperture, first_trace and last_trace, and reports output traces whose
@@ -151,6 +151,8 @@ static uint64_t job_hash(const job *s, const su_header *header)
                        (double)r->t0.count};
     uint64_t hash = digest_update(0, values, sizeof values);
     hash = digest_update(hash, r->row, (size_t)r->rows * sizeof *r->row);
+    hash = digest_update(hash, r->positions,
+                         (size_t)r->position_count * sizeof *r->positions);
     hash = digest_update(hash, fill, sizeof fill);
     hash = digest_update(hash, header, (size_t)s->traces * sizeof *header);
     for (int i = s->first_trace; i <= s->last_trace; i++) {
@@ -221,7 +223,7 @@ void section(request *r)
 {
     double start = seconds();
     job s = {.r = r, .line = survey_read(r)};
-    s.traces = r->m0.count * r->h0.count;
+    s.traces = request_traces(r);
     su_header *header = make_headers(&s);
     if (r->velocities) criterion_aperture(r, &s.line);
     measure_apertures(&s);

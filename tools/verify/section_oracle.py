@@ -56,8 +56,7 @@ def split(path: Path, order: str) -> tuple[list[bytes], Doubles]:
 class Job:
     """The options of a section. rows: t0, then P0 P1 N of A to E, as in ranges=FILE; with h0
     after t0 or without."""
-    m0: Sequence[float]
-    h0: Sequence[float]
+    places: Sequence[tuple[float, float]]  # midpoint and half-offset of each output trace
     t0: Sequence[float]  # seconds; evenly spaced
     tau: float
     rows: Sequence[Sequence[float]]
@@ -241,16 +240,15 @@ def nearest(g: Gather, m0: float, h0: float) -> int:
 
 
 def headers(g: Gather, job: Job) -> list[bytes]:
-    """The headers of all output traces, in the byte order of this machine; half-offsets vary
-    fastest. Coordinates have the coarsest unit, 1 to 1/10000 m, in which all are whole."""
-    positions = [(m, h) for m in job.m0 for h in job.h0]
-    ends = numpy.array([(m - h, m + h) for m, h in positions])
+    """The headers of all output traces, in the byte order of this machine. Coordinates have the
+    coarsest unit, 1 to 1/10000 m, in which all are whole."""
+    ends = numpy.array([(m - h, m + h) for m, h in job.places])
     parts = 1
     while parts < 10000 and abs(ends * parts - numpy.round(ends * parts)).max() >= 1e-3:
         parts *= 10
     step = job.t0[1] - job.t0[0] if len(job.t0) > 1 else g.dt * 1e-6
     result = []
-    for i, (m, h) in enumerate(positions):
+    for i, (m, h) in enumerate(job.places):
         alive = aperture(g, job, m, h).sum() >= 2
         values = {"tracl": i + 1, "tracr": i + 1, "cdp": nearest(g, m, h),
                   "trid": 1 if alive else DEAD, "offset": int(numpy.floor(2 * h + 0.5)),
