@@ -230,34 +230,74 @@ static void write_table(const request *r)
 /* ---- the period --------------------------------------------------------------------
  */
 
-/* Returns the period of the traces in seconds: twice the delay at which their
- * autocorrelation, the transform of their spectrum, is smallest. Noise without
- * correlation changes only the value at delay 0. */
-static double measure_period(const su_gather *g)
+/* Returns the nearest other trace of a place in midpoint and half-offset, of those from
+ * number low to high; of equally near ones the first in the file. The place itself if
+ * there is none. */
+static int nearest_other(const survey *s, const trace_place *of, int low, int high)
+{
+    double least = INFINITY;
+    int number = of->number;
+    for (int i = 0; i < s->live; i++) {
+        const trace_place *p = &s->places[i];
+        if (p == of || p->number < low || p->number > high) continue;
+        double dm = p->m - of->m, dh = p->h - of->h, distance = dm * dm + dh * dh;
+        if (distance > least || (distance == least && p->number > number)) continue;
+        least = distance;
+        number = p->number;
+    }
+    return number;
+}
+
+/* Adds the correlation of two traces, divided by their sums of magnitudes, to
+ * sum[-delays .. delays]. */
+static void add_correlation(const su_gather *g, const float *x, const float *y,
+                            int delays, double *sum)
+{
+    double energy_x = 0, energy_y = 0;
+    for (int k = 0; k < g->ns; k++) {
+        energy_x += (double)x[k] * x[k];
+        energy_y += (double)y[k] * y[k];
+    }
+    double scale = sqrt(energy_x) * sqrt(energy_y);
+    for (int d = -delays; d <= delays && scale > 0; d++) {
+        double product = 0;
+        for (int k = d < 0 ? -d : 0; k < g->ns && k + d < g->ns; k++)
+            product += (double)x[k] * y[k + d];
+        sum[d] += product / scale;
+    }
+}
+
+/* Returns the period of the events in seconds: the distance between the two minima
+ * around the maximum of the correlation of neighbouring traces. Noise that differs
+ * between them does not contribute. */
+static double measure_period(const su_gather *g, const survey *s, int first)
 {
     double dt = g->dt * 1e-6;
     int delays = (int)fmin(PERIOD_MAX / 2 / dt, (g->ns - 1) / 2);
     if (delays < 1) return 2 * dt;
-    double *sum = allocate((size_t)delays + 1, sizeof *sum, "an autocorrelation");
-    memset(sum, 0, ((size_t)delays + 1) * sizeof *sum);
-    size_t every = 1 + (g->ntraces - 1) / PERIOD_TRACES;
-    for (size_t i = 0; i < g->ntraces; i += every) {
-        const su_trace *t = &g->trace[i];
-        if (t->header.trid == SU_DEAD) continue;
-        double energy = 0;
-        for (int k = 0; k < g->ns; k++) energy += (double)t->data[k] * t->data[k];
-        for (int d = 0; d <= delays && energy > 0; d++) {
-            double product = 0;
-            for (int k = d; k < g->ns; k++)
-                product += (double)t->data[k] * t->data[k - d];
-            sum[d] += product / energy;
-        }
+    size_t size = 2 * (size_t)delays + 1;
+    double *block = allocate(size, sizeof *block, "a correlation");
+    double *sum = block + delays;
+    memset(block, 0, size * sizeof *block);
+    int last = first + (int)g->ntraces - 1;
+    int every = 1 + (s->live - 1) / PERIOD_TRACES;
+    for (int i = 0; i < s->live; i += every) {
+        const trace_place *p = &s->places[i];
+        if (p->number < first || p->number > last) continue;
+        int other = nearest_other(s, p, first, last);
+        add_correlation(g, g->trace[p->number - first].data,
+                        g->trace[other - first].data, delays, sum);
     }
-    int smallest = 1;
-    for (int d = 2; d <= delays; d++)
-        if (sum[d] < sum[smallest]) smallest = d;
-    free(sum);
-    return 2 * smallest * dt;
+    int peak = 0, left, right;
+    for (int d = -delays; d <= delays; d++)
+        if (sum[d] > sum[peak]) peak = d;
+    left = right = peak;
+    for (int d = peak; d >= -delays; d--)
+        if (sum[d] < sum[left]) left = d;
+    for (int d = peak; d <= delays; d++)
+        if (sum[d] < sum[right]) right = d;
+    free(block);
+    return (right > left ? right - left : 2) * dt;
 }
 
 /* ---- the aperture ------------------------------------------------------------------
@@ -280,11 +320,12 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Returns the lower median; 0 of nothing. */
-static double median(double *value, int count)
+/* Returns the lower quartile; 0 of nothing. If every third shot is missing, half of the
+ * distances between shots are twice as large as the others. */
+static double quartile(double *value, int count)
 {
     qsort(value, (size_t)count, sizeof *value, by_value);
-    return count ? value[(count - 1) / 2] : 0;
+    return count ? value[(count - 1) / 4] : 0;
 }
 
 void criterion_aperture(request *r, const survey *s)
@@ -304,14 +345,14 @@ void criterion_aperture(request *r, const survey *s)
         double distance = trace[i].source - trace[i - 1].source;
         if (distance > SAME) gap[gaps++] = distance;
     }
-    shot_gap = median(gap, gaps);
+    shot_gap = quartile(gap, gaps);
     gaps = 0;
     for (int i = 1; i < s->live; i++) {
         double distance = trace[i].receiver - trace[i - 1].receiver;
         if (trace[i].source - trace[i - 1].source <= SAME && distance > SAME)
             gap[gaps++] = distance;
     }
-    receiver_gap = median(gap, gaps);
+    receiver_gap = quartile(gap, gaps);
     free(gap);
     free(trace);
     if (!(shot_gap > 0 && receiver_gap > 0))
@@ -321,9 +362,9 @@ void criterion_aperture(request *r, const survey *s)
     r->aperture[1] = RECEIVER_GAPS * receiver_gap;
 }
 
-void criterion_ranges(request *r, const su_gather *g)
+void criterion_ranges(request *r, const su_gather *g, const survey *s, int first)
 {
-    if (isnan(r->period)) r->period = measure_period(g);
+    if (isnan(r->period)) r->period = measure_period(g, s, first);
     if (isnan(r->tau)) r->tau = TAU * r->period;
     if (isnan(r->dip)) {
         double slowest = INFINITY;

@@ -241,7 +241,8 @@ void section(request *r)
     su_gather part = s.line.g;
     if (s.max_aperture)
         part = proc_read_samples(r->in, &s.line.g, s.first_trace, s.last_trace);
-    if (r->velocities && s.max_aperture) criterion_ranges(r, &part);
+    if (r->velocities && s.max_aperture)
+        criterion_ranges(r, &part, &s.line, s.first_trace);
     uint64_t hash = job_hash(&s, header);
     proc_require_same("the job", &hash, sizeof hash);
     journal_open(&j, header, hash);

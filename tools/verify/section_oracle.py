@@ -263,23 +263,31 @@ def headers(g: Gather, job: Job) -> list[bytes]:
 
 
 def gaps(g: Gather) -> tuple[float, float]:
-    """The lower medians of the distances between shots, and between receivers of a shot."""
+    """The lower quartiles of the distances between shots, and between receivers of a shot."""
     source, receiver = numpy.round(g.m - g.h, 3), numpy.round(g.m + g.h, 3)
     shots = numpy.diff(numpy.unique(source))
     receivers = numpy.concatenate([numpy.diff(numpy.unique(receiver[source == s]))
                                    for s in numpy.unique(source)])
-    return (float(numpy.quantile(shots, 0.5, method="lower")),
-            float(numpy.quantile(receivers, 0.5, method="lower")))
+    return (float(numpy.quantile(shots, 0.25, method="lower")),
+            float(numpy.quantile(receivers, 0.25, method="lower")))
 
 
 def period(g: Gather) -> float:
-    """Twice the delay of the smallest value of the mean autocorrelation, at most 0.125 s."""
+    """The distance of the minima on both sides of the maximum, within 0.125 s, of the mean
+    correlation of each trace with its nearest neighbour."""
     ns = g.samples.shape[1]
-    rows = g.samples[(g.samples ** 2).sum(axis=1) > 0]
-    spectrum = numpy.fft.rfft(rows / numpy.sqrt((rows ** 2).sum(axis=1, keepdims=True)), 2 * ns)
-    correlation = numpy.fft.irfft((abs(spectrum) ** 2).sum(axis=0))
     delays = min(int(0.125e6 / g.dt + 1e-9), (ns - 1) // 2)
-    return 2 * (1 + int(correlation[1:delays + 1].argmin())) * g.dt * 1e-6
+    total = numpy.zeros(2 * delays + 1)
+    for i, row in enumerate(g.samples):
+        distance = (g.m - g.m[i]) ** 2 + (g.h - g.h[i]) ** 2
+        distance[i] = numpy.inf
+        other = g.samples[int(distance.argmin())]
+        size = numpy.sqrt((row ** 2).sum() * (other ** 2).sum())
+        if size > 0:
+            total += numpy.correlate(other, row, "full")[ns - 1 - delays:ns + delays] / size
+    peak = int(total.argmax())
+    left, right = int(total[:peak + 1].argmin()), peak + int(total[peak:].argmin())
+    return (right - left) * g.dt * 1e-6
 
 
 def velocity_ranges(velocity: Doubles, dip: float, T: float, h: float, t: float,
