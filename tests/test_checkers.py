@@ -61,7 +61,7 @@ def test_vacuous(check, tmp_path):
     (tmp_path / "still.txt").write_text("source 10 0\n")
     (tmp_path / "across.txt").write_text("force 0 225.472425 0 0\n")
     program = next(p for p in tree.programs() if p.name == "fluid")
-    step, runs_of = tree.steps()[0], matrix.Matrix(program, 60)
+    step, runs_of = tree.steps()[0], matrix.Matrix(program)
     for name, expected in (("still", True), ("across", False)):
         outcome = runs_of.run(step, "seq", name, [f"events={tmp_path / name}.txt", "n=1",
                                                   "nz=7", "steps=1", "visc=0"])

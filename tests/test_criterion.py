@@ -7,8 +7,8 @@ import re
 import numpy
 import pytest
 
-from tests import section_oracle as oracle
 from tests.helpers import binaries, run
+from tools.verify import section_oracle as oracle
 
 DT, NS = 4000, 150
 SHOTS, CHANNELS = 9, 8
@@ -41,7 +41,7 @@ def gather(folder):
 def asked(rng, folder):
     """(options of the program, what they say: rows of velocity, and values or None)."""
     if rng.random() < 0.5:
-        velocity, rows = "1600,2900", [(0, 1600, 2900)]
+        velocity, rows = "1600,2900", [(0.0, 1600, 2900)]
     else:
         velocity, rows = "v.txt", [(0.1, 1500, 1900), (0.3, 1900, 2100), (0.5, 2300, 3300)]
         (folder / "v.txt").write_text("# t0 v dv\n" + "".join(
@@ -78,6 +78,7 @@ def test_ranges(check, tmp_path, number):
         oracle.Gather(g.m[used], g.h[used], g.cdp[used], g.samples[used], g.dt))
     table = (tmp_path / "r.txt").read_text()
     told = re.search(r"tau=(\S+) aperture=(\S+),(\S+)", table)
+    assert told, table
     got = [float(text) for text in told.groups()]
     check("tau, aperture", not numpy.allclose(got, [value["tau"] or 0.9 * period, *reach],
                                               rtol=1e-12) and f"{got}")

@@ -40,13 +40,13 @@ class Judge:
         times = options.get("t0", f"0,{dt * 1e-6:.9g},{ns}")
         row = [0.0, *(float(v) for k in "abcde" for v in options[k].split(","))]
         m, h = (float(v) for v in options["aperture"].split(","))
-        self.job = oracle.Job(series(options["m0"]), series(options["h0"]), series(times),
-                              float(options["tau"]), [row], (m, h), "y", ORDER)
+        places = [(m0, h0) for m0 in series(options["m0"]) for h0 in series(options["h0"])]
+        self.job = oracle.Job(places, series(times), float(options["tau"]), [row], (m, h), "y",
+                              ORDER)
         self.gather = oracle.gather(path, self.job)
         self.size = abs(self.gather.samples).max()
-        self.places = [(m, h) for m in self.job.m0 for h in self.job.h0]
         self.headers = oracle.headers(self.gather, self.job)
-        self.tuples = oracle.grid(oracle.ranges_at(self.job, self.job.h0[0], 0))
+        self.tuples = oracle.grid(oracle.ranges_at(self.job, 0, 0))
         self.scale = oracle.scale_of(self.tuples)
         self.known: dict[tuple[int, int, int], oracle.Sample] = {}
 
@@ -58,7 +58,7 @@ class Judge:
         if (trace, k, found) not in self.known:
             chosen = None if found < 0 else self.tuples[found:found + 1]
             self.known[trace, k, found] = oracle.search(
-                self.gather, self.job, *self.places[trace], self.job.t0[k], chosen)
+                self.gather, self.job, *self.job.places[trace], self.job.t0[k], chosen)
         return self.known[trace, k, found]
 
     def problem(self, files: Mapping[str, Path]) -> tuple[float, str]:

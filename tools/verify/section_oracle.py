@@ -298,21 +298,22 @@ def velocity_ranges(velocity: Doubles, dip: float, T: float, h: float, t: float,
         """4 / v^2, for the velocity at the event's time at offset 0."""
         time, found = t, 0.0
         for _ in range(20):
-            v = numpy.interp(time, velocity[:, 0], velocity[:, column])
+            v = float(numpy.interp(time, velocity[:, 0], velocity[:, column]))
             found = min(4 / v ** 2, 0.95 * t * t / (h * h) if h else numpy.inf)
-            time = numpy.sqrt(t * t - found * h * h)
-        return float(found)
+            time = (t * t - found * h * h) ** 0.5
+        return found
 
-    def time_shift(low: float, high: float, distance: float) -> float:
-        late, early = (max(t * t + c * distance ** 2, 0) ** 0.5 for c in (high, low))
-        return late - early
+    def time_shift(bounds: tuple[float, float], distance: float) -> float:
+        early, late = (max(t * t + c * distance ** 2, 0) ** 0.5 for c in bounds)
+        return float(late - early)
 
     fast, slow = z(2), z(1)
-    b = sorted((fast * h / t, slow * h / t))
-    c = (fast + slow) / 2 - ((fast + slow) / 2 * h / t) ** 2 + numpy.array((-1, 1)) * (
-        slow - fast) / 2
-    shifts = (2 * dip * reach[0], (b[1] - b[0]) * reach[1], time_shift(*c, reach[1]),
-              time_shift(-4e-7, 1.2e-6, reach[0]), 0)
-    bounds = ((-dip, dip), b, c, (-4e-7, 1.2e-6), (0, 0))
+    b = min(fast * h / t, slow * h / t), max(fast * h / t, slow * h / t)
+    middle = (fast + slow) / 2 - ((fast + slow) / 2 * h / t) ** 2
+    c = middle - (slow - fast) / 2, middle + (slow - fast) / 2
+    d = -4e-7, 1.2e-6
+    shifts = (2 * dip * reach[0], (b[1] - b[0]) * reach[1], time_shift(c, reach[1]),
+              time_shift(d, reach[0]), 0)
+    bounds = ((-dip, dip), b, c, d, (0, 0))
     counts = [max(shift / (T / 4), 1) for shift in shifts]
     return numpy.array([(low, high, n) for (low, high), n in zip(bounds, counts, strict=True)])
