@@ -69,7 +69,9 @@ def test_not_the_largest(check, outputs):
     judge, k = section_check.judge_of(*words()), 0
     sample = judge.sample(0, k, judge.tuples[0])
     other = int(numpy.argsort(sample.semblance)[len(sample.semblance) // 2])
-    change(outputs["stack"], k, float(sample.stack[other]) - read(outputs["stack"], k))
+    weight = oracle.weight(judge.job, float(sample.semblance[other]), int(sample.used[other]))
+    change(outputs["stack"], k, weight * float(sample.stack[other])
+           - read(outputs["stack"], k))
     change(outputs["coherence"], k, float(sample.semblance[other])
            - read(outputs["coherence"], k))
     array = numpy.load(outputs["parameters"])
