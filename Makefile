@@ -74,7 +74,7 @@ gpu_binaries := $(call binaries_of,$(steps),$(programs),$(call limited_to,gpu))
 left_out := $(if $(filter last,$(CUDA)),$(filter-out $(foreach p,$(programs),\
             $(lastword $(filter %/$p-cuda %/$p-hybrid-cuda,$(gpu_binaries)))),$(gpu_binaries)))
 
-include common/rules.mk
+include rules.mk
 
 # ---- targets ---------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ verify-random: $(random_needs) ## the same on random queries: SEED= COUNT=2000 S
 coverage: ## lines of the steps that random queries do not execute: SEED= COUNT=
 	$(python) tools.verify.coverage
 mutants: all data ## plant bugs; make verify must detect each of them
-	$(python) tools.verify.mutants
+	$(python) tests.mutants
 variants: all data ## build and verify the experiments of steps/*/variants
 	$(python) tools.measure.variants
 test-systems: ## build and verify in fresh Debians, with clang, and for AArch64: SYSTEM=aarch64

@@ -29,6 +29,12 @@ PAGE, PAGE_MEANT = 200, 150  # lines of a README
 SHOWN_LINES = 40  # of diff, in a README
 # Hits of the patterns of docs/forbidden_terms.txt that are allowed in the whole tree.
 ALLOWED = {"error": 0, "hint": 150}
+# The folders of the root, and those that the code of each may name. Texts, comments, patches and
+# files of the root may name any.
+FOLDERS = {"common": (), "data": ("common",), "steps": ("common",), "verify": ("common",),
+           "results": (), "docs": ("results",),
+           "tools": ("common", "data", "steps", "verify", "results", "docs"),
+           "tests": ("common", "data", "steps", "verify", "results", "docs", "tools")}
 # The folders of tools/, and those that each may import besides itself.
 LAYERS = {"history": (), "verify": ("history",), "measure": ("history", "verify"),
           "publish": ("history", "verify", "measure"),
@@ -469,24 +475,45 @@ def layers(files):
               " ".join(wrong))
 
 
+def code(path):
+    """A file without comments and docstrings."""
+    text = read(path)
+    if path.endswith(C_LIKE):
+        return re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+    if not path.endswith(".py"):
+        return re.sub(r"(^|\s)#.*", "", text, flags=re.M)
+    module = ast.parse(text)
+    for node in ast.walk(module):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            if ast.get_docstring(node):
+                node.body[0] = ast.Pass()
+    return ast.unparse(module)
+
+
 def folders(files):
-    """No two folders of the root need each other: by #include, and by import."""
+    """The code of a folder names only those of FOLDERS: by #include, by import, by path."""
     headers: dict[str, set[str]] = defaultdict(set)
-    needs: dict[str, set[str]] = defaultdict(set)
     for path in files:
         if path.endswith(".h"):
             headers[os.path.basename(path)].add(path.split("/")[0])
+    names = "|".join(FOLDERS)
+    named = re.compile(rf"(?:(?<![\w./}}$)-])|ROOT}}/)({names})/|ROOT(?: /|,) '({names})'")
+    for place, (root, allowed) in enumerate(FOLDERS.items()):
+        check("tests/lint.py", f"FOLDERS: {root} names folders that come after it",
+              set(allowed) - set(list(FOLDERS)[:place]))
     for path in files:
         root = path.split("/")[0]
-        if path.endswith(C_LIKE):
-            for name in re.findall(r'^#\s*include "(?:.*/)?([^"/]+)"', read(path), re.M):
-                if root not in headers[name]:
-                    needs[root] |= headers[name]
-        elif path.endswith(".py"):
-            needs[root] |= {name.split(".")[0] for name in imports(path)} & {"tools", "tests"}
-    for root, others in sorted(needs.items()):
-        for other in sorted(others - {root}):
-            check(root, f"needs {other}, which needs {root}", root in needs[other])
+        if "/" not in path or root.startswith(".") or \
+                not path.endswith((*C_LIKE, ".py", ".mk", ".sh", ".awk", "Makefile")):
+            continue
+        text = code(path)
+        needs = {name for found in named.findall(text) for name in found if name}
+        for name in re.findall(r'^#\s*include "(?:.*/)?([^"/]+)"', text, re.M):
+            needs |= set() if root in headers[name] else headers[name]
+        if path.endswith(".py"):
+            needs |= {name.split(".")[0] for name in imports(path)} & set(FOLDERS)
+        check(path, f"names what {root} may not name (FOLDERS in tests/lint.py)",
+              " ".join(sorted(needs - {root, *FOLDERS.get(root, ())})))
 
 
 def arguments():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import BUILD, ROOT, run
+from tools.verify import sanitize
 
 FILES = ("run_test", "su_test")
 
@@ -26,6 +27,18 @@ def results(name):
     text = ended.stdout + ended.stderr
     found = re.findall(r"^\[ +(OK|FAILED) +\] (\w+)", text, re.M)
     return {case: result == "OK" for result, case in found}, text
+
+
+@pytest.mark.seconds(20)
+def test_sanitized(check):
+    """With AddressSanitizer and UBSan."""
+    session = sanitize.Session("units", chosen=True)
+    folder = session.folder / "asan"
+    paths = [folder / "tests" / name for name in FILES]
+    assert session.build(folder, sanitize.address_words("asan"), (), paths)
+    for path in paths:
+        ended = run([path], ROOT, sanitize.address_env())
+        check(path.name, (ended.returncode or sanitize.REPORTED.search(ended.stderr)) and ended)
 
 
 @pytest.mark.parametrize("name, case", cases())

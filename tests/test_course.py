@@ -146,8 +146,7 @@ def test_every_export(check, tmp_path):
 def copy_of_tree(folder):
     """The tree, and of what is built all that a test of one step needs."""
     last = tree.steps()[-1].name
-    for name in ("Makefile", "config.mk", "common", "steps", "data", "verify", "tools",
-                 "tests"):
+    for name in (*copies.COPIED, "tools", "tests"):
         copies.put(Path(ROOT, name), folder / name)
     (folder / "build").mkdir()
     for name in ("flags", "toolchain", "common", "data", "oracle", "00_sequential", last, "verify",

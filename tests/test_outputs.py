@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
     """Input files, and an empty folder work/ to run in."""
     folder = tmp_path_factory.mktemp("outputs")
     (folder / "work").mkdir()
-    shutil.copy(os.path.join(ROOT, "tests/fuzz/corpus/su/little.su"), folder / "good.su")
+    shutil.copy(os.path.join(ROOT, "verify/fuzz/corpus/su/little.su"), folder / "good.su")
     (folder / "events.txt").write_text("source 60 0\nforce 9 -5 3 0\n")
     return folder
 
@@ -91,7 +91,7 @@ def test_standard_output(check, program, backend, folder, work):
 def test_kernel_that_does_not_build(check, tmp_path, folder, work):
     """A copy of the step with a line of kernel.cl that no compiler takes."""
     step = last("semblance", "ocl").split("/")[-2]
-    for name in "Makefile", "config.mk":
+    for name in copies.MAKE:
         shutil.copy(os.path.join(ROOT, name), tmp_path)
     for name in "common", "tools", f"steps/{step}":
         shutil.copytree(os.path.join(ROOT, name), tmp_path / name)

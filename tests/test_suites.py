@@ -27,7 +27,7 @@ def test_verify(check, program, everything):
 @PROGRAM
 def test_mutants(check, program, everything):
     """Planted bugs: verification must catch each."""
-    check.module("tools.verify.mutants", *[] if everything else ["--chosen"],
+    check.module("tests.mutants", *[] if everything else ["--chosen"],
                  PROGRAM=program)
 
 

@@ -22,8 +22,7 @@ from tests.lint import NEW_LINES
 from tools.history import copies, diff, results, tree
 from tools.history.tree import Program, Step
 
-COPIED = ("Makefile", "config.mk", ".clang-format", "common", "steps", "data", "verify",
-          "tests", "tools", "results", "docs", "README.md")
+COPIED = (*copies.COPIED, ".clang-format", "tests", "tools", "results", "docs", "README.md")
 
 Done = subprocess.CompletedProcess[str]
 

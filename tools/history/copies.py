@@ -10,8 +10,9 @@ from pathlib import Path
 from tools.history import tree
 from tools.history.runs import Argument
 
+MAKE = ("Makefile", "config.mk", "rules.mk")
 # All that a binary, its data and its checker are built from.
-COPIED = ("Makefile", "config.mk", "common", "steps", "data", "verify")
+COPIED = (*MAKE, "common", "steps", "data", "verify")
 # The variables of the make that called a tool, which must not reach a make or another tool
 # that it calls.
 ASKED = """MAKEFLAGS MAKELEVEL MFLAGS BUILD STEP PROGRAM BACKEND SET ARGS FROM REPEAT QUICK SEED

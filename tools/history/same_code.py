@@ -219,7 +219,8 @@ def changed_sources(old: Path, paths: Sequence[str]) -> list[Path]:
     listed = output(["git", "ls-files", "-co", "--exclude-standard"], ROOT) or ""
     return [Path(p) for p in listed.split("\n")
             if p.endswith((".c", ".cu", ".cl")) and (ROOT / p).exists() and (old / p).exists()
-            and not p.startswith("tests/") and p != "tools/measure/ceilings.cu"
+            and p.startswith(("common/", "data/", "steps/", "tools/", "verify/"))
+            and p != "tools/measure/ceilings.cu"
             and (not paths or p.startswith(tuple(paths)))]
 
 

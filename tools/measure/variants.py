@@ -90,7 +90,7 @@ class Variant:
         """A digest of all that the binaries are built from."""
         mark = hashlib.sha256()
         for top in (self.path, *(tree.ROOT / name for name in
-                                 ("Makefile", "config.mk", "common", "steps"))):
+                                 (*copies.MAKE, "common", "steps"))):
             for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
                 if path.is_file() and path.suffix != ".md":
                     mark.update(str(path).encode() + path.read_bytes())

@@ -16,11 +16,11 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.history import diff, options, tree
+from tools.history import copies, diff, options, tree
 from tools.history.tree import Program, Step
 from tools.teach import exercise
 
-WHOLE = ("Makefile", "config.mk", "setup.sh", "LICENSE", "tools/__init__.py",
+WHOLE = (*copies.MAKE, "setup.sh", "LICENSE", "tools/__init__.py",
          "tools/history", "tools/teach/run.py", "tools/measure/section.py",
          "tools/verify/matrix.py", "tools/verify/execute.py",
          "tools/verify/section_check.py", "tools/verify/section_oracle.py",

@@ -61,7 +61,7 @@ class Attempt:
         if problem:
             return problem
         shutil.copy2(self.task.step.folder / "step.mk", self.place.parent)
-        for name in ("Makefile", "config.mk", "common"):
+        for name in (*copies.MAKE, "common"):
             copies.put(tree.ROOT / name, self.copy / name)
         # The objects of common/ keep their times, so that they are not built again.
         for name in ("flags", "toolchain", "common"):

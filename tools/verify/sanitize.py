@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tools.history import copies, options, runs, tree
+from tools.history.runs import TIMEOUT
 from tools.history.tree import BACKENDS, FOR_CHECKING, Program, Step
 
 REPORTED = re.compile(r"Sanitizer|runtime error:")
@@ -204,7 +205,7 @@ class Session:
     def run(self, name: str, command: Sequence[runs.Argument],
             env: Mapping[str, str] | None = None) -> None:
         """Passes if the command succeeds and no sanitizer reports anything."""
-        result = runs.run(command, env=env)
+        result = runs.run(command, TIMEOUT, env)
         text = result.out + result.err
         self.check(name, not result.failure() and not REPORTED.search(text),
                    text + (result.failure() or ""))
@@ -234,7 +235,7 @@ def address_env(*options: str) -> dict[str, str]:
     builds from kernels and unloads."""
     return {"ASAN_OPTIONS": ":".join(("detect_leaks=1:detect_stack_use_after_return=1",
                                       *options)),
-            "LSAN_OPTIONS": f"suppressions={tree.ROOT}/tests/lsan.supp:"
+            "LSAN_OPTIONS": f"suppressions={tree.ROOT}/tools/verify/lsan.supp:"
                             "print_suppressions=0:use_tls=0",
             "UBSAN_OPTIONS": "print_stacktrace=1"}
 
@@ -268,7 +269,7 @@ class Sanitized:
             if not self.session.build(folder, address_words(folder.name), (), binaries):
                 raise SystemExit(1)
         self.guard = self.session.folder / "opencl_guard.so"
-        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/opencl_guard.c", "-o",
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tools/verify/opencl_guard.c", "-o",
                         self.guard], cwd=tree.ROOT, check=True)
 
         try:
@@ -343,12 +344,11 @@ def address(session: Session) -> None:
         session.planted(tool, pattern, [faults, number], env)
 
     folder = session.folder / "asan"
-    tests = [folder / "tests" / f"{name}_test" for name in ("su", "run")]
     # gcc cannot compile the checks of UBSan for a device: no OpenACC.
     backends = [b for b in BACKENDS if b != "mpi-ocl"]
     if not session.build(folder, address_words("asan"),
                          [b for b in backends if BACKENDS[b].compiler != "NVCC"
-                          and "openacc" not in BACKENDS[b].needs], tests):
+                          and "openacc" not in BACKENDS[b].needs]):
         return
     for step, program, backend, path in session.binaries(folder, backends):
         variables = dict(env)
@@ -359,8 +359,6 @@ def address(session: Session) -> None:
         session.run(f"asan {step.name} {program.name} {backend}",
                     [*command, *query(program), *extra(backend),
                      f"out={session.folder}/out.npy"], variables)
-    for test in tests:
-        session.run(f"asan {test.name}", [test], env)
 
 
 def threads(session: Session) -> None:
@@ -403,7 +401,7 @@ def oclgrind(session: Session, log: Path, command: Sequence[runs.Argument]) -> t
         ["/usr/bin/env", "oclgrind", "--data-races", "--uninitialized", "--check-api",
          "--max-errors", "20", "--build-options", "-cl-opt-disable -D always_inline=unused",
          "--log", log, "sh", "-c", 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"',
-         session.folder / "oclgrind_fill.so", *command])
+         session.folder / "oclgrind_fill.so", *command], TIMEOUT)
     found = log.read_text() if log.exists() else "Oclgrind left no log"
     return not result.failure() and not found, result.out + result.err + found
 
@@ -415,7 +413,7 @@ def simulator(session: Session) -> None:
     # Other variables would rebuild binaries that other tests run at the same time.
     if not session.build(tree.build(), [], backends):
         return
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/oclgrind_fill.c", "-o",
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tools/verify/oclgrind_fill.c", "-o",
                     session.folder / "oclgrind_fill.so"], cwd=tree.ROOT, check=True)
     log, last = session.folder / "oclgrind.log", None
     for step, program, backend, path in session.binaries(tree.build(), backends):
@@ -453,7 +451,7 @@ def fuzzer(session: Session) -> None:
     binary = session.folder / "su_fuzz"
     done = subprocess.run(
         [clang(), "-std=c11", "-g", "-O1", *FUZZER_FLAGS.split(), "-Icommon/run",
-         "-Icommon/su", "tests/fuzz/su_fuzz.c", "common/su/su.c", "common/run/run.c",
+         "-Icommon/su", "verify/fuzz/su_fuzz.c", "common/su/su.c", "common/run/run.c",
          "common/run/args.c", "-lm", "-o", str(binary)], cwd=tree.ROOT, capture_output=True,
         text=True)
     if done.returncode:
@@ -464,7 +462,7 @@ def fuzzer(session: Session) -> None:
     corpus.mkdir(exist_ok=True)
     result = runs.run([binary, "-max_len=4096", f"-max_total_time={seconds}",
                        f"-artifact_prefix={session.folder}/", "-print_final_stats=1", corpus,
-                       tree.ROOT / "tests/fuzz/corpus/su"], seconds + 60)
+                       tree.ROOT / "verify/fuzz/corpus/su"], seconds + 60)
     session.check("su_fuzz", not result.failure(), result.out + result.err)
     tried = re.search(r"^stat::number_of_executed_units: *(\d+)", result.err, re.M)
     if tried:
