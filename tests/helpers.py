@@ -8,7 +8,6 @@ import re
 import struct
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -159,22 +158,3 @@ def write_npy(path, shape, values):
     """Writes a float32 .npy of values in C order."""
     with open(path, "wb") as file:
         numpy.save(file, numpy.array(values, "<f4").reshape(shape))
-
-
-def png(path):
-    """((width, height), decompressed lines) of an RGB PNG, whose checksums it verifies."""
-    raw = path.read_bytes()
-    assert raw[:8] == b"\x89PNG\r\n\x1a\n", path
-    at, packed, names = 8, b"", []
-    while at < len(raw):
-        length, = struct.unpack_from(">I", raw, at)
-        name, data = raw[at + 4:at + 8], raw[at + 8:at + 8 + length]
-        assert struct.unpack_from(">I", raw, at + 8 + length)[0] == zlib.crc32(name + data)
-        if name == b"IHDR":
-            width, height = struct.unpack_from(">II", data)
-            assert data[8:10] == b"\x08\x02", f"{path}: expected 8 bits per colour, RGB"
-        packed += data if name == b"IDAT" else b""
-        names.append(name)
-        at += 12 + length
-    assert names[0] == b"IHDR" and names[-1] == b"IEND", names
-    return (width, height), zlib.decompress(packed)

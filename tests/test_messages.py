@@ -14,7 +14,6 @@ import pytest
 from tests.helpers import BUILD, ROOT, arguments, binaries, run, table
 from tools.history import tree
 
-TABLE = Path(ROOT, "tests", "messages.tsv")
 PROGRAMS = {p.name for p in tree.programs()}
 FRONT_ENDS = "ocl", "hybrid", "cuda-cpu"  # in addition to the sequential one
 FILES = "file", "npy", "copy", "pipe", "link"

@@ -51,10 +51,10 @@ def parser(doc: str | None, *variables: str) -> argparse.ArgumentParser:
     return made
 
 
-def parse(made: argparse.ArgumentParser, words: list[str] | None = None) -> argparse.Namespace:
+def parse(made: argparse.ArgumentParser) -> argparse.Namespace:
     """Parses the command line. The variables get the values of their options, such that
     tree.selected() and a make that is called see them."""
-    found = made.parse_args(words)
+    found = made.parse_args()
     for name in VARIABLES:
         if hasattr(found, name.lower()):
             os.environ[name] = getattr(found, name.lower())

@@ -34,10 +34,10 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     return low, median, high
 
 
-def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:
+def interval(values: Sequence[float]) -> tuple[float, float]:
     """The 95 % confidence interval of the median: (low, high). The same values give the
     same interval."""
-    generator = random.Random(seed)
+    generator = random.Random(1)
     n = len(values)
     medians = sorted(statistics.median(generator.choices(values, k=n))
                      for _ in range(SAMPLES))
