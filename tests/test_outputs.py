@@ -15,7 +15,7 @@ from functools import partial
 import pytest
 
 from tests.helpers import BUILD, ROOT, TIMEOUT, arguments, binaries, emptied, refusal, run
-from tools.history import copies
+from tools.history import copies, runs
 
 # program: words for a short run; the keys of its outputs, and for folders their first file.
 EVERY = {
@@ -131,6 +131,33 @@ def test_full_disk(check, program, folder, work):
         for limit in sorted({0, size // 2, almost}):
             ended = run([binary, *options], work, preexec_fn=file_limit(limit))
             check(f"{key}=, {limit} of {size} bytes", refusal(name, ended, line, work))
+
+
+def test_limit_of_standard_output(check, program, folder, work):
+    """A run without output files, whose standard output is a file that may not grow."""
+    binary = binaries(program, ("omp",))[0][2]
+    with open(folder / "text", "w") as text:
+        ended = run([binary, *words(program, folder)], work, stdout=text,
+                    preexec_fn=file_limit(0))
+    ended.stdout = ""
+    check("limit", refusal(program, ended, "standard output: cannot be written", work))
+
+
+@pytest.mark.seconds(5)
+def test_full_disk_of_ranks(check, folder, work):
+    """A field of which each rank writes a part: the disk is full at once, or takes half."""
+    shim = folder / "full.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", shim,
+                    os.path.join(ROOT, "tests/cluster_full.c")], check=True)
+    command, environment = runs.launch(last("fletcher", "mpi"), "mpi", {
+        "RANKS": "3", "LD_PRELOAD": str(shim), "FULL_AFTER": "0"})
+    for part in {}, {"FULL_PART": "1"}:
+        ended = run([*command, *words("fletcher", folder, "out=out.npy", "snapshots=s")], work,
+                    {**environment, **part})
+        lines = [line for line in ended.stderr.splitlines() if line.startswith("fletcher: ")]
+        line = r"fletcher: (out|s/p-0001)\.npy: cannot be written: No space left on device"
+        check(f"{part}", (len(lines) != 1 or not re.fullmatch(line, lines[0]) or
+                          not ended.returncode or emptied(work)) and ended)
 
 
 @pytest.mark.seconds(20)

@@ -1,11 +1,9 @@
 /* main.c - the front end of all steps and back-ends: arguments, the medium, the loop
  * over time, output.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "field.h"
 #include "model.h"
@@ -20,6 +18,7 @@ static const char about[] = "models how waves travel from a source in the center
                             "Fields are written as [z][y][x], the absorbing band and a "
                             "halo of 4 points included.";
 
+enum { FOLDER_LENGTH = 4000 }; /* with the name of a snapshot, below PATH_MAX */
 static const double SNAPSHOT_INTERVAL = 0.01; /* seconds of model time */
 static const double TIME_TOLERANCE = 1e-9;    /* seconds, for the rounding of it * dt */
 
@@ -90,10 +89,8 @@ static void write_picture(const char *path, const float *p, const grid *g,
 static void write_snapshot(const char *folder, int number, const float *p,
                            const grid *g, const slab *s)
 {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/p-%04d.npy", folder, number) >=
-        (int)sizeof path)
-        fail("snapshots=%.100s...: too long: expected at most 4084 characters", folder);
+    char path[FOLDER_LENGTH + 32];
+    snprintf(path, sizeof path, "%s/p-%04d.npy", folder, number);
     write_field(path, p, g, s);
 }
 
@@ -126,14 +123,6 @@ static double energy_of(const char *name, const float *field, const grid *g,
     return sum;
 }
 
-static void create_folder(const char *path)
-{
-    struct stat status;
-    if (mkdir(path, 0777) == 0) return;
-    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
-        fail("snapshots=%s: not a folder and cannot be created", path);
-}
-
 int main(int argc, char **argv)
 {
     run_name = "fletcher";
@@ -152,7 +141,10 @@ int main(int argc, char **argv)
     if (out) result_check("out", out);
     if (out_q) result_check("q", out_q);
     if (picture) result_check("picture", picture);
-    if (snapshots) create_folder(snapshots);
+    if (snapshots && strlen(snapshots) > FOLDER_LENGTH)
+        fail("snapshots=%.100s...: too long: expected at most %d characters", snapshots,
+             FOLDER_LENGTH);
+    if (snapshots) result_folder("snapshots", snapshots);
     if (m.absorb == 0 && run_rank == 0)
         fprintf(stderr, "fletcher: absorb=0: no absorbing band: the faces reflect\n");
 

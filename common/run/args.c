@@ -229,6 +229,7 @@ void args_parse(int argc, char **argv, arg *table, const char *about)
 {
     static char output[1 << 16]; /* larger than what a program prints */
     setvbuf(stdout, output, _IOFBF, sizeof output);
+    install_handlers();
     for (int i = 1; i < argc; i++) {
         if (!asks_help(argv[i])) continue;
         args_help(table, about);

@@ -3,7 +3,8 @@
  *
  * A result is written to path.XXXXXX and renamed, so that a reader of path sees either
  * the old file or the complete new one. A table holds the few results that are open at
- * a time; fail() and the signal handler remove the temporary files that it lists.
+ * a time; fail() and the signal handler remove the temporary files that it lists, and
+ * the folder that was created for results, if it is empty.
  *
  * Left out: concurrent calls (only one thread may call the result functions), kill -9
  * (it leaves path.XXXXXX, but never a part of path), and fsync (a power failure may
@@ -65,6 +66,8 @@ static struct result {
     char *temporary; /* path.XXXXXX */
 } results[RESULTS_MAX];
 
+static const char *created_folder; /* NULL: none */
+
 static struct result *result_find(const FILE *stream)
 {
     for (int i = 0; i < RESULTS_MAX; i++)
@@ -121,6 +124,7 @@ static void remove_temporaries(void)
 {
     for (int i = 0; i < RESULTS_MAX; i++)
         if (results[i].stream && results[i].path) unlink(results[i].temporary);
+    if (created_folder) rmdir(created_folder);
 }
 
 /* Signal handler: calls only async-signal-safe functions. The raised signal stays
@@ -134,10 +138,8 @@ static void terminate_by(int number)
     raise(number);
 }
 
-/* Installs the signal handlers, once. A signal that is ignored (nohup) or handled
- * already stays so. SIGXFSZ is ignored, so that a file larger than `ulimit -f` makes
- * write() fail, as on a full disk. */
-static void install_handlers(void)
+/* A signal that is ignored (nohup) or handled already stays so. */
+void install_handlers(void)
 {
     static bool installed;
     if (installed) return;
@@ -536,6 +538,15 @@ void result_drop(FILE *stream)
     if (r->path) unlink(r->temporary);
     result_clear(r);
     table_unlock(mask);
+}
+
+void result_folder(const char *key, const char *path)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0)
+        created_folder = path;
+    else if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+        fail("%s=%s: not a folder and cannot be created", key, path);
 }
 
 static bool same_inode(const char *path, const char *other)

@@ -191,6 +191,16 @@ const char *result_temporary(FILE *stream); /* NULL if path is written in place 
 int result_close(FILE *stream);
 void result_drop(FILE *stream);
 
+/* Creates a folder for results, unless it exists: fail("key=path: not a folder and
+ * cannot be created"). fail() and the signals remove it if it is empty. `path` must
+ * stay valid. */
+void result_folder(const char *key, const char *path);
+
+/* Installs the handlers of these signals, once. SIGXFSZ is ignored, so that a file
+ * larger than `ulimit -f` makes write() fail, as on a full disk. args_parse() and
+ * result_open() call this function. */
+void install_handlers(void);
+
 /* Record the file that an argument names. fail("key= and key= name the same file: ...")
  * if two arguments name one regular file and at least one of them is for a result.
  * Paths that lead to one file through links are the same. */

@@ -87,7 +87,9 @@ def launch(binary: Argument, backend: str, env: Environment | None = None
            ) -> tuple[list[Argument], dict[str, str]]:
     """(the command that starts a binary, the variables that it needs): mpirun for ranks of
     MPI, as many as env or the environment says, which share the cores; else the binary
-    itself. The variables permit root and more ranks than cores, and suppress messages."""
+    itself. The variables permit root and more ranks than cores, and suppress messages.
+    Ranks that wait for messages yield; if the threads of all ranks are more than the cores,
+    threads that wait sleep, unless OMP_WAIT_POLICY is set."""
     env = dict(env or {})
     if backend not in BACKENDS or not BACKENDS[backend].launch:
         return [binary], env
@@ -100,6 +102,8 @@ def launch(binary: Argument, backend: str, env: Environment | None = None
            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
            "PRTE_MCA_hwloc_default_binding_policy": "none",
            "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // number)), **env}
+    if number * int(env["OMP_NUM_THREADS"].split(",")[0]) > (os.cpu_count() or 1):
+        env.setdefault("OMP_WAIT_POLICY", os.environ.get("OMP_WAIT_POLICY", "passive"))
     return [shutil.which("mpirun") or "mpirun", "-n", str(number), binary], env
 
 

@@ -209,7 +209,8 @@ void slab_write(const slab *s, const char *path, const npy *a)
     MPI_CHECK(
         MPI_Bcast(temporary_name, sizeof temporary_name, MPI_CHAR, 0, MPI_COMM_WORLD));
 
-    bool ok = fwrite(header, 1, header_size, result) == header_size;
+    int error = 0;
+    fwrite(header, 1, header_size, result);
     if (*temporary_name) {
         MPI_File file;
         MPI_Status status;
@@ -217,20 +218,22 @@ void slab_write(const slab *s, const char *path, const npy *a)
         int written = 0;
         MPI_CHECK(MPI_File_open(MPI_COMM_WORLD, temporary_name, MPI_MODE_WRONLY,
                                 MPI_INFO_NULL, &file));
-        MPI_CHECK(MPI_File_write_at(file, (MPI_Offset)(header_size + offset), a->data,
-                                    own_planes, plane, &status));
-        MPI_CHECK(MPI_Get_count(&status, plane, &written));
-        ok &= written == own_planes;
+        errno = 0;
+        int err = MPI_File_write_at(file, (MPI_Offset)(header_size + offset), a->data,
+                                    own_planes, plane, &status);
+        if (!err) err = MPI_Get_count(&status, plane, &written);
+        /* A file takes a part of a write if the disk is full. */
+        if (err || written < own_planes) error = errno ? errno : err ? EIO : ENOSPC;
         MPI_CHECK(MPI_File_close(&file));
         MPI_CHECK(MPI_Type_free(&plane));
     } else {
         char *all_planes = allocate(total_size, 1, path);
         memcpy(all_planes + offset, a->data, (size_t)own_planes * plane_bytes);
         slab_gather(s, all_planes, plane_bytes);
-        ok &= fwrite(all_planes, 1, total_size, result) == total_size;
+        fwrite(all_planes, 1, total_size, result);
         free(all_planes);
     }
-    if (!ok || result_close(result))
-        fail("%s: cannot be written: %s", path,
-             ok ? strerror(errno) : "incomplete write");
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    if (!error && result_close(result)) error = errno;
+    if (error) fail("%s: cannot be written: %s", path, strerror(error));
 }
