@@ -70,7 +70,7 @@ def test_ranges(check, tmp_path, number):
     g = gather(tmp_path)
     check("distances", oracle.gaps(g) != spacing and f"{oracle.gaps(g)}, not {spacing}")
     dip = value["dip"] or 0.68 / velocity[:, 1].min()
-    reach = value["aperture"] or (2 * spacing[0], 5 * spacing[1])
+    reach = value["aperture"] or (spacing[0], 5 * spacing[1])
     near = numpy.flatnonzero((abs(g.m - 1150) <= reach[0]) & numpy.any(
         [abs(g.h - h0[0] - h0[1] * i) <= reach[1] for i in range(h0[2])], axis=0))
     used = slice(near.min(), near.max() + 1)  # the traces from the first to the last one
@@ -80,7 +80,7 @@ def test_ranges(check, tmp_path, number):
     told = re.search(r"tau=(\S+) aperture=(\S+),(\S+)", table)
     assert told, table
     got = [float(text) for text in told.groups()]
-    check("tau, aperture", not numpy.allclose(got, [value["tau"] or 0.9 * period, *reach],
+    check("tau, aperture", not numpy.allclose(got, [value["tau"] or 0.6 * period, *reach],
                                               rtol=1e-12) and f"{got}")
     rows = numpy.array([line.split() for line in table.splitlines() if line[0] != "#"], "f8")
     ends = [sorted((first, first + step * (count - 1))) for first, step, count in (h0, t0)]

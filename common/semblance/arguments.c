@@ -260,7 +260,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
          "with velocity=: file for the ranges, in the form that ranges= reads", 0},
         {"aperture", ARG_TEXT, &aperture, 0, 0,
          "DM,DH: maximum distance of traces in midpoint and half-offset, m; default: "
-         "all, with velocity= 2 shot and 5 receiver gaps",
+         "all, with velocity= 1 shot and 5 receiver gaps",
          0},
         {"smooth", ARG_TEXT, &smooth, 0, 0,
          "for traces: centre (mean of the traces on the curve) or window (mean of the "

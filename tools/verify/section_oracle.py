@@ -315,5 +315,5 @@ def velocity_ranges(velocity: Doubles, dip: float, T: float, h: float, t: float,
     shifts = (2 * dip * reach[0], (b[1] - b[0]) * reach[1], time_shift(c, reach[1]),
               time_shift(d, reach[0]), 0)
     bounds = ((-dip, dip), b, c, d, (0, 0))
-    counts = [max(shift / (T / 4), 1) for shift in shifts]
+    counts = [max(shift / (T / 8), 1) for shift in shifts]
     return numpy.array([(low, high, n) for (low, high), n in zip(bounds, counts, strict=True)])

@@ -1,0 +1,57 @@
+"""test_survey.py: make survey, on a part of the scored traces."""
+import numpy
+import pytest
+
+from tests.helpers import binaries
+from tools.measure import survey, synthetic
+
+CHANNELS = range(10, 60, 16)
+
+
+@pytest.fixture(scope="module")
+def modelled():
+    """The survey, of which only the shots around the first scored one are modelled."""
+    whole = survey.SHOTS[0]
+    shots = range(whole - 8, whole + 9)
+    keep = numpy.isin(numpy.repeat(numpy.arange(synthetic.SHOTS), synthetic.CHANNELS), shots)
+    of = synthetic.geometry()
+    of.truth[keep] = numpy.concatenate([synthetic.shot_traces(of.source[row], of.receiver[row])
+                                        for row in map(synthetic.rows, shots)])
+    return of
+
+
+@pytest.mark.seconds(10)
+def test_bars(check, monkeypatch, capsys, modelled):
+    """The last lines, and the exit status, above and below a bar."""
+    if not binaries("semblance", ("omp",)):
+        pytest.skip("no semblance-omp is built")
+    monkeypatch.setattr(synthetic, "survey", lambda: modelled)
+    monkeypatch.setattr(survey, "SHOTS", survey.SHOTS[:1])
+    monkeypatch.setattr(survey, "CHANNELS", CHANNELS)
+    # The ratio is that of all traces, of which most are zero here.
+    part = (modelled.truth != 0).any(axis=1).mean()
+    monkeypatch.setattr(survey, "NOISE", {"noisy": -3.0 + 10 * numpy.log10(part)})
+    for bar, status in (3.0, 0), (40.0, 1):
+        monkeypatch.setattr(survey, "BARS", {"noisy": bar})
+        check(f"bar {bar}: status", survey.main([]) != status and "other")
+        line = capsys.readouterr().out.splitlines()[-1]
+        check(f"bar {bar}: last line", not line.startswith("noisy, 1 pass: filled ") and line)
+        check(f"bar {bar}: told", ("below the bar" in line) != bool(status) and line)
+
+
+def test_rivals(check, modelled):
+    """NMO flattens an event of the picked velocity; linear interpolation is exact for it."""
+    velocity, time = 2050.0, 0.75
+    event = modelled.truth.copy()
+    t = numpy.sqrt(time ** 2 + (2 * modelled.h / velocity) ** 2)
+    u = 70 * (numpy.arange(synthetic.SAMPLES) * synthetic.DT - t[:, None])
+    event[:] = (1 - 2 * u ** 2) * numpy.exp(-u ** 2)
+    traces = survey.scored()[:3]
+    truth = event[traces, survey.FIRST:survey.LAST]
+    mean, coherence, count = survey.nmo_mean(modelled, event, (25, 60), traces)
+    check("mean", survey.snr(truth, mean) < 15 and f"{survey.snr(truth, mean)}")
+    error = abs(truth - survey.linear(modelled, event, traces)).max()
+    check("linear", error > 1e-9 and f"{error}")
+    peak = truth.argmax(axis=1)
+    at_peak = coherence[numpy.arange(3), peak]
+    check("semblance", (at_peak < 0.9).any() and f"{at_peak}, {count}")

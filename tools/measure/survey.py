@@ -1,0 +1,171 @@
+"""survey.py - make survey: fills missing traces of two test surveys, and compares.
+
+The surveys (synthetic.py) differ in their noise. Scored are some channels of four dead shots:
+SNR = 10 log10 (energy of the truth / energy of the error), dB. The rivals are what a
+processing package offers: the mean of the traces after normal moveout (NMO) with picked
+velocities, in the aperture that is best for it by the truth; the same mean times the weight of
+the program; linear interpolation between the nearest traces of the same offset after NMO.
+
+The last lines are one for each survey and number of passes. The exit status is 1 if a bar is
+missed: BARS, the gain over the best NMO mean.
+"""
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.history import options, runs, tree
+from tools.measure import section, synthetic
+
+Array = NDArray[np.float64]
+
+NOISE = {"noisy": -3.0, "clean": None}  # signal-to-noise ratio of the input, dB
+# The gain over the best NMO mean, dB, that a survey must reach.
+BARS = {"noisy": 3.0}
+SHOTS = 19, 40, 64, 85         # dead shots that are scored,
+CHANNELS = range(2, 60, 4)     # and their channels
+FIRST, LAST = 85, 460          # samples that are filled and scored
+VELOCITY = "velocity=1700,3000"
+# Apertures of the NMO mean, metres in midpoint and half-offset.
+APERTURES = [(6, 60), (12.5, 60), (12.5, 120), (12.5, 200), (25, 60), (25, 120)]
+NOISE_SEMBLANCE = 1, 3  # constants of the weight: without a search, and as in the program
+HALF_WINDOW = 8         # samples, of the semblance of the NMO mean
+
+
+def scored() -> Array:
+    """The indices of the scored traces."""
+    return np.array([shot * synthetic.CHANNELS + channel
+                     for shot in SHOTS for channel in CHANNELS])
+
+
+def snr(truth: Array, found: Array) -> float:
+    return float(10 * np.log10((truth ** 2).sum() / ((found - truth) ** 2).sum()))
+
+
+# ---- rivals ----------------------------------------------------------------------------
+
+
+def moveout(h0: float) -> tuple[Array, Array]:
+    """(time of offset 0, 4 / v^2) of the filled samples of a trace of half-offset h0."""
+    t = np.arange(FIRST, LAST) * synthetic.DT
+    tn = t
+    for _ in range(10):
+        squared = 4 / np.interp(tn, *synthetic.PICKS) ** 2
+        tn = np.sqrt(np.maximum(t ** 2 - squared * h0 ** 2, 0.01))
+    return tn, squared
+
+
+def along(samples: Array, h: Array, h0: float, delay: int = 0) -> Array:
+    """The traces [trace][time] after NMO, at half-offset h0; delay in samples."""
+    tn, squared = moveout(h0)
+    x = np.sqrt(tn ** 2 + squared * h[:, None] ** 2) / synthetic.DT + delay
+    x = np.clip(x, 0, samples.shape[1] - 1.001)
+    i = x.astype(int)
+    row = np.arange(len(h))[:, None]
+    return samples[row, i] + (x - i) * (samples[row, i + 1] - samples[row, i])
+
+
+def nmo_mean(of: synthetic.Survey, samples: Array, reach: tuple[float, float],
+             traces: Array) -> tuple[Array, Array, Array]:
+    """(mean, semblance, number of traces) of the traces around each one after NMO."""
+    means, coherences, counts = [], [], []
+    for i in traces:
+        near = ~of.dead & (abs(of.m - of.m[i]) <= reach[0]) & (abs(of.h - of.h[i]) <= reach[1])
+        rows = samples[near]
+        stack, energy = np.zeros(LAST - FIRST), np.zeros(LAST - FIRST)
+        for delay in range(-HALF_WINDOW, HALF_WINDOW + 1):
+            v = along(rows, of.h[near], of.h[i], delay)
+            stack += v.mean(axis=0) ** 2
+            energy += (v ** 2).mean(axis=0)
+        means.append(along(rows, of.h[near], of.h[i]).mean(axis=0))
+        coherences.append(stack / np.maximum(energy, 1e-30))
+        counts.append(len(rows))
+    return np.array(means), np.array(coherences), np.array(counts)[:, None]
+
+
+def linear(of: synthetic.Survey, samples: Array, traces: Array) -> Array:
+    """Linear interpolation in midpoint between the nearest traces of the same offset."""
+    result = []
+    for i in traces:
+        same = np.flatnonzero(~of.dead & (abs(of.h - of.h[i]) < 1))
+        left = same[of.m[same] < of.m[i]].max()
+        right = same[of.m[same] > of.m[i]].min()
+        part = (of.m[i] - of.m[left]) / (of.m[right] - of.m[left])
+        result.append((1 - part) * samples[left, FIRST:LAST] + part * samples[right, FIRST:LAST])
+    return np.array(result)
+
+
+def rivals(of: synthetic.Survey, samples: Array) -> Iterator[tuple[str, float]]:
+    """(name, SNR in dB); the first is the best NMO mean."""
+    traces = scored()
+    truth = of.truth[traces, FIRST:LAST]
+    plain, weighted = -np.inf, -np.inf
+    for reach in APERTURES:
+        mean, coherence, count = nmo_mean(of, samples, reach, traces)
+        plain = max(plain, snr(truth, mean))
+        for constant in NOISE_SEMBLANCE:
+            floor = np.minimum(constant / count, 0.9)
+            weight = np.maximum(coherence - floor, 0) / (1 - floor) / coherence
+            weighted = max(weighted, snr(truth, mean * weight))
+    yield "best NMO mean", plain
+    yield "best NMO mean times the weight", weighted
+    yield "linear after NMO", snr(truth, linear(of, samples, traces))
+
+
+# ---- the program -----------------------------------------------------------------------
+
+
+def fill(of: synthetic.Survey, data: Path, backend: str, words: list[str]) -> tuple[Array, float]:
+    """(the scored traces as the last step fills them, seconds)."""
+    step = [s for s in tree.steps() if backend in s.available(tree.programs()[0])][-1]
+    places, output = data.with_suffix(".places"), data.with_suffix(".filled.su")
+    rows = [f"{of.source[i]:g} {of.receiver[i]:g}" for i in scored()]
+    places.write_text("\n".join(["sx gx", *rows]) + "\n")
+    output.unlink(missing_ok=True)
+    command: list[runs.Argument] = [
+        step.binary(tree.programs()[0], backend), f"in={data}", f"positions={places}",
+        f"t0={FIRST * synthetic.DT:g},{synthetic.DT:g},{LAST - FIRST}"]
+    start = time.monotonic()
+    # Threads that wait must not spin: each of the searches is short.
+    result = runs.run([*command, *runs.with_arguments([VELOCITY], words), f"stack={output}"],
+                      3600, {"OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "passive")})
+    if result.failure():
+        raise SystemExit(f"survey: {step.name} {backend} {result.failure()}")
+    print(result.err.strip())
+    return section.traces(output)["samples"].astype(float), time.monotonic() - start
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = options.parser(__doc__, "BACKEND")
+    parser.add_argument("--args", default=os.environ.get("ARGS", ""), metavar="ARGS",
+                        help="further arguments of the program")
+    arguments = options.parse(parser, words)
+    of = synthetic.survey()
+    truth = of.truth[scored(), FIRST:LAST]
+    last, missed = [], False
+    for name, ratio in NOISE.items():
+        samples = of.truth if ratio is None else of.truth + synthetic.noise(of, ratio)
+        data = tree.build() / "survey" / f"{name}.su"
+        synthetic.write(data, of, samples)
+        found, seconds = fill(of, data, arguments.backend or "omp", shlex.split(arguments.args))
+        filled = snr(truth, found)
+        best, *others = rivals(of, samples)
+        print(f"{name}: {len(truth)} traces of {LAST - FIRST} samples in {seconds:.1f} s; "
+              + ", ".join(f"{rival} {value:.1f} dB" for rival, value in others))
+        bar = best[1] + BARS.get(name, -np.inf)
+        missed = missed or filled < bar
+        last.append(f"{name}, 1 pass: filled {filled:.1f} dB, {best[0]} {best[1]:.1f} dB"
+                    + (f": below the bar, {bar:.1f} dB" if filled < bar else ""))
+    print("\n".join(last))
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
