@@ -151,7 +151,8 @@ def test_full_disk_of_ranks(check, folder, work):
                     os.path.join(ROOT, "tests/cluster_full.c")], check=True)
     command, environment = runs.launch(last("fletcher", "mpi"), "mpi", {
         "RANKS": "3", "LD_PRELOAD": str(shim), "FULL_AFTER": "0"})
-    for part in {}, {"FULL_PART": "1"}:
+    parts: tuple[dict[str, str], ...] = {}, {"FULL_PART": "1"}
+    for part in parts:
         ended = run([*command, *words("fletcher", folder, "out=out.npy", "snapshots=s")], work,
                     {**environment, **part})
         lines = [line for line in ended.stderr.splitlines() if line.startswith("fletcher: ")]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 
 # Options that are written as VARIABLE= for make and as --variable for a tool.
 VARIABLES = {
@@ -51,10 +52,11 @@ def parser(doc: str | None, *variables: str) -> argparse.ArgumentParser:
     return made
 
 
-def parse(made: argparse.ArgumentParser) -> argparse.Namespace:
-    """Parses the command line. The variables get the values of their options, such that
-    tree.selected() and a make that is called see them."""
-    found = made.parse_args()
+def parse(made: argparse.ArgumentParser, words: Sequence[str] | None = None
+          ) -> argparse.Namespace:
+    """Parses words, by default the command line. The variables get the values of their
+    options, such that tree.selected() and a make that is called see them."""
+    found = made.parse_args(words)
     for name in VARIABLES:
         if hasattr(found, name.lower()):
             os.environ[name] = getattr(found, name.lower())

@@ -134,7 +134,7 @@ def fill(of: synthetic.Survey, data: Path, backend: str, words: list[str]) -> tu
         f"t0={FIRST * synthetic.DT:g},{synthetic.DT:g},{LAST - FIRST}"]
     start = time.monotonic()
     # Threads that wait must not spin: each of the searches is short.
-    result = runs.run([*command, *runs.with_arguments([VELOCITY], words), f"stack={output}"],
+    result = runs.run([*command, *tree.with_arguments([VELOCITY], words), f"stack={output}"],
                       3600, {"OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "passive")})
     if result.failure():
         raise SystemExit(f"survey: {step.name} {backend} {result.failure()}")
