@@ -102,7 +102,9 @@ $(BUILD)/verify: verify/verify.c $(run_objects)
 $(BUILD)/devices: common/opencl/devices.c $(BUILD)/flags
 	$(call tool,,-lOpenCL)
 # A checker shares nothing with what it checks but the parser of arguments and of .npy files.
-$(BUILD)/%-check: verify/check_%.c $$(wildcard verify/oracle_$$*.c) $(run_objects)
+# For several sources the compiler lists only the headers of the last one.
+$(BUILD)/%-check: verify/check_%.c $$(wildcard verify/oracle_$$*.c) $(run_objects) \
+                  verify/verdict.h $$(wildcard verify/oracle_$$*.h)
 	$(call tool,-fopenmp -Iverify)
 $(BUILD)/%-data: data/%.c $$(call library,$$*)
 	$(call tool,-Icommon/$*,$($*.libs))

@@ -18,7 +18,8 @@ from tools.history import copies, tree
 
 TARGETS = [f"build/{name}" for name in (
     "01_openmp/sandpile-omp", "11_hybrid/sandpile-hybrid", "11_hybrid/sandpile-hybrid-cuda-cpu",
-    "11_hybrid/sandpile-hybrid-cuda", "12_cluster/sandpile-mpi", "devices", "sandpile-check")]
+    "11_hybrid/sandpile-hybrid-cuda", "12_cluster/sandpile-mpi", "devices", "sandpile-check",
+    "fluid-check")]
 
 # Writes the object, and the headers that gcc finds.
 NVCC = r"""#!/bin/sh
@@ -72,7 +73,7 @@ def built_copy(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 
 COMPILED_BY_GCC = ("common/run/* common/sandpile/* common/opencl/* common/hybrid/*"
-                   " common/cuda/*cpu.o devices sandpile-check parts/*")
+                   " common/cuda/*cpu.o devices *-check parts/*")
 ALL_BINARIES = "[01]*_*/sandpile-*"
 # A file, and what has to be written after it was changed, besides the binaries of the objects.
 CHANGES = {
@@ -94,11 +95,12 @@ CHANGES = {
                               " parts/*/cuda.cu.o common/hybrid/hybrid.o",
     "common/cuda/cuda_device.h": "parts/*/cuda.cu.o common/cuda/cuda_*",
     "common/cuda/cuda_cpu.h": "parts/*-cuda-cpu/cuda.cu.o common/cuda/*cpu.o",
-    "common/run/npy.c": f"common/run/npy.o {ALL_BINARIES} sandpile-check",
+    "common/run/npy.c": f"common/run/npy.o {ALL_BINARIES} *-check",
     "common/sandpile/main.c": f"common/sandpile/main.o {ALL_BINARIES}",
     "common/backends.mk": ALL_BINARIES,
     "verify/check_sandpile.c": "sandpile-check",
-    "verify/verdict.h": "sandpile-check",
+    "verify/verdict.h": "*-check",
+    "verify/oracle_fluid.h": "fluid-check",
 }
 
 
