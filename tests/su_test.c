@@ -252,6 +252,23 @@ TEST(write_refuses_what_read_would)
     su_free(&g);
 }
 
+/* Without an order, a file has the machine's. */
+TEST(write_in_the_order_of_the_machine)
+{
+    char reason[SU_REASON_SIZE];
+    su_gather g = su_alloc(2, 3, 1000), read;
+    g.trace[1].data[2] = 0.3f;
+    for (int order = SU_DETECT; order <= SU_BIG; order++) {
+        assert_int_equal(su_write("written.su", (su_order)order, &g, reason), 0);
+        assert_int_equal(su_read("written.su", SU_DETECT, &read, reason), 0);
+        int big = order == SU_DETECT ? g.big_endian : order == SU_BIG;
+        assert_int_equal(read.big_endian, big);
+        assert_float_equal(read.trace[1].data[2], 0.3f, 0);
+        su_free(&read);
+    }
+    su_free(&g);
+}
+
 TEST(paths_without_file)
 {
     write_text("locked.su", "text");
