@@ -2,10 +2,14 @@
 has it: cases worked out by hand, formulas that are wrong, results that are not there, and
 the drawing of it.
 """
+import ctypes
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
+from tests.helpers import BUILD, ROOT
 from tools.history import model, results, tree
 from tools.measure import ceilings, cluster
 from tools.publish import draw, report
@@ -32,6 +36,25 @@ def test_wrong_formula(text, message):
 
 def of(one=1.0, latency=1e-3, bandwidth=1e6, **formulas):
     return model.Model(formulas, NAMES, one, latency, bandwidth)
+
+
+def test_equal_parts(check, tmp_path):
+    """Ranks have equal work, but for one element: a rank that has none, or all, gives the same
+    results. The tree is the one next to BUILD, so that a mutant is tested, too."""
+    root = next(p for p in (Path(BUILD).parent, Path(ROOT)) if (p / "common").is_dir())
+    text = (root / "common/mpi/ranks.h").read_text()
+    function = re.search(r"^static inline (int rank_first\(.*?^})", text, re.M | re.S)
+    assert function
+    (tmp_path / "ranks.c").write_text(function[1])
+    subprocess.run(["gcc", "-shared", "-fPIC", "ranks.c", "-o", "ranks.so"], cwd=tmp_path,
+                   check=True)
+    first = ctypes.CDLL(str(tmp_path / "ranks.so")).rank_first
+    for ranks in 1, 2, 3, 7:
+        for n in 0, 1, 5, 20, 2**31 - 1:
+            begins = [first(n, r, ranks) for r in range(ranks + 1)]
+            parts = {b - a for a, b in zip(begins, begins[1:])}
+            check(f"{n} over {ranks} ranks", (begins[0], begins[-1]) != (0, n) or
+                  not parts <= {n // ranks, -(-n // ranks)})
 
 
 def test_by_hand(check):
