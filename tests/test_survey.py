@@ -21,10 +21,11 @@ def modelled():
 
 
 @pytest.mark.seconds(10)
-def test_bars(check, monkeypatch, capsys, modelled):
+def test_bars(check, monkeypatch, capsys, tmp_path, modelled):
     """The last lines, and the exit status, above and below a bar."""
     if not binaries("semblance", ("omp",)):
         pytest.skip("no semblance-omp is built")
+    monkeypatch.setattr(survey, "folder", lambda: tmp_path)
     monkeypatch.setattr(synthetic, "survey", lambda: modelled)
     monkeypatch.setattr(survey, "SHOTS", survey.SHOTS[:1])
     monkeypatch.setattr(survey, "CHANNELS", CHANNELS)

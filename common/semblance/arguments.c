@@ -214,7 +214,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
 {
     const char *range[5] = {0}, *order = "auto", *axis = "auto";
     static const char centre[] = "centre", semblance[] = "semblance";
-    const char *smooth = centre, *weight = semblance;
+    const char *smooth = centre, *weight = semblance, *passes = "1";
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
     const char *velocity = NULL, *positions = NULL;
     int set = 0;
@@ -261,6 +261,9 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         {"aperture", ARG_TEXT, &aperture, 0, 0,
          "DM,DH: maximum distance of traces in midpoint and half-offset, m; default: "
          "all, with velocity= 1 shot and 5 receiver gaps",
+         0},
+        {"passes", ARG_TEXT, &passes, 0, 0,
+         "for traces: 1, or 2: search again in what the first pass does not predict",
          0},
         {"smooth", ARG_TEXT, &smooth, 0, 0,
          "for traces: centre (mean of the traces on the curve) or window (mean of the "
@@ -329,6 +332,8 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     if (!is_section(r) && (smooth != centre || weight != semblance))
         fail("%s= is for traces: expected stack= or coherence=, too",
              smooth != centre ? "smooth" : "weight");
+    r->passes = 1 + parse_choice("passes", passes, "1", "2");
+    if (r->passes > 1 && !r->stack) fail("passes= is for traces: expected stack=, too");
     r->smooth = (smooth_choice)parse_choice("smooth", smooth, "centre", "window");
     r->weight = (weight_choice)parse_choice("weight", weight, "semblance", "none");
     r->order = (su_order)parse_choice("order", order, "auto", "little", "big");
@@ -412,7 +417,7 @@ su_gather request_gather(request *r)
     if (proc_read_headers(r->in, r->order, &g, reason)) fail("%s: %s", r->in, reason);
     if (su_line(&g, &r->axis, from.source, from.receiver, &dead, reason))
         fail("%s: %s", r->in, reason);
-    if (dead && !run_rank)
+    if (dead && !run_rank && !r->silent)
         fprintf(stderr, "%s: %s: %zu of %zu traces are dead (trid 2) and ignored\n",
                 run_name, r->in, dead, g.ntraces);
     if (g.ntraces > INT_MAX)
@@ -519,6 +524,12 @@ void request_fit(request *r, const su_gather *g)
     if (!(last >= begin && last <= end + 1e-3 * dt))
         fail("t0=%g: expected %g to %g s, the recorded time of the traces", last, begin,
              end);
+    double sample = t0 / dt;
+    if (r->passes > 1 && (fabs(sample - nearbyint(sample)) > 1e-3 ||
+                          (r->t0.count > 1 && fabs(r->t0.step / dt - 1) > 1e-6)))
+        fail("passes=2: t0 from %g s in steps of %g s: expected consecutive samples of "
+             "%d us",
+             t0, r->t0.step, g->dt);
     if (!r->velocities) request_check_search(r, g);
 }
 

@@ -58,6 +58,8 @@ typedef struct {
     const char *ranges_out; /* file for the rows, or NULL */
     double
         aperture[2]; /* metres: maximum distance of a trace from the point in m and h */
+    int passes;      /* 1; 2: a residual pass (passes.c) */
+    bool silent;     /* in a later pass, whose messages would be those of the first */
     smooth_choice smooth;
     weight_choice weight;
     int group[3];

@@ -376,7 +376,7 @@ void criterion_ranges(request *r, const su_gather *g, const survey *s, int first
     }
     make_table(r, g->dt * 1e-6);
     request_check_search(r, g);
-    if (run_rank) return;
+    if (run_rank || r->silent) return;
     if (r->ranges_out) write_table(r);
     query q = query_largest(r, g);
     fprintf(stderr,

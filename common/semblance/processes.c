@@ -28,8 +28,11 @@ WEAK su_gather proc_read_samples(const char *path, su_gather *g, int low, int hi
     return part;
 }
 
+static int next_item;
+
 WEAK void proc_free_gather(su_gather *g)
 {
+    next_item = 0;
     su_free(g);
 }
 
@@ -50,8 +53,7 @@ WEAK void proc_sum(double *value, int count)
 
 WEAK int proc_next_item(void)
 {
-    static int next;
-    return next++;
+    return next_item++;
 }
 
 WEAK void proc_progress(void)

@@ -20,7 +20,8 @@ int proc_read_headers(const char *path, su_order order, su_gather *g,
  * which g->trace refers to as well. */
 su_gather proc_read_samples(const char *path, su_gather *g, int low, int high);
 
-/* Frees what the two functions above have allocated. */
+/* Frees what the two functions above have allocated, and begins proc_next_item() anew.
+ */
 void proc_free_gather(su_gather *g);
 
 /* Searches one sample, in which all processes take part, like search() of semblance.h.

@@ -25,6 +25,7 @@
 
 typedef struct {
     const request *r;
+    const pass *pass;
     survey line;
     int traces;       /* number of output traces */
     int max_aperture; /* largest number of traces in an aperture */
@@ -42,6 +43,17 @@ static double output_h(const job *s, int i)
     return request_position(s->r, i).h;
 }
 
+/* Selects the aperture of output trace i, as survey_select() does. */
+static int select_aperture(const job *s, int i, int *indices)
+{
+    int n = survey_select(&s->line, s->r, output_m(s, i), output_h(s, i), indices);
+    if (!s->pass->own) return n;
+    int kept = 0;
+    for (int k = 0; k < n; k++)
+        if (indices[k] != s->pass->own[i]) indices[kept++] = indices[k];
+    return kept;
+}
+
 /* Computes max_aperture, first_trace and last_trace, and reports output traces whose
  * aperture has fewer than 2 traces. */
 static void measure_apertures(job *s)
@@ -50,7 +62,7 @@ static void measure_apertures(job *s)
     int sparse = 0;
     s->first_trace = INT_MAX;
     for (int i = 0; i < s->traces; i++) {
-        int n = survey_select(&s->line, s->r, output_m(s, i), output_h(s, i), indices);
+        int n = select_aperture(s, i, indices);
         if (n < 2) {
             sparse++;
             continue;
@@ -59,7 +71,7 @@ static void measure_apertures(job *s)
         if (indices[0] < s->first_trace) s->first_trace = indices[0];
         if (indices[n - 1] > s->last_trace) s->last_trace = indices[n - 1];
     }
-    if (sparse && !run_rank)
+    if (sparse && !run_rank && !s->r->silent)
         fprintf(stderr,
                 "%s: %d of %d output traces have less than 2 traces in their aperture: "
                 "dead (trid 2), all zero\n",
@@ -136,7 +148,7 @@ static su_header *make_headers(const job *s)
 static uint64_t job_hash(const job *s, const su_header *header)
 {
     const request *r = s->r;
-    double fill[] = {(double)r->smooth, (double)r->weight};
+    double fill[] = {(double)s->pass->number, (double)r->smooth, (double)r->weight};
     double values[] = {r->m0.first,
                        r->m0.step,
                        r->h0.first,
@@ -221,8 +233,16 @@ static void search_trace(const request *r, search_state *state, const su_gather 
 
 void section(request *r)
 {
+    if (r->passes > 1)
+        section_passes(r);
+    else
+        section_pass(r, &(pass){.number = 1, .last = true});
+}
+
+void section_pass(request *r, const pass *p)
+{
     double start = seconds();
-    job s = {.r = r, .line = survey_read(r)};
+    job s = {.r = r, .pass = p, .line = survey_read(r)};
     s.traces = request_traces(r);
     su_header *header = make_headers(&s);
     if (r->velocities) criterion_aperture(r, &s.line);
@@ -258,6 +278,10 @@ void section(request *r)
         .parameters = allocate((size_t)j.ns, PARAMETERS * sizeof(float), "a trace")};
     const float *row_pointers[JOURNAL_FILES] = {buffers.stack, buffers.coherence,
                                                 buffers.parameters};
+    su_gather base = {0};
+    char why[SU_REASON_SIZE];
+    if (p->base && su_read(p->base, SU_DETECT, &base, why) != 0)
+        fail("%s: %s", p->base, why);
     int *indices = allocate(s.line.g.ntraces, sizeof *indices, "an aperture");
     int *pending =
         allocate(j.traces - j.done_before, sizeof *pending, "traces to be filled");
@@ -285,7 +309,7 @@ void section(request *r)
             show_progress(&j, (int)j.done_before + next, (double)next * j.ns,
                           seconds() - begin);
         double m = output_m(&s, i), h = output_h(&s, i);
-        int n = survey_select(&s.line, r, m, h, indices);
+        int n = select_aperture(&s, i, indices);
         for (int k = 0; k < n; k++) indices[k] -= s.first_trace;
         memset(buffers.stack, 0, (size_t)j.ns * sizeof(float));
         memset(buffers.coherence, 0, (size_t)j.ns * sizeof(float));
@@ -299,6 +323,8 @@ void section(request *r)
             fill_trace(r, &around, buffers.coherence, buffers.parameters,
                        buffers.stack);
         }
+        for (int k = 0; k < j.ns && p->base; k++)
+            buffers.stack[k] += base.trace[i].data[k];
         journal_write(&j, (size_t)i, n < 2 ? SU_DEAD : SU_LIVE, row_pointers);
         dead += n < 2;
     }
@@ -309,11 +335,15 @@ void section(request *r)
     double sum[] = {points, dead};
     proc_sum(sum, 2);
     t.run = seconds() - begin; /* until the last process has finished */
-    printf("Traces=%d\nThere=%zu\nDead=%.0f\nPoints=%.0f\n", s.traces, j.done_before,
-           dead_before + sum[1], sum[0]);
-    printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", t.init, t.run,
-           t.kernel);
-    if (fflush(stdout)) fail("standard output: cannot be written");
+    static run_times total;    /* of all passes */
+    total.init += t.init, total.run += t.run, total.kernel += t.kernel;
+    if (p->last) {
+        printf("Traces=%d\nThere=%zu\nDead=%.0f\nPoints=%.0f\n", s.traces,
+               j.done_before, dead_before + sum[1], sum[0]);
+        printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", total.init,
+               total.run, total.kernel);
+        if (fflush(stdout)) fail("standard output: cannot be written");
+    }
     aperture_free(&around);
     free(pending);
     free(indices);
@@ -323,5 +353,6 @@ void section(request *r)
     free(buffers.result);
     free(buffers.q);
     free(header);
+    if (p->base) su_free(&base);
     survey_free(&s.line);
 }

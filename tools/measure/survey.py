@@ -39,6 +39,11 @@ NOISE_SEMBLANCE = 1, 3  # constants of the weight: without a search, and as in t
 HALF_WINDOW = 8         # samples, of the semblance of the NMO mean
 
 
+def folder() -> Path:
+    """Where the surveys and the filled traces are written."""
+    return tree.build() / "survey"
+
+
 def scored() -> Array:
     """The indices of the scored traces."""
     return np.array([shot * synthetic.CHANNELS + channel
@@ -152,7 +157,7 @@ def main(words: list[str] | None = None) -> int:
     last, missed = [], False
     for name, ratio in NOISE.items():
         samples = of.truth if ratio is None else of.truth + synthetic.noise(of, ratio)
-        data = tree.build() / "survey" / f"{name}.su"
+        data = folder() / f"{name}.su"
         synthetic.write(data, of, samples)
         found, seconds = fill(of, data, arguments.backend or "omp", shlex.split(arguments.args))
         filled = snr(truth, found)
