@@ -32,8 +32,9 @@ def test_bars(check, monkeypatch, capsys, tmp_path, modelled):
     # The ratio is that of all traces, of which most are zero here.
     part = (modelled.truth != 0).any(axis=1).mean()
     monkeypatch.setattr(survey, "NOISE", {"noisy": -3.0 + 10 * numpy.log10(part)})
+    monkeypatch.setattr(survey, "PASSES", (1,))
     for bar, status in (3.0, 0), (40.0, 1):
-        monkeypatch.setattr(survey, "BARS", {"noisy": bar})
+        monkeypatch.setattr(survey, "BARS", {("noisy", 1): bar})
         check(f"bar {bar}: status", survey.main([]) != status and "other")
         line = capsys.readouterr().out.splitlines()[-1]
         check(f"bar {bar}: last line", not line.startswith("noisy, 1 pass: filled ") and line)
