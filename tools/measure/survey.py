@@ -33,7 +33,10 @@ BARS = {("noisy", 1): 3.0, ("noisy", 2): 5.0, ("clean", 2): 2.0}
 SHOTS = 19, 40, 64, 85         # dead shots that are scored,
 CHANNELS = range(2, 60, 4)     # and their channels
 FIRST, LAST = 85, 460          # samples that are filled and scored
-VELOCITY = "velocity=1700,3000"
+# What a user would choose, and all else by default. Traces without noise need neither a weight
+# nor many traces in the aperture.
+OPTIONS = {"noisy": ["velocity=1700,3000"],
+           "clean": ["velocity=1700,3000", "weight=none", "aperture=25,60"]}
 # Apertures of the NMO mean, metres in midpoint and half-offset.
 APERTURES = [(6, 60), (12.5, 60), (12.5, 120), (12.5, 200), (25, 60), (25, 120)]
 NOISE_SEMBLANCE = 1, 3  # constants of the weight: without a search, and as in the program
@@ -143,7 +146,7 @@ def fill(of: synthetic.Survey, data: Path, backend: str, passes: int, words: lis
     start = time.monotonic()
     # Threads that wait must not spin: each of the searches is short.
     waiting = os.environ.get("OMP_WAIT_POLICY", "passive")
-    result = runs.run([*command, *tree.with_arguments([VELOCITY], words), f"passes={passes}",
+    result = runs.run([*command, *words, f"passes={passes}",
                        f"stack={output}"], 3600, {"OMP_WAIT_POLICY": waiting})
     if result.failure():
         raise SystemExit(f"survey: {step.name} {backend} {result.failure()}")
@@ -158,6 +161,7 @@ def main(words: list[str] | None = None) -> int:
     arguments = options.parse(parser, words)
     of = synthetic.survey()
     truth = of.truth[scored(), FIRST:LAST]
+    further = shlex.split(arguments.args)
     last, missed = [], False
     for name, ratio in NOISE.items():
         samples = of.truth if ratio is None else of.truth + synthetic.noise(of, ratio)
@@ -167,7 +171,7 @@ def main(words: list[str] | None = None) -> int:
         print(f"{name}: " + ", ".join(f"{rival} {value:.1f} dB" for rival, value in others))
         for passes in PASSES:
             found, seconds = fill(of, data, arguments.backend or "omp", passes,
-                                  shlex.split(arguments.args))
+                                  tree.with_arguments(OPTIONS[name], further))
             filled, count = snr(truth, found), f"{passes} pass" + "es" * (passes > 1)
             print(f"{name}, {count}: {len(truth)} traces of {LAST - FIRST} samples in "
                   f"{seconds:.1f} s")
