@@ -79,7 +79,7 @@ def check_samples(check, binary, folder):
                                              "Semblance")]
         got = [*found[i, k], stack[i, k], coherence[i, k]]
         check(f"trace {i}, sample {k}",
-                    not numpy.allclose(got, want, rtol=1e-6, atol=0)
+                    not numpy.allclose(got, want, rtol=1e-5, atol=1e-8)
                     and f"{got}, by itself {want}")
 
 
@@ -152,8 +152,9 @@ def test_apertures(check, last, folder):
         raw[near].tofile(os.path.join(folder, "few.su"))
         said = printed(search(last, ["in=few.su", f"m0={3900 + 110 * i}", "h0=-480",
                                       "t0=0.604", "axis=y", *QUERY], folder).out)
+        # A point is searched by knots and nodes, a trace in blocks: they round differently.
         check(f"aperture {i}", not numpy.isclose(stack[i][1], float(said["Stack"]),
-                                                       rtol=1e-6, atol=0)
+                                                       rtol=1e-5, atol=1e-7)
                     and f"{stack[i][1]}, of its {near.sum()} traces {said['Stack']}")
     p = search(last, [f"in={DATA}", "m0=4120,9000,2", "h0=-480", "t0=0.6", *QUERY,
                         "aperture=300,300", "stack=far.su"], folder)

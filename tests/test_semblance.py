@@ -18,10 +18,11 @@ from tools.history import tree
 INCLUDE = [f"-Icommon/{name}" for name in
            ("run", "su", "portable", "semblance", "opencl", "cuda", "hybrid", "mpi")]
 FRONT = [f"{BUILD}/common/{name}.o" for name in
-         ("semblance/arguments", "semblance/line", "semblance/processes", "semblance/pick",
+         ("semblance/arguments", "semblance/criterion", "semblance/line", "semblance/processes",
+          "semblance/pick",
           "su/su", "run/run", "run/args", "run/npy")]
 MAIN = [f"{BUILD}/common/semblance/{name}.o" for name in
-        ("main", "survey", "section", "journal")]
+        ("main", "survey", "section", "passes", "fill", "journal")]
 CASES = ("small", "outside", "wide")
 STEPS = [s for s in tree.steps() if s.has(program_named("semblance"))]
 # Arguments for a hybrid back-end: with a fixed fraction for the device, the bytes are the

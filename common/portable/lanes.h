@@ -9,6 +9,9 @@
  *   each(x)        a vector with x in every lane
  *   lane(v, l)     lane l of the variable v, an lvalue
  *   root(v)        square roots
+ *   whole(v)       converts to integers, as a mask has: rounds towards 0
+ *   real(i)        converts integers to floats
+ *   permute(v, i)  lane l is lane i[l] of v, 0 <= i[l] < LANES
  *   pick(m, a, b)  selects a in the lanes where m holds, else b
  *   all(m)         whether m holds in every lane
  *   load(p)        the vector p[0] .. p[LANES - 1]
@@ -46,6 +49,9 @@ typedef int mask;
 #define each(x)       ((LANE)(x))
 #define lane(v, l)    (*(&(v) + (l)))
 #define root(v)       sqrtf(v)
+#define whole(v)      ((int)(v))
+#define real(i)       ((float)(i))
+#define permute(v, i) (v)
 #define pick(m, a, b) ((m) ? (a) : (b))
 #define all(m)        (m)
 #define load(p)       (*(p))
@@ -60,9 +66,24 @@ typedef LANES_OF(int, LANES) mask;
 #define each(x)           ((lanes)(x))
 #define lane(v, l)        (((LANE *)&(v))[l])
 #define root(v)           sqrt(v)
-#define pick(m, a, b)     select(b, a, m)
-#define load(p)           LANES_OF(vload, LANES)(0, p)
-#define unload(p, v)      LANES_OF(vstore, LANES)(v, 0, p)
+#define whole(v)          LANES_OF(convert_int, LANES)(v)
+#define real(i)           LANES_OF(convert_float, LANES)(i)
+/* PoCL's shuffle() goes through memory, and its all(), a macro, branches for each lane.
+ */
+#if defined(__AVX512DQ__) && LANES == 16
+#define permute(v, i) as_float16(__builtin_ia32_permvarsf512(v, i))
+#undef all
+#define all(m) (__builtin_ia32_cvtd2mask512(m) == 0xffff)
+#elif defined(__AVX2__) && LANES == 8
+#define permute(v, i) as_float8(__builtin_ia32_permvarsf256(v, i))
+#undef all
+#define all(m) (__builtin_ia32_movmskps256(as_float8(m)) == 0xff)
+#else
+#define permute(v, i) shuffle(v, LANES_OF(as_uint, LANES)(i))
+#endif
+#define pick(m, a, b) select(b, a, m)
+#define load(p)       LANES_OF(vload, LANES)(0, p)
+#define unload(p, v)  LANES_OF(vstore, LANES)(v, 0, p)
 
 #else
 typedef LANE lanes __attribute__((vector_size(LANE_BYTES * LANES)));
@@ -75,9 +96,27 @@ typedef LANE lanes_unaligned
 #define unload(p, v)  (void)(*(lanes_unaligned *)(p) = (lanes_unaligned)(v))
 #if LANE_BYTES == 4
 typedef int mask __attribute__((vector_size(4 * LANES)));
+#define whole(v) __builtin_convertvector(v, mask)
+#define real(i)  __builtin_convertvector(i, lanes)
+#ifndef __clang__
+#define permute(v, i) __builtin_shuffle(v, i)
+#elif defined(__AVX512F__) && LANES == 16
+#define permute(v, i) ((lanes)__builtin_ia32_permvarsf512(v, i))
+#elif defined(__AVX2__) && LANES == 8
+#define permute(v, i) ((lanes)__builtin_ia32_permvarsf256(v, i))
+#else
+FN lanes permute(lanes v, mask i)
+{
+    lanes permuted;
+    for (int l = 0; l < LANES; l++) permuted[l] = v[i[l]];
+    return permuted;
+}
+#endif
 FN int all(mask m)
 {
-#if defined(__AVX__) && LANES == 8
+#if defined(__AVX512DQ__) && LANES == 16
+    return __builtin_ia32_cvtd2mask512(m) == 0xffff;
+#elif defined(__AVX__) && LANES == 8
     return __builtin_ia32_movmskps256((lanes)m) == 255;
 #else
     int all_lanes = -1;

@@ -5,6 +5,7 @@ backends.fluid    = omp ocl
 
 title.semblance       = Each trace is read once for all (D, E) and reduced to knots
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+cflags.semblance      = -ffp-contract=fast $(NATIVE)
 reason.semblance      = the loops over traces and over (D, E) are interchanged, with a list of knots between them, and traces without knots need a second path
 predict.semblance.cpu = 2.5: two operations per sample instead of six, and no loads of samples (written after a prototype had 2.5)
 predict.semblance.gpu = 0.7: a thread's knots are in device memory, and are read again for each (D, E)

@@ -7,6 +7,7 @@ backends.semblance = mpi mpi-ocl
 
 title.semblance       = Output traces distributed by a shared counter, written to one restartable file
 changes.semblance     = mpi.c cpu.c opencl.c cuda.cu
+cflags.semblance      = -ffp-contract=fast $(NATIVE)
 predict.semblance.cpu = 0.4 for one search, which is not the purpose of this step: each value of A is searched without the incumbent of the others; 1.0 for a section, where two ranks synchronize at the start and at the end
 predict.semblance.gpu = the same
 

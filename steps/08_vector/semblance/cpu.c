@@ -1,4 +1,5 @@
-/* cpu.c - the search: the values of (A, B, C) are distributed among threads. */
+/* cpu.c - the search: the values of (A, B, C) of all blocks of samples are distributed
+ * among threads. */
 #include <stdlib.h>
 
 #include "host.h"
@@ -7,11 +8,11 @@
  * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
  * on. */
 #define SEARCH(w, length)                                                              \
-    __attribute__((flatten)) static point search_##w(                                  \
-        int ia, int ib, int ic, const trace *traces, const float *samples,             \
-        const query *q, float *t2_abc)                                                 \
+    __attribute__((flatten)) static void search_##w(                                   \
+        int block, int ia, int ib, int ic, const trace *traces, const float *samples,  \
+        const query *q, const chunk *ch, point *part, int parts)                       \
     {                                                                                  \
-        return search_abc(ia, ib, ic, traces, samples, q, length, t2_abc, 1);          \
+        search_block(block, ia, ib, ic, traces, samples, q, ch, length, part, parts);  \
     }
 SEARCH(1, 1)
 SEARCH(3, 3)
@@ -21,17 +22,23 @@ SEARCH(9, 9)
 SEARCH(11, 11)
 SEARCH(13, 13)
 SEARCH(15, 15)
+SEARCH(17, 17)
+SEARCH(19, 19)
+SEARCH(21, 21)
 SEARCH(any, window_length(q))
 
-typedef point search_function(int, int, int, const trace *, const float *,
-                              const query *, float *);
+typedef void search_function(int, int, int, int, const trace *, const float *,
+                             const query *, const chunk *, point *, int);
 static search_function *const search_by_tau[] = {
-    search_1, search_3, search_5, search_7, search_9, search_11, search_13, search_15};
+    search_1,  search_3,  search_5,  search_7,  search_9, search_11,
+    search_13, search_15, search_17, search_19, search_21};
 
 struct search_state {
     const su_gather *g;
     trace *traces; /* of the current search */
-    point *part;   /* the best point of each (A, B, C) */
+    int chunk;     /* samples that are searched at a time */
+    int parts;     /* the largest number of parts of a sample */
+    point *part;   /* [chunk][parts]: the best point of each (A, B, C) */
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -41,33 +48,32 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->chunk = chunk_samples(q, LANES);
+    s->parts = part_count(q);
+    s->part =
+        allocate(s->chunk * s->parts, sizeof *s->part, "the best of each (A, B, C)");
 
     t->init += seconds() - start;
     return s;
 }
 
-/* Searches one sample of the output trace. */
-static void search_sample(search_state *s, const query *q, search_result *result)
+/* Searches some samples of the output trace. */
+static void search_chunk(search_state *s, const query *q, int samples,
+                         search_result *result)
 {
-    search_function *search_part = q->tau < 8 ? search_by_tau[q->tau] : search_any;
+    chunk c = make_chunk(q, samples, LANES);
+    search_function *search_part = q->tau < 11 ? search_by_tau[q->tau] : search_any;
 
-#pragma omp parallel
-    {
-        float *t2_abc =
-            allocate_untouched(q->ntraces, sizeof *t2_abc, "the t2_abc of a thread");
+#pragma omp parallel for collapse(4) schedule(dynamic)
+    for (int block = 0; block < c.blocks; block++)
+        for (int ia = 0; ia < c.np[A]; ia++)
+            for (int ib = 0; ib < c.np[B]; ib++)
+                for (int ic = 0; ic < c.np[C]; ic++)
+                    search_part(block, ia, ib, ic, s->traces, s->g->samples, q, &c,
+                                s->part, s->parts);
 
-#pragma omp for collapse(3) schedule(dynamic)
-        for (int ia = 0; ia < q->np[A]; ia++)
-            for (int ib = 0; ib < q->np[B]; ib++)
-                for (int ic = 0; ic < q->np[C]; ic++)
-                    s->part[part_index(q, ia, ib, ic)] =
-                        search_part(ia, ib, ic, s->traces, s->g->samples, q, t2_abc);
-
-        free(t2_abc);
-    }
-
-    pick_best(q, s->part, q->np[C], result);
+    for (int k = 0; k < samples; k++)
+        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
 }
 
 void search(search_state *s, const query *q, int samples, const int *indices,
@@ -79,7 +85,9 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 
     double ready = seconds();
 
-    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k]);
+    for (int k = 0; k < samples; k += s->chunk)
+        search_chunk(s, q + k, samples - k < s->chunk ? samples - k : s->chunk,
+                     result + k);
 
     double end = seconds();
     t->init += ready - start;

@@ -1,4 +1,5 @@
-/* cuda.cu - the same search in CUDA C, host and device: one thread per (A, B, C).
+/* cuda.cu - the same search in CUDA C, host and device: one thread per (A, B, C)
+ * of a sample.
  *
  * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
  * the kernel, and the runtime creates the other objects in its first call.
@@ -11,41 +12,38 @@
 #include "window.h"
 
 /* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
-#define TRACES_MAX 5400
-__constant__ query c_query;
+#define TRACES_MAX 4300
+__constant__ query c_query[CHUNK];
 __constant__ trace c_traces[TRACES_MAX];
 
 /* const and __restrict__ together promise that the kernel does not write there, so
  * loads may use the read-only cache. */
-WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
-              float *__restrict__ t2_abc, point *__restrict__ part)
+WINDOW_KERNEL(search_kernel, const float *__restrict__ samples, chunk ch,
+              point *__restrict__ part, int parts)
 {
-    const query *q = &c_query;
-    int w = W ? W : window_length(q);
-    int ia0 = blockIdx.x * blockDim.x + threadIdx.x;
+    int w = W ? W : window_length(c_query);
+    int i0 = blockIdx.x * blockDim.x + threadIdx.x;
     int ib0 = blockIdx.y * blockDim.y + threadIdx.y;
     int ic0 = blockIdx.z * blockDim.z + threadIdx.z;
 
-    /* The t2_abc rows of a block are interleaved: see host.h. */
-    int threads = blockDim.x * blockDim.y * blockDim.z;
-    int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    size_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-    t2_abc += block * threads * q->ntraces + thread;
-
-    /* If the grid is smaller than np, a thread searches more than one part. */
-    for (int ia = ia0; ia < q->np[A]; ia += gridDim.x * blockDim.x)
-        for (int ib = ib0; ib < q->np[B]; ib += gridDim.y * blockDim.y)
-            for (int ic = ic0; ic < q->np[C]; ic += gridDim.z * blockDim.z)
-                part[part_index(q, ia, ib, ic)] =
-                    search_abc(ia, ib, ic, c_traces, samples, q, w, t2_abc, threads);
+    /* Neighbouring threads have neighbouring samples. If the grid is smaller than the
+     * number of parts, a thread searches more than one. */
+    int n = ch.np[A] * ch.blocks;
+    for (int i = i0; i < n; i += gridDim.x * blockDim.x)
+        for (int ib = ib0; ib < ch.np[B]; ib += gridDim.y * blockDim.y)
+            for (int ic = ic0; ic < ch.np[C]; ic += gridDim.z * blockDim.z)
+                search_block(i % ch.blocks, i / ch.blocks, ib, ic, c_traces, samples,
+                             c_query, &ch, w, part, parts);
 }
 
 struct search_state {
     const su_gather *g;
     trace *traces; /* of the current search */
-    point *part;   /* the best point of each (A, B, C) */
-    dim3 grid, block;
-    float *d_samples, *d_t2_abc;
+    int chunk;     /* samples that are searched at a time */
+    int parts;     /* the largest number of parts of a sample */
+    point *part;   /* [chunk][parts]: the best point of each (A, B, C) */
+    dim3 block;
+    float *d_samples;
     point *d_part;
     cudaEvent_t before, after;
 };
@@ -57,35 +55,26 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = (search_state *)allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = (trace *)allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part =
-        (point *)allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->chunk = chunk_samples(q, LANES);
+    s->parts = part_count(q);
+    s->part = (point *)allocate(s->chunk * s->parts, sizeof *s->part,
+                                "the best of each (A, B, C)");
 
     cuda_device();
 
     if (q->ntraces > TRACES_MAX)
         fail("%d traces: constant memory holds %d", q->ntraces, TRACES_MAX);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = part_count(q) * sizeof *s->part;
+    size_t part_size = s->chunk * s->parts * sizeof *s->part;
     CUDA_CHECK(cudaMalloc((void **)&s->d_samples, samples_size));
     CUDA_CHECK(cudaMalloc((void **)&s->d_part, part_size));
     CUDA_CHECK(cudaEventCreate(&s->before));
     CUDA_CHECK(cudaEventCreate(&s->after));
 
-    size_t local[3], global[3];
-    unsigned groups[3];
+    unsigned local[3];
     for (int i = 0; i < 3; i++) local[i] = q->group[i] ? q->group[i] : 4;
-    for (int i = 0; i < 3; i++)
-        global[i] = (q->np[i] + local[i] - 1) / local[i] * local[i];
-    for (int i = 1; i < 3; i++)
-        if (global[i] > CUDA_GRID_YZ_MAX * local[i])
-            global[i] = CUDA_GRID_YZ_MAX * local[i];
-    size_t t2_abc_size = fit_t2_rows(global, local, q->ntraces);
-    for (int i = 0; i < 3; i++) groups[i] = (unsigned)(global[i] / local[i]);
-    dim3 block = {(unsigned)local[0], (unsigned)local[1], (unsigned)local[2]};
-    dim3 grid = {groups[0], groups[1], groups[2]};
+    dim3 block = {local[0], local[1], local[2]};
     s->block = block;
-    s->grid = grid;
-    CUDA_CHECK(cudaMalloc((void **)&s->d_t2_abc, t2_abc_size));
 
     double ready = seconds();
 
@@ -97,22 +86,30 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-/* Searches one sample of the output trace. */
-static void search_sample(search_state *s, const query *q, search_result *result,
-                          run_times *t)
+/* Searches some samples of the output trace. */
+static void search_chunk(search_state *s, const query *q, int samples,
+                         search_result *result, run_times *t)
 {
-    size_t part_size = part_count(q) * sizeof *s->part;
+    chunk c = make_chunk(q, samples, LANES);
+    size_t part_size = samples * s->parts * sizeof *s->part;
+    unsigned blocks[] = {((unsigned)c.np[A] * c.blocks + s->block.x - 1) / s->block.x,
+                         (c.np[B] + s->block.y - 1) / s->block.y,
+                         (c.np[C] + s->block.z - 1) / s->block.z};
+    for (int i = 1; i < 3; i++)
+        if (blocks[i] > CUDA_GRID_YZ_MAX) blocks[i] = CUDA_GRID_YZ_MAX;
+    dim3 grid = {blocks[0], blocks[1], blocks[2]};
 
-    CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
+    CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, samples * sizeof *q));
     CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN, see opencl.c */
     CUDA_CHECK(cudaEventRecord(s->before, 0));
-    WINDOW_LAUNCH(window_length(q), search_kernel, s->grid, s->block, 0, s->d_samples,
-                  s->d_t2_abc, s->d_part);
+    WINDOW_LAUNCH(window_length(q), search_kernel, grid, s->block, 0, s->d_samples, c,
+                  s->d_part, s->parts);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(s->after, 0));
     CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
 
-    pick_best(q, s->part, q->np[C], result);
+    for (int k = 0; k < samples; k++)
+        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
 
     t->kernel += cuda_seconds(s->before, s->after);
 }
@@ -128,7 +125,9 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     double ready = seconds();
 
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
-    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k], t);
+    for (int k = 0; k < samples; k += s->chunk)
+        search_chunk(s, q + k, samples - k < s->chunk ? samples - k : s->chunk,
+                     result + k, t);
 
     double end = seconds();
     t->init += ready - start;
@@ -139,7 +138,6 @@ void search_end(search_state *s)
 {
     cudaEventDestroy(s->after);
     cudaEventDestroy(s->before);
-    cudaFree(s->d_t2_abc);
     cudaFree(s->d_part);
     cudaFree(s->d_samples);
     free(s->part);

@@ -1,11 +1,40 @@
 /* host.h - preparation on the host, the same for all back-ends. */
+#include <math.h>
+
 #include "semblance.h"
-#include "body.h"
+#include "block.h"
 
 /* Number of parts of a search; each gives a best point of its own. */
 static size_t part_count(const query *q)
 {
     return (size_t)q->np[A] * q->np[B] * q->np[C];
+}
+
+/* An output trace is searched in chunks of at most CHUNK samples, whose queries (13 KB)
+ * fit into a device's constant memory, and of at most PARTS parts (7 MB). Returns the
+ * size in samples, whole vectors or one sample. */
+#define CHUNK 128
+#define PARTS (1 << 18)
+static int chunk_samples(const query *largest, int lanes)
+{
+    size_t samples = PARTS / part_count(largest) / lanes * lanes;
+    return samples == 0 ? 1 : samples < CHUNK ? (int)samples : CHUNK;
+}
+
+/* Returns the chunk of the samples q[0 .. samples - 1]. Lanes run along t0 or along (D,
+ * E), whichever leaves fewer of them without work. */
+static chunk make_chunk(const query *q, int samples, int lanes)
+{
+    chunk c = {samples, 1, samples, {0}};
+    for (int k = 0; k < samples; k++)
+        for (int i = 0; i < PARAMETERS; i++)
+            if (c.np[i] < q[k].np[i]) c.np[i] = q[k].np[i];
+    size_t values = (size_t)c.np[D] * c.np[E];
+    double along_t0 = samples / ceil((double)samples / lanes);
+    double along_de = values / ceil((double)values / lanes);
+    c.block = samples > 1 && along_t0 >= along_de ? lanes : 1;
+    c.blocks = (samples + c.block - 1) / c.block;
+    return c;
 }
 
 /* Extracts what the search needs of its traces, in double until the last rounding. */
@@ -21,34 +50,4 @@ static void prepare(const su_gather *g, const query *q, const int *indices,
         traces[i].dh = (float)((half_offset - q->h0) * q->idt);
         traces[i].row = indices[i];
     }
-}
-
-/* Limit for the t2_abc rows on a device: 256 MiB hold more rows than work-items run at
- * a time. */
-#ifndef T2_ABC_BYTES
-#define T2_ABC_BYTES (256 << 20)
-#endif
-
-/* Reduces a range of work-items, by whole groups, until their t2_abc rows fit into
- * T2_ABC_BYTES (but to no less than one group); returns the bytes needed.
- *
- * The rows of a work-group are interleaved, so that work-items with neighbouring
- * numbers access neighbouring floats. With n work-items per group:
- *
- *   t2_abc:  group 0                                             group 1
- *           +---------------------+---------------------+-----+----------------
- *           | trace 0             | trace 1             | ... | trace 0     ...
- *           | item 0 1 .. n - 1   | item 0 1 .. n - 1   |     | item 0 1 ..
- *           +---------------------+---------------------+-----+----------------
- *   trace i of a work-item: t2_abc[group n ntraces + i n + item], so stride = n */
-static inline size_t fit_t2_rows(size_t global[3], const size_t local[3],
-                                 size_t ntraces)
-{
-    for (int i = 0; i < 3; i++) {
-        size_t slab = global[0] * global[1] * global[2] / global[i] * local[i];
-        size_t slabs = T2_ABC_BYTES / sizeof(float) / ntraces / slab;
-        if (slabs == 0) slabs = 1;
-        if (slabs * local[i] < global[i]) global[i] = slabs * local[i];
-    }
-    return global[0] * global[1] * global[2] * ntraces * sizeof(float);
 }

@@ -1,28 +1,19 @@
-/* kernel.cl - the device side: one work-item per (A, B, C). The arrays are row-major:
- * samples[gather trace][pitch], part[np[A]][np[B]][np[C]]. */
-#include "body.h"
+/* kernel.cl - the device side: one work-item per (A, B, C) of a block of samples. The
+ * arrays are row-major: samples[gather trace][pitch], part[sample][parts]. */
+#include "block.h"
 
-/* The range is rounded up to whole work-groups: work-items outside np do nothing. */
+/* The range is rounded up to whole work-groups: work-items outside np do nothing.
+ * Neighbouring work-items have neighbouring blocks. If the range is smaller than the
+ * number of parts, a work-item searches more than one. */
 __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
-                     GLOBAL const float *samples, GLOBAL float *t2_abc,
-                     GLOBAL point *part)
+                     GLOBAL const float *samples, chunk ch, GLOBAL point *part,
+                     int parts)
 {
     int w = window_length(q);
-
-    /* The t2_abc rows of a group are interleaved: see host.h. */
-    int items = get_local_size(0) * get_local_size(1) * get_local_size(2);
-    int item =
-        get_local_id(0) +
-        get_local_size(0) * (get_local_id(1) + get_local_size(1) * get_local_id(2));
-    size_t group =
-        get_group_id(0) +
-        get_num_groups(0) * (get_group_id(1) + get_num_groups(1) * get_group_id(2));
-    t2_abc += group * items * q->ntraces + item;
-
-    /* If the range is smaller than np, a work-item searches more than one part. */
-    for (int ia = get_global_id(0); ia < q->np[A]; ia += get_global_size(0))
-        for (int ib = get_global_id(1); ib < q->np[B]; ib += get_global_size(1))
-            for (int ic = get_global_id(2); ic < q->np[C]; ic += get_global_size(2))
-                part[part_index(q, ia, ib, ic)] =
-                    search_abc(ia, ib, ic, traces, samples, q, w, t2_abc, items);
+    int n = ch.np[A] * ch.blocks;
+    for (int i = get_global_id(0); i < n; i += get_global_size(0))
+        for (int ib = get_global_id(1); ib < ch.np[B]; ib += get_global_size(1))
+            for (int ic = get_global_id(2); ic < ch.np[C]; ic += get_global_size(2))
+                search_block(i % ch.blocks, i / ch.blocks, ib, ic, traces, samples, q,
+                             &ch, w, part, parts);
 }

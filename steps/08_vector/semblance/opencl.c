@@ -14,13 +14,16 @@
 struct search_state {
     const su_gather *g;
     trace *traces; /* of the current search */
-    point *part;   /* the best point of each (A, B, C) */
-    size_t local[3], global[3];
+    int lanes;     /* of the device's vectors */
+    int chunk;     /* samples that are searched at a time */
+    int parts;     /* the largest number of parts of a sample */
+    point *part;   /* [chunk][parts]: the best point of each (A, B, C) */
+    size_t local[3];
     cl_context context;
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel;
-    cl_mem d_query, d_traces, d_samples, d_t2_abc, d_part;
+    cl_mem d_query, d_traces, d_samples, d_part;
 };
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -31,7 +34,6 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
 
     cl_device_id device = ocl_device();
     s->context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
@@ -40,42 +42,38 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         clCreateCommandQueue(s->context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    /* The global size must be a multiple of the local size. */
-    for (int i = 0; i < 3; i++)
-        s->local[i] = q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
-    for (int i = 0; i < 3; i++)
-        s->global[i] = (q->np[i] + s->local[i] - 1) / s->local[i] * s->local[i];
-    size_t t2_abc_size = fit_t2_rows(s->global, s->local, q->ntraces);
-
     /* The source is compiled now, at run time, when the window is known, and the number
      * of lanes of the device's vectors (1 on a GPU). */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
+    s->lanes = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
     char options[128];
     snprintf(options, sizeof options,
-             "-D WINDOW=%d -D LANES=%u -cl-unsafe-math-optimizations", window_length(q),
-             width >= 16  ? 16
-             : width >= 8 ? 8
-             : width >= 4 ? 4
-                          : 1);
+             "-D WINDOW=%d -D LANES=%d -cl-unsafe-math-optimizations", window_length(q),
+             s->lanes);
     s->program = ocl_build(s->context, device, options);
     s->kernel = clCreateKernel(s->program, "search", &err);
     OCL_CHECK(err);
 
+    s->chunk = chunk_samples(q, s->lanes);
+    s->parts = part_count(q);
+    s->part =
+        allocate(s->chunk * s->parts, sizeof *s->part, "the best of each (A, B, C)");
+    for (int i = 0; i < 3; i++)
+        s->local[i] = q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
+
     size_t traces_size = q->ntraces * sizeof *s->traces;
-    ocl_check_constant(device, sizeof *q + traces_size);
+    size_t queries_size = s->chunk * sizeof *q;
+    ocl_check_constant(device, queries_size + traces_size);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = part_count(q) * sizeof *s->part;
-    s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, sizeof *q, NULL, &err);
+    size_t part_size = s->chunk * s->parts * sizeof *s->part;
+    s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, queries_size, NULL, &err);
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
     OCL_CHECK(err);
     s->d_samples =
         clCreateBuffer(s->context, CL_MEM_READ_ONLY, samples_size, NULL, &err);
-    OCL_CHECK(err);
-    s->d_t2_abc =
-        clCreateBuffer(s->context, CL_MEM_READ_WRITE, t2_abc_size, NULL, &err);
     OCL_CHECK(err);
     s->d_part = clCreateBuffer(s->context, CL_MEM_READ_WRITE, part_size, NULL, &err);
     OCL_CHECK(err);
@@ -83,8 +81,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->kernel, 0, sizeof s->d_query, &s->d_query));
     OCL_CHECK(clSetKernelArg(s->kernel, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->kernel, 2, sizeof s->d_samples, &s->d_samples));
-    OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_t2_abc, &s->d_t2_abc));
     OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof s->d_part, &s->d_part));
+    OCL_CHECK(clSetKernelArg(s->kernel, 5, sizeof s->parts, &s->parts));
 
     double ready = seconds();
 
@@ -96,24 +94,32 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
-/* Searches one sample of the output trace. */
-static void search_sample(search_state *s, const query *q, search_result *result,
-                          run_times *t)
+/* Searches some samples of the output trace. */
+static void search_chunk(search_state *s, const query *q, int samples,
+                         search_result *result, run_times *t)
 {
-    size_t part_size = part_count(q) * sizeof *s->part;
+    chunk c = make_chunk(q, samples, s->lanes);
+    size_t part_size = samples * s->parts * sizeof *s->part;
 
-    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_query, CL_FALSE, 0, sizeof *q, q, 0,
-                                   NULL, NULL));
+    /* The global size must be a multiple of the local size. */
+    size_t items[] = {(size_t)c.np[A] * c.blocks, c.np[B], c.np[C]}, global[3];
+    for (int i = 0; i < 3; i++)
+        global[i] = (items[i] + s->local[i] - 1) / s->local[i] * s->local[i];
+
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_query, CL_FALSE, 0,
+                                   samples * sizeof *q, q, 0, NULL, NULL));
     const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
     OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
                                   part_size, 0, NULL, NULL));
+    OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof c, &c));
     cl_event kernel_event;
-    OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->kernel, 3, NULL, s->global, s->local,
-                                     0, NULL, &kernel_event));
+    OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->kernel, 3, NULL, global, s->local, 0,
+                                     NULL, &kernel_event));
     OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
                                   0, NULL, NULL));
 
-    pick_best(q, s->part, q->np[C], result);
+    for (int k = 0; k < samples; k++)
+        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
 
     t->kernel += ocl_seconds(kernel_event);
     clReleaseEvent(kernel_event);
@@ -131,7 +137,9 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0, traces_size,
                                    s->traces, 0, NULL, NULL));
-    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k], t);
+    for (int k = 0; k < samples; k += s->chunk)
+        search_chunk(s, q + k, samples - k < s->chunk ? samples - k : s->chunk,
+                     result + k, t);
 
     double end = seconds();
     t->init += ready - start;
@@ -141,7 +149,6 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 void search_end(search_state *s)
 {
     clReleaseMemObject(s->d_part);
-    clReleaseMemObject(s->d_t2_abc);
     clReleaseMemObject(s->d_samples);
     clReleaseMemObject(s->d_traces);
     clReleaseMemObject(s->d_query);

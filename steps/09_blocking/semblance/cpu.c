@@ -30,10 +30,39 @@ typedef point search_function(int, int, int, const trace *, const float *,
 static search_function *const search_by_tau[] = {
     search_1, search_3, search_5, search_7, search_9, search_11, search_13, search_15};
 
+/* The same for blocks of samples. */
+#define BLOCK(w, length)                                                               \
+    __attribute__((flatten)) static void block_##w(                                    \
+        int block, int ia, int ib, int ic, const trace *traces, const float *samples,  \
+        const query *q, const chunk *ch, point *part, int parts)                       \
+    {                                                                                  \
+        search_block(block, ia, ib, ic, traces, samples, q, ch, length, part, parts);  \
+    }
+BLOCK(1, 1)
+BLOCK(3, 3)
+BLOCK(5, 5)
+BLOCK(7, 7)
+BLOCK(9, 9)
+BLOCK(11, 11)
+BLOCK(13, 13)
+BLOCK(15, 15)
+BLOCK(17, 17)
+BLOCK(19, 19)
+BLOCK(21, 21)
+BLOCK(any, window_length(q))
+
+typedef void block_function(int, int, int, int, const trace *, const float *,
+                            const query *, const chunk *, point *, int);
+static block_function *const block_by_tau[] = {block_1,  block_3,  block_5,  block_7,
+                                               block_9,  block_11, block_13, block_15,
+                                               block_17, block_19, block_21};
+
 struct search_state {
     const su_gather *g;
     trace *traces;           /* of the current search */
-    point *part;             /* the best point of each (A, B, C) */
+    int chunk;               /* samples that are searched at a time */
+    int parts;               /* the largest number of parts of a sample */
+    point *part;             /* [chunk][parts]: the best point of each (A, B, C) */
     float *workspaces;       /* one for each thread */
     size_t workspace_stride; /* floats from one workspace to the next */
 };
@@ -50,7 +79,10 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->chunk = chunk_samples(q, LANES);
+    s->parts = part_count(q);
+    s->part =
+        allocate(s->chunk * s->parts, sizeof *s->part, "the best of each (A, B, C)");
 
     /* The threads start here, and each is the first to touch its workspace. */
     s->workspace_stride =
@@ -62,6 +94,24 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 
     t->init += seconds() - start;
     return s;
+}
+
+/* Searches some samples of the output trace, in blocks. */
+static void search_chunk(search_state *s, const query *q, const chunk *c,
+                         search_result *result)
+{
+    block_function *search_part = q->tau < 11 ? block_by_tau[q->tau] : block_any;
+
+#pragma omp parallel for collapse(4) schedule(dynamic)
+    for (int block = 0; block < c->blocks; block++)
+        for (int ia = 0; ia < c->np[A]; ia++)
+            for (int ib = 0; ib < c->np[B]; ib++)
+                for (int ic = 0; ic < c->np[C]; ic++)
+                    search_part(block, ia, ib, ic, s->traces, s->g->samples, q, c,
+                                s->part, s->parts);
+
+    for (int k = 0; k < c->samples; k++)
+        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
 }
 
 /* Searches one sample of the output trace. */
@@ -94,7 +144,14 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 
     double ready = seconds();
 
-    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k]);
+    for (int first = 0; first < samples; first += s->chunk) {
+        int n = samples - first < s->chunk ? samples - first : s->chunk;
+        chunk c = make_chunk(q + first, n, LANES);
+        if (!few_knots(q + first, &c, LANES, s->traces))
+            search_chunk(s, q + first, &c, result + first);
+        else
+            for (int k = first; k < first + n; k++) search_sample(s, &q[k], &result[k]);
+    }
 
     double end = seconds();
     t->init += ready - start;

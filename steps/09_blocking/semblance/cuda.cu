@@ -11,8 +11,8 @@
 #include "window.h"
 
 /* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
-#define TRACES_MAX 3200
-__constant__ query c_query;
+#define TRACES_MAX 2500
+__constant__ query c_query[CHUNK];
 __constant__ trace c_traces[TRACES_MAX];
 
 /* const and __restrict__ together promise that the kernel does not write there, so
@@ -20,7 +20,7 @@ __constant__ trace c_traces[TRACES_MAX];
 WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
               float *__restrict__ storage, point *__restrict__ part)
 {
-    const query *q = &c_query;
+    const query *q = c_query;
     int w = W ? W : window_length(q);
     int ia0 = blockIdx.x * blockDim.x + threadIdx.x;
     int ib0 = blockIdx.y * blockDim.y + threadIdx.y;
@@ -40,10 +40,26 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
                     search_abc(ia, ib, ic, c_traces, samples, q, w, ws);
 }
 
+/* The search of a chunk in blocks, as in step 08. */
+WINDOW_KERNEL(block_kernel, const float *__restrict__ samples, chunk ch,
+              point *__restrict__ part, int parts)
+{
+    int w = W ? W : window_length(c_query);
+    int i = blockIdx.x * blockDim.x + threadIdx.x, block = i % ch.blocks;
+    int ic = i / ch.blocks % ch.np[C];
+    int ib = i / ch.blocks / ch.np[C] % ch.np[B];
+    int ia = i / ch.blocks / ch.np[C] / ch.np[B];
+    if (ia < ch.np[A])
+        search_block(block, ia, ib, ic, c_traces, samples, c_query, &ch, w, part,
+                     parts);
+}
+
 struct search_state {
     const su_gather *g;
     trace *traces; /* of the current search */
-    point *part;   /* the best point of each (A, B, C) */
+    int chunk;     /* samples that are searched at a time */
+    int parts;     /* the largest number of parts of a sample */
+    point *part;   /* [chunk][parts]: the best point of each (A, B, C) */
     dim3 grid, block;
     float *d_samples, *d_workspaces;
     point *d_part;
@@ -57,15 +73,17 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = (search_state *)allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = (trace *)allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part =
-        (point *)allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->chunk = chunk_samples(q, LANES);
+    s->parts = part_count(q);
+    s->part = (point *)allocate(s->chunk * s->parts, sizeof *s->part,
+                                "the best of each (A, B, C)");
 
     cuda_device();
 
     if (q->ntraces > TRACES_MAX)
         fail("%d traces: constant memory holds %d", q->ntraces, TRACES_MAX);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = part_count(q) * sizeof *s->part;
+    size_t part_size = s->chunk * s->parts * sizeof *s->part;
     CUDA_CHECK(cudaMalloc((void **)&s->d_samples, samples_size));
     CUDA_CHECK(cudaMalloc((void **)&s->d_part, part_size));
     CUDA_CHECK(cudaEventCreate(&s->before));
@@ -96,6 +114,31 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     t->init += ready - start;
     t->run += seconds() - ready;
     return s;
+}
+
+/* Searches some samples of the output trace, in blocks. */
+static void search_chunk(search_state *s, const query *q, chunk c,
+                         search_result *result, run_times *t)
+{
+    size_t part_size = c.samples * s->parts * sizeof *s->part;
+    unsigned threads = (unsigned)c.blocks * c.np[A] * c.np[B] * c.np[C];
+    unsigned group = s->block.x * s->block.y * s->block.z;
+    dim3 block = {group, 1, 1}, grid = {(threads + group - 1) / group, 1, 1};
+
+    CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, c.samples * sizeof *q));
+    CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, q->ntraces * sizeof *s->traces));
+    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN, see opencl.c */
+    CUDA_CHECK(cudaEventRecord(s->before, 0));
+    WINDOW_LAUNCH(window_length(q), block_kernel, grid, block, 0, s->d_samples, c,
+                  s->d_part, s->parts);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaEventRecord(s->after, 0));
+    CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
+
+    for (int k = 0; k < c.samples; k++)
+        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
+
+    t->kernel += cuda_seconds(s->before, s->after);
 }
 
 /* Searches one sample of the output trace. */
@@ -130,7 +173,15 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 
     double ready = seconds();
 
-    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k], t);
+    for (int first = 0; first < samples; first += s->chunk) {
+        int n = samples - first < s->chunk ? samples - first : s->chunk;
+        chunk c = make_chunk(q + first, n, LANES);
+        if (!few_knots(q + first, &c, LANES, s->traces))
+            search_chunk(s, q + first, c, result + first, t);
+        else
+            for (int k = first; k < first + n; k++)
+                search_sample(s, &q[k], &result[k], t);
+    }
 
     double end = seconds();
     t->init += ready - start;

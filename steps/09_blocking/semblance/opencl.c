@@ -14,12 +14,15 @@
 struct search_state {
     const su_gather *g;
     trace *traces; /* of the current search */
-    point *part;   /* the best point of each (A, B, C) */
+    int lanes;     /* of the device's vectors */
+    int chunk;     /* samples that are searched at a time */
+    int parts;     /* the largest number of parts of a sample */
+    point *part;   /* [chunk][parts]: the best point of each (A, B, C) */
     size_t local[3], global[3];
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    cl_kernel kernel;
+    cl_kernel kernel, blocks;
     cl_mem d_query, d_traces, d_samples, d_workspaces, d_part;
 };
 
@@ -31,7 +34,6 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
 
     cl_device_id device = ocl_device();
     s->context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
@@ -65,22 +67,28 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
+    s->lanes = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
     char options[128];
     snprintf(options, sizeof options,
-             "-D WINDOW=%d -D LANES=%u -cl-unsafe-math-optimizations", window_length(q),
-             width >= 16  ? 16
-             : width >= 8 ? 8
-             : width >= 4 ? 4
-                          : 1);
+             "-D WINDOW=%d -D LANES=%d -cl-unsafe-math-optimizations", window_length(q),
+             s->lanes);
     s->program = ocl_build(s->context, device, options);
     s->kernel = clCreateKernel(s->program, "search", &err);
     OCL_CHECK(err);
+    s->blocks = clCreateKernel(s->program, "search_blocks", &err);
+    OCL_CHECK(err);
+
+    s->chunk = chunk_samples(q, s->lanes);
+    s->parts = part_count(q);
+    s->part =
+        allocate(s->chunk * s->parts, sizeof *s->part, "the best of each (A, B, C)");
 
     size_t traces_size = q->ntraces * sizeof *s->traces;
-    ocl_check_constant(device, sizeof *q + traces_size);
+    size_t queries_size = s->chunk * sizeof *q;
+    ocl_check_constant(device, queries_size + traces_size);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = part_count(q) * sizeof *s->part;
-    s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, sizeof *q, NULL, &err);
+    size_t part_size = s->chunk * s->parts * sizeof *s->part;
+    s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, queries_size, NULL, &err);
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
     OCL_CHECK(err);
@@ -98,6 +106,11 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->kernel, 2, sizeof s->d_samples, &s->d_samples));
     OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_workspaces, &s->d_workspaces));
     OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof s->d_part, &s->d_part));
+    OCL_CHECK(clSetKernelArg(s->blocks, 0, sizeof s->d_query, &s->d_query));
+    OCL_CHECK(clSetKernelArg(s->blocks, 1, sizeof s->d_traces, &s->d_traces));
+    OCL_CHECK(clSetKernelArg(s->blocks, 2, sizeof s->d_samples, &s->d_samples));
+    OCL_CHECK(clSetKernelArg(s->blocks, 4, sizeof s->d_part, &s->d_part));
+    OCL_CHECK(clSetKernelArg(s->blocks, 5, sizeof s->parts, &s->parts));
 
     double ready = seconds();
 
@@ -107,6 +120,39 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     t->init += ready - start;
     t->run += seconds() - ready;
     return s;
+}
+
+/* Searches some samples of the output trace, in blocks. */
+static void search_chunk(search_state *s, const query *q, chunk c,
+                         search_result *result, run_times *t)
+{
+    size_t part_size = c.samples * s->parts * sizeof *s->part;
+
+    /* The global size must be a multiple of the local size. */
+    size_t items[] = {(size_t)c.np[A] * c.blocks, c.np[B], c.np[C]}, global[3];
+    for (int i = 0; i < 3; i++)
+        global[i] = (items[i] + s->local[i] - 1) / s->local[i] * s->local[i];
+
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_query, CL_FALSE, 0,
+                                   c.samples * sizeof *q, q, 0, NULL, NULL));
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0,
+                                   q->ntraces * sizeof *s->traces, s->traces, 0, NULL,
+                                   NULL));
+    const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
+                                  part_size, 0, NULL, NULL));
+    OCL_CHECK(clSetKernelArg(s->blocks, 3, sizeof c, &c));
+    cl_event kernel_event;
+    OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->blocks, 3, NULL, global, s->local, 0,
+                                     NULL, &kernel_event));
+    OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
+                                  0, NULL, NULL));
+
+    for (int k = 0; k < c.samples; k++)
+        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
+
+    t->kernel += ocl_seconds(kernel_event);
+    clReleaseEvent(kernel_event);
 }
 
 /* Searches one sample of the output trace. */
@@ -145,7 +191,15 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 
     double ready = seconds();
 
-    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k], t);
+    for (int first = 0; first < samples; first += s->chunk) {
+        int n = samples - first < s->chunk ? samples - first : s->chunk;
+        chunk c = make_chunk(q + first, n, s->lanes);
+        if (!few_knots(q + first, &c, s->lanes, s->traces))
+            search_chunk(s, q + first, c, result + first, t);
+        else
+            for (int k = first; k < first + n; k++)
+                search_sample(s, &q[k], &result[k], t);
+    }
 
     double end = seconds();
     t->init += ready - start;
@@ -159,6 +213,7 @@ void search_end(search_state *s)
     clReleaseMemObject(s->d_samples);
     clReleaseMemObject(s->d_traces);
     clReleaseMemObject(s->d_query);
+    clReleaseKernel(s->blocks);
     clReleaseKernel(s->kernel);
     clReleaseProgram(s->program);
     clReleaseCommandQueue(s->queue);

@@ -1,6 +1,8 @@
 /* host.h - preparation on the host, the same for all back-ends. */
+#include <math.h>
+
 #include "semblance.h"
-#include "body.h"
+#include "block.h"
 #include "bound.h"
 
 /* Number of parts of a search; each gives a best point of its own. */
@@ -13,6 +15,33 @@ static size_t part_count(const query *q)
 static size_t cell_count(const query *q)
 {
     return (size_t)q->np[A] * q->np[B];
+}
+
+/* An output trace is searched in chunks of at most CHUNK samples, whose queries (13 KB)
+ * fit into a device's constant memory, and of at most PARTS parts (7 MB). Returns the
+ * size in samples, whole vectors or one sample. */
+#define CHUNK 128
+#define PARTS (1 << 18)
+static int chunk_samples(const query *largest, int lanes)
+{
+    size_t samples = PARTS / part_count(largest) / lanes * lanes;
+    return samples == 0 ? 1 : samples < CHUNK ? (int)samples : CHUNK;
+}
+
+/* Returns the chunk of the samples q[0 .. samples - 1]. In blocks, lanes run along t0
+ * or along (D, E), whichever leaves fewer of them without work. */
+static chunk make_chunk(const query *q, int samples, int lanes)
+{
+    chunk c = {samples, 1, samples, {0}};
+    for (int k = 0; k < samples; k++)
+        for (int i = 0; i < PARAMETERS; i++)
+            if (c.np[i] < q[k].np[i]) c.np[i] = q[k].np[i];
+    size_t values = (size_t)c.np[D] * c.np[E];
+    double along_t0 = samples / ceil((double)samples / lanes);
+    double along_de = values / ceil((double)values / lanes);
+    c.block = samples > 1 && along_t0 >= along_de ? lanes : 1;
+    c.blocks = (samples + c.block - 1) / c.block;
+    return c;
 }
 
 /* Extracts what the search needs of its traces, in double until the last rounding. */
@@ -50,6 +79,24 @@ static int by_bound(const void *a, const void *b)
     const cell_bound *x = (const cell_bound *)a, *y = (const cell_bound *)b;
     if (x->bound != y->bound) return x->bound < y->bound ? 1 : -1;
     return x->cell - y->cell;
+}
+
+/* Whether the samples of a chunk are searched one after another, by nodes and knots,
+ * instead of in blocks. Blocks visit each trace for each (D, E). Knots need a
+ * preparation of each trace, about as long as four visits, and pay if there are many
+ * (D, E) and few knots: if the (D, E) move an arrival by less than MAX_KNOT_SPAN
+ * samples, on the average of the traces. As t^2 changes by at most s = de_max - de_min,
+ * t changes by about s / 2t. The chunk's middle sample decides. */
+#define MAX_KNOT_SPAN 1
+static int few_knots(const query *q, const chunk *c, int lanes, trace *traces)
+{
+    q += c->samples / 2;
+    prepare_sample(q, traces);
+    double span = 0;
+    for (int i = 0; i < q->ntraces; i++)
+        span += (traces[i].de_max - traces[i].de_min) / (2 * q->t0 * q->idt + 1);
+    return c->samples == 1 || ((double)c->np[D] * c->np[E] >= 4 * lanes &&
+                               span < MAX_KNOT_SPAN * q->ntraces);
 }
 
 /* Limit for the workspaces on a device: 256 MiB hold more than run at a time. */

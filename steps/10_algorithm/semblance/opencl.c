@@ -15,13 +15,16 @@
 struct search_state {
     const su_gather *g;
     trace *traces;     /* of the current search */
-    point *part;       /* the best point of each (A, B, C) */
+    int lanes;         /* of the device's vectors */
+    int chunk;         /* samples that are searched at a time */
+    int parts;         /* the largest number of parts of a sample */
+    point *part;       /* [chunk][parts]: the best point of each (A, B, C) */
     cell_bound *order; /* all (A, B), highest bound first */
     size_t local, global;
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    cl_kernel bounds, kernel;
+    cl_kernel bounds, kernel, blocks;
     cl_mem d_query, d_traces, d_samples, d_order, d_workspaces, d_part, d_incumbent;
 };
 
@@ -57,7 +60,6 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         fail("np: %zu (A, B, C), expected at most 2^31 - 1", part_count(q));
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
     s->order = allocate(cell_count(q), sizeof *s->order, "the order of the search");
 
     cl_device_id device = ocl_device();
@@ -92,25 +94,31 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
+    s->lanes = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
     char options[128];
     snprintf(options, sizeof options,
-             "-D WINDOW=%d -D LANES=%u -cl-unsafe-math-optimizations", window_length(q),
-             width >= 16  ? 16
-             : width >= 8 ? 8
-             : width >= 4 ? 4
-                          : 1);
+             "-D WINDOW=%d -D LANES=%d -cl-unsafe-math-optimizations", window_length(q),
+             s->lanes);
     s->program = ocl_build(s->context, device, options);
     s->bounds = clCreateKernel(s->program, "bounds", &err);
     OCL_CHECK(err);
     s->kernel = clCreateKernel(s->program, "search", &err);
     OCL_CHECK(err);
+    s->blocks = clCreateKernel(s->program, "search_blocks", &err);
+    OCL_CHECK(err);
+
+    s->chunk = chunk_samples(q, s->lanes);
+    s->parts = part_count(q);
+    s->part =
+        allocate(s->chunk * s->parts, sizeof *s->part, "the best of each (A, B, C)");
 
     size_t traces_size = q->ntraces * sizeof *s->traces;
-    ocl_check_constant(device, sizeof *q + traces_size);
+    size_t queries_size = s->chunk * sizeof *q;
+    ocl_check_constant(device, queries_size + traces_size);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
     size_t order_size = cell_count(q) * sizeof *s->order;
-    size_t part_size = part_count(q) * sizeof *s->part;
-    s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, sizeof *q, NULL, &err);
+    size_t part_size = s->chunk * s->parts * sizeof *s->part;
+    s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, queries_size, NULL, &err);
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
     OCL_CHECK(err);
@@ -144,6 +152,11 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->bounds, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->bounds, 2, sizeof s->d_samples, &s->d_samples));
     OCL_CHECK(clSetKernelArg(s->bounds, 3, sizeof s->d_order, &s->d_order));
+    OCL_CHECK(clSetKernelArg(s->blocks, 0, sizeof s->d_query, &s->d_query));
+    OCL_CHECK(clSetKernelArg(s->blocks, 1, sizeof s->d_traces, &s->d_traces));
+    OCL_CHECK(clSetKernelArg(s->blocks, 2, sizeof s->d_samples, &s->d_samples));
+    OCL_CHECK(clSetKernelArg(s->blocks, 4, sizeof s->d_part, &s->d_part));
+    OCL_CHECK(clSetKernelArg(s->blocks, 5, sizeof s->parts, &s->parts));
 
     /* An empty search: many drivers finish compiling a kernel at its first launch. */
     const cl_int zero = 0;
@@ -162,6 +175,34 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     t->init += ready - start;
     t->run += seconds() - ready;
     return s;
+}
+
+/* Searches some samples of the output trace, in blocks. */
+static void search_chunk(search_state *s, const query *q, chunk c,
+                         search_result *result, run_times *t)
+{
+    size_t part_size = c.samples * s->parts * sizeof *s->part;
+
+    size_t items = (size_t)c.blocks * c.np[A] * c.np[B] * c.np[C];
+
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_query, CL_FALSE, 0,
+                                   c.samples * sizeof *q, q, 0, NULL, NULL));
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0,
+                                   q->ntraces * sizeof *s->traces, s->traces, 0, NULL,
+                                   NULL));
+    const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
+                                  part_size, 0, NULL, NULL));
+    OCL_CHECK(clSetKernelArg(s->blocks, 3, sizeof c, &c));
+    cl_event kernel_event = launch(s, s->blocks, items);
+    OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
+                                  0, NULL, NULL));
+
+    for (int k = 0; k < c.samples; k++)
+        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
+
+    t->kernel += ocl_seconds(kernel_event);
+    clReleaseEvent(kernel_event);
 }
 
 /* Searches one sample of the output trace. */
@@ -224,7 +265,15 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 
     double ready = seconds();
 
-    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k], t);
+    for (int first = 0; first < samples; first += s->chunk) {
+        int n = samples - first < s->chunk ? samples - first : s->chunk;
+        chunk c = make_chunk(q + first, n, s->lanes);
+        if (!few_knots(q + first, &c, s->lanes, s->traces))
+            search_chunk(s, q + first, c, result + first, t);
+        else
+            for (int k = first; k < first + n; k++)
+                search_sample(s, &q[k], &result[k], t);
+    }
 
     double end = seconds();
     t->init += ready - start;
@@ -240,6 +289,7 @@ void search_end(search_state *s)
     clReleaseMemObject(s->d_samples);
     clReleaseMemObject(s->d_traces);
     clReleaseMemObject(s->d_query);
+    clReleaseKernel(s->blocks);
     clReleaseKernel(s->kernel);
     clReleaseKernel(s->bounds);
     clReleaseProgram(s->program);

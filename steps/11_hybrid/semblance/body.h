@@ -37,7 +37,7 @@ HOST_DEVICE_FN float value(CONSTANT const query *q, int k, int i)
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
-/* The best point of each lane: LANES neighbouring values of E are computed at a time.
+/* The best point of each lane.
  * The indices id and ie are floats, which pick() can select like the other members;
  * they are exact below 2^24. */
 typedef struct {
@@ -60,36 +60,50 @@ FN void add_trace_aligned(GLOBAL const float *y, int w, lanes weight1, lanes *nu
 
 /* Adds the window of one trace, which has ns samples at y; each lane has its own
  * arrival x. A lane whose window is not inside the trace counts it in *skipped. Returns
- * 1 if the lanes shared all samples, 0 if each lane loaded its own. */
+ * 1 if all lanes are inside and close together, 0 if each lane loaded its own samples.
+ */
 FN int add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *den,
                  lanes *skipped)
 {
     int tau = w / 2;
+    lanes squares = each(0);
 
     /* The window takes the samples x - tau .. x + tau, and interpolation one more. x is
-     * monotonic in E: if the first and the last lane lie between the same two samples,
-     * all lanes do. */
+     * NaN if the operator has no arrival. */
     float x_first = lane(x, 0), x_last = lane(x, LANES - 1);
-    int first_inside = x_first >= tau && x_first < ns - tau - 1;
-    int ix_first = first_inside ? (int)x_first : tau;
-    if (first_inside && x_last >= ix_first && x_last < ix_first + 1) {
-        add_trace_aligned(y + ix_first - tau, w, x - (float)ix_first, num, den);
+    float x_min = x_first < x_last ? x_first : x_last;
+    int first = x_min >= tau && x_min < ns ? (int)x_min : tau;
+    lanes distance = x - (float)first;
+    if (all((distance >= 0) & (distance < (float)LANES)) && first + tau + LANES < ns) {
+        mask near = whole(distance);
+        lanes weight1 = distance - real(near), weight0 = 1 - weight1;
+        y += first - tau;
+        lanes y0 = permute(load(y), near);
+        UNROLL
+        for (int j = 0; j < w; j++) {
+            lanes y1 = permute(load(y + j + 1), near);
+            lanes v = y1 * weight1 + y0 * weight0;
+            num[j] += v;
+            squares += v * v;
+            y0 = y1;
+        }
+        *den += squares;
         return 1;
     }
 
     int start[LANES];
     lanes weight1 = each(0), weight0 = each(0), y0 = each(0), y1 = each(0);
-    lanes squares = each(0);
     for (int l = 0; l < LANES; l++) {
         float x_lane = lane(x, l);
-        int inside = x_lane >= tau && x_lane < ns - tau - 1;
-        int ix = inside ? (int)x_lane : tau;
+        int lane_inside = x_lane >= tau && x_lane < ns - tau - 1;
+        int ix = lane_inside ? (int)x_lane : tau;
         start[l] = ix - tau;
-        lane(weight1, l) = inside ? x_lane - ix : 0;
-        lane(weight0, l) = inside ? 1 - lane(weight1, l) : 0;
+        lane(weight1, l) = lane_inside ? x_lane - ix : 0;
+        lane(weight0, l) = lane_inside ? 1 - lane(weight1, l) : 0;
         lane(y0, l) = y[start[l]];
-        lane(*skipped, l) += !inside;
+        lane(*skipped, l) += !lane_inside;
     }
+    UNROLL
     for (int j = 0; j < w; j++) {
         for (int l = 0; l < LANES; l++) lane(y1, l) = y[start[l] + j + 1];
         lanes v = y1 * weight1 + y0 * weight0;
@@ -359,8 +373,11 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
                 add_knot(&ws.knots[n], &ws.slope_changes[n * w], w, d, e, num, &den);
 
             /* If den is not accurate in one of the lanes, all traces are added
-             * directly, otherwise only those without knots. */
-            int visits = direct_count, all_direct = !all(den >= den_trusted);
+             * directly, otherwise only those without knots. The sums of one trace alone
+             * always are: its semblance is 1, whatever the arrival, but only if num and
+             * den have the same rounding errors. */
+            int alone = q->ntraces - outside < 2;
+            int visits = direct_count, all_direct = alone | !all(den >= den_trusted);
             if (all_direct) {
                 den = skipped = each(0);
                 for (int j = 0; j < w; j++) num[j] = each(0);

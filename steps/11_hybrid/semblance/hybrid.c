@@ -8,7 +8,8 @@
  * that has completed and enqueues the next, with up to CHUNKS in flight. It waits for
  * the device only when no item is left.
  *
- * Left out: a second device, and a thread that only feeds the device.
+ * Left out: a second device, a thread that only feeds the device, and blocks of samples
+ * (step 08), without which sections are slow.
  */
 #include <math.h>
 #include <omp.h>

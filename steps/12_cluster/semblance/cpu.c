@@ -46,10 +46,39 @@ static const window_kernels kernels_by_tau[] = {ENTRY(1),  ENTRY(3),  ENTRY(5),
                                                 ENTRY(7),  ENTRY(9),  ENTRY(11),
                                                 ENTRY(13), ENTRY(15), ENTRY(any)};
 
+/* The same for blocks of samples. */
+#define BLOCK(w, length)                                                               \
+    __attribute__((flatten)) static void block_##w(                                    \
+        int block, int ia, int ib, int ic, const trace *traces, const float *samples,  \
+        const query *q, const chunk *ch, point *part, int parts)                       \
+    {                                                                                  \
+        search_block(block, ia, ib, ic, traces, samples, q, ch, length, part, parts);  \
+    }
+BLOCK(1, 1)
+BLOCK(3, 3)
+BLOCK(5, 5)
+BLOCK(7, 7)
+BLOCK(9, 9)
+BLOCK(11, 11)
+BLOCK(13, 13)
+BLOCK(15, 15)
+BLOCK(17, 17)
+BLOCK(19, 19)
+BLOCK(21, 21)
+BLOCK(any, window_length(q))
+
+typedef void block_function(int, int, int, int, const trace *, const float *,
+                            const query *, const chunk *, point *, int);
+static block_function *const block_by_tau[] = {block_1,  block_3,  block_5,  block_7,
+                                               block_9,  block_11, block_13, block_15,
+                                               block_17, block_19, block_21};
+
 struct search_state {
     const su_gather *g;
     trace *traces;           /* of the current search */
-    point *part;             /* the best point of each (A, B, C) */
+    int chunk;               /* samples that are searched at a time */
+    int parts;               /* the largest number of parts of a sample */
+    point *part;             /* [chunk][parts]: the best point of each (A, B, C) */
     float *workspaces;       /* one for each thread */
     size_t workspace_stride; /* floats from one workspace to the next */
     cell_bound *order;       /* [np[A] np[B]]: all (A, B), highest bound first */
@@ -67,7 +96,10 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     s->g = g;
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->chunk = chunk_samples(q, LANES);
+    s->parts = part_count(q);
+    s->part =
+        allocate(s->chunk * s->parts, sizeof *s->part, "the best of each (A, B, C)");
     s->order = allocate(cell_count(q), sizeof *s->order, "the order of the search");
 
     /* The threads start here, and each is the first to touch its workspace. */
@@ -80,6 +112,24 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 
     t->init += seconds() - start;
     return s;
+}
+
+/* Searches some samples of the output trace, in blocks. */
+static void search_chunk(search_state *s, const query *q, const chunk *c,
+                         search_result *result)
+{
+    block_function *search_part = q->tau < 11 ? block_by_tau[q->tau] : block_any;
+
+#pragma omp parallel for collapse(4) schedule(dynamic)
+    for (int block = 0; block < c->blocks; block++)
+        for (int ia = 0; ia < c->np[A]; ia++)
+            for (int ib = 0; ib < c->np[B]; ib++)
+                for (int ic = 0; ic < c->np[C]; ic++)
+                    search_part(block, ia, ib, ic, s->traces, s->g->samples, q, c,
+                                s->part, s->parts);
+
+    for (int k = 0; k < c->samples; k++)
+        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
 }
 
 /* Searches one sample of the output trace. */
@@ -150,8 +200,16 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 
     double ready = seconds();
 
-    for (int k = 0; k < samples; k++) {
-        search_sample(s, &q[k], &result[k]);
+    for (int first = 0; first < samples; first += s->chunk) {
+        int n = samples - first < s->chunk ? samples - first : s->chunk;
+        chunk c = make_chunk(q + first, n, LANES);
+        if (!few_knots(q + first, &c, LANES, s->traces))
+            search_chunk(s, q + first, &c, result + first);
+        else
+            for (int k = first; k < first + n; k++) {
+                search_sample(s, &q[k], &result[k]);
+                proc_progress();
+            }
         proc_progress();
     }
 

@@ -1,7 +1,7 @@
 /* kernel.cl - the device side: one work-item per (A, B) for the bounds, one per (A, B,
  * C) for the search. The host sorts the (A, B) by bound in between; the search takes
  * them in that order. */
-#include "body.h"
+#include "block.h"
 #include "bound.h"
 
 __kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
@@ -45,4 +45,19 @@ __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
         }
         part[part_index(q, ia, ib, ic)] = p;
     }
+}
+
+/* The search of a chunk in blocks, as in step 08: one work-item per (A, B, C) of a
+ * block. Neighbouring work-items have neighbouring blocks. */
+__kernel void search_blocks(CONSTANT const query *q, CONSTANT const trace *traces,
+                            GLOBAL const float *samples, chunk ch, GLOBAL point *part,
+                            int parts)
+{
+    int i = get_global_id(0), block = i % ch.blocks;
+    int ic = i / ch.blocks % ch.np[C];
+    int ib = i / ch.blocks / ch.np[C] % ch.np[B];
+    int ia = i / ch.blocks / ch.np[C] / ch.np[B];
+    if (ia < ch.np[A])
+        search_block(block, ia, ib, ic, traces, samples, q, &ch, window_length(q), part,
+                     parts);
 }
