@@ -107,7 +107,7 @@ verify: all data $(first_step) ## check every step and back-end on small, awkwar
 	$(python) tools.verify.matrix
 random_needs := $(if $(SAN),,$(call binaries_of,$(some_steps),$(some_programs),$(BACKEND))) \
                 $(some_programs:%=$(BUILD)/%-check) $(filter %/devices,$(tools))
-verify-random: $(random_needs) ## the same on random queries: SEED= COUNT=2000 SECONDS= NUMBER= SAN=1
+verify-random: $(random_needs) ## the same on random queries: SEED= COUNT= SECONDS= NUMBER= SAN=1
 	$(python) tools.verify.random_queries
 coverage: ## lines of the steps that random queries do not execute: SEED= COUNT=
 	$(python) tools.verify.coverage
