@@ -70,15 +70,17 @@ static query sample(const query *q, int k)
     return at;
 }
 
-/* Whether two results of a sample, with the panel of the first, have the same bytes. */
+/* Returns true if two results of a sample have the same bytes, with their panels if the
+ * first has one. */
 static bool same_bytes(const search_result *a, const search_result *b, size_t bytes)
 {
     return !memcmp(&a->best, &b->best, sizeof a->best) &&
            (!a->panel || !memcmp(a->panel, b->panel, bytes));
 }
 
-/* Whether two results differ by rounding: a step may search a sample that is alone by
- * another method, and of nearly equal points find another one. */
+/* Returns true if the semblances of two results differ by rounding only. The points are
+ * not compared: a step may use another method for a single sample, and may then find
+ * another one of several nearly equal points. */
 static bool nearly_equal(const search_result *a, const search_result *b, size_t cells)
 {
     static const float TOLERANCE = 1e-5f;

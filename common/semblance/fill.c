@@ -2,8 +2,8 @@
  *
  * The search finds a curve by the semblance of windows around it. The mean of these
  * windows, `smooth=window`, is a running mean along the curve: it removes the high
- * frequencies of the trace. The default is the mean of the traces on the curve itself,
- * one sample of each, multiplied by a weight.
+ * frequencies of the trace. The default is the mean of one sample per trace, the
+ * one on the curve, multiplied by a weight.
  *
  * The weight. Let S be the semblance of K traces, each the sum of one signal and of
  * noise that is independent of the other traces. Noise alone has the expected semblance

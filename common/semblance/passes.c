@@ -1,7 +1,7 @@
 /* passes.c - a section in two passes, passes=2.
  *
- * Where events cross, a search follows only the strongest of them. So the first pass
- * also predicts each live trace of an aperture from its neighbours, without the trace
+ * If two events cross, a search finds only the stronger one. So the first pass also
+ * predicts each live trace of an aperture from its neighbours, without the trace
  * itself, and subtracts the prediction. The second pass searches in these residual
  * traces, in which the second event is now the strongest, and adds what it finds to the
  * result of the first pass.

@@ -33,8 +33,8 @@ BARS = {("noisy", 1): 3.0, ("noisy", 2): 5.0, ("clean", 2): 2.0}
 SHOTS = 19, 40, 64, 85         # dead shots that are scored,
 CHANNELS = range(2, 60, 4)     # and their channels
 FIRST, LAST = 85, 460          # samples that are filled and scored
-# What a user would choose, and all else by default. Traces without noise need neither a weight
-# nor many traces in the aperture.
+# Options of the two surveys; all others have their defaults. Traces without noise need neither
+# a weight nor many traces in the aperture.
 OPTIONS = {"noisy": ["velocity=1700,3000"],
            "clean": ["velocity=1700,3000", "weight=none", "aperture=25,60"]}
 # Apertures of the NMO mean, metres in midpoint and half-offset.

@@ -23,7 +23,8 @@ FIELDS = {"tracl": (1, "i"), "tracr": (5, "i"), "cdp": (21, "i"), "trid": (29, "
           "gx": (81, "i"), "gy": (85, "i"), "counit": (89, "h"), "delrt": (109, "h"),
           "ns": (115, "H"), "dt": (117, "H")}
 JOB = slice(228, 240)  # a mark and the hash of the job, which only the program knows
-# Of the semblance, and of the amplitude relative to the largest sample: printing, last sums.
+# Permitted error from printing and from the last sums: of the semblance, and of the amplitude
+# relative to the largest sample.
 MARGIN = 1e-6
 
 

@@ -26,7 +26,8 @@ typedef struct {
  * lanes after the last sample repeat it. In a block of one, LANES values of (D, E) are
  * searched at a time.
  *
- * q is [samples]. The best point of sample k goes to part[k * parts + part_index(..)].
+ * q has one query per sample of the chunk. The best point of sample k goes to part[k *
+ * parts + part_index(..)].
  */
 FN void search_block(int block, int ia, int ib, int ic, CONSTANT const trace *traces,
                      GLOBAL const float *samples, CONSTANT const query *q,

@@ -66,12 +66,15 @@ static void prepare_sample(const query *q, trace *traces)
     }
 }
 
-/* Whether the samples of a chunk are searched one after another, by knots, instead of
- * in blocks. Blocks visit each trace for each (D, E). Knots need a preparation of each
- * trace, about as long as four visits, and pay if there are many (D, E) and few knots:
- * if the (D, E) move an arrival by less than MAX_KNOT_SPAN samples, on the average of
- * the traces. As t^2 changes by at most s = de_max - de_min, t changes by about s / 2t.
- * The chunk's middle sample decides. */
+/* Returns true if the samples of a chunk are to be searched one after another, by
+ * knots, and false if they are to be searched in blocks.
+ *
+ * A block visits each trace once for each (D, E). To reduce a trace to knots takes
+ * about as long as four visits. So knots are faster if there are many (D, E), and if
+ * each trace has few knots. The latter holds if all (D, E) move the arrivals by less
+ * than MAX_KNOT_SPAN samples, on the average of the traces. The terms of D and E change
+ * t^2 by at most s = de_max - de_min, so they change t by about s / 2t. The ranges of
+ * the chunk's middle sample decide. */
 #define MAX_KNOT_SPAN 1
 static int few_knots(const query *q, const chunk *c, int lanes, trace *traces)
 {
