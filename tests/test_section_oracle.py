@@ -16,7 +16,8 @@ import segyio
 from tests.helpers import TIMEOUT, binaries
 from tools.verify import section_oracle as oracle
 
-JOBS = 40
+JOBS, MOVEOUT_JOBS = 40, 20  # with window=parallel, and with window=moveout
+MOVEOUT_STEPS = ("00_sequential", "seq"), ("10_algorithm", "omp")
 
 
 def survey(rng, path):
@@ -59,24 +60,29 @@ def ranges(rng):
     return flat
 
 
-def job(rng, folder):
+def job(number, folder):
     """(a job of the oracle, the arguments of the program)."""
+    rng = random.Random(f"section {number}")
+    window = "parallel" if number < JOBS else "moveout"
     axis, order, delay, dt, ns = survey(rng, folder / "in.su")
     tau = rng.choice((0, 1, 3, 5))
     first, last = max(delay, 0) + tau + 2, delay + ns - tau - 4
     count, stride = rng.randint(1, 6), rng.randint(1, 5)
+    if window == "moveout":
+        first, last, stride = max(delay, 0), delay + ns - 1, 1
+        count = rng.randint(1, 60)
     start = rng.randint(first, max(first, last - count * stride))
     if dt == 1000 and delay == 1000:
         start = 1000 + tau + 3 + tau % 2  # 1.003, 1.005 ..: times 1000 it is below an integer
     m0 = rng.choice((300, 310, 290.5, 0, 600, 3000)), rng.choice((20, 35.25, 10)), \
         rng.randint(1, 3)
-    h0 = rng.choice((0, 20, -40)), rng.choice((40, 20)), rng.randint(1, 2)
+    h0: tuple[float, int, int] = rng.choice((0, 20, -40)), rng.choice((40, 20)), rng.randint(1, 2)
     if rng.random() < 0.2:
         m0, h0 = (0.7, 20, 2), (0.1, 40, 1)  # 7.9999999999999991 decimetres
     whole = rng.random() < 0.2  # without t0=: all samples
     if whole:
-        start, stride, count, m0, h0 = max(delay, 0), 1, delay + ns - max(delay, 0), \
-            (*m0[:2], 1), (*h0[:2], 1)
+        start, stride, count = max(delay, 0), 1, delay + ns - max(delay, 0)
+        m0, h0 = (*m0[:2], 1), (*h0[:2], 1)
     t0 = [(start + stride * k) * dt * 1e-6 for k in range(count)]
     aperture = rng.choice((100, 60, 400)), rng.choice((80, 40, 200))
     rows = [[0, *ranges(rng)], [delay * dt * 1e-6 + ns * dt * 1e-6, *ranges(rng)]]
@@ -85,10 +91,13 @@ def job(rng, folder):
         for row, d, e in zip(rows, (1e-6, -3e-6), (2e-6, -1e-6), strict=True):
             row[10:] = [d, d + 1e-9, 12, e, e + 1e-9, 12]
     smooth, weight = rng.choice(("centre", "window")), rng.choice(("semblance", "none"))
+    if window == "moveout":
+        smooth = "centre"
     words = ["in=in.su", f"m0={m0[0]},{m0[1]},{m0[2]}", f"h0={h0[0]},{h0[1]},{h0[2]}",
              *[f"t0={t0[0]:.9g},{stride * dt * 1e-6:.9g},{count}"] * (not whole),
              f"smooth={smooth}", f"weight={weight}",
-             f"tau={tau * dt * 1e-6:.9g}", f"aperture={aperture[0]},{aperture[1]}",
+             f"window={window}", f"tau={tau * dt * 1e-6:.9g}",
+             f"aperture={aperture[0]},{aperture[1]}",
              f"axis={axis}", f"order={'little' if order == '<' else 'big'}",
              "stack=s.su", "coherence=c.su", "parameters=p.npy"]
     if rng.random() < 0.5:
@@ -114,22 +123,24 @@ def job(rng, folder):
         (folder / "places.txt").write_text("\n".join(["# output", *lines]) + "\n")
         words[1:3] = ["positions=places.txt"]
     wanted = oracle.Job(places, t0, tau * dt * 1e-6, rows,
-                        aperture, axis, order, smooth, weight)
+                        aperture, axis, order, smooth, weight, window)
     return wanted, words
 
 
 @pytest.mark.seconds(20)
-@pytest.mark.parametrize("number", range(JOBS))
+@pytest.mark.parametrize("number", range(JOBS + MOVEOUT_JOBS))
 def test_section(check, tmp_path, number):
-    rng = random.Random(f"section {number}")
-    wanted, words = job(rng, tmp_path)
+    wanted, words = job(number, tmp_path)
     g = oracle.gather(tmp_path / "in.su", wanted)
     expected = oracle.headers(g, wanted)
     places = wanted.places
     samples = [[oracle.search(g, wanted, m, h, t) if oracle.aperture(g, wanted, m, h).sum() > 1
                 else None for t in wanted.t0] for m, h in places]
     found = binaries("semblance", ("seq", "omp", "ocl", "cuda-cpu"))
-    for step, backend, binary in [found[0], *rng.sample(found[1:], min(4, len(found) - 1))]:
+    if wanted.window == "moveout":
+        found = [b for b in found if b[:2] in MOVEOUT_STEPS]
+    chosen = random.Random(number).sample(found[1:], min(4, len(found) - 1))
+    for step, backend, binary in [found[0], *chosen]:
         name = f"{step} {backend}"
         ended = subprocess.run([binary, *words], cwd=tmp_path, capture_output=True, text=True,
                                timeout=TIMEOUT)
@@ -168,8 +179,8 @@ def test_section(check, tmp_path, number):
 def test_says_something(tmp_path):
     """Most samples can be judged: rounding explains little of their largest semblance."""
     judged = total = 0
-    for number in range(JOBS):
-        wanted, _ = job(random.Random(f"section {number}"), tmp_path)
+    for number in range(JOBS + MOVEOUT_JOBS):
+        wanted, _ = job(number, tmp_path)
         g = oracle.gather(tmp_path / "in.su", wanted)
         for (m, h), t in itertools.product(wanted.places, wanted.t0):
             if oracle.aperture(g, wanted, m, h).sum() > 1:

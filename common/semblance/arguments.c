@@ -213,8 +213,10 @@ static void read_positions(request *r, const char *path)
 static void parse_keys(request *r, int argc, char **argv, const char *about)
 {
     const char *range[5] = {0}, *order = "auto", *axis = "auto";
-    static const char centre[] = "centre", semblance[] = "semblance";
-    const char *smooth = centre, *weight = semblance, *passes = "1";
+    static const char parallel[] = "parallel", centre[] = "centre";
+    static const char semblance[] = "semblance";
+    const char *window = parallel, *smooth = centre, *weight = semblance;
+    const char *passes = "1";
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
     const char *velocity = NULL, *positions = NULL;
     int set = 0;
@@ -261,6 +263,10 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         {"aperture", ARG_TEXT, &aperture, 0, 0,
          "DM,DH: maximum distance of traces in midpoint and half-offset, m; default: "
          "all, with velocity= 1 shot and 5 receiver gaps",
+         0},
+        {"window", ARG_TEXT, &window, 0, 0,
+         "for traces: parallel (samples around each arrival) or moveout (the arrivals "
+         "of neighbouring t0)",
          0},
         {"passes", ARG_TEXT, &passes, 0, 0,
          "for traces: 1, or 2: search again in what the first pass does not predict",
@@ -329,12 +335,18 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         for (int i = 0; i < 2; i++)
             r->aperture[i] = parse_double("aperture", item[i], 0, DISTANCE_MAX);
     }
-    if (!is_section(r) && (smooth != centre || weight != semblance))
-        fail("%s= is for traces: expected stack= or coherence=, too",
-             smooth != centre ? "smooth" : "weight");
+    const char *for_traces = window != parallel    ? "window"
+                             : smooth != centre    ? "smooth"
+                             : weight != semblance ? "weight"
+                                                   : NULL;
+    if (!is_section(r) && for_traces)
+        fail("%s= is for traces: expected stack= or coherence=, too", for_traces);
     r->passes = 1 + parse_choice("passes", passes, "1", "2");
     if (r->passes > 1 && !r->stack) fail("passes= is for traces: expected stack=, too");
     r->smooth = (smooth_choice)parse_choice("smooth", smooth, "centre", "window");
+    r->window = (window_choice)parse_choice("window", window, "parallel", "moveout");
+    if (r->window == WINDOW_MOVEOUT && r->smooth == SMOOTH_WINDOW)
+        fail("smooth=window: not with window=moveout: expected smooth=centre");
     r->weight = (weight_choice)parse_choice("weight", weight, "semblance", "none");
     r->order = (su_order)parse_choice("order", order, "auto", "little", "big");
     r->axis = (su_axis)parse_choice("axis", axis, "auto", "x", "y");
@@ -525,11 +537,13 @@ void request_fit(request *r, const su_gather *g)
         fail("t0=%g: expected %g to %g s, the recorded time of the traces", last, begin,
              end);
     double sample = t0 / dt;
-    if (r->passes > 1 && (fabs(sample - nearbyint(sample)) > 1e-3 ||
-                          (r->t0.count > 1 && fabs(r->t0.step / dt - 1) > 1e-6)))
-        fail("passes=2: t0 from %g s in steps of %g s: expected consecutive samples of "
-             "%d us",
-             t0, r->t0.step, g->dt);
+    const char *consecutive = r->passes > 1                 ? "passes=2"
+                              : r->window == WINDOW_MOVEOUT ? "window=moveout"
+                                                            : NULL;
+    if (consecutive && (fabs(sample - nearbyint(sample)) > 1e-3 ||
+                        (r->t0.count > 1 && fabs(r->t0.step / dt - 1) > 1e-6)))
+        fail("%s: t0 from %g s in steps of %g s: expected consecutive samples of %d us",
+             consecutive, t0, r->t0.step, g->dt);
     if (!r->velocities) request_check_search(r, g);
 }
 
@@ -545,6 +559,11 @@ void request_check_search(const request *r, const su_gather *g)
              2 * tau + 1, g->ns - g->first);
     query largest = query_largest(r, g);
     check_search(largest.np);
+    double points = 1;
+    for (int k = 0; k < PARAMETERS; k++) points *= largest.np[k];
+    if (r->window == WINDOW_MOVEOUT && points > INT_MAX)
+        fail("np: a search of %g points: expected at most 2^31 - 1 with window=moveout",
+             points);
 }
 
 query query_at(const request *r, const su_gather *g, double m0, double h0, double t0)

@@ -36,6 +36,9 @@ typedef struct {
     double t0, low, high;
 } velocity_row;
 
+/* The windows of a search (semblance.h), in the order of the choices of window=. */
+typedef enum { WINDOW_PARALLEL, WINDOW_MOVEOUT } window_choice;
+
 /* The amplitude of a filled sample (fill.c), in the order of the choices of smooth= and
  * weight=. */
 typedef enum { SMOOTH_CENTRE, SMOOTH_WINDOW } smooth_choice;
@@ -60,6 +63,7 @@ typedef struct {
         aperture[2]; /* metres: maximum distance of a trace from the point in m and h */
     int passes;      /* 1; 2: a residual pass (passes.c) */
     bool silent;     /* in a later pass, whose messages would be those of the first */
+    window_choice window;
     smooth_choice smooth;
     weight_choice weight;
     int group[3];

@@ -45,7 +45,7 @@ void aperture_set(aperture *a, const request *r, const su_gather *g, double m, d
     origin from = request_origin(r);
     a->n = n;
     a->ns = g->ns;
-    a->tau = tau_samples(r, g);
+    a->tau = r->window == WINDOW_MOVEOUT ? 0 : tau_samples(r, g);
     a->rate = 1e6 / g->dt;
     for (int k = 0; k < n; k++) {
         const su_trace *t = &g->trace[indices[k]];

@@ -10,7 +10,8 @@ typedef struct {
     int n, capacity;
     double *dm, *dh;    /* [n]: metres */
     const float **data; /* [n][ns]: samples */
-    int ns, tau;        /* samples */
+    int ns;             /* samples */
+    int tau;            /* samples that a window needs on each side of an arrival */
     double rate;        /* samples per second */
 } aperture;
 

@@ -148,7 +148,8 @@ static su_header *make_headers(const job *s)
 static uint64_t job_hash(const job *s, const su_header *header)
 {
     const request *r = s->r;
-    double fill[] = {(double)s->pass->number, (double)r->smooth, (double)r->weight};
+    double choices[] = {(double)s->pass->number, (double)r->window, (double)r->smooth,
+                        (double)r->weight};
     double values[] = {r->m0.first,
                        r->m0.step,
                        r->h0.first,
@@ -165,7 +166,7 @@ static uint64_t job_hash(const job *s, const su_header *header)
     hash = digest_update(hash, r->row, (size_t)r->rows * sizeof *r->row);
     hash = digest_update(hash, r->positions,
                          (size_t)r->position_count * sizeof *r->positions);
-    hash = digest_update(hash, fill, sizeof fill);
+    hash = digest_update(hash, choices, sizeof choices);
     hash = digest_update(hash, header, (size_t)s->traces * sizeof *header);
     for (int i = s->first_trace; i <= s->last_trace; i++) {
         const su_trace *t = &s->line.g.trace[i];
@@ -196,7 +197,7 @@ static void show_progress(const journal *j, int done, double points, double elap
 
 /* The search of one output trace and its results. */
 typedef struct {
-    query *q;                 /* [ns] */
+    query *q;                 /* [ns], with window=moveout tau more on each side */
     search_result *result;    /* [ns] */
     float *stack, *coherence; /* [ns] */
     float *parameters;        /* [ns][PARAMETERS] */
@@ -210,18 +211,49 @@ static void check_semblance(const point *p, double m, double h, double t)
              m, h, t, p->semblance);
 }
 
+/* The default of a step that has only window=parallel. */
+__attribute__((weak)) search_function *search_moveout = NULL;
+
+/* Sets the queries q[-margin .. ns + margin - 1] of an output trace, as the search of
+ * r's window expects them. Those outside of the trace have the ranges of its nearest
+ * sample. */
+static void set_queries(const request *r, const su_gather *g, double m, double h, int n,
+                        int margin, query *q)
+{
+    int ns = r->t0.count, np[PARAMETERS] = {0};
+    for (int k = -margin; k < ns + margin; k++) {
+        int nearest = k < 0 ? 0 : k < ns ? k : ns - 1;
+        double inside = series_at(&r->t0, nearest), dt = g->dt * 1e-6;
+        double t0 = inside + (k - nearest) * dt;
+        if (k != nearest && fabs(t0) < dt / 2) t0 = 0; /* not -1e-18 */
+        q[k] = query_at(r, g, m, h, inside);
+        q[k].t0 = (float)t0;
+        q[k].ntraces = n;
+        for (int i = 0; i < PARAMETERS; i++)
+            if (np[i] < q[k].np[i]) np[i] = q[k].np[i];
+    }
+    if (r->window == WINDOW_MOVEOUT)
+        for (int k = -margin; k < ns + margin; k++) memcpy(q[k].np, np, sizeof np);
+}
+
+/* Returns the number of samples before and after an output trace whose arrivals are in
+ * its windows. */
+static int margin_of(const request *r, const su_gather *g)
+{
+    return r->window == WINDOW_MOVEOUT ? tau_samples(r, g) : 0;
+}
+
 /* Searches the output trace at (m, h) in n traces of the gather. */
 static void search_trace(const request *r, search_state *state, const su_gather *gather,
                          double m, double h, const int *indices, int n,
                          const trace_buffers *b, run_times *t)
 {
-    int ns = r->t0.count;
-    for (int k = 0; k < ns; k++) {
-        b->q[k] = query_at(r, gather, m, h, series_at(&r->t0, k));
-        b->q[k].ntraces = n;
-        b->result[k] = (search_result){.best.semblance = NAN};
-    }
-    search(state, b->q, ns, indices, b->result, t);
+    int ns = r->t0.count, margin = margin_of(r, gather);
+    query *q = b->q + margin;
+    set_queries(r, gather, m, h, n, margin, q);
+    for (int k = 0; k < ns; k++) b->result[k] = (search_result){.best.semblance = NAN};
+    (r->window == WINDOW_MOVEOUT ? search_moveout : search)(state, q, ns, indices,
+                                                            b->result, t);
     for (int k = 0; k < ns; k++) {
         const point *best = &b->result[k].best;
         check_semblance(best, m, h, series_at(&r->t0, k));
@@ -242,6 +274,9 @@ void section(request *r)
 void section_pass(request *r, const pass *p)
 {
     double start = seconds();
+    if (r->window == WINDOW_MOVEOUT && !search_moveout)
+        fail("window=moveout: not in this back-end: expected window=parallel, or 00 "
+             "seq, 10 omp or 12 mpi");
     job s = {.r = r, .pass = p, .line = survey_read(r)};
     s.traces = request_traces(r);
     su_header *header = make_headers(&s);
@@ -271,7 +306,8 @@ void section_pass(request *r, const pass *p)
                 j.done_before, s.traces);
 
     trace_buffers buffers = {
-        .q = allocate((size_t)j.ns, sizeof(query), "the samples of a trace"),
+        .q = allocate((size_t)(j.ns + 2 * margin_of(r, &part)), sizeof(query),
+                      "the samples of a trace"),
         .result = allocate((size_t)j.ns, sizeof(search_result), "a trace"),
         .stack = allocate((size_t)j.ns, sizeof(float), "a trace"),
         .coherence = allocate((size_t)j.ns, sizeof(float), "a trace"),

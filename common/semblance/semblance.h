@@ -51,6 +51,23 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t);
 void search(search_state *s, const query *q, int samples, const int *indices,
             search_result *result, run_times *t);
 
+/* The same for window=moveout: a window consists of the samples at the arrivals of
+ * neighbouring t0. q[k], -tau <= k < samples + tau, are the samples of the output trace
+ * and tau more on each side, one sample of the traces apart; all have the same np.
+ *
+ * For a point and a sample k, let S be the sum of the values at the arrivals in the
+ * traces, Q the sum of their squares, and K the number of traces that have an arrival,
+ * 0 <= x < ns - 1. If q[k].t0 < 0, or if two traces have none, all three are 0. The
+ * semblance of the point at sample k is the sum of S^2 over the samples k - tau .. k +
+ * tau, divided by the sum of K Q; it is 0 if K Q is 0 at sample k itself. The stack is
+ * S / K at sample k.
+ *
+ * Steps that have only window=parallel do not define it: there it is NULL. Otherwise a
+ * search has at most 2^31 - 1 points. */
+typedef void search_function(search_state *s, const query *q, int samples,
+                             const int *indices, search_result *result, run_times *t);
+extern search_function *search_moveout;
+
 void search_end(search_state *s);
 
 /* Reduces the best points of the parts of a search to *result: part[(ia np[B] + ib)

@@ -3,7 +3,7 @@ kind     = refactor
 backends = seq omp
 
 title.semblance       = The values of A distributed among threads, one result for each (A, B)
-changes.semblance     = body.h cpu.c vector.h
+changes.semblance     = body.h cpu.c vector.h moveout.h
 shown.semblance       = cpu.c
 predict.semblance.cpu = 2.0 on 2 threads: the values of A are independent, and each thread takes the next one when it is free
 predict.semblance.gpu = none

@@ -66,6 +66,7 @@ class Job:
     order: str
     smooth: str = "centre"
     weight: str = "semblance"
+    window: str = "parallel"
 
 
 @dataclass
@@ -132,23 +133,41 @@ def aperture(g: Gather, job: Job, m0: float, h0: float) -> NDArray[numpy.bool_]:
     return (abs(g.m - m0) <= job.aperture[0]) & (abs(g.h - h0) <= job.aperture[1])
 
 
-def search(g: Gather, job: Job, m0: float, h0: float, t0: float,
-           tuples: Doubles | None = None) -> Sample:
-    """The semblance and the mean of the windows for every tuple (or those given), and what
-    rounding to float can change.
+@dataclass
+class Arrivals:
+    """Where the curves of some tuples cross the traces of an aperture; arrays are [N][traces],
+    [N][1] or, of the whole aperture, [traces]."""
+    rows: Doubles                  # [traces][ns]
+    x: Doubles                     # samples
+    error: Doubles                 # effect of rounding on x
+    exists: NDArray[numpy.bool_]   # t^2 >= 0
+    likely: NDArray[numpy.bool_]   # rounding may make it so
+
+    def at(self, half: int) -> tuple[Doubles, NDArray[numpy.bool_], NDArray[numpy.bool_]]:
+        """(samples x - half .. x + half, [N][traces][2 half + 1], 0 where they do not all
+        exist; whether they exist, [N][traces]; whether rounding decides that for a trace,
+        [N])."""
+        x, ns = self.x, self.rows.shape[1]
+        used = self.exists & (x >= half) & (x < ns - half - 1)
+        unsure = (self.likely & ((x < 1) & (half == 0) | (abs(x - half) < self.error)
+                                 | (abs(x - (ns - half - 1)) < self.error))).any(axis=1)
+        first = numpy.where(used, numpy.floor(x), half).astype(int) - half
+        index = first[..., None] + numpy.arange(2 * half + 1)
+        part = numpy.where(used, x - numpy.floor(x), 0)[..., None]
+        trace = numpy.arange(len(self.rows))[:, None]
+        low, high = self.rows[trace, index], self.rows[trace, index + 1]
+        return (low + part * (high - low)) * used[..., None], used, unsure
+
+
+def arrivals(g: Gather, job: Job, m0: float, h0: float, t0: float, tuples: Doubles) -> Arrivals:
+    """The curves of the tuples, and what rounding to float can change.
 
     A traveltime is computed with about ten roundings of relative size 2^-24 each, and the
     differences dm, dh with one more: x, in samples, is wrong by at most dx = 16 * 2^-24 times
-    the largest number of samples that occurs in it. A value changes by at most dx times the
-    difference of two neighbouring samples, and by the rounding of the interpolation. The
-    semblance is |P v|^2 / |v|^2 of all values v, P a projection, so a relative change r of v
-    changes its root by at most 2 r / (1 - r).
-    """
+    the largest number of samples that occurs in it."""
     near = aperture(g, job, m0, h0)
-    tuples = grid(ranges_at(job, h0, t0)) if tuples is None else tuples
-    rate, ns = 1e6 / g.dt, g.samples.shape[1]
-    half = int(job.tau * rate + 1e-3)
-    dm, dh, rows = g.m[near] - m0, g.h[near] - h0, g.samples[near]
+    rate = 1e6 / g.dt
+    dm, dh = g.m[near] - m0, g.h[near] - h0
     a, b, c, d, e = (column[:, None] for column in tuples.T)
     linear = t0 + a * dm + b * dh
     square = linear ** 2 + c * dh ** 2 + d * dm ** 2 + e * dh * dm
@@ -157,18 +176,41 @@ def search(g: Gather, job: Job, m0: float, h0: float, t0: float,
                                 + abs(d) * dm ** 2 + abs(e * dh * dm)).max() + 1
     # sqrt amplifies the error of the square where terms cancel.
     rounding = 16 * 2.0 ** -24 * largest ** 2
-    dx = rounding / numpy.maximum(x, 1)
-    used = (square >= 0) & (x >= half) & (x < ns - half - 1)
-    exists = square * rate ** 2 > -rounding  # else there surely is no traveltime
-    unsure = (exists & ((x < 1) & (half == 0) | (abs(x - half) < dx)
-                        | (abs(x - (ns - half - 1)) < dx))).any(axis=1)
+    return Arrivals(g.samples[near], x, rounding / numpy.maximum(x, 1), square >= 0,
+                    square * rate ** 2 > -rounding)
 
-    first = numpy.where(used, numpy.floor(x), half).astype(int) - half
-    index = first[..., None] + numpy.arange(2 * half + 1)
-    part = numpy.where(used, x - numpy.floor(x), 0)[..., None]
-    trace = numpy.arange(len(rows))[:, None]
-    low, high = rows[trace, index], rows[trace, index + 1]
-    v = (low + part * (high - low)) * used[..., None]
+
+def rounding_of_values(at: Arrivals, used: NDArray[numpy.bool_], half: int) -> Doubles:
+    """How wrong sums of values may be, per value: by the arrival's error times the difference
+    of two neighbouring samples, by the rounding of the interpolation, and of sums of up to
+    (traces * window) terms."""
+    slope = abs(numpy.diff(at.rows, axis=1)).max() if at.rows.shape[1] > 1 else 0
+    terms = len(at.rows) + 2 * half + 8
+    return numpy.where(used, at.error, 0).max(axis=1) * slope \
+        + terms * 2.0 ** -24 * abs(at.rows).max()
+
+
+def semblance_error(relative: Doubles) -> Doubles:
+    """The semblance is |P v|^2 / |v|^2 of all values v, P a projection, so a relative change r
+    of v changes its root by at most 2 r / (1 - r)."""
+    relative = numpy.minimum(relative, 0.5)
+    return 4 * relative / (1 - relative) ** 2
+
+
+def half_window(g: Gather, job: Job) -> int:
+    return int(job.tau * 1e6 / g.dt + 1e-3)
+
+
+def search(g: Gather, job: Job, m0: float, h0: float, t0: float,
+           tuples: Doubles | None = None) -> Sample:
+    """The semblance and the mean of the windows for every tuple (or those given, which then
+    are those of all times), and what rounding to float can change."""
+    if job.window == "moveout":
+        return search_moveout(g, job, m0, h0, t0, tuples)
+    half = half_window(g, job)
+    tuples = grid(ranges_at(job, h0, t0)) if tuples is None else tuples
+    at = arrivals(g, job, m0, h0, t0, tuples)
+    v, used, unsure = at.at(half)
     count = numpy.maximum(used.sum(axis=1), 1)
     energy = (v ** 2).sum(axis=(1, 2))
     good = ((~used).sum(axis=1) < 2) & (energy > 0)
@@ -177,15 +219,53 @@ def search(g: Gather, job: Job, m0: float, h0: float, t0: float,
     chosen = v if job.smooth == "window" else v[..., half:half + 1]
     stack = numpy.where(good, chosen.sum(axis=(1, 2)) / (count * chosen.shape[2]), 0)
 
-    slope = abs(numpy.diff(rows, axis=1)).max() if ns > 1 else 0
-    size = abs(rows).max()
-    # Interpolation, and sums of up to (traces * window) terms.
-    terms = len(rows) + 2 * half + 8
-    wrong = numpy.where(used, dx, 0).max(axis=1) * slope + terms * 2.0 ** -24 * size
+    wrong = rounding_of_values(at, used, half)
     rms = numpy.sqrt(energy / (count * (2 * half + 1)))
-    relative = numpy.minimum(wrong / numpy.maximum(rms, 1e-300), 0.5)
-    change = 4 * relative / (1 - relative) ** 2
+    change = semblance_error(wrong / numpy.maximum(rms, 1e-300))
     return Sample(tuples, semblance, stack, used.sum(axis=1), change, wrong, unsure)
+
+
+def search_moveout(g: Gather, job: Job, m0: float, h0: float, t0: float,
+                   tuples: Doubles | None) -> Sample:
+    """The same for windows of the arrivals at neighbouring t0. Of the samples k of a window,
+    S is the sum over the traces, Q that of the squares, K the number of traces; all are 0 at
+    negative times, and where two traces have no arrival. The semblance is the sum of S^2 over
+    that of K Q, and 0 where K Q is 0 at t0 itself. It is that of the values, those of sample k
+    times sqrt(K)."""
+    half, dt = half_window(g, job), g.dt * 1e-6
+    inside = [min(max(t, job.t0[0]), job.t0[-1])
+              for t in (t0 + k * dt for k in range(-half, half + 1))]
+    counts = numpy.max([numpy.floor(ranges_at(job, h0, t)[:, 2] + 0.5) for t in job.t0], axis=0)
+    numerator = energy = size = wrong = numpy.zeros(1)
+    unsure = numpy.zeros(1, bool)
+    middle = None
+    for k, at_most in zip(range(-half, half + 1), inside, strict=True):
+        time = round((t0 + k * dt) / dt) * dt
+        if time < 0:
+            continue
+        if tuples is None:
+            ranges = ranges_at(job, h0, at_most)
+            ranges[:, 2] = counts
+            curves = grid(ranges)
+        else:
+            curves = tuples
+        at = arrivals(g, job, m0, h0, time, curves)
+        v, used, doubt = at.at(0)
+        K = used.sum(axis=1) * ((~used).sum(axis=1) < 2)
+        S, Q = v[..., 0].sum(axis=1), (v[..., 0] ** 2).sum(axis=1)
+        numerator = numerator + numpy.where(K > 0, S ** 2, 0)
+        energy = energy + K * Q
+        size = size + K ** 2
+        error = rounding_of_values(at, used, half)
+        wrong = numpy.maximum(wrong, error)
+        unsure = unsure | doubt
+        if k == 0:
+            middle = curves, K, K * Q > 0, numpy.where(K > 0, S / numpy.maximum(K, 1), 0), error
+    assert middle
+    curves, K, good, stack, error = middle
+    semblance = numpy.where(good, numerator / numpy.where(energy > 0, energy, 1), 0)
+    relative = wrong * numpy.sqrt(size) / numpy.maximum(numpy.sqrt(energy), 1e-300)
+    return Sample(curves, semblance, stack, K, semblance_error(relative), error, unsure)
 
 
 def weight(job: Job, semblance: float, used: int) -> float:

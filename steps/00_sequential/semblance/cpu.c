@@ -72,3 +72,5 @@ void search_end(search_state *s)
     free(s->ap.items);
     free(s);
 }
+
+#include "moveout.h"
