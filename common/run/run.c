@@ -351,6 +351,21 @@ int machine_processors(void)
     return (int)replaced_by("PROCESSORS", known ? CPU_COUNT(&allowed) : 1);
 }
 
+void bind_thread(int thread, int threads)
+{
+    if (getenv("OMP_PROC_BIND") || getenv("OMP_PLACES") || getenv("GOMP_CPU_AFFINITY"))
+        return;
+    cpu_set_t allowed, own;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) || CPU_COUNT(&allowed) != threads)
+        return;
+    int core = 0;
+    for (int before = 0; before < thread || !CPU_ISSET(core, &allowed); core++)
+        before += CPU_ISSET(core, &allowed);
+    CPU_ZERO(&own);
+    CPU_SET(core, &own);
+    sched_setaffinity(0, sizeof own, &own);
+}
+
 /* ---- time --------------------------------------------------------------------------
  */
 

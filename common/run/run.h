@@ -97,6 +97,12 @@ uint64_t splitmix64(uint64_t start, uint64_t n);
 long machine_l2_cache(void);
 int machine_processors(void);
 
+/* Binds the calling thread, number `thread` of `threads`, to a core of its own if the
+ * process may use exactly as many cores. Otherwise the system may place two threads on
+ * one core, where the one spins at a barrier while the other should compute. Does
+ * nothing if OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY is set. */
+void bind_thread(int thread, int threads);
+
 /* ---- time --------------------------------------------------------------------------
  *
  * Seconds on a monotonic clock, counted from an arbitrary moment. */

@@ -212,7 +212,7 @@ static void check_semblance(const point *p, double m, double h, double t)
 }
 
 /* The default of a step that has only window=parallel. */
-__attribute__((weak)) search_function *search_moveout = NULL;
+__attribute__((weak)) trace_search *search_moveout = NULL;
 
 /* Sets the queries q[-margin .. ns + margin - 1] of an output trace, as the search of
  * r's window expects them. Those outside of the trace have the ranges of its nearest

@@ -94,4 +94,4 @@ static void follow_moveout(search_state *s, const query *q, int samples,
     t->run += end - ready;
     t->kernel += end - ready;
 }
-search_function *search_moveout = follow_moveout;
+trace_search *search_moveout = follow_moveout;

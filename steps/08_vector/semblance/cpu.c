@@ -1,5 +1,6 @@
 /* cpu.c - the search: the values of (A, B, C) of all blocks of samples are distributed
  * among threads. */
+#include <omp.h>
 #include <stdlib.h>
 
 #include "host.h"
@@ -52,6 +53,10 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->parts = part_count(q);
     s->part =
         allocate(s->chunk * s->parts, sizeof *s->part, "the best of each (A, B, C)");
+
+    /* The threads start here. */
+#pragma omp parallel
+    bind_thread(omp_get_thread_num(), omp_get_num_threads());
 
     t->init += seconds() - start;
     return s;

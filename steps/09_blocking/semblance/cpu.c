@@ -90,7 +90,10 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->workspaces = allocate_untouched(s->workspace_stride * omp_get_max_threads(),
                                        sizeof *s->workspaces, "the workspaces");
 #pragma omp parallel
-    memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
+    {
+        bind_thread(omp_get_thread_num(), omp_get_num_threads());
+        memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
+    }
 
     t->init += seconds() - start;
     return s;

@@ -108,7 +108,10 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->workspaces = allocate_untouched(s->workspace_stride * omp_get_max_threads(),
                                        sizeof *s->workspaces, "the workspaces");
 #pragma omp parallel
-    memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
+    {
+        bind_thread(omp_get_thread_num(), omp_get_num_threads());
+        memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
+    }
 
     t->init += seconds() - start;
     return s;
@@ -333,7 +336,7 @@ static void follow_moveout(search_state *s, const query *q, int samples,
     t->run += end - ready;
     t->kernel += end - ready;
 }
-search_function *search_moveout = follow_moveout;
+trace_search *search_moveout = follow_moveout;
 
 void search_end(search_state *s)
 {
