@@ -3,6 +3,7 @@
 #include "arguments.h"
 #include "criterion.h"
 #include "processes.h"
+#include "rows.h"
 
 #include <limits.h>
 #include <math.h>
@@ -107,105 +108,67 @@ static void parse_positional(request *r, const char *const *text)
     }
 }
 
-/* Parses a line of a file of ranges. `where` names the file and the line in error
- * messages. *columns is 0 before the first row, then its number of columns. Returns
- * false if the line is empty or a comment. */
-static bool parse_row(const char *where, char *line, ranges *row, int *columns)
+/* Reads a row of ranges=. */
+static void parse_row(const row_reader *in, ranges *row, bool *by_offset)
 {
     enum { COLUMNS = 16 };
-    char key[4200];
-    const char *item[COLUMNS + 1];
-    int items = 0;
-    line[strcspn(line, "#")] = '\0';
-    for (char *w = strtok(line, " \t\r"); w; w = strtok(NULL, " \t\r"), items++)
-        if (items <= COLUMNS) item[items] = w;
-    if (items == 0) return false;
-    if (items != *columns && (*columns || items < COLUMNS || items > COLUMNS + 1))
+    bool offset = in->items == COLUMNS + 1;
+    if ((!offset && in->items != COLUMNS) || (in->rows > 1 && offset != *by_offset))
         fail("%s: %d columns: expected %d: t0, then P0 P1 N of A, B, C, D and E; or %d "
              "in all rows, with h0 after t0",
-             where, items, COLUMNS, COLUMNS + 1);
-    *columns = items;
-    snprintf(key, sizeof key, "%s: t0", where);
-    row->t0 = parse_double(key, item[0], 0, TIME_MAX);
-    snprintf(key, sizeof key, "%s: h0", where);
-    row->h0 =
-        items > COLUMNS ? parse_double(key, item[1], -DISTANCE_MAX, DISTANCE_MAX) : 0;
+             in->where, in->items, COLUMNS, COLUMNS + 1);
+    *by_offset = offset;
+    char key[sizeof in->where + 8];
+    snprintf(key, sizeof key, "%s: t0", in->where);
+    row->t0 = parse_double(key, in->item[0], 0, TIME_MAX);
+    snprintf(key, sizeof key, "%s: h0", in->where);
+    row->h0 = offset ? parse_double(key, in->item[1], -DISTANCE_MAX, DISTANCE_MAX) : 0;
     for (int k = 0; k < 5; k++) {
-        snprintf(key, sizeof key, "%s: %c", where, "ABCDE"[k]);
-        parse_range(row, k, key, item + items - COLUMNS + 1 + 3 * k);
+        snprintf(key, sizeof key, "%s: %c", in->where, "ABCDE"[k]);
+        parse_range(row, k, key,
+                    (const char *const *)in->item + 1 + offset + (size_t)(3 * k));
     }
-    return true;
 }
 
 static void read_ranges(request *r, const char *path)
 {
-    char line[1024], where[4096], reason[REASON_SIZE];
-    FILE *f;
-    const char *problem = input_open(path, &f);
-    if (problem) fail("ranges=%s: %s", path, problem);
-    name_input("ranges", path);
     r->rows = 0;
-    int status, columns = 0;
-    for (int number = 1; (status = input_line(f, line, sizeof line, reason));
-         number++) {
-        snprintf(where, sizeof where, "ranges=%s, line %d", path, number);
-        if (status < 0) fail("%s: %s", where, reason);
-        r->row = realloc(r->row, ((size_t)r->rows + 1) * sizeof *r->row);
-        if (!r->row) fail("%s: not enough memory", where);
+    for (row_reader in = rows_open("ranges", path, ""); rows_next(&in); r->rows++) {
+        r->row = rows_grow(&in, r->row, r->rows, sizeof *r->row);
         ranges *row = &r->row[r->rows], *before = row - 1;
-        if (!parse_row(where, line, row, &columns)) continue;
+        parse_row(&in, row, &r->by_offset);
         if (r->rows && row->h0 < before->h0)
-            fail("%s: h0 is %g after %g: expected increasing half-offsets", where,
+            fail("%s: h0 is %g after %g: expected increasing half-offsets", in.where,
                  row->h0, before->h0);
         if (r->rows && row->h0 == before->h0 && !(row->t0 > before->t0))
-            fail("%s: t0 is %g after %g: expected increasing times", where, row->t0,
+            fail("%s: t0 is %g after %g: expected increasing times", in.where, row->t0,
                  before->t0);
-        r->rows++;
-        r->by_offset = columns > 16;
     }
-    fclose(f);
-    if (r->rows == 0) fail("ranges=%s: no rows: expected at least one", path);
 }
 
 /* Reads positions=: rows of m0 and h0, or, after a row "sx gx", of the coordinates of
  * source and receiver. */
 static void read_positions(request *r, const char *path)
 {
-    char line[1024], where[4200], reason[REASON_SIZE];
     bool ends = false;
-    FILE *f;
-    const char *problem = input_open(path, &f);
-    if (problem) fail("positions=%s: %s", path, problem);
-    name_input("positions", path);
-    int status;
-    for (int number = 1; (status = input_line(f, line, sizeof line, reason));
-         number++) {
-        snprintf(where, sizeof where, "positions=%.4000s, line %d", path, number);
-        if (status < 0) fail("%s: %s", where, reason);
-        const char *item[2];
-        int items = 0;
-        line[strcspn(line, "#")] = '\0';
-        for (char *w = strtok(line, " \t\r"); w; w = strtok(NULL, " \t\r"), items++)
-            if (items < 2) item[items] = w;
-        if (items == 0) continue;
-        if (items != 2)
+    for (row_reader in = rows_open("positions", path, ""); rows_next(&in);) {
+        if (in.items != 2)
             fail("%s: %d columns: expected 2: m0 h0, or sx gx with these names in the "
                  "first row",
-                 where, items);
-        if (!r->position_count && !strcmp(item[0], "sx") && !strcmp(item[1], "gx")) {
+                 in.where, in.items);
+        if (in.rows == 1 && !ends && !strcmp(in.item[0], "sx") &&
+            !strcmp(in.item[1], "gx")) {
             ends = true;
+            in.rows = 0; /* names are no row */
             continue;
         }
-        double x = parse_double(where, item[0], -DISTANCE_MAX, DISTANCE_MAX);
-        double y = parse_double(where, item[1], -DISTANCE_MAX, DISTANCE_MAX);
-        size_t count = (size_t)r->position_count + 1;
-        r->positions = realloc(r->positions, count * sizeof *r->positions);
-        if (!r->positions) fail("%s: not enough memory", where);
+        double x = parse_double(in.where, in.item[0], -DISTANCE_MAX, DISTANCE_MAX);
+        double y = parse_double(in.where, in.item[1], -DISTANCE_MAX, DISTANCE_MAX);
+        r->positions =
+            rows_grow(&in, r->positions, r->position_count, sizeof *r->positions);
         r->positions[r->position_count++] =
             ends ? (position){(x + y) / 2, (y - x) / 2} : (position){x, y};
     }
-    fclose(f);
-    if (!r->position_count) fail("positions=%s: no rows: expected at least one", path);
     r->m0 = (series){r->positions[0].m, 0, 1};
     r->h0 = (series){r->positions[0].h, 0, 1};
 }

@@ -22,6 +22,7 @@
  * Left out: searching B and C as one parameter, which they are for one velocity.
  */
 #include "criterion.h"
+#include "rows.h"
 
 #include <errno.h>
 #include <math.h>
@@ -53,50 +54,26 @@ static const double SHOT_GAPS = 1, RECEIVER_GAPS = 5;
 /* ---- velocities --------------------------------------------------------------------
  */
 
-static void add_velocity(request *r, double t0, double low, double high)
-{
-    size_t rows = (size_t)r->velocities + 1;
-    r->velocity = realloc(r->velocity, rows * sizeof *r->velocity);
-    if (!r->velocity) fail("%s: not enough memory", "velocity");
-    r->velocity[r->velocities++] = (velocity_row){t0, low, high};
-}
-
 static void read_velocities(request *r, const char *path)
 {
-    char line[1024], where[4200], reason[REASON_SIZE];
-    FILE *f;
-    const char *problem = input_open(path, &f);
-    if (problem)
-        fail("velocity=%s: %s: expected VMIN,VMAX or a file of rows t0 v dv", path,
-             problem);
-    name_input("velocity", path);
-    int status;
-    for (int number = 1; (status = input_line(f, line, sizeof line, reason));
-         number++) {
-        snprintf(where, sizeof where, "velocity=%.4000s, line %d", path, number);
-        if (status < 0) fail("%s: %s", where, reason);
-        const char *item[3];
-        int items = 0;
-        line[strcspn(line, "#")] = '\0';
-        for (char *w = strtok(line, " \t\r"); w; w = strtok(NULL, " \t\r"), items++)
-            if (items < 3) item[items] = w;
-        if (items == 0) continue;
-        if (items != 3)
-            fail("%s: %d columns: expected 3: t0, v and its tolerance dv", where,
-                 items);
-        double t0 = parse_double(where, item[0], 0, TIME_LIMIT);
-        double v = parse_double(where, item[1], VELOCITY_MIN, VELOCITY_MAX);
-        double dv = parse_double(where, item[2], 0, VELOCITY_MAX);
+    for (row_reader in = rows_open("velocity", path,
+                                   ": expected VMIN,VMAX or a file of rows t0 v dv");
+         rows_next(&in); r->velocities++) {
+        if (in.items != 3)
+            fail("%s: %d columns: expected 3: t0, v and its tolerance dv", in.where,
+                 in.items);
+        double t0 = parse_double(in.where, in.item[0], 0, TIME_LIMIT);
+        double v = parse_double(in.where, in.item[1], VELOCITY_MIN, VELOCITY_MAX);
+        double dv = parse_double(in.where, in.item[2], 0, VELOCITY_MAX);
         if (v - dv < VELOCITY_MIN)
-            fail("%s: %g m/s less %g m/s: expected at least %g m/s", where, v, dv,
+            fail("%s: %g m/s less %g m/s: expected at least %g m/s", in.where, v, dv,
                  VELOCITY_MIN);
         if (r->velocities && !(t0 > r->velocity[r->velocities - 1].t0))
-            fail("%s: t0 is %g after %g: expected increasing times", where, t0,
+            fail("%s: t0 is %g after %g: expected increasing times", in.where, t0,
                  r->velocity[r->velocities - 1].t0);
-        add_velocity(r, t0, v - dv, v + dv);
+        r->velocity = rows_grow(&in, r->velocity, r->velocities, sizeof *r->velocity);
+        r->velocity[r->velocities] = (velocity_row){t0, v - dv, v + dv};
     }
-    fclose(f);
-    if (r->velocities == 0) fail("velocity=%s: no rows: expected at least one", path);
 }
 
 void criterion_parse(request *r, const char *velocity)
@@ -113,7 +90,8 @@ void criterion_parse(request *r, const char *velocity)
     if (low > high)
         fail("velocity=%s: the smallest is above the largest: expected VMIN,VMAX",
              velocity);
-    add_velocity(r, 0, low, high);
+    r->velocity = allocate(1, sizeof *r->velocity, "the velocity");
+    r->velocity[r->velocities++] = (velocity_row){0, low, high};
 }
 
 /* Returns the smallest or the largest velocity at time tn, which counts at offset 0. */
