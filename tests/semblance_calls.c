@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 {
     run_name = "semblance-calls";
     request r = request_parse(argc, argv, "many searches with one state");
-    su_gather g = request_gather(&r);
+    su_gather g = request_gather(&r, NULL);
     request_fit(&r, &g);
     query q = query_largest(&r, &g);
     int *indices = allocate(g.ntraces, sizeof *indices, "numbers");

@@ -75,7 +75,7 @@ def test_ranges(check, tmp_path, number):
         [abs(g.h - h0[0] - h0[1] * i) <= reach[1] for i in range(h0[2])], axis=0))
     used = slice(near.min(), near.max() + 1)  # the traces from the first to the last one
     period = value["period"] or oracle.period(
-        oracle.Gather(g.m[used], g.h[used], g.cdp[used], g.samples[used], g.dt))
+        oracle.Gather(g.m[used], g.h[used], g.fields[used], g.samples[used], g.dt))
     table = (tmp_path / "r.txt").read_text()
     told = re.search(r"tau=(\S+) aperture=(\S+),(\S+)", table)
     assert told, table

@@ -31,6 +31,8 @@ def survey(rng, path):
     unit = 1 / -scalco if scalco < 0 else scalco or 1
     numbers = numpy.random.default_rng(rng.getrandbits(32))
     other = rng.choice((0, 7))
+    crooked = random.Random(f"{other} {ns}")  # fields that the samples do not depend on
+    unit_code, signs = crooked.choice((0, 1)), crooked.choice(((-1, 1), (1, 1), (1, -1), (0, 0)))
     with open(path, "wb") as out:
         for i in range(rng.randint(20, 60)):
             m, h = rng.randrange(0, 600, 20), rng.randrange(-200, 210, 40)
@@ -41,7 +43,11 @@ def survey(rng, path):
                       "scalco": scalco, "delrt": delay, "ns": ns, "dt": dt,
                       "s" + axis: source, "g" + axis: receiver}
             for name in ("sx", "gx") if axis == "y" else ("sy", "gy"):
-                values[name] = other
+                values[name] = other + crooked.randrange(40)
+            for name in ("fldr", "ep", "tracf", "tracl", "year", *oracle.ELEVATIONS):
+                values[name] = crooked.randrange(-90, 900)
+            values |= {"scalel": crooked.choice((1, 0, -10, 10)), "counit": unit_code,
+                       "offset": signs[h > 0] * abs(2 * h)}
             time = numpy.arange(ns) + delay * 1000 / dt
             event = numpy.hypot(rng.uniform(55, 75), (m - 300) / 20) - time
             row = numpy.exp(-(event / 4) ** 2) * 2 + 0.3 * numpy.convolve(

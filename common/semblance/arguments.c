@@ -383,13 +383,17 @@ origin request_origin(const request *r)
     return (origin){round(m0 - h0), round(m0 + h0)};
 }
 
-su_gather request_gather(request *r)
+su_gather request_gather(request *r, su_header **header)
 {
     su_gather g;
     char reason[SU_REASON_SIZE];
     size_t dead;
     origin from = request_origin(r);
     if (proc_read_headers(r->in, r->order, &g, reason)) fail("%s: %s", r->in, reason);
+    if (header) {
+        *header = allocate(g.ntraces, sizeof **header, "the headers");
+        for (size_t i = 0; i < g.ntraces; i++) (*header)[i] = g.trace[i].header;
+    }
     if (su_line(&g, &r->axis, from.source, from.receiver, &dead, reason))
         fail("%s: %s", r->in, reason);
     if (dead && !run_rank && !r->silent)

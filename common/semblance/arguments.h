@@ -103,8 +103,9 @@ origin request_origin(const request *r);
 
 /* Reads the traces, relative to r's origin (see su_line()), with samples as
  * proc_read_headers() provides them. Sets r->axis. Reports the number of dead traces on
- * stderr. fail() if the traces are invalid. */
-su_gather request_gather(request *r);
+ * stderr. Stores a copy of the headers of the file in *header, unless header is NULL.
+ * fail() if the traces are invalid. */
+su_gather request_gather(request *r, su_header **header);
 
 /* Completes r from the traces of g, which request_gather() has read: without t0=, a
  * section covers all recorded times. fail() if t0 does not fit the traces. Calls

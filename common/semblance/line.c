@@ -6,11 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A header coordinate in metres, the nearest double. */
-static double metres(int32_t coordinate, int16_t scalco)
+double line_metres(int32_t value, int16_t scale)
 {
-    if (scalco < 0) return coordinate / -(double)scalco;
-    return scalco ? (double)coordinate * scalco : coordinate;
+    if (scale < 0) return value / -(double)scale;
+    return scale ? (double)value * scale : value;
+}
+
+trace_ends line_ends(const su_header *h, su_axis axis)
+{
+    bool x = axis == SU_AXIS_X;
+    return (trace_ends){line_metres(x ? h->sx : h->sy, h->scalco),
+                        line_metres(x ? h->gx : h->gy, h->scalco)};
 }
 
 /* Returns which coordinates vary among sources and receivers: 1: x, 2: y, 3: both, 0:
@@ -23,10 +29,12 @@ static int find_varying(const su_gather *g)
         const su_header *h = &g->trace[i].header;
         if (h->trid == SU_DEAD) continue;
         if (!reference) reference = h;
-        double x = metres(reference->sx, reference->scalco),
-               y = metres(reference->sy, reference->scalco);
-        if (metres(h->sx, h->scalco) != x || metres(h->gx, h->scalco) != x) found |= 1;
-        if (metres(h->sy, h->scalco) != y || metres(h->gy, h->scalco) != y) found |= 2;
+        double x = line_metres(reference->sx, reference->scalco),
+               y = line_metres(reference->sy, reference->scalco);
+        if (line_metres(h->sx, h->scalco) != x || line_metres(h->gx, h->scalco) != x)
+            found |= 1;
+        if (line_metres(h->sy, h->scalco) != y || line_metres(h->gy, h->scalco) != y)
+            found |= 2;
     }
     return found;
 }
@@ -54,13 +62,13 @@ static int localize_traces(su_gather *g, int along_x, double source, double rece
                 why,
                 "trace %zu: source at %g m is too far from the output point's "
                 "%g m (scalco=%d): expected a distance of 32 bits",
-                i + 1, metres(s, h->scalco), source, h->scalco);
+                i + 1, line_metres(s, h->scalco), source, h->scalco);
         if (localize(r, h->scalco, receiver, &h->gy) != 0)
             return refuse(
                 why,
                 "trace %zu: receiver at %g m is too far from the output point's "
                 "%g m (scalco=%d): expected a distance of 32 bits",
-                i + 1, metres(r, h->scalco), receiver, h->scalco);
+                i + 1, line_metres(r, h->scalco), receiver, h->scalco);
         h->sx = h->gx = 0;
         if (h->scalco > 0) h->scalco = 1;
     }

@@ -12,6 +12,16 @@
 /* The coordinate that varies along a line. */
 typedef enum { SU_AXIS_AUTO, SU_AXIS_X, SU_AXIS_Y } su_axis;
 
+/* A header coordinate or elevation in metres, the nearest double. */
+double line_metres(int32_t value, int16_t scale);
+
+/* The coordinates of source and receiver along the line, metres. */
+typedef struct {
+    double source, receiver;
+} trace_ends;
+
+trace_ends line_ends(const su_header *h, su_axis axis);
+
 /* Prepares a gather for searches along a line. Returns 0 and in *dead the number of
  * dead traces, or -1 with a message in why; then *g can only be freed.
  * - Dead traces (trid 2) are not changed; the caller must skip them.

@@ -13,6 +13,7 @@
 #include "section.h"
 #include "criterion.h"
 #include "fill.h"
+#include "headers.h"
 #include "processes.h"
 #include "journal.h"
 #include "survey.h"
@@ -77,70 +78,6 @@ static void measure_apertures(job *s)
                 "dead (trid 2), all zero\n",
                 run_name, sparse, s->traces);
     free(indices);
-}
-
-/* ---- headers ----------------------------------------------------------------------
- */
-
-/* Returns the coarsest scalco, 1 to 1/10000 of a metre, in which all output coordinates
- * are whole numbers; if there is none, the finest in which they fit into 32 bits. */
-static int16_t choose_scalco(const job *s)
-{
-    static const int16_t parts[] = {1, 10, 100, 1000, 10000};
-    double largest = 0;
-    int found = 0;
-    for (; found < 4; found++) {
-        double worst = 0;
-        for (int i = 0; i < s->traces; i++) {
-            double m = output_m(s, i), h = output_h(s, i);
-            for (int sign = -1; sign <= 1; sign += 2) {
-                double x = (m + sign * h) * parts[found];
-                worst = fmax(worst, fabs(x - nearbyint(x)));
-                largest = fmax(largest, fabs(m + sign * h));
-            }
-        }
-        if (worst < 1e-3) break;
-    }
-    while (found > 0 && largest * parts[found] > INT32_MAX) found--;
-    return (int16_t)(found ? -parts[found] : 1);
-}
-
-static su_header *make_headers(const job *s)
-{
-    const request *r = s->r;
-    double dt = r->t0.count > 1 ? r->t0.step * 1e6 : s->line.g.dt;
-    double delay = r->t0.first * 1e3;
-    if (fabs(dt - nearbyint(dt)) > 1e-6 || dt < 1 || dt > 65535)
-        fail("t0: steps of %g s, expected a whole number of microseconds, 1 to 65535",
-             r->t0.step);
-    if (fabs(delay - nearbyint(delay)) > 1e-6 || delay > INT16_MAX)
-        fail("t0: starts at %g s, expected a whole number of milliseconds, at most %d "
-             "(delrt of a trace)",
-             r->t0.first, INT16_MAX);
-    if (r->t0.count > 65535)
-        fail("t0: %d samples, expected at most 65535 a trace", r->t0.count);
-
-    int16_t scalco = choose_scalco(s);
-    double parts = scalco < 0 ? -scalco : 1;
-    su_header *header = allocate((size_t)s->traces, sizeof *header, "the headers");
-    memset(header, 0, (size_t)s->traces * sizeof *header);
-    for (int i = 0; i < s->traces; i++) {
-        double m = output_m(s, i), h = output_h(s, i);
-        su_header *t = &header[i];
-        t->tracl = t->tracr = i + 1;
-        t->cdp = survey_nearest(&s->line, m, h)->cdp;
-        t->offset = (int32_t)lround(2 * h);
-        t->scalco = scalco;
-        int32_t source = (int32_t)lround((m - h) * parts);
-        int32_t receiver = (int32_t)lround((m + h) * parts);
-        *(s->r->axis == SU_AXIS_X ? &t->sx : &t->sy) = source;
-        *(s->r->axis == SU_AXIS_X ? &t->gx : &t->gy) = receiver;
-        t->counit = 1; /* metres */
-        t->delrt = (int16_t)lround(delay);
-        t->ns = (uint16_t)r->t0.count;
-        t->dt = (uint16_t)lround(dt);
-    }
-    return header;
 }
 
 /* Returns a hash of everything that the result depends on: the options, and all traces
@@ -279,7 +216,7 @@ void section_pass(request *r, const pass *p)
              "seq, 10 omp or 12 mpi");
     job s = {.r = r, .pass = p, .line = survey_read(r)};
     s.traces = request_traces(r);
-    su_header *header = make_headers(&s);
+    su_header *header = headers_make(r, &s.line);
     if (r->velocities) criterion_aperture(r, &s.line);
     measure_apertures(&s);
 

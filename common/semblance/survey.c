@@ -19,7 +19,8 @@ static int by_number(const void *a, const void *b)
 
 survey survey_read(request *r)
 {
-    survey s = {.g = request_gather(r)};
+    survey s = {0};
+    s.g = request_gather(r, &s.header);
     request_fit(r, &s.g);
     origin from = request_origin(r);
     s.places = allocate(s.g.ntraces, sizeof *s.places, "the midpoints");
@@ -29,8 +30,8 @@ survey survey_read(request *r)
         double unit = t->scalco < 0 ? -1.0 / t->scalco : 1;
         double source = from.source + t->sy * unit;
         double receiver = from.receiver + t->gy * unit;
-        s.places[s.live++] = (trace_place){(receiver + source) / 2,
-                                           (receiver - source) / 2, (int)i, t->cdp};
+        s.places[s.live++] =
+            (trace_place){(receiver + source) / 2, (receiver - source) / 2, (int)i};
     }
     qsort(s.places, (size_t)s.live, sizeof *s.places, by_midpoint);
     return s;
@@ -39,6 +40,7 @@ survey survey_read(request *r)
 void survey_free(survey *s)
 {
     free(s->places);
+    free(s->header);
     proc_free_gather(&s->g);
 }
 
@@ -66,24 +68,4 @@ int survey_select(const survey *s, const request *r, double m, double h, int *in
     }
     qsort(indices, (size_t)n, sizeof *indices, by_number);
     return n;
-}
-
-const trace_place *survey_nearest(const survey *s, double m, double h)
-{
-    int from = lower_bound(s, m);
-    const trace_place *nearest = NULL;
-    double least_distance2 = INFINITY;
-    for (int step = -1; step <= 1; step += 2)
-        for (int k = step < 0 ? from - 1 : from; k >= 0 && k < s->live; k += step) {
-            double dm = s->places[k].m - m, dh = s->places[k].h - h;
-            double distance2 = dm * dm + dh * dh;
-            if (dm * dm > least_distance2) break;
-            if (distance2 > least_distance2 ||
-                (nearest && distance2 == least_distance2 &&
-                 s->places[k].number > nearest->number))
-                continue;
-            least_distance2 = distance2;
-            nearest = &s->places[k];
-        }
-    return nearest;
 }

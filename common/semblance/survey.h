@@ -8,11 +8,11 @@
 typedef struct {
     double m, h; /* midpoint and half-offset, metres */
     int number;  /* index in the gather */
-    int cdp;     /* from its header */
 } trace_place;
 
 typedef struct {
     su_gather g;
+    su_header *header;   /* [g.ntraces]: as in the file */
     trace_place *places; /* [live], sorted by midpoint: the traces that are not dead */
     int live;
 } survey;
@@ -24,8 +24,5 @@ void survey_free(survey *s);
 /* Selects the traces in r's aperture around (m, h). Stores their indices in the gather,
  * in increasing order, and returns their number; indices must hold all traces. */
 int survey_select(const survey *s, const request *r, double m, double h, int *indices);
-
-/* Returns the trace nearest to (m, h); of equally near ones the first in the file. */
-const trace_place *survey_nearest(const survey *s, double m, double h);
 
 #endif

@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 {
     run_name = "semblance-count";
     request r = request_parse(argc, argv, "counts the work of a search");
-    su_gather g = request_gather(&r);
+    su_gather g = request_gather(&r, NULL);
     request_fit(&r, &g); /* ends by fail() if the search would */
     query q = query_at(&r, &g, r.m0.first, r.h0.first, r.t0.first);
     double idt = 1e6 / g.dt;

@@ -18,10 +18,18 @@ Doubles = NDArray[numpy.float64]
 HEADER = 240
 DEAD = 2
 # First byte, counted from 1, and type of the header fields that are read or written.
-FIELDS = {"tracl": (1, "i"), "tracr": (5, "i"), "cdp": (21, "i"), "trid": (29, "h"),
-          "offset": (37, "i"), "scalco": (71, "h"), "sx": (73, "i"), "sy": (77, "i"),
-          "gx": (81, "i"), "gy": (85, "i"), "counit": (89, "h"), "delrt": (109, "h"),
-          "ns": (115, "H"), "dt": (117, "H")}
+FIELDS = {"tracl": (1, "i"), "tracr": (5, "i"), "fldr": (9, "i"), "tracf": (13, "i"),
+          "ep": (17, "i"), "cdp": (21, "i"), "trid": (29, "h"), "offset": (37, "i"),
+          "gelev": (41, "i"), "selev": (45, "i"), "sdepth": (49, "i"), "gdel": (53, "i"),
+          "sdel": (57, "i"), "swdep": (61, "i"), "gwdep": (65, "i"), "scalel": (69, "h"),
+          "scalco": (71, "h"), "sx": (73, "i"), "sy": (77, "i"), "gx": (81, "i"),
+          "gy": (85, "i"), "counit": (89, "h"), "delrt": (109, "h"), "ns": (115, "H"),
+          "dt": (117, "H"), "year": (157, "h")}
+# The fields of output traces that are interpolated along the sources, the receivers, the
+# midpoints and the half-offsets. Numbers continue outside the survey, elevations do not.
+NUMBERS = {"fldr": "s", "ep": "s", "cdp": "m", "tracf": "h"}
+ELEVATIONS = {"selev": "s", "sdepth": "s", "sdel": "s", "swdep": "s", "gelev": "g", "gdel": "g",
+              "gwdep": "g"}
 JOB = slice(228, 240)  # a mark and the hash of the job, which only the program knows
 # Permitted error from printing and from the last sums: of the semblance, and of the amplitude
 # relative to the largest sample.
@@ -53,6 +61,12 @@ def split(path: Path, order: str) -> tuple[list[bytes], Doubles]:
     return [raw[i:i + HEADER] for i in starts], numpy.array(samples, "f8")
 
 
+def metres(values: dict[str, int], name: str) -> float:
+    """A coordinate or an elevation of a header."""
+    scale = values["scalel" if name in ELEVATIONS else "scalco"]
+    return values[name] / -scale if scale < 0 else float(values[name] * (scale or 1))
+
+
 @dataclass
 class Job:
     """The options of a section. rows: t0, then P0 P1 N of A to E, as in ranges=FILE; with h0
@@ -74,9 +88,10 @@ class Gather:
     """The traces of a line that are not dead; sample 0 of each is at time 0."""
     m: Doubles
     h: Doubles
-    cdp: list[int]
+    fields: list[dict[str, int]]  # of their headers
     samples: Doubles
     dt: float  # microseconds
+    dead: Sequence[dict[str, int]] = ()
 
 
 @dataclass
@@ -94,19 +109,17 @@ class Sample:
 
 def gather(path: Path, job: Job) -> Gather:
     headers, rows = split(path, job.order)
-    place, alive = [], [i for i, h in enumerate(headers)
-                        if get(h, "trid", job.order) != DEAD]
-    for i in alive:
-        scale = get(headers[i], "scalco", job.order)
-        unit = 1 / -scale if scale < 0 else scale or 1
-        place.append([get(headers[i], end + job.axis, job.order) * unit for end in "sg"])
-    source, receiver = numpy.array(place, "f8").T
+    fields = [{name: get(h, name, job.order) for name in FIELDS} for h in headers]
+    alive = [i for i, values in enumerate(fields) if values["trid"] != DEAD]
+    source, receiver = numpy.array([[metres(fields[i], end + job.axis) for end in "sg"]
+                                    for i in alive]).T
     dt = get(headers[0], "dt", job.order)
     delay = get(headers[alive[0]], "delrt", job.order) * 1000 // dt
     rows = rows[alive]
     rows = rows[:, -delay:] if delay < 0 else numpy.pad(rows, ((0, 0), (delay, 0)))
     return Gather((source + receiver) / 2, (receiver - source) / 2,
-                  [get(headers[i], "cdp", job.order) for i in alive], rows, dt)
+                  [fields[i] for i in alive], rows, dt,
+                  [values for values in fields if values["trid"] == DEAD])
 
 
 def ranges_at(job: Job, h0: float, t0: float) -> Doubles:
@@ -315,27 +328,69 @@ def judge(job: Job, sample: Sample, semblance: float, stack: float, parameters: 
     return max(used, key=lambda u: u[0] if u[0] == u[0] else numpy.inf)
 
 
-def nearest(g: Gather, m0: float, h0: float) -> int:
-    """cdp of the nearest trace; of equally near ones the first in the file."""
-    return g.cdp[int(numpy.argmin((g.m - m0) ** 2 + (g.h - h0) ** 2))]
+def rounded(value: float) -> int:
+    return int(numpy.floor(value + 0.5 + 1e-6))
+
+
+def along(at: Doubles, values: Doubles, x: float, grows: bool) -> float:
+    """The values of traces at positions `at`, interpolated at x. Of traces at one position, the
+    first in the file counts. Outside, a number grows as on average between the ends."""
+    places, first = numpy.unique(at, return_index=True)
+    if grows and len(places) > 1 and not places[0] <= x <= places[-1]:
+        low, high = values[first[[0, -1]]]
+        return float(low + (x - places[0]) / (places[-1] - places[0]) * (high - low))
+    return float(numpy.interp(x, places, values[first]))
+
+
+def scale_of_places(job: Job, survey: int) -> int:
+    """The survey's scalco, or 1 to 1/10000 m: the first in which all coordinates are whole."""
+    ends = numpy.array([(m - h, m + h) for m, h in job.places])
+    for scale in (survey or 1, 1, -10, -100, -1000, -10000):
+        units = ends * -scale if scale < 0 else ends / scale
+        if abs(units - numpy.round(units)).max() < 1e-3:
+            break
+    return scale
+
+
+def header(g: Gather, job: Job, m: float, h: float, scalco: int) -> dict[str, int]:
+    """The fields of an output trace, except the number, trid and the times: those of the first
+    dead trace at its place, or interpolated."""
+    x = {"s": m - h, "g": m + h, "m": m, "h": h}
+    for values in g.dead:
+        if all(abs(metres(values, end + job.axis) - x[end]) <= 1e-3 for end in "sg"):
+            return values
+    at = {"s": g.m - g.h, "g": g.m + g.h, "m": g.m, "h": g.h}
+    scalel = g.fields[0]["scalel"] or 1
+    found = {"scalco": scalco, "scalel": scalel, "counit": g.fields[0]["counit"]}
+    for name, axis in NUMBERS.items():
+        values_of = numpy.array([f[name] for f in g.fields], "f8")
+        found[name] = rounded(along(at[axis], values_of, x[axis], True))
+    other = "y" if job.axis == "x" else "x"
+    across = {"s" + other: "s", "g" + other: "g"}
+    meter = {name: along(at[axis], numpy.array([metres(f, name) for f in g.fields]), x[axis], False)
+             for name, axis in {**ELEVATIONS, **across}.items()}
+    meter |= {"s" + job.axis: x["s"], "g" + job.axis: x["g"]}
+    for name, value in meter.items():
+        scale = scalel if name in ELEVATIONS else scalco
+        found[name] = rounded(value * -scale if scale < 0 else value / scale)
+    side = [f["offset"] for f, half in zip(g.fields, g.h, strict=True)
+            if f["offset"] and half and (half > 0) == (h > 0)]
+    sign = numpy.sign(side[0]) if side else 1 if h > 0 else -1
+    found["offset"] = int(sign) * rounded(float(numpy.hypot(
+        2 * h, meter["g" + other] - meter["s" + other])))
+    return found
 
 
 def headers(g: Gather, job: Job) -> list[bytes]:
-    """The headers of all output traces, in the byte order of this machine. Coordinates have the
-    coarsest unit, 1 to 1/10000 m, in which all are whole."""
-    ends = numpy.array([(m - h, m + h) for m, h in job.places])
-    parts = 1
-    while parts < 10000 and abs(ends * parts - numpy.round(ends * parts)).max() >= 1e-3:
-        parts *= 10
+    """The headers of all output traces, in the byte order of this machine."""
     step = job.t0[1] - job.t0[0] if len(job.t0) > 1 else g.dt * 1e-6
+    scalco = scale_of_places(job, g.fields[0]["scalco"])
     result = []
     for i, (m, h) in enumerate(job.places):
         alive = aperture(g, job, m, h).sum() >= 2
-        values = {"tracl": i + 1, "tracr": i + 1, "cdp": nearest(g, m, h),
-                  "trid": 1 if alive else DEAD, "offset": int(numpy.floor(2 * h + 0.5)),
-                  "scalco": -parts if parts > 1 else 1, "counit": 1,
-                  "delrt": round(job.t0[0] * 1e3), "ns": len(job.t0), "dt": round(step * 1e6),
-                  "s" + job.axis: round((m - h) * parts), "g" + job.axis: round((m + h) * parts)}
+        values = {"tracl": i + 1, "tracr": i + 1, **header(g, job, m, h, scalco),
+                  "trid": 1 if alive else DEAD, "delrt": round(job.t0[0] * 1e3),
+                  "ns": len(job.t0), "dt": round(step * 1e6)}
         result.append(put(values, "="))
     return result
 
