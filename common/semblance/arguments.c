@@ -173,6 +173,18 @@ static void read_positions(request *r, const char *path)
     r->h0 = (series){r->positions[0].h, 0, 1};
 }
 
+static void check_fill(request *r, const char *fill)
+{
+    r->fill = parse_choice("fill", fill, "dead") == 0;
+    const char *place = r->positions  ? "positions"
+                        : r->m0.count ? "m0"
+                        : r->h0.count ? "h0"
+                        : r->t0.count ? "t0"
+                                      : NULL;
+    if (place) fail("%s= and fill= are both set: expected only one of them", place);
+    if (!r->stack) fail("fill= is for traces: expected stack=, too");
+}
+
 static void parse_keys(request *r, int argc, char **argv, const char *about)
 {
     const char *range[5] = {0}, *order = "auto", *axis = "auto";
@@ -181,7 +193,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     const char *window = parallel, *smooth = centre, *weight = semblance;
     const char *passes = "1";
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
-    const char *velocity = NULL, *positions = NULL;
+    const char *velocity = NULL, *positions = NULL, *fill = NULL;
     int set = 0;
 
     /* The parameter set is applied first, so that other keys override it in any order.
@@ -201,6 +213,11 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         {"positions", ARG_TEXT, &positions, 0, 0,
          "for traces: file instead of m0= and h0=: rows of m0 h0, or, after a row \"sx "
          "gx\", of these",
+         0},
+        {"fill", ARG_TEXT, &fill, 0, 0,
+         "for traces: dead, instead of m0= and h0=: the traces with trid 2 or zeros "
+         "only; "
+         "stack= is the whole file with these filled",
          0},
         {"t0", ARG_TEXT, &t0, 0, 0,
          "time of the output, s, or FIRST,STEP,COUNT; for traces: all samples", 0},
@@ -270,6 +287,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         fail("positions= is for traces: expected stack= or coherence=, too");
     if (positions) read_positions(r, positions);
     if (t0) r->t0 = parse_series("t0", t0, 0, TIME_MAX);
+    if (fill) check_fill(r, fill);
 
     char buffer[PARSE_SIZE];
     const char *item[3];
@@ -319,8 +337,8 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
 static void check_arguments(const request *r)
 {
     const char *missing = !r->in                           ? "in"
-                          : !r->m0.count                   ? "m0"
-                          : !r->h0.count                   ? "h0"
+                          : !r->m0.count && !r->fill       ? "m0"
+                          : !r->h0.count && !r->fill       ? "h0"
                           : !r->t0.count && !is_section(r) ? "t0"
                           : r->velocities                  ? NULL
                           : isnan(r->tau)                  ? "tau"
@@ -390,13 +408,14 @@ su_gather request_gather(request *r, su_header **header)
     size_t dead;
     origin from = request_origin(r);
     if (proc_read_headers(r->in, r->order, &g, reason)) fail("%s: %s", r->in, reason);
+    for (int i = 0; i < r->dead_count; i++) g.trace[r->dead[i]].header.trid = SU_DEAD;
     if (header) {
         *header = allocate(g.ntraces, sizeof **header, "the headers");
         for (size_t i = 0; i < g.ntraces; i++) (*header)[i] = g.trace[i].header;
     }
     if (su_line(&g, &r->axis, from.source, from.receiver, &dead, reason))
         fail("%s: %s", r->in, reason);
-    if (dead && !run_rank && !r->silent)
+    if (dead && !run_rank && !r->silent && !r->dead)
         fprintf(stderr, "%s: %s: %zu of %zu traces are dead (trid 2) and ignored\n",
                 run_name, r->in, dead, g.ntraces);
     if (g.ntraces > INT_MAX)

@@ -62,7 +62,10 @@ typedef struct {
     double
         aperture[2]; /* metres: maximum distance of a trace from the point in m and h */
     int passes;      /* 1; 2: a residual pass (passes.c) */
-    bool silent;     /* in a later pass, whose messages would be those of the first */
+    bool fill;       /* fill=dead (dead.c): the dead traces are the output traces */
+    int *dead;       /* [dead_count]: numbers of these traces, or NULL */
+    int dead_count;
+    bool silent; /* in a later pass, whose messages would be those of the first */
     window_choice window;
     smooth_choice smooth;
     weight_choice weight;

@@ -107,6 +107,13 @@ static void read_states(journal *j, int f, const su_header *header)
     }
 }
 
+void journal_foreign(const char *key, const char *path)
+{
+    fail("%s=%s: exists, but is not an output of this job: remove it or name another "
+         "file",
+         key, path);
+}
+
 /* Opens a file of the right size; returns false if there is none. */
 static bool open_file(journal *j, int f)
 {
@@ -119,9 +126,7 @@ static bool open_file(journal *j, int f)
     }
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) ||
         (uintmax_t)about.st_size != file_bytes(j, f))
-        fail("%s=%s: exists, but is not an output of this job: remove it or name "
-             "another file",
-             key, path);
+        journal_foreign(key, path);
     j->file[f].fd = fd;
     return true;
 }

@@ -45,4 +45,7 @@ void journal_write(journal *j, size_t i, int state, const float *const row[]);
 
 void journal_close(journal *j);
 
+/* Ends by fail(): an output file exists that the job has not written. */
+void journal_foreign(const char *key, const char *path);
+
 #endif

@@ -137,25 +137,30 @@ static int start_at_time_zero(su_gather *g, long delay, char why[SU_REASON_SIZE]
     return 0;
 }
 
+int su_find_axis(const su_gather *g, su_axis *axis, char why[SU_REASON_SIZE])
+{
+    bool live = false;
+    for (size_t i = 0; i < g->ntraces; i++) live |= g->trace[i].header.trid != SU_DEAD;
+    if (!live)
+        return refuse(why, "all of its %zu traces are dead (trid 2)", g->ntraces);
+    if (*axis != SU_AXIS_AUTO) return 0;
+    int varies = find_varying(g);
+    if (varies == 0 || varies == 3)
+        return refuse(why,
+                      "cannot tell which axis the line follows (%s): set axis=x or "
+                      "axis=y",
+                      varies ? "x and y both vary" : "neither x nor y varies");
+    *axis = varies == 1 ? SU_AXIS_X : SU_AXIS_Y;
+    return 0;
+}
+
 int su_line(su_gather *g, su_axis *axis, double source, double receiver, size_t *dead,
             char why[SU_REASON_SIZE])
 {
     size_t alive = 0;
     for (size_t i = 0; i < g->ntraces; i++) alive += g->trace[i].header.trid != SU_DEAD;
-    if (alive == 0)
-        return refuse(why, "all of its %zu traces are dead (trid 2)", g->ntraces);
-
-    if (*axis == SU_AXIS_AUTO) {
-        int varies = find_varying(g);
-        if (varies == 0 || varies == 3)
-            return refuse(why,
-                          "cannot tell which axis the line follows (%s): set axis=x or "
-                          "axis=y",
-                          varies ? "x and y both vary" : "neither x nor y varies");
-        *axis = varies == 1 ? SU_AXIS_X : SU_AXIS_Y;
-    }
     long delay = 0;
-    if (find_delay(g, &delay, why) != 0 ||
+    if (su_find_axis(g, axis, why) != 0 || find_delay(g, &delay, why) != 0 ||
         localize_traces(g, *axis == SU_AXIS_X, source, receiver, why) != 0)
         return -1;
     *dead = g->ntraces - alive;

@@ -22,11 +22,15 @@ typedef struct {
 
 trace_ends line_ends(const su_header *h, su_axis axis);
 
+/* Replaces SU_AXIS_AUTO by the coordinate that varies among sources and receivers.
+ * Returns 0, or -1 with a message in why: both vary, neither does, or all traces are
+ * dead. */
+int su_find_axis(const su_gather *g, su_axis *axis, char why[SU_REASON_SIZE]);
+
 /* Prepares a gather for searches along a line. Returns 0 and in *dead the number of
  * dead traces, or -1 with a message in why; then *g can only be freed.
  * - Dead traces (trid 2) are not changed; the caller must skip them.
- * - SU_AXIS_AUTO becomes the coordinate that varies among sources and receivers; it is
- * an error if both vary, or neither.
+ * - SU_AXIS_AUTO is replaced as by su_find_axis().
  * - Sources are counted from `source`, receivers from `receiver`, whole numbers of
  * metres: sy and gy become small integers that a float represents exactly, in units of
  * scalco (1 m if scalco multiplies); sx and gx become 0.

@@ -80,5 +80,6 @@ int main(int argc, char **argv)
     free(r.row);
     free(r.velocity);
     free(r.positions);
+    free(r.dead);
     return 0;
 }

@@ -20,8 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the name of a file next to r's output file. */
-static char *work_file(const request *r, const char *suffix)
+char *work_file(const request *r, const char *suffix)
 {
     size_t size = strlen(r->stack) + strlen(suffix) + 1;
     char *path = allocate(size, 1, "a file name");

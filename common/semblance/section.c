@@ -202,7 +202,9 @@ static void search_trace(const request *r, search_state *state, const su_gather 
 
 void section(request *r)
 {
-    if (r->passes > 1)
+    if (r->fill)
+        section_dead(r);
+    else if (r->passes > 1)
         section_passes(r);
     else
         section_pass(r, &(pass){.number = 1, .last = true});

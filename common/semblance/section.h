@@ -18,6 +18,12 @@ void section_pass(request *r, const pass *p);
 /* Executes two passes (passes.c). */
 void section_passes(request *r);
 
+/* Fills the dead traces of the input (dead.c). */
+void section_dead(request *r);
+
+/* Returns the name of a file next to r's output file. */
+char *work_file(const request *r, const char *suffix);
+
 /* Computes the traces that r asks for, or those that an earlier run has not completed,
  * and prints a summary. */
 void section(request *r);

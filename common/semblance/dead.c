@@ -1,0 +1,123 @@
+/* dead.c - fill=dead: the dead traces of the input are the output traces, and the
+ * output file is the whole survey, in the order of the input, with these traces filled.
+ *
+ * A trace is dead if trid is 2 or all its samples are zero. The filled traces are
+ * written to STACK.filled, as a section of which an interrupted run is resumed. The
+ * survey is assembled when that is complete. Live traces keep all their bytes. A dead
+ * trace keeps its header, except for trid and delrt; if it cannot be filled, it stays
+ * dead.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "journal.h"
+#include "processes.h"
+#include "section.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool all_zero(const su_trace *t, int ns)
+{
+    for (int k = 0; k < ns; k++)
+        if (t->data[k] != 0) return false;
+    return true;
+}
+
+/* Stores the numbers and the places of the dead traces of *g in r. */
+static void find_dead(request *r, su_gather *g)
+{
+    char why[SU_REASON_SIZE];
+    int marked = 0;
+    r->dead = allocate(g->ntraces, sizeof *r->dead, "the dead traces");
+    for (size_t i = 0; i < g->ntraces; i++) {
+        su_trace *t = &g->trace[i];
+        if (t->header.trid != SU_DEAD && !all_zero(t, g->ns)) continue;
+        marked += t->header.trid == SU_DEAD;
+        t->header.trid = SU_DEAD;
+        r->dead[r->dead_count++] = (int)i;
+    }
+    if (!r->dead_count)
+        fail("%s: no trace is dead (trid 2 or all zero): expected at least one for "
+             "fill=dead",
+             r->in);
+    if (su_find_axis(g, &r->axis, why) != 0) fail("%s: %s", r->in, why);
+    fprintf(stderr,
+            "%s: %s: %d of %zu traces are to be filled: %d with trid 2, %d all "
+            "zero\n",
+            run_name, r->in, r->dead_count, g->ntraces, marked, r->dead_count - marked);
+    r->positions = allocate((size_t)r->dead_count, sizeof *r->positions, "positions");
+    for (int i = 0; i < r->dead_count; i++) {
+        trace_ends p = line_ends(&g->trace[r->dead[i]].header, r->axis);
+        r->positions[i] =
+            (position){(p.source + p.receiver) / 2, (p.receiver - p.source) / 2};
+    }
+}
+
+static void read_input(const request *r, const char *path, su_gather *g)
+{
+    char why[SU_REASON_SIZE];
+    if (su_read(path, r->order, g, why) != 0) fail("%s: %s", path, why);
+}
+
+/* Replaces the dead traces of *g by those of *filled. */
+static void replace(const request *r, su_gather *g, const su_gather *filled)
+{
+    const int *dead = r->dead;
+    size_t live = 0;
+    for (int i = 0; i < r->dead_count && dead[i] == (int)live; i++) live++;
+    int16_t delay = g->trace[live].header.delrt;
+    long first = lround((r->t0.first - delay * 1e-3) * 1e6 / g->dt);
+    for (int i = 0; i < r->dead_count; i++) {
+        su_trace *t = &g->trace[dead[i]];
+        t->header.trid = filled->trace[i].header.trid;
+        t->header.delrt = delay;
+        memset(t->data, 0, (size_t)g->ns * sizeof(float));
+        memcpy(t->data + first, filled->trace[i].data,
+               (size_t)filled->ns * sizeof(float));
+    }
+}
+
+void section_dead(request *r)
+{
+    const char *output = r->stack;
+    char why[SU_REASON_SIZE], *path = work_file(r, ".filled");
+    su_gather g, filled;
+    if (!run_rank) {
+        if (access(output, F_OK) == 0 && access(path, F_OK) != 0)
+            journal_foreign("stack", output);
+        result_check("stack", output);
+        read_input(r, r->in, &g);
+        find_dead(r, &g);
+        su_free(&g);
+    }
+    proc_broadcast(&r->dead_count, sizeof r->dead_count);
+    proc_broadcast(&r->axis, sizeof r->axis);
+    size_t count = (size_t)r->dead_count;
+    if (run_rank) {
+        r->dead = allocate(count, sizeof *r->dead, "the dead traces");
+        r->positions = allocate(count, sizeof *r->positions, "positions");
+    }
+    proc_broadcast(r->dead, count * sizeof *r->dead);
+    proc_broadcast(r->positions, count * sizeof *r->positions);
+    r->position_count = r->dead_count;
+    r->m0 = (series){r->positions[0].m, 0, 1};
+    r->h0 = (series){r->positions[0].h, 0, 1};
+    r->fill = false;
+    const char *in = r->in;
+    r->stack = path;
+    section(r);
+
+    r->in = in;
+    if (!run_rank) {
+        read_input(r, in, &g);
+        if (su_read(path, SU_DETECT, &filled, why) != 0) fail("%s: %s", path, why);
+        replace(r, &g, &filled);
+        if (su_write(output, g.big_endian ? SU_BIG : SU_LITTLE, &g, why) != 0)
+            fail("%s: %s", output, why);
+        su_free(&filled);
+        su_free(&g);
+    }
+    free(path);
+}
