@@ -60,7 +60,7 @@ def test_ranges(check, tmp_path, number):
     rng = random.Random(f"criterion {number}")
     spacing = survey(rng, tmp_path / "in.su")
     words, velocity, value = asked(rng, tmp_path)
-    h0 = rng.choice(((50, 25, 3), (150, -25, 4), (0, 12, 3), (-100, 40, 2)))
+    h0 = rng.choice(((50, 25, 3), (150, -25, 4), (0, 12, 3), (-60, 20, 2)))
     t0 = rng.choice(((0.2, 0.02, 4), (0.004, 0.06, 4), (0.1, 0.004, 30)))
     job = ["in=in.su", "m0=1150", "h0={},{},{}".format(*h0), "t0={},{},{}".format(*t0)]
     binary = binaries("semblance", ("omp",))[-1][2]
@@ -70,7 +70,7 @@ def test_ranges(check, tmp_path, number):
     g = gather(tmp_path)
     check("distances", oracle.gaps(g) != spacing and f"{oracle.gaps(g)}, not {spacing}")
     dip = value["dip"] or 0.68 / velocity[:, 1].min()
-    reach = value["aperture"] or (spacing[0], 5 * spacing[1])
+    reach = value["aperture"] or (0.6 * max(spacing), 5 * spacing[1])
     near = numpy.flatnonzero((abs(g.m - 1150) <= reach[0]) & numpy.any(
         [abs(g.h - h0[0] - h0[1] * i) <= reach[1] for i in range(h0[2])], axis=0))
     used = slice(near.min(), near.max() + 1)  # the traces from the first to the last one

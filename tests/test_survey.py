@@ -14,9 +14,10 @@ def modelled():
     whole = survey.SHOTS[0]
     shots = range(whole - 8, whole + 9)
     keep = numpy.isin(numpy.repeat(numpy.arange(synthetic.SHOTS), synthetic.CHANNELS), shots)
-    of = synthetic.geometry()
-    of.truth[keep] = numpy.concatenate([synthetic.shot_traces(of.source[row], of.receiver[row])
-                                        for row in map(synthetic.rows, shots)])
+    of = synthetic.geometry(synthetic.line())
+    of.truth[keep] = numpy.concatenate([
+        synthetic.shot_traces(of.below, of.source[row], of.receiver[row])
+        for row in map(synthetic.rows, shots)])
     return of
 
 
@@ -26,12 +27,13 @@ def test_bars(check, monkeypatch, capsys, tmp_path, modelled):
     if not binaries("semblance", ("omp",)):
         pytest.skip("no semblance-omp is built")
     monkeypatch.setattr(survey, "folder", lambda: tmp_path)
-    monkeypatch.setattr(synthetic, "survey", lambda: modelled)
+    monkeypatch.setattr(synthetic, "survey", lambda below: modelled)
     monkeypatch.setattr(survey, "SHOTS", survey.SHOTS[:1])
     monkeypatch.setattr(survey, "CHANNELS", CHANNELS)
     # The ratio is that of all traces, of which most are zero here.
     part = (modelled.truth != 0).any(axis=1).mean()
-    monkeypatch.setattr(survey, "NOISE", {"noisy": -3.0 + 10 * numpy.log10(part)})
+    monkeypatch.setattr(survey, "SURVEYS", {
+        "noisy": (synthetic.line, -3.0 + 10 * numpy.log10(part), 1)})
     monkeypatch.setattr(survey, "PASSES", (1,))
     for bar, status in (3.0, 0), (40.0, 1):
         monkeypatch.setattr(survey, "BARS", {("noisy", 1): bar})

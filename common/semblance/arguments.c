@@ -242,7 +242,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
          "with velocity=: file for the ranges, in the form that ranges= reads", 0},
         {"aperture", ARG_TEXT, &aperture, 0, 0,
          "DM,DH: maximum distance of traces in midpoint and half-offset, m; default: "
-         "all, with velocity= 1 shot and 5 receiver gaps",
+         "all, with velocity= 0.6 shot gaps and 5 receiver gaps",
          0},
         {"window", ARG_TEXT, &window, 0, 0,
          "for traces: parallel (samples around each arrival) or moveout (the arrivals "

@@ -1,10 +1,11 @@
-"""synthetic.py - a synthetic survey with known traces, for make survey.
+"""synthetic.py - synthetic surveys with known traces, for make survey.
 
 A 2-D line of 120 shots with 60 channels. Five reflectors, some of which cross, and a
-diffractor are modelled by Kirchhoff's integral: each point of a reflector scatters the wavelet
-of the source to the receiver, delayed by the length of the path over a velocity of the
-reflector's own. So amplitudes, curved and crossing events, edges and diffractions are those of
-waves, but velocities are constant along each event. Every third shot is dead.
+diffractor, or others at other velocities, are modelled by Kirchhoff's integral: each point of
+a reflector scatters the wavelet of the source to the receiver, delayed by the length of the
+path over a velocity of the reflector's own. So amplitudes, curved and crossing events, edges
+and diffractions are those of waves, but velocities are constant along each event. Every third
+shot is dead.
 """
 from __future__ import annotations
 
@@ -19,12 +20,20 @@ Array = NDArray[np.float64]
 
 SHOTS, CHANNELS, SPACING, FIRST_OFFSET = 120, 60, 25.0, 100.0  # metres
 SAMPLES, DT = 500, 0.004  # seconds
-FREQUENCY = 25.0  # Hz, of the Ricker wavelet
 NOISE_BAND = 3.0, 75.0  # Hz
 POINT_SPACING = 10.0  # metres between the points of a reflector: below half a wavelength
 DEAD = 2
-# Root-mean-square velocity, m/s, at times of offset 0, s: what an analyst would pick.
-PICKS = (0.45, 0.75, 1.25, 1.6), (1850.0, 2050.0, 2250.0, 2450.0)
+
+
+@dataclass
+class Model:
+    """What is below the line."""
+    reflectors: list[tuple[Array, Array, float, float]]  # x, depth, velocity, amplitude
+    diffractor: tuple[float, float, float, float]  # the same of a point
+    frequency: float  # Hz, of the Ricker wavelet
+    # Root-mean-square velocity, m/s, at times of offset 0, s: what an analyst would pick.
+    picks: tuple[tuple[float, ...], tuple[float, ...]]
+    velocity: str  # velocity= of the program
 
 
 @dataclass
@@ -34,6 +43,7 @@ class Survey:
     receiver: Array
     truth: Array     # [traces][SAMPLES], without noise; largest amplitudes are about 1
     dead: NDArray[np.bool_]
+    below: Model
 
     @property
     def m(self) -> Array:
@@ -44,21 +54,33 @@ class Survey:
         return (self.receiver - self.source) / 2
 
 
-def reflectors() -> list[tuple[Array, Array, float, float]]:
-    """[(x, depth, velocity, amplitude)]: an undulating one, three that dip or are flat and
-    cross in time, a syncline, a fault."""
+def line() -> Model:
+    """An undulating reflector, three that dip or are flat and cross in time, a syncline, a
+    fault."""
     x = np.arange(-1500, 6000, POINT_SPACING)
-    middle = (x > 300) & (x < 3900)
-    left = x < 2200
-    return [(x, 430 + 30 * np.sin(2 * np.pi * x / 1700), 1850, 1.0),
-            (x, 560 + 0.13 * x, 2050, 0.9),
-            (x[middle], 1900 - 0.32 * x[middle], 2200, 0.8),
-            (x, 1430 - 180 * np.exp(-((x - 2100) / 320) ** 2), 2300, 0.9),
-            (x[left], np.full(left.sum(), 1790.0), 2500, 0.8),
-            (x[~left], np.full((~left).sum(), 1850.0), 2500, 0.8)]
+    middle, left = (x > 300) & (x < 3900), x < 2200
+    return Model([(x, 430 + 30 * np.sin(2 * np.pi * x / 1700), 1850, 1.0),
+                  (x, 560 + 0.13 * x, 2050, 0.9),
+                  (x[middle], 1900 - 0.32 * x[middle], 2200, 0.8),
+                  (x, 1430 - 180 * np.exp(-((x - 2100) / 320) ** 2), 2300, 0.9),
+                  (x[left], np.full(left.sum(), 1790.0), 2500, 0.8),
+                  (x[~left], np.full((~left).sum(), 1850.0), 2500, 0.8)],
+                 (1750.0, 1120.0, 2200.0, 10.0), 25.0,
+                 ((0.45, 0.75, 1.25, 1.6), (1850.0, 2050.0, 2250.0, 2450.0)), "1700,3000")
 
 
-DIFFRACTOR = 1750.0, 1120.0, 2200.0, 10.0  # x, depth, velocity, amplitude
+def other() -> Model:
+    """Faster and deeper reflectors, a lower frequency."""
+    x = np.arange(-1500, 6000, POINT_SPACING)
+    middle, left = (x > 0) & (x < 3300), x < 2600
+    return Model([(x, 520 + 0.09 * x, 2200, 0.9),
+                  (x[middle], 1650 - 0.25 * x[middle], 2500, 1.0),
+                  (x, 1250 + 60 * np.sin(2 * np.pi * x / 2300), 2450, 0.8),
+                  (x, 1900 - 200 * np.exp(-((x - 1700) / 400) ** 2), 2800, 0.9),
+                  (x[left], np.full(left.sum(), 2300.0), 3000, 0.9),
+                  (x[~left], np.full((~left).sum(), 2380.0), 3000, 0.9)],
+                 (2300.0, 1500.0, 2600.0, 10.0), 20.0,
+                 ((0.45, 0.75, 1.1, 1.6), (2200.0, 2350.0, 2550.0, 2900.0)), "1900,3600")
 
 
 def add_arrivals(traces: Array, time: Array, amplitude: Array) -> None:
@@ -75,11 +97,11 @@ def add_arrivals(traces: Array, time: Array, amplitude: Array) -> None:
                               traces.size).reshape(traces.shape)
 
 
-def shot_traces(source: Array, receiver: Array) -> Array:
+def shot_traces(below: Model, source: Array, receiver: Array) -> Array:
     """The traces of a shot, without noise."""
     length = 2 * SAMPLES
     traces = np.zeros((len(source), length))
-    for x, depth, velocity, amplitude in reflectors():
+    for x, depth, velocity, amplitude in below.reflectors:
         slope = np.gradient(depth, x)
         down, up = (np.hypot(x - end[:, None], depth) for end in (source, receiver))
         # The cosines of the angles between the two rays and the normal of the reflector.
@@ -89,12 +111,12 @@ def shot_traces(source: Array, receiver: Array) -> Array:
         add_arrivals(traces, (down + up) / velocity,
                      amplitude * taper * POINT_SPACING * np.hypot(1, slope) * cosines / 2
                      * np.sqrt((down + up) / (down * up)))
-    x0, depth0, velocity, amplitude = DIFFRACTOR
+    x0, depth0, velocity, amplitude = below.diffractor
     path = np.hypot(x0 - source, depth0) + np.hypot(x0 - receiver, depth0)
     add_arrivals(traces, path[:, None] / velocity, np.full((len(source), 1), amplitude))
     # A line of scatterers integrates the wavelet by half an order: it is differentiated.
     f = np.fft.rfftfreq(length, DT)
-    ricker = f ** 2 / FREQUENCY ** 3 * np.exp(-(f / FREQUENCY) ** 2)
+    ricker = f ** 2 / below.frequency ** 3 * np.exp(-(f / below.frequency) ** 2)
     spectrum = ricker * np.sqrt(2j * np.pi * f) / np.sinc(f * DT) ** 2
     found: Array = np.fft.irfft(np.fft.rfft(traces) * spectrum)[:, :SAMPLES]
     return found
@@ -105,18 +127,19 @@ def rows(shot: int) -> slice:
     return slice(shot * CHANNELS, (shot + 1) * CHANNELS)
 
 
-def geometry() -> Survey:
+def geometry(below: Model) -> Survey:
     """The survey without samples: they are zero."""
     shot = np.repeat(np.arange(SHOTS), CHANNELS)
     source = shot * SPACING
     receiver = source + FIRST_OFFSET + np.tile(np.arange(CHANNELS), SHOTS) * SPACING
-    return Survey(source, receiver, np.zeros((len(source), SAMPLES)), shot % 3 == 1)
+    return Survey(source, receiver, np.zeros((len(source), SAMPLES)), shot % 3 == 1,
+                  below)
 
 
-def survey() -> Survey:
-    made = geometry()
+def survey(below: Model) -> Survey:
+    made = geometry(below)
     for row in map(rows, range(SHOTS)):
-        made.truth[row] = shot_traces(made.source[row], made.receiver[row])
+        made.truth[row] = shot_traces(below, made.source[row], made.receiver[row])
     made.truth /= np.median(abs(made.truth).max(axis=1))
     return made
 
