@@ -23,6 +23,9 @@ for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
     os.environ.pop(name, None)
 # Tests share the cores: a thread that waits must not spin.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# A trace of a section is marked as done as soon as it is written, not a second later: what a
+# stopped run leaves is then known.
+os.environ.setdefault("SEMBLANCE_SYNC", "0")
 # All ranks are on this machine. Without this, Open MPI looks for networks, which takes it up
 # to a second per start.
 os.environ.setdefault("OMPI_MCA_pml", "ob1")

@@ -22,9 +22,10 @@ JOB = [f"in={DATA}", "m0=4040,9000,2", "h0=-500,30,2", "t0=0.4,0.004,3", "apertu
 HALF_WRITES = len(FILES) + TRACES * 2 * (len(FILES) + 2)  # creation; rows and two states
 
 
-def run(binary, folder, prefix, stop=None):
-    """Runs the job as one process, which is stopped after so many half writes."""
-    env = {**os.environ, "OMP_WAIT_POLICY": "passive"}
+def run(binary, folder, prefix, stop=None, sync="0"):
+    """Runs the job as one process, which is stopped after so many half writes, and waits for
+    the disk every `sync` seconds."""
+    env = {**os.environ, "OMP_WAIT_POLICY": "passive", "SEMBLANCE_SYNC": sync}
     if stop is not None:
         env["SEMBLANCE_STOP"] = str(stop)
     return subprocess.run([os.path.abspath(binary), *JOB, *outputs(folder, prefix)],
@@ -54,21 +55,26 @@ def false_mark(folder: Path, prefix, whole):
     return None
 
 
-@pytest.mark.parametrize("which", ["first", "last"])
+@pytest.mark.parametrize("which", ["first", "last", "late"])
 def test_every_write(check, tmp_path, which):
-    """One process is stopped at every half write."""
+    """One process is stopped at every half write. `late`: all traces are marked at the end."""
+    sync = "1e9" if which == "late" else "0"
     binary = front_ends("semblance")[0][2] if which == "first" else last("omp")
     assert run(binary, tmp_path, "whole-").returncode == 0
     want = contents(tmp_path, "whole-")
     for stop in range(HALF_WRITES):
-        stopped = run(binary, tmp_path, "k-", stop)
+        stopped = run(binary, tmp_path, "k-", stop, sync)
         check(f"stop {stop}: stops", stopped.returncode != -signal.SIGKILL
               and f"status {stopped.returncode}")
         marked = false_mark(tmp_path, "k-", "whole-")
         check(f"stop {stop}: marks", marked is not None and f"trace {marked} is not complete")
         resumed = run(binary, tmp_path, "k-")
         # A state has one byte that is not 0, which is in the first half of its write.
-        complete = (max(0, stop - len(FILES)) + 1) // (2 * (len(FILES) + 2))
+        rows = 2 * len(FILES)  # half writes of a trace
+        if which == "late":
+            complete = max(0, stop - len(FILES) - TRACES * rows + 1) // 4
+        else:
+            complete = (max(0, stop - len(FILES)) + 1) // (rows + 4)
         there = int(printed(resumed.stdout).get("There", -1))
         check(f"stop {stop}: resumes", (resumed.returncode and resumed.stderr)
               or (there != complete and f"{there} traces complete, expected {complete}"))

@@ -356,7 +356,8 @@ void bind_thread(int thread, int threads)
     if (getenv("OMP_PROC_BIND") || getenv("OMP_PLACES") || getenv("GOMP_CPU_AFFINITY"))
         return;
     cpu_set_t allowed, own;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) || CPU_COUNT(&allowed) != threads)
+    if (sched_getaffinity(0, sizeof allowed, &allowed) ||
+        CPU_COUNT(&allowed) != threads)
         return;
     int core = 0;
     for (int before = 0; before < thread || !CPU_ISSET(core, &allowed); core++)

@@ -183,7 +183,27 @@ void journal_open(journal *j, const su_header *header, uint64_t job)
     for (int f = 0; f < JOURNAL_FILES; f++)
         if (j->file[f].path) require_written(j, f, proc_open(f, j->file[f].path));
     for (size_t i = 0; i < j->traces; i++) j->done_before += j->state[i] != 0;
+    j->unmarked = allocate(j->traces, sizeof *j->unmarked, "the traces to be marked");
+    const char *interval = getenv("SEMBLANCE_SYNC");
+    j->interval = interval ? parse_double("SEMBLANCE_SYNC", interval, 0, 1e9) : 1;
+    j->synced = seconds();
     free(marked);
+}
+
+/* Marks the traces that are written, after they have reached the disk. */
+static void mark_written(journal *j)
+{
+    for (int f = 0; f < JOURNAL_FILES; f++)
+        if (j->file[f].path) require_written(j, f, proc_sync(f));
+    for (size_t n = 0; n < j->unmarked_count; n++) {
+        size_t i = j->unmarked[n];
+        int16_t trid = j->state[i];
+        for (int f = 0; f < JOURNAL_SU; f++)
+            if (j->file[f].path)
+                write_bytes(j, f, &trid, sizeof trid, i * row_bytes(j) + TRID);
+    }
+    j->unmarked_count = 0;
+    j->synced = seconds();
 }
 
 void journal_write(journal *j, size_t i, int state, const float *const row[])
@@ -195,18 +215,17 @@ void journal_write(journal *j, size_t i, int state, const float *const row[])
         size_t offset = f < JOURNAL_SU ? i * row_bytes(j) + SU_HEADER_BYTES
                                        : j->npy_header + i * size;
         write_bytes(j, f, row[f], size, offset);
-        require_written(j, f, proc_sync(f));
     }
-    int16_t trid = (int16_t)state;
-    for (int f = 0; f < JOURNAL_SU; f++)
-        if (j->file[f].path)
-            write_bytes(j, f, &trid, sizeof trid, i * row_bytes(j) + TRID);
     j->state[i] = (unsigned char)state;
+    j->unmarked[j->unmarked_count++] = i;
+    if (seconds() - j->synced >= j->interval) mark_written(j);
 }
 
 void journal_close(journal *j)
 {
+    if (j->unmarked_count) mark_written(j);
     for (int f = 0; f < JOURNAL_FILES; f++)
         if (j->file[f].path) require_written(j, f, proc_close(f));
+    free(j->unmarked);
     free(j->state);
 }

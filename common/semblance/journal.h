@@ -4,6 +4,8 @@
  * A file has its full length and all its headers from the moment that it has its name.
  * A trace that is not computed yet has trid 0 and samples of 0. It becomes live (trid
  * 1), or dead (2) if its aperture has too few traces, when its samples are on the disk.
+ * To wait for the disk after each trace would take as long as a short search, so that
+ * happens once a second; the environment variable SEMBLANCE_SYNC sets other seconds.
  * So a job that was stopped, by a signal, a full disk or a power failure, can be
  * resumed. Bytes 229-240 of every header, which SU does not use, hold a hash of
  * everything that the result depends on: files of another job are rejected.
@@ -31,6 +33,9 @@ typedef struct {
     size_t npy_header;    /* size in bytes */
     unsigned char *state; /* [traces]: trid */
     size_t done_before;   /* traces that were done when the files were opened */
+    size_t *unmarked; /* [unmarked_count]: traces that are written, but not marked */
+    size_t unmarked_count;
+    double interval, synced; /* seconds: between two waits for the disk; of the last */
 } journal;
 
 /* Creates the files, or opens those of an earlier run of the same job. header is
@@ -39,10 +44,12 @@ typedef struct {
  * then removed. */
 void journal_open(journal *j, const su_header *header, uint64_t job);
 
-/* Writes trace i: row[f] to file f, then its state, SU_LIVE or SU_DEAD. Ends by fail()
- * if that is impossible; the trace is then not marked as done. */
+/* Writes trace i: row[f] to file f; its state, SU_LIVE or SU_DEAD, follows when the
+ * samples are on the disk. Ends by fail() if that is impossible; the trace is then not
+ * marked as done. */
 void journal_write(journal *j, size_t i, int state, const float *const row[]);
 
+/* Marks all traces that are written as done, and closes the files. */
 void journal_close(journal *j);
 
 /* Ends by fail(): an output file exists that the job has not written. */

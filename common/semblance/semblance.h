@@ -65,7 +65,7 @@ void search(search_state *s, const query *q, int samples, const int *indices,
  * Steps that have only window=parallel do not define it: there it is NULL. Otherwise a
  * search has at most 2^31 - 1 points. */
 typedef void trace_search(search_state *s, const query *q, int samples,
-                             const int *indices, search_result *result, run_times *t);
+                          const int *indices, search_result *result, run_times *t);
 extern trace_search *search_moveout;
 
 void search_end(search_state *s);
