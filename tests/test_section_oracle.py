@@ -112,10 +112,14 @@ def job(number, folder):
             p0, p1, n = rows[0][1 + 3 * k:4 + 3 * k]
             words.append(f"{key}={p0:.17g},{p1:.17g},{n}")
     else:
+        more = random.Random(f"rows {number}")  # rows between the first and the last one
+        times = [t0[count // 2], t0[count // 2] + 2.5 * dt * 1e-6][:more.randint(0, 2)]
+        rows[1:1] = [[time, *ranges(more)] for time in times if time < rows[-1][0]]
         if rng.random() < 0.5:  # ranges that depend on the half-offset, too
             low, high = h0[0] - 7.5, h0[0] + h0[1] * h0[2]
-            rows = [[row[0], h, *(row[1:] if h == low else ranges(rng))]
-                    for h in (low, high) for row in rows]
+            offsets = [low, *[h0[0] + 0.3 * h0[1]] * (more.random() < 0.5), high]
+            rows = [[row[0], h, *(row[1:] if h == low else ranges(more))]
+                    for h in offsets for row in rows]
         lines = [" ".join(f"{value:.17g}" for value in row) for row in rows]
         (folder / "ranges.txt").write_text("\n".join(lines) + "\n")
         words.append("ranges=ranges.txt")

@@ -458,12 +458,25 @@ static ranges interpolate(const ranges *low, const ranges *high, double part)
     return at;
 }
 
+/* Returns how many rows are before (h0, t0) in the order of a file. */
+static int rows_before(const ranges *row, int rows, double h0, double t0)
+{
+    int low = 0, high = rows;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        const ranges *at = &row[middle];
+        if (at->h0 < h0 || (at->h0 == h0 && at->t0 < t0))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Returns the number of rows with the half-offset of row[0]. */
 static int rows_of_offset(const ranges *row, int rows)
 {
-    int n = 1;
-    while (n < rows && row[n].h0 == row[0].h0) n++;
-    return n;
+    return rows_before(row, rows, row[0].h0, INFINITY);
 }
 
 /* Returns the ranges at t0, interpolated linearly between the two rows around it, of
@@ -471,9 +484,8 @@ static int rows_of_offset(const ranges *row, int rows)
 static ranges ranges_at_time(const ranges *row, int rows, double t0)
 {
     if (rows == 1) return row[0];
-    int i = 1;
-    while (i < rows - 1 && row[i].t0 < t0) i++;
-    const ranges *low = &row[i - 1], *high = &row[i];
+    int i = rows_before(row, rows, row[0].h0, t0);
+    const ranges *high = &row[i < 1 ? 1 : i < rows ? i : rows - 1], *low = high - 1;
     return interpolate(low, high, (t0 - low->t0) / (high->t0 - low->t0));
 }
 
@@ -481,17 +493,14 @@ static ranges ranges_at_time(const ranges *row, int rows, double t0)
  * and between these. */
 static ranges ranges_at(const request *r, double h0, double t0)
 {
-    const ranges *low = r->row, *end = r->row + r->rows;
-    int n = rows_of_offset(low, r->rows);
-    for (const ranges *high; (high = low + n) < end; low = high) {
-        int next = rows_of_offset(high, (int)(end - high));
-        if (h0 < high->h0) {
-            ranges a = ranges_at_time(low, n, t0), b = ranges_at_time(high, next, t0);
-            return interpolate(&a, &b, (h0 - low->h0) / (high->h0 - low->h0));
-        }
-        n = next;
-    }
-    return ranges_at_time(low, n, t0);
+    int end = rows_before(r->row, r->rows, h0, INFINITY);
+    if (end == 0) end = rows_of_offset(r->row, r->rows);
+    int begin = rows_before(r->row, end, r->row[end - 1].h0, -INFINITY);
+    const ranges *low = r->row + begin, *high = r->row + end;
+    ranges a = ranges_at_time(low, end - begin, t0);
+    if (end == r->rows) return a;
+    ranges b = ranges_at_time(high, rows_of_offset(high, r->rows - end), t0);
+    return interpolate(&a, &b, (h0 - low->h0) / (high->h0 - low->h0));
 }
 
 /* Checks that the rows cover all half-offsets of h and, for each of their own, all

@@ -134,7 +134,7 @@ static void show_progress(const journal *j, int done, double points, double elap
 
 /* The search of one output trace and its results. */
 typedef struct {
-    query *q;                 /* [ns], with window=moveout tau more on each side */
+    query *q, *run;           /* [ns], with window=moveout tau more on each side */
     search_result *result;    /* [ns] */
     float *stack, *coherence; /* [ns] */
     float *parameters;        /* [ns][PARAMETERS] */
@@ -151,13 +151,12 @@ static void check_semblance(const point *p, double m, double h, double t)
 /* The default of a step that has only window=parallel. */
 __attribute__((weak)) trace_search *search_moveout = NULL;
 
-/* Sets the queries q[-margin .. ns + margin - 1] of an output trace, as the search of
- * r's window expects them. Those outside of the trace have the ranges of its nearest
- * sample. */
+/* Sets the queries q[-margin .. ns + margin - 1] of an output trace. Those outside of
+ * the trace have the ranges of its nearest sample. */
 static void set_queries(const request *r, const su_gather *g, double m, double h, int n,
                         int margin, query *q)
 {
-    int ns = r->t0.count, np[PARAMETERS] = {0};
+    int ns = r->t0.count;
     for (int k = -margin; k < ns + margin; k++) {
         int nearest = k < 0 ? 0 : k < ns ? k : ns - 1;
         double inside = series_at(&r->t0, nearest), dt = g->dt * 1e-6;
@@ -166,11 +165,23 @@ static void set_queries(const request *r, const su_gather *g, double m, double h
         q[k] = query_at(r, g, m, h, inside);
         q[k].t0 = (float)t0;
         q[k].ntraces = n;
-        for (int i = 0; i < PARAMETERS; i++)
-            if (np[i] < q[k].np[i]) np[i] = q[k].np[i];
     }
-    if (r->window == WINDOW_MOVEOUT)
-        for (int k = -margin; k < ns + margin; k++) memcpy(q[k].np, np, sizeof np);
+}
+
+/* Searches an output trace with window=moveout: runs of samples that have the same
+ * numbers of values, which those in their windows get, too. run is [ns + 2 margin]. */
+static void search_runs(search_state *state, const query *q, int ns, int margin,
+                        const int *indices, query *run, search_result *result,
+                        run_times *t)
+{
+    for (int first = 0, end; first < ns; first = end) {
+        const int *np = q[first].np;
+        for (end = first + 1; end < ns && !memcmp(q[end].np, np, sizeof q->np);) end++;
+        int samples = end - first, count = samples + 2 * margin;
+        memcpy(run, q + first - margin, (size_t)count * sizeof *q);
+        for (int k = 0; k < count; k++) memcpy(run[k].np, np, sizeof q->np);
+        search_moveout(state, run + margin, samples, indices, result + first, t);
+    }
 }
 
 /* Returns the number of samples before and after an output trace whose arrivals are in
@@ -189,8 +200,10 @@ static void search_trace(const request *r, search_state *state, const su_gather 
     query *q = b->q + margin;
     set_queries(r, gather, m, h, n, margin, q);
     for (int k = 0; k < ns; k++) b->result[k] = (search_result){.best.semblance = NAN};
-    (r->window == WINDOW_MOVEOUT ? search_moveout : search)(state, q, ns, indices,
-                                                            b->result, t);
+    if (r->window == WINDOW_MOVEOUT)
+        search_runs(state, q, ns, margin, indices, b->run, b->result, t);
+    else
+        search(state, q, ns, indices, b->result, t);
     for (int k = 0; k < ns; k++) {
         const point *best = &b->result[k].best;
         check_semblance(best, m, h, series_at(&r->t0, k));
@@ -244,9 +257,10 @@ void section_pass(request *r, const pass *p)
         fprintf(stderr, "%s: %zu of %d traces are complete already\n", run_name,
                 j.done_before, s.traces);
 
+    size_t queries = (size_t)(j.ns + 2 * margin_of(r, &part));
     trace_buffers buffers = {
-        .q = allocate((size_t)(j.ns + 2 * margin_of(r, &part)), sizeof(query),
-                      "the samples of a trace"),
+        .q = allocate(queries, sizeof(query), "the samples of a trace"),
+        .run = allocate(queries, sizeof(query), "the samples of a trace"),
         .result = allocate((size_t)j.ns, sizeof(search_result), "a trace"),
         .stack = allocate((size_t)j.ns, sizeof(float), "a trace"),
         .coherence = allocate((size_t)j.ns, sizeof(float), "a trace"),
@@ -326,6 +340,7 @@ void section_pass(request *r, const pass *p)
     free(buffers.coherence);
     free(buffers.stack);
     free(buffers.result);
+    free(buffers.run);
     free(buffers.q);
     free(header);
     if (p->base) su_free(&base);

@@ -52,8 +52,9 @@ void search(search_state *s, const query *q, int samples, const int *indices,
             search_result *result, run_times *t);
 
 /* The same for window=moveout: a window consists of the samples at the arrivals of
- * neighbouring t0. q[k], -tau <= k < samples + tau, are the samples of the output trace
- * and tau more on each side, one sample of the traces apart; all have the same np.
+ * neighbouring t0. q[k], -tau <= k < samples + tau, are consecutive samples of the
+ * output trace and tau more on each side, one sample of the traces apart. All have the
+ * same np: a point of sample k belongs to the point of the same indices of the others.
  *
  * For a point and a sample k, let S be the sum of the values at the arrivals in the
  * traces, Q the sum of their squares, and K the number of traces that have an arrival,

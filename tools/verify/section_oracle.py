@@ -242,13 +242,14 @@ def search_moveout(g: Gather, job: Job, m0: float, h0: float, t0: float,
                    tuples: Doubles | None) -> Sample:
     """The same for windows of the arrivals at neighbouring t0. Of the samples k of a window,
     S is the sum over the traces, Q that of the squares, K the number of traces; all are 0 at
-    negative times, and where two traces have no arrival. The semblance is the sum of S^2 over
+    negative times, and where two traces have no arrival. A tuple stands for the same fractions
+    of the ranges at all samples of the window. The semblance is the sum of S^2 over
     that of K Q, and 0 where K Q is 0 at t0 itself. It is that of the values, those of sample k
     times sqrt(K)."""
     half, dt = half_window(g, job), g.dt * 1e-6
     inside = [min(max(t, job.t0[0]), job.t0[-1])
               for t in (t0 + k * dt for k in range(-half, half + 1))]
-    counts = numpy.max([numpy.floor(ranges_at(job, h0, t)[:, 2] + 0.5) for t in job.t0], axis=0)
+    counts = ranges_at(job, h0, t0)[:, 2]
     numerator = energy = size = wrong = numpy.zeros(1)
     unsure = numpy.zeros(1, bool)
     middle = None
