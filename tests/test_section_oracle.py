@@ -56,12 +56,14 @@ def survey(rng, path):
     return axis, order, delay * 1000 // dt, dt, ns
 
 
-def ranges(rng):
-    """P0 P1 N of A to E, flat."""
+def ranges(rng, curved=False):
+    """P0 P1 N of A to E, flat. Curved: t0 = 0 has arrivals, too."""
     spans = (2e-4, 2e-4, 4e-7, 4e-7, 3e-7)
     flat = []
     for span in spans:
         middle = rng.uniform(-span, span)
+        if curved and span == 4e-7:  # C and D
+            middle = 6e-7
         flat += [middle - span, middle + span, rng.randint(1, 3)]
     return flat
 
@@ -74,10 +76,15 @@ def job(number, folder):
     tau = rng.choice((0, 1, 3, 5))
     first, last = max(delay, 0) + tau + 2, delay + ns - tau - 4
     count, stride = rng.randint(1, 6), rng.randint(1, 5)
+    curved = window == "moveout" and number % 3 == 1  # windows that begin before time 0
+    if curved:
+        tau = 5
     if window == "moveout":
         first, last, stride = max(delay, 0), delay + ns - 1, 1
         count = rng.randint(1, 60)
     start = rng.randint(first, max(first, last - count * stride))
+    if window == "moveout" and number % 3:  # windows at one end of the record
+        start = first if curved else max(first, last - count)
     if dt == 1000 and delay == 1000:
         start = 1000 + tau + 3 + tau % 2  # 1.003, 1.005 ..: times 1000 it is below an integer
     m0 = rng.choice((300, 310, 290.5, 0, 600, 3000)), rng.choice((20, 35.25, 10)), \
@@ -91,7 +98,9 @@ def job(number, folder):
         m0, h0 = (*m0[:2], 1), (*h0[:2], 1)
     t0 = [(start + stride * k) * dt * 1e-6 for k in range(count)]
     aperture = rng.choice((100, 60, 400)), rng.choice((80, 40, 200))
-    rows = [[0, *ranges(rng)], [delay * dt * 1e-6 + ns * dt * 1e-6, *ranges(rng)]]
+    if curved:
+        aperture = 100, 80
+    rows = [[time, *ranges(rng, curved)] for time in (0, (delay + ns) * dt * 1e-6)]
     # Many (D, E) that hardly move an arrival are not searched in blocks.
     if random.Random(f"{t0}").random() < 0.2:
         for row, d, e in zip(rows, (1e-6, -3e-6), (2e-6, -1e-6), strict=True):
@@ -106,7 +115,7 @@ def job(number, folder):
              f"aperture={aperture[0]},{aperture[1]}",
              f"axis={axis}", f"order={'little' if order == '<' else 'big'}",
              "stack=s.su", "coherence=c.su", "parameters=p.npy"]
-    if rng.random() < 0.5:
+    if rng.random() < (0.5 if window == "parallel" else 0.2):
         rows = rows[:1]
         for k, key in enumerate("abcde"):
             p0, p1, n = rows[0][1 + 3 * k:4 + 3 * k]
@@ -114,11 +123,13 @@ def job(number, folder):
     else:
         more = random.Random(f"rows {number}")  # rows between the first and the last one
         times = [t0[count // 2], t0[count // 2] + 2.5 * dt * 1e-6][:more.randint(0, 2)]
-        rows[1:1] = [[time, *ranges(more)] for time in times if time < rows[-1][0]]
+        if window == "moveout":
+            times = [t0[0] + dt * 1e-6, *t0[2::3]]
+        rows[1:1] = [[time, *ranges(more, curved)] for time in times if time < rows[-1][0]]
         if rng.random() < 0.5:  # ranges that depend on the half-offset, too
             low, high = h0[0] - 7.5, h0[0] + h0[1] * h0[2]
             offsets = [low, *[h0[0] + 0.3 * h0[1]] * (more.random() < 0.5), high]
-            rows = [[row[0], h, *(row[1:] if h == low else ranges(more))]
+            rows = [[row[0], h, *(row[1:] if h == low else ranges(more, curved))]
                     for h in offsets for row in rows]
         lines = [" ".join(f"{value:.17g}" for value in row) for row in rows]
         (folder / "ranges.txt").write_text("\n".join(lines) + "\n")

@@ -162,7 +162,7 @@ class Arrivals:
         [N])."""
         x, ns = self.x, self.rows.shape[1]
         used = self.exists & (x >= half) & (x < ns - half - 1)
-        unsure = (self.likely & ((x < 1) & (half == 0) | (abs(x - half) < self.error)
+        unsure = (self.likely & ((abs(x - half) < self.error)
                                  | (abs(x - (ns - half - 1)) < self.error))).any(axis=1)
         first = numpy.where(used, numpy.floor(x), half).astype(int) - half
         index = first[..., None] + numpy.arange(2 * half + 1)
@@ -187,20 +187,21 @@ def arrivals(g: Gather, job: Job, m0: float, h0: float, t0: float, tuples: Doubl
     x = numpy.sqrt(numpy.maximum(square, 0)) * rate
     largest = rate * numpy.sqrt((t0 + abs(a * dm) + abs(b * dh)) ** 2 + abs(c) * dh ** 2
                                 + abs(d) * dm ** 2 + abs(e * dh * dm)).max() + 1
-    # sqrt amplifies the error of the square where terms cancel.
+    # sqrt amplifies the error of the square where terms cancel, to its own root at most.
     rounding = 16 * 2.0 ** -24 * largest ** 2
-    return Arrivals(g.samples[near], x, rounding / numpy.maximum(x, 1), square >= 0,
-                    square * rate ** 2 > -rounding)
+    return Arrivals(g.samples[near], x, rounding / numpy.maximum(x, rounding ** 0.5),
+                    square >= 0, square * rate ** 2 > -rounding)
 
 
 def rounding_of_values(at: Arrivals, used: NDArray[numpy.bool_], half: int) -> Doubles:
-    """How wrong sums of values may be, per value: by the arrival's error times the difference
-    of two neighbouring samples, by the rounding of the interpolation, and of sums of up to
-    (traces * window) terms."""
+    """How wrong values may be, root mean square over the traces: by the arrival's error times
+    the difference of two neighbouring samples, by the rounding of the interpolation, and of
+    sums of up to (traces * window) terms."""
     slope = abs(numpy.diff(at.rows, axis=1)).max() if at.rows.shape[1] > 1 else 0
     terms = len(at.rows) + 2 * half + 8
-    return numpy.where(used, at.error, 0).max(axis=1) * slope \
-        + terms * 2.0 ** -24 * abs(at.rows).max()
+    square = (numpy.where(used, at.error, 0) ** 2).sum(axis=1)
+    error: Doubles = numpy.sqrt(square / numpy.maximum(used.sum(axis=1), 1)) * slope
+    return error + terms * 2.0 ** -24 * abs(at.rows).max()
 
 
 def semblance_error(relative: Doubles) -> Doubles:
