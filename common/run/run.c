@@ -138,6 +138,16 @@ static void terminate_by(int number)
     raise(number);
 }
 
+void fail_in_handler(const char *line)
+{
+    terminating = true;
+    wait_for_lock();
+    remove_temporaries();
+    ssize_t written = write(STDERR_FILENO, line, strlen(line));
+    (void)written;
+    _exit(1);
+}
+
 /* A signal that is ignored (nohup) or handled already stays so. */
 void install_handlers(void)
 {

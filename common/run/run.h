@@ -34,6 +34,9 @@ __attribute__((noreturn, format(printf, 1, 2)))
 #endif
 void fail(const char *format, ...);
 
+/* Prints line and ends the program like fail(), from a signal handler. */
+void fail_in_handler(const char *line);
+
 /* Formats the reason of a failure into reason and returns -1, for functions that report
  * an error to their caller instead of calling fail(). */
 enum { REASON_SIZE = 256 };

@@ -187,7 +187,7 @@ static void check_fill(request *r, const char *fill)
 
 static void parse_keys(request *r, int argc, char **argv, const char *about)
 {
-    const char *range[5] = {0}, *order = "auto", *axis = "auto";
+    const char *range[5] = {0}, *order = "auto", *axis = "auto", *bad = "refuse";
     static const char parallel[] = "parallel", centre[] = "centre";
     static const char semblance[] = "semblance";
     const char *window = parallel, *smooth = centre, *weight = semblance;
@@ -262,6 +262,10 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         {ARG_LOCAL(r->group)},
         {"order", ARG_TEXT, &order, 0, 0, "byte order of the file: auto, little or big",
          0},
+        {"bad", ARG_TEXT, &bad, 0, 0,
+         "traces with samples that are not finite: refuse, or skip (they count as "
+         "dead)",
+         0},
         {"axis", ARG_TEXT, &axis, 0, 0,
          "coordinate along the line: auto (the one that varies), x or y", 0},
         {"out", ARG_TEXT, &r->out, 0, 0,
@@ -330,6 +334,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         fail("smooth=window: not with window=moveout: expected smooth=centre");
     r->weight = (weight_choice)parse_choice("weight", weight, "semblance", "none");
     r->order = (su_order)parse_choice("order", order, "auto", "little", "big");
+    if (parse_choice("bad", bad, "refuse", "skip")) r->order |= SU_SKIP_BAD;
     r->axis = (su_axis)parse_choice("axis", axis, "auto", "x", "y");
 }
 
@@ -415,9 +420,15 @@ su_gather request_gather(request *r, su_header **header)
     }
     if (su_line(&g, &r->axis, from.source, from.receiver, &dead, reason))
         fail("%s: %s", r->in, reason);
-    if (dead && !run_rank && !r->silent && !r->dead)
+    if (g.skipped && !run_rank && !r->silent)
+        fprintf(
+            stderr,
+            "%s: %s: %zu of %zu traces have samples that are not finite and count as "
+            "dead (bad=skip)\n",
+            run_name, r->in, g.skipped, g.ntraces);
+    if (dead > g.skipped && !run_rank && !r->silent && !r->dead)
         fprintf(stderr, "%s: %s: %zu of %zu traces are dead (trid 2) and ignored\n",
-                run_name, r->in, dead, g.ntraces);
+                run_name, r->in, dead - g.skipped, g.ntraces);
     if (g.ntraces > INT_MAX)
         fail("%s: %zu traces: expected at most 2^31 - 1", r->in, g.ntraces);
     return g;

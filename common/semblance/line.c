@@ -154,13 +154,30 @@ int su_find_axis(const su_gather *g, su_axis *axis, char why[SU_REASON_SIZE])
     return 0;
 }
 
+/* Refuses coordinates that are angles: counit is 2 (seconds), 3 (degrees) or 4
+ * (degrees, minutes and seconds); 1 is a length, and 0 is not set. */
+static int check_unit(const su_gather *g, char why[SU_REASON_SIZE])
+{
+    for (size_t i = 0; i < g->ntraces; i++) {
+        const su_header *h = &g->trace[i].header;
+        if (h->trid != SU_DEAD && h->counit != 0 && h->counit != 1)
+            return refuse(why,
+                          "trace %zu: counit is %d, its coordinates are no lengths: "
+                          "expected 0 or 1: project them to metres first, for example "
+                          "with PROJ",
+                          i + 1, h->counit);
+    }
+    return 0;
+}
+
 int su_line(su_gather *g, su_axis *axis, double source, double receiver, size_t *dead,
             char why[SU_REASON_SIZE])
 {
     size_t alive = 0;
     for (size_t i = 0; i < g->ntraces; i++) alive += g->trace[i].header.trid != SU_DEAD;
     long delay = 0;
-    if (su_find_axis(g, axis, why) != 0 || find_delay(g, &delay, why) != 0 ||
+    if (su_find_axis(g, axis, why) != 0 || check_unit(g, why) != 0 ||
+        find_delay(g, &delay, why) != 0 ||
         localize_traces(g, *axis == SU_AXIS_X, source, receiver, why) != 0)
         return -1;
     *dead = g->ntraces - alive;

@@ -2,7 +2,8 @@
  *
  * Coordinates stay integers, so nothing is rounded: the origin is subtracted in 64
  * bits, in the unit of the trace. Left out: lines that run obliquely to x and y (rotate
- * them first), counit (coordinates are lengths), and delays that differ between traces.
+ * them first), coordinates that are angles (refused), and delays that differ between
+ * traces.
  */
 #ifndef LINE_H
 #define LINE_H

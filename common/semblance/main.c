@@ -49,6 +49,7 @@ static void one_point(request *r)
     proc_search(s, &q, indices, &result, &t);
     search_end(s);
 
+    survey_check_input(r, &line);
     if (!(result.best.semblance >= 0 && result.best.semblance <= MAX_SEMBLANCE))
         fail("semblance %g: expected 0 to 1 (are the samples too large for float?)",
              result.best.semblance);

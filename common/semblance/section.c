@@ -248,6 +248,8 @@ void section_pass(request *r, const pass *p)
     su_gather part = s.line.g;
     if (s.max_aperture)
         part = proc_read_samples(r->in, &s.line.g, s.first_trace, s.last_trace);
+    if (s.max_aperture && !run_rank && !r->silent)
+        survey_report(r, &part, s.first_trace);
     if (r->velocities && s.max_aperture)
         criterion_ranges(r, &part, &s.line, s.first_trace);
     uint64_t hash = job_hash(&s, header);
@@ -314,6 +316,7 @@ void section_pass(request *r, const pass *p)
         }
         for (int k = 0; k < j.ns && p->base; k++)
             buffers.stack[k] += base.trace[i].data[k];
+        survey_check_input(r, &s.line);
         journal_write(&j, (size_t)i, n < 2 ? SU_DEAD : SU_LIVE, row_pointers);
         dead += n < 2;
     }

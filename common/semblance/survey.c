@@ -44,6 +44,67 @@ void survey_free(survey *s)
     proc_free_gather(&s->g);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns whether sample k is SPIKE times larger than both neighbours and than limit.
+ */
+static bool is_spike(const float *x, int ns, int k, float limit)
+{
+    float before = k > 0 ? fabsf(x[k - 1]) : 0;
+    float after = k < ns - 1 ? fabsf(x[k + 1]) : 0;
+    return fabsf(x[k]) > SPIKE * fmaxf(limit, fmaxf(before, after));
+}
+
+void survey_report(const request *r, const su_gather *part, int first)
+{
+    size_t n = part->ntraces, live = 0, zero = 0, spikes = 0, trace = 0;
+    int sample = 0;
+    float *peak = allocate(2 * n, sizeof *peak, "the amplitudes"), *sorted = peak + n;
+    for (size_t i = 0; i < n; i++) {
+        peak[i] = 0;
+        if (part->trace[i].header.trid == SU_DEAD) continue;
+        for (int k = 0; k < part->ns; k++)
+            peak[i] = fmaxf(peak[i], fabsf(part->trace[i].data[k]));
+        if (peak[i] > 0)
+            sorted[live++] = peak[i];
+        else
+            zero++;
+    }
+    qsort(sorted, live, sizeof *sorted, by_value);
+    float median = live ? sorted[live / 2] : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(peak[i] > SPIKE * median)) continue;
+        for (int k = 0; k < part->ns; k++)
+            if (is_spike(part->trace[i].data, part->ns, k, median) && !spikes++) {
+                trace = (size_t)first + i + 1;
+                sample = k;
+            }
+    }
+    free(peak);
+    if (zero)
+        fprintf(
+            stderr,
+            "%s: %s: %zu of %zu live traces are all zero and weaken the stack: mark "
+            "them as dead (trid 2), or fill them by fill=dead\n",
+            run_name, r->in, zero, zero + live);
+    if (spikes)
+        fprintf(
+            stderr,
+            "%s: %s: %zu spikes, the first in trace %zu at %g s (more than %d times "
+            "the neighbours and the median of the traces' largest amplitudes)\n",
+            run_name, r->in, spikes, trace, sample * 1e-6 * part->dt, SPIKE);
+}
+
+void survey_check_input(const request *r, const survey *s)
+{
+    char why[SU_REASON_SIZE];
+    if (su_check_size(r->in, &s->g, why) != 0) fail("%s: %s", r->in, why);
+}
+
 /* Returns the first place whose midpoint is not below m; s->live if there is none. */
 static int lower_bound(const survey *s, double m)
 {

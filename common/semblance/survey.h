@@ -21,6 +21,15 @@ typedef struct {
 survey survey_read(request *r);
 void survey_free(survey *s);
 
+/* Prints on stderr how many live traces of `part`, which begins with trace `first` of
+ * the file, are all zero, and how many spikes there are: samples of more than SPIKE
+ * times their neighbours and the median of the largest amplitudes of the traces. */
+enum { SPIKE = 10 };
+void survey_report(const request *r, const su_gather *part, int first);
+
+/* fail() if the input file has become shorter. */
+void survey_check_input(const request *r, const survey *s);
+
 /* Selects the traces in r's aperture around (m, h). Stores their indices in the gather,
  * in increasing order, and returns their number; indices must hold all traces. */
 int survey_select(const survey *s, const request *r, double m, double h, int *indices);

@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,18 +133,27 @@ static int first_not_finite(const float *data, int ns)
     return ns;
 }
 
-/* Counts the samples with an implausible magnitude: not 0 and outside 1e-30 .. 1e30. */
-static size_t implausible_samples(const su_gather *g, int swapped)
+/* Returns the bits of a sample, in the byte order of the headers or in the other one.
+ */
+static uint32_t sample_bits(const su_trace *t, int j, bool swapped)
+{
+    uint32_t bits;
+    memcpy(&bits, &t->data[j], sizeof bits);
+    if (swapped)
+        bits = bits >> 24 | (bits >> 8 & 0xff00) | (bits & 0xff00) << 8 | bits << 24;
+    return bits;
+}
+
+/* Counts the samples with an implausible magnitude, outside 1e-30 .. 1e30, and in
+ * *total all samples; those that are 0 count as neither. */
+static size_t implausible_samples(const su_gather *g, bool swapped, size_t *total)
 {
     size_t implausible = 0;
+    *total = 0;
     for (size_t i = 0; i < g->ntraces; i++)
         for (int j = 0; j < g->ns; j++) {
-            uint32_t bits;
-            memcpy(&bits, &g->trace[i].data[j], sizeof bits);
-            if (swapped)
-                bits = bits >> 24 | (bits >> 8 & 0xff00) | (bits & 0xff00) << 8 |
-                       bits << 24;
-            bits &= ~SIGN;
+            uint32_t bits = sample_bits(&g->trace[i], j, swapped) & ~SIGN;
+            *total += bits != 0;
             implausible += bits && (bits < SMALLEST || bits > LARGEST);
         }
     return implausible;
@@ -159,9 +169,41 @@ static size_t implausible_samples(const su_gather *g, int swapped)
 static int samples_swapped(const su_gather *g)
 {
     enum { MANY = 8, FEW = 50 };
-    size_t implausible = implausible_samples(g, 0);
-    return implausible > g->ntraces * (size_t)g->ns / MANY &&
-           implausible_samples(g, 1) < implausible / FEW + 1;
+    size_t total, implausible = implausible_samples(g, false, &total);
+    return implausible > total / MANY &&
+           implausible_samples(g, true, &total) < implausible / FEW + 1;
+}
+
+/* Detects IBM floats, a sign, 7 bits of an exponent of 16 and 24 bits of a fraction
+ * whose first digit of 4 bits is not 0. As IEEE floats they are plausible, but wrong.
+ * In IEEE floats, these 4 bits are the last of the exponent and the first of the
+ * fraction, and 0 in 4 to 9 percent of samples of both signs and of any size. Tests
+ * words in the byte order of the headers, or in the other one, of about SAMPLES
+ * samples. */
+static bool has_ibm_floats(const su_gather *g, bool swapped)
+{
+    enum {
+        DIGIT = 20,
+        EXPONENT_16 = 24,
+        SAMPLES = 1 << 16,
+        ENOUGH = 1000,
+        RARE = 1000
+    };
+    size_t digits[16] = {0}, signs[2] = {0}, total = 0;
+    uint32_t first = 0, exponents = 0;
+    size_t stride = 1 + g->ntraces * (size_t)g->ns / SAMPLES;
+    for (size_t i = 0; i < g->ntraces; i += stride)
+        for (int j = 0; j < g->ns; j++) {
+            uint32_t bits = sample_bits(&g->trace[i], j, swapped);
+            if (!(bits & ~SIGN)) continue;
+            if (!total++) first = bits;
+            digits[bits >> DIGIT & 15]++;
+            signs[bits >> 31]++;
+            exponents |= (first ^ bits) >> EXPONENT_16 & 127;
+        }
+    bool all = signs[0] && signs[1] && exponents && total >= ENOUGH;
+    for (int d = 1; d < 16; d++) all = all && digits[d];
+    return all && digits[0] < total / RARE + 1;
 }
 
 /* Checks a trace after reading and before writing. */
@@ -176,25 +218,45 @@ static int check_trace(const su_trace *t, size_t number, int ns, int dt,
                       t->header.dt, dt);
     int bad = first_not_finite(t->data, ns);
     if (bad < ns)
-        return refuse(reason,
-                      "trace %zu: sample %d of %d is not a finite number: the file is "
-                      "damaged or its samples are not IEEE floats",
-                      number, bad + 1, ns);
+        return refuse(
+            reason,
+            "trace %zu: sample %d of %d is not a finite number: the file is "
+            "damaged or its samples are not IEEE floats (bad=skip ignores such "
+            "traces)",
+            number, bad + 1, ns);
     return 0;
+}
+
+/* Makes a trace dead if it has samples that are not finite. */
+static void skip_bad_trace(su_gather *g, su_trace *t)
+{
+    if (first_not_finite(t->data, g->ns) == g->ns) return;
+    memset(t->data, 0, (size_t)g->ns * sizeof(float));
+    g->skipped += t->header.trid != SU_DEAD;
+    t->header.trid = SU_DEAD;
 }
 
 /* Checks all samples of a gather whose first trace is number `first` of the file,
  * counted from 0. */
-static int check_samples(const su_gather *g, size_t first, bool swapped,
+static int check_samples(su_gather *g, size_t first, bool swapped,
                          char reason[SU_REASON_SIZE])
 {
+    for (int other = 0; other < 2; other++)
+        if (has_ibm_floats(g, other))
+            return refuse(
+                reason,
+                "its samples are IBM floats (%s): expected IEEE floats: "
+                "convert them first, for example with segyread conv=1 of Seismic Unix",
+                order_name(g->big_endian ^ other));
     if (swapped)
         return refuse(reason,
                       "its samples are byte-swapped: headers are %s, samples %s",
                       order_name(g->big_endian), order_name(!g->big_endian));
-    for (size_t i = 0; i < g->ntraces; i++)
+    for (size_t i = 0; i < g->ntraces; i++) {
+        if (g->skip_bad) skip_bad_trace(g, &g->trace[i]);
         if (check_trace(&g->trace[i], first + i + 1, g->ns, g->dt, reason) != 0)
             return -1;
+    }
     return 0;
 }
 
@@ -293,8 +355,53 @@ static size_t after_end(size_t size)
     return -size % (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Mapped files, and the message if one becomes shorter. */
+static struct {
+    const unsigned char *begin;
+    size_t size;
+    char line[512];
+} mappings[8];
+enum { MAPPINGS = sizeof mappings / sizeof *mappings };
+
+/* Handles SIGBUS, which an access to a page that a mapped file has lost raises. */
+static void explain_bus_error(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    const unsigned char *at = info->si_addr;
+    for (int i = 0; i < MAPPINGS; i++)
+        if (mappings[i].begin && at >= mappings[i].begin &&
+            at < mappings[i].begin + mappings[i].size)
+            fail_in_handler(mappings[i].line);
+    signal(number, SIG_DFL); /* the access is repeated */
+}
+
+static const char shorter[] = "became shorter while it was read";
+
+static void note_mapping(const char *path, const unsigned char *begin, size_t size)
+{
+    struct sigaction action = {.sa_sigaction = explain_bus_error,
+                               .sa_flags = SA_SIGINFO};
+    sigaction(SIGBUS, &action, NULL);
+    int i = 0;
+    while (i < MAPPINGS - 1 && mappings[i].begin) i++;
+    mappings[i].begin = begin;
+    mappings[i].size = size;
+    snprintf(mappings[i].line, sizeof mappings[i].line, "%s: %.400s: %s\n", run_name,
+             path, shorter);
+}
+
+int su_check_size(const char *path, const su_gather *g, char reason[SU_REASON_SIZE])
+{
+    struct stat status;
+    if (!g->mapped || stat(path, &status) != 0 || (size_t)status.st_size >= g->mapped)
+        return 0;
+    return refuse(reason, shorter);
+}
+
 static void unmap(unsigned char *bytes, size_t size)
 {
+    for (int i = 0; i < MAPPINGS; i++)
+        if (mappings[i].begin == bytes) mappings[i].begin = NULL;
     memory_permit(bytes + size, after_end(size));
     munmap(bytes, size);
 }
@@ -317,6 +424,8 @@ static int convert(unsigned char *bytes, size_t size, su_order order, sample_mod
                    su_gather *g, char reason[SU_REASON_SIZE])
 {
     *g = (su_gather){0};
+    bool skip_bad = order & SU_SKIP_BAD;
+    order &= ~SU_SKIP_BAD;
     int big = order == SU_DETECT ? detect_order(bytes, size) : order == SU_BIG;
     if (check_layout(bytes, size, big, reason) != 0) return -1;
 
@@ -330,6 +439,7 @@ static int convert(unsigned char *bytes, size_t size, su_order order, sample_mod
         return refuse(reason, "not enough memory for %zu traces of %d samples", ntraces,
                       ns);
     read.big_endian = big;
+    read.skip_bad = skip_bad;
     if (!read.samples) read.pitch = ns + SU_HEADER_BYTES / (int)sizeof(float);
     if (!read.samples && mode == MAP_SAMPLES) {
         read.samples = (float *)(void *)(bytes + SU_HEADER_BYTES);
@@ -356,7 +466,9 @@ static int convert(unsigned char *bytes, size_t size, su_order order, sample_mod
     if (swapped && order == SU_DETECT &&
         matching_traces(bytes, size, !big) == SIZE_MAX) {
         free_unmapped(&read); /* the headers fit both orders, the samples do not */
-        return convert(bytes, size, big ? SU_LITTLE : SU_BIG, mode, g, reason);
+        order = big ? SU_LITTLE : SU_BIG;
+        if (skip_bad) order |= SU_SKIP_BAD;
+        return convert(bytes, size, order, mode, g, reason);
     }
     if (check_samples(&read, 0, swapped, reason) == 0) {
         *g = read;
@@ -401,9 +513,21 @@ static int map_file(const char *path, unsigned char **bytes, size_t *size,
         else
             memory_forbid((char *)mapped + *size, after_end(*size));
         *bytes = mapped;
+        if (result == 0) note_mapping(path, *bytes, *size);
     }
     close(file);
     return result;
+}
+
+/* Makes *g a gather as su_read_headers() returns it. The caller unmaps the file. */
+static void drop_samples(su_gather *g)
+{
+    if (!g->mapped) free(g->block);
+    g->block = NULL;
+    g->samples = NULL;
+    g->mapped = 0;
+    g->pitch = g->ns + SU_HEADER_BYTES / (int)sizeof(float);
+    for (size_t i = 0; i < g->ntraces; i++) g->trace[i].data = NULL;
 }
 
 static int read_file(const char *path, su_order order, sample_mode mode, su_gather *g,
@@ -413,15 +537,12 @@ static int read_file(const char *path, su_order order, sample_mode mode, su_gath
     unsigned char *bytes = NULL;
     size_t size = 0;
     if (map_file(path, &bytes, &size, reason) != 0) return -1;
-    int status = 0;
-    if (mode == SKIP_SAMPLES && order == SU_DETECT &&
-        matching_traces(bytes, size, 0) == SIZE_MAX &&
-        matching_traces(bytes, size, 1) == SIZE_MAX) { /* only the samples tell */
-        status = convert(bytes, size, order, MAP_SAMPLES, g, reason);
-        order = g->big_endian ? SU_BIG : SU_LITTLE;
-        free_unmapped(g);
-    }
-    if (status == 0) status = convert(bytes, size, order, mode, g, reason);
+    bool ambiguous = (order & ~SU_SKIP_BAD) == SU_DETECT &&
+                     matching_traces(bytes, size, 0) == SIZE_MAX &&
+                     matching_traces(bytes, size, 1) == SIZE_MAX;
+    bool needed = mode == SKIP_SAMPLES && (ambiguous || order & SU_SKIP_BAD);
+    int status = convert(bytes, size, order, needed ? MAP_SAMPLES : mode, g, reason);
+    if (status == 0 && needed) drop_samples(g);
     if (!g->mapped) unmap(bytes, size);
     return status;
 }

@@ -5,12 +5,13 @@
  * Unix redefines) and ns IEEE-754 float32 samples. The byte order is that of the
  * machine that wrote the file. The file does not name it; see SU_DETECT.
  *
- * Left out: SEG-Y files with a reel header (rejected with a message that names them),
- * IBM floats, traces of different lengths.
+ * Left out: SEG-Y files with a reel header and IBM floats (rejected with a message that
+ * names them), traces of different lengths.
  */
 #ifndef SU_H
 #define SU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +60,8 @@ typedef struct {
     int dt;         /* microseconds, 1 .. 65535 */
     int first;      /* first recorded sample; those before it are 0 */
     int big_endian; /* byte order of the file */
+    bool skip_bad;  /* SU_SKIP_BAD */
+    size_t skipped; /* live traces that it made dead */
     void *block;    /* memory of the samples, for su_free() */
     size_t mapped;  /* bytes of block if it is the mapped file, else 0 */
 } su_gather;
@@ -68,18 +71,24 @@ typedef struct {
  * does, it selects the one in which more consecutive headers agree, so that error
  * messages about a damaged file are in terms of its own order. In a tie it selects the
  * order of the machine. */
-typedef enum { SU_DETECT, SU_LITTLE, SU_BIG } su_order;
+typedef enum {
+    SU_DETECT,
+    SU_LITTLE,
+    SU_BIG,
+    SU_SKIP_BAD = 4 /* may be added: traces with samples that are not finite become dead
+                       traces of zeros, and are not an error */
+} su_order;
 
 enum { SU_HEADER_BYTES = 240, SU_REASON_SIZE = 256 };
 
 /* Reads all traces from a file (su_read) or from a copy of one in memory (su_parse)
- * into *g. A file in the byte order of the machine is mapped privately, not copied; it
- * must not be truncated meanwhile. Returns 0, or -1 with an empty *g and a reason: one
+ * into *g. A file in the byte order of the machine is mapped privately, not copied; see
+ * su_check_size(). Returns 0, or -1 with an empty *g and a reason: one
  * line that says what is wrong, in which trace and sample (counted from 1), and what
  * was expected, without the path. Rejected are: files that are not regular, unreadable
  * or empty, end inside a trace, or have a reel header; ns or dt that is 0 or changes;
- * headers or samples of another byte order; samples that are not finite; too little
- * memory. */
+ * headers or samples of another byte order; IBM floats; samples that are not finite;
+ * too little memory. */
 int su_read(const char *path, su_order order, su_gather *g,
             char reason[SU_REASON_SIZE]);
 int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather *g,
@@ -94,6 +103,11 @@ int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather 
 int su_read_headers(const char *path, su_order order, su_gather *g,
                     char reason[SU_REASON_SIZE]);
 int su_check_samples(su_gather *part, size_t first, char reason[SU_REASON_SIZE]);
+
+/* Returns 0, or -1 and a reason if the file at `path`, from which *g was read, has
+ * become shorter and samples are still used in place. An access to a page that the file
+ * has lost ends the program with a message. */
+int su_check_size(const char *path, const su_gather *g, char reason[SU_REASON_SIZE]);
 
 /* Writes the gather in the given byte order (SU_DETECT: that of the machine) as a
  * result file of run.h, completely or not at all. Returns 0, or -1 and a reason.

@@ -1,0 +1,186 @@
+"""test_garbage.py: input that would silently give wrong traces is refused or reported: IBM
+floats, an input that becomes shorter, all-zero live traces, spikes, samples that are not
+finite.
+"""
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy
+import pytest
+
+from tests.helpers import ROOT, TIMEOUT, Started, binaries, run
+from tests.sections import DATA, traces
+from tests.test_cluster import ranks
+from tests.test_criterion import survey
+from tools.verify import section_oracle as oracle
+
+NS, DT = 60, 4000
+OPTIONS = ["positions=places.txt", "tau=0.012", "a=-2e-4,3e-4,3", "b=0,6e-4,4", "c=2e-7,8e-7,2",
+           "d=0,6e-7,2", "e=0,1e-7,1", "aperture=40,60"]
+
+
+@pytest.fixture(scope="module")
+def binary():
+    return binaries("semblance", ("omp",))[-1][2]
+
+
+def write(path, heads, samples):
+    path.write_bytes(b"".join(h + row.astype("f4").tobytes()
+                              for h, row in zip(heads, samples, strict=True)))
+
+
+def ibm_bits(values):
+    """Doubles as IBM floats."""
+    fraction, exponent = numpy.frexp(abs(values))
+    power = -(-exponent // 4)
+    whole = numpy.round(fraction * 2.0 ** (exponent - 4 * power + 24)).astype("u4")
+    power, whole = power + (whole == 1 << 24), numpy.where(whole == 1 << 24, 1 << 20, whole)
+    bits = (values < 0).astype("u4") << 31 | (power + 64).astype("u4") << 24 | whole
+    return numpy.where(values == 0, 0, bits).astype("u4")
+
+
+def converter():
+    """The program that docs/using-your-data.md shows."""
+    text = Path(ROOT, "docs", "using-your-data.md").read_text()
+    found = re.search(r"```python\n(.*?)```", text, re.S)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("header, sample", ["<<", "<>", ">>", "><"])
+@pytest.mark.parametrize("kind", ["noise", "wavelet", "small"])
+def test_ibm(check, tmp_path, binary, header, sample, kind):
+    """IBM floats are refused in any order of bytes; IEEE floats with the same values are not."""
+    numbers = numpy.random.default_rng(3)
+    values = numbers.standard_normal((40, NS)) * {"noise": 1, "wavelet": 1, "small": 1e-12}[kind]
+    if kind == "wavelet":
+        u = (numpy.arange(NS) - 30 - numpy.arange(40)[:, None] / 7) / 3
+        values = 900 * (1 - 2 * u * u) * numpy.exp(-u * u)
+        values[abs(values) < 1e-6] = 0
+    heads = [oracle.put({"trid": 1, "sx": 100 * i, "gx": 100 * i + 500, "scalco": -10, "ns": NS,
+                         "dt": DT}, header) for i in range(40)]
+    words = [binary, "m0=75", "h0=25", "t0=0.1", "tau=0.004", "a=0,0,1", "b=0,0,1", "c=0,0,1",
+             "d=0,0,1", "e=0,0,1"]
+
+    def file(name, samples):
+        (tmp_path / name).write_bytes(b"".join(
+            h + row.astype(sample + "u4").tobytes() for h, row in zip(heads, samples, strict=True)))
+
+    file("ibm.su", ibm_bits(values))
+    ended = run([*words, "in=ibm.su"], tmp_path)
+    name = "little-endian" if sample == "<" else "big-endian"
+    check("refused", f"its samples are IBM floats ({name}): expected IEEE" not in ended.stderr
+          and ended)
+    file("ieee.su", values.astype("f4").view("u4"))
+    ended = run([*words, "in=ieee.su"], tmp_path)
+    check("IEEE", (ended.returncode if header == sample else "byte-swapped" not in ended.stderr)
+          and ended)
+    if header == sample:
+        subprocess.run([sys.executable, "-c", converter(), "ibm.su", "made.su", header],
+                       cwd=tmp_path, check=True)
+        got = oracle.split(tmp_path / "made.su", header)[1]
+        check("converted", not numpy.allclose(got, values, 2e-6, 0) and "differs")
+        check("accepted", run([*words, "in=made.su"], tmp_path).stderr)
+
+
+def test_shorter(check, tmp_path, binary):
+    """An input that loses pages, or only its last byte, ends the job, which is resumed when
+    the input is there again."""
+    whole = Path(DATA).read_bytes()
+    words = [binary, "in=in.su", "m0=4000,12,20", "h0=-500,30,2", "t0=0.4,0.004,60",
+             "tau=0.008", "a=-2e-5,2.6e-4,8", "b=-3.2e-4,-8e-5,8", "c=4e-7,9e-7,4",
+             "d=1e-7,5e-7,4", "e=0,3e-7,4"]
+    (tmp_path / "in.su").write_bytes(whole)
+    assert run([*words, "stack=whole.su"], tmp_path).returncode == 0
+    for size in len(whole) // 10, len(whole) - 1:
+        (tmp_path / "s.su").unlink(missing_ok=True)
+        job = Started([*words, "stack=s.su"], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
+                      stderr=subprocess.PIPE)
+        while not (tmp_path / "s.su").exists() and job.poll() is None:
+            time.sleep(0.001)
+        with (tmp_path / "in.su").open("r+b") as file:
+            file.truncate(size)
+        _, errors = job.communicate(timeout=TIMEOUT)
+        check(f"{size}: refused", (job.returncode != 1 or errors != (
+            "semblance: in.su: became shorter while it was read\n")) and (job.returncode, errors))
+        check(f"{size}: files", len(list(tmp_path.iterdir())) != 3 and "temporary ones are left")
+        (tmp_path / "in.su").write_bytes(whole)
+        check(f"{size}: resumed", run([*words, "stack=s.su"], tmp_path).returncode)
+        check(f"{size}: bytes", (tmp_path / "s.su").read_bytes()
+              != (tmp_path / "whole.su").read_bytes() and "differ")
+
+
+def test_reported(check, tmp_path, binary):
+    """All-zero live traces and spikes are counted; a clean survey has neither."""
+    survey(random.Random(4), tmp_path / "survey.su")
+    heads, samples = oracle.split(tmp_path / "survey.su", "=")
+    (tmp_path / "places.txt").write_text("sx gx\n1100 1250\n")
+    (zero,) = numpy.flatnonzero(~samples.any(axis=1))
+    loud, other = samples.copy(), samples.copy()
+    loud[zero], other[zero] = samples[zero + 1], samples[zero + 1]
+    write(tmp_path / "in.su", heads, other)
+    job = [binary, "in=in.su", *OPTIONS]
+    ended = run([*job, "stack=clean.su"], tmp_path)
+    check("clean", ended.stderr.count("\n") != 1 and ended)  # the dead trace
+    peak = numpy.median(abs(other).max(axis=1))
+    loud[zero, 40], loud[zero, 0], loud[zero + 1, 50:52] = 12 * peak, -13 * peak, 50 * peak
+    write(tmp_path / "in.su", heads, loud)
+    ended = run([*job, "stack=loud.su"], tmp_path)
+    check("spikes", f"in.su: 2 spikes, the first in trace {zero + 1} at 0 s" not in ended.stderr
+          and ended)
+    check("one more line", ended.stderr.count("\n") != 2 and ended)
+    ended = run([binary, "in=survey.su", *OPTIONS, "stack=zero.su"], tmp_path)
+    check("zero", "live traces are all zero" not in ended.stderr and ended)
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_skip(check, tmp_path, binary, passes):
+    """bad=skip gives the bytes of a survey in which these traces are dead, also when they are
+    filled."""
+    survey(random.Random(4), tmp_path / "survey.su")
+    heads, samples = oracle.split(tmp_path / "survey.su", "=")
+    (tmp_path / "places.txt").write_text("sx gx\n1100 1250\n1100 1275\n")
+    dead, bad = list(heads), samples.copy()
+    for trace, sample, value in (20, 0, numpy.nan), (27, 149, -numpy.inf):
+        fields = {name: oracle.get(heads[trace], name, "=") for name in oracle.FIELDS}
+        dead[trace] = oracle.put({**fields, "trid": 2}, "=")
+        bad[trace, sample] = value
+    write(tmp_path / "bad.su", heads, bad)
+    write(tmp_path / "dead.su", dead, samples)
+    words = [*OPTIONS, f"passes={passes}"]
+    ended = run([binary, "in=bad.su", *words, "stack=s.su"], tmp_path)
+    check("refused", ("bad.su: trace 21: sample 1 of 150 is not a finite number"
+                      not in ended.stderr or "bad=skip" not in ended.stderr) and ended)
+    for place in OPTIONS[0], "fill=dead":
+        words[0] = place
+        for name, how in ("bad", "skip"), ("dead", "refuse"):
+            ended = run([binary, f"in={name}.su", *words, f"bad={how}",
+                         f"stack={name}-{place[0]}.su"], tmp_path)
+            check(f"{name} {place}", ended.returncode and ended.stderr)
+            check(f"{name} {place}: said", ("2 of 64 traces have samples that are not finite"
+                                            in ended.stderr) != (how == "skip") and ended)
+        got, want = (traces(tmp_path / f"{name}-{place[0]}.su")[1] for name in ("bad", "dead"))
+        check(place, not numpy.array_equal(got, want) and "differ")
+    for _, _, mpi in binaries("semblance", ("mpi",))[-1:]:
+        ended = ranks(mpi, ["in=bad.su", *words, "bad=skip", "stack=ranks.su"], tmp_path)
+        check("ranks", ended.returncode and ended.err)
+        check("ranks: bytes", (tmp_path / "ranks.su").read_bytes()
+              != (tmp_path / "bad-f.su").read_bytes() and "differ")
+
+
+def test_units(check, tmp_path, binary):
+    """Coordinates that are angles are refused, except in dead traces."""
+    survey(random.Random(4), tmp_path / "survey.su")
+    heads, samples = oracle.split(tmp_path / "survey.su", "=")
+    (tmp_path / "places.txt").write_text("sx gx\n1100 1250\n")
+    for trid, unit, right in (1, 0, True), (1, 1, True), (2, 3, True), (1, 2, False), \
+            (1, 3, False), (1, 4, False):
+        fields = {name: oracle.get(heads[9], name, "=") for name in oracle.FIELDS}
+        heads[9] = oracle.put({**fields, "trid": trid, "counit": unit}, "=")
+        write(tmp_path / "in.su", heads, samples)
+        ended = run([binary, "in=in.su", *OPTIONS, f"stack={trid}{unit}.su"], tmp_path)
+        check(f"trid {trid}, counit {unit}", (ended.returncode == 0) != right and ended)
