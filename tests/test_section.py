@@ -189,6 +189,26 @@ def test_ranges(check, last, folder):
                         and f"{stack[0][k]}, expected {said['Stack']}")
 
 
+def test_forms(check, last, folder):
+    """FIRST:LAST:COUNT includes both ends; the older forms with commas give the same."""
+    older = made(check, last, folder, [f"in={DATA}", *JOB, *QUERY], "older-")
+    spaced = [f"{k}={p}:{p + (q - p) / n * (n - 1):.17g}:{n}" for k, (p, q, n) in RANGES.items()]
+    newer = made(check, last, folder, [f"in={DATA}", "m0=4040:4200:5", "h0=-500:-410:4",
+                                       "t0=0.4:0.636:60", "tau=0.008", *spaced], "newer-")
+    if older and newer:
+        for name in "s.su", "c.su":
+            (heads, want), (others, got) = (
+                traces(os.path.join(folder, form + name)) for form in ("older-", "newer-"))
+            check(f"{name}: headers", (heads[:, :228] != others[:, :228]).any() and "differ")
+            check(f"{name}: samples", not numpy.allclose(got, want, 1e-4, 1e-5) and "differ")
+    point = [f"in={DATA}", "m0=4120", "h0=-480", "t0=0.6", "tau=0.008", *spaced[:4], "e=1e-7"]
+    made_point = search(last, [*point, "out=point.npy"], folder)
+    check("a value", made_point.returncode and made_point.stderr)
+    judged = search(f"{BUILD}/semblance-check", [*point, "oracle=o.npy", "result=point.npy"],
+                    folder)
+    check("checker", judged.returncode and judged.out + judged.err)
+
+
 @pytest.mark.seconds(30)
 @pytest.mark.parametrize("which", ["first", "last"])
 def test_killed(check, folder, which, request):

@@ -119,7 +119,9 @@ def job(number, folder):
         rows = rows[:1]
         for k, key in enumerate("abcde"):
             p0, p1, n = rows[0][1 + 3 * k:4 + 3 * k]
-            words.append(f"{key}={p0:.17g},{p1:.17g},{n}")
+            last = p0 + (p1 - p0) / n * (n - 1)
+            words.append(f"{key}={p0:.17g},{p1:.17g},{n}" if k % 2 else
+                         f"{key}={p0:.17g}" if n == 1 else f"{key}={p0:.17g}:{last:.17g}:{n}")
     else:
         more = random.Random(f"rows {number}")  # rows between the first and the last one
         times = [t0[count // 2], t0[count // 2] + 2.5 * dt * 1e-6][:more.randint(0, 2)]

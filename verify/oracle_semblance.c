@@ -39,10 +39,20 @@ static void parse_range(problem *p, int k, const char *text)
 {
     int used = 0;
     double count = 0;
-    if (!text ||
-        sscanf(text, "%lf,%lf,%lf%n", &p->p0[k], &p->p1[k], &count, &used) != 3 ||
+    bool spaced = text && strchr(text, ':'); /* FIRST:LAST:COUNT */
+    if (text && !strpbrk(text, ":,")) {
+        char key[] = {(char)('a' + k), '\0'};
+        p->p0[k] = p->p1[k] = parse_number(key, text);
+        p->np[k] = 1;
+        p->max_parameter[k] = fabs(p->p0[k]);
+        return;
+    }
+    const char *form = spaced ? "%lf:%lf:%lf%n" : "%lf,%lf,%lf%n";
+    if (!text || sscanf(text, form, &p->p0[k], &p->p1[k], &count, &used) != 3 ||
         text[used] || !(count >= 1 && count <= INT_MAX) || count != floor(count))
-        fail("%c=%s: not P0,P1,N", 'a' + k, text ? text : "");
+        fail("%c=%s: not FIRST:LAST:COUNT or P0,P1,N", 'a' + k, text ? text : "");
+    if (spaced && count > 1)
+        p->p1[k] = p->p0[k] + (p->p1[k] - p->p0[k]) / (count - 1) * count;
     p->np[k] = (int)count;
     p->max_parameter[k] = fmax(fabs(p->p0[k]), fabs(p->p1[k]));
 }

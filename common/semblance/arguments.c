@@ -20,6 +20,9 @@ static const double PARAMETER_MAX =
     1e3;                               /* A .. E: s/m and s^2/m^2; rock is below 0.01 */
 static const double SEARCH_MAX = 9e15; /* points of a search: a double counts them */
 
+/* Evenly spaced values; FIRST and LAST are among them. */
+static const char spaced_form[] = "FIRST:LAST:COUNT";
+
 /* Parameter sets 1 to 3 of the paper: M0 H0 T0 TAU, then P0 P1 N of A to E. */
 static const char *const paper_set[3][POSITIONAL - 1] = {
     {"4120", "-480", "1.124", "0.005", "-0.1", "0.1", "20", "-0.00143", "0.00057", "20",
@@ -72,15 +75,45 @@ interval request_offsets(const request *r)
     return h;
 }
 
+/* Parses one value, or FIRST:LAST:COUNT, with at most `most` values. Returns false if
+ * text has a comma, as the older forms have. */
+static bool parse_spaced(const char *key, const char *text, double low, double high,
+                         int most, series *s)
+{
+    if (strchr(text, ',')) return false;
+    *s = (series){.count = 1};
+    char buffer[PARSE_SIZE], *colon[2] = {0};
+    int colons = 0, length = snprintf(buffer, sizeof buffer, "%s", text);
+    for (char *c = buffer; (c = strchr(c, ':')); c++)
+        if (colons++ < 2) colon[colons - 1] = c;
+    if (colons == 0) {
+        s->first = parse_double(key, text, low, high);
+        return true;
+    }
+    if (colons != 2 || length >= PARSE_SIZE)
+        fail("%s=%.200s: expected %s", key, text, spaced_form);
+    *colon[0] = *colon[1] = '\0';
+    s->first = parse_double(key, buffer, low, high);
+    double last = parse_double(key, colon[0] + 1, low, high);
+    s->count = parse_int(key, colon[1] + 1, 1, most);
+    if (s->count == 1 && last != s->first)
+        fail("%s=%s: one value from %g to %g: expected a count of 2 or more", key, text,
+             s->first, last);
+    if (s->count > 1) s->step = (last - s->first) / (s->count - 1);
+    return true;
+}
+
+/* Parses output positions or times. The older form is FIRST,STEP,COUNT. */
 static series parse_series(const char *key, const char *text, double low, double high)
 {
-    if (!strchr(text, ',')) return (series){parse_double(key, text, low, high), 0, 1};
+    series s;
+    if (parse_spaced(key, text, low, high, POINTS_MAX, &s)) return s;
     char buffer[PARSE_SIZE];
     const char *item[3];
-    parse_list(key, text, 3, "FIRST,STEP,COUNT", buffer, item);
-    series s = {.first = parse_double(key, item[0], low, high),
-                .step = parse_double(key, item[1], -high, high),
-                .count = parse_int(key, item[2], 1, POINTS_MAX)};
+    parse_list(key, text, 3, spaced_form, buffer, item);
+    s = (series){.first = parse_double(key, item[0], low, high),
+                 .step = parse_double(key, item[1], -high, high),
+                 .count = parse_int(key, item[2], 1, POINTS_MAX)};
     double last = series_at(&s, s.count - 1);
     if (!(last >= low && last <= high))
         fail("%s=%s: the last value is %g: expected %g to %g", key, text, last, low,
@@ -93,6 +126,22 @@ static void parse_range(ranges *row, int k, const char *key, const char *const i
     row->p0[k] = parse_double(key, item[0], -PARAMETER_MAX, PARAMETER_MAX);
     row->p1[k] = parse_double(key, item[1], -PARAMETER_MAX, PARAMETER_MAX);
     row->np[k] = parse_int(key, item[2], 1, INT_MAX);
+}
+
+/* Parses a= to e=. The older form is P0,P1,N. */
+static void parse_values(ranges *row, int k, const char *key, const char *text)
+{
+    series s;
+    if (parse_spaced(key, text, -PARAMETER_MAX, PARAMETER_MAX, INT_MAX, &s)) {
+        row->p0[k] = s.first;
+        row->p1[k] = s.first + s.step * s.count; /* the first value that is not used */
+        row->np[k] = s.count;
+        return;
+    }
+    char buffer[PARSE_SIZE];
+    const char *item[3];
+    parse_list(key, text, 3, spaced_form, buffer, item);
+    parse_range(row, k, key, item);
 }
 
 /* Parses the 19 positional arguments of a query, in the order of the paper. */
@@ -206,13 +255,11 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         {"in", ARG_TEXT, &r->in, 0, 0, "SU file to search", 0},
         {"set", ARG_INT, &set, 1, 3,
          "parameter set of the paper; other keys override it", 0},
-        {"m0", ARG_TEXT, &m0, 0, 0, "midpoint of the output, m, or FIRST,STEP,COUNT",
-         0},
-        {"h0", ARG_TEXT, &h0, 0, 0, "half-offset of the output, m, or FIRST,STEP,COUNT",
-         0},
+        {"m0", ARG_TEXT, &m0, 0, 0, "midpoints of the output, m: values, see above", 0},
+        {"h0", ARG_TEXT, &h0, 0, 0, "half-offsets of the output, m: values", 0},
         {"positions", ARG_TEXT, &positions, 0, 0,
-         "for traces: file instead of m0= and h0=: rows of m0 h0, or, after a row \"sx "
-         "gx\", of these",
+         "for traces: file instead of m0= and h0=: rows of m0 h0, m, or, after a row "
+         "\"sx gx\", of these",
          0},
         {"fill", ARG_TEXT, &fill, 0, 0,
          "for traces: dead, instead of m0= and h0=: the traces with trid 2 or zeros "
@@ -220,19 +267,23 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
          "stack= is the whole file with these filled",
          0},
         {"t0", ARG_TEXT, &t0, 0, 0,
-         "time of the output, s, or FIRST,STEP,COUNT; for traces: all samples", 0},
+         "times of the output, s: values; default for traces: all samples", 0},
         {"tau", ARG_DOUBLE, &r->tau, 0, TIME_MAX,
          "half width of the window, s; at most 100 samples", 0},
-        {"a", ARG_TEXT, &range[0], 0, 0,
-         "P0,P1,N: N values of A from P0 towards P1, s/m", 0},
-        {"b", ARG_TEXT, &range[1], 0, 0, "P0,P1,N: likewise for B, s/m", 0},
-        {"c", ARG_TEXT, &range[2], 0, 0, "P0,P1,N: likewise for C, s^2/m^2", 0},
-        {"d", ARG_TEXT, &range[3], 0, 0, "P0,P1,N: likewise for D, s^2/m^2", 0},
-        {"e", ARG_TEXT, &range[4], 0, 0, "P0,P1,N: likewise for E, s^2/m^2", 0},
+        {"a", ARG_TEXT, &range[0], 0, 0, "values of A to search, s/m", 0},
+        {"b", ARG_TEXT, &range[1], 0, 0, "values of B, s/m", 0},
+        {"c", ARG_TEXT, &range[2], 0, 0, "values of C, s^2/m^2", 0},
+        {"d", ARG_TEXT, &range[3], 0, 0, "values of D, s^2/m^2", 0},
+        {"e", ARG_TEXT, &range[4], 0, 0, "values of E, s^2/m^2", 0},
         {"ranges", ARG_TEXT, &file, 0, 0,
-         "file instead of a= to e=: rows of t0 (and h0), then P0 P1 N of A to E", 0},
+         "file instead of a= to e=: rows of t0 in s (and h0 in m), then P0 P1 N of A "
+         "to E",
+         0},
         {"velocity", ARG_TEXT, &velocity, 0, 0,
-         "for traces: VMIN,VMAX, m/s, or a file of rows t0 v dv, instead of ranges", 0},
+         "for traces: VMIN,VMAX, m/s, ends included, or a file of rows t0 v dv, "
+         "instead of "
+         "ranges",
+         0},
         {"dip", ARG_DOUBLE, &r->dip, 0, PARAMETER_MAX,
          "with velocity=: largest |A|, s/m; default .68 / VMIN, a dip of 20 degrees",
          0},
@@ -294,15 +345,14 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     if (fill) check_fill(r, fill);
 
     char buffer[PARSE_SIZE];
-    const char *item[3];
+    const char *item[2];
     for (int k = 0; k < 5; k++) {
         if (!range[k]) continue;
         const char key[2] = {(char)('a' + k), '\0'};
         if (file || velocity)
             fail("%s= and %s= are both set: expected only one of them", key,
                  file ? "ranges" : "velocity");
-        parse_list(key, range[k], 3, "P0,P1,N", buffer, item);
-        parse_range(r->row, k, key, item);
+        parse_values(r->row, k, key, range[k]);
     }
     if (file && velocity)
         fail("ranges= and velocity= are both set: expected only one of them");

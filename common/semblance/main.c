@@ -10,8 +10,12 @@
 static const char about[] =
     "search the traveltime parameters A to E of a reflection around (m0, h0, t0);\n"
     "with stack= or coherence=, compute whole traces by such searches.\n"
+    "Values are one number, or FIRST:LAST:COUNT: evenly spaced, FIRST and LAST "
+    "included.\n"
     "Arguments are the paper's 20 (M0 H0 T0 TAU, P0 P1 N of A to E, FILE), which "
-    "key=value may follow, or key=value alone.";
+    "key=value may follow, or key=value alone.\n"
+    "There and in files of ranges, P0 P1 N are N values from P0 on; P1 is not one of "
+    "them.";
 
 /* The default for a job of one process. */
 __attribute__((weak)) void proc_search(search_state *s, const query *q,
