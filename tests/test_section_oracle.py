@@ -147,6 +147,13 @@ def job(number, folder):
         words[1:3] = ["positions=places.txt"]
     wanted = oracle.Job(places, t0, tau * dt * 1e-6, rows,
                         aperture, axis, order, smooth, weight, window)
+    early = random.Random(f"{places} {t0}")
+    if early.random() < 0.4:  # a mute table, of which some times are those of samples
+        times = [early.choice((t0[0], t0[-1], early.uniform(t0[0], t0[-1]))) for _ in range(3)]
+        wanted.mute = list(zip((40, 80, 200.5), times, strict=True))
+        (folder / "mute.txt").write_text("# offset, time\n" + "".join(
+            f"{x} {t:.17g}\n" for x, t in wanted.mute))
+        words.append("mute=mute.txt")
     return wanted, words
 
 
@@ -158,7 +165,8 @@ def test_section(check, tmp_path, number):
     expected = oracle.headers(g, wanted)
     places = wanted.places
     samples = [[oracle.search(g, wanted, m, h, t) if oracle.aperture(g, wanted, m, h).sum() > 1
-                else None for t in wanted.t0] for m, h in places]
+                and not oracle.muted(wanted, g, h, t) else None for t in wanted.t0]
+               for m, h in places]
     found = binaries("semblance", ("seq", "omp", "ocl", "cuda-cpu"))
     if wanted.window == "moveout":
         found = [b for b in found if b[:2] in MOVEOUT_STEPS]
@@ -206,7 +214,7 @@ def test_says_something(tmp_path):
         wanted, _ = job(number, tmp_path)
         g = oracle.gather(tmp_path / "in.su", wanted)
         for (m, h), t in itertools.product(wanted.places, wanted.t0):
-            if oracle.aperture(g, wanted, m, h).sum() > 1:
+            if oracle.aperture(g, wanted, m, h).sum() > 1 and not oracle.muted(wanted, g, h, t):
                 sample = oracle.search(g, wanted, m, h, t)
                 best = sample.semblance.argmax()
                 total += 1

@@ -18,8 +18,8 @@ from tools.history import tree
 INCLUDE = [f"-Icommon/{name}" for name in
            ("run", "su", "portable", "semblance", "opencl", "cuda", "hybrid", "mpi")]
 FRONT = [f"{BUILD}/common/{name}.o" for name in
-         ("semblance/arguments", "semblance/criterion", "semblance/rows", "semblance/line",
-          "semblance/processes", "semblance/pick",
+         ("semblance/arguments", "semblance/criterion", "semblance/rows", "semblance/mute",
+          "semblance/line", "semblance/processes", "semblance/pick",
           "su/su", "run/run", "run/args", "run/npy")]
 MAIN = [f"{BUILD}/common/semblance/{name}.o" for name in
         ("main", "survey", "headers", "section", "dead", "passes", "fill", "journal")]

@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 #include "criterion.h"
+#include "mute.h"
 #include "processes.h"
 #include "rows.h"
 
@@ -242,7 +243,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     const char *window = parallel, *smooth = centre, *weight = semblance;
     const char *passes = "1";
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
-    const char *velocity = NULL, *positions = NULL, *fill = NULL;
+    const char *velocity = NULL, *positions = NULL, *fill = NULL, *mute = NULL;
     int set = 0;
 
     /* The parameter set is applied first, so that other keys override it in any order.
@@ -291,6 +292,11 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
          "with velocity=: period of the events, s; default: from the traces", 0},
         {"ranges_out", ARG_TEXT, &r->ranges_out, 0, 0,
          "with velocity=: file for the ranges, in the form that ranges= reads", 0},
+        {"mute", ARG_TEXT, &mute, 0, 0,
+         "for traces: file of rows offset t, m and s: samples before t are 0 and not "
+         "used; "
+         "with velocity=, also the largest NMO stretch, such as 0.5",
+         0},
         {"aperture", ARG_TEXT, &aperture, 0, 0,
          "DM,DH: maximum distance of traces in midpoint and half-offset, m; default: "
          "all, with velocity= 0.6 shot gaps and 5 receiver gaps",
@@ -358,6 +364,9 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         fail("ranges= and velocity= are both set: expected only one of them");
     if (file) read_ranges(r, file);
     if (velocity) criterion_parse(r, velocity);
+    if (mute && !is_section(r))
+        fail("mute= is for traces: expected stack= or coherence=, too");
+    if (mute) mute_parse(r, mute);
     const char *needs = !isnan(r->dip)      ? "dip"
                         : !isnan(r->period) ? "period"
                         : r->ranges_out     ? "ranges_out"

@@ -39,6 +39,11 @@ typedef struct {
 /* The windows of a search (semblance.h), in the order of the choices of window=. */
 typedef enum { WINDOW_PARALLEL, WINDOW_MOVEOUT } window_choice;
 
+/* A row of mute=: traces of this offset, in metres, are muted before this time. */
+typedef struct {
+    double offset, time;
+} mute_row;
+
 /* The amplitude of a filled sample (fill.c), in the order of the choices of smooth= and
  * weight=. */
 typedef enum { SMOOTH_CENTRE, SMOOTH_WINDOW } smooth_choice;
@@ -57,6 +62,9 @@ typedef struct {
     bool by_offset;         /* whether rows depend on the half-offset */
     velocity_row *velocity; /* [velocities]: the rows follow from these (criterion.c) */
     int velocities;
+    mute_row *mute; /* [mutes]: table of mute= (mute.c) */
+    int mutes;
+    double stretch;         /* mute=: limit of the stretch, or 0 */
     double dip, period;     /* s/m; s; NaN: not set */
     const char *ranges_out; /* file for the rows, or NULL */
     double

@@ -110,9 +110,7 @@ static double velocity_at(const request *r, double tn, bool largest)
     return a + part * ((largest ? after->high : after->low) - a);
 }
 
-/* Returns z = 4 / v^2 of an event at half-offset h and time t. Its time at offset 0 is
- * found by iteration. */
-static double moveout_at(const request *r, double h, double t, bool largest)
+double moveout_at(const request *r, double h, double t, bool largest)
 {
     enum { ITERATIONS = 20 };
     double limit = h != 0 ? MOVEOUT_MAX * t * t / (h * h) : INFINITY;

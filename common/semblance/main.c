@@ -84,6 +84,7 @@ int main(int argc, char **argv)
         one_point(&r);
     free(r.row);
     free(r.velocity);
+    free(r.mute);
     free(r.positions);
     free(r.dead);
     return 0;

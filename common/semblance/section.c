@@ -16,6 +16,7 @@
 #include "headers.h"
 #include "processes.h"
 #include "journal.h"
+#include "mute.h"
 #include "survey.h"
 
 #include <limits.h>
@@ -104,6 +105,8 @@ static uint64_t job_hash(const job *s, const su_header *header)
     hash = digest_update(hash, r->positions,
                          (size_t)r->position_count * sizeof *r->positions);
     hash = digest_update(hash, choices, sizeof choices);
+    hash = digest_update(hash, &r->stretch, sizeof r->stretch);
+    hash = digest_update(hash, r->mute, (size_t)r->mutes * sizeof *r->mute);
     hash = digest_update(hash, header, (size_t)s->traces * sizeof *header);
     for (int i = s->first_trace; i <= s->last_trace; i++) {
         const su_trace *t = &s->line.g.trace[i];
@@ -168,8 +171,9 @@ static void set_queries(const request *r, const su_gather *g, double m, double h
     }
 }
 
-/* Searches an output trace with window=moveout: runs of samples that have the same
- * numbers of values, which those in their windows get, too. run is [ns + 2 margin]. */
+/* Searches the samples q[0 .. ns - 1] with window=moveout: runs of samples that have
+ * the same numbers of values, which those in their windows get, too. run has room for
+ * ns + 2 margin. */
 static void search_runs(search_state *state, const query *q, int ns, int margin,
                         const int *indices, query *run, search_result *result,
                         run_times *t)
@@ -191,26 +195,31 @@ static int margin_of(const request *r, const su_gather *g)
     return r->window == WINDOW_MOVEOUT ? tau_samples(r, g) : 0;
 }
 
-/* Searches the output trace at (m, h) in n traces of the gather. */
-static void search_trace(const request *r, search_state *state, const su_gather *gather,
-                         double m, double h, const int *indices, int n,
-                         const trace_buffers *b, run_times *t)
+/* Searches the output trace at (m, h) in n traces of the gather. Returns the number of
+ * samples that are searched: those that are not muted. */
+static int search_trace(const request *r, search_state *state, const su_gather *gather,
+                        double m, double h, const int *indices, int n,
+                        const trace_buffers *b, run_times *t)
 {
-    int ns = r->t0.count, margin = margin_of(r, gather);
+    int margin = margin_of(r, gather);
+    int first = mute_output(r, gather, h), ns = r->t0.count - first;
+    if (ns == 0) return 0;
     query *q = b->q + margin;
     set_queries(r, gather, m, h, n, margin, q);
-    for (int k = 0; k < ns; k++) b->result[k] = (search_result){.best.semblance = NAN};
+    search_result *result = b->result + first;
+    for (int k = 0; k < ns; k++) result[k] = (search_result){.best.semblance = NAN};
     if (r->window == WINDOW_MOVEOUT)
-        search_runs(state, q, ns, margin, indices, b->run, b->result, t);
+        search_runs(state, q + first, ns, margin, indices, b->run, result, t);
     else
-        search(state, q, ns, indices, b->result, t);
-    for (int k = 0; k < ns; k++) {
+        search(state, q + first, ns, indices, result, t);
+    for (int k = first; k < first + ns; k++) {
         const point *best = &b->result[k].best;
         check_semblance(best, m, h, series_at(&r->t0, k));
         b->stack[k] = best->stack;
         b->coherence[k] = best->semblance;
         memcpy(b->parameters + PARAMETERS * k, &best->a, PARAMETERS * sizeof(float));
     }
+    return ns;
 }
 
 void section(request *r)
@@ -250,6 +259,7 @@ void section_pass(request *r, const pass *p)
         part = proc_read_samples(r->in, &s.line.g, s.first_trace, s.last_trace);
     if (s.max_aperture && !run_rank && !r->silent)
         survey_report(r, &part, s.first_trace);
+    if (s.max_aperture) mute_input(r, &part, &s.line, s.first_trace);
     if (r->velocities && s.max_aperture)
         criterion_ranges(r, &part, &s.line, s.first_trace);
     uint64_t hash = job_hash(&s, header);
@@ -306,8 +316,7 @@ void section_pass(request *r, const pass *p)
         memset(buffers.coherence, 0, (size_t)j.ns * sizeof(float));
         memset(buffers.parameters, 0, (size_t)j.ns * PARAMETERS * sizeof(float));
         if (n >= 2) {
-            search_trace(r, state, &part, m, h, indices, n, &buffers, &t);
-            points += j.ns;
+            points += search_trace(r, state, &part, m, h, indices, n, &buffers, &t);
         }
         if (n >= 2) {
             aperture_set(&around, r, &part, m, h, indices, n);

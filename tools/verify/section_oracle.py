@@ -81,6 +81,9 @@ class Job:
     smooth: str = "centre"
     weight: str = "semblance"
     window: str = "parallel"
+    mute: Sequence[tuple[float, float]] = ()  # rows of offset and time
+    stretch: float = 0  # limit of t / tn - 1, for the velocity
+    velocity: float = 0
 
 
 @dataclass
@@ -107,6 +110,20 @@ class Sample:
     unsure: NDArray[numpy.bool_]
 
 
+def mute_time(job: Job, h: float) -> float:
+    """Samples before this time are muted in traces with this half-offset."""
+    if job.mute:
+        return float(numpy.interp(2 * abs(h), *numpy.transpose(job.mute)))
+    if job.stretch:  # t / tn = 1 + stretch, with t^2 = tn^2 + (2 h / v)^2
+        tn = 2 * abs(h) / job.velocity / ((1 + job.stretch) ** 2 - 1) ** 0.5
+        return (1 + job.stretch) * tn
+    return 0
+
+
+def muted(job: Job, g: Gather, h: float, t0: float) -> bool:
+    return t0 < mute_time(job, h) - 1e-9 * g.dt
+
+
 def gather(path: Path, job: Job) -> Gather:
     headers, rows = split(path, job.order)
     fields = [{name: get(h, name, job.order) for name in FIELDS} for h in headers]
@@ -117,6 +134,8 @@ def gather(path: Path, job: Job) -> Gather:
     delay = get(headers[alive[0]], "delrt", job.order) * 1000 // dt
     rows = rows[alive]
     rows = rows[:, -delay:] if delay < 0 else numpy.pad(rows, ((0, 0), (delay, 0)))
+    for row, half in zip(rows, (receiver - source) / 2, strict=True):
+        row[:max(0, int(numpy.ceil(mute_time(job, half) / dt * 1e6 - 1e-3)))] = 0
     return Gather((source + receiver) / 2, (receiver - source) / 2,
                   [fields[i] for i in alive], rows, dt,
                   [values for values in fields if values["trid"] == DEAD])
