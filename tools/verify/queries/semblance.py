@@ -131,6 +131,8 @@ class Gather:
             x = (rng.randint(-wide, wide), x[1])
         struct.pack_into(order + "h", header, 28, 2 if dead else rng.choice((0, 1, 1, 3)))
         struct.pack_into(order + "h4i", header, 70, scalco, x[0], y[0], x[1], y[1])
+        if not dead:
+            struct.pack_into(order + "h", header, 88, delay % 2)  # counit
         struct.pack_into(order + "h", header, 108, delay)
         struct.pack_into(order + "HH", header, 114, self.ns, self.dt)
         if not dead:
