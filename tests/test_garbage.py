@@ -173,14 +173,22 @@ def test_skip(check, tmp_path, binary, passes):
 
 
 def test_units(check, tmp_path, binary):
-    """Coordinates that are angles are refused, except in dead traces."""
+    """Coordinates that are angles are refused, except in dead traces; if they are too large
+    for angles, counit is wrong."""
     survey(random.Random(4), tmp_path / "survey.su")
     heads, samples = oracle.split(tmp_path / "survey.su", "=")
-    (tmp_path / "places.txt").write_text("sx gx\n1100 1250\n")
-    for trid, unit, right in (1, 0, True), (1, 1, True), (2, 3, True), (1, 2, False), \
-            (1, 3, False), (1, 4, False):
-        fields = {name: oracle.get(heads[9], name, "=") for name in oracle.FIELDS}
-        heads[9] = oracle.put({**fields, "trid": trid, "counit": unit}, "=")
-        write(tmp_path / "in.su", heads, samples)
-        ended = run([binary, "in=in.su", *OPTIONS, f"stack={trid}{unit}.su"], tmp_path)
-        check(f"trid {trid}, counit {unit}", (ended.returncode == 0) != right and ended)
+    for scalco, trid, unit, right in (1, 1, 1, True), (1, 1, 3, True), (-10, 1, 3, False), \
+            (-10, 2, 3, True), (1, 1, 2, False), (1, 1, 4, False), (1, 1, 7, True), \
+            (10000, 1, 4, True):
+        meter = 1 / -scalco if scalco < 0 else scalco
+        (tmp_path / "places.txt").write_text(f"sx gx\n{1100 * meter} {1250 * meter}\n")
+        changed = []
+        for i, head in enumerate(heads):
+            fields = {name: oracle.get(head, name, "=") for name in oracle.FIELDS}
+            more = {"trid": trid, "counit": unit} if i == 9 else {}
+            changed.append(oracle.put({**fields, "scalco": scalco, **more}, "="))
+        write(tmp_path / "in.su", changed, samples)
+        ended = run([binary, "in=in.su", *OPTIONS, f"stack={scalco}{trid}{unit}.su"], tmp_path)
+        check(f"scalco {scalco}, trid {trid}, counit {unit}",
+              ((ended.returncode == 0) != right
+               or right == ("counit" in ended.stderr)) and ended)

@@ -2,6 +2,7 @@
 #include "line.h"
 #include "run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,17 +155,35 @@ int su_find_axis(const su_gather *g, su_axis *axis, char why[SU_REASON_SIZE])
     return 0;
 }
 
-/* Refuses coordinates that are angles: counit is 2 (seconds), 3 (degrees) or 4
- * (degrees, minutes and seconds); 1 is a length, and 0 is not set. */
-static int check_unit(const su_gather *g, char why[SU_REASON_SIZE])
+/* Returns the largest magnitude of a coordinate of the live traces. */
+static double largest_coordinate(const su_gather *g)
 {
+    double largest = 0;
     for (size_t i = 0; i < g->ntraces; i++) {
         const su_header *h = &g->trace[i].header;
-        if (h->trid != SU_DEAD && h->counit != 0 && h->counit != 1)
+        const int32_t value[] = {h->sx, h->sy, h->gx, h->gy};
+        for (int k = 0; k < 4 && h->trid != SU_DEAD; k++)
+            largest = fmax(largest, fabs(line_metres(value[k], h->scalco)));
+    }
+    return largest;
+}
+
+/* Refuses coordinates that are angles: counit is 2 (seconds), 3 (degrees) or 4
+ * (degrees, minutes and seconds as DDDMMSS). Coordinates that are too large for angles
+ * are lengths although counit, which many programs do not set, says otherwise. */
+static int check_unit(const su_gather *g, char why[SU_REASON_SIZE])
+{
+    static const double angle_max[] = {[2] = 180 * 3600.0, [3] = 180, [4] = 1800000};
+    enum { CODES = sizeof angle_max / sizeof *angle_max };
+    double largest = largest_coordinate(g);
+    for (size_t i = 0; i < g->ntraces; i++) {
+        const su_header *h = &g->trace[i].header;
+        if (h->trid != SU_DEAD && h->counit >= 2 && h->counit < CODES &&
+            largest <= angle_max[h->counit])
             return refuse(why,
-                          "trace %zu: counit is %d, its coordinates are no lengths: "
-                          "expected 0 or 1: project them to metres first, for example "
-                          "with PROJ",
+                          "trace %zu: counit is %d, so its coordinates are angles: "
+                          "expected lengths: project them to metres, for example with "
+                          "PROJ, or set counit to 1 if they are lengths",
                           i + 1, h->counit);
     }
     return 0;
