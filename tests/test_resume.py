@@ -126,7 +126,7 @@ OPTIONS = {"in": "in.su", "m0": "4040,40,2", "h0": "-500,30,2", "t0": "0.4,0.004
 OTHERS = [("m0", "4041,40,2"), ("m0", "4040,41,2"), ("h0", "-501,30,2"), ("h0", "-500,31,2"),
           ("t0", "0.404,0.004,3"), ("t0", "0.4,0.008,3"), ("tau", "0.004"),
           ("aperture", "90,90"), ("aperture", "80,100"), ("smooth", "window"),
-          ("weight", "none"), ("window", "moveout")]
+          ("weight", "none"), ("window", "moveout"), ("mute", "mute.txt")]
 
 
 def other_rows(row, column):
@@ -163,6 +163,7 @@ def completed(tmp_path):
     returns the process."""
     other_survey(tmp_path, None)
     (tmp_path / "rows.txt").write_text("\n".join(ROWS) + "\n")
+    (tmp_path / "mute.txt").write_text("0 0.402\n")
     binary = os.path.abspath(last("omp"))
 
     def again(**changes):
