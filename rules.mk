@@ -20,7 +20,7 @@ objects   = $(patsubst %,$(BUILD)/parts/$*/%.o,$($(backend).sources) $(sources_2
 run_objects := $(patsubst %,$(BUILD)/common/run/%.o,run args npy)
 # The objects of the front end of the program $1, and those of them that need no back-end.
 front   = $(patsubst %.c,$(BUILD)/common/%.o,$($1.sources:%=$1/%) $($1.shared)) $(run_objects)
-library = $(filter-out %/main.o %/section.o %/passes.o %/dead.o,$(call front,$1))
+library = $(filter-out %/main.o %/section.o %/passes.o %/dead.o %/choose.o,$(call front,$1))
 
 includes  := $(addprefix -Icommon/,run su portable opencl cuda hybrid mpi)
 c_flags    = $(CFLAGS) -MMD -MP $(includes)

@@ -241,7 +241,8 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     static const char parallel[] = "parallel", centre[] = "centre";
     static const char semblance[] = "semblance";
     const char *window = parallel, *smooth = centre, *weight = semblance;
-    const char *passes = "1";
+    static const char one_pass[] = "1";
+    const char *passes = one_pass, *choose = "0";
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
     const char *velocity = NULL, *positions = NULL, *fill = NULL, *mute = NULL;
     int set = 0;
@@ -308,6 +309,10 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         {"passes", ARG_TEXT, &passes, 0, 0,
          "for traces: 1, or 2: search again in what the first pass does not predict",
          0},
+        {"choose", ARG_TEXT, &choose, 0, 0,
+         "with velocity=: 1: choose aperture, tau, weight and passes, unless they are "
+         "set, by filling live traces that are left out",
+         0},
         {"smooth", ARG_TEXT, &smooth, 0, 0,
          "for traces: centre (mean of the traces on the curve) or window (mean of the "
          "windows)",
@@ -367,8 +372,10 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     if (mute && !is_section(r))
         fail("mute= is for traces: expected stack= or coherence=, too");
     if (mute) mute_parse(r, mute);
+    r->choose = parse_choice("choose", choose, "0", "1");
     const char *needs = !isnan(r->dip)      ? "dip"
                         : !isnan(r->period) ? "period"
+                        : r->choose         ? "choose"
                         : r->ranges_out     ? "ranges_out"
                                             : NULL;
     if (!velocity && needs) fail("%s= is for velocity=: expected that, too", needs);
@@ -386,7 +393,11 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     if (!is_section(r) && for_traces)
         fail("%s= is for traces: expected stack= or coherence=, too", for_traces);
     r->passes = 1 + parse_choice("passes", passes, "1", "2");
-    if (r->passes > 1 && !r->stack) fail("passes= is for traces: expected stack=, too");
+    if ((r->passes > 1 || r->choose) && !r->stack)
+        fail("%s= is for traces: expected stack=, too",
+             r->choose ? "choose" : "passes");
+    r->passes_set = passes != one_pass;
+    r->weight_set = weight != semblance;
     r->smooth = (smooth_choice)parse_choice("smooth", smooth, "centre", "window");
     r->window = (window_choice)parse_choice("window", window, "parallel", "moveout");
     if (r->window == WINDOW_MOVEOUT && r->smooth == SMOOTH_WINDOW)
@@ -602,7 +613,8 @@ void request_fit(request *r, const su_gather *g)
         fail("t0=%g: expected %g to %g s, the recorded time of the traces", last, begin,
              end);
     double sample = t0 / dt;
-    const char *consecutive = r->passes > 1                 ? "passes=2"
+    const char *consecutive = r->choose                     ? "choose=1"
+                              : r->passes > 1               ? "passes=2"
                               : r->window == WINDOW_MOVEOUT ? "window=moveout"
                                                             : NULL;
     if (consecutive && (fabs(sample - nearbyint(sample)) > 1e-3 ||

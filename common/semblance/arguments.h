@@ -73,8 +73,11 @@ typedef struct {
     bool fill;       /* fill=dead (dead.c): the dead traces are the output traces */
     int *dead;       /* [dead_count]: numbers of these traces, or NULL */
     int dead_count;
-    bool silent; /* in a later pass, whose messages would be those of the first */
     window_choice window;
+    bool choose;                 /* options that are not set are chosen (choose.c) */
+    bool passes_set, weight_set; /* whether the command sets these options */
+    bool trial;  /* of choose=: the files are not those that the command names */
+    bool silent; /* in a later pass, whose messages would be those of the first */
     smooth_choice smooth;
     weight_choice weight;
     int group[3];

@@ -82,7 +82,7 @@ static void replace(const request *r, su_gather *g, const su_gather *filled)
 void section_dead(request *r)
 {
     const char *output = r->stack;
-    char why[SU_REASON_SIZE], *path = work_file(r, ".filled");
+    char why[SU_REASON_SIZE], *path = section_file(r->stack, ".filled");
     su_gather g, filled;
     if (!run_rank) {
         if (access(output, F_OK) == 0 && access(path, F_OK) != 0)

@@ -20,12 +20,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *work_file(const request *r, const char *suffix)
+char *section_file(const char *stack, const char *suffix)
 {
-    size_t size = strlen(r->stack) + strlen(suffix) + 1;
+    size_t size = strlen(stack) + strlen(suffix) + 1;
     char *path = allocate(size, 1, "a file name");
-    snprintf(path, size, "%s%s", r->stack, suffix);
+    snprintf(path, size, "%s%s", stack, suffix);
     return path;
+}
+
+su_gather section_read(const char *path, su_order order)
+{
+    su_gather g;
+    char why[SU_REASON_SIZE];
+    if (su_read(path, order, &g, why) != 0) fail("%s: %s", path, why);
+    return g;
+}
+
+int section_first(const request *r, const su_gather *g, const su_trace *t)
+{
+    return (int)lround((r->t0.first - t->header.delrt * 1e-3) * 1e6 / g->dt);
+}
+
+bool *section_used(const survey *line, const request *r)
+{
+    size_t n = line->g.ntraces;
+    int *indices = allocate(n, sizeof *indices, "an aperture");
+    bool *used = allocate(n, sizeof *used, "the live traces");
+    memset(used, 0, n * sizeof *used);
+    for (int i = 0; i < request_traces(r); i++) {
+        position at = request_position(r, i);
+        int count = survey_select(line, r, at.m, at.h, indices);
+        for (int k = 0; k < count; k++) used[indices[k]] = true;
+    }
+    free(indices);
+    return used;
 }
 
 /* Makes the live traces in the apertures of r's output traces the output traces.
@@ -34,14 +62,8 @@ static int *request_live_traces(request *r)
 {
     survey line = survey_read(r);
     size_t n = line.g.ntraces;
-    int *indices = allocate(n, sizeof *indices, "an aperture");
-    bool *used = allocate(n, sizeof *used, "the live traces");
-    memset(used, 0, n * sizeof *used);
-    for (int i = 0; i < request_traces(r); i++) {
-        position at = request_position(r, i);
-        int count = survey_select(&line, r, at.m, at.h, indices);
-        for (int k = 0; k < count; k++) used[indices[k]] = true;
-    }
+    int *indices = allocate(n, sizeof *indices, "the live traces");
+    bool *used = section_used(&line, r);
     r->positions = allocate(n, sizeof *r->positions, "the live traces");
     r->position_count = 0;
     for (int i = 0; i < line.live; i++) {
@@ -63,14 +85,12 @@ static int *request_live_traces(request *r)
 static void write_residual(const request *r, const int *number, const char *live,
                            const char *residual)
 {
-    su_gather g, prediction;
     char why[SU_REASON_SIZE];
-    if (su_read(r->in, r->order, &g, why) != 0) fail("%s: %s", r->in, why);
-    if (r->position_count && su_read(live, SU_DETECT, &prediction, why) != 0)
-        fail("%s: %s", live, why);
+    su_gather g = section_read(r->in, r->order), prediction = {0};
+    if (r->position_count) prediction = section_read(live, SU_DETECT);
     for (int i = 0; i < r->position_count; i++) {
         su_trace *t = &g.trace[number[i]];
-        long first = lround((r->t0.first - t->header.delrt * 1e-3) * 1e6 / g.dt);
+        int first = section_first(r, &g, t);
         for (int k = 0; k < r->t0.count; k++)
             t->data[first + k] -= prediction.trace[i].data[k];
     }
@@ -82,9 +102,14 @@ static void write_residual(const request *r, const int *number, const char *live
 
 void section_passes(request *r)
 {
+    if (r->passes == 1) {
+        section_pass(r, &(pass){.number = 1, .last = !r->trial});
+        return;
+    }
     request asked = *r;
-    char *first = work_file(r, ".first"), *live = work_file(r, ".live");
-    char *residual = work_file(r, ".residual");
+    char *first = section_file(r->stack, ".first");
+    char *live = section_file(r->stack, ".live");
+    char *residual = section_file(r->stack, ".residual");
 
     r->stack = first;
     section_pass(r, &(pass){.number = 1});
@@ -105,7 +130,7 @@ void section_passes(request *r)
     r->h0 = asked.h0;
     r->stack = asked.stack;
     r->in = residual;
-    section_pass(r, &(pass){.number = 3, .base = first, .last = true});
+    section_pass(r, &(pass){.number = 3, .base = first, .last = !r->trial});
     free(number);
     free(residual);
     free(live);

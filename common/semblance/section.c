@@ -11,6 +11,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "section.h"
+#include "choose.h"
 #include "criterion.h"
 #include "fill.h"
 #include "headers.h"
@@ -224,12 +225,12 @@ static int search_trace(const request *r, search_state *state, const su_gather *
 
 void section(request *r)
 {
-    if (r->fill)
+    if (r->fill) {
         section_dead(r);
-    else if (r->passes > 1)
-        section_passes(r);
-    else
-        section_pass(r, &(pass){.number = 1, .last = true});
+        return;
+    }
+    if (r->choose) choose_options(r);
+    section_passes(r);
 }
 
 void section_pass(request *r, const pass *p)
@@ -251,7 +252,7 @@ void section_pass(request *r, const pass *p)
                  .ns = r->t0.count,
                  .parameters = PARAMETERS};
     for (int f = 0; f < JOURNAL_FILES; f++)
-        if (j.file[f].path) name_result(j.file[f].key, j.file[f].path);
+        if (j.file[f].path && !r->trial) name_result(j.file[f].key, j.file[f].path);
     if (r->ranges_out && !run_rank) result_check("ranges_out", r->ranges_out);
     /* The back-end gets only the traces that are in some aperture. */
     su_gather part = s.line.g;

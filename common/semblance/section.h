@@ -2,7 +2,7 @@
 #ifndef SECTION_H
 #define SECTION_H
 
-#include "arguments.h"
+#include "survey.h"
 
 /* One pass over output traces. */
 typedef struct {
@@ -15,14 +15,24 @@ typedef struct {
 
 void section_pass(request *r, const pass *p);
 
-/* Executes two passes (passes.c). */
+/* Executes the passes that r asks for. */
 void section_passes(request *r);
 
 /* Fills the dead traces of the input (dead.c). */
 void section_dead(request *r);
 
-/* Returns the name of a file next to r's output file. */
-char *work_file(const request *r, const char *suffix);
+/* Returns the name of a file next to an output file; the caller frees it. */
+char *section_file(const char *stack, const char *suffix);
+
+/* Reads a whole SU file, or ends by fail(). */
+su_gather section_read(const char *path, su_order order);
+
+/* Returns the index of r's first output time in the samples of a trace of g. */
+int section_first(const request *r, const su_gather *g, const su_trace *t);
+
+/* Returns for each trace of the survey whether it is in an aperture of r's output
+ * traces; the caller frees the array. */
+bool *section_used(const survey *line, const request *r);
 
 /* Computes the traces that r asks for, or those that an earlier run has not completed,
  * and prints a summary. */
