@@ -55,11 +55,13 @@ def test_table(check, tmp_path):
     ended = run([binary, "in=in.su", *words, "choose=1", "stack=s.su"], tmp_path)
     assert ended.returncode == 0, ended.stderr
     rows, chosen = table(ended)
-    check("choices", len({tuple(w) for _, w in rows}) != 21 and f"{len(rows)}")
-    check("chosen", chosen != max(rows, key=lambda row: row[0])[1] and f"{chosen}")
+    check("choices", len({tuple(w) for _, w in rows}) != 23 and f"{len(rows)}")
+    snr = {tuple(options): value for value, options in rows}
+    check("chosen", snr.get(tuple(chosen)) != max(snr.values()) and f"{chosen} of {snr}")
     reach = 0.6 * max(gaps), 5 * gaps[1]
-    check("default", rows[0][1] != [f"aperture={reach[0]:g},{reach[1]:g}", "tau=0.0288",
-                                    "weight=semblance", "passes=1"] and f"{rows[0][1]}")
+    default = f"aperture={reach[0]:g},{reach[1]:g} tau=0.0288 weight=semblance refine=1 " \
+        "average=0.0288 passes=1"
+    check("default", rows[0][1] != default.split() and f"{rows[0][1]}")
     check("files", [p.name for p in tmp_path.iterdir() if re.search("choose|trial", p.name)])
 
     head, samples = traces(tmp_path / "in.su")
@@ -73,7 +75,7 @@ def test_table(check, tmp_path):
         d.tobytes() + row.tobytes() for d, row in zip(dead, samples, strict=True)))
     truth = samples[left, FIRST:FIRST + COUNT].astype(float)
     there = places(tmp_path / "left", zip(m[left], h[left], strict=True))
-    for k in (0, 1, 2, 10, len(rows) - 1):
+    for k in (0, 1, 2, 10, *range(20, len(rows))):
         for path in tmp_path.glob("left.su*"):
             path.unlink()
         again = run([binary, "in=dead.su", there, *JOB, *rows[k][1], "stack=left.su"], tmp_path)
@@ -98,8 +100,8 @@ def test_set(check, tmp_path):
     survey(random.Random(4), tmp_path / "in.su")
     binary = binaries("semblance", ("omp",))[-1][2]
     words = ["in=in.su", places(tmp_path / "places", PLACES), *JOB, "choose=1"]
-    for option, count in (("aperture=20,100", 5), ("tau=0.02", 11), ("weight=none", 11),
-                          ("passes=1", 20)):
+    for option, count in (("aperture=20,100", 7), ("tau=0.02", 13), ("weight=none", 13),
+                          ("refine=0", 22), ("average=0.01", 22), ("passes=1", 22)):
         ended = run([binary, *words, option, "stack=s.su"], tmp_path)
         assert ended.returncode == 0, ended.stderr
         rows, _ = table(ended)

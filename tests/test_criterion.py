@@ -77,10 +77,10 @@ def test_ranges(check, tmp_path, number):
     period = value["period"] or oracle.period(
         oracle.Gather(g.m[used], g.h[used], g.fields[used], g.samples[used], g.dt))
     table = (tmp_path / "r.txt").read_text()
-    told = re.search(r"tau=(\S+) aperture=(\S+),(\S+)", table)
+    told = re.search(r"tau=(\S+) aperture=(\S+),(\S+) refine=1 average=(\S+)", table)
     assert told, table
-    got = [float(text) for text in told.groups()]
-    check("tau, aperture", not numpy.allclose(got, [value["tau"] or 0.6 * period, *reach],
+    got, tau = [float(text) for text in told.groups()], value["tau"] or 0.6 * period
+    check("tau, aperture", not numpy.allclose(got, [tau, *reach, tau],
                                               rtol=1e-12) and f"{got}")
     rows = numpy.array([line.split() for line in table.splitlines() if line[0] != "#"], "f8")
     ends = [sorted((first, first + step * (count - 1))) for first, step, count in (h0, t0)]
@@ -98,7 +98,7 @@ def test_ranges(check, tmp_path, number):
             wrong = abs(numpy.array((p0 - half, p1 - half)) - (low, high)).max()
             check(f"{where}: bounds", wrong > 1e-9 * max(abs(low), abs(high)) and f"{p0} {p1}")
     again = run([binary, *job, "ranges=r.txt", f"tau={told[1]}", f"aperture={told[2]},{told[3]}",
-                 "stack=again.su"], tmp_path)
+                 "refine=1", f"average={told[4]}", "stack=again.su"], tmp_path)
     check("given back", again.returncode and again.stderr)
     check("given back: bytes", not again.returncode and (tmp_path / "again.su").read_bytes()
           != (tmp_path / "s.su").read_bytes() and "differ")

@@ -5,10 +5,14 @@ import os
 import random
 import signal
 
+import numpy
+import pytest
+
 from tests.helpers import binaries, front_ends, printed, run
 from tests.sections import traces
 from tests.test_cluster import ranks
 from tests.test_criterion import survey
+from tools.verify import section_oracle as oracle
 
 OPTIONS = ["tau=0.012", "a=-2e-4,3e-4,3", "b=0,6e-4,4", "c=2e-7,8e-7,2", "d=0,6e-7,2", "e=0,1e-7,1"]
 FIRST, COUNT = 60, 25  # samples of 4 ms
@@ -27,17 +31,18 @@ def samples(path):
     return traces(path)[1]
 
 
-def test_two_passes(check, tmp_path):
+@pytest.mark.parametrize("further", [[], ["refine=1", "average=0.008"]], ids=["grid", "refine"])
+def test_two_passes(check, tmp_path, further):
     """Each live trace is predicted by a run in which it is dead; the residual is searched by a
     single pass: the sum has the bytes of passes=2."""
     survey(random.Random(4), tmp_path / "in.su")
     binary = binaries("semblance", ("omp",))[-1][2]
     head, rows = traces(tmp_path / "in.su")
     ended = run([binary, "in=in.su", *words(tmp_path, PLACES, "two.su", "passes=2",
-                                            "coherence=c.su")], tmp_path)
+                                            "coherence=c.su", *further)], tmp_path)
     assert ended.returncode == 0, ended.stderr
-    ended = run([binary, "in=in.su", *words(tmp_path, PLACES, "one.su", "coherence=c1.su")],
-                tmp_path)
+    ended = run([binary, "in=in.su", *words(tmp_path, PLACES, "one.su", "coherence=c1.su",
+                                            *further)], tmp_path)
     assert ended.returncode == 0, ended.stderr
     residual = rows.copy()
     source, receiver = head[:, 72:76].copy().view("<i4"), head[:, 80:84].copy().view("<i4")
@@ -54,7 +59,7 @@ def test_two_passes(check, tmp_path):
             d.tobytes() + row.tobytes() for d, row in zip(dead, rows, strict=True)))
         (tmp_path / "live.su").unlink(missing_ok=True)
         ended = run([binary, "in=dead.su", *words(
-            tmp_path, [(int(source[i, 0]), int(receiver[i, 0]))], "live.su")], tmp_path)
+            tmp_path, [(int(source[i, 0]), int(receiver[i, 0]))], "live.su", *further)], tmp_path)
         assert ended.returncode == 0, ended.stderr
         residual[i, FIRST:FIRST + COUNT] -= samples(tmp_path / "live.su")[0]
         predicted += 1
@@ -62,7 +67,7 @@ def test_two_passes(check, tmp_path):
     (tmp_path / "residual.su").write_bytes(b"".join(
         h.tobytes() + row.tobytes() for h, row in zip(head, residual, strict=True)))
     check("residual", (samples(tmp_path / "two.su.residual") != residual).any() and "differs")
-    ended = run([binary, "in=residual.su", *words(tmp_path, PLACES, "rest.su")], tmp_path)
+    ended = run([binary, "in=residual.su", *words(tmp_path, PLACES, "rest.su", *further)], tmp_path)
     assert ended.returncode == 0, ended.stderr
     want = samples(tmp_path / "one.su") + samples(tmp_path / "rest.su")
     check("sum", (samples(tmp_path / "two.su") != want).any() and "differs")
@@ -70,9 +75,47 @@ def test_two_passes(check, tmp_path):
     check("coherence", (samples(tmp_path / "c.su") != samples(tmp_path / "c1.su")).any()
           and "is not that of the first pass")
     for _, _, mpi in binaries("semblance", ("mpi",))[-1:]:
-        ended = ranks(mpi, ["in=in.su", *words(tmp_path, PLACES, "ranks.su", "passes=2")], tmp_path)
+        ended = ranks(mpi, ["in=in.su", *words(tmp_path, PLACES, "ranks.su", "passes=2",
+                                               *further)], tmp_path)
         check("ranks", ended.returncode and ended.err)
         check("ranks: bytes", (samples(tmp_path / "ranks.su") != want).any() and "differ")
+
+
+def test_oracle(check, tmp_path):
+    """The amplitudes of both passes are those of section_oracle.py: of the output traces, of the
+    live traces without themselves, and of the residual."""
+    survey(random.Random(5), tmp_path / "in.su")
+    binary = binaries("semblance", ("omp",))[-1][2]
+    ended = run([binary, "in=in.su", *words(tmp_path, PLACES[:2], "s.su", "passes=2")], tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    rows = [0.0, *(float(v) for option in OPTIONS[1:] for v in option[2:].split(","))]
+    job = oracle.Job([((s + g) / 2, (g - s) / 2) for s, g in PLACES[:2]],
+                     [(FIRST + k) * 0.004 for k in range(COUNT)], 0.012, [rows], REACH, "x", "=")
+    files = {name: oracle.split(tmp_path / f"s.su{name}", "=")
+             for name in ("", ".first", ".live", ".residual")}
+
+    def compare(name, g, place, found):
+        for k, t in enumerate(job.t0):
+            sample = oracle.search(g, job, place[0], place[1], t)
+            used, why = oracle.judge_amplitude(job, sample, found[k], abs(g.samples).max())
+            check(f"{name}, sample {k}", not used <= 1 and why)
+
+    g, residual = (oracle.gather(tmp_path / name, job) for name in ("in.su", "s.su.residual"))
+    for i, place in enumerate(job.places):
+        compare(f"first {i}", g, place, files[".first"][1][i])
+        compare(f"second {i}", residual, place, files[""][1][i] - files[".first"][1][i])
+    near = [k for k in range(len(g.m))
+            if any(abs(g.m[k] - m) <= REACH[0] and abs(g.h[k] - h) <= REACH[1]
+                   for m, h in job.places)]
+    order = sorted(near, key=lambda k: (g.m[k], k))
+    check("live traces", len(files[".live"][1]) != len(order) and f"{len(order)}")
+    for row, k in enumerate(order):
+        others = numpy.arange(len(g.m)) != k
+        without = oracle.Gather(g.m[others], g.h[others], [], g.samples[others], g.dt)
+        compare(f"live {k}", without, (g.m[k], g.h[k]), files[".live"][1][row])
+        rest = g.samples[k, FIRST:FIRST + COUNT] - files[".live"][1][row]
+        check(f"residual {k}", abs(residual.samples[k, FIRST:FIRST + COUNT] - rest).max() > 1e-6
+              and "differs")
 
 
 def test_resumed(check, tmp_path):

@@ -121,12 +121,14 @@ ROWS = ["0.3 -2e-5 2e-4 3 -3e-4 -1e-4 2 4e-7 9e-7 2 1e-7 5e-7 2 0 3e-7 2",
         "0.5 -2e-5 3e-4 3 -3e-4 -1e-4 2 4e-7 9e-7 2 1e-7 5e-7 2 0 3e-7 2"]
 OPTIONS = {"in": "in.su", "m0": "4040,40,2", "h0": "-500,30,2", "t0": "0.4,0.004,3",
            "tau": "0.008", "aperture": "80,90", "axis": "y", "ranges": "rows.txt",
-           "window": "parallel", "smooth": "centre", "weight": "semblance"}
+           "window": "parallel", "smooth": "centre", "weight": "semblance", "refine": "0",
+           "average": "0"}
 # One option each that differs from OPTIONS, so that the result does.
 OTHERS = [("m0", "4041,40,2"), ("m0", "4040,41,2"), ("h0", "-501,30,2"), ("h0", "-500,31,2"),
           ("t0", "0.404,0.004,3"), ("t0", "0.4,0.008,3"), ("tau", "0.004"),
           ("aperture", "90,90"), ("aperture", "80,100"), ("smooth", "window"),
-          ("weight", "none"), ("window", "moveout"), ("mute", "mute.txt")]
+          ("weight", "none"), ("window", "moveout"), ("mute", "mute.txt"), ("refine", "1"),
+          ("average", "0.004")]
 
 
 def other_rows(row, column):

@@ -243,6 +243,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     const char *window = parallel, *smooth = centre, *weight = semblance;
     static const char one_pass[] = "1";
     const char *passes = one_pass, *choose = "0";
+    const char *refine = NULL;
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
     const char *velocity = NULL, *positions = NULL, *fill = NULL, *mute = NULL;
     int set = 0;
@@ -312,6 +313,16 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         {"choose", ARG_TEXT, &choose, 0, 0,
          "with velocity=: 1: choose aperture, tau, weight and passes, unless they are "
          "set, by filling live traces that are left out",
+         0},
+        {"refine", ARG_TEXT, &refine, 0, 0,
+         "for traces: 1: move the curves between the values of A to E, or 0; default: "
+         "1 "
+         "with velocity=, else 0",
+         0},
+        {"average", ARG_DOUBLE, &r->average, 0, TIME_MAX,
+         "for traces: A to E are means over so many seconds before and after each "
+         "time; "
+         "default: tau with velocity=, else 0",
          0},
         {"smooth", ARG_TEXT, &smooth, 0, 0,
          "for traces: centre (mean of the traces on the curve) or window (mean of the "
@@ -389,9 +400,14 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     const char *for_traces = window != parallel    ? "window"
                              : smooth != centre    ? "smooth"
                              : weight != semblance ? "weight"
+                             : refine              ? "refine"
+                             : !isnan(r->average)  ? "average"
                                                    : NULL;
     if (!is_section(r) && for_traces)
         fail("%s= is for traces: expected stack= or coherence=, too", for_traces);
+    r->refine_set = refine;
+    r->refine = refine ? parse_choice("refine", refine, "0", "1") : velocity != NULL;
+    if (!velocity && isnan(r->average)) r->average = 0;
     r->passes = 1 + parse_choice("passes", passes, "1", "2");
     if ((r->passes > 1 || r->choose) && !r->stack)
         fail("%s= is for traces: expected stack=, too",
@@ -447,6 +463,7 @@ request request_parse(int argc, char **argv, const char *about)
     request r = {.tau = NAN,
                  .dip = NAN,
                  .period = NAN,
+                 .average = NAN,
                  .order = SU_DETECT,
                  .rows = 1,
                  .row = allocate(1, sizeof *r.row, "the ranges"),

@@ -74,10 +74,13 @@ typedef struct {
     int *dead;       /* [dead_count]: numbers of these traces, or NULL */
     int dead_count;
     window_choice window;
-    bool choose;                 /* options that are not set are chosen (choose.c) */
-    bool passes_set, weight_set; /* whether the command sets these options */
-    bool trial;  /* of choose=: the files are not those that the command names */
-    bool silent; /* in a later pass, whose messages would be those of the first */
+    bool choose; /* options that are not set are chosen (choose.c) */
+    bool passes_set, weight_set,
+        refine_set; /* whether the command sets these options */
+    bool trial;     /* of choose=: the files are not those that the command names */
+    bool silent;    /* in a later pass, whose messages would be those of the first */
+    bool refine;    /* curves between the points of the grid (refine.c) */
+    double average; /* seconds before and after a sample; NaN: not set */
     smooth_choice smooth;
     weight_choice weight;
     int group[3];

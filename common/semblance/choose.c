@@ -7,7 +7,8 @@
  * the signal.
  *
  * First, all combinations of the factors and weights below are tried in one pass, then
- * the best of them in two passes. Options that the command sets do not change.
+ * the best of them without refine=, without average=, and in two passes. Options that
+ * the command sets do not change.
  *
  * The copy is STACK.choose, its filled traces STACK.trial; both are removed at the end.
  *
@@ -139,7 +140,9 @@ static void remove_results(const left_out *some)
 /* The options that are chosen. */
 typedef struct {
     double aperture[2], tau;
+    double average; /* NaN: like tau */
     weight_choice weight;
+    bool refine;
     int passes;
 } choice;
 
@@ -147,16 +150,21 @@ static void apply(request *r, const choice *c)
 {
     memcpy(r->aperture, c->aperture, sizeof r->aperture);
     r->tau = c->tau;
+    r->average = c->average;
     r->weight = c->weight;
+    r->refine = c->refine;
     r->passes = c->passes;
 }
 
 static void print_choice(const char *what, const choice *c)
 {
     if (!run_rank)
-        fprintf(stderr, "%s: %s aperture=%.6g,%.6g tau=%.6g weight=%s passes=%d\n",
+        fprintf(stderr,
+                "%s: %s aperture=%.6g,%.6g tau=%.6g weight=%s refine=%d average=%.6g "
+                "passes=%d\n",
                 run_name, what, c->aperture[0], c->aperture[1], c->tau,
-                weight_name[c->weight], c->passes);
+                weight_name[c->weight], c->refine,
+                isnan(c->average) ? c->tau : c->average, c->passes);
 }
 
 /* Fills the traces that are left out with the options *c. Prints and returns the SNR.
@@ -207,7 +215,7 @@ void choose_options(request *r)
                 run_name, some.count);
     }
     wait_for_all();
-    choice best = {{0}, 0, WEIGHT_SEMBLANCE, 1}, next;
+    choice best = {.passes = 1}, next;
     double largest = -INFINITY, tau = r->tau;
     for (int i = 0; i < (vary_aperture ? REACHES : 1); i++)
         for (int j = 0; j < (vary_window ? WINDOWS : 1); j++)
@@ -215,17 +223,28 @@ void choose_options(request *r)
                 next = (choice){
                     {r->aperture[0] * reach[i][0], r->aperture[1] * reach[i][1]},
                     tau * window[j],
+                    r->average,
                     r->weight_set ? r->weight : (weight_choice)k,
-                    r->passes_set ? r->passes : 1};
+                    r->refine,
+                    r->passes};
                 double snr = try_choice(r, &next, &some);
                 if (isnan(tau)) tau = next.tau; /* the default, of the first choice */
                 if (!(snr > largest)) continue;
                 largest = snr;
                 best = next;
             }
-    next = best;
-    next.passes = 2;
-    if (!r->passes_set && try_choice(r, &next, &some) > largest) best = next;
+    for (int change = 0; change < 3; change++) {
+        bool set[] = {r->refine_set, !isnan(r->average), r->passes_set};
+        if (set[change]) continue;
+        next = best;
+        if (change == 0) next.refine = false;
+        if (change == 1) next.average = 0;
+        if (change == 2) next.passes = 2;
+        double snr = try_choice(r, &next, &some);
+        if (!(snr > largest)) continue;
+        largest = snr;
+        best = next;
+    }
     print_choice("chosen:", &best);
     apply(r, &best);
     if (!run_rank) unlink(some.in);

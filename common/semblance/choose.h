@@ -4,8 +4,9 @@
 
 #include "arguments.h"
 
-/* Sets the options of r that the command does not set: aperture, tau, weight and
- * passes. Prints the SNR of each choice, and the best one, on stderr. */
+/* Sets the options of r that the command does not set: aperture, tau, weight,
+ * refine, average and passes. Prints the SNR of each choice, and the best one, on
+ * stderr. */
 void choose_options(request *r);
 
 #endif

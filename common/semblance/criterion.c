@@ -192,9 +192,10 @@ static void write_table(const request *r)
     if (!f)
         fail("ranges_out=%s: cannot be written: %s", r->ranges_out, strerror(errno));
     fprintf(f,
-            "# Ranges of A to E for ranges=, with tau=%.17g aperture=%.17g,%.17g\n"
+            "# Ranges of A to E for ranges=, with tau=%.17g aperture=%.17g,%.17g "
+            "refine=%d average=%.17g\n"
             "# t0 (s), h0 (m), then P0 P1 N of A, B (s/m), C, D and E (s^2/m^2)\n",
-            r->tau, r->aperture[0], r->aperture[1]);
+            r->tau, r->aperture[0], r->aperture[1], r->refine, r->average);
     for (int i = 0; i < r->rows; i++) {
         const ranges *row = &r->row[i];
         fprintf(f, "%.17g %.17g", row->t0, row->h0);
@@ -346,6 +347,7 @@ void criterion_ranges(request *r, const su_gather *g, const survey *s, int first
 {
     if (isnan(r->period)) r->period = measure_period(g, s, first);
     if (isnan(r->tau)) r->tau = TAU * r->period;
+    if (isnan(r->average)) r->average = r->tau;
     if (isnan(r->dip)) {
         double slowest = INFINITY;
         for (int i = 0; i < r->velocities; i++)

@@ -16,9 +16,9 @@ double moveout_at(const request *r, double h, double t, bool largest);
  * receivers. Needs the headers only. */
 void criterion_aperture(request *r, const survey *s);
 
-/* Sets r's rows, and tau and period if they are not set, from velocity=, dip= and the
- * traces of *g, which are those of s from number `first` on. Prints them as one line on
- * stderr, and writes ranges_out=. */
+/* Sets r's rows, and tau, average and period if they are not set, from velocity=, dip=
+ * and the traces of *g, which are those of s from number `first` on. Prints them as one
+ * line on stderr, and writes ranges_out=. */
 void criterion_ranges(request *r, const su_gather *g, const survey *s, int first);
 
 #endif

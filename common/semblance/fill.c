@@ -45,7 +45,9 @@ void aperture_set(aperture *a, const request *r, const su_gather *g, double m, d
     origin from = request_origin(r);
     a->n = n;
     a->ns = g->ns;
-    a->tau = r->window == WINDOW_MOVEOUT ? 0 : tau_samples(r, g);
+    /* What follows the search has parallel windows. */
+    bool parallel = r->window == WINDOW_PARALLEL || r->refine || r->average > 0;
+    a->tau = parallel ? tau_samples(r, g) : 0;
     a->rate = 1e6 / g->dt;
     for (int k = 0; k < n; k++) {
         const su_trace *t = &g->trace[indices[k]];
@@ -58,21 +60,54 @@ void aperture_set(aperture *a, const request *r, const su_gather *g, double m, d
     }
 }
 
+/* Returns where the curve of t0 and p[PARAMETERS] crosses trace k, in samples; a
+ * negative number if the window of the search does not fit there. */
+static double crossing(const aperture *a, int k, double t0, const float *p)
+{
+    double dm = a->dm[k], dh = a->dh[k], linear = t0 + p[A] * dm + p[B] * dh;
+    double square = linear * linear + p[C] * dh * dh + p[D] * dm * dm + p[E] * dh * dm;
+    double x = sqrt(square) * a->rate;
+    return square >= 0 && x >= a->tau && x < a->ns - a->tau - 1 ? x : -1;
+}
+
 double aperture_mean(const aperture *a, double t0, const float *p, int *used)
 {
     double sum = 0;
     *used = 0;
     for (int k = 0; k < a->n; k++) {
-        double dm = a->dm[k], dh = a->dh[k], linear = t0 + p[A] * dm + p[B] * dh;
-        double square =
-            linear * linear + p[C] * dh * dh + p[D] * dm * dm + p[E] * dh * dm;
-        double x = sqrt(square) * a->rate;
-        if (!(square >= 0 && x >= a->tau && x < a->ns - a->tau - 1)) continue;
+        double x = crossing(a, k, t0, p);
+        if (x < 0) continue;
         int i = (int)x;
         sum += a->data[k][i] + (x - i) * ((double)a->data[k][i + 1] - a->data[k][i]);
         ++*used;
     }
     return *used ? sum / *used : 0;
+}
+
+double aperture_semblance(const aperture *a, double t0, const float *p)
+{
+    float sum[MAX_WINDOW] = {0}, squares[MAX_WINDOW] = {0};
+    int window = 2 * a->tau + 1, used = 0;
+    for (int k = 0; k < a->n; k++) {
+        double x = crossing(a, k, t0, p);
+        if (x < 0) continue;
+        int i = (int)x;
+        float part = (float)(x - i);
+        const float *v = a->data[k] + i - a->tau;
+        for (int j = 0; j < window; j++) {
+            float value = v[j] + part * (v[j + 1] - v[j]);
+            sum[j] += value;
+            squares[j] += value * value;
+        }
+        used++;
+    }
+    if (a->n - used > 1) return 0;
+    double energy = 0, stack = 0;
+    for (int j = 0; j < window; j++) {
+        energy += squares[j];
+        stack += (double)sum[j] * sum[j];
+    }
+    return energy > 0 ? stack / energy / used : 0;
 }
 
 double semblance_weight(double semblance, int traces)

@@ -28,6 +28,10 @@ void aperture_set(aperture *a, const request *r, const su_gather *g, double m, d
  * in which the window of the search fits. */
 double aperture_mean(const aperture *a, double t0, const float *p, int *used);
 
+/* Returns the semblance of the windows around that curve; 0 if more than one of them
+ * does not fit. */
+double aperture_semblance(const aperture *a, double t0, const float *p);
+
 /* Returns the factor of a sample whose curve has this semblance in so many traces. */
 double semblance_weight(double semblance, int traces);
 

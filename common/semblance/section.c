@@ -16,6 +16,7 @@
 #include "fill.h"
 #include "headers.h"
 #include "processes.h"
+#include "refine.h"
 #include "journal.h"
 #include "mute.h"
 #include "survey.h"
@@ -88,7 +89,7 @@ static uint64_t job_hash(const job *s, const su_header *header)
 {
     const request *r = s->r;
     double choices[] = {(double)s->pass->number, (double)r->window, (double)r->smooth,
-                        (double)r->weight};
+                        (double)r->weight,       (double)r->refine, r->average};
     double values[] = {r->m0.first,
                        r->m0.step,
                        r->h0.first,
@@ -270,7 +271,8 @@ void section_pass(request *r, const pass *p)
         fprintf(stderr, "%s: %zu of %d traces are complete already\n", run_name,
                 j.done_before, s.traces);
 
-    size_t queries = (size_t)(j.ns + 2 * margin_of(r, &part));
+    int margin = margin_of(r, &part);
+    size_t queries = (size_t)(j.ns + 2 * margin);
     trace_buffers buffers = {
         .q = allocate(queries, sizeof(query), "the samples of a trace"),
         .run = allocate(queries, sizeof(query), "the samples of a trace"),
@@ -321,6 +323,8 @@ void section_pass(request *r, const pass *p)
         }
         if (n >= 2) {
             aperture_set(&around, r, &part, m, h, indices, n);
+            refine_trace(r, &around, buffers.q + margin, buffers.coherence,
+                         buffers.parameters);
             fill_trace(r, &around, buffers.coherence, buffers.parameters,
                        buffers.stack);
         }

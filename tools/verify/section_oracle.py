@@ -349,6 +349,62 @@ def judge(job: Job, sample: Sample, semblance: float, stack: float, parameters: 
     return max(used, key=lambda u: u[0] if u[0] == u[0] else numpy.inf)
 
 
+def judge_amplitude(job: Job, sample: Sample, stack: float, size: float) -> tuple[float, str]:
+    """Like judge(), of a result of which only the amplitude is known: that of one of the tuples
+    whose semblance may be the largest. `size` is the largest amplitude of the input."""
+    error = sample.semblance_error + MARGIN
+    if sample.unsure.any():
+        return 0.0, "unsure"
+    best = int(sample.semblance.argmax())
+    used, expected = numpy.inf, 0.0
+    for k in numpy.flatnonzero(sample.semblance >= sample.semblance[best] - error - error[best]):
+        s = float(sample.semblance[k])
+        weights = [weight(job, s + e, sample.used[k]) for e in (-error[k], 0, error[k])]
+        budget = sample.stack_error[k] + MARGIN * size \
+            + (max(weights) - min(weights)) * abs(sample.stack[k])
+        amplitude = weights[1] * sample.stack[k]
+        if abs(stack - amplitude) / budget < used:
+            used, expected = abs(stack - amplitude) / budget, amplitude
+    return used, f"stack {stack}, expected {expected}"
+
+
+# ---- curves after the search: refine= and average= ------------------------------------
+
+
+def refine(g: Gather, job: Job, m0: float, h0: float, t0: float, start: Doubles
+           ) -> tuple[Doubles, float]:
+    """(tuple, semblance) after the line searches from a tuple of the grid: for each parameter,
+    the best of the point, those half a step away, and the maximum of the parabola through
+    these three, if it has one, at an offset of at most half a step."""
+    def semblance(tuples: list[Doubles]) -> Doubles:
+        return search(g, job, m0, h0, t0, numpy.array(tuples)).semblance
+
+    point, value = numpy.array(start, "f8"), float(semblance([start])[0])
+    for k, (p0, p1, count) in enumerate(ranges_at(job, h0, t0)):
+        step = numpy.zeros(5)
+        step[k] = abs(p1 - p0) / numpy.floor(count + 0.5) / 2
+        if step[k] == 0:
+            continue
+        tried = [point, point - step, point + step]
+        before, after = semblance(tried[1:])
+        curvature = before + after - 2 * value
+        if curvature < 0:
+            tried.append(point + numpy.clip((before - after) / (2 * curvature), -1, 1) * step)
+        found = numpy.array([value, *semblance(tried[1:])])
+        point, value = tried[int(found.argmax())], float(found.max())
+    return point, value
+
+
+def average(coherence: Doubles, parameters: Doubles, reach: int) -> Doubles:
+    """The parameters [time][5] of a trace: means over `reach` samples on both sides, weighted
+    by coherence^4; where there is no curve, they do not change."""
+    result = parameters.copy()
+    for i in numpy.flatnonzero(coherence > 0):
+        near = slice(max(0, i - reach), i + reach + 1)
+        result[i] = numpy.average(parameters[near], axis=0, weights=coherence[near] ** 4)
+    return result
+
+
 def rounded(value: float) -> int:
     return int(numpy.floor(value + 0.5 + 1e-6))
 
