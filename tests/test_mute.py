@@ -12,7 +12,7 @@ from tools.verify import section_oracle as oracle
 
 VELOCITY = 1600
 OPTIONS = ["in=in.su", "positions=places.txt", f"velocity={VELOCITY},2900", "stack=s.su",
-           "coherence=c.su", "parameters=p.npy", "weight=none"]
+           "refine=0", "average=0", "coherence=c.su", "parameters=p.npy", "weight=none"]
 PLACES = [(1100, 1250), (1100, 1225), (1112, 1287), (1100, 1100)]  # sx gx
 
 

@@ -22,7 +22,8 @@ FRONT = [f"{BUILD}/common/{name}.o" for name in
           "semblance/line", "semblance/processes", "semblance/pick",
           "su/su", "run/run", "run/args", "run/npy")]
 MAIN = [f"{BUILD}/common/semblance/{name}.o" for name in
-        ("main", "survey", "headers", "section", "dead", "passes", "choose", "fill", "journal")]
+        ("main", "survey", "headers", "section", "dead", "passes", "choose", "refine",
+         "fill", "journal")]
 CASES = ("small", "outside", "wide")
 STEPS = [s for s in tree.steps() if s.has(program_named("semblance"))]
 # Arguments for a hybrid back-end: with a fixed fraction for the device, the bytes are the

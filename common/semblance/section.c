@@ -174,8 +174,8 @@ static void set_queries(const request *r, const su_gather *g, double m, double h
 }
 
 /* Searches the samples q[0 .. ns - 1] with window=moveout: runs of samples that have
- * the same numbers of values, which those in their windows get, too. run has room for
- * ns + 2 margin. */
+ * the same numbers of values, which those in their windows get, too. run is [ns + 2
+ * margin]. */
 static void search_runs(search_state *state, const query *q, int ns, int margin,
                         const int *indices, query *run, search_result *result,
                         run_times *t)
@@ -320,8 +320,6 @@ void section_pass(request *r, const pass *p)
         memset(buffers.parameters, 0, (size_t)j.ns * PARAMETERS * sizeof(float));
         if (n >= 2) {
             points += search_trace(r, state, &part, m, h, indices, n, &buffers, &t);
-        }
-        if (n >= 2) {
             aperture_set(&around, r, &part, m, h, indices, n);
             refine_trace(r, &around, buffers.q + margin, buffers.coherence,
                          buffers.parameters);
