@@ -167,7 +167,7 @@ def test_section(check, tmp_path, number):
     samples = [[oracle.search(g, wanted, m, h, t) if oracle.aperture(g, wanted, m, h).sum() > 1
                 and not oracle.muted(wanted, g, h, t) else None for t in wanted.t0]
                for m, h in places]
-    found = binaries("semblance", ("seq", "omp", "ocl", "cuda-cpu"))
+    found = binaries("semblance", ("seq", "omp", "ocl", "cuda-cpu", "hybrid"))
     if wanted.window == "moveout":
         found = [b for b in found if b[:2] in MOVEOUT_STEPS]
     chosen = random.Random(number).sample(found[1:], min(4, len(found) - 1))

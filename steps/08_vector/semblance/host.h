@@ -10,15 +10,15 @@ static size_t part_count(const query *q)
     return (size_t)q->np[A] * q->np[B] * q->np[C];
 }
 
-/* An output trace is searched in chunks of at most CHUNK samples, whose queries (13 KB)
- * fit into a device's constant memory, and of at most PARTS parts (7 MB). Returns the
- * size in samples, whole vectors or one sample. */
-#define CHUNK 128
-#define PARTS (1 << 18)
+/* An output trace is searched in chunks of at most CHUNK_SAMPLES samples, whose queries
+ * (13 KB) fit into a device's constant memory, and of at most CHUNK_PARTS parts (7 MB).
+ * Returns the size in samples, whole vectors or one sample. */
+#define CHUNK_SAMPLES 128
+#define CHUNK_PARTS   (1 << 18)
 static int chunk_samples(const query *largest, int lanes)
 {
-    size_t samples = PARTS / part_count(largest) / lanes * lanes;
-    return samples == 0 ? 1 : samples < CHUNK ? (int)samples : CHUNK;
+    size_t samples = CHUNK_PARTS / part_count(largest) / lanes * lanes;
+    return samples == 0 ? 1 : samples < CHUNK_SAMPLES ? (int)samples : CHUNK_SAMPLES;
 }
 
 /* Returns the chunk of the samples q[0 .. samples - 1]. Lanes run along t0 or along (D,

@@ -37,6 +37,12 @@ HOST_DEVICE_FN float value(CONSTANT const query *q, int k, int i)
     return q->p0[k] + ((float)i / (float)q->np[k]) * (q->p1[k] - q->p0[k]);
 }
 
+/* Index of part (ia, ib, ic) in part[np[A]][np[B]][np[C]]. */
+FN size_t part_index(CONSTANT const query *q, int ia, int ib, int ic)
+{
+    return ((size_t)ia * q->np[B] + ib) * q->np[C] + ic;
+}
+
 /* The best point of each lane.
  * The indices id and ie are floats, which pick() can select like the other members;
  * they are exact below 2^24. */

@@ -45,6 +45,41 @@ static const window_kernels *kernels_for(const query *q)
     return &kernels_by_tau[q->tau < 8 ? q->tau : 8];
 }
 
+/* The same for blocks of samples. */
+#define BLOCK(w, length)                                                               \
+    __attribute__((flatten)) static void block_##w(                                    \
+        int block, int ia, int ib, int ic, const trace *traces, const float *samples,  \
+        const query *q, const chunk *ch, point *part, int parts)                       \
+    {                                                                                  \
+        search_block(block, ia, ib, ic, traces, samples, q, ch, length, part, parts);  \
+    }
+BLOCK(1, 1)
+BLOCK(3, 3)
+BLOCK(5, 5)
+BLOCK(7, 7)
+BLOCK(9, 9)
+BLOCK(11, 11)
+BLOCK(13, 13)
+BLOCK(15, 15)
+BLOCK(17, 17)
+BLOCK(19, 19)
+BLOCK(21, 21)
+BLOCK(any, window_length(q))
+
+typedef void block_function(int, int, int, int, const trace *, const float *,
+                            const query *, const chunk *, point *, int);
+static block_function *const block_by_tau[] = {block_1,  block_3,  block_5,  block_7,
+                                               block_9,  block_11, block_13, block_15,
+                                               block_17, block_19, block_21};
+
+void host_block(const search_input *input, const chunk *c, int block, int ia, int ib,
+                int ic, point *part, int parts)
+{
+    const query *q = input->q;
+    (q->tau < 11 ? block_by_tau[q->tau] : block_any)(block, ia, ib, ic, input->traces,
+                                                     input->samples, q, c, part, parts);
+}
+
 float host_bound(const search_input *input, int cell)
 {
     const query *q = input->q;

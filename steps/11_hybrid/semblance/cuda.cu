@@ -68,7 +68,7 @@ struct device {
     cell_bound *bound;         /* [cells]: results copied back */
     point *part;               /* [parts]: the same, in search order */
     struct {
-        chunk record;
+        device_chunk record;
         cudaEvent_t before, after, copied;
     } in_flight[CHUNKS];
     int started, collected;
@@ -175,7 +175,7 @@ static void prepare_chunk(device *s, void *host_result, void *device_result,
     CUDA_CHECK(cudaEventRecord(s->in_flight[s->started % CHUNKS].before, 0));
 }
 
-static void finish_chunk(device *s, chunk record, void *host_result,
+static void finish_chunk(device *s, device_chunk record, void *host_result,
                          const void *device_result, size_t bytes)
 {
     int slot = s->started++ % CHUNKS;
@@ -191,7 +191,7 @@ void device_bounds(device *s, int first, int end)
 {
     int w = window_length(s->input->q);
     cell_bound *host_result = s->bound + first, *device_result = s->d_bound + first;
-    chunk record = {first, end, host_result, NULL, 0, 0};
+    device_chunk record = {first, end, host_result, NULL, 0, 0};
     dim3 block = {(unsigned)s->block, 1, 1};
     dim3 grid = chunk_grid(s, end - first, end - first);
     prepare_chunk(s, host_result, device_result, (end - first) * sizeof *host_result);
@@ -205,7 +205,7 @@ void device_parts(device *s, int first, int end, float threshold)
 {
     int w = window_length(s->input->q);
     point *host_result = s->part + first, *device_result = s->d_part + first;
-    chunk record = {first, end, NULL, host_result, 0, 0};
+    device_chunk record = {first, end, NULL, host_result, 0, 0};
     dim3 block = {(unsigned)s->block, 1, 1};
     dim3 grid = chunk_grid(s, end - first, s->threads);
     prepare_chunk(s, host_result, device_result, (end - first) * sizeof *host_result);
@@ -224,10 +224,10 @@ int device_poll(const device *s)
     return 1;
 }
 
-chunk device_collect(device *s)
+device_chunk device_collect(device *s)
 {
     int slot = s->collected++ % CHUNKS;
-    chunk record = s->in_flight[slot].record;
+    device_chunk record = s->in_flight[slot].record;
     CUDA_CHECK(cudaEventSynchronize(s->in_flight[slot].copied));
     record.began = s->clock + cuda_seconds(s->clock_event, s->in_flight[slot].before);
     record.ended = record.began +

@@ -1,6 +1,6 @@
 /* host.h - preparation on the host, the same for all back-ends. */
 #include "semblance.h"
-#include "body.h"
+#include "block.h"
 #include "bound.h"
 
 /* Number of parts of a search; each gives a best point of its own. */
@@ -13,6 +13,33 @@ static inline size_t part_count(const query *q)
 static inline size_t cell_count(const query *q)
 {
     return (size_t)q->np[A] * q->np[B];
+}
+
+/* An output trace is searched in chunks of at most CHUNK_SAMPLES samples, whose queries
+ * (13 KB) fit into a device's constant memory, and of at most CHUNK_PARTS parts (7 MB).
+ * Returns the size in samples, whole vectors or one sample. */
+#define CHUNK_SAMPLES 128
+#define CHUNK_PARTS   (1 << 18)
+static inline int chunk_samples(const query *largest, int lanes)
+{
+    size_t samples = CHUNK_PARTS / part_count(largest) / lanes * lanes;
+    return samples == 0 ? 1 : samples < CHUNK_SAMPLES ? (int)samples : CHUNK_SAMPLES;
+}
+
+/* Returns the chunk of the samples q[0 .. samples - 1]. In blocks, lanes run along t0
+ * or along (D, E), whichever leaves fewer of them without work. */
+static inline chunk make_chunk(const query *q, int samples, int lanes)
+{
+    chunk c = {samples, 1, samples, {0}};
+    for (int k = 0; k < samples; k++)
+        for (int i = 0; i < PARAMETERS; i++)
+            if (c.np[i] < q[k].np[i]) c.np[i] = q[k].np[i];
+    size_t values = (size_t)c.np[D] * c.np[E];
+    double along_t0 = samples / ceil((double)samples / lanes);
+    double along_de = values / ceil((double)values / lanes);
+    c.block = samples > 1 && along_t0 >= along_de ? lanes : 1;
+    c.blocks = (samples + c.block - 1) / c.block;
+    return c;
 }
 
 /* Extracts what the search needs of its traces, in double until the last rounding. */
@@ -50,6 +77,27 @@ static inline int by_bound(const void *a, const void *b)
     const cell_bound *x = (const cell_bound *)a, *y = (const cell_bound *)b;
     if (x->bound != y->bound) return x->bound < y->bound ? 1 : -1;
     return x->cell - y->cell;
+}
+
+/* Returns true if the samples of a chunk are to be searched one after another, by nodes
+ * and knots, and false if they are to be searched in blocks.
+ *
+ * A block visits each trace once for each (D, E). To reduce a trace to knots takes
+ * about as long as four visits. So knots are faster if there are many (D, E), and if
+ * each trace has few knots. The latter holds if all (D, E) move the arrivals by less
+ * than MAX_KNOT_SPAN samples, on the average of the traces. The terms of D and E change
+ * t^2 by at most s = de_max - de_min, so they change t by about s / 2t. The ranges of
+ * the chunk's middle sample decide. */
+#define MAX_KNOT_SPAN 1
+static inline int few_knots(const query *q, const chunk *c, int lanes, trace *traces)
+{
+    q += c->samples / 2;
+    prepare_sample(q, traces);
+    double span = 0;
+    for (int i = 0; i < q->ntraces; i++)
+        span += (traces[i].de_max - traces[i].de_min) / (2 * q->t0 * q->idt + 1);
+    return c->samples == 1 || ((double)c->np[D] * c->np[E] >= 4 * lanes &&
+                               span < MAX_KNOT_SPAN * q->ntraces);
 }
 
 /* Limit for the workspaces on a device: 256 MiB hold more than run at a time. */

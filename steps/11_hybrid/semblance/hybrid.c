@@ -8,8 +8,11 @@
  * that has completed and enqueues the next, with up to CHUNKS in flight. It waits for
  * the device only when no item is left.
  *
- * Left out: a second device, a thread that only feeds the device, and blocks of samples
- * (step 08), without which sections are slow.
+ * With share=auto, the samples that step 10 searches in blocks are searched by the host
+ * alone: a chunk of them takes about as long as a round trip to the device.
+ *
+ * Left out: a second device, a thread that only feeds the device, and blocks on the
+ * device.
  */
 #include <math.h>
 #include <omp.h>
@@ -39,7 +42,9 @@ typedef struct {
 struct search_state {
     const su_gather *g;
     trace *traces;     /* of the current search */
-    point *part;       /* the best point of each (A, B, C) */
+    int chunk;         /* samples that are searched at a time in blocks */
+    int parts;         /* the largest number of parts of a sample */
+    point *part;       /* [chunk][parts]: the best point of each (A, B, C) */
     cell_bound *order; /* all cells; in each list highest bound first */
     device *device;    /* NULL if share=0 */
     int threads;
@@ -180,7 +185,7 @@ static int chunk_size(const search_state *s)
 }
 
 /* Stores the results of a chunk and updates rates and incumbent. */
-static void record_chunk(search_state *s, chunk c)
+static void record_chunk(search_state *s, device_chunk c)
 {
     throughput added = {c.end - c.first, c.ended - c.began};
     for (int n = c.first; n < c.end; n++) {
@@ -334,6 +339,23 @@ static void search_sample(search_state *s, const query *q, search_result *result
     pick_best(q, s->part, q->np[C], result);
 }
 
+/* Searches some samples of the output trace, in blocks. */
+static void search_chunk(search_state *s, const query *q, const chunk *c,
+                         search_result *result)
+{
+    search_input input = {q, s->traces, s->g->samples, 0};
+
+#pragma omp parallel for collapse(4) schedule(dynamic)
+    for (int block = 0; block < c->blocks; block++)
+        for (int ia = 0; ia < c->np[A]; ia++)
+            for (int ib = 0; ib < c->np[B]; ib++)
+                for (int ic = 0; ic < c->np[C]; ic++)
+                    host_block(&input, c, block, ia, ib, ic, s->part, s->parts);
+
+    for (int k = 0; k < c->samples; k++)
+        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
+}
+
 void search(search_state *s, const query *q, int samples, const int *indices,
             search_result *result, run_times *t)
 {
@@ -343,7 +365,14 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 
     double ready = seconds();
 
-    for (int k = 0; k < samples; k++) search_sample(s, &q[k], &result[k]);
+    for (int first = 0; first < samples; first += s->chunk) {
+        int n = samples - first < s->chunk ? samples - first : s->chunk;
+        chunk c = make_chunk(q + first, n, LANES);
+        if (s->percent < 0 && !few_knots(q + first, &c, LANES, s->traces))
+            search_chunk(s, q + first, &c, result + first);
+        else
+            for (int k = first; k < first + n; k++) search_sample(s, &q[k], &result[k]);
+    }
 
     double end = seconds();
     t->init += ready - start;
@@ -364,7 +393,10 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     if (part_count(q) > MAX_PARTS)
         fail("np: %zu (A, B, C), expected at most 2^30", part_count(q));
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
-    s->part = allocate(part_count(q), sizeof *s->part, "the best of each (A, B, C)");
+    s->chunk = chunk_samples(q, LANES);
+    s->parts = (int)part_count(q);
+    s->part = allocate((size_t)s->chunk * s->parts, sizeof *s->part,
+                       "the best of each (A, B, C)");
     s->order = allocate(cell_count(q), sizeof *s->order, "the order of the search");
 
     int shares_cores = 0;

@@ -19,7 +19,7 @@ struct device {
     cell_bound *bound;         /* [cells]: results copied back */
     point *part;               /* [parts]: the same, in search order */
     struct {
-        chunk record;
+        device_chunk record;
         cl_event kernel, copied;
     } in_flight[CHUNKS];
     int started, collected;
@@ -172,9 +172,9 @@ void device_set_order(device *s, const cell_bound *order)
  * groups, or limited to s->global work-items that process several items each. Until
  * then the results are NaN on the host and on the device, so that missing results and
  * premature reads are detected. */
-static void enqueue_chunk(device *s, cl_kernel kernel, size_t items, chunk record,
-                          cl_mem device_result, size_t offset, size_t bytes,
-                          void *host_result)
+static void enqueue_chunk(device *s, cl_kernel kernel, size_t items,
+                          device_chunk record, cl_mem device_result, size_t offset,
+                          size_t bytes, void *host_result)
 {
     int slot = s->started++ % CHUNKS;
     size_t global = (items + s->local - 1) / s->local * s->local;
@@ -197,9 +197,10 @@ void device_bounds(device *s, int first, int end)
     cell_bound *host_result = s->bound + first;
     OCL_CHECK(clSetKernelArg(s->bounds, 4, sizeof first, &first));
     OCL_CHECK(clSetKernelArg(s->bounds, 5, sizeof end, &end));
-    enqueue_chunk(s, s->bounds, end - first, (chunk){first, end, .bounds = host_result},
-                  s->d_bound, first * sizeof *host_result,
-                  (end - first) * sizeof *host_result, host_result);
+    enqueue_chunk(s, s->bounds, end - first,
+                  (device_chunk){first, end, .bounds = host_result}, s->d_bound,
+                  first * sizeof *host_result, (end - first) * sizeof *host_result,
+                  host_result);
 }
 
 void device_parts(device *s, int first, int end, float incumbent)
@@ -210,9 +211,10 @@ void device_parts(device *s, int first, int end, float incumbent)
     OCL_CHECK(clSetKernelArg(s->kernel, 5, sizeof end, &end));
     OCL_CHECK(clSetKernelArg(s->kernel, 6, sizeof s->input->prune, &s->input->prune));
     OCL_CHECK(clSetKernelArg(s->kernel, 10, sizeof fixed_incumbent, &fixed_incumbent));
-    enqueue_chunk(s, s->kernel, end - first, (chunk){first, end, .parts = host_result},
-                  s->d_part, first * sizeof *host_result,
-                  (end - first) * sizeof *host_result, host_result);
+    enqueue_chunk(s, s->kernel, end - first,
+                  (device_chunk){first, end, .parts = host_result}, s->d_part,
+                  first * sizeof *host_result, (end - first) * sizeof *host_result,
+                  host_result);
 }
 
 int device_poll(const device *s)
@@ -225,10 +227,10 @@ int device_poll(const device *s)
     return status == CL_COMPLETE;
 }
 
-chunk device_collect(device *s)
+device_chunk device_collect(device *s)
 {
     int slot = s->collected++ % CHUNKS;
-    chunk record = s->in_flight[slot].record;
+    device_chunk record = s->in_flight[slot].record;
     OCL_CHECK(clWaitForEvents(1, &s->in_flight[slot].copied));
     ocl_event_span(s->in_flight[slot].kernel, s->clock, &record.began, &record.ended);
     clReleaseEvent(s->in_flight[slot].kernel);

@@ -33,6 +33,11 @@ float host_bound(const search_input *input, int cell);
 point host_part(const search_input *input, cell_bound entry, int ic, float incumbent,
                 float *storage);
 
+/* Searches one (A, B, C) for a block of samples of an output trace; input->q has the
+ * samples of the chunk. The results go to part, which has `parts` for each sample. */
+void host_block(const search_input *input, const chunk *c, int block, int ia, int ib,
+                int ic, point *part, int parts);
+
 /* ---- the device: chunks, enqueued without waiting ---------------------------------
  *
  * All of these are called by the same thread; the device executes the commands in the
@@ -73,9 +78,9 @@ typedef struct {
     const cell_bound *bounds; /* or */
     const point *parts;
     double began, ended;
-} chunk;
+} device_chunk;
 
-chunk device_collect(device *d);
+device_chunk device_collect(device *d);
 
 #ifdef __cplusplus
 }

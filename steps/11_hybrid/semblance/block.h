@@ -1,0 +1,133 @@
+/* block.h - the search of LANES points at a time: of neighbouring samples of the output
+ * trace, or of one sample. */
+#include "body.h"
+
+/* The range of a parameter in each lane. */
+typedef struct {
+    lanes p0, width, count;
+} lane_range;
+
+/* Returns value i of the parameter in each lane; beyond the last value, the last. */
+FN lanes values(const lane_range *r, lanes i)
+{
+    i = pick(i < r->count, i, r->count - 1);
+    return r->p0 + i / r->count * r->width;
+}
+
+/* A chunk of an output trace: samples that are searched together, in blocks of LANES
+ * samples or of one. np are the largest numbers of values among the samples. */
+typedef struct {
+    int samples, block, blocks;
+    int np[PARAMETERS];
+} chunk;
+
+/* Searches one (A, B, C) for one block of samples, in windows of w samples: the work of
+ * one thread or work-item. In a block of LANES samples each has a lane of its own, and
+ * lanes after the last sample repeat it. In a block of one, LANES values of (D, E) are
+ * searched at a time.
+ *
+ * q has one query per sample of the chunk. The best point of sample k goes to part[k *
+ * parts + part_index(..)].
+ */
+FN void search_block(int block, int ia, int ib, int ic, CONSTANT const trace *traces,
+                     GLOBAL const float *samples, CONSTANT const query *q,
+                     const chunk *ch, int w, GLOBAL point *part, int parts)
+{
+    int k0 = block * ch->block;
+    int k1 = k0 + ch->block < ch->samples ? k0 + ch->block : ch->samples;
+    lanes num[MAX_WINDOW];
+
+    int along_de = k1 - k0 == 1;
+    lanes t0 = each(0);
+    lane_range range[PARAMETERS];
+    for (int l = 0; l < LANES; l++) {
+        CONSTANT const query *ql = &q[k0 + l < k1 ? k0 + l : k1 - 1];
+        lane(t0, l) = ql->t0 * ql->idt;
+        UNROLL
+        for (int i = 0; i < PARAMETERS; i++) {
+            lane(range[i].p0, l) = ql->p0[i];
+            lane(range[i].width, l) = ql->p1[i] - ql->p0[i];
+            lane(range[i].count, l) = ql->np[i];
+        }
+    }
+    lanes a = values(&range[A], each(ia));
+    lanes b = values(&range[B], each(ib));
+    lanes c = values(&range[C], each(ic));
+    lane_points best = {each(0), each(0), each(0), each(-1)};
+
+    /* Lanes along (D, E) take the next LANES of all np[D] np[E] values, E first. Those
+     * after the last value repeat the last D. */
+    float ne = ch->np[E];
+    size_t nde = (size_t)ch->np[D] * ch->np[E];
+    lanes id = each(0), ie = each(0);
+    for (int l = 0; l < LANES && along_de; l++) lane(ie, l) = l;
+    for (size_t n = 0; n < nde; n += along_de ? LANES : 1) {
+        lanes carry = real(whole((ie + 0.5f) / ne));
+        id += carry;
+        ie -= carry * ne;
+        lanes d = values(&range[D], id);
+        lanes e = values(&range[E], ie);
+
+        UNROLL
+        for (int j = 0; j < w; j++) num[j] = each(0);
+        lanes den = each(0), skipped = each(0);
+
+        for (int i = 0; i < q->ntraces; i++) {
+            float dm = traces[i].dm;
+            float dh = traces[i].dh;
+            GLOBAL const float *y = samples + (size_t)traces[i].row * q->pitch;
+
+            /* Arrival in samples; NaN if the operator has none (t^2 < 0). */
+            lanes t = t0 + a * dm + b * dh;
+            lanes x = root(t * t + c * (dh * dh) + dm * (d * dm + e * dh));
+            int close = add_trace(y, q->ns, w, x, num, &den, &skipped);
+            if (!close && all(skipped >= 2)) break;
+        }
+
+        lanes squares = each(0);
+        UNROLL
+        for (int j = 0; j < w; j++) squares += num[j] * num[j];
+        lanes used = (float)q->ntraces - skipped;
+        mask valid = (skipped < 2) & (den > 0);
+        lanes s = pick(valid, squares / (den * used), each(0));
+
+        lanes best_semblance = pick(s > best.semblance, s, best.semblance);
+        mask unchanged = best_semblance == best.semblance;
+        if (!all(unchanged)) { /* rare: few points exceed the best one found before
+                                */
+            lanes sum = each(0);
+            UNROLL
+            for (int j = 0; j < w; j++) sum += num[j];
+            sum = pick(valid, sum / (used * (float)w), each(0));
+            best.semblance = best_semblance;
+            best.stack = pick(unchanged, best.stack, sum);
+            best.id = pick(unchanged, best.id, id);
+            best.ie = pick(unchanged, best.ie, ie);
+        }
+        ie += along_de ? (float)LANES : 1;
+    }
+
+    int winner = 0; /* of lanes along (D, E): of several equal ones the first */
+    for (int l = 1; l < LANES && along_de; l++) {
+        float gain = lane(best.semblance, l) - lane(best.semblance, winner);
+        float order = lane(best.id, l) - lane(best.id, winner);
+        if (order == 0) order = lane(best.ie, l) - lane(best.ie, winner);
+        if (gain > 0 || (gain == 0 && order < 0)) winner = l;
+    }
+    lanes d = values(&range[D], best.id), e = values(&range[E], best.ie);
+    UNROLL
+    for (int l = 0; l < LANES; l++) {
+        if (along_de ? l != winner : k0 + l >= k1) continue;
+        int k = along_de ? k0 : k0 + l;
+        CONSTANT const query *ql = &q[k];
+        point p = {lane(a, l),
+                   lane(b, l),
+                   lane(c, l),
+                   lane(d, l),
+                   lane(e, l),
+                   lane(best.stack, l),
+                   lane(best.semblance, l)};
+        if (ia < ql->np[A] && ib < ql->np[B] && ic < ql->np[C])
+            part[(size_t)k * parts + part_index(ql, ia, ib, ic)] = p;
+    }
+}
