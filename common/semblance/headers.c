@@ -152,11 +152,6 @@ static void put_field(su_header *t, size_t at, double value)
     memcpy((char *)t + at, &rounded, sizeof rounded);
 }
 
-static int16_t unit_scale(int16_t scale)
-{
-    return scale == 0 ? 1 : scale;
-}
-
 /* Returns the scalco of the survey if all output coordinates are whole numbers in it;
  * else the coarsest of 1 to 1/10000 of a metre in which they are; if there is none, the
  * finest in which they fit into 32 bits. */
@@ -245,7 +240,7 @@ su_header *headers_make(const request *r, const survey *s)
     su_header times = {0}, *first = s->header;
     set_times(r, s, &times);
     while (first->trid == SU_DEAD) first++;
-    int16_t scalco = choose_scalco(r, unit_scale(first->scalco));
+    int16_t scalco = choose_scalco(r, first->scalco);
     su_header *header = allocate((size_t)traces, sizeof *header, "the headers");
     memset(header, 0, (size_t)traces * sizeof *header);
     for (int i = 0; i < traces; i++) {
@@ -259,7 +254,7 @@ su_header *headers_make(const request *r, const survey *s)
         } else {
             t->tracl = t->tracr = i + 1;
             t->scalco = scalco;
-            t->scalel = unit_scale(first->scalel);
+            t->scalel = first->scalel;
             t->counit = first->counit;
             for (size_t f = 0; f < sizeof field / sizeof *field; f++) {
                 double value = interpolate(s, &axis[field[f].axis], at[field[f].axis],

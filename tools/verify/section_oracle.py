@@ -422,8 +422,8 @@ def along(at: Doubles, values: Doubles, x: float, grows: bool) -> float:
 def scale_of_places(job: Job, survey: int) -> int:
     """The survey's scalco, or 1 to 1/10000 m: the first in which all coordinates are whole."""
     ends = numpy.array([(m - h, m + h) for m, h in job.places])
-    for scale in (survey or 1, 1, -10, -100, -1000, -10000):
-        units = ends * -scale if scale < 0 else ends / scale
+    for scale in (survey, 1, -10, -100, -1000, -10000):
+        units = ends * -scale if scale < 0 else ends / (scale or 1)
         if abs(units - numpy.round(units)).max() < 1e-3:
             break
     return scale
@@ -437,7 +437,7 @@ def header(g: Gather, job: Job, m: float, h: float, scalco: int) -> dict[str, in
         if all(abs(metres(values, end + job.axis) - x[end]) <= 1e-3 for end in "sg"):
             return values
     at = {"s": g.m - g.h, "g": g.m + g.h, "m": g.m, "h": g.h}
-    scalel = g.fields[0]["scalel"] or 1
+    scalel = g.fields[0]["scalel"]
     found = {"scalco": scalco, "scalel": scalel, "counit": g.fields[0]["counit"]}
     for name, axis in NUMBERS.items():
         values_of = numpy.array([f[name] for f in g.fields], "f8")
@@ -449,7 +449,7 @@ def header(g: Gather, job: Job, m: float, h: float, scalco: int) -> dict[str, in
     meter |= {"s" + job.axis: x["s"], "g" + job.axis: x["g"]}
     for name, value in meter.items():
         scale = scalel if name in ELEVATIONS else scalco
-        found[name] = rounded(value * -scale if scale < 0 else value / scale)
+        found[name] = rounded(value * -scale if scale < 0 else value / (scale or 1))
     side = [f["offset"] for f, half in zip(g.fields, g.h, strict=True)
             if f["offset"] and half and (half > 0) == (h > 0)]
     sign = numpy.sign(side[0]) if side else 1 if h > 0 else -1
