@@ -155,8 +155,8 @@ papers: all data ## the papers' figures, measured here (QUICK=1: small)
 section_needs := $(call binaries_of,$(steps),semblance,$(or $(BACKEND),omp))
 section: tools data $(section_needs) ## fill a gap in a line of traces, and draw it
 	$(python) tools.publish.section
-survey: tools $(section_needs) ## fill two test surveys, and compare with normal moveout
-	$(python) tools.measure.survey
+survey: tools $(section_needs) ## fill test surveys, draw them, and compare with normal moveout
+	$(python) tools.publish.survey
 lessons: ## update the generated parts of the lessons
 	$(python) tools.publish.lessons
 report: tools data ## write the whole history as pages, build/report/index.html

@@ -4,6 +4,7 @@ import pytest
 
 from tests.helpers import binaries
 from tools.measure import survey, synthetic
+from tools.publish import survey as publish
 
 CHANNELS = range(10, 60, 16)
 
@@ -35,11 +36,15 @@ def test_bars(check, monkeypatch, capsys, tmp_path, modelled):
     monkeypatch.setattr(survey, "SURVEYS", {
         "noisy": (synthetic.line, -3.0 + 10 * numpy.log10(part), 1)})
     monkeypatch.setattr(survey, "PASSES", (1,))
+    monkeypatch.setattr(survey, "SHOWN", range(survey.SHOTS[0] - 2, survey.SHOTS[0] + 5))
     for bar, status in (3.0, 0), (40.0, 1):
         monkeypatch.setattr(survey, "BARS", {("noisy", 1): bar})
-        check(f"bar {bar}: status", survey.main([]) != status and "other")
+        check(f"bar {bar}: status", publish.main([]) != status and "other")
         line = capsys.readouterr().out.splitlines()[-1]
         check(f"bar {bar}: last line", not line.startswith("noisy, 1 pass: filled ") and line)
+        figure = (tmp_path / "survey-noisy.svg").read_text()
+        check(f"bar {bar}: figure", any(f">{title}<" not in figure for title in (
+            "input", "filled", "truth", "4 x (filled - truth)", "best NMO mean")) and "titles")
         check(f"bar {bar}: told", ("below the bar" in line) != bool(status) and line)
 
 

@@ -7,6 +7,9 @@ processing package offers: the mean of the traces after normal moveout (NMO) wit
 velocities, in the aperture that is best for it by the truth; the same mean times the weight of
 the program; linear interpolation between the nearest traces of the same offset after NMO.
 
+For each survey, a section of one offset is drawn: the input, filled in two passes, the truth, the
+difference, and the SNR of each trace (FOLDER/survey-NAME.svg).
+
 The last lines are one for each survey and number of passes. The exit status is 1 if a bar is
 missed: BARS, the gain over the best NMO mean.
 """
@@ -14,9 +17,9 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -35,10 +38,12 @@ SURVEYS: dict[str, tuple[Callable[[], synthetic.Model], float | None, int]] = {
     "other": (synthetic.other, 0.0, 5)}
 PASSES = 1, 2
 # The gain over the best NMO mean, dB, that a survey must reach with a number of passes.
-BARS = {("noisy", 1): 3.0, ("noisy", 2): 5.0, ("clean", 2): 2.0}
+BARS = {("noisy", 1): 3.0, ("noisy", 2): 5.0, ("clean", 2): 2.0, ("other", 1): 3.0,
+        ("other", 2): 3.0}
 SHOTS = 19, 40, 64, 85         # dead shots that are scored,
 CHANNELS = range(2, 60, 4)     # and their channels
 FIRST, LAST = 85, 460          # samples that are filled and scored
+SHOWN, SHOWN_CHANNEL = range(22, 82), 22  # shots, and their channel, of the figures
 # Apertures of the NMO mean, metres in midpoint and half-offset.
 APERTURES = [(6, 60), (12.5, 60), (12.5, 120), (12.5, 200), (25, 60), (25, 120)]
 NOISE_SEMBLANCE = 1, 3  # constants of the weight: without a search, and as in the program
@@ -113,6 +118,13 @@ def linear(of: synthetic.Survey, samples: Array, traces: Array) -> Array:
     return np.array(result)
 
 
+def best_mean(of: synthetic.Survey, samples: Array, traces: Array) -> Array:
+    """The NMO mean in the aperture that is best for it by the truth."""
+    truth = of.truth[traces, FIRST:LAST]
+    means = [nmo_mean(of, samples, reach, traces)[0] for reach in APERTURES]
+    return max(means, key=lambda mean: snr(truth, mean))
+
+
 def rivals(of: synthetic.Survey, samples: Array) -> Iterator[tuple[str, float]]:
     """(name, SNR in dB); the first is the best NMO mean."""
     traces = scored()
@@ -133,12 +145,12 @@ def rivals(of: synthetic.Survey, samples: Array) -> Iterator[tuple[str, float]]:
 # ---- the program -----------------------------------------------------------------------
 
 
-def fill(of: synthetic.Survey, data: Path, backend: str, passes: int, words: list[str]
-         ) -> tuple[Array, float]:
-    """(the scored traces as the last step fills them, seconds)."""
+def fill(of: synthetic.Survey, data: Path, backend: str, passes: int, words: list[str],
+         wanted: Array) -> tuple[Array, float]:
+    """(traces as the last step fills them, seconds)."""
     step = [s for s in tree.steps() if backend in s.available(tree.programs()[0])][-1]
     places, output = data.with_suffix(".places"), data.with_suffix(".filled.su")
-    rows = [f"{of.source[i]:g} {of.receiver[i]:g}" for i in scored()]
+    rows = [f"{of.source[i]:g} {of.receiver[i]:g}" for i in wanted]
     places.write_text("\n".join(["sx gx", *rows]) + "\n")
     for path in data.parent.glob(f"{output.name}*"):
         path.unlink()
@@ -156,12 +168,47 @@ def fill(of: synthetic.Survey, data: Path, backend: str, passes: int, words: lis
     return section.traces(output)["samples"].astype(float), time.monotonic() - start
 
 
-def main(words: list[str] | None = None) -> int:
+@dataclass
+class Picture:
+    """A section of one offset, and how well its missing traces were filled."""
+    name: str
+    path: Path
+    sheets: list[tuple[str, Array]]  # title, samples [trace][sample]
+    m: Array                         # midpoints, km
+    times: tuple[float, float]       # of the first and the last sample, s
+    dead: Array                      # midpoints of the filled traces, km
+    snr: list[tuple[str, Array]]     # of each of them, dB
+
+
+def picture(of: synthetic.Survey, samples: Array, data: Path, backend: str, words: list[str],
+            path: Path, name: str) -> Picture:
+    shown = np.array([shot * synthetic.CHANNELS + SHOWN_CHANNEL for shot in SHOWN])
+    dead = shown[of.dead[shown]]
+    filled, truth = of.truth * 0, of.truth[shown, FIRST:LAST]
+    filled[shown, FIRST:LAST] = samples[shown, FIRST:LAST] * ~of.dead[shown, None]
+    before = filled[shown, FIRST:LAST].copy()
+    filled[dead, FIRST:LAST] = fill(of, data, backend, PASSES[-1], words, dead)[0]
+    after = filled[shown, FIRST:LAST]
+    mean = best_mean(of, samples, dead)
+    rows = {"filled, two passes": after[of.dead[shown]], "best NMO mean": mean}
+    right = truth[of.dead[shown]]
+    each = [(label, np.array([snr(*pair) for pair in zip(right, found, strict=True)]))
+            for label, found in rows.items()]
+    difference: Array = np.where(of.dead[shown, None], after - truth, 0.0)
+    return Picture(name, path, [("input", before), ("filled", after), ("truth", truth),
+                                ("4 x (filled - truth)", 4.0 * difference)], of.m[shown] / 1000,
+                   (FIRST * synthetic.DT, LAST * synthetic.DT), of.m[dead] / 1000, each)
+
+
+def main(draw: Callable[[Picture], None], words: list[str] | None = None) -> int:
     parser = options.parser(__doc__, "BACKEND")
     parser.add_argument("--args", default=os.environ.get("ARGS", ""), metavar="ARGS",
                         help="further arguments of the program")
+    parser.add_argument("--figures", default=os.environ.get("FIGURES", str(folder())),
+                        metavar="FOLDER", help="where the figures are written")
     arguments = options.parse(parser, words)
     further = shlex.split(arguments.args)
+    backend = arguments.backend or "omp"
     last, missed = [], False
     for name, (below, ratio, seed) in SURVEYS.items():
         of = synthetic.survey(below())
@@ -171,9 +218,9 @@ def main(words: list[str] | None = None) -> int:
         synthetic.write(data, of, samples)
         best, *others = rivals(of, samples)
         print(f"{name}: " + ", ".join(f"{rival} {value:.1f} dB" for rival, value in others))
+        job = tree.with_arguments([f"velocity={of.below.velocity}"], further)
         for passes in PASSES:
-            found, seconds = fill(of, data, arguments.backend or "omp", passes,
-                                  tree.with_arguments([f"velocity={of.below.velocity}"], further))
+            found, seconds = fill(of, data, backend, passes, job, scored())
             filled, count = snr(truth, found), f"{passes} pass" + "es" * (passes > 1)
             print(f"{name}, {count}: {len(truth)} traces of {LAST - FIRST} samples in "
                   f"{seconds:.1f} s")
@@ -181,9 +228,7 @@ def main(words: list[str] | None = None) -> int:
             missed = missed or filled < bar
             last.append(f"{name}, {count}: filled {filled:.1f} dB, {best[0]} {best[1]:.1f} dB"
                         + (f": below the bar, {bar:.1f} dB" if filled < bar else ""))
+        draw(picture(of, samples, data, backend, job,
+                     Path(arguments.figures) / f"survey-{name}.svg", name))
     print("\n".join(last))
     return int(missed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

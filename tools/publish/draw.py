@@ -10,7 +10,7 @@ import statistics
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 try:
     import numpy as np
@@ -22,6 +22,9 @@ from docs.figures import theme
 from tools.history import results, spans, tree
 from tools.history.results import Row
 from tools.history.spans import Span
+
+if TYPE_CHECKING:
+    from tools.measure.survey import Picture
 
 PHONE, CARD, PAGE = 3.54, 2.29, 7.5  # inches: widths on a page
 SMALL = 8.5  # points
@@ -230,6 +233,29 @@ def section(path: Path, sheets: Any, dt: float) -> None:
         axes.set(xlabel="midpoint, m", title=title)
     panels[0].set_ylabel("time, s")
     save(figure, path, "A line of traces: as recorded, filled, and the truth")
+
+
+def filled_survey(p: Picture) -> None:
+    """Panels of traces as greys, and below the SNR of the filled ones."""
+    figure, places = theme.figure(PAGE, 5.2)
+    places.remove()
+    grid = figure.add_gridspec(2, len(p.sheets), height_ratios=(2.2, 1))
+    most = 0.6 * np.abs(p.sheets[-2][1]).max()
+    for k, (title, samples) in enumerate(p.sheets):
+        axes = figure.add_subplot(grid[0, k])
+        greys(axes, samples, most, (p.m[0], p.m[-1], p.times[1], p.times[0]))
+        axes.set(title=title, xlabel="midpoint, km", ylabel="" if k else "time, s")
+        axes.tick_params(labelleft=k == 0)
+    axes = figure.add_subplot(grid[1, :])
+    for (label, values), colour, marker in zip(p.snr, (theme.A, theme.B), "os"):
+        axes.plot(p.dead, values, marker=marker, markersize=4, color=colour, label=label)
+    axes.set(xlabel="midpoint of the filled trace, km", ylabel="SNR, dB",
+             xlim=(p.m[0], p.m[-1]))
+    axes.legend(loc="upper left", bbox_to_anchor=(0, 1.3), ncols=2)
+    gain = (p.snr[0][1] - p.snr[1][1]).mean()
+    save(figure, p.path, f"The {p.name} survey: traces of one offset, of which every third is "
+         f"missing; filled; the truth; the difference; below, the signal-to-noise ratio of each "
+         f"filled trace, on average {gain:.1f} dB above that of the best NMO mean")
 
 
 def search_panel(path: Path, values: Any, a: Any, b: Any, found: Any) -> None:
