@@ -13,7 +13,7 @@
 
 /* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
 #define TRACES_MAX 4300
-__constant__ query c_query[CHUNK];
+__constant__ query c_query[CHUNK_SAMPLES];
 __constant__ trace c_traces[TRACES_MAX];
 
 /* const and __restrict__ together promise that the kernel does not write there, so
