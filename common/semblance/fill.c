@@ -29,6 +29,7 @@ aperture aperture_new(int capacity)
     return (aperture){.capacity = capacity,
                       .dm = allocate(size, sizeof(double), "an aperture"),
                       .dh = allocate(size, sizeof(double), "an aperture"),
+                      .x = allocate(size, sizeof(double), "an aperture"),
                       .data = allocate(size, sizeof(float *), "an aperture")};
 }
 
@@ -36,6 +37,7 @@ void aperture_free(aperture *a)
 {
     free(a->dm);
     free(a->dh);
+    free(a->x);
     free(a->data);
 }
 
@@ -60,23 +62,33 @@ void aperture_set(aperture *a, const request *r, const su_gather *g, double m, d
     }
 }
 
-/* Returns where the curve of t0 and p[PARAMETERS] crosses trace k, in samples; a
- * negative number if the window of the search does not fit there. */
-static double crossing(const aperture *a, int k, double t0, const float *p)
+/* Stores in a->x where the curve of t0 and p[PARAMETERS] crosses the traces, in
+ * samples; NaN where it does not. The loop is apart from those below so that it is
+ * vectorized. */
+static void cross(const aperture *a, double t0, const float *p)
 {
-    double dm = a->dm[k], dh = a->dh[k], linear = t0 + p[A] * dm + p[B] * dh;
-    double square = linear * linear + p[C] * dh * dh + p[D] * dm * dm + p[E] * dh * dm;
-    double x = sqrt(square) * a->rate;
-    return square >= 0 && x >= a->tau && x < a->ns - a->tau - 1 ? x : -1;
+    for (int k = 0; k < a->n; k++) {
+        double dm = a->dm[k], dh = a->dh[k], linear = t0 + p[A] * dm + p[B] * dh;
+        double square =
+            linear * linear + p[C] * dh * dh + p[D] * dm * dm + p[E] * dh * dm;
+        a->x[k] = sqrt(square) * a->rate;
+    }
+}
+
+/* Returns whether the window of the search fits around x. */
+static bool fits(const aperture *a, double x)
+{
+    return x >= a->tau && x < a->ns - a->tau - 1;
 }
 
 double aperture_mean(const aperture *a, double t0, const float *p, int *used)
 {
     double sum = 0;
     *used = 0;
+    cross(a, t0, p);
     for (int k = 0; k < a->n; k++) {
-        double x = crossing(a, k, t0, p);
-        if (x < 0) continue;
+        double x = a->x[k];
+        if (!fits(a, x)) continue;
         int i = (int)x;
         sum += a->data[k][i] + (x - i) * ((double)a->data[k][i + 1] - a->data[k][i]);
         ++*used;
@@ -88,9 +100,10 @@ double aperture_semblance(const aperture *a, double t0, const float *p)
 {
     float sum[MAX_WINDOW] = {0}, squares[MAX_WINDOW] = {0};
     int window = 2 * a->tau + 1, used = 0;
+    cross(a, t0, p);
     for (int k = 0; k < a->n; k++) {
-        double x = crossing(a, k, t0, p);
-        if (x < 0) continue;
+        double x = a->x[k];
+        if (!fits(a, x)) continue;
         int i = (int)x;
         float part = (float)(x - i);
         const float *v = a->data[k] + i - a->tau;
