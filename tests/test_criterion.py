@@ -104,6 +104,23 @@ def test_ranges(check, tmp_path, number):
           != (tmp_path / "s.su").read_bytes() and "differ")
 
 
+def test_two_passes(check, tmp_path):
+    """The ranges that passes=2 writes cover the live traces of the apertures."""
+    survey(random.Random(3), tmp_path / "in.su")
+    binary = binaries("semblance", ("omp",))[-1][2]
+    job = ["in=in.su", "m0=1150", "h0=75,25,2", "t0=0.2,0.004,30", "passes=2"]
+    ended = run([binary, *job, "velocity=1600,2900", "stack=s.su", "ranges_out=r.txt"], tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    told = (tmp_path / "r.txt").read_text().splitlines()[0].split(" with ")[1].split()
+    again = run([binary, *job, "ranges=r.txt", *told, "stack=again.su"], tmp_path)
+    check("given back", again.returncode and again.stderr)
+    check("bytes", not again.returncode and (tmp_path / "again.su").read_bytes()
+          != (tmp_path / "s.su").read_bytes() and "differ")
+    job[1] = "m0=99999"
+    far = run([binary, *job, "velocity=1600,2900", "stack=far.su"], tmp_path)
+    check("no trace near", far.returncode and far.stderr)
+
+
 def test_period(check, tmp_path):
     """The period of the wavelet is found, although there is noise."""
     for period in 0.024, 0.04, 0.08:

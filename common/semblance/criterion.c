@@ -43,9 +43,10 @@ static const double D_MIN = -4e-7, D_MAX = 1.2e-6;
 /* Upper bound on z h0^2 / t0^2: at 1 the event would begin at time 0. */
 static const double MOVEOUT_MAX = 0.95;
 static const double ROW_INTERVAL = 0.05; /* s between rows of the table */
-enum { OFFSETS_MAX = 100 };              /* half-offsets of the table */
-static const double PERIOD_MAX = 0.25;   /* s: longest period that is looked for */
-enum { PERIOD_TRACES = 200 };            /* traces of which the period is measured */
+/* Half-offsets of the table, and those that passes=2 adds. */
+enum { OFFSETS_MAX = 100, OFFSETS_AROUND = 10 };
+static const double PERIOD_MAX = 0.25; /* s: longest period that is looked for */
+enum { PERIOD_TRACES = 200 };          /* traces of which the period is measured */
 /* The default aperture: in midpoint, a part of the distance between shots or between
  * receivers, whichever is larger; in half-offset, distances between receivers. A
  * missing shot needs traces of both neighbours, whose midpoints are half a distance
@@ -173,8 +174,13 @@ static void make_table(request *r, double dt)
     interval t = series_ends(&r->t0), h = request_offsets(r);
     int times = (int)ceil((t.high - t.low) / ROW_INTERVAL) + 1;
     int offsets = r->positions ? r->position_count : r->h0.count;
-    if (offsets > OFFSETS_MAX) offsets = OFFSETS_MAX;
     if (h.low == h.high) offsets = 1;
+    if (r->passes > 1) { /* for the live traces of the apertures, too */
+        h.low -= r->aperture[1];
+        h.high += r->aperture[1];
+        offsets += OFFSETS_AROUND;
+    }
+    if (offsets > OFFSETS_MAX) offsets = OFFSETS_MAX;
     free(r->row);
     r->rows = 0;
     r->row = allocate((size_t)times * (size_t)offsets, sizeof *r->row, "the ranges");
