@@ -29,7 +29,6 @@ aperture aperture_new(int capacity)
     return (aperture){.capacity = capacity,
                       .dm = allocate(size, sizeof(double), "an aperture"),
                       .dh = allocate(size, sizeof(double), "an aperture"),
-                      .x = allocate(size, sizeof(double), "an aperture"),
                       .data = allocate(size, sizeof(float *), "an aperture")};
 }
 
@@ -37,7 +36,6 @@ void aperture_free(aperture *a)
 {
     free(a->dm);
     free(a->dh);
-    free(a->x);
     free(a->data);
 }
 
@@ -62,17 +60,23 @@ void aperture_set(aperture *a, const request *r, const su_gather *g, double m, d
     }
 }
 
-/* Stores in a->x where the curve of t0 and p[PARAMETERS] crosses the traces, in
- * samples; NaN where it does not. The loop is apart from those below so that it is
- * vectorized. */
-static void cross(const aperture *a, double t0, const float *p)
+/* Traces whose crossings are computed at a time, by a loop that is vectorized. */
+enum { GROUP = 64 };
+
+/* Stores in x where the curve of t0 and p[PARAMETERS] crosses the traces from `first`
+ * on, at most GROUP of them, in samples; NaN where it does not. Returns the number of
+ * the first trace that is left. */
+static int cross(const aperture *a, int first, double t0, const float *p,
+                 double x[GROUP])
 {
-    for (int k = 0; k < a->n; k++) {
+    int end = a->n - first < GROUP ? a->n : first + GROUP;
+    for (int k = first; k < end; k++) {
         double dm = a->dm[k], dh = a->dh[k], linear = t0 + p[A] * dm + p[B] * dh;
         double square =
             linear * linear + p[C] * dh * dh + p[D] * dm * dm + p[E] * dh * dm;
-        a->x[k] = sqrt(square) * a->rate;
+        x[k - first] = sqrt(square) * a->rate;
     }
+    return end;
 }
 
 /* Returns whether the window of the search fits around x. */
@@ -83,36 +87,43 @@ static bool fits(const aperture *a, double x)
 
 double aperture_mean(const aperture *a, double t0, const float *p, int *used)
 {
-    double sum = 0;
+    double sum = 0, crossing[GROUP];
     *used = 0;
-    cross(a, t0, p);
-    for (int k = 0; k < a->n; k++) {
-        double x = a->x[k];
-        if (!fits(a, x)) continue;
-        int i = (int)x;
-        sum += a->data[k][i] + (x - i) * ((double)a->data[k][i + 1] - a->data[k][i]);
-        ++*used;
+    for (int first = 0, end; first < a->n; first = end) {
+        end = cross(a, first, t0, p, crossing);
+        for (int k = first; k < end; k++) {
+            double x = crossing[k - first];
+            if (!fits(a, x)) continue;
+            int i = (int)x;
+            const float *v = a->data[k] + i;
+            sum += v[0] + (x - i) * ((double)v[1] - v[0]);
+            ++*used;
+        }
     }
     return *used ? sum / *used : 0;
 }
 
 double aperture_semblance(const aperture *a, double t0, const float *p)
 {
-    float sum[MAX_WINDOW] = {0}, squares[MAX_WINDOW] = {0};
+    float sum[MAX_WINDOW], squares[MAX_WINDOW];
     int window = 2 * a->tau + 1, used = 0;
-    cross(a, t0, p);
-    for (int k = 0; k < a->n; k++) {
-        double x = a->x[k];
-        if (!fits(a, x)) continue;
-        int i = (int)x;
-        float part = (float)(x - i);
-        const float *v = a->data[k] + i - a->tau;
-        for (int j = 0; j < window; j++) {
-            float value = v[j] + part * (v[j + 1] - v[j]);
-            sum[j] += value;
-            squares[j] += value * value;
+    double crossing[GROUP];
+    for (int j = 0; j < window; j++) sum[j] = squares[j] = 0;
+    for (int first = 0, end; first < a->n; first = end) {
+        end = cross(a, first, t0, p, crossing);
+        for (int k = first; k < end; k++) {
+            double x = crossing[k - first];
+            if (!fits(a, x)) continue;
+            int i = (int)x;
+            float part = (float)(x - i);
+            const float *v = a->data[k] + i - a->tau;
+            for (int j = 0; j < window; j++) {
+                float value = v[j] + part * (v[j + 1] - v[j]);
+                sum[j] += value;
+                squares[j] += value * value;
+            }
+            used++;
         }
-        used++;
     }
     if (a->n - used > 1) return 0;
     double energy = 0, stack = 0;

@@ -9,7 +9,6 @@
 typedef struct {
     int n, capacity;
     double *dm, *dh;    /* [n]: metres */
-    double *x;          /* [n]: where a curve crosses the traces, samples */
     const float **data; /* [n][ns]: samples */
     int ns;             /* samples */
     int tau;            /* samples that a window needs on each side of an arrival */

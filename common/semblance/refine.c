@@ -85,22 +85,48 @@ static void average(const float *coherence, float *parameters, int samples, int 
     free(before);
 }
 
+/* A trace whose samples are processed independently. */
+typedef struct {
+    const request *r;
+    const aperture *a;
+    const query *q;
+    float *coherence, *parameters;
+} trace_curves;
+
+/* Stores the semblance of the curve of sample i; with line searches, after these. */
+static void evaluate(const trace_curves *t, int i, bool search)
+{
+    float *p = t->parameters + (size_t)PARAMETERS * i;
+    if (!(t->coherence[i] > 0)) return;
+    double t0 = series_at(&t->r->t0, i), here = aperture_semblance(t->a, t0, p);
+    t->coherence[i] =
+        (float)(search ? refine_point(t->a, &t->q[i], t0, p, here) : here);
+}
+
+static void search_lines(int i, const void *trace)
+{
+    evaluate(trace, i, true);
+}
+
+static void measure(int i, const void *trace)
+{
+    evaluate(trace, i, false);
+}
+
+__attribute__((weak)) void for_samples(int samples, void (*f)(int, const void *),
+                                       const void *context)
+{
+    for (int k = 0; k < samples; k++) f(k, context);
+}
+
 void refine_trace(const request *r, const aperture *a, const query *q, float *coherence,
                   float *parameters)
 {
     int samples = r->t0.count;
     int reach = (int)(fmin(r->average / fabs(r->t0.step), samples) + AVERAGE_ROUNDING);
-    for (int i = 0; i < samples && r->refine; i++) {
-        float *p = parameters + (size_t)PARAMETERS * i;
-        if (!(coherence[i] > 0)) continue;
-        double t0 = series_at(&r->t0, i);
-        double here = aperture_semblance(a, t0, p);
-        coherence[i] = (float)refine_point(a, &q[i], t0, p, here);
-    }
+    trace_curves t = {r, a, q, coherence, parameters};
+    if (r->refine) for_samples(samples, search_lines, &t);
     if (samples < 2 || reach == 0) return;
     average(coherence, parameters, samples, reach);
-    for (int i = 0; i < samples; i++)
-        if (coherence[i] > 0)
-            coherence[i] = (float)aperture_semblance(
-                a, series_at(&r->t0, i), parameters + (size_t)PARAMETERS * i);
+    for_samples(samples, measure, &t);
 }

@@ -71,6 +71,12 @@ extern trace_search *search_moveout;
 
 void search_end(search_state *s);
 
+/* Calls f(k, context) for 0 <= k < samples, in any order: what the front end does after
+ * a search. The default makes one call after the other; a back-end whose threads would
+ * be idle meanwhile shares the calls among them. */
+void for_samples(int samples, void (*f)(int k, const void *context),
+                 const void *context);
+
 /* Reduces the best points of the parts of a search to *result: part[(ia np[B] + ib)
  * per_ab + i], 0 <= i < per_ab. A part that was never written (NaN) ends the program by
  * fail(). */

@@ -100,6 +100,13 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     t->kernel += end - ready;
 }
 
+void for_samples(int samples, void (*f)(int k, const void *context),
+                 const void *context)
+{
+#pragma omp parallel for schedule(dynamic, 8)
+    for (int k = 0; k < samples; k++) f(k, context);
+}
+
 void search_end(search_state *s)
 {
     free(s->part);

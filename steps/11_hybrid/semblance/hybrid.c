@@ -435,6 +435,13 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
+void for_samples(int samples, void (*f)(int k, const void *context),
+                 const void *context)
+{
+#pragma omp parallel for schedule(dynamic, 8)
+    for (int k = 0; k < samples; k++) f(k, context);
+}
+
 void search_end(search_state *s)
 {
     double items = 0, on_device = 0, alone[SIDES] = {0};

@@ -344,6 +344,13 @@ static void follow_moveout(search_state *s, const query *q, int samples,
 }
 trace_search *search_moveout = follow_moveout;
 
+void for_samples(int samples, void (*f)(int k, const void *context),
+                 const void *context)
+{
+#pragma omp parallel for schedule(dynamic, 8)
+    for (int k = 0; k < samples; k++) f(k, context);
+}
+
 void search_end(search_state *s)
 {
     free(s->workspaces);
