@@ -165,6 +165,9 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
                                   sizeof *q, 0, NULL, NULL));
     clReleaseEvent(launch(s, s->bounds, 1));
     clReleaseEvent(search_parts(s, 0, 0, 0));
+    const chunk nothing = {0, 1, 1, {0, 1, 1, 1, 1}};
+    OCL_CHECK(clSetKernelArg(s->blocks, 3, sizeof nothing, &nothing));
+    clReleaseEvent(launch(s, s->blocks, 1));
     OCL_CHECK(clFinish(s->queue));
 
     double ready = seconds();
