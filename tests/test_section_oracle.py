@@ -17,7 +17,7 @@ from tests.helpers import TIMEOUT, binaries
 from tools.verify import section_oracle as oracle
 
 JOBS, MOVEOUT_JOBS = 40, 20  # with window=parallel, and with window=moveout
-MOVEOUT_STEPS = ("00_sequential", "seq"), ("10_algorithm", "omp")
+MOVEOUT_STEPS = ("00_sequential", "seq"), ("10_algorithm", "omp"), ("10_algorithm", "ocl")
 
 
 def survey(rng, path):
@@ -170,8 +170,11 @@ def test_section(check, tmp_path, number):
     found = binaries("semblance", ("seq", "omp", "ocl", "cuda-cpu", "hybrid"))
     if wanted.window == "moveout":
         found = [b for b in found if b[:2] in MOVEOUT_STEPS]
-    chosen = random.Random(number).sample(found[1:], min(4, len(found) - 1))
-    for step, backend, binary in [found[0], *chosen]:
+    # The reference, the one that users run, and some others.
+    always = found[0], [b for b in found if b[1] == "omp"][-1]
+    others = [b for b in found if b not in always]
+    for step, backend, binary in [*always,
+                                  *random.Random(number).sample(others, min(3, len(others)))]:
         name = f"{step} {backend}"
         ended = subprocess.run([binary, *words], cwd=tmp_path, capture_output=True, text=True,
                                timeout=TIMEOUT)

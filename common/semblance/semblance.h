@@ -63,8 +63,8 @@ void search(search_state *s, const query *q, int samples, const int *indices,
  * tau, divided by the sum of K Q; it is 0 if K Q is 0 at sample k itself. The stack is
  * S / K at sample k.
  *
- * Steps that have only window=parallel do not define it: there it is NULL. Otherwise a
- * search has at most 2^31 - 1 points. */
+ * Back-ends that have only window=parallel do not define it: there it is NULL.
+ * Otherwise a search has at most 2^31 - 1 points. */
 typedef void trace_search(search_state *s, const query *q, int samples,
                           const int *indices, search_result *result, run_times *t);
 extern trace_search *search_moveout;

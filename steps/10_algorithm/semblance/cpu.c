@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host.h"
-#include "moveout.h"
+#include "moveout_host.h"
 
 /* One instance for each small window: loops of constant length are unrolled, and num
  * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
@@ -221,67 +221,6 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 /* ---- window=moveout ---------------------------------------------------------------
  */
 
-/* Returns what all threads read; t0 is the first of all rows. */
-static moveout_input moveout_begin(const query *q, int samples, const trace *traces)
-{
-    int tau = q->tau, floats = sample_row(samples, tau), places = trace_row(q->ntraces);
-    moveout_input m = {.samples = samples,
-                       .tau = tau,
-                       .ntraces = q->ntraces,
-                       .blocks = (samples + 2 * tau + LANES - 1) / LANES};
-    m.t0 = allocate((1 + 2 * PARAMETERS) * (size_t)floats + PARAMETERS * places,
-                    sizeof(float), "the rows of an output trace");
-    for (int k = 0; k < PARAMETERS; k++) {
-        m.p0[k] = m.t0 + (1 + k) * floats;
-        m.width[k] = m.t0 + (1 + PARAMETERS + k) * floats;
-        m.factor[k] = m.t0 + (1 + 2 * PARAMETERS) * floats + k * places;
-    }
-    for (int i = 0; i < floats; i++) {
-        const query *at = &q[i < samples + 2 * tau ? i - tau : samples + tau - 1];
-        m.t0[i] = at->t0 * at->idt;
-        for (int k = 0; k < PARAMETERS; k++) {
-            m.p0[k][i] = at->p0[k];
-            m.width[k][i] = at->p1[k] - at->p0[k];
-        }
-    }
-    for (int n = 0; n < places; n++) {
-        const trace *at = &traces[n < q->ntraces ? n : q->ntraces - 1];
-        float factor[] = {at->dm, at->dh, at->dh * at->dh, at->dm * at->dm,
-                          at->dh * at->dm};
-        for (int k = 0; k < PARAMETERS; k++) m.factor[k][n] = factor[k];
-    }
-    return m;
-}
-
-/* Returns the rows of a thread; numerator is the first. */
-static moveout_rows moveout_thread(const moveout_input *m)
-{
-    int floats = sample_row(m->samples, m->tau), places = trace_row(m->ntraces);
-    size_t size = (6 * (size_t)floats + places) * sizeof(float);
-    float *row = allocate_untouched(size, 1, "the rows of a thread");
-    memset(row, 0, size);
-    moveout_rows rows = {row,
-                         row + floats,
-                         row + 2 * floats,
-                         row + 3 * floats,
-                         row + 4 * floats,
-                         (int *)(row + 5 * floats),
-                         (int *)(row + 6 * floats)};
-    for (int k = 0; k < m->samples; k++) rows.semblance[k] = -1;
-    return rows;
-}
-
-/* The point with this number in the order of the search. */
-static point numbered_point(const query *q, int number, float stack, float semblance)
-{
-    float p[PARAMETERS];
-    for (int k = PARAMETERS - 1; k >= 0; k--) {
-        p[k] = value(q, k, number % q->np[k]);
-        number /= q->np[k];
-    }
-    return (point){p[A], p[B], p[C], p[D], p[E], stack, semblance};
-}
-
 /* Searches an output trace: each thread takes the next point, and keeps the best ones
  * of all samples. */
 static void follow_moveout(search_state *s, const query *q, int samples,
@@ -290,48 +229,56 @@ static void follow_moveout(search_state *s, const query *q, int samples,
     double start = seconds();
 
     prepare(s->g, q, indices, s->traces);
-    moveout_input m = moveout_begin(q, samples, s->traces);
-    int points = 1;
-    for (int k = 0; k < PARAMETERS; k++) points *= q->np[k];
-    int *best = allocate(samples, sizeof *best, "the best points");
+    moveout_shape shape = shape_of(samples, q->tau, q->ntraces, LANES);
+    float *input = moveout_input(&shape, q, s->traces);
+    float *factors = input + INPUT_ROWS * shape.stride;
+    int points = point_count(q);
+    int *best_number = allocate(samples, sizeof *best_number, "the best points");
     for (int k = 0; k < samples; k++) result[k].best.semblance = -1;
 
     double ready = seconds();
 
 #pragma omp parallel
     {
-        moveout_rows rows = moveout_thread(&m);
+        size_t stride = shape.stride;
+        float *rows = allocate_untouched((SUM_ROWS + BEST_ROWS + 1) * stride,
+                                         sizeof *rows, "the rows of a thread");
+        float *best = rows + SUM_ROWS * stride;
+        int *numbers = (int *)(best + BEST_ROWS * stride);
+        memset(rows, 0, (SUM_ROWS + BEST_ROWS + 1) * stride * sizeof *rows);
+        for (size_t k = 0; k < stride; k++) best[SEMBLANCE_ROW * stride + k] = -1;
 
 #pragma omp for schedule(dynamic)
         for (int number = 0; number < points; number++) {
             float fraction[PARAMETERS];
-            for (int k = PARAMETERS - 1, rest = number; k >= 0; k--) {
-                fraction[k] = (float)(rest % q->np[k]) / (float)q->np[k];
-                rest /= q->np[k];
-            }
-            sum_arrivals(&m, fraction, s->traces, s->g->samples, q, rows);
-            keep_best(&m, number, rows);
+            point_fractions(q, number, fraction);
+            for (int block = 0; block < shape.blocks; block++)
+                sum_block(&shape, block, input, factors, fraction, s->traces,
+                          s->g->samples, q, rows);
+            for (int block = 0; block * LANES < samples; block++)
+                keep_block(&shape, block, number, rows, best, numbers);
         }
 
         /* Of several equal points the first one is kept, whichever thread has it. */
 #pragma omp critical
         for (int k = 0; k < samples; k++) {
-            float gain = rows.semblance[k] - result[k].best.semblance;
-            if (gain < 0 || (gain == 0 && rows.number[k] > best[k])) continue;
-            best[k] = rows.number[k];
-            result[k].best.stack = rows.stack[k];
-            result[k].best.semblance = rows.semblance[k];
+            float semblance = best[SEMBLANCE_ROW * stride + k];
+            float gain = semblance - result[k].best.semblance;
+            if (gain < 0 || (gain == 0 && numbers[k] > best_number[k])) continue;
+            best_number[k] = numbers[k];
+            result[k].best.stack = best[STACK_ROW * stride + k];
+            result[k].best.semblance = semblance;
         }
-        free(rows.numerator);
+        free(rows);
     }
 
     for (int k = 0; k < samples; k++)
-        result[k].best = numbered_point(&q[k], best[k], result[k].best.stack,
+        result[k].best = numbered_point(&q[k], best_number[k], result[k].best.stack,
                                         result[k].best.semblance);
 
     double end = seconds();
-    free(best);
-    free(m.t0);
+    free(best_number);
+    free(input);
     t->init += ready - start;
     t->run += end - ready;
     t->kernel += end - ready;

@@ -3,6 +3,7 @@
  * them in that order. */
 #include "block.h"
 #include "bound.h"
+#include "moveout.h"
 
 __kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
                      GLOBAL const float *samples, GLOBAL cell_bound *order)
@@ -60,4 +61,30 @@ __kernel void search_blocks(CONSTANT const query *q, CONSTANT const trace *trace
     if (ia < ch.np[A])
         search_block(block, ia, ib, ic, traces, samples, q, &ch, window_length(q), part,
                      parts);
+}
+
+/* window=moveout: the sums of `points` points from `first` on, one work-item per block
+ * of a point. Neighbouring work-items have neighbouring blocks. */
+__kernel void sum_points(CONSTANT const query *q, CONSTANT const trace *traces,
+                         GLOBAL const float *samples, moveout_shape s,
+                         GLOBAL const float *input, GLOBAL float *rows, int first,
+                         int points)
+{
+    int n = get_global_id(0) / s.blocks, block = get_global_id(0) % s.blocks;
+    if (n >= points) return;
+    float fraction[PARAMETERS];
+    point_fractions(q, first + n, fraction);
+    sum_block(&s, block, input, input + INPUT_ROWS * s.stride, fraction, traces,
+              samples, q, rows + (size_t)n * SUM_ROWS * s.stride);
+}
+
+/* Keeps the best of these points, one work-item per block of samples. */
+__kernel void keep_points(moveout_shape s, GLOBAL const float *rows, GLOBAL float *best,
+                          GLOBAL int *numbers, int first, int points)
+{
+    int block = get_global_id(0);
+    if (block * LANES >= s.samples) return;
+    for (int n = 0; n < points; n++)
+        keep_block(&s, block, first + n, rows + (size_t)n * SUM_ROWS * s.stride, best,
+                   numbers);
 }

@@ -11,6 +11,10 @@
 
 #include "ocl.h"
 #include "host.h"
+#include "moveout_host.h"
+
+/* Buffers of window=moveout. */
+enum { INPUT, ROWS, BEST, NUMBERS, MOVEOUT_BUFFERS };
 
 struct search_state {
     const su_gather *g;
@@ -24,8 +28,10 @@ struct search_state {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    cl_kernel bounds, kernel, blocks;
+    cl_kernel bounds, kernel, blocks, sum_points, keep_points;
     cl_mem d_query, d_traces, d_samples, d_order, d_workspaces, d_part, d_incumbent;
+    cl_mem d_moveout[MOVEOUT_BUFFERS]; /* NULL until they are needed */
+    size_t moveout_bytes[MOVEOUT_BUFFERS];
 };
 
 /* Enqueues a kernel for n work-items, rounded up to whole groups, or for s->global
@@ -58,7 +64,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     if (part_count(q) > INT_MAX)
         fail("np: %zu (A, B, C), expected at most 2^31 - 1", part_count(q));
-    s->g = g;
+    *s = (search_state){.g = g};
     s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->order = allocate(cell_count(q), sizeof *s->order, "the order of the search");
 
@@ -105,6 +111,10 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->kernel = clCreateKernel(s->program, "search", &err);
     OCL_CHECK(err);
     s->blocks = clCreateKernel(s->program, "search_blocks", &err);
+    OCL_CHECK(err);
+    s->sum_points = clCreateKernel(s->program, "sum_points", &err);
+    OCL_CHECK(err);
+    s->keep_points = clCreateKernel(s->program, "keep_points", &err);
     OCL_CHECK(err);
 
     s->chunk = chunk_samples(q, s->lanes);
@@ -283,8 +293,125 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     t->run += end - ready;
 }
 
+/* ---- window=moveout ---------------------------------------------------------------
+ */
+
+/* Floats in the rows of sums: few enough for the cache of a core. */
+#define ROW_FLOATS (1 << 17)
+
+/* Makes a buffer of window=moveout at least so large. */
+static void moveout_buffer(search_state *s, int which, size_t bytes)
+{
+    cl_int err;
+    if (bytes <= s->moveout_bytes[which]) return;
+    if (s->d_moveout[which]) clReleaseMemObject(s->d_moveout[which]);
+    s->d_moveout[which] =
+        clCreateBuffer(s->context, CL_MEM_READ_WRITE, bytes, NULL, &err);
+    OCL_CHECK(err);
+    s->moveout_bytes[which] = bytes;
+}
+
+/* Sets the arguments that are the same for all points of a search. */
+static void moveout_arguments(const search_state *s, const moveout_shape *shape)
+{
+    cl_kernel sum = s->sum_points, keep = s->keep_points;
+    OCL_CHECK(clSetKernelArg(sum, 0, sizeof s->d_query, &s->d_query));
+    OCL_CHECK(clSetKernelArg(sum, 1, sizeof s->d_traces, &s->d_traces));
+    OCL_CHECK(clSetKernelArg(sum, 2, sizeof s->d_samples, &s->d_samples));
+    OCL_CHECK(clSetKernelArg(sum, 3, sizeof *shape, shape));
+    OCL_CHECK(clSetKernelArg(sum, 4, sizeof(cl_mem), &s->d_moveout[INPUT]));
+    OCL_CHECK(clSetKernelArg(sum, 5, sizeof(cl_mem), &s->d_moveout[ROWS]));
+    OCL_CHECK(clSetKernelArg(keep, 0, sizeof *shape, shape));
+    OCL_CHECK(clSetKernelArg(keep, 1, sizeof(cl_mem), &s->d_moveout[ROWS]));
+    OCL_CHECK(clSetKernelArg(keep, 2, sizeof(cl_mem), &s->d_moveout[BEST]));
+    OCL_CHECK(clSetKernelArg(keep, 3, sizeof(cl_mem), &s->d_moveout[NUMBERS]));
+}
+
+/* Enqueues one of the two kernels for `points` points from `first` on. */
+static cl_event launch_points(const search_state *s, cl_kernel kernel, int first,
+                              int points, size_t items)
+{
+    int at = kernel == s->sum_points ? 6 : 4;
+    OCL_CHECK(clSetKernelArg(kernel, at, sizeof first, &first));
+    OCL_CHECK(clSetKernelArg(kernel, at + 1, sizeof points, &points));
+    return launch(s, kernel, items);
+}
+
+/* Searches an output trace: some points at a time, whose sums are computed by one
+ * kernel and used by another. */
+static void follow_moveout(search_state *s, const query *q, int samples,
+                           const int *indices, search_result *result, run_times *t)
+{
+    double start = seconds();
+
+    prepare(s->g, q, indices, s->traces);
+    moveout_shape shape = shape_of(samples, q->tau, q->ntraces, s->lanes);
+    float *input = moveout_input(&shape, q, s->traces);
+    size_t stride = shape.stride, row = stride * sizeof(float);
+    size_t input_size =
+        INPUT_ROWS * row + (size_t)PARAMETERS * shape.traces_stride * sizeof(float);
+    int points = point_count(q), batch = (int)(ROW_FLOATS / SUM_ROWS / stride);
+    if (batch < 1) batch = 1;
+    if (batch > points) batch = points;
+    moveout_buffer(s, INPUT, input_size);
+    moveout_buffer(s, ROWS, batch * SUM_ROWS * row);
+    moveout_buffer(s, BEST, BEST_ROWS * row);
+    moveout_buffer(s, NUMBERS, stride * sizeof(int));
+    moveout_arguments(s, &shape);
+    float *best = allocate(BEST_ROWS * stride, sizeof *best, "the best points");
+    int *numbers = allocate(stride, sizeof *numbers, "the best points");
+
+    double ready = seconds();
+
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_query, CL_FALSE, 0, sizeof *q, q, 0,
+                                   NULL, NULL));
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0,
+                                   q->ntraces * sizeof *s->traces, s->traces, 0, NULL,
+                                   NULL));
+    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_moveout[INPUT], CL_FALSE, 0,
+                                   input_size, input, 0, NULL, NULL));
+    /* The rows of sums are read beyond their last block, the best points are below all
+     * others at first. */
+    const float zero = 0, none = -1;
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_moveout[ROWS], &zero, sizeof zero, 0,
+                                  batch * SUM_ROWS * row, 0, NULL, NULL));
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_moveout[BEST], &none, sizeof none, 0,
+                                  BEST_ROWS * row, 0, NULL, NULL));
+
+    for (int first = 0; first < points; first += batch) {
+        int n = points - first < batch ? points - first : batch;
+        cl_event events[] = {
+            launch_points(s, s->sum_points, first, n, (size_t)n * shape.blocks),
+            launch_points(s, s->keep_points, first, n, shape.blocks)};
+        OCL_CHECK(clFinish(s->queue));
+        for (int i = 0; i < 2; i++) {
+            t->kernel += ocl_seconds(events[i]);
+            clReleaseEvent(events[i]);
+        }
+    }
+    OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_moveout[BEST], CL_TRUE, 0,
+                                  BEST_ROWS * row, best, 0, NULL, NULL));
+    OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_moveout[NUMBERS], CL_TRUE, 0,
+                                  stride * sizeof *numbers, numbers, 0, NULL, NULL));
+    for (int k = 0; k < samples; k++)
+        result[k].best = numbered_point(&q[k], numbers[k], best[STACK_ROW * stride + k],
+                                        best[SEMBLANCE_ROW * stride + k]);
+
+    double end = seconds();
+    free(numbers);
+    free(best);
+    free(input);
+    t->init += ready - start;
+    t->run += end - ready;
+}
+trace_search *search_moveout = follow_moveout;
+
 void search_end(search_state *s)
 {
+    for (int i = 0; i < MOVEOUT_BUFFERS; i++)
+        if (s->d_moveout[i]) clReleaseMemObject(s->d_moveout[i]);
+    clReleaseKernel(s->keep_points);
+    clReleaseKernel(s->sum_points);
     clReleaseMemObject(s->d_part);
     clReleaseMemObject(s->d_workspaces);
     clReleaseMemObject(s->d_incumbent);
