@@ -13,8 +13,9 @@ import time
 import numpy
 import pytest
 
-from tests.helpers import ROOT, TIMEOUT, Started, binaries, printed
+from tests.helpers import ROOT, TIMEOUT, Started, binaries, printed, run
 from tests.sections import DATA, JOB, QUERY, outputs, read, rewritten, traces
+from tests.test_criterion import survey
 from tools.history import runs
 
 
@@ -280,3 +281,33 @@ def test_two_machines(check, mpi, folder, section):
     p = ranks(mpi, [], folder, env=env, launch=[*hosts, *job, *outputs(folder, "all-"),
                                                 "nonsense=1"])
     one_line(check, "two machines: unknown word", p, "unknown key 'nonsense'")
+
+
+# The chosen refine=0 is not the default.
+SURVEY = ["in=in.su", "fill=dead", "velocity=1700,2400", "period=0.048", "aperture=27,125",
+          "tau=0.012", "weight=semblance", "average=0.012", "choose=1", "passes=2",
+          "window=moveout"]
+
+
+@pytest.mark.seconds(20)
+def test_survey(check, omp, mpi, tmp_path):
+    """Ranks choose the options of a survey and fill it in two passes: stopped while they choose,
+    predict live traces, or are in the second pass, and resumed by two ranks."""
+    survey(random.Random(4), tmp_path / "in.su")
+    words = [*SURVEY, "stack=all.su"]
+    ended = run([os.path.abspath(omp), *words], tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    check("chosen", "chosen: " not in ended.stderr or "refine=0" not in
+          ended.stderr.split("chosen: ")[1] and ended.stderr)
+    want = read(tmp_path / "all.su")
+    # Half writes, which are the same in each run of one rank, and the last file that they reach.
+    for stop, reached in ((80, "trial.live"), (430, "live"), (501, "residual")):
+        for path in tmp_path.glob("all.su*"):
+            path.unlink()
+        p = ranks(mpi, words, tmp_path, 1, env={"SEMBLANCE_STOP": str(stop)})
+        check(f"stop {stop}: stops", p.returncode == 0 or (tmp_path / "all.su").exists())
+        there = sorted(path.name for path in tmp_path.glob("all.su.filled.*"))
+        check(f"stop {stop}: reaches", f"all.su.filled.{reached}" not in there[-1:] and there)
+        p = ranks(mpi, words, tmp_path)
+        check(f"stop {stop}: resumes", p.returncode and p.err)
+        check(f"stop {stop}: bytes", read(tmp_path / "all.su") != want and "differ")
