@@ -157,6 +157,8 @@ section: tools data $(section_needs) ## fill a gap in a line of traces, and draw
 	$(python) tools.publish.section
 survey: tools $(section_needs) ## fill test surveys, draw them, and compare with normal moveout
 	$(python) tools.publish.survey
+interpolation: tools $(section_needs) ## quality and time of methods on the test surveys
+	$(python) tools.measure.interpolation
 lessons: ## update the generated parts of the lessons
 	$(python) tools.publish.lessons
 report: tools data ## write the whole history as pages, build/report/index.html

@@ -3,7 +3,7 @@ import numpy
 import pytest
 
 from tests.helpers import binaries
-from tools.measure import survey, synthetic
+from tools.measure import interpolation, survey, synthetic
 from tools.publish import survey as publish
 
 CHANNELS = range(10, 60, 16)
@@ -22,9 +22,9 @@ def modelled():
     return of
 
 
-@pytest.mark.seconds(10)
-def test_bars(check, monkeypatch, capsys, tmp_path, modelled):
-    """The last lines, and the exit status, above and below a bar."""
+@pytest.fixture
+def part(monkeypatch, tmp_path, modelled):
+    """One noisy survey, one shot of it, one pass; the folder of its files."""
     if not binaries("semblance", ("omp",)):
         pytest.skip("no semblance-omp is built")
     monkeypatch.setattr(survey, "folder", lambda: tmp_path)
@@ -32,17 +32,41 @@ def test_bars(check, monkeypatch, capsys, tmp_path, modelled):
     monkeypatch.setattr(survey, "SHOTS", survey.SHOTS[:1])
     monkeypatch.setattr(survey, "CHANNELS", CHANNELS)
     # The ratio is that of all traces, of which most are zero here.
-    part = (modelled.truth != 0).any(axis=1).mean()
+    modelled_part = (modelled.truth != 0).any(axis=1).mean()
     monkeypatch.setattr(survey, "SURVEYS", {
-        "noisy": (synthetic.line, -3.0 + 10 * numpy.log10(part), 1)})
+        "noisy": (synthetic.line, -3.0 + 10 * numpy.log10(modelled_part), 1)})
     monkeypatch.setattr(survey, "PASSES", (1,))
+    return tmp_path
+
+
+@pytest.mark.seconds(10)
+def test_interpolation(check, capsys, part):
+    """The table of make interpolation has the rivals of make survey, and the program's windows."""
+    interpolation.main([])
+    table = [line.split("|")[1:4] for line in capsys.readouterr().out.splitlines()
+             if line.startswith("|")]
+    snr = {name.strip(): float(value) for name, value, _ in table[2:]}
+    of = synthetic.survey(synthetic.line())
+    _, ratio, seed = survey.SURVEYS["noisy"]
+    assert ratio is not None
+    best, _, linear = survey.rivals(of, of.truth + synthetic.noise(of, ratio, seed))
+    for name, value in best, ("linear interpolation after NMO", linear[1]):
+        check(name, abs(snr[name] - value) > 0.051 and f"{snr[name]}, {value}")
+    for window in "parallel", "moveout":
+        found = snr[f"`passes=1 window={window}`"]
+        check(window, found < best[1] + 3 and f"{found}")
+
+
+@pytest.mark.seconds(10)
+def test_bars(check, monkeypatch, capsys, part):
+    """The last lines, and the exit status, above and below a bar."""
     monkeypatch.setattr(survey, "SHOWN", range(survey.SHOTS[0] - 2, survey.SHOTS[0] + 5))
     for bar, status in (3.0, 0), (40.0, 1):
         monkeypatch.setattr(survey, "BARS", {("noisy", 1): bar})
         check(f"bar {bar}: status", publish.main([]) != status and "other")
         line = capsys.readouterr().out.splitlines()[-1]
         check(f"bar {bar}: last line", not line.startswith("noisy, 1 pass: filled ") and line)
-        figure = (tmp_path / "survey-noisy.svg").read_text()
+        figure = (part / "survey-noisy.svg").read_text()
         check(f"bar {bar}: figure", any(f">{title}<" not in figure for title in (
             "input", "filled", "truth", "4 x (filled - truth)", "best NMO mean")) and "titles")
         check(f"bar {bar}: told", ("below the bar" in line) != bool(status) and line)
