@@ -7,6 +7,7 @@ the test. Where they are not installed (Debian: slurmctld slurmd slurm-client mu
 said, and nothing is tested.
 """
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -16,6 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import ROOT, TIMEOUT
+from tests.test_cluster import SURVEY
+from tests.test_criterion import survey
 from tools.history import runs, tree
 from tools.measure import section
 
@@ -175,6 +178,23 @@ def queued(slurm, program, binary):
                 alone.read_bytes() != path.read_bytes())
 
 
+def filled(slurm, program, binary):
+    """A survey with chosen options and two passes."""
+    check, folder = slurm.check, slurm.folder
+    survey(random.Random(4), folder / "in.su")
+    words = [f"in={folder}/in.su", *SURVEY[1:]]
+    job = slurm.ask("sbatch", "--parsable", f"--output={folder}/survey.out", "--ntasks=2",
+                    str(JOB), program.name, *words, f"stack={folder}/all.su")
+    check("survey: submitted", not job and "sbatch fails")
+    if not wait(check, "survey: finishes", lambda: slurm.state(job) == "COMPLETED"):
+        return
+    command, env = runs.launch(binary, "mpi")
+    ended = runs.run([*command, *words, f"stack={folder}/one.su"], 600, env)
+    check("survey: without Slurm", ended.failure())
+    check("survey: the same bytes", not (folder / "all.su").exists() or
+          (folder / "all.su").read_bytes() != (folder / "one.su").read_bytes())
+
+
 @pytest.mark.slow
 @pytest.mark.seconds(60)
 def test_batch_job(check, tmp_path):
@@ -189,4 +209,5 @@ def test_batch_job(check, tmp_path):
     tmp_path.chmod(0o755)
     with Slurm(tmp_path, check) as slurm:
         queued(slurm, program, step.binary(program, "mpi"))
+        filled(slurm, program, step.binary(program, "mpi"))
         print(slurm.said())
