@@ -135,6 +135,8 @@ def test_paths(check, program, folder):
         for words in program.cases.values():
             for panel in (), ("panel=/dev/null",):
                 run([binary, *words, *panel, *share], ROOT)
+        trace = [word for word in program.cases["small"] if not word.startswith("t0=")]
+        run([binary, *trace, *share, f"stack={place}/s.su"], ROOT)
         only = "cpu.gcda" if share else ".gcda"  # the host's side, which has all the work
         notes = [os.path.join(place, f) for f in os.listdir(place) if f.endswith(only)]
         said = run(["gcov", "-b", "-t", *notes], ROOT).stdout

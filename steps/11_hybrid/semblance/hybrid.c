@@ -8,8 +8,8 @@
  * that has completed and enqueues the next, with up to CHUNKS in flight. It waits for
  * the device only when no item is left.
  *
- * With share=auto, the samples that step 10 searches in blocks are searched by the host
- * alone: a chunk of them takes about as long as a round trip to the device.
+ * With share=auto and share=0, the samples that step 10 searches in blocks are searched
+ * by the host alone: a chunk of them takes about as long as a round trip to the device.
  *
  * Left out: a second device, a thread that only feeds the device, and blocks on the
  * device.
@@ -368,7 +368,7 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     for (int first = 0; first < samples; first += s->chunk) {
         int n = samples - first < s->chunk ? samples - first : s->chunk;
         chunk c = make_chunk(q + first, n, LANES);
-        if (s->percent < 0 && !few_knots(q + first, &c, LANES, s->traces))
+        if (s->percent <= 0 && !few_knots(q + first, &c, LANES, s->traces))
             search_chunk(s, q + first, &c, result + first);
         else
             for (int k = first; k < first + n; k++) search_sample(s, &q[k], &result[k]);
