@@ -69,7 +69,7 @@ def test_curves(check, tmp_path, fill, refined, reach):
             moved += away < 0.01
             check(f"{name}: semblance", abs(want - here.semblance[0]) > 1e-3
                   and f"{here.semblance[0]}, expected {want}")
-    # Where two points have the same semblance, rounding decides.
+    # Rounding decides between two points of the same semblance.
     check("curves", moved < 0.95 * COUNT * len(PLACES) and f"{moved} agree")
 
 

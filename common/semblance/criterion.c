@@ -45,8 +45,8 @@ static const double MOVEOUT_MAX = 0.95;
 static const double ROW_INTERVAL = 0.05; /* s between rows of the table */
 /* Half-offsets of the table, and those that passes=2 adds. */
 enum { OFFSETS_MAX = 100, OFFSETS_AROUND = 10 };
-static const double PERIOD_MAX = 0.25; /* s: longest period that is looked for */
-enum { PERIOD_TRACES = 200 };          /* traces of which the period is measured */
+static const double PERIOD_MAX = 0.25; /* s: the longest possible period */
+enum { PERIOD_TRACES = 200 };          /* traces that the period is measured on */
 /* The default aperture: in midpoint, a part of the distance between shots or between
  * receivers, whichever is larger; in half-offset, distances between receivers. A
  * missing shot needs traces of both neighbours, whose midpoints are half a distance

@@ -2,10 +2,10 @@
  * output file is the whole survey, in the order of the input, with these traces filled.
  *
  * A trace is dead if trid is 2 or all its samples are zero. The filled traces are
- * written to STACK.filled, as a section of which an interrupted run is resumed. The
- * survey is assembled when that is complete. Live traces keep all their bytes. A dead
- * trace keeps its header, except for trid and delrt; if it cannot be filled, it stays
- * dead.
+ * written to STACK.filled, a section like others: an interrupted run is resumed. When
+ * it is complete, the survey is assembled. Live traces keep all their bytes. A dead
+ * trace keeps its header, except for trid and delrt. It stays dead if it cannot be
+ * filled.
  */
 #define _POSIX_C_SOURCE 200809L
 

@@ -45,7 +45,7 @@ void aperture_set(aperture *a, const request *r, const su_gather *g, double m, d
     origin from = request_origin(r);
     a->n = n;
     a->ns = g->ns;
-    /* What follows the search has parallel windows. */
+    /* refine= and average= use parallel windows. */
     bool parallel = r->window == WINDOW_PARALLEL || r->refine || r->average > 0;
     a->tau = parallel ? tau_samples(r, g) : 0;
     a->rate = 1e6 / g->dt;

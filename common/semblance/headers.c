@@ -31,7 +31,7 @@ typedef struct {
     int count;
 } axis_table;
 
-/* What the unit of a field is. Numbers continue outside the survey; there, coordinates
+/* The unit of a field. Numbers continue outside the survey; there, coordinates
  * and elevations keep their last value. */
 typedef enum { NUMBER, ELEVATION, COORDINATE } field_kind;
 

@@ -30,7 +30,7 @@ from tools.measure import section, synthetic
 
 Array = NDArray[np.float64]
 
-# What is below the line, signal-to-noise ratio of the input in dB, seed of the noise. Only the
+# The model of the ground, signal-to-noise ratio of the input in dB, seed of the noise. Only the
 # velocities are set; the other options have defaults that were tuned without "other".
 SURVEYS: dict[str, tuple[Callable[[], synthetic.Model], float | None, int]] = {
     "noisy": (synthetic.line, -3.0, 1),

@@ -249,8 +249,9 @@ def filled_survey(p: Picture) -> None:
     axes = figure.add_subplot(grid[1, :])
     for (label, values), colour, marker in zip(p.snr, (theme.A, theme.B), "os"):
         axes.plot(p.dead, values, marker=marker, markersize=4, color=colour, label=label)
+    edge = 0.01 * (p.m[-1] - p.m[0])  # so that no marker is cut
     axes.set(xlabel="midpoint of the filled trace, km", ylabel="SNR, dB",
-             xlim=(p.m[0], p.m[-1]))
+             xlim=(p.m[0] - edge, p.m[-1] + edge))
     axes.legend(loc="upper left", bbox_to_anchor=(0, 1.3), ncols=2)
     gain = (p.snr[0][1] - p.snr[1][1]).mean()
     save(figure, p.path, f"The {p.name} survey: traces of one offset, of which every third is "

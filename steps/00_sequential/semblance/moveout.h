@@ -2,7 +2,7 @@
  * neighbouring t0 (search_moveout() in semblance.h has the definition).
  * cpu.c includes it: search_state is declared there. */
 
-/* What one sample of the output trace adds to the windows that contain it. */
+/* The contribution of one sample of the output trace to its windows. */
 typedef struct {
     float numerator;   /* S^2 */
     float denominator; /* K Q */

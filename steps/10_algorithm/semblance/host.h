@@ -17,9 +17,9 @@ static size_t cell_count(const query *q)
     return (size_t)q->np[A] * q->np[B];
 }
 
-/* An output trace is searched in chunks of at most CHUNK_SAMPLES samples, whose queries
- * (13 KB) fit into a device's constant memory, and of at most CHUNK_PARTS parts (7 MB).
- * Returns the size in samples, whole vectors or one sample. */
+/* An output trace is searched in chunks. A chunk has at most CHUNK_SAMPLES samples, so
+ * that its queries (13 KB) fit into a device's constant memory, and at most CHUNK_PARTS
+ * parts (7 MB). Returns its size in samples: whole vectors, or one sample. */
 #define CHUNK_SAMPLES 128
 #define CHUNK_PARTS   (1 << 18)
 static int chunk_samples(const query *largest, int lanes)
