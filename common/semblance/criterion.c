@@ -290,13 +290,9 @@ static double measure_period(const su_gather *g, const survey *s, int first)
 /* ---- the aperture ------------------------------------------------------------------
  */
 
-typedef struct {
-    double source, receiver;
-} ends;
-
 static int by_ends(const void *a, const void *b)
 {
-    const ends *x = a, *y = b;
+    const trace_ends *x = a, *y = b;
     if (x->source != y->source) return x->source < y->source ? -1 : 1;
     return x->receiver < y->receiver ? -1 : x->receiver > y->receiver;
 }
@@ -320,13 +316,13 @@ void criterion_aperture(request *r, const survey *s)
     static const double SAME = 0.5; /* m: closer shots or receivers are one */
     if (isfinite(r->aperture[0])) return;
     size_t n = (size_t)s->live;
-    ends *trace = allocate(n, sizeof *trace, "the positions");
+    trace_ends *trace = allocate(n, sizeof *trace, "the positions");
     double *gap = allocate(n, sizeof *gap, "the distances");
     double shot_gap, receiver_gap;
     int gaps = 0;
     for (int i = 0; i < s->live; i++)
-        trace[i] =
-            (ends){s->places[i].m - s->places[i].h, s->places[i].m + s->places[i].h};
+        trace[i] = (trace_ends){s->places[i].m - s->places[i].h,
+                                s->places[i].m + s->places[i].h};
     qsort(trace, n, sizeof *trace, by_ends);
     for (int i = 1; i < s->live; i++) {
         double distance = trace[i].source - trace[i - 1].source;

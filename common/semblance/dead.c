@@ -13,7 +13,6 @@
 #include "processes.h"
 #include "section.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,12 +54,6 @@ static void find_dead(request *r, su_gather *g)
     }
 }
 
-static void read_input(const request *r, const char *path, su_gather *g)
-{
-    char why[SU_REASON_SIZE];
-    if (su_read(path, r->order, g, why) != 0) fail("%s: %s", path, why);
-}
-
 /* Replaces the dead traces of *g by those of *filled. */
 static void replace(const request *r, su_gather *g, const su_gather *filled)
 {
@@ -68,7 +61,7 @@ static void replace(const request *r, su_gather *g, const su_gather *filled)
     size_t live = 0;
     for (int i = 0; i < r->dead_count && dead[i] == (int)live; i++) live++;
     int16_t delay = g->trace[live].header.delrt;
-    long first = lround((r->t0.first - delay * 1e-3) * 1e6 / g->dt);
+    int first = section_first(r, g, &g->trace[live]);
     for (int i = 0; i < r->dead_count; i++) {
         su_trace *t = &g->trace[dead[i]];
         t->header.trid = filled->trace[i].header.trid;
@@ -88,7 +81,7 @@ void section_dead(request *r)
         if (access(output, F_OK) == 0 && access(path, F_OK) != 0)
             journal_foreign("stack", output);
         result_check("stack", output);
-        read_input(r, r->in, &g);
+        g = section_read(r->in, r->order);
         find_dead(r, &g);
         su_free(&g);
     }
@@ -111,8 +104,8 @@ void section_dead(request *r)
 
     r->in = in;
     if (!run_rank) {
-        read_input(r, in, &g);
-        if (su_read(path, SU_DETECT, &filled, why) != 0) fail("%s: %s", path, why);
+        g = section_read(in, r->order);
+        filled = section_read(path, SU_DETECT);
         replace(r, &g, &filled);
         if (su_write(output, g.big_endian ? SU_BIG : SU_LITTLE, &g, why) != 0)
             fail("%s: %s", output, why);
