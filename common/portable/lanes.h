@@ -12,6 +12,7 @@
  *   whole(v)       converts to integers, as a mask has: rounds towards 0
  *   real(i)        converts integers to floats
  *   permute(v, i)  lane l is lane i[l] of v, 0 <= i[l] < LANES
+ *   gather(p, i)   lane l is p[i[l]]
  *   pick(m, a, b)  selects a in the lanes where m holds, else b
  *   all(m)         whether m holds in every lane
  *   load(p)        the vector p[0] .. p[LANES - 1]
@@ -52,6 +53,7 @@ typedef int mask;
 #define whole(v)      ((int)(v))
 #define real(i)       ((float)(i))
 #define permute(v, i) (v)
+#define gather(p, i)  ((p)[i])
 #define pick(m, a, b) ((m) ? (a) : (b))
 #define all(m)        (m)
 #define load(p)       (*(p))
@@ -130,6 +132,19 @@ FN lanes root(lanes v)
     return v;
 }
 #endif
+#endif
+
+#if LANES > 1 && LANE_BYTES == 4
+FN lanes gather(GLOBAL const LANE *p, mask i)
+{
+#if defined(__AVX512F__) && LANES == 16 && !defined(__OPENCL_C_VERSION__)
+    return (lanes)__builtin_ia32_gathersiv16sf(each(0), p, i, -1, 4);
+#else
+    lanes v;
+    for (int l = 0; l < LANES; l++) lane(v, l) = p[((const int *)&i)[l]];
+    return v;
+#endif
+}
 #endif
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                 \

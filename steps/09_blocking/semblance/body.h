@@ -49,24 +49,31 @@ typedef struct {
 } lane_points;
 
 /* Adds the window of one trace, which has ns samples at y; each lane has its own
- * arrival x. A lane whose window is not inside the trace counts it in *skipped. Returns
- * 1 if all lanes are inside and close together, 0 if each lane loaded its own samples.
- */
-FN int add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *den,
-                 lanes *skipped)
+ * arrival x, NaN if the operator has none. A lane whose window is not inside the trace
+ * adds nothing and counts it in *skipped. */
+FN void add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lanes *den,
+                  lanes *skipped)
 {
+    /* The window takes the samples x - tau .. x + tau, and interpolation one more. */
     int tau = w / 2;
-    lanes squares = each(0);
+    mask inside = (x >= (float)tau) & (x < (float)(ns - tau - 1));
 
-    /* The window takes the samples x - tau .. x + tau, and interpolation one more. x is
-     * NaN if the operator has no arrival. */
+    /* LANES intervals from `first` on are loaded together; `last` is the largest first.
+     */
     float x_first = lane(x, 0), x_last = lane(x, LANES - 1);
-    float x_min = x_first < x_last ? x_first : x_last;
-    int first = x_min >= tau && x_min < ns ? (int)x_min : tau;
-    lanes distance = x - (float)first;
-    if (all((distance >= 0) & (distance < (float)LANES)) && first + tau + LANES < ns) {
-        mask near = whole(distance);
-        lanes weight1 = distance - real(near), weight0 = 1 - weight1;
+    float least = x_first < x_last ? x_first : x_last;
+    int last = ns - tau - 1 - LANES, first = least < last ? (int)least : last;
+    if (first < tau && last >= tau) first = tau;
+
+    lanes weights = each(1);
+    if (!all(inside)) { /* rare */
+        x = pick(inside, x, each((float)first));
+        weights = pick(inside, weights, each(0));
+        *skipped += 1 - weights;
+    }
+    mask ix = whole(x), near = ix - first;
+    lanes weight1 = x - real(ix), weight0 = weights - weight1, squares = each(0);
+    if (first >= tau && all((near & -LANES) == 0)) {
         y += first - tau;
         lanes y0 = permute(load(y), near);
         UNROLL
@@ -77,32 +84,19 @@ FN int add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lane
             squares += v * v;
             y0 = y1;
         }
-        *den += squares;
-        return 1;
-    }
-
-    int start[LANES];
-    lanes weight1 = each(0), weight0 = each(0), y0 = each(0), y1 = each(0);
-    for (int l = 0; l < LANES; l++) {
-        float x_lane = lane(x, l);
-        int lane_inside = x_lane >= tau && x_lane < ns - tau - 1;
-        int ix = lane_inside ? (int)x_lane : tau;
-        start[l] = ix - tau;
-        lane(weight1, l) = lane_inside ? x_lane - ix : 0;
-        lane(weight0, l) = lane_inside ? 1 - lane(weight1, l) : 0;
-        lane(y0, l) = y[start[l]];
-        lane(*skipped, l) += !lane_inside;
-    }
-    UNROLL
-    for (int j = 0; j < w; j++) {
-        for (int l = 0; l < LANES; l++) lane(y1, l) = y[start[l] + j + 1];
-        lanes v = y1 * weight1 + y0 * weight0;
-        num[j] += v;
-        squares += v * v;
-        y0 = y1;
+    } else { /* each lane loads its own samples */
+        mask start = whole(pick(inside, x, each((float)tau))) - tau;
+        lanes y0 = gather(y, start);
+        UNROLL
+        for (int j = 0; j < w; j++) {
+            lanes y1 = gather(y + j + 1, start);
+            lanes v = y1 * weight1 + y0 * weight0;
+            num[j] += v;
+            squares += v * v;
+            y0 = y1;
+        }
     }
     *den += squares;
-    return 0;
 }
 
 /* Returns the best point of all lanes: of several equal ones the first in D, then in E.
