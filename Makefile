@@ -137,6 +137,9 @@ test-all: ## everything that can be checked on a CPU: before a release
 
 bench: all data ## measure times, interleaved and verified (the options of run, REPEAT= QUICK=1)
 	$(python) tools.measure.bench
+	$(python) tools.measure.bars
+bars: all data ## measure whether each program reaches the speeds that it promises
+	$(python) tools.measure.bars
 shares: all data ## measure a host and a device that share the work, from 0 to 100 percent
 	$(python) tools.measure.shares
 flags: all data ## measure 00_sequential, or STEP=08, with other compiler flags

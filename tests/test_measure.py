@@ -23,7 +23,7 @@ import pytest
 from tests.helpers import ROOT, module
 from tools.history import results, spans, tree, verdict
 from tools.history.tree import Program, Step
-from tools.measure import bench, ceilings, registers, same, shares
+from tools.measure import bars, bench, ceilings, registers, same, shares
 from tools.measure.item import Item, Measurement
 from tools.publish import lessons
 
@@ -435,3 +435,30 @@ def test_quick(check: Any, tmp_path: Path) -> None:
         done = run_bench(folder, **variables)
         check(f"{variables}", (done.returncode == 0 or message not in done.stderr
                                or "Traceback" in done.stderr) and done.stderr)
+
+
+def test_bars(check: Any, tmp_path: Path) -> None:
+    program = PROGRAMS["semblance"]
+    known = {(s.number, b) for s in tree.steps() for b in s.backends(program)}
+    for name, found in bars.bars_of(program).items():
+        check(f"bars of {name}: no such set", name not in {**program.sets, **program.jobs})
+        named = {(side.step, b) for bar in found for side in (bar.faster, bar.slower)
+                 for b in side.backends}
+        check.equal(f"bars of {name}: unknown back-ends", named - known, set())
+    bar = bars.Bar.parse("10 omp tau=1 OMP_NUM_THREADS=1 / 05 omp,ocl >= 2.5")
+    check.equal("a bar", bar, bars.Bar(
+        bars.Side("10", ("omp",), ("tau=1", "OMP_NUM_THREADS=1")),
+        bars.Side("05", ("omp", "ocl"), ()), 2.5))
+    with pytest.raises(SystemExit):
+        bars.Bar.parse("10 omp / 05 omp > 2")
+    path = tmp_path / "there.csv"
+    done = module("tools.measure.bars", PROGRAM="semblance", STEP="05 08", BACKEND="omp",
+                  SET="survey", QUICK="1", REPEAT="1", RESULTS=str(path))
+    check("make bars", done.returncode and done.stderr)
+    rows = results.read(tmp_path / "there-bars.csv")
+    check.equal("measured", [(r["faster"], r["slower"]) for r in rows],
+                [("08 omp", "05 omp,ocl")])
+    check("says whether it is reached", not all(
+        (r["reached"] == "yes") == (float(r["ratio"]) >= float(r["bar"])) for r in rows))
+    done = module("tools.measure.bars", PROGRAM="semblance", STEP="08", QUICK="1", REPEAT="1")
+    check("one side alone", "no bars" not in done.stdout and done.stdout)

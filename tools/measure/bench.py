@@ -218,6 +218,11 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
+def backends_wanted() -> list[str]:
+    """The back-ends of BACKEND=; none: all."""
+    return os.environ.get("BACKEND", "").split()
+
+
 def wanted_variants(program: Program, steps: Sequence[Step]) -> list[Variant]:
     """The variants of these steps, built, with VARIANTS=1."""
     if not options.is_set("VARIANTS"):
@@ -234,7 +239,7 @@ class Session:
     """One set of one program: the items that are measured together."""
 
     def __init__(self, program: Program, name: str) -> None:
-        backends = os.environ.get("BACKEND", "").split()
+        backends = backends_wanted()
         steps = tree.selected(tree.steps(), "STEP")
         elsewhere = tree.FOR_CHECKING + (() if os.environ.get("STEP") else tree.SHARED)
         points: list[Step | Variant] = [*steps, *wanted_variants(program, steps)]
@@ -355,11 +360,11 @@ def sets_of(program: Program, quick: bool) -> list[str]:
 
 
 def jobs_of(program: Program, quick: bool) -> list[str]:
-    """The jobs to measure: those of SET=, or all."""
+    """The jobs to measure: those of SET=, or those of make run."""
     wanted = os.environ.get("SET", "").split()
-    if not wanted and quick:
-        return []
-    return [name for name in program.jobs if name in wanted or wanted in ([], ["all"])]
+    if not wanted:
+        return [] if quick else program.mk.get("jobs", "").split()
+    return [name for name in program.jobs if name in wanted or wanted == ["all"]]
 
 
 def target(arguments: argparse.Namespace, kind: str = "") -> tuple[Path, bool]:

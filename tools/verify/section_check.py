@@ -42,7 +42,7 @@ class Judge:
         m, h = (float(v) for v in options["aperture"].split(","))
         places = [(m0, h0) for m0 in series(options["m0"]) for h0 in series(options["h0"])]
         self.job = oracle.Job(places, series(times), float(options["tau"]), [row], (m, h), "y",
-                              ORDER)
+                              ORDER, window=options.get("window", "parallel"))
         self.gather = oracle.gather(path, self.job)
         self.size = abs(self.gather.samples).max()
         self.headers = oracle.headers(self.gather, self.job)
