@@ -17,7 +17,8 @@ from tests.helpers import TIMEOUT, binaries
 from tools.verify import section_oracle as oracle
 
 JOBS, MOVEOUT_JOBS = 40, 20  # with window=parallel, and with window=moveout
-MOVEOUT_STEPS = ("00_sequential", "seq"), ("10_algorithm", "omp"), ("10_algorithm", "ocl")
+MOVEOUT_STEPS = {("00_sequential", "seq"), *(("10_algorithm", b) for b in
+                                             ("omp", "ocl", "cuda-cpu"))}
 
 
 def survey(rng, path):

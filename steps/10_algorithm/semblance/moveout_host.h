@@ -14,8 +14,8 @@ static int point_count(const query *q)
 static float *moveout_input(const moveout_shape *s, const query *q, const trace *traces)
 {
     size_t stride = s->stride, floats = INPUT_ROWS * stride;
-    float *row = allocate(floats + (size_t)PARAMETERS * s->traces_stride, sizeof *row,
-                          "the rows of an output trace");
+    float *row = (float *)allocate(floats + (size_t)PARAMETERS * s->traces_stride,
+                                   sizeof *row, "the rows of an output trace");
     for (int i = 0; i < s->stride; i++) {
         int k = i < s->samples + 2 * s->tau ? i - s->tau : s->samples + s->tau - 1;
         row[T0_ROW * stride + i] = q[k].t0 * q[k].idt;
@@ -42,5 +42,6 @@ static point numbered_point(const query *q, int number, float stack, float sembl
         p[k] = value(q, k, number % q->np[k]);
         number /= q->np[k];
     }
-    return (point){p[A], p[B], p[C], p[D], p[E], stack, semblance};
+    point found = {p[A], p[B], p[C], p[D], p[E], stack, semblance};
+    return found;
 }
