@@ -162,6 +162,9 @@ survey: tools $(section_needs) ## fill test surveys, draw them, and compare with
 	$(python) tools.publish.survey
 interpolation: tools $(section_needs) ## quality and time of methods on the test surveys
 	$(python) tools.measure.interpolation
+stacking: all data ## time a public code for the same search: PEER=CHECKOUT
+	$(if $(PEER),,$(error PEER is not set: expected the checkout of the public code))\
+	$(python) tools.measure.stacking $(PEER)
 lessons: ## update the generated parts of the lessons
 	$(python) tools.publish.lessons
 report: tools data ## write the whole history as pages, build/report/index.html
