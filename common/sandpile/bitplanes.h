@@ -11,6 +11,8 @@
  *   shift_in_first(v, w)  the word v, then w without its last word
  *   shift_in_last(w, v)   w without its first word, then the word v
  *   bitvec_any(w)         nonzero if any bit is set
+ *   xor3(a, b, c)         a ^ b ^ c: the sum of a full adder
+ *   majority(a, b, c)     the bits that are set in at least two of a, b, c: its carry
  */
 #ifndef BITPLANES_H
 #define BITPLANES_H
@@ -80,6 +82,31 @@ FN int bitvec_any(bitvec w)
 #if LANES > 1
 #define shift_in_first(v, w) bitvec_window(bitvec_fill(v), w, LANES - 1)
 #define shift_in_last(w, v)  bitvec_window(w, bitvec_fill(v), 1)
+#endif
+
+/* AVX-512 has one instruction for any logical function of three bits. Bit 4 a + 2 b + c
+ * of its constant is f(a, b, c). Compilers do not find it for sums whose parts are used
+ * twice. */
+#if defined(__AVX512F__) && LANES == 16
+#ifdef __OPENCL_C_VERSION__
+#define bitvec_int(v) as_int16(v)
+#define bitvec_of(v)  as_uint16(v)
+#else
+typedef int bitvec_ints __attribute__((vector_size(64)));
+#define bitvec_int(v) ((bitvec_ints)(v))
+#define bitvec_of(v)  ((bitvec)(v))
+#endif
+#define bitvec_logic(a, b, c, f)                                                       \
+    bitvec_of(__builtin_ia32_pternlogd512_mask(bitvec_int(a), bitvec_int(b),           \
+                                               bitvec_int(c), f, (unsigned short)-1))
+#define xor3(a, b, c)     bitvec_logic(a, b, c, 0x96)
+#define majority(a, b, c) bitvec_logic(a, b, c, 0xe8)
+#else
+#define xor3(a, b, c) ((a) ^ (b) ^ (c))
+FN bitvec majority(bitvec a, bitvec b, bitvec c)
+{
+    return (a & b) | (c & (a ^ b));
+}
 #endif
 
 #endif

@@ -28,11 +28,8 @@ FN cell next_grains(GLOBAL const cell *c, int dim)
  *   (ones + 2 twos) + left + right + up + down
  *
  * where the last four are bits of the neighbors' fours. Three full adders (sum: XOR;
- * carry: majority) compute it for 32 LANES cells at once: a carry-save adder. */
-FN bitvec majority(bitvec a, bitvec b, bitvec c)
-{
-    return (a & b) | (c & (a ^ b));
-}
+ * carry: majority) compute it for 32 LANES cells at once: a carry-save adder.
+ * bitplanes.h defines xor3() and majority(). */
 
 /* Layout of a plane: `width` words per row. The cells inside the border are
  * interleaved: cell i is bit i / width of word i % width.
@@ -87,11 +84,11 @@ FN bitvec step_column(GLOBAL cell *c, int w, int width, int n, int rows, bitvec 
                                           : bitvec_load(c + fours_in + 1);
         bitvec down = bitvec_at(GLOBAL, c + fours_in + row_pitch(width));
 
-        bitvec sum3 = left ^ right ^ up, carry3 = majority(left, right, up);
+        bitvec sum3 = xor3(left, right, up), carry3 = majority(left, right, up);
         bitvec carry_ones = majority(ones, sum3, down);
         bitvec fours = majority(twos, carry3, carry_ones) & inside;
-        bitvec_at(GLOBAL, c) = ones ^ sum3 ^ down;
-        bitvec_at(GLOBAL, c + width) = twos ^ carry3 ^ carry_ones;
+        bitvec_at(GLOBAL, c) = xor3(ones, sum3, down);
+        bitvec_at(GLOBAL, c + width) = xor3(twos, carry3, carry_ones);
         bitvec_at(GLOBAL, c + fours_out) = fours;
         or_fours |= fours;
         up = center;
