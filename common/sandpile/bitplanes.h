@@ -10,6 +10,7 @@
  *   bitvec_load(p)        p[0] .. p[LANES - 1]; p need not be aligned
  *   shift_in_first(v, w)  the word v, then w without its last word
  *   shift_in_last(w, v)   w without its first word, then the word v
+ *   bitvec_window(v, w, k) words k .. k + LANES - 1 of v followed by w; k is a constant
  *   bitvec_any(w)         nonzero if any bit is set
  *   xor3(a, b, c)         a ^ b ^ c: the sum of a full adder
  *   majority(a, b, c)     the bits that are set in at least two of a, b, c: its carry
@@ -64,7 +65,11 @@ typedef cell bitvec_unaligned
 #define bitvec_at(space, p) (*(bitvec *)(p))
 #define bitvec_load(p)      ((bitvec) * (const bitvec_unaligned *)(p))
 #define bitvec_fill(v)      ((bitvec){0} + (v))
-#ifdef __clang__ /* which has no __builtin_shuffle; gcc 11 has no other */
+#if defined(__AVX512F__) && LANES == 16 && !defined(__clang__)
+#define bitvec_window(v, w, k) /* gcc compiles a shuffle to a slower instruction */    \
+    ((bitvec)__builtin_ia32_alignd512_mask((bitvec_ints)(w), (bitvec_ints)(v), k,      \
+                                           (bitvec_ints){0}, (unsigned short)-1))
+#elif defined(__clang__) /* which has no __builtin_shuffle; gcc 11 has no other */
 #define bitvec_window(v, w, k)                                                         \
     ((bitvec)__builtin_shufflevector(v, w, BITVEC_INDICES(k)))
 #else

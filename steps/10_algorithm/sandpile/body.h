@@ -68,14 +68,25 @@ HOST_DEVICE_FN int row_pitch(int width)
  * The same holds for columns. */
 enum { MIRROR_NONE, MIRROR_EVEN, MIRROR_ODD };
 
+/* Replaces the right neighbors of the cells of the last column: by mirror images, or by
+ * the empty border. */
+FN bitvec right_neighbors(bitvec left, bitvec center, bitvec right, bitvec last_column,
+                          int mirror)
+{
+    if (mirror == MIRROR_NONE) return right & ~last_column;
+    bitvec image = mirror == MIRROR_ODD ? left : center;
+    return (image & last_column) | (right & ~last_column);
+}
+
 /* Computes step n of a column of vectors, `rows` rows from top to bottom. A vector of
  * fours is loaded once, as the lower neighbor, and then stays in registers as the
  * center and as the upper neighbor.
  *
  * c points to word w of the first row; `inside` selects the cells inside the border,
- * last_column those of the last column of a quarter; last_row is the last row of a
- * quarter, relative to the first of these rows. The caller guarantees that rows above
- * and below exist. Returns the OR of the new fours. */
+ * last_column those of the last column; last_row is the last row of a quarter, relative
+ * to the first of these rows. The caller guarantees that rows above and below exist.
+ * Bits of a row after its last cell hold arbitrary values, which no cell reads. Returns
+ * the OR of the new fours. */
 FN bitvec step_column(LOCAL cell *c, int w, int width, int n, int rows, bitvec inside,
                       bitvec last_column, int mirror, int last_row)
 {
@@ -91,12 +102,12 @@ FN bitvec step_column(LOCAL cell *c, int w, int width, int n, int rows, bitvec i
         bitvec right = w == width - LANES ? shift_in_last(center, c[fours_in - w] >> 1)
                                           : bitvec_load(c + fours_in + 1);
         bitvec down = bitvec_at(LOCAL, c + fours_in + row_pitch(width));
-        if (mirror) right |= last_column & (mirror == MIRROR_ODD ? left : center);
+        right = right_neighbors(left, center, right, last_column, mirror);
         if (mirror && row == last_row) down = mirror == MIRROR_ODD ? up : center;
 
         bitvec sum3 = xor3(left, right, up), carry3 = majority(left, right, up);
         bitvec carry_ones = majority(ones, sum3, down);
-        bitvec fours = majority(twos, carry3, carry_ones) & inside;
+        bitvec fours = majority(twos, carry3, carry_ones);
         bitvec_at(LOCAL, c) = xor3(ones, sum3, down);
         bitvec_at(LOCAL, c + width) = xor3(twos, carry3, carry_ones);
         bitvec_at(LOCAL, c + fours_out) = fours;
@@ -105,8 +116,87 @@ FN bitvec step_column(LOCAL cell *c, int w, int width, int n, int rows, bitvec i
         center = down;
         c += row_pitch(width);
     }
-    return or_fours;
+    return or_fours & inside;
 }
+
+#if LANES > 1
+/* Steps that a row passes while it is in registers: a processor with 16 vector
+ * registers has enough for two. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define LEVELS 4
+#else
+#define LEVELS 2
+#endif
+
+/* Computes steps n .. n + LEVELS - 1 of rows of one vector each. Level l is step n + l;
+ * it is shifted up by l rows, so in one iteration a row enters at the top and another
+ * one, LEVELS - 1 rows above, leaves:
+ *
+ *   loaded: ones and twos of row r, fours of row r + 1
+ *   level 0: row r, level 1: row r - 1, .. level LEVELS - 1: row r - LEVELS + 1
+ *   stored: ones, twos and fours of row r - LEVELS + 1
+ *
+ * Between two levels, a row waits in registers: its ones and twos, and the fours of two
+ * rows. These are loaded before the first iteration and stored after the last one.
+ *
+ * c points to the first row of level 0. No level may compute the last row of a
+ * quarter. or_fours[l] gets the OR of the new fours of level l. */
+FN void step_levels(LOCAL cell *c, int n, int rows, bitvec last_column, int mirror,
+                    bitvec or_fours[LEVELS])
+{
+    const int pitch = row_pitch(LANES);
+    bitvec ones[LEVELS], twos[LEVELS], up[LEVELS], center[LEVELS];
+
+    UNROLL
+    for (int l = 0; l < LEVELS; l++) {
+        LOCAL cell *row = c - l * pitch, *fours = row + fours_offset(LANES, n + l);
+        ones[l] = bitvec_at(LOCAL, row);
+        twos[l] = bitvec_at(LOCAL, row + LANES);
+        up[l] = bitvec_at(LOCAL, fours - pitch);
+        center[l] = bitvec_at(LOCAL, fours);
+        or_fours[l] = center[l] ^ center[l];
+    }
+    int fours_in = fours_offset(LANES, n), fours_out = fours_offset(LANES, n + LEVELS);
+    for (int r = 0; r < rows; r++) {
+        bitvec in_ones = bitvec_at(LOCAL, c), in_twos = bitvec_at(LOCAL, c + LANES);
+        bitvec down = bitvec_at(LOCAL, c + pitch + fours_in);
+        UNROLL
+        for (int l = 0; l < LEVELS; l++) {
+            bitvec row_ones = l ? ones[l] : in_ones, row_twos = l ? twos[l] : in_twos;
+            ones[l] = in_ones;
+            twos[l] = in_twos;
+
+            bitvec left = bitvec_window(center[l] << 1, center[l], LANES - 1);
+            bitvec right = right_neighbors(left, center[l],
+                                           bitvec_window(center[l], center[l] >> 1, 1),
+                                           last_column, mirror);
+            bitvec sum3 = xor3(left, right, up[l]);
+            bitvec carry3 = majority(left, right, up[l]);
+            bitvec carry_ones = majority(row_ones, sum3, down);
+            bitvec fours = majority(row_twos, carry3, carry_ones);
+            in_ones = xor3(row_ones, sum3, down);
+            in_twos = xor3(row_twos, carry3, carry_ones);
+            or_fours[l] |= fours;
+            up[l] = center[l];
+            center[l] = down;
+            down = fours;
+        }
+        LOCAL cell *out = c - (LEVELS - 1) * pitch;
+        bitvec_at(LOCAL, out) = in_ones;
+        bitvec_at(LOCAL, out + LANES) = in_twos;
+        bitvec_at(LOCAL, out + fours_out) = down;
+        c += pitch;
+    }
+    UNROLL
+    for (int l = 1; l < LEVELS; l++) {
+        LOCAL cell *row = c - l * pitch, *fours = row + fours_offset(LANES, n + l);
+        bitvec_at(LOCAL, row) = ones[l];
+        bitvec_at(LOCAL, row + LANES) = twos[l];
+        bitvec_at(LOCAL, fours - pitch) = up[l];
+        bitvec_at(LOCAL, fours) = center[l];
+    }
+}
+#endif
 
 /* A band is a set of full rows that computes up to STEPS steps without communication
  * (temporal blocking with ghost zones, also called overlapped tiling). In addition to

@@ -72,19 +72,89 @@ typedef struct {
     cell *rows;
 } stored_band;
 
-/* Returns nonzero if any cell of rows y .. end - 1 has a four, before or after the last
- * step. */
-static int any_fours(stored_band b, int width, int y, int end)
+/* Returns the row y of a band. */
+static inline cell *band_row(stored_band b, int width, int y)
 {
+    return b.rows + (y - b.range.first_stored) * (ptrdiff_t)row_pitch(width);
+}
+
+/* Returns nonzero if any cell of rows y .. end - 1 has a four after n steps or, unless
+ * the rows have one vector, after n - 1. */
+static int any_fours(const grid_shape *shape, stored_band b, int n, int y, int end)
+{
+    int width = shape->width;
     bitvec or_fours = bitvec_at(GLOBAL, b.rows) ^ bitvec_at(GLOBAL, b.rows);
     for (int j = max_int(y, b.range.first_stored); j < min_int(end, b.range.end_stored);
          j++) {
-        const cell *fours =
-            b.rows + (size_t)(j - b.range.first_stored) * row_pitch(width) + 2 * width;
-        for (int w = 0; w < 2 * width; w += LANES)
-            or_fours |= bitvec_at(GLOBAL, fours + w);
+        const cell *row = band_row(b, width, j);
+        for (int w = 0; w < width; w += LANES) {
+            bitvec fours = bitvec_at(GLOBAL, row + fours_offset(width, n) + w);
+            if (width > LANES)
+                fours |= bitvec_at(GLOBAL, row + fours_offset(width, n + 1) + w);
+            or_fours |= fours & bitvec_at(GLOBAL, shape->masks + w);
+        }
     }
     return bitvec_any(or_fours);
+}
+
+/* Computes step n of the rows first .. end - 1. Returns nonzero if it has left fours.
+ */
+static int do_rows(const grid_shape *shape, stored_band b, int n, int first, int end)
+{
+    int width = shape->width, found = 0;
+    if (first < end)
+        for (int w = 0; w < width; w += LANES)
+            found |=
+                bitvec_any(step_column(band_row(b, width, first) + w, w, width, n,
+                                       end - first, bitvec_at(GLOBAL, shape->masks + w),
+                                       bitvec_at(GLOBAL, shape->masks + width + w),
+                                       shape->mirror, shape->side - 2 - first));
+    return found;
+}
+
+/* Computes steps n .. n + LEVELS - 1 of rows of one vector each; step n + l computes
+ * the rows first[l] .. end[l] - 1. The rows that each step has in common, shifted by
+ * one row against the previous step, are computed in registers, the remaining triangles
+ * at the border of the grid or of the band before and after. active[l] becomes nonzero
+ * if step n + l has left fours. */
+static void do_levels(const grid_shape *shape, stored_band b, int n,
+                      const int first[LEVELS], const int end[LEVELS], char *active)
+{
+    int from = first[0], to = end[0];
+    for (int l = 1; l < LEVELS; l++) {
+        from = max_int(from, first[l] + l);
+        to = min_int(to, end[l] + l);
+    }
+    if (shape->mirror) to = min_int(to, shape->side - 2);
+    to = max_int(to, from);
+    for (int l = 0; l < LEVELS; l++)
+        active[l] = do_rows(shape, b, n + l, first[l], min_int(from - l, end[l]));
+    if (from < to) {
+        bitvec or_fours[LEVELS];
+        cell *c = band_row(b, LANES, from);
+        bitvec last_column = bitvec_at(GLOBAL, shape->masks + LANES);
+        /* One call per kind, so that the loop does not distinguish them. */
+        if (shape->mirror == MIRROR_EVEN)
+            step_levels(c, n, to - from, last_column, MIRROR_EVEN, or_fours);
+        else if (shape->mirror == MIRROR_ODD)
+            step_levels(c, n, to - from, last_column, MIRROR_ODD, or_fours);
+        else
+            step_levels(c, n, to - from, last_column, MIRROR_NONE, or_fours);
+        for (int l = 0; l < LEVELS; l++)
+            active[l] |= bitvec_any(or_fours[l] & bitvec_at(GLOBAL, shape->masks));
+    }
+    for (int l = 0; l < LEVELS; l++)
+        active[l] |= do_rows(shape, b, n + l, to - l, end[l]);
+}
+
+/* Clears the fours between the steps n .. n + LEVELS - 1 in the last rows before row
+ * `end`, which the tile below reads. */
+static void clear_levels(stored_band b, int n, int end)
+{
+    for (int y = max_int(end - LEVELS, b.range.first_stored + 1);
+         y < min_int(end, b.range.end_stored); y++)
+        memset(band_row(b, LANES, y) + fours_offset(LANES, n + 1), 0,
+               LANES * sizeof(cell));
 }
 
 /* Computes steps n .. n + steps - 1 of a tile of h rows that begins at row y. Each step
@@ -98,30 +168,34 @@ static int any_fours(stored_band b, int width, int y, int end)
  *
  * active[s + 2] becomes nonzero if step s has left fours; active[0] and active[1]
  * describe the state before. above_active is the same of the tile above. If neither
- * tile had fours in the two previous steps, the step is skipped (lazy evaluation). */
+ * tile had fours in the two previous steps, the step is skipped (lazy evaluation).
+ *
+ * If a row is one vector, LEVELS steps are computed, or skipped, at once. Between them
+ * only the last rows of a tile have fours in memory, so the other plane of fours of the
+ * other rows is out of date, and the last steps of a run, computed one by one, are not
+ * skipped. */
 static void do_tile_planes(const grid_shape *shape, stored_band b, int n, int steps,
                            int y, int h, const char *above_active, char *active)
 {
-    int width = shape->width;
-    active[0] = active[1] = any_fours(b, width, y - 1, y + h + 1);
-    for (int s = 0; s < steps; s++) {
-        int first_row = max_int(y - s, band_first_valid(b.range, s));
-        int rows =
-            min_int(y - s + h, band_end_valid(b.range, shape->side, s)) - first_row;
-        active[s + 2] = 0;
-        if (rows <= 0 ||
-            !(above_active[s] | above_active[s + 1] | active[s] | active[s + 1]))
-            continue;
-
-        cell *c =
-            b.rows + (size_t)(first_row - b.range.first_stored) * row_pitch(width);
-        for (int w = 0; w < width; w += LANES) {
-            bitvec inside = bitvec_at(GLOBAL, shape->masks + w);
-            bitvec last_column = bitvec_at(GLOBAL, shape->masks + width + w);
-            active[s + 2] |= bitvec_any(step_column(c + w, w, width, n + s, rows,
-                                                    inside, last_column, shape->mirror,
-                                                    shape->side - 2 - first_row));
+    int in_registers = shape->width == LANES;
+    active[0] = active[1] = any_fours(shape, b, n, y - 1, y + h + 1);
+    for (int s = 0, levels; s < steps; s += levels) {
+        levels = in_registers && steps - s >= LEVELS ? LEVELS : 1;
+        int first[LEVELS], end[LEVELS];
+        int awake = active[s] | active[s + 1] | above_active[s];
+        for (int l = 0; l < levels; l++) {
+            first[l] = max_int(y - s - l, band_first_valid(b.range, s + l));
+            end[l] =
+                min_int(y - s - l + h, band_end_valid(b.range, shape->side, s + l));
+            awake |= above_active[s + 1 + l];
         }
+        memset(active + s + 2, 0, levels);
+        if (levels > 1 && awake)
+            do_levels(shape, b, n + s, first, end, active + s + 2);
+        else if (levels > 1)
+            clear_levels(b, n + s, y - s + h);
+        else if (awake || in_registers)
+            active[s + 2] = do_rows(shape, b, n + s, first[0], end[0]);
     }
 }
 

@@ -65,7 +65,7 @@ static inline size_t total_words(const pile *p, int side)
 
 /* Packs all grids into bit planes after n steps; no cell may exceed 7. Row 0 (the
  * border) contains no cells, but masks: its ones plane selects the cells inside the
- * border, its twos plane the last column of a quarter. */
+ * border, its twos plane the last column. */
 static inline void pack_planes(const pile *p, int mirror, int n, cell *to)
 {
     int dim = p->dim, side = stored_side(dim, mirror);
@@ -89,8 +89,7 @@ static inline void pack_planes(const pile *p, int mirror, int n, cell *to)
             }
         }
         int last = side - 3;
-        if (mirror && y % side == 0)
-            row_planes[width + last % width] = 1u << last / width;
+        if (y % side == 0) row_planes[width + last % width] = 1u << last / width;
     }
 }
 
