@@ -199,6 +199,28 @@ def test_picture_and_trace(check, folder):
     check("trace, every cell", missing[:3])
 
 
+@pytest.mark.seconds(10)
+def test_bands(check, folder):
+    """Avalanches that enter sleeping bands of two threads from above and from below."""
+    cells = numpy.full((150, 150), 3)
+    for row in (40, 120):
+        cells[:] = 3
+        cells[row, 60] = 4
+        cells[row + 30:, :100] = cells[:row - 30, 100:] = 0
+        (folder / f"lone{row}.npy").write_bytes(grid(cells))
+        results = {}
+        for step, backend, path in (binaries("sandpile", ("seq",))[0],
+                                    *binaries("sandpile", ("omp",))):
+            ended = run([path, f"config=lone{row}.npy", "out=lone.npy", "counts=n.npy"],
+                        folder, {"OMP_NUM_THREADS": "2"})
+            assert ended.returncode == 0, ended.stderr
+            results[f"{step} {backend}"] = [read_int32(folder / name)
+                                            for name in ("lone.npy", "n.npy")]
+        right = results["00_sequential seq"]
+        for name, found in results.items():
+            check(f"{name}: row {row}", found != right and "another pile")
+
+
 @pytest.mark.seconds(3)
 def test_sources(check, folder):
     """What no result shows."""

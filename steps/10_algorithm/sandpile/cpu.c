@@ -66,26 +66,32 @@ typedef struct {
     const cell *masks; /* masks: cells inside the border; cells of the last column */
 } grid_shape;
 
-/* A band with its rows in bit planes. rows[0] is row range.first_stored of the grid. */
+/* A band: the rows of a grid that one call of do_band computes in a block of steps.
+ * Step s computes rows first - s .. end - s - 1, but the first band of a grid always
+ * begins at its first row, and the last one always ends at its last row. So the rows
+ * that a band needs from the band above are those that the latter computes in the same
+ * block, and there are no ghost rows. */
 typedef struct {
-    band range;
-    cell *rows;
-} stored_band;
+    cell *rows; /* of the grid in bit planes */
+    int first, end;
+    char *active; /* active of its last tile, see do_tile_planes */
+} skewed_band;
 
-/* Returns the row y of a band. */
-static inline cell *band_row(stored_band b, int width, int y)
+enum { BLOCK_STEPS = 64 }; /* maximum number of steps of a block */
+
+/* Returns row y of the grid of a band. */
+static inline cell *band_row(skewed_band b, int width, int y)
 {
-    return b.rows + (y - b.range.first_stored) * (ptrdiff_t)row_pitch(width);
+    return b.rows + y * (size_t)row_pitch(width);
 }
 
 /* Returns nonzero if any cell of rows y .. end - 1 has a four after n steps or, unless
  * the rows have one vector, after n - 1. */
-static int any_fours(const grid_shape *shape, stored_band b, int n, int y, int end)
+static int any_fours(const grid_shape *shape, skewed_band b, int n, int y, int end)
 {
     int width = shape->width;
     bitvec or_fours = bitvec_at(GLOBAL, b.rows) ^ bitvec_at(GLOBAL, b.rows);
-    for (int j = max_int(y, b.range.first_stored); j < min_int(end, b.range.end_stored);
-         j++) {
+    for (int j = max_int(y, 1); j < min_int(end, shape->side - 1); j++) {
         const cell *row = band_row(b, width, j);
         for (int w = 0; w < width; w += LANES) {
             bitvec fours = bitvec_at(GLOBAL, row + fours_offset(width, n) + w);
@@ -99,7 +105,7 @@ static int any_fours(const grid_shape *shape, stored_band b, int n, int y, int e
 
 /* Computes step n of the rows first .. end - 1. Returns nonzero if it has left fours.
  */
-static int do_rows(const grid_shape *shape, stored_band b, int n, int first, int end)
+static int do_rows(const grid_shape *shape, skewed_band b, int n, int first, int end)
 {
     int width = shape->width, found = 0;
     if (first < end)
@@ -117,7 +123,7 @@ static int do_rows(const grid_shape *shape, stored_band b, int n, int first, int
  * one row against the previous step, are computed in registers, the remaining triangles
  * at the border of the grid or of the band before and after. active[l] becomes nonzero
  * if step n + l has left fours. */
-static void do_levels(const grid_shape *shape, stored_band b, int n,
+static void do_levels(const grid_shape *shape, skewed_band b, int n,
                       const int first[LEVELS], const int end[LEVELS], char *active)
 {
     int from = first[0], to = end[0];
@@ -149,10 +155,9 @@ static void do_levels(const grid_shape *shape, stored_band b, int n,
 
 /* Clears the fours between the steps n .. n + LEVELS - 1 in the last rows before row
  * `end`, which the tile below reads. */
-static void clear_levels(stored_band b, int n, int end)
+static void clear_levels(const grid_shape *shape, skewed_band b, int n, int end)
 {
-    for (int y = max_int(end - LEVELS, b.range.first_stored + 1);
-         y < min_int(end, b.range.end_stored); y++)
+    for (int y = max_int(end - LEVELS, 1); y < min_int(end, shape->side - 1); y++)
         memset(band_row(b, LANES, y) + fours_offset(LANES, n + 1), 0,
                LANES * sizeof(cell));
 }
@@ -174,7 +179,7 @@ static void clear_levels(stored_band b, int n, int end)
  * only the last rows of a tile have fours in memory, so the other plane of fours of the
  * other rows is out of date, and the last steps of a run, computed one by one, are not
  * skipped. */
-static void do_tile_planes(const grid_shape *shape, stored_band b, int n, int steps,
+static void do_tile_planes(const grid_shape *shape, skewed_band b, int n, int steps,
                            int y, int h, const char *above_active, char *active)
 {
     int in_registers = shape->width == LANES;
@@ -184,63 +189,48 @@ static void do_tile_planes(const grid_shape *shape, stored_band b, int n, int st
         int first[LEVELS], end[LEVELS];
         int awake = active[s] | active[s + 1] | above_active[s];
         for (int l = 0; l < levels; l++) {
-            first[l] = max_int(y - s - l, band_first_valid(b.range, s + l));
-            end[l] =
-                min_int(y - s - l + h, band_end_valid(b.range, shape->side, s + l));
+            first[l] = max_int(y - s - l, 1);
+            end[l] = min_int(y - s - l + h, shape->side - 1);
             awake |= above_active[s + 1 + l];
         }
         memset(active + s + 2, 0, levels);
         if (levels > 1 && awake)
             do_levels(shape, b, n + s, first, end, active + s + 2);
         else if (levels > 1)
-            clear_levels(b, n + s, y - s + h);
+            clear_levels(shape, b, n + s, y - s + h);
         else if (awake || in_registers)
             active[s + 2] = do_rows(shape, b, n + s, first[0], end[0]);
     }
 }
 
-/* Computes all tiles of a band, from top to bottom. band_flags[s] becomes nonzero if
- * the band is unstable after step s. A function of its own, because inlined into
- * topple_planes it would leave too few registers for the loop of step_column. */
-NOINLINE_FN void do_band(const run_plan *plan, const grid_shape *shape, stored_band b,
-                         int n, int steps, int g, cell band_flags[STEPS])
+/* Computes all tiles of a band, from top to bottom. above is `active` of the last tile
+ * of the band above. band_flags[s] becomes nonzero if the band is unstable after step
+ * s. A function of its own, because inlined into topple_planes it would leave too few
+ * registers for the loop of step_levels. */
+NOINLINE_FN void do_band(const run_plan *plan, const grid_shape *shape, skewed_band b,
+                         const char *above, int n, int steps, int g, cell *band_flags)
 {
-    int h = max_int(plan->tileh, MIN_TILE_ROWS);
-    char buffers[2][STEPS + 2] = {{0}}, *above_active = buffers[0],
-                            *active = buffers[1];
-    memset(band_flags, 0, STEPS * sizeof *band_flags);
-    for (int y = b.range.first_stored + 1; y < b.range.end_stored + steps; y += h) {
+    bool is_last = b.end == shape->side - 1;
+    int stop = is_last ? b.end + steps : b.end;
+    char buffers[2][BLOCK_STEPS + 2];
+    memset(band_flags, 0, steps * sizeof *band_flags);
+    for (int y = b.first, h, i = 0; y < stop; y += h, i = !i) {
         double begin = plan->trace ? seconds() : 0;
-        do_tile_planes(shape, b, n, steps, y, h, above_active, active);
-        for (int s = 0; s < steps; s++) band_flags[s] |= 4 * active[s + 2];
-        int first = max_int(y, b.range.first), end = min_int(y + h, b.range.end);
-        if (first < end)
-            trace_tile(plan->trace, n, g,
-                       (int[4]){1, first, shape->dim - 2, end - first}, begin,
-                       thread_number());
-        if (first < end && shape->mirror) /* the tile stands for two tiles */
-            trace_tile(plan->trace, n, g,
-                       (int[4]){1, shape->dim - end, shape->dim - 2, end - first},
+        h = max_int(plan->tileh, MIN_TILE_ROWS);
+        if (!is_last && stop - y < h + MIN_TILE_ROWS) h = stop - y;
+        do_tile_planes(shape, b, n, steps, y, h, above, buffers[i]);
+        above = buffers[i];
+        for (int s = 0; s < steps; s++) band_flags[s] |= 4 * above[s + 2];
+        int end = min_int(y + h, b.end);
+        if (y < end)
+            trace_tile(plan->trace, n, g, (int[4]){1, y, shape->dim - 2, end - y},
                        begin, thread_number());
-        char *swap = above_active;
-        above_active = active;
-        active = swap;
+        if (y < end && shape->mirror) /* the tile stands for two tiles */
+            trace_tile(plan->trace, n, g,
+                       (int[4]){1, shape->dim - end, shape->dim - 2, end - y}, begin,
+                       thread_number());
     }
-}
-
-/* Copies the ghost rows of band i of a grid from its neighbors. */
-static void fetch_ghosts(const stored_band *b, int i, int count, size_t pitch)
-{
-    band range = b[i].range;
-    if (i > 0)
-        memcpy(b[i].rows,
-               b[i - 1].rows +
-                   (range.first_stored - b[i - 1].range.first_stored) * pitch,
-               (range.first - range.first_stored) * pitch * sizeof(cell));
-    if (i < count - 1)
-        memcpy(b[i].rows + (range.end - range.first_stored) * pitch,
-               b[i + 1].rows + (range.end - b[i + 1].range.first_stored) * pitch,
-               (range.end_stored - range.end) * pitch * sizeof(cell));
+    memcpy(b.active, above, steps + 2);
 }
 
 /* Fills the rows inside the border with 0xff bytes; `row` is the size of a row in
@@ -257,52 +247,63 @@ static void first_touch(const pile *p, const run_plan *plan, void *grids, size_t
                    min_int(plan->tileh, dim - 1 - y) * row);
 }
 
-/* The bands of all grids: one per thread and grid if there are fewer grids than keep
- * the threads busy, else one per grid. */
+/* The bands of all grids, and their schedule. Band b of a grid computes block k of
+ * `steps` steps in phase 2 k + b:
+ *
+ *   phase    0      1      2      3      4      5
+ *   band 0   k = 0         1             2
+ *   band 1          0             1             2
+ *   band 2                 0             1
+ *   band 3                        0             1
+ *
+ * It follows the band above, and the band below has finished block k - 1. Bands that
+ * compute in the same phase have a band between them. So a thread that owns two bands
+ * is always busy, and there is one barrier per phase. With one band per grid, each
+ * phase is a block. */
 typedef struct {
-    stored_band *band;
+    skewed_band *band;
     int per_grid, total; /* number of bands per grid, and of all grids */
-    size_t pitch;
-    cell *band_flags; /* [total][STEPS] */
-    cell *rows;
+    int steps;           /* per block */
+    int slots;           /* blocks whose flags are kept */
+    cell *flags;         /* [slots][total][steps] */
+    char *active;        /* [total][BLOCK_STEPS + 2] */
 } band_set;
 
-/* Divides rows 1 .. side - 2 of each grid into bands. The thread that will compute a
- * band touches its memory first, before the clock starts: page faults take as long as
- * many steps. */
-static band_set make_bands(int batch, int side)
+/* Bands with fewer rows would wait longer at barriers than they compute. */
+enum { MIN_BAND_ROWS = 32 };
+
+/* Divides rows 1 .. side - 2 of each grid into two bands per thread, or one band if
+ * there are enough grids to keep the threads busy, or too few rows. The thread that
+ * will compute a band touches its memory first, before the clock starts: page faults
+ * take as long as many steps. */
+static band_set make_bands(int batch, int side, cell *planes)
 {
-    int inner = side - 2;
-    band_set bands = {.pitch = row_pitch(plane_width(side))};
-    bands.per_grid = batch < GRIDS_PER_THREAD * max_threads()
-                         ? min_int(max_threads(), inner / STEPS)
-                         : 1;
-    bands.per_grid = max_int(bands.per_grid, 1);
+    int inner = side - 2, threads = max_threads(), width = plane_width(side);
+    size_t pitch = row_pitch(width);
+    band_set bands = {.per_grid = 1, .steps = BLOCK_STEPS};
+    if (threads > 1 && batch < GRIDS_PER_THREAD * threads && inner / MIN_BAND_ROWS > 2)
+        bands.per_grid = min_int(2 * threads, inner / MIN_BAND_ROWS);
+    /* Bands of the same phase must not touch. */
+    if (bands.per_grid > 1)
+        bands.steps = min_int(BLOCK_STEPS, (inner / bands.per_grid - 2) / 4 * 4);
     bands.total = bands.per_grid * batch;
+    bands.slots = bands.per_grid / 2 + 2;
     bands.band = allocate(bands.total, sizeof *bands.band, "the bands");
-    bands.band_flags =
-        allocate((size_t)bands.total * STEPS, sizeof(cell), "the flags of the bands");
-    size_t rows = 0;
-    for (int i = 0; i < bands.total; i++) {
-        int k = i % bands.per_grid;
-        bands.band[i].range = band_at(side, 1 + (int64_t)inner * k / bands.per_grid,
-                                      1 + (int64_t)inner * (k + 1) / bands.per_grid);
-        rows += bands.band[i].range.end_stored - bands.band[i].range.first_stored;
-    }
-    bands.rows =
-        allocate_untouched(rows * bands.pitch, sizeof(cell), "the rows of the bands");
-    cell *next = bands.rows;
-    for (int i = 0; i < bands.total; i++) {
-        band range = bands.band[i].range;
-        bands.band[i].rows = next;
-        next += (range.end_stored - range.first_stored) * bands.pitch;
-    }
+    bands.flags = allocate((size_t)bands.slots * bands.total * bands.steps,
+                           sizeof(cell), "the flags of the bands");
+    bands.active = allocate(bands.total, BLOCK_STEPS + 2, "the activity of the bands");
 #pragma omp parallel for schedule(static)
     for (int i = 0; i < bands.total; i++) {
-        stored_band b = bands.band[i];
-        memset(b.rows, 0xff,
-               (b.range.end_stored - b.range.first_stored) * bands.pitch *
-                   sizeof(cell));
+        /* All bands but the first and the last move by steps - 1 rows during a block.
+         */
+        int k = i % bands.per_grid, last = bands.per_grid - 1, shift = bands.steps / 2;
+        skewed_band *b = &bands.band[i];
+        b->rows = planes + (size_t)(i / bands.per_grid) * side * pitch;
+        b->first = 1 + (int64_t)inner * k / bands.per_grid + (k ? shift : 0);
+        b->end = 1 + (int64_t)inner * (k + 1) / bands.per_grid + (k < last ? shift : 0);
+        b->active = bands.active + (size_t)i * (BLOCK_STEPS + 2);
+        int top = k ? b->first : 0, bottom = k < last ? b->end : side;
+        memset(band_row(*b, width, top), 0xff, (bottom - top) * pitch * sizeof(cell));
     }
     return bands;
 }
@@ -311,46 +312,51 @@ static band_set make_bands(int batch, int side)
 static int topple_planes(pile *p, const run_plan *plan, int mirror, band_set bands,
                          cell *planes, int n, cell *flags)
 {
+    static const char asleep[BLOCK_STEPS + 2]; /* of the border above the first band */
     int side = stored_side(p->dim, mirror), batch = p->batch;
-    int per_grid = bands.per_grid, total = bands.total;
+    int per_grid = bands.per_grid, total = bands.total, first_step = n;
+    int stride = per_grid > 1 ? 2 : 1;
     grid_shape shape = {p->dim, side, plane_width(side), mirror, planes};
-    size_t pitch = bands.pitch;
-    stored_band *b = bands.band;
-    cell *band_flags = bands.band_flags;
+    int64_t blocks =
+        ((int64_t)plan->max_iterations - n + bands.steps - 1) / bands.steps;
 
-#pragma omp parallel for schedule(static)
-    for (int i = 0; i < total; i++) {
-        band range = b[i].range;
-        memcpy(b[i].rows,
-               planes + ((size_t)(i / per_grid) * side + range.first_stored) * pitch,
-               (range.end_stored - range.first_stored) * pitch * sizeof *planes);
-    }
-
-    cell any_flags = record_finished(p, plan, flags, n);
+    /* Thread 0 finds out after phase k whether phase k + 2 is needed, so that all
+     * threads read it after another barrier. */
+    bool unstable = record_finished(p, plan, flags, n) > 3 && blocks > 0;
+    bool more[2] = {unstable, unstable};
 #pragma omp parallel
-    while (any_flags > 3 && n < plan->max_iterations) {
-        int steps = min_int(STEPS, plan->max_iterations - n);
-#pragma omp for schedule(static)
-        for (int i = 0; i < total; i++)
-            do_band(plan, &shape, b[i], n, steps, i / per_grid,
-                    band_flags + (size_t)i * STEPS);
+    for (int64_t phase = 0; more[phase % 2]; phase++) {
 #pragma omp for schedule(static) nowait
-        for (int i = 0; i < total; i++)
-            fetch_ghosts(b + i / per_grid * per_grid, i % per_grid, per_grid, pitch);
-#pragma omp single
-        for (int s = 0; s < steps; s++) {
-            memset(flags, 0, batch * sizeof *flags);
-            for (int i = 0; i < total; i++)
-                flags[i / per_grid] |= band_flags[(size_t)i * STEPS + s];
-            any_flags = record_finished(p, plan, flags, ++n);
+        for (int i = 0; i < total; i++) {
+            int k = i % per_grid;
+            int64_t block = (phase - k) / stride;
+            if (phase < k || (phase - k) % stride || block >= blocks) continue;
+            int begin = first_step + (int)(block * bands.steps);
+            do_band(plan, &shape, bands.band[i], k ? bands.band[i - 1].active : asleep,
+                    begin, min_int(bands.steps, plan->max_iterations - begin),
+                    i / per_grid,
+                    bands.flags + (block % bands.slots * total + i) * bands.steps);
         }
-    }
-
-    for (int i = 0; i < total; i++) {
-        band range = b[i].range;
-        memcpy(planes + ((size_t)(i / per_grid) * side + range.first) * pitch,
-               b[i].rows + (range.first - range.first_stored) * pitch,
-               (range.end - range.first) * pitch * sizeof *planes);
+#pragma omp barrier
+#pragma omp master
+        {
+            /* The block that the last bands have just finished. */
+            int64_t block = (phase - per_grid + 1) / stride;
+            if (unstable && phase >= per_grid - 1 &&
+                (phase - per_grid + 1) % stride == 0) {
+                const cell *block_flags =
+                    bands.flags + block % bands.slots * total * bands.steps;
+                int steps = min_int(bands.steps, plan->max_iterations - n);
+                for (int s = 0; s < steps; s++) {
+                    memset(flags, 0, batch * sizeof *flags);
+                    for (int i = 0; i < total; i++)
+                        flags[i / per_grid] |= block_flags[(size_t)i * bands.steps + s];
+                    unstable = record_finished(p, plan, flags, ++n) > 3;
+                }
+                unstable = unstable && n < plan->max_iterations;
+            }
+            more[phase % 2] = unstable;
+        }
     }
     return n;
 }
@@ -369,8 +375,9 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);
     cell *flags = allocate(p->batch, sizeof *flags, "the flags of each grid");
     int mirror = find_mirror(p), side = stored_side(dim, mirror);
-    cell *planes = allocate(total_words(p, side), sizeof *planes, "the bit planes");
-    band_set bands = make_bands(p->batch, side);
+    cell *planes =
+        allocate_untouched(total_words(p, side), sizeof *planes, "the bit planes");
+    band_set bands = make_bands(p->batch, side, planes);
 
     double ready = seconds();
 
@@ -399,8 +406,8 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free(bands.rows);
-    free(bands.band_flags);
+    free(bands.active);
+    free(bands.flags);
     free(bands.band);
     free(planes);
     free(flags);
