@@ -60,6 +60,7 @@ typedef BITVEC_CONCAT(uint, LANES) bitvec;
 
 #else
 typedef cell bitvec __attribute__((vector_size(4 * LANES), may_alias));
+typedef int bitvec_ints __attribute__((vector_size(4 * LANES)));
 typedef cell bitvec_unaligned
     __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 #define bitvec_at(space, p) (*(bitvec *)(p))
@@ -78,9 +79,14 @@ typedef cell bitvec_unaligned
 #endif
 FN int bitvec_any(bitvec w)
 {
+#if defined(__AVX512F__) && LANES == 16 && !defined(__clang__)
+    return __builtin_ia32_ptestmd512((bitvec_ints)w, (bitvec_ints)w,
+                                     (unsigned short)-1) != 0;
+#else
     cell or_lanes = 0;
     for (int l = 0; l < LANES; l++) or_lanes |= w[l];
     return or_lanes != 0;
+#endif
 }
 #endif
 
@@ -97,7 +103,6 @@ FN int bitvec_any(bitvec w)
 #define bitvec_int(v) as_int16(v)
 #define bitvec_of(v)  as_uint16(v)
 #else
-typedef int bitvec_ints __attribute__((vector_size(64)));
 #define bitvec_int(v) ((bitvec_ints)(v))
 #define bitvec_of(v)  ((bitvec)(v))
 #endif
