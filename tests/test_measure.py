@@ -410,6 +410,19 @@ def test_machines(check: Any, tmp_path: Path) -> None:
         check.equal(f"ceilings of {device}", found, {"fma": 100.0 * threads})
 
 
+def test_peak(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of integers is compared with the peak of integers, or not at all."""
+    step = next(s for s in tree.steps() if s.number == "08")
+    monkeypatch.setattr(ceilings, "work", lambda *_: {"cells": 8e9})
+    peaks = {"fma": 1.0, "integer": 40.0}
+    monkeypatch.setattr(ceilings, "ceilings_of", lambda *_: peaks)
+    found = ceilings.roofline(PROGRAMS["sandpile"], step, "2", 0.1, 1, "1 core", "M") or {}
+    check.equal("peak", (found.get("ceiling_name"), found.get("share")), ("integer", 0.5))
+    del peaks["integer"]
+    check.equal("no peak", ceilings.roofline(
+        PROGRAMS["sandpile"], step, "2", 0.1, 1, "1 core", "M"), None)
+
+
 def run_bench(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return module("tools.measure.bench", **{
         "RESULTS_DIR": str(folder), "PROGRAM": "sandpile", "STEP": "00", **variables})

@@ -19,5 +19,5 @@ flops.fluid    = 8 updates + 40 advected
 bytes.fluid.l1 = 28 updates
 
 title.sandpile    = All cells topple at once, step after step
-flops.sandpile    = 1 cells
+flops.sandpile    = 10 cells
 bytes.sandpile.l1 = 12 cells

@@ -39,5 +39,5 @@ shown.sandpile       = cpu.c
 changes.sandpile     = cpu.c
 predict.sandpile.cpu = 1.9 on 2 threads: the tiles of a step write to disjoint memory
 predict.sandpile.gpu = none
-flops.sandpile       = 1 cells
+flops.sandpile       = 10 cells
 bytes.sandpile.l1    = 12 cells

@@ -43,5 +43,5 @@ changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.sandpile      = the first OpenCL and CUDA programs: 4 new files; a few lines change in the old ones
 predict.sandpile.cpu = 0.3: every step launches a kernel and reads a grid of flags back
 predict.sandpile.gpu = 2: the kernel takes no time compared with the flags, which cross the bus in every step
-flops.sandpile       = 1 cells
+flops.sandpile       = 10 cells
 bytes.sandpile.l1    = 12 cells

@@ -43,5 +43,5 @@ changes.sandpile     = cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.sandpile      = the loop over grids moves into the step in all three back-ends: 100 lines lose a level of indentation or gain an index
 predict.sandpile.cpu = 1.2: no integer division per cell
 predict.sandpile.gpu = 1.2: no integer division per cell, and the grids of a batch fill the device together
-flops.sandpile       = 1 cells
+flops.sandpile       = 10 cells
 bytes.sandpile.l1    = 12 cells

@@ -39,5 +39,5 @@ changes.sandpile     = host.h opencl.c kernel.cl cuda.cu
 reason.sandpile      = both devices reduce the stability flags and the host polls every 16 steps: 40 lines each
 predict.sandpile.cpu = 1.0 for omp, which has tested while it topples since step 01; 2.0 for OpenCL: no grid of flags to write, read and search
 predict.sandpile.gpu = 20: a few bytes every 16 steps instead of a grid in each step
-flops.sandpile       = 1 cells
+flops.sandpile       = 10 cells
 bytes.sandpile.l1    = 12 cells

@@ -39,5 +39,5 @@ kind.sandpile        = refactor
 reason.sandpile      = the code for bytes is added to the code for words of 32 bits, with which tall piles begin: a second loop for each of three back-ends
 predict.sandpile.cpu = 4.0: four times as many cells in a vector and in a cache line; the averages are about as fast as the shifts, despite the masks
 predict.sandpile.gpu = 3.0: a quarter of the bytes, and a few more instructions per word
-flops.sandpile       = 1 cells
+flops.sandpile       = 2.5 cells
 bytes.sandpile.l1    = 3 cells

@@ -41,5 +41,5 @@ changes.sandpile     = body.h opencl.c kernel.cl cuda.cu
 kind.sandpile        = refactor
 predict.sandpile.cpu = 1.0 for omp, which does not change; 1.5 for OpenCL: three loads per word instead of five, and one barrier per eight rows instead of one per row
 predict.sandpile.gpu = 1.2: three loads per word instead of five, but an eighth of the work-items
-flops.sandpile       = 1 cells
+flops.sandpile       = 2.5 cells
 bytes.sandpile.l1    = 3 cells

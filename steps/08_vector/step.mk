@@ -42,5 +42,5 @@ kind.sandpile        = refactor
 reason.sandpile      = bit planes replace bytes in all three back-ends: packing, steps, unpacking
 predict.sandpile.cpu = 4.0 for omp, 30 for OpenCL: 22 operations per vector of bits, where bytes need 8 for an eighth as many cells; and no barrier (written after a prototype had been timed: 4 and 25)
 predict.sandpile.gpu = 4.0: three eighths of the bytes, and 32 cells for about twice the operations of four
-flops.sandpile       = 0.6 cells
+flops.sandpile       = 0.25 cells
 bytes.sandpile.l1    = 1 cells

@@ -43,5 +43,5 @@ kind.sandpile        = refactor
 reason.sandpile      = bands with ghost rows are a new layout, with a loop over steps inside the loop over rows; in OpenCL and CUDA a kernel loads, steps and stores a band
 predict.sandpile.cpu = 1.4: two threads pass two barriers per 32 steps instead of one per step (written after a prototype had been timed: 1.3 to 1.6)
 predict.sandpile.gpu = 2.0: an eighth of the launches, for twice the work
-flops.sandpile       = 0.6 cells
+flops.sandpile       = 0.25 cells
 bytes.sandpile.l1    = 1 cells

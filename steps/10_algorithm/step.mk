@@ -30,5 +30,5 @@ kind.sandpile        = refactor
 reason.sandpile      = the packed part is smaller than the pile, which changes packing, steps and unpacking in all three back-ends
 predict.sandpile.cpu = 3.0: a quarter of the cells, but as many barriers
 predict.sandpile.gpu = 1.5: a quarter of the pile does not fill a GPU
-flops.sandpile       = 0.15 cells
-bytes.sandpile.l1    = 0.25 cells
+flops.sandpile       = 0.0625 cells
+bytes.sandpile.l1    = 0.023 cells

@@ -57,20 +57,22 @@ typedef double loop(const job *);
 /* The loops of one vector width. */
 typedef struct {
     int lanes;
-    loop *fma, *read, *gather, *roots;
+    loop *fma, *integers, *read, *gather, *roots;
 } width;
 
 /* Lists the supported_widths that this processor supports; returns their number. */
 static int supported_widths(width found[3])
 {
     int n = 0;
-    found[n++] = (width){4, count_by_fma_4, read_all_4, gather_4, square_roots_4};
+    found[n++] = (width){4,          count_by_fma_4, count_by_integers_4,
+                         read_all_4, gather_4,       square_roots_4};
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        found[n++] = (width){8, count_by_fma_8, read_all_8, gather_8, square_roots_8};
+        found[n++] = (width){8,          count_by_fma_8, count_by_integers_8,
+                             read_all_8, gather_8,       square_roots_8};
     if (__builtin_cpu_supports("avx512f"))
-        found[n++] =
-            (width){16, count_by_fma_16, read_all_16, gather_16, square_roots_16};
+        found[n++] = (width){16,          count_by_fma_16, count_by_integers_16,
+                             read_all_16, gather_16,       square_roots_16};
 #endif
     return n;
 }
@@ -114,7 +116,7 @@ static void job_free(job *j)
     free(j->root);
 }
 
-typedef enum { FMA, READ, GATHER, ROOT } kind;
+typedef enum { FMA, INTEGER, READ, GATHER, ROOT } kind;
 
 /* The value that the loop must return. */
 static double expected(kind k, const job *j, int lanes)
@@ -122,6 +124,7 @@ static double expected(kind k, const job *j, int lanes)
     uint32_t sum = 0;
     switch (k) {
     case FMA:
+    case INTEGER:
         return (double)j->passes * CHAINS * lanes;
     case READ:
         for (size_t i = 0; i < j->count; i++) sum += (uint32_t)i;
@@ -135,10 +138,10 @@ static double expected(kind k, const job *j, int lanes)
     return NAN;
 }
 
-/* Work of one pass: floating-point operations, bytes, loads or roots. */
+/* Work of one pass: operations, bytes, loads or roots. */
 static double work_per_pass(kind k, const job *j, int lanes)
 {
-    return k == FMA      ? 2.0 * CHAINS * lanes
+    return k <= INTEGER  ? 2.0 * CHAINS * lanes
            : k == READ   ? 4.0 * (double)j->count
            : k == GATHER ? INDICES
                          : ROOTS;
@@ -180,10 +183,9 @@ static double peak_rate(kind k, size_t bytes, int threads)
     int n = supported_widths(w);
     double highest = 0;
     for (int i = 0; i < n; i++) {
-        loop *f = k == FMA      ? w[i].fma
-                  : k == READ   ? w[i].read
-                  : k == GATHER ? w[i].gather
-                                : w[i].roots;
+        loop *const loops[] = {w[i].fma, w[i].integers, w[i].read, w[i].gather,
+                               w[i].roots};
+        loop *f = loops[k];
         long passes = 1;
         double t;
         while ((t = timed(f, k, w[i].lanes, jobs, threads, passes)) < TIME_MIN &&
@@ -225,6 +227,7 @@ int main(int argc, char **argv)
     size_t largest = l3 > l2 ? l3 : l2;
 
     printf("fma=%.4g GFLOP/s\n", peak_rate(FMA, 0, threads));
+    printf("integer=%.4g GOP/s\n", peak_rate(INTEGER, 0, threads));
     printf("l1=%.4g GB/s\n", peak_rate(READ, l1 / 2, threads));
     printf("l2=%.4g GB/s\n", peak_rate(READ, l2 / 2, threads));
     /* A quarter of the third level, which other processes may use as well. Not measured

@@ -11,12 +11,15 @@ that BUILD/PROGRAM-count counts for a query:
     flops.semblance    = 15 visits + 2 used + 6 samples
     bytes.semblance.l1 = 8 visits + 4 used + 4 samples
 
-flops are the single-precision operations of the source; a square root and a division count
-as one each. bytes.PROGRAM.LEVEL is the least that any build of this source must transfer
-from that level of memory (l1, l2, l3, dram). The ceiling is the minimum of the arithmetic
-peak and, for each declared level, of its bandwidth times flops per byte. It is an upper
-bound: a run above it is SUSPICIOUS, that is, wrongly timed, wrongly counted, or on a machine
-whose peaks were disturbed when they were measured.
+flops are the single-precision operations of the source; a square root and a division count as
+one each. A program of integers declares `peak = integer` in program.mk; its flops are the
+32-bit integer operations of the source. A vector of bytes or bits computes four or 32 cells
+with one of them, and a logical function of three operands is one. bytes.PROGRAM.LEVEL is the
+least that any build of this source must transfer from that level of memory (l1, l2, l3, dram).
+The ceiling is the minimum of the arithmetic peak and, for each declared level, of its
+bandwidth times flops per byte. It is an upper bound: a run above it is SUSPICIOUS, that is,
+wrongly timed, wrongly counted, or on a machine whose peaks were disturbed when they were
+measured.
 """
 from __future__ import annotations
 
@@ -175,7 +178,10 @@ def roofline(program: Program, step: Step, name: str, seconds: float, threads: i
         return None
     where = f"{step.folder}/step.mk"
     flops = total(declared, counted, where)
-    limits = {"fma": known["fma"]}
+    peak = program.mk.get("peak", "fma")
+    if peak not in known:
+        return None
+    limits = {peak: known[peak]}
     for level in LEVELS:
         text = step.mk.get(f"bytes.{program.name}.{level}")
         if text and level in known:

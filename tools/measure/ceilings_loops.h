@@ -29,6 +29,22 @@ static TARGET double JOIN(count_by_fma, LANES)(const job *j)
     return sum;
 }
 
+/* Counts like count_by_fma, with integers: x = (x + a) ^ b, where a = 1 and b = 0. */
+static TARGET double JOIN(count_by_integers, LANES)(const job *j)
+{
+    INTS a = (INTS){0} + (uint32_t)j->one, b = (INTS){0} + (uint32_t)(j->one - 1);
+    INTS x[CHAINS];
+    for (int c = 0; c < CHAINS; c++) x[c] = (INTS){0};
+    for (long n = 0; n < j->passes; n++) {
+#pragma GCC unroll 16
+        for (int c = 0; c < CHAINS; c++) x[c] = (x[c] + a) ^ b;
+    }
+    double sum = 0;
+    for (int c = 0; c < CHAINS; c++)
+        for (int i = 0; i < LANES; i++) sum += (double)x[c][i];
+    return sum;
+}
+
 /* Reads words[0 .. count - 1] `passes` times; returns the sum of all, modulo 2^32. */
 static TARGET double JOIN(read_all, LANES)(const job *j)
 {

@@ -14,7 +14,7 @@ from tools.history.results import Row
 
 ALGORITHM = "10"  # the step that avoids operations; earlier ones execute them faster
 FRONT = results.FOLDER / "front"
-LIMITS = {"fma": "arithmetic", "dram": "memory", "l1": "first-level cache",
+LIMITS = {"fma": "arithmetic", "integer": "arithmetic", "dram": "memory", "l1": "first-level cache",
           "l2": "second-level cache", "l3": "third-level cache"}
 
 
