@@ -1,7 +1,9 @@
 """test_gridding.py: answers that are known without an oracle, and the mistakes of published
 programs.
 """
+import math
 import re
+from pathlib import Path
 
 import numpy
 import pytest
@@ -123,6 +125,27 @@ def test_image(check, work):
     for x, y, direct, found in sources:
         check(f"flux at {x}, {y}", abs(float(found) / float(direct) - 1) > 0.01 and found)
         check(f"picture at {x}, {y}", picture[128 - int(y), 128 + int(x)] < 0.99)
+
+
+def test_spread_error(check):
+    """The error of the convolution functions of task=image is below the bound from which
+    their sizes are derived: the root mean square over the image and the positions in a cell."""
+    text = Path("common/gridding/stack.c").read_text()
+    scale, bound = map(float, re.findall(r"SPREAD_\w+ = ([\d.]+)", text))
+    nodes, weights = numpy.polynomial.legendre.leggauss(64)
+    for taps in range(3, 10):
+        for sigma in (1.25, 1.5, 2, 2.5):
+            beta = scale * math.pi * taps * (1 - 1 / (2 * sigma))
+            f = numpy.linspace(0, 1 / (2 * sigma), 41)[:, None]
+            spread = numpy.exp(beta * (numpy.sqrt(1 - nodes ** 2) - 1)) * weights * taps / 2
+            transform = (spread * numpy.cos(math.pi * taps * f * nodes)).sum(1)[:, None]
+            x = numpy.arange(-7, 8) - numpy.linspace(-0.5, 0.5, 41)[:, None]
+            inside = numpy.maximum(1 - (2 * x / taps) ** 2, 0)
+            tap = numpy.where(inside > 0, numpy.exp(beta * (numpy.sqrt(inside) - 1)), 0)
+            found = (numpy.exp(2j * math.pi * f[:, :, None] * x) * tap).sum(2)
+            error = math.sqrt((abs(found / transform - 1) ** 2).mean())
+            check(f"{taps} taps, sigma={sigma}",
+                  error > bound * math.exp(-math.pi * taps * math.sqrt(1 - 1 / sigma)) and error)
 
 
 def test_wide_footprint(tmp_path):

@@ -16,6 +16,9 @@
  *     this, four times the error of a sum in float is added. If all numbers are small
  *     integers, the result must be exact. With accuracy=, the sum of the magnitudes of
  * the taps that may be omitted is added.
+ *   - task=image: at the sources and at random pixels of the field, the image differs
+ *     from the direct Fourier sum by no more than accuracy= times the sum of the
+ *     magnitudes of the visibilities, as the root mean square. It is 0 elsewhere.
  *   - sum(grid) = sum(d sum C). For a degridded grid x: <G v, x> = <v, result>.
  *   - If the visibilities lie on tracks that fill the grid, and support, planes and
  *     oversampling suffice for their w: the image has a peak at each source, within 3 %
@@ -240,7 +243,8 @@ static uint64_t scene_id(const query *q, const scene *s, bool sky)
     double numbers[] = {s->n,        q->grid,    q->support,
                         q->planes,   q->cell,    q->oversampling,
                         q->accuracy, q->integer, q->double_precision,
-                        q->degrid,   sky};
+                        q->degrid,   sky,        q->image,
+                        q->field};
     uint64_t id = digest_update(0, numbers, sizeof numbers);
     for (int k = 0; k < s->n; k++) {
         const visibility *vis = &s->visibilities[k];
@@ -252,6 +256,18 @@ static uint64_t scene_id(const query *q, const scene *s, bool sky)
     return digest_update(id, s->model, s->model ? cells * sizeof *s->model : 0);
 }
 
+/* Returns the pixels per side of the computed part of an image. */
+static long field_pixels(const query *q)
+{
+    return 2 * (long)(q->field * q->grid / 2);
+}
+
+static bool in_field(const query *q, long x, long y)
+{
+    long half = field_pixels(q) / 2;
+    return x >= -half && x < half && y >= -half && y < half;
+}
+
 /* Sets x and y to pixel i, measured from the middle of the image: first the pixels of
  * the sources, then pseudo-random ones. */
 static void pick_pixel(const query *q, const scene *s, int i, long *x, long *y)
@@ -260,6 +276,11 @@ static void pick_pixel(const query *q, const scene *s, int i, long *x, long *y)
     if (i < s->source_count) {
         *x = lround(s->sky[i].l * side);
         *y = lround(s->sky[i].m * side);
+        if (!q->image || in_field(q, *x, *y)) return;
+    }
+    if (q->image) {
+        *x = (long)floor((double)field_pixels(q) * (hash01((uint64_t)i, 11) - 0.5));
+        *y = (long)floor((double)field_pixels(q) * (hash01((uint64_t)i, 12) - 0.5));
         return;
     }
     *x = (long)(q->grid * INNER_IMAGE * (hash01((uint64_t)i, 11) - 0.5));
@@ -279,13 +300,19 @@ static double direct_sum(const query *q, const scene *s, long x, long y)
     return sum / s->norm;
 }
 
+/* Returns the number of cells or visibilities that have an expected value. */
+static size_t result_count(const query *q, const scene *s)
+{
+    size_t size = (size_t)q->grid;
+    return q->image ? 0 : q->degrid ? (size_t)s->n : size * size;
+}
+
 /* Returns the contents of the file. Computes and writes them if the file does not
  * exist. */
 static double *oracle(const query *q, const scene *s, bool sky, const char *path)
 {
     bool kept;
-    size_t cells = q->degrid ? (size_t)s->n : (size_t)q->grid * (size_t)q->grid;
-    size_t count = DIRECT + 3 * cells;
+    size_t cells = result_count(q, s), count = DIRECT + 3 * cells;
     double *sums = oracle_open(path, NPY_F8, count, scene_id(q, s, sky), &kept);
     if (kept) return sums;
 
@@ -293,10 +320,11 @@ static double *oracle(const query *q, const scene *s, bool sky, const char *path
     for (int i = 0; i < DIRECT; i++) {
         long x, y;
         pick_pixel(q, s, i, &x, &y);
-        sums[i] = sky && !q->degrid ? direct_sum(q, s, x, y) : 0;
+        sums[i] = q->image || (sky && !q->degrid) ? direct_sum(q, s, x, y) : 0;
     }
-    (q->degrid ? oracle_degridding : oracle_gridding)(
-        q, s, (double complex *)(sums + DIRECT), sums + DIRECT + 2 * cells);
+    if (!q->image)
+        (q->degrid ? oracle_degridding : oracle_gridding)(
+            q, s, (double complex *)(sums + DIRECT), sums + DIRECT + 2 * cells);
     oracle_keep(path, NPY_F8, count, sums);
     return sums;
 }
@@ -316,11 +344,12 @@ static double complex *read_candidate(report *rep, const query *q, const scene *
                                       const char *path)
 {
     size_t size = (size_t)q->grid, n = (size_t)s->n;
-    npy like = q->degrid ? (npy){.dims = 2, .shape = {n, 2}}
-                         : (npy){.dims = 3, .shape = {size, size, 2}};
-    like.type = q->double_precision ? NPY_F8 : NPY_F4;
+    npy like = q->degrid  ? (npy){.dims = 2, .shape = {n, 2}}
+               : q->image ? (npy){.dims = 2, .shape = {size, size}}
+                          : (npy){.dims = 3, .shape = {size, size, 2}};
+    like.type = q->double_precision || q->image ? NPY_F8 : NPY_F4;
     npy a = read_result(rep, "result", path, like);
-    if (!a.data || q->double_precision) return a.data;
+    if (!a.data || like.type == NPY_F8) return a.data;
     size_t count = npy_count(&a);
     double *doubles = allocate(count, sizeof *doubles, "the result");
     for (size_t i = 0; i < count; i++) doubles[i] = npy_element(&a, i);
@@ -481,6 +510,27 @@ static void check_image(report *rep, const query *q, const scene *s,
                 MAX_IMAGE_RMS);
 }
 
+/* Checks an image of task=image. */
+static void check_field(report *rep, const query *q, const scene *s,
+                        const double *image, const double *direct)
+{
+    double square = 0, size = 0, outside = 0;
+    for (int i = 0; i < DIRECT; i++) {
+        long x, y;
+        pick_pixel(q, s, i, &x, &y);
+        double d = image[(y + q->grid / 2) * q->grid + x + q->grid / 2] - direct[i];
+        square += d * d;
+    }
+    for (int k = 0; k < s->n; k++) size += cabs(s->visibilities[k].d);
+    for (long y = 0; y < q->grid; y++)
+        for (long x = 0; x < q->grid; x++)
+            if (!in_field(q, x - q->grid / 2, y - q->grid / 2))
+                outside = fmax(outside, fabs(image[y * q->grid + x]));
+    count_value(rep, false);
+    check_value(rep, "image_rms", sqrt(square / DIRECT), q->accuracy * size / s->norm);
+    check_value(rep, "outside_field", outside, 0);
+}
+
 /* Checks that degridding a model of the sources reproduces their visibilities. */
 static void check_prediction(report *rep, const scene *s, const double complex *result)
 {
@@ -547,15 +597,18 @@ int main(int argc, char **argv)
     double *sums = oracle(&q, &s, sky, path);
     report rep = NOTHING_DIFFERS;
     double complex *result = read_candidate(&rep, &q, &s, found);
-    size_t cells = q.degrid ? (size_t)s.n : (size_t)q.grid * (size_t)q.grid;
+    size_t cells = result_count(&q, &s);
     const double complex *expected = (const double complex *)(sums + DIRECT);
     const double *bounds = sums + DIRECT + 2 * cells;
-    if (result) check_numbers(&rep, &q, result, expected, bounds, cells);
+    if (result && q.image)
+        check_field(&rep, &q, &s, (const double *)result, sums);
+    else if (result)
+        check_numbers(&rep, &q, result, expected, bounds, cells);
     if (result && q.degrid)
         check_adjoint(&rep, &q, &s, result, bounds);
-    else if (result)
+    else if (result && !q.image)
         check_sum(&rep, &q, &s, result, bounds);
-    if (result && sky && !q.degrid) check_image(&rep, &q, &s, result, sums);
+    if (result && sky && !q.degrid && !q.image) check_image(&rep, &q, &s, result, sums);
     if (result && sky && q.degrid && !strcmp(q.model, "sources"))
         check_prediction(&rep, &s, result);
     int status = verdict(&rep, found);

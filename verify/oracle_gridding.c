@@ -36,6 +36,7 @@ query query_parse(int argc, char **argv, arg *extra, const char *about)
     for (int i = 1; i < argc; i++) /* other keys override the preset in any order */
         if (!strncmp(argv[i], "preset=", 7)) q = preset_query(argv[i] + 7);
     q.model = "sources";
+    q.field = 0.5;
     const char *preset = NULL, *uv = NULL, *kernel = "w", *task = "grid",
                *precision = "single";
     double baseline = 2000, frequency = 1.4e9;
@@ -55,6 +56,7 @@ query query_parse(int argc, char **argv, arg *extra, const char *about)
         {"planes", ARG_INT, &q.planes, 1, NO_LIMIT, "", 0},
         {"kernel", ARG_TEXT, &kernel, 0, 0, "", 0},
         {"accuracy", ARG_DOUBLE, &q.accuracy, 0, 1, "", 0},
+        {"field", ARG_DOUBLE, &q.field, 0, 1, "", 0},
         {"precision", ARG_TEXT, &precision, 0, 0, "", 0},
         {"task", ARG_TEXT, &task, 0, 0, "", 0},
         {"model", ARG_TEXT, &q.model, 0, 0, "", 0},
@@ -65,14 +67,16 @@ query query_parse(int argc, char **argv, arg *extra, const char *about)
     };
     strict = copies = strips[0] = strips[1] = 0; /* no result depends on them */
     args_parse(argc, argv, table, about);
-    if ((!q.count && !q.in) || !q.grid || q.support < 0 || !q.oversampling ||
-        !q.planes || q.cell <= 0)
+    bool sizes = q.support >= 0 && q.oversampling && q.planes;
+    if ((!q.count && !q.in) || !q.grid || q.cell <= 0 ||
+        (!sizes && strcmp(task, "image")))
         fail("the query is incomplete: expected preset=, or all sizes");
     q.extent = (double)((long double)baseline * frequency / 299792458);
     if (uv) q.random = !strcmp(uv, "random");
     q.integer = !strcmp(kernel, "integer");
     q.double_precision = !strcmp(precision, "double");
     q.degrid = !strcmp(task, "degrid");
+    q.image = !strcmp(task, "image");
     return q;
 }
 
@@ -327,10 +331,15 @@ static void locate_all(const query *q, scene *s, int all)
     double wmax = 0;
     for (int k = 0; k < all; k++) wmax = fmax(wmax, fabs(s->visibilities[k].w));
     if (q->planes == 1) wmax = 0;
-    make_taps(q, s, wmax);
+    if (!q->image) make_taps(q, s, wmax);
     for (int k = 0; k < all; k++) {
         visibility vis = s->visibilities[k];
         long fu, fv, plane = 0;
+        if (q->image) { /* an image is the sum of all visibilities, without taps */
+            s->norm += vis.weight;
+            s->visibilities[s->n++] = vis;
+            continue;
+        }
         if (!locate(q, vis.u, &vis.column, &fu) || !locate(q, vis.v, &vis.row, &fv))
             continue;
         if (wmax > 0)

@@ -15,8 +15,9 @@ typedef struct {
         planes;          /* count: visibilities, without in= */
     double cell, extent; /* wavelengths */
     double accuracy;     /* taps below this fraction of the largest may be 0 */
-    bool random, integer, double_precision,
-        degrid; /* double_precision: precision=double */
+    double field;        /* part of the side of an image that is computed */
+    bool random, integer, double_precision, degrid,
+        image; /* double_precision: precision=double */
 } query;
 
 enum { SOURCES_MADE = 6 };

@@ -31,15 +31,23 @@ static void request_check(const request *r)
 {
     const char *missing = !r->in && !r->visibilities ? "preset= or visibilities"
                           : !r->grid                 ? "preset= or grid"
+                          : isnan(r->cell)           ? "preset= or cell"
+                          : r->image                 ? NULL
                           : r->support < 0           ? "preset= or support"
                           : !r->oversampling         ? "preset= or oversampling"
                           : !r->planes               ? "preset= or planes"
-                          : isnan(r->cell)           ? "preset= or cell"
                                                      : NULL;
     if (missing) fail("%s= is missing (help lists the keys)", missing);
-    if (2 * r->support + 1 > r->grid)
+    if (!r->image && 2 * r->support + 1 > r->grid)
         fail("support=%d: a footprint of %d cells per side does not fit a grid of %d",
              r->support, 2 * r->support + 1, r->grid);
+    if (r->image && !(r->accuracy >= 1e-6 && r->accuracy <= 0.01))
+        fail("task=image accuracy=%g: expected a number from 1e-6 to 0.01",
+             r->accuracy);
+    if (r->image && (r->integer || r->double_precision))
+        fail("task=image: expected kernel=w and precision=single");
+    if (r->image && r->grid * r->field < 4)
+        fail("task=image field=%g: expected a field of at least 4 pixels", r->field);
     if (r->in) name_input("in", r->in);
     if (r->degrid && model_is_file(r)) name_input("model", r->model);
 }
@@ -61,6 +69,7 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     r.baseline = 2000;
     r.frequency = 1.4e9;
     r.model = "sources";
+    r.field = 0.5;
 
     arg table[] = {
         {"preset", ARG_TEXT, &preset, 0, 0,
@@ -85,9 +94,13 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
         {"kernel", ARG_TEXT, &kernel, 0, 0,
          "w, or integer (sums are exact in any order)", 0},
         {"accuracy", ARG_DOUBLE, &r.accuracy, 0, 0.1,
-         "taps below this fraction of the largest may be skipped", 0},
+         "taps below this fraction of the largest may be skipped; task=image: error of "
+         "the image, 1e-6 to 0.01",
+         0},
+        {"field", ARG_DOUBLE, &r.field, 0.01, 1,
+         "part of the side of the image that task=image computes", 0},
         {"precision", ARG_TEXT, &precision, 0, 0, "single or double", 0},
-        {"task", ARG_TEXT, &task, 0, 0, "grid or degrid", 0},
+        {"task", ARG_TEXT, &task, 0, 0, "grid, degrid or image", 0},
         {"model", ARG_TEXT, &r.model, 0, 0,
          "grid to degrid: sources, noise, or .npy [grid][grid][2]", 0},
         {"strict", ARG_INT, &r.strict, 0, 1,
@@ -103,7 +116,9 @@ request request_parse(int argc, char **argv, arg *extra, const char *about)
     r.random = parse_choice("uv", uv, "tracks", "random");
     r.integer = parse_choice("kernel", kernel, "w", "integer");
     r.double_precision = parse_choice("precision", precision, "single", "double");
-    r.degrid = parse_choice("task", task, "grid", "degrid");
+    int chosen = parse_choice("task", task, "grid", "degrid", "image");
+    r.degrid = chosen == 1;
+    r.image = chosen == 2;
     request_check(&r);
     return r;
 }
@@ -197,7 +212,7 @@ observation observe(const request *r)
     int inside = 0;
     for (int k = 0; k < o.n; k++) {
         footprint at;
-        if (!place_of(r, o.wstep, &o.d[k], &at)) {
+        if (!r->image && !place_of(r, o.wstep, &o.d[k], &at)) {
             if (r->strict)
                 fail("visibility %d: (%g, %g) wavelengths is outside the grid of %d "
                      "cells of %g wavelengths with a margin of support=%d cells",
@@ -223,6 +238,12 @@ void observation_free(observation *o)
 
 /* ---- the problem ----------------------------------------------------------------- */
 
+int grid_pitch(int size)
+{
+    /* No power of two, so that rows of a footprint do not map to the same cache set. */
+    return (size + 15) / 16 * 16 + 16;
+}
+
 problem problem_of(const request *r, const observation *o)
 {
     size_t n = (size_t)o->n;
@@ -234,25 +255,23 @@ problem problem_of(const request *r, const observation *o)
         value[k][1] = o->d[k].weight * o->d[k].im;
     }
     int size = r->grid, width = 2 * r->support + 1;
-    return (problem){
-        .dims = {.visibilities = o->n,
-                 .size = size,
-                 .pitch = (size + 15) / 16 * 16 + 16, /* no power of two, so that rows
-                                                         of a footprint do not map to
-                                                         the same cache set */
-                 .width = width,
-                 .oversampling = r->oversampling,
-                 .planes = r->planes,
-                 .copies = 1,
-                 .strips = {1, 1}},
-        .footprints = at,
-        .value = (const double *)value,
-        .taps = r->integer ? integer_taps(r->planes, r->oversampling, width)
-                           : w_taps(r->planes, r->oversampling, width,
-                                    o->wstep / (r->cell * r->cell)),
-        .accuracy = r->accuracy,
-        .copies = r->copies,
-        .strips = {r->strips[0], r->strips[1]}};
+    return (problem){.dims = {.visibilities = o->n,
+                              .size = size,
+                              .pitch = grid_pitch(size),
+                              .width = width,
+                              .oversampling = r->oversampling,
+                              .planes = r->planes,
+                              .copies = 1,
+                              .strips = {1, 1}},
+                     .footprints = at,
+                     .value = (const double *)value,
+                     .taps = r->integer
+                                 ? integer_taps(r->planes, r->oversampling, width)
+                                 : w_taps(r->planes, r->oversampling, width,
+                                          o->wstep / (r->cell * r->cell)),
+                     .accuracy = r->accuracy,
+                     .copies = r->copies,
+                     .strips = {r->strips[0], r->strips[1]}};
 }
 
 void problem_free(problem *p)

@@ -18,7 +18,9 @@ typedef struct {
     bool random;                /* random points instead of tracks */
     bool integer;               /* small integers for taps, visibilities and grid */
     bool double_precision, degrid;
-    int strict;        /* 1: visibilities outside the grid are an error */
+    bool image;   /* task=image: accuracy determines support, oversampling and planes */
+    double field; /* computed part of the side of the image, for task=image */
+    int strict;   /* 1: visibilities outside the grid are an error */
     const char *model; /* grid to degrid: sources, noise or FILE.npy */
     int copies, strips[2];
 } request;
@@ -39,6 +41,9 @@ typedef struct {
 
 observation observe(const request *r);
 void observation_free(observation *o);
+
+/* Returns the cells from one row of a grid to the next. */
+int grid_pitch(int size);
 
 /* Places every visibility and computes the convolution functions. */
 problem problem_of(const request *r, const observation *o);

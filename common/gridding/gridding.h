@@ -47,6 +47,7 @@ typedef struct {
     double sort;   /* sorting the visibilities; part of run */
     double run;    /* transfers, sorting and kernels */
     double kernel; /* the kernels alone, by the device's clock if it has one */
+    double image;  /* from the grid to the image; set by the front end */
     int copies;    /* number of grids that were used */
 } run_times;
 

@@ -44,14 +44,16 @@ static size_t fft_index(int i, int size)
     return (size_t)(k < 0 ? k + size : k);
 }
 
-double *dirty_image(const double *grid, int size, double norm)
+double *dirty_image(const npy *grid, double norm)
 {
-    size_t n = (size_t)size;
+    size_t n = grid->shape[0];
+    int size = (int)n;
     fftw_complex *a = allocate(n * n, sizeof *a, "the image");
     for (int v = 0; v < size; v++)
         for (int u = 0; u < size; u++) {
-            const double *from = grid + 2 * ((size_t)v * n + (size_t)u);
-            memcpy(a[fft_index(v, size) * n + fft_index(u, size)], from, sizeof *a);
+            double *to = a[fft_index(v, size) * n + fft_index(u, size)];
+            for (size_t i = 0; i < 2; i++)
+                to[i] = npy_element(grid, 2 * ((size_t)v * n + (size_t)u) + i);
         }
     fftw_plan plan = fftw_plan_dft_2d(size, size, a, a, FFTW_BACKWARD, FFTW_ESTIMATE);
     if (!plan) fail("FFTW: no plan for a transform of %d x %d points", size, size);

@@ -12,7 +12,7 @@ double taper(double x);
 /* Returns the dirty image [size][size] of a grid [size][size][2] (without padding): its
  * Fourier transform, divided by the taper and by norm, the sum of the weights; 0 where
  * the taper is at most 0.01. The caller frees it. */
-double *dirty_image(const double *grid, int size, double norm);
+double *dirty_image(const npy *grid, double norm);
 
 /* Computes the grid [size][pitch][2] whose image is the given sources. */
 void model_grid(double *grid, int size, int pitch, double cell, const source *s, int n);

@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "image.h"
+#include "stack.h"
 
 static const char about[] =
     "W-projection gridding: visibilities to grid and image, or grid to visibilities\n"
@@ -36,14 +37,9 @@ static void *make_model(const request *r, const problem *p)
 
 /* Writes the image and prints for each source its flux in the direct sum and in the
  * image. */
-static void report_image(const request *r, const observation *o, const npy *grid,
+static void report_image(const request *r, const observation *o, const double *image,
                          const char *path)
 {
-    size_t count = npy_count(grid);
-    double *cells = allocate(count, sizeof *cells, "the image");
-    for (size_t i = 0; i < count; i++) cells[i] = npy_element(grid, i);
-    double *image = dirty_image(cells, r->grid, o->norm);
-    free(cells);
     image_write(path, image, r->grid);
 
     if (o->known && !r->integer)
@@ -59,65 +55,111 @@ static void report_image(const request *r, const observation *o, const npy *grid
         printf("# source: %5d %5d  %.4f  %.4f  %.4f  %+.2f %%\n", x, y, src->flux,
                direct, image_flux, 100 * (image_flux - direct) / direct);
     }
+}
+
+typedef struct {
+    const char *out, *picture; /* paths; NULL: not written */
+} outputs;
+
+/* Fails if a number of the result is not finite; `what` names it. */
+static void check_finite(const npy *result, size_t numbers, const char *what)
+{
+    for (size_t i = 0; i < npy_count(result); i++)
+        if (!isfinite(npy_element(result, i)))
+            fail("%s %zu of the result is not finite: expected visibilities that do "
+                 "not overflow in float",
+                 what, i / numbers);
+}
+
+/* task=image. Returns the number of updates of cells. */
+static double make_image(const request *r, const observation *o, outputs files,
+                         run_times *t)
+{
+    double updates, *image = stack_image(r, o, gridding, t, &updates);
+    if (run_rank) return updates;
+    size_t size = (size_t)r->grid;
+    npy result = {NPY_F8, 2, {size, size}, image};
+    check_finite(&result, 1, "pixel");
+    if (files.out) npy_write(files.out, &result);
+    if (files.picture) report_image(r, o, image, files.picture);
     free(image);
+    return updates;
+}
+
+/* task=grid and task=degrid. Returns the number of updates, or uses, of cells. */
+static double make_grid(const request *r, const observation *o, outputs files,
+                        run_times *t)
+{
+    double start = seconds();
+    problem p = problem_of(r, o);
+    size_t cell = 2 * (r->double_precision ? sizeof(double) : sizeof(float));
+    size_t size = (size_t)p.dims.size, visibilities = (size_t)p.dims.visibilities;
+    void *grid = r->degrid ? make_model(r, &p)
+                           : allocate(size * (size_t)p.dims.pitch, cell, "the grid");
+    void *value = r->degrid ? allocate(visibilities, cell, "the visibilities") : NULL;
+    double prepared = seconds() - start;
+
+    int status =
+        r->degrid
+            ? (r->double_precision ? degridding_double : degridding)(&p, grid, value, t)
+            : (r->double_precision ? gridding_double : gridding)(&p, grid, t);
+    if (status) fail("the gridding failed");
+    t->init += prepared;
+
+    /* If ranks share the work, only rank 0 has the result. */
+    if (run_rank) size = visibilities = 0;
+    if (!r->degrid && !run_rank) remove_pitch(&p, cell, grid);
+    npy_type type = r->double_precision ? NPY_F8 : NPY_F4;
+    npy result = r->degrid ? (npy){type, 2, {visibilities, 2}, value}
+                           : (npy){type, 3, {size, size, 2}, grid};
+    check_finite(&result, 2, r->degrid ? "visibility" : "cell");
+    if (files.out) npy_write(files.out, &result);
+    if (files.picture && !run_rank) {
+        start = seconds();
+        double *image = dirty_image(&result, o->norm);
+        t->image = seconds() - start;
+        report_image(r, o, image, files.picture);
+        free(image);
+    }
+    double updates = (double)p.dims.visibilities * p.dims.width * p.dims.width;
+    free(value);
+    free(grid);
+    problem_free(&p);
+    return updates;
 }
 
 int main(int argc, char **argv)
 {
     run_name = "gridding";
-    const char *out = NULL, *picture = NULL;
+    outputs files = {NULL, NULL};
     arg extra[] = {
-        {"out", ARG_TEXT, &out, 0, 0,
-         ".npy of the grid [grid][grid][2], or of the visibilities [n][2]", 0},
-        {"image", ARG_TEXT, &picture, 0, 0,
+        {"out", ARG_TEXT, &files.out, 0, 0,
+         ".npy of the grid [grid][grid][2], of the visibilities [n][2], or of the "
+         "image "
+         "[grid][grid]",
+         0},
+        {"image", ARG_TEXT, &files.picture, 0, 0,
          ".png of the sky, and a table of its sources", 0},
         {0},
     };
     request r = request_parse(argc, argv, extra, about);
-    if (out) result_check("out", out);
-    if (picture) result_check("image", picture);
-    if (picture && r.degrid) fail("image=%s: task=degrid makes no image", picture);
+    if (files.out) result_check("out", files.out);
+    if (files.picture) result_check("image", files.picture);
+    if (files.picture && r.degrid)
+        fail("image=%s: task=degrid makes no image", files.picture);
 
     double start = seconds();
     observation o = observe(&r);
-    problem p = problem_of(&r, &o);
-    size_t cell = 2 * (r.double_precision ? sizeof(double) : sizeof(float));
-    size_t size = (size_t)p.dims.size, visibilities = (size_t)p.dims.visibilities;
-    void *grid = r.degrid ? make_model(&r, &p)
-                          : allocate(size * (size_t)p.dims.pitch, cell, "the grid");
-    void *value = r.degrid ? allocate(visibilities, cell, "the visibilities") : NULL;
-    double read_seconds = seconds() - start;
-
     run_times t = {0};
-    int status =
-        r.degrid
-            ? (r.double_precision ? degridding_double : degridding)(&p, grid, value, &t)
-            : (r.double_precision ? gridding_double : gridding)(&p, grid, &t);
-    if (status) fail("the gridding failed");
+    double read_seconds = seconds() - start;
+    double updates = (r.image ? make_image : make_grid)(&r, &o, files, &t);
 
-    /* If ranks share the work, only rank 0 has the result. */
-    if (run_rank) size = visibilities = 0;
-    if (!r.degrid && !run_rank) remove_pitch(&p, cell, grid);
-    npy_type type = r.double_precision ? NPY_F8 : NPY_F4;
-    npy result = r.degrid ? (npy){type, 2, {visibilities, 2}, value}
-                          : (npy){type, 3, {size, size, 2}, grid};
-    for (size_t i = 0; i < npy_count(&result); i++)
-        if (!isfinite(npy_element(&result, i)))
-            fail("%s %zu of the result is not finite: expected visibilities that do "
-                 "not overflow in float",
-                 r.degrid ? "visibility" : "cell", i / 2);
-    if (out) npy_write(out, &result);
-    if (picture && !run_rank) report_image(&r, &o, &result, picture);
-
-    double points = (double)p.dims.visibilities * p.dims.width * p.dims.width;
     printf("visibilities=%d\noutside=%d\ncopies=%d\n", o.n, o.outside, t.copies);
-    printf("Mpts/"
-           "s=%.6g\nTime_init=%.9g\nTime_sort=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n",
-           points / t.run / 1e6, read_seconds + t.init, t.sort, t.run, t.kernel);
+    printf("Mpts/s=%.6g\nTime_init=%.9g\nTime_sort=%.9g\nTime_run=%.9g\n"
+           "Time_kernel=%.9g\nTime_image=%.9g\n",
+           updates / t.run / 1e6, read_seconds + t.init, t.sort, t.run, t.kernel,
+           t.image);
     if (fflush(stdout)) fail("standard output: cannot be written");
-    free(value);
-    free(grid);
-    problem_free(&p);
     observation_free(&o);
     return 0;
 }

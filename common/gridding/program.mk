@@ -2,9 +2,9 @@
 # {data} is the folder of the generated data.
 title   = W-projection gridding of visibilities
 order   = 3
-sources = main.c arguments.c sky.c taps.c image.c
+sources = main.c arguments.c sky.c taps.c image.c stack.c parallel.c
 shared  = run/png.c
-libs    = -lfftw3 -lpng
+libs    = -lfftw3 -lfftw3f -lpng -lpthread
 recipes = file
 suffix  = npy
 rate    = Mpts/s
@@ -23,8 +23,10 @@ double = -DREAL=double -DREAL_BYTES=8 -Dgridding=gridding_double -Ddegridding=de
 
 # make run: the imaging case, and the paper's benchmark with a twentieth of its visibilities.
 # Taps below a hundredth of the largest may be omitted; the steps before 10 use all taps.
+# image has a method of its own, whose taps and planes follow from the accuracy.
 set.default = preset=default accuracy=0.01
 set.askap   = preset=askap accuracy=0.01
+set.image   = preset=default task=image accuracy=0.00001
 show  = askap
 quick = default
 
@@ -52,6 +54,8 @@ case.nearest = uv=random visibilities=997 grid=131 support=0 oversampling=1 plan
 case.tall    = uv=random visibilities=3001 grid=600 support=6 oversampling=3 planes=3 cell=16 kernel=integer strips=2,2
 case.reach   = preset=small oversampling=16 accuracy=0.001 strips=2,3
 case.short   = uv=random visibilities=1501 grid=300 support=20 oversampling=3 planes=9 cell=40 accuracy=0.01 precision=double strips=1,2
+case.image   = preset=small task=image accuracy=0.0001 field=0.8 strips=3,2
+case.wrapped = uv=random visibilities=301 grid=60 cell=40 baseline=700 task=image accuracy=0.001 field=1 strips=1,2
 case.degrid  = preset=small oversampling=16 task=degrid strips=3,2
 case.adjoint = uv=random visibilities=1009 grid=150 support=7 oversampling=5 planes=4 cell=80 precision=double task=degrid model=noise strips=2,3
 case.exact   = visibilities=1501 grid=257 support=9 oversampling=4 planes=5 cell=40 kernel=integer task=degrid strips=3,2

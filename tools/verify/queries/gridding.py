@@ -29,7 +29,7 @@ PRESETS = {"small": ("tracks", 3001, 257, 9, 4, 5, 40),
            "askap": ("random", 160000, 4096, 64, 8, 33, 5),
            "seed": ("random", 3200000, 4096, 64, 8, 33, 5)}
 PRINTED = {"visibilities", "outside", "copies", "Mpts/s", "Time_init", "Time_sort",
-           "Time_run", "Time_kernel"}
+           "Time_run", "Time_kernel", "Time_image"}
 SHARED = {"Share", "Share_even"}  # printed by hybrid back-ends
 
 
@@ -92,7 +92,9 @@ def points(q: SimpleNamespace) -> Any:
 
 
 def inside(q: SimpleNamespace, *coordinates: Any) -> Any:
-    """Which footprints lie inside the grid."""
+    """Which visibilities are used: footprints inside the grid, or all for an image."""
+    if getattr(q, "task", "grid") == "image":
+        return numpy.full(len(coordinates[0]), True)
     all_in, half = True, q.oversampling // 2
     for x in coordinates:
         fine = numpy.floor(x / q.cell * q.oversampling + 0.5) + half
@@ -296,10 +298,29 @@ def sky(rng: random.Random) -> Query:
     return Query(arguments=arguments, env={"OMP_NUM_THREADS": rng.choice("1234")})
 
 
+def image(rng: random.Random) -> Query:
+    """A query of task=image. Tables of two dimensions grow with the square of the number
+    of functions, which is at most twice the number of visibilities."""
+    grid, cell = rng.randint(8, 200), rng.choice((1.0, 8.0, 40.0, rng.uniform(1, 300)))
+    accuracy = rng.choice((1e-6, 1e-5, 1e-4, 1e-3, 0.01))
+    n = rng.randint(1, 400 if accuracy >= 1e-3 else 40)
+    baseline = grid * cell * rng.choice((0.3, 0.9, 1.0, 1.5)) * LIGHT / 1.4e9
+    arguments = [f"visibilities={n}", f"uv={rng.choice(('random', 'tracks'))}",
+                 f"grid={grid}", f"cell={cell!r}", f"baseline={baseline!r}", "task=image",
+                 f"accuracy={accuracy:g}", f"field={rng.choice((0.5, 0.77, 1))}"]
+    if n <= 40:
+        arguments.append(f"strips={rng.randint(1, 4)},{rng.randint(1, 4)}")
+    else:
+        arguments.append("strips=1,1")
+    return Query(arguments=arguments, env={"OMP_NUM_THREADS": rng.choice("1234")})
+
+
 def draw(rng: random.Random, folder: Path) -> Query:
     """A valid query; its files are in folder."""
     if rng.random() < 0.01:
         return sky(rng)
+    if rng.random() < 0.05:
+        return image(rng)
     q = shape(rng)
     arguments: Any = {}
     source = rng.choice(("file", "file", "random", "tracks"))
@@ -394,7 +415,8 @@ def wrong_output(arguments: Sequence[str], values: Mapping[str, str],
         if values[key] != str(right):
             return f"{key}={values[key]}, right is {right}"
     written = numpy.load(files["out"], mmap_mode="r")
-    shape_of_out = (here, 2) if q.task == "degrid" else (q.grid, q.grid, 2)
+    shape_of_out = {"degrid": (here, 2), "image": (q.grid, q.grid)}.get(
+        q.task, (q.grid, q.grid, 2))
     if written.shape != shape_of_out:
         return f"out has shape {written.shape}: expected {shape_of_out}"
 
@@ -412,6 +434,8 @@ def wrong_output(arguments: Sequence[str], values: Mapping[str, str],
     if sort > run or not run:
         return f"Time_sort={sort:g} is part of Time_run={run:g}"
     rate = here * (2 * q.support + 1) ** 2 / run / 1e6
+    if q.task == "image":  # the taps follow from accuracy=
+        return None
     if abs(float(values["Mpts/s"]) / rate - 1) > 1e-4:
         return f"Mpts/s={values['Mpts/s']}, points over Time_run are {rate:g}"
     return None
