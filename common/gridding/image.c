@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parallel.h"
+
 static const double pi = 3.14159265358979323846;
 
 /* Shape of the taper. The first zero of its transform is at sqrt(1 + (TAPER_BETA /
@@ -36,44 +38,69 @@ double taper(double x)
     return inside > 1e-12 ? bessel(beta * sqrt(inside)) / bessel(beta) : 0;
 }
 
-/* Returns the index of element i in the order of FFTW, which has the zero first; in
- * ours it is in the middle. */
-static size_t fft_index(int i, int size)
+typedef struct {
+    const npy *grid;
+    double norm;
+    fftw_complex *half;   /* [size][size / 2 + 1] in FFTW's order: the zero is first */
+    double *sums, *image; /* [size][size]: in FFTW's order, and with the zero in the
+                             middle */
+    double *axis;         /* [size]: the taper */
+} transform;
+
+/* Sets every threads-th row of the half grid to the mean of each cell and the conjugate
+ * of its mirror image, which has the transform's real part as its transform. */
+static void make_half(void *context, int t, int threads)
 {
-    int k = i - size / 2;
-    return (size_t)(k < 0 ? k + size : k);
+    const transform *a = context;
+    size_t n = a->grid->shape[0], middle = n / 2;
+    for (size_t v = (size_t)t; v < n; v += (size_t)threads)
+        for (size_t u = 0; u <= n / 2; u++) {
+            size_t cell = (v + middle) % n * n + (u + middle) % n;
+            size_t mirror = (n - v + middle) % n * n + (n - u + middle) % n;
+            double *to = a->half[v * (n / 2 + 1) + u];
+            to[0] = npy_element(a->grid, 2 * cell) + npy_element(a->grid, 2 * mirror);
+            to[1] = npy_element(a->grid, 2 * cell + 1) -
+                    npy_element(a->grid, 2 * mirror + 1);
+        }
+}
+
+/* Divides every threads-th row of the image by the taper and by the sum of the
+ * weights. */
+static void divide_by_taper(void *context, int t, int threads)
+{
+    const transform *a = context;
+    size_t n = a->grid->shape[0], middle = n - n / 2;
+    for (size_t y = (size_t)t; y < n; y += (size_t)threads)
+        for (size_t x = 0; x < n; x++) {
+            double taper_xy = a->axis[y] * a->axis[x];
+            double sum = a->sums[(y + middle) % n * n + (x + middle) % n] / 2;
+            a->image[y * n + x] = taper_xy > MIN_TAPER ? sum / taper_xy / a->norm : 0;
+        }
 }
 
 double *dirty_image(const npy *grid, double norm)
 {
     size_t n = grid->shape[0];
-    int size = (int)n;
-    fftw_complex *a = allocate(n * n, sizeof *a, "the image");
-    for (int v = 0; v < size; v++)
-        for (int u = 0; u < size; u++) {
-            double *to = a[fft_index(v, size) * n + fft_index(u, size)];
-            for (size_t i = 0; i < 2; i++)
-                to[i] = npy_element(grid, 2 * ((size_t)v * n + (size_t)u) + i);
-        }
-    fftw_plan plan = fftw_plan_dft_2d(size, size, a, a, FFTW_BACKWARD, FFTW_ESTIMATE);
-    if (!plan) fail("FFTW: no plan for a transform of %d x %d points", size, size);
-    fftw_execute(plan);
-    fftw_destroy_plan(plan);
+    int size = (int)n, threads = parallel_threads();
+    transform a = {.grid = grid, .norm = norm};
+    a.half = allocate_untouched(n * (n / 2 + 1), sizeof *a.half, "half the grid");
+    a.sums = allocate_untouched(n * n, sizeof *a.sums, "the transform");
+    a.image = allocate_untouched(n * n, sizeof *a.image, "the image");
+    a.axis = allocate(n, sizeof *a.axis, "the taper");
+    for (int x = 0; x < size; x++) a.axis[x] = taper((double)(x - size / 2) / size);
 
-    double *image = allocate(n * n, sizeof *image, "the image");
-    double *axis = allocate(n, sizeof *axis, "the taper");
-    for (int x = 0; x < size; x++) axis[x] = taper((double)(x - size / 2) / size);
-    for (int y = 0; y < size; y++)
-        for (int x = 0; x < size; x++) {
-            double taper_xy = axis[y] * axis[x];
-            double sum = a[fft_index(y, size) * n + fft_index(x, size)][0];
-            image[(size_t)y * n + (size_t)x] =
-                taper_xy > MIN_TAPER ? sum / taper_xy / norm : 0;
-        }
-    free(axis);
-    free(a);
-    fftw_cleanup();
-    return image;
+    if (fftw_init_threads()) fftw_plan_with_nthreads(threads);
+    fftw_plan plan = fftw_plan_dft_c2r_2d(size, size, a.half, a.sums, FFTW_ESTIMATE);
+    if (!plan) fail("FFTW: no plan for a transform of %d x %d points", size, size);
+    parallel_run(threads, make_half, &a);
+    fftw_execute(plan);
+    parallel_run(threads, divide_by_taper, &a);
+    fftw_destroy_plan(plan);
+    fftw_cleanup_threads();
+    free(a.axis);
+    free(a.sums);
+    free(a.half);
+    return a.image;
 }
 
 void model_grid(double *grid, int size, int pitch, double cell, const source *s, int n)
