@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "image.h"
+#include "parallel.h"
 #include "taps.h"
 
 static const double light = 299792458; /* speed of light, m/s */
@@ -154,6 +155,27 @@ static void read_visibilities(const request *r, observation *o)
     free(a.data);
 }
 
+typedef struct {
+    const request *r;
+    observation *o;
+} making;
+
+/* Sets the values of a thread's part of the visibilities. */
+static void make_values(void *context, int t, int threads)
+{
+    const making *m = context;
+    const observation *o = m->o;
+    int end = parallel_part(o->n, t + 1, threads);
+    for (int k = parallel_part(o->n, t, threads); k < end; k++) {
+        visibility *d = &o->d[k];
+        sky_visibility(d, o->sources, o->known);
+        if (m->r->integer) {
+            d->re = floor(9 * sky_hash((unsigned long)k, 6)) - 4;
+            d->im = floor(9 * sky_hash((unsigned long)k, 7)) - 4;
+        }
+    }
+}
+
 static void make_visibilities(const request *r, observation *o)
 {
     double extent = r->baseline * r->frequency / light;
@@ -161,14 +183,7 @@ static void make_visibilities(const request *r, observation *o)
     o->d = allocate((size_t)o->n, sizeof *o->d, "the visibilities");
     (r->random ? sky_random : sky_tracks)(o->d, o->n, extent);
     o->known = SOURCES;
-    for (int k = 0; k < o->n; k++) {
-        visibility *d = &o->d[k];
-        sky_visibility(d, o->sources, o->known);
-        if (r->integer) {
-            d->re = floor(9 * sky_hash((unsigned long)k, 6)) - 4;
-            d->im = floor(9 * sky_hash((unsigned long)k, 7)) - 4;
-        }
-    }
+    parallel_run(parallel_threads(), make_values, &(making){r, o});
 }
 
 /* Converts a coordinate, in cells from the first cell of the grid, to the first cell of

@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "image.h"
+#include "parallel.h"
 #include "stack.h"
 
 static const char about[] =
@@ -35,21 +36,37 @@ static void *make_model(const request *r, const problem *p)
     return grid;
 }
 
+typedef struct {
+    const observation *o;
+    double direct[SOURCES];
+} directions;
+
+/* Computes the direct sum for every threads-th source. */
+static void sum_directly(void *context, int t, int threads)
+{
+    directions *to = context;
+    const observation *o = to->o;
+    for (int s = t; s < o->known; s += threads)
+        to->direct[s] =
+            direct_sum(o->d, o->n, o->norm, o->sources[s].l, o->sources[s].m);
+}
+
 /* Writes the image and prints for each source its flux in the direct sum and in the
  * image. */
 static void report_image(const request *r, const observation *o, const double *image,
                          const char *path)
 {
     image_write(path, image, r->grid);
+    if (!o->known || r->integer) return;
 
-    if (o->known && !r->integer)
-        printf(
-            "# source: x y (pixels from the centre), flux, direct sum, image, error\n");
-    for (int s = 0; s < o->known && !r->integer; s++) {
+    directions sums = {.o = o};
+    parallel_run(parallel_threads(), sum_directly, &sums);
+    printf("# source: x y (pixels from the centre), flux, direct sum, image, error\n");
+    for (int s = 0; s < o->known; s++) {
         const source *src = &o->sources[s];
         int x = (int)lround(src->l * r->cell * r->grid);
         int y = (int)lround(src->m * r->cell * r->grid);
-        double direct = direct_sum(o->d, o->n, o->norm, src->l, src->m);
+        double direct = sums.direct[s];
         double image_flux = image[(size_t)(y + r->grid / 2) * (size_t)r->grid +
                                   (size_t)(x + r->grid / 2)];
         printf("# source: %5d %5d  %.4f  %.4f  %.4f  %+.2f %%\n", x, y, src->flux,

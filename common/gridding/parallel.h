@@ -12,4 +12,11 @@ int parallel_threads(void);
 void parallel_run(int threads, void (*body)(void *context, int t, int threads),
                   void *context);
 
+/* Returns the first of n items of thread t, which are consecutive; t = threads returns
+ * n. */
+static inline int parallel_part(int n, int t, int threads)
+{
+    return (int)((long long)n * t / threads);
+}
+
 #endif
