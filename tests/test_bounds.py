@@ -52,8 +52,8 @@ def compiled(program, step, backend, folder, test, include=""):
                  f'-DBACKEND="{include}"', "-c", f"tests/{test}.c", "-o", compiled_test]]
     commands = commands if include or not compiled_test.exists() else []
     libraries = ["-lOpenCL"] if "opencl" in about.needs else []
-    commands.append([*FLAGS, "-fopenmp", compiled_test, *objects, *libraries, "-lfftw3",
-                     "-lpng", "-lm", "-o", binary])
+    commands.append([*FLAGS, "-fopenmp", compiled_test, *objects, *libraries, "-lfftw3_threads",
+                     "-lfftw3", "-lfftw3f", "-lpng", "-lm", "-o", binary])
     for command in commands:
         made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert made.returncode == 0, made.stderr
