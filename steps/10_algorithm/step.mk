@@ -12,6 +12,7 @@ predict.semblance.gpu = 5: the same, but a thread has 16 nodes to store, and all
 
 title.gridding       = Footprints only as wide as their w-plane needs
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+reason.gridding       = footprints of a class end and begin in the middle of blocks, which needs three instances of the sums; bins have sizes of their own
 predict.gridding.cpu = 1.8 for askap, whose w is evenly distributed, 6.5 for default, whose w is mostly small: the ratio of the remaining blocks (counted before it was written)
 predict.gridding.gpu = the same
 

@@ -13,7 +13,8 @@
  * visibility is as wide as its class.
  *
  * Binning (host.h): a visibility belongs to the bin that contains the first cell of its
- * footprint. Bins are as large as blocks; a row of bins is a band.
+ * footprint. Bins are as wide as a vector. They are as high as a block, a row of blocks
+ * being a band, or several times as high in classes with few visibilities.
  *
  *             left        right
  *           +-----+-----+-----+   x  bins whose footprints can overlap block B. In
@@ -31,7 +32,7 @@
  * The zeros make a test unnecessary where a block extends beyond a footprint.
  *
  * The caller guarantees that every footprint lies inside the grid and that the
- * visibilities are sorted by class and into bins of ROWS x COLUMNS cells.
+ * visibilities are sorted by class and into bins.
  */
 #include "portable.h"
 #include "real.h"
@@ -44,25 +45,27 @@
 /* A work-item computes VECTORS vectors of columns of a block: all of them on a CPU, one
  * column on a GPU, where COLUMNS neighbouring work-items share the block. 3 ROWS
  * VECTORS vector registers hold the sums of a block. */
-#ifndef VECTORS /* more columns would be mostly empty in narrow footprints */
+#if !defined(VECTORS) && defined(__AVX512F__) /* 32 vector registers, not 16 */
+#define VECTORS 2
+#elif !defined(VECTORS)
 #define VECTORS 1
 #endif
 #ifndef COLUMNS
 #define COLUMNS (VECTORS * LANES)
 #endif
-#if !defined(ROWS) && defined(__AVX512F__) /* 32 vector registers, not 16 */
-#define ROWS 8
-#elif !defined(ROWS)
+#define BIN_COLUMNS (COLUMNS / VECTORS) /* of a bin: one vector */
+#ifndef ROWS
 #define ROWS 4
 #endif
 #ifndef BLOCKS
-#define BLOCKS 32 /* sums of a segment: 48 KiB with AVX-512, in the L2 cache */
+#define BLOCKS 64 /* sums of a segment: 96 KiB with AVX-512, in the L2 cache */
 #endif
-#ifndef CHUNK /* visibilities: 10 KiB of contributions with AVX-512 */
+#ifndef CHUNK /* visibilities: 17.5 KiB of contributions with AVX-512 */
 #define CHUNK 40
 #endif
 /* Zeros on each side of the taps. A block that overlaps only other footprints of the
- * same bin extends beyond this one by less than twice its size. */
+ * same bin extends beyond this one by less than twice its size. Bins are at most half
+ * as high as this number. */
 #define PAD_OF(rows, columns) (2 * ((rows) > (columns) ? (rows) : (columns)))
 #define PAD                   PAD_OF(ROWS, COLUMNS)
 #define STRIDE_OF(s)          ((s)->width + 2 * PAD)
@@ -79,7 +82,9 @@ typedef struct {
 #endif
 typedef struct {
     int count;
-    int support[CLASSES]; /* of each class, ascending */
+    int support[CLASSES];  /* of each class, ascending */
+    int bin_rows[CLASSES]; /* rows of a bin, a multiple of ROWS */
+    int first[CLASSES];    /* index of the first bin of each class */
 } support_classes;
 
 /* A sorted visibility. */
@@ -103,14 +108,17 @@ typedef struct {
     lanes re[ROWS][VECTORS], common[ROWS][VECTORS], im[ROWS][VECTORS];
 } block_sums;
 
-/* Returns the contribution of a visibility to the block's columns from `column` on. */
-FN contribution make_contribution(const shape *s, GLOBAL const real *taps, int column,
-                                  int negative_w, sorted_visibility vis)
+/* Returns the contribution of a visibility to the block's columns from `column` on, for
+ * vectors begin .. end - 1 of the block. */
+FN __attribute__((always_inline)) contribution
+make_contribution(const shape *s, GLOBAL const real *taps, int column, int negative_w,
+                  sorted_visibility vis, int begin, int end)
 {
     contribution p;
     const real sign = negative_w ? -1 : 1;
     UNROLL
     for (int i = 0; i < VECTORS; i++) {
+        if (i < begin || i >= end) continue;
         GLOBAL const real *cu = taps + vis.taps_u + column + i * LANES;
         const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
         const lanes im = vis.d.re * cim + vis.d.im * cre;
@@ -123,23 +131,33 @@ FN contribution make_contribution(const shape *s, GLOBAL const real *taps, int c
     return p;
 }
 
-/* Adds n contributions to the sums of block `band`. Karatsuba's (Gauss's) algorithm
- * multiplies complex numbers with three real products instead of four. With t the
- * contribution and c the tap of a row:
+/* Adds n contributions to vectors begin .. end - 1 of the sums of block `band`; both
+ * are constants. Karatsuba's (Gauss's) algorithm multiplies complex numbers with three
+ * real products instead of four. With t the contribution and c the tap of a row:
  *
  *     t c = (t.re (c.re + c.im) - t.sum c.im) + i (t.sum c.im + t.im (c.re - c.im))
  *
  * where t.sum = t.re + t.im. Each of the three products has sums of its own, and each
- * number of c is loaded once for VECTORS products. If w < 0, c.im has the opposite
- * sign: c.re + c.im and c.re - c.im are swapped. */
-NOINLINE_FN void add_contributions(const contribution *contributions, int n,
-                                   GLOBAL const real *taps, int band, block_sums *sums)
+ * number of c is loaded once for all vectors. If w < 0, c.im has the opposite sign:
+ * c.re + c.im and c.re - c.im are swapped. */
+FN __attribute__((always_inline)) void add_to_vectors(const contribution *contributions,
+                                                      int n, GLOBAL const real *taps,
+                                                      int band, block_sums *sums,
+                                                      int begin, int end)
 {
-    block_sums acc = *sums;
+    block_sums acc;
+    UNROLL
+    for (int j = 0; j < ROWS; j++) UNROLL
+    for (int i = begin; i < end; i++) {
+        acc.re[j][i] = sums->re[j][i];
+        acc.common[j][i] = sums->common[j][i];
+        acc.im[j][i] = sums->im[j][i];
+    }
     for (int k = 0; k < n; k++) {
         contribution t = contributions[k];
         UNROLL
         for (int i = 0; i < VECTORS; i++) {
+            if (i < begin || i >= end) continue;
             keep(t.re[i]);
             keep(t.sum[i]);
             keep(t.im[i]);
@@ -149,66 +167,124 @@ NOINLINE_FN void add_contributions(const contribution *contributions, int n,
         UNROLL
         for (int j = 0; j < ROWS; j++) {
             UNROLL
-            for (int i = 0; i < VECTORS; i++) acc.re[j][i] += c[3 * j + swap] * t.re[i];
+            for (int i = 0; i < VECTORS; i++)
+                if (i >= begin && i < end) acc.re[j][i] += c[3 * j + swap] * t.re[i];
             UNROLL
             for (int i = 0; i < VECTORS; i++)
-                acc.common[j][i] += c[3 * j + 1] * t.sum[i];
+                if (i >= begin && i < end) acc.common[j][i] += c[3 * j + 1] * t.sum[i];
             UNROLL
             for (int i = 0; i < VECTORS; i++)
-                acc.im[j][i] += c[3 * j + 2 - swap] * t.im[i];
+                if (i >= begin && i < end)
+                    acc.im[j][i] += c[3 * j + 2 - swap] * t.im[i];
         }
     }
-    *sums = acc;
+    UNROLL
+    for (int j = 0; j < ROWS; j++) UNROLL
+    for (int i = begin; i < end; i++) {
+        sums->re[j][i] = acc.re[j][i];
+        sums->common[j][i] = acc.common[j][i];
+        sums->im[j][i] = acc.im[j][i];
+    }
+}
+
+/* The instances of add_to_vectors() for all vectors, for the first and for the last. */
+NOINLINE_FN void add_to_all(const contribution *contributions, int n,
+                            GLOBAL const real *taps, int band, block_sums *sums)
+{
+    add_to_vectors(contributions, n, taps, band, sums, 0, VECTORS);
+}
+
+NOINLINE_FN void add_to_first(const contribution *contributions, int n,
+                              GLOBAL const real *taps, int band, block_sums *sums)
+{
+    add_to_vectors(contributions, n, taps, band, sums, 0, 1);
+}
+
+NOINLINE_FN void add_to_last(const contribution *contributions, int n,
+                             GLOBAL const real *taps, int band, block_sums *sums)
+{
+    add_to_vectors(contributions, n, taps, band, sums, VECTORS - 1, VECTORS);
+}
+
+/* The vectors of a block that a visibility can touch. */
+enum { FIRST, ALL, LAST };
+
+/* Adds the visibilities in bins left .. right of a band to blocks from_band .. to_band
+ * - 1 of the segment. first[b] is the first visibility of bin b with w >= 0, first[b +
+ * bins_per_band] that with w < 0. */
+FN __attribute__((always_inline)) void
+add_bins(const shape *s, GLOBAL const real *taps, GLOBAL const int *first,
+         GLOBAL const sorted_visibility *visibilities, int left, int right, int touched,
+         int column, int first_band, int from_band, int to_band, block_sums *sums)
+{
+    contribution contributions[CHUNK];
+    int bins_per_band = CEIL_DIV(s->size, BIN_COLUMNS);
+    if (left < 0) left = 0;
+    if (right >= bins_per_band) right = bins_per_band - 1;
+    if (left > right) return;
+    GLOBAL const int *negative = first + bins_per_band;
+    int n_negative = negative[right + 1] - negative[left]; /* visibilities with w < 0 */
+    int n_all = n_negative + first[right + 1] - first[left];
+    for (int k = 0; k < n_all; k += CHUNK) {
+        int n = n_all - k < CHUNK ? n_all - k : CHUNK;
+        for (int i = 0; i < n; i++)
+            contributions[i] = make_contribution(
+                s, taps, column, k + i < n_negative,
+                visibilities[k + i < n_negative ? negative[left] + k + i
+                                                : first[left] + k + i - n_negative],
+                touched == LAST ? VECTORS - 1 : 0, touched == FIRST ? 1 : VECTORS);
+        for (int b = from_band; b < to_band; b++) {
+            block_sums *block = &sums[b - first_band];
+            if (touched == ALL) add_to_all(contributions, n, taps, b, block);
+            if (touched == FIRST) add_to_first(contributions, n, taps, b, block);
+            if (touched == LAST) add_to_last(contributions, n, taps, b, block);
+        }
+    }
 }
 
 /* Grids BLOCKS blocks from band first_band on, whose first column is `column`. The
- * visibilities are sorted by class, band, sign of w and column: bin b of a band begins
- * at first[(2 (class bands + band) + (w < 0)) bins_per_band + b]. */
+ * visibilities are sorted by class, row of bins, sign of w and column: bin b of a row
+ * begins at first[first of the class + (2 row + (w < 0)) bins_per_band + b]. */
 FN void grid_segment(const shape *s, const support_classes *classes,
                      GLOBAL const real *taps, GLOBAL const int *first,
                      GLOBAL const sorted_visibility *visibilities, int first_band,
                      int column, GLOBAL cplx *grid)
 {
-    contribution contributions[CHUNK];
     block_sums sums[BLOCKS];
     for (int b = 0; b < BLOCKS; b++)
         for (int j = 0; j < ROWS; j++)
             for (int i = 0; i < VECTORS; i++)
                 sums[b].re[j][i] = sums[b].common[j][i] = sums[b].im[j][i] = each(0);
-    int bands = CEIL_DIV(s->size, ROWS), bins_per_band = CEIL_DIV(s->size, COLUMNS);
+    int bands = CEIL_DIV(s->size, ROWS), bins_per_band = CEIL_DIV(s->size, BIN_COLUMNS);
     int end_band = first_band + BLOCKS < bands ? first_band + BLOCKS : bands;
 
     for (int c = 0; c < classes->count; c++) {
-        int width = 2 * classes->support[c] + 1, right = column / COLUMNS;
-        int left = right - (width + COLUMNS - 2) / COLUMNS;
-        int reach = (width + ROWS - 2) /
-                    ROWS; /* bands below its own that a footprint can touch */
-        int top = first_band - reach;
-        if (left < 0) left = 0;
-        if (top < 0) top = 0;
+        int width = 2 * classes->support[c] + 1, bin = column / BIN_COLUMNS;
+        int left = bin - (width + BIN_COLUMNS - 2) / BIN_COLUMNS;
+        int bin_rows = classes->bin_rows[c], blocks = bin_rows / ROWS;
+        /* Blocks from the first one of a bin on that its footprints can touch. */
+        int reach = (bin_rows + width + ROWS - 2) / ROWS;
+        int top = first_band < reach ? 0 : (first_band - reach) / blocks + 1;
 
-        for (int bin_band = top; bin_band < end_band; bin_band++) {
-            int from_band = bin_band < first_band ? first_band : bin_band;
-            int to_band =
-                bin_band + reach + 1 < end_band ? bin_band + reach + 1 : end_band;
-            GLOBAL const int *first_positive = first + (size_t)2 *
-                                                           (c * bands + bin_band) *
-                                                           bins_per_band,
-                             *first_negative = first_positive + bins_per_band;
-            int n_negative = first_negative[right + 1] -
-                             first_negative[left]; /* visibilities with w < 0 */
-            int n_all = n_negative + first_positive[right + 1] - first_positive[left];
-            for (int k = 0; k < n_all; k += CHUNK) {
-                int n = n_all - k < CHUNK ? n_all - k : CHUNK;
-                for (int i = 0; i < n; i++)
-                    contributions[i] = make_contribution(
-                        s, taps, column, k + i < n_negative,
-                        visibilities[k + i < n_negative
-                                         ? first_negative[left] + k + i
-                                         : first_positive[left] + k + i - n_negative]);
-                for (int b = from_band; b < to_band; b++)
-                    add_contributions(contributions, n, taps, b, &sums[b - first_band]);
+        for (int bin_row = top; bin_row * blocks < end_band; bin_row++) {
+            int from = bin_row * blocks,
+                to = from + reach < end_band ? from + reach : end_band;
+            if (from < first_band) from = first_band;
+            GLOBAL const int *bins =
+                first + classes->first[c] + (size_t)2 * bin_row * bins_per_band;
+            if (VECTORS == 1) {
+                add_bins(s, taps, bins, visibilities, left, bin, ALL, column,
+                         first_band, from, to, sums);
+                continue;
             }
+            /* Footprints that end in the first vector, or begin in the last one, need
+             * no products for the other vectors. */
+            add_bins(s, taps, bins, visibilities, left, left, FIRST, column, first_band,
+                     from, to, sums);
+            add_bins(s, taps, bins, visibilities, left + 1, bin + VECTORS - 2, ALL,
+                     column, first_band, from, to, sums);
+            add_bins(s, taps, bins, visibilities, bin + VECTORS - 1, bin + VECTORS - 1,
+                     LAST, column, first_band, from, to, sums);
         }
     }
 

@@ -10,7 +10,7 @@ int gridding(const problem *p, void *result, run_times *t)
     cplx *grid = result;
 
     real *table = make_table(p, ROWS, COLUMNS);
-    binning bins = allocate_binning(p, ROWS, COLUMNS);
+    binning bins = allocate_binning(p, own_sizes());
     t->copies = 1;
 
     double run_start = seconds();
@@ -41,7 +41,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     cplx *value = result;
 
     real *table = make_table(p, ROWS, COLUMNS);
-    binning bins = allocate_binning(p, ROWS, COLUMNS);
+    binning bins = allocate_binning(p, own_sizes());
     t->copies = 1;
 
     double run_start = seconds();

@@ -58,7 +58,7 @@ int gridding(const problem *p, void *result, run_times *t)
     const shape s = p->dims;
 
     real *table = make_table(p, ROWS, COLUMNS);
-    binning bins = allocate_binning(p, ROWS, COLUMNS);
+    binning bins = allocate_binning(p, own_sizes());
     cuda_device();
     t->copies = 1;
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
@@ -108,7 +108,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     double start = seconds();
 
     real *table = make_table(p, ROWS, COLUMNS);
-    binning bins = allocate_binning(p, ROWS, COLUMNS);
+    binning bins = allocate_binning(p, own_sizes());
     cuda_device();
     const shape s = p->dims;
     t->copies = 1;

@@ -22,7 +22,8 @@ typedef struct {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    int rows, columns, lanes, blocks; /* per block; per work-item */
+    block_sizes block;
+    int vectors, lanes, blocks; /* per work-item */
 } opencl;
 
 static opencl opencl_start(void)
@@ -45,16 +46,20 @@ static opencl opencl_start(void)
                               sizeof native, &native, NULL));
     bool gpu = ocl_is_gpu(cl.device);
     cl.lanes = gpu ? 1 : (int)native;
-    cl.columns = gpu ? 32 : cl.lanes;
-    cl.rows = native * sizeof(real) == 64 ? 8 : 4; /* AVX-512 has 32 vector registers */
+    /* AVX-512 has 32 vector registers, not 16 */
+    cl.vectors = !gpu && native * sizeof(real) == 64 ? 2 : 1;
+    int rows = 4, bin_columns = gpu ? 32 : cl.lanes, columns = cl.vectors * bin_columns;
+    cl.block = (block_sizes){rows, columns, bin_columns,
+                             gpu ? rows : PAD_OF(rows, columns) / 2};
     /* A GPU's work-item has registers for the sums of one block, and no cache of its
      * own. */
     cl.blocks = gpu ? 1 : BLOCKS;
     char options[128];
-    snprintf(options, sizeof options,
-             REAL_OPTION
-             "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D BLOCKS=%d -D CHUNK=%d",
-             cl.rows, cl.columns, cl.lanes, cl.blocks, gpu ? 1 : CHUNK);
+    snprintf(
+        options, sizeof options,
+        REAL_OPTION
+        "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D VECTORS=%d -D BLOCKS=%d -D CHUNK=%d",
+        rows, columns, cl.lanes, cl.vectors, cl.blocks, gpu ? 1 : CHUNK);
     cl.program = ocl_build(cl.context, cl.device, options);
     return cl;
 }
@@ -95,12 +100,13 @@ int gridding(const problem *p, void *result, run_times *t)
     const shape s = p->dims;
 
     opencl cl = opencl_start();
-    real *table = make_table(p, cl.rows, cl.columns);
-    binning bins = allocate_binning(p, cl.rows, cl.columns);
+    real *table = make_table(p, cl.block.rows, cl.block.columns);
+    binning bins = allocate_binning(p, cl.block);
     cl_kernel grid = create_kernel(&cl, "grid_segments");
     t->copies = 1;
 
-    size_t table_size = table_length(p, cl.rows, cl.columns) * sizeof *table;
+    size_t table_size =
+        table_length(p, cl.block.rows, cl.block.columns) * sizeof *table;
     size_t first_size = (bins.count + 1) * sizeof *bins.first;
     size_t visibilities_size = s.visibilities * sizeof(sorted_visibility);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
@@ -124,8 +130,8 @@ int gridding(const problem *p, void *result, run_times *t)
     OCL_CHECK(clSetKernelArg(grid, 4, sizeof d_visibilities, &d_visibilities));
     OCL_CHECK(clSetKernelArg(grid, 5, sizeof d_grid, &d_grid));
     cl_event kernel_event;
-    size_t groups = CEIL_DIV(s.size, cl.columns);
-    size_t local[2] = {cl.columns / cl.lanes, 1};
+    size_t groups = CEIL_DIV(s.size, cl.block.columns);
+    size_t local[2] = {cl.block.columns / (cl.vectors * cl.lanes), 1};
     size_t global[2] = {groups * local[0], CEIL_DIV(bins.bands, cl.blocks)};
     OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, grid, 2, NULL, global, local, 0, NULL,
                                      &kernel_event));
@@ -155,13 +161,14 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     double start = seconds();
 
     opencl cl = opencl_start();
-    real *table = make_table(p, cl.rows, cl.columns);
-    binning bins = allocate_binning(p, cl.rows, cl.columns);
+    real *table = make_table(p, cl.block.rows, cl.block.columns);
+    binning bins = allocate_binning(p, cl.block);
     cl_kernel degrid = create_kernel(&cl, "degrid");
     const shape s = p->dims;
     t->copies = 1;
 
-    size_t table_size = table_length(p, cl.rows, cl.columns) * sizeof *table;
+    size_t table_size =
+        table_length(p, cl.block.rows, cl.block.columns) * sizeof *table;
     size_t footprints_size = s.visibilities * sizeof *p->footprints;
     size_t value_size = s.visibilities * sizeof(cplx);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);

@@ -117,7 +117,7 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
 block_shape device_blocks(const device *d)
 {
     (void)d;
-    block_shape block = {ROWS, COLUMNS, BLOCKS * ROWS};
+    block_shape block = {own_sizes(), BLOCKS * ROWS};
     return block;
 }
 

@@ -181,12 +181,12 @@ static hybrid_run hybrid_begin(const problem *p, const void *model, void *result
                            &shares_cores);
         h.device_block = device_blocks(h.d);
     } else
-        h.device_block = (block_shape){ROWS, COLUMNS, BLOCKS * ROWS};
+        h.device_block = (block_shape){own_sizes(), BLOCKS * ROWS};
     h.threads = hybrid_host_threads(shares_cores);
 
     h.rows = model ? UNIT_VISIBILITIES
                    : common_multiple(BLOCKS * ROWS, h.device_block.segment);
-    h.columns = model ? 1 : common_multiple(COLUMNS, h.device_block.columns);
+    h.columns = model ? 1 : common_multiple(COLUMNS, h.device_block.sizes.columns);
     h.units_per_row = model ? 1 : CEIL_DIV(p->dims.size, h.columns);
     h.units =
         h.units_per_row * CEIL_DIV(model ? p->dims.visibilities : p->dims.size, h.rows);
@@ -260,15 +260,13 @@ int gridding(const problem *p, void *result, run_times *t)
     double start = seconds();
 
     hybrid_run h = hybrid_begin(p, NULL, result, result);
-    int same_blocks = h.device_block.rows == ROWS && h.device_block.columns == COLUMNS;
+    const block_sizes own = own_sizes(), device = h.device_block.sizes;
+    int same_blocks = !memcmp(&own, &device, sizeof own);
     real *taps = make_table(p, ROWS, COLUMNS);
-    real *device_taps =
-        same_blocks ? taps : make_table(p, h.device_block.rows, h.device_block.columns);
-    binning device_bins =
-                allocate_binning(p, h.device_block.rows, h.device_block.columns),
-            host_bins = device_bins;
+    real *device_taps = same_blocks ? taps : make_table(p, device.rows, device.columns);
+    binning device_bins = allocate_binning(p, device), host_bins = device_bins;
     int two_orders = !same_blocks && h.share < 100; /* orders of the visibilities */
-    if (two_orders) host_bins = allocate_binning(p, ROWS, COLUMNS);
+    if (two_orders) host_bins = allocate_binning(p, own);
     t->copies = 1;
 
     double run_start = seconds();
@@ -307,8 +305,9 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
          *value = result;
     hybrid_run h = hybrid_begin(p, model, result, from_device);
     real *taps = make_table(p, ROWS, COLUMNS);
-    real *device_taps = make_table(p, h.device_block.rows, h.device_block.columns);
-    binning bins = allocate_binning(p, h.device_block.rows, h.device_block.columns);
+    const block_sizes device = h.device_block.sizes;
+    real *device_taps = make_table(p, device.rows, device.columns);
+    binning bins = allocate_binning(p, device);
     t->copies = 1;
 
     double run_start = seconds();

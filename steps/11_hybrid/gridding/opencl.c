@@ -36,7 +36,7 @@ struct device {
     cl_mem taps, grid, value, sort_buffers[2];
     int host_memory; /* 1 if the device uses the host's memory: no copies */
     block_shape block;
-    int lanes; /* per work-item */
+    int vectors, lanes; /* per work-item */
 
     chunk_events ring[MAX_IN_FLIGHT]; /* a ring buffer, from `oldest` on */
     int oldest, in_flight;
@@ -82,18 +82,21 @@ static void opencl_start(device *d)
                               sizeof native, &native, NULL));
     bool gpu = ocl_is_gpu(d->id);
     d->lanes = gpu ? 1 : (int)native;
-    d->block.columns = gpu ? 32 : d->lanes;
-    /* AVX-512 has 32 vector registers */
-    d->block.rows = native * sizeof(real) == 64 ? 8 : 4;
+    /* AVX-512 has 32 vector registers, not 16 */
+    d->vectors = !gpu && native * sizeof(real) == 64 ? 2 : 1;
+    int rows = 4, bin_columns = gpu ? 32 : d->lanes, columns = d->vectors * bin_columns;
+    d->block.sizes = (block_sizes){rows, columns, bin_columns,
+                                   gpu ? rows : PAD_OF(rows, columns) / 2};
     /* A GPU's work-item has registers for the sums of one block, and no cache of its
      * own. */
     int blocks = gpu ? 1 : BLOCKS;
-    d->block.segment = blocks * d->block.rows;
+    d->block.segment = blocks * rows;
     char options[128];
-    snprintf(options, sizeof options,
-             REAL_OPTION
-             "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D BLOCKS=%d -D CHUNK=%d",
-             d->block.rows, d->block.columns, d->lanes, blocks, gpu ? 1 : CHUNK);
+    snprintf(
+        options, sizeof options,
+        REAL_OPTION
+        "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D VECTORS=%d -D BLOCKS=%d -D CHUNK=%d",
+        rows, columns, d->lanes, d->vectors, blocks, gpu ? 1 : CHUNK);
     d->program = ocl_build(d->context, d->id, options);
     d->kernel =
         clCreateKernel(d->program, d->degrid ? "degrid" : "grid_segments", &err);
@@ -128,7 +131,9 @@ void device_load(device *d, const real *taps, const binning *bins, const cplx *m
     const shape s = d->p->dims;
     size_t n = s.visibilities;
     d->taps = create_buffer(
-        d, table_length(d->p, d->block.rows, d->block.columns) * sizeof *taps, taps);
+        d,
+        table_length(d->p, d->block.sizes.rows, d->block.sizes.columns) * sizeof *taps,
+        taps);
     if (d->degrid) {
         d->sort_buffers[0] =
             create_buffer(d, n * sizeof *bins->permutation, bins->permutation);
@@ -180,9 +185,10 @@ static void start_grid(device *d, work_region region, chunk_events *f)
     size_t rows = region.row + region.rows < s.size ? region.rows : s.size - region.row;
     size_t columns = region.column + region.columns < s.size ? region.columns
                                                              : s.size - region.column;
-    size_t local[2] = {d->block.columns / d->lanes, 1};
-    size_t first[2] = {region.column / d->lanes, region.row / d->block.segment};
-    size_t items[2] = {CEIL_DIV(columns, d->block.columns) * local[0],
+    size_t cells = d->vectors * d->lanes; /* columns of a work-item */
+    size_t local[2] = {d->block.sizes.columns / cells, 1};
+    size_t first[2] = {region.column / cells, region.row / d->block.segment};
+    size_t items[2] = {CEIL_DIV(columns, d->block.sizes.columns) * local[0],
                        CEIL_DIV(rows, d->block.segment)};
     OCL_CHECK(clEnqueueNDRangeKernel(d->queue, d->kernel, 2, first, items, local, 0,
                                      NULL, &f->kernel));

@@ -56,10 +56,10 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
                      int *shares_cores);
 void device_end(device *d);
 
-/* The shape of the device's blocks, rows x columns cells, and the number of rows of one
- * of its segments. */
+/* The device's blocks and bins, and the number of rows of one of its segments. */
 typedef struct {
-    int rows, columns, segment;
+    block_sizes sizes;
+    int segment;
 } block_shape;
 block_shape device_blocks(const device *d);
 

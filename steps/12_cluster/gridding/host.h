@@ -57,16 +57,33 @@ static inline int plane_support(const problem *p, int plane)
  * needed. */
 static inline support_classes make_classes(const problem *p)
 {
-    support_classes classes = {p->accuracy > 0 ? CLASSES : 1, {0}};
+    support_classes classes;
+    classes.count = p->accuracy > 0 ? CLASSES : 1;
     for (int c = 0; c < classes.count; c++)
         classes.support[c] =
             (p->dims.width / 2 * (c + 1) + classes.count - 1) / classes.count;
     return classes;
 }
 
+/* Cells of a block and of a bin. */
+typedef struct {
+    int rows, columns, bin_columns, max_bin_rows;
+} block_sizes;
+
+/* Returns the sizes for which this file was compiled. A GPU's work-items add one
+ * visibility at a time, so higher bins have no use. */
+static inline block_sizes own_sizes(void)
+{
+    block_sizes own = {ROWS, COLUMNS, BIN_COLUMNS, LANES == 1 ? ROWS : PAD / 2};
+    return own;
+}
+
+/* Visibilities: chosen by trying 4, 8, 16 and 32 rows per bin on the timed sets. */
+enum { MIN_TOGETHER = 2 };
+
 /* The visibilities, sorted by bin (a counting sort). */
 typedef struct {
-    int rows, columns; /* of a block */
+    block_sizes block;
     support_classes classes;
     int *plane_class; /* [planes] */
     int bands;        /* rows of bins, and of blocks */
@@ -87,22 +104,43 @@ static inline size_t bin_of(const problem *p, const binning *bins, const footpri
         bins->classes
             .support[c]; /* rows and columns that the class omits on each side */
     size_t bin_row =
-        2 * ((size_t)c * bins->bands + (fp->v + margin) / bins->rows) + fp->negative_w;
-    return bin_row * CEIL_DIV(p->dims.size, bins->columns) +
-           (fp->u + margin) / bins->columns;
+        2 * ((fp->v + margin) / bins->classes.bin_rows[c]) + fp->negative_w;
+    return bins->classes.first[c] +
+           bin_row * CEIL_DIV(p->dims.size, bins->block.bin_columns) +
+           (fp->u + margin) / bins->block.bin_columns;
+}
+
+/* Returns the rows of a bin: those of a block, doubled until a block and a row of bins
+ * have MIN_TOGETHER visibilities in common, on average. Their contributions are added
+ * together, while the sums of the block are in registers. Higher bins reach more blocks
+ * in vain. */
+static inline int choose_bin_rows(const problem *p, int classes, int rows, int columns,
+                                  int max_rows)
+{
+    double size = p->dims.size, per_row = p->dims.visibilities / size *
+                                          (p->dims.width + columns) / size / classes;
+    int bin_rows = rows;
+    while (bin_rows * per_row < MIN_TOGETHER && 2 * bin_rows <= max_rows) bin_rows *= 2;
+    return bin_rows;
 }
 
 /* Allocates the arrays. bin_visibilities() fills them. */
-static inline binning allocate_binning(const problem *p, int rows, int columns)
+static inline binning allocate_binning(const problem *p, block_sizes block)
 {
     int n = p->dims.visibilities;
     binning bins;
-    bins.rows = rows;
-    bins.columns = columns;
+    bins.block = block;
     bins.classes = make_classes(p);
-    bins.bands = CEIL_DIV(p->dims.size, rows);
-    bins.count =
-        (size_t)2 * bins.classes.count * bins.bands * CEIL_DIV(p->dims.size, columns);
+    bins.bands = CEIL_DIV(p->dims.size, block.rows);
+    int bin_rows = choose_bin_rows(p, bins.classes.count, block.rows, block.columns,
+                                   block.max_bin_rows);
+    bins.count = 0;
+    for (int c = 0; c < bins.classes.count; c++) {
+        bins.classes.bin_rows[c] = bin_rows;
+        bins.classes.first[c] = (int)bins.count;
+        bins.count += (size_t)2 * CEIL_DIV(p->dims.size, bins.classes.bin_rows[c]) *
+                      CEIL_DIV(p->dims.size, block.bin_columns);
+    }
     bins.plane_class =
         (int *)allocate(p->dims.planes, sizeof *bins.plane_class, "the classes");
     for (int i = 0; i < p->dims.planes; i++) {
@@ -127,7 +165,8 @@ static inline void bin_visibilities(const problem *p, binning *bins)
 {
     double start = seconds();
     int n = p->dims.visibilities, *first = bins->first, *bin = bins->bin;
-    long pad = PAD_OF(bins->rows, bins->columns), stride = p->dims.width + 2 * pad;
+    long pad = PAD_OF(bins->block.rows, bins->block.columns),
+         stride = p->dims.width + 2 * pad;
 
     memset(first, 0, (bins->count + 2) * sizeof *first);
     for (int k = 0; k < n; k++) {

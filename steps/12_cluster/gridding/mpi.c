@@ -115,7 +115,7 @@ int gridding(const problem *p, void *result, run_times *t)
     size_t n = (size_t)p->dims.visibilities;
 
     real *table = make_table(p, ROWS, COLUMNS);
-    binning bins = allocate_binning(p, ROWS, COLUMNS);
+    binning bins = allocate_binning(p, own_sizes());
     int *plane_width = plane_widths(p);
     t->copies = 1;
     ranks_check_same("the footprints", p->footprints, n * sizeof *p->footprints);
@@ -154,7 +154,7 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     cplx *value = result;
 
     real *table = make_table(p, ROWS, COLUMNS);
-    binning bins = allocate_binning(p, ROWS, COLUMNS);
+    binning bins = allocate_binning(p, own_sizes());
     t->copies = 1;
     ranks_check_same("the footprints", p->footprints,
                      (size_t)n * sizeof *p->footprints);
