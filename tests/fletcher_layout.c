@@ -77,9 +77,14 @@ int main(int argc, char **argv)
     int rows = model_grid.sy - 2 * HALO;
     check(tile_rows >= 1 && tile_rows <= (rows + threads - 1) / threads,
           "a tile has no rows, or more than the rows per thread");
+#ifdef MARCH_H
+    check((uintptr_t)(workspace + LINE) % (LINE * sizeof(float)) == 0,
+          "a row of a workspace does not begin a cache line");
+#else
     check((uintptr_t)(derivatives + model_grid.lead + HALO) % (LINE * sizeof(float)) ==
               0,
           "a plane of a tile does not begin a cache line");
+#endif
     tile_rows = 1; /* so that all threads have tiles */
 #endif
 #ifdef _OPENMP

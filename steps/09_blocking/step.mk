@@ -12,7 +12,8 @@ predict.semblance.gpu = 0.7: a thread's knots are in device memory, and are read
 
 title.fletcher       = Tiles per thread, and derivatives along y instead of x
 shown.fletcher       = cpu.c
-changes.fletcher     = body.h tile.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
+changes.fletcher     = body.h march.h tile.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
+cflags.fletcher      = $(NATIVE)
 kind.fletcher        = memory
 reason.fletcher      = a tile has its own derivatives: the loop over z moves back into the kernels, and both hosts choose the size of a tile
 predict.fletcher.cpu = 1.3: no barriers per plane, and the nine planes of p and q of a tile stay in the L2 cache of a core
