@@ -79,6 +79,28 @@ FN void derive(GLOBAL const float *f, size_t s, float scale1, float scale2,
  */
 enum { PY, PYY, PZ, PZZ, QY, QYY, QZ, QZZ, DERIVATIVES };
 
+/* The same at two points, the second one s after the first: 10 loads instead of 18. The
+ * derivatives of the second point are stored `apart` floats after those of the first.
+ */
+FN void derive_two(GLOBAL const float *f, size_t s, float scale1, float scale2,
+                   LOCAL float *first, LOCAL float *second, size_t apart)
+{
+    lanes value[2 * HALO + 2];
+    UNROLL
+    for (int k = 0; k < 2 * HALO + 2; k++) {
+        value[k] = load(f + k * s - HALO * s);
+        keep(value[k]);
+    }
+    UNROLL
+    for (int i = 0; i < 2; i++) {
+        const lanes *v = value + HALO + i;
+        unload(first + i * apart,
+               FIRST(v[1] - v[-1], v[2] - v[-2], v[3] - v[-3], v[4] - v[-4], scale1));
+        unload(second + i * apart, SECOND(v[0], v[1] + v[-1], v[2] + v[-2],
+                                          v[3] + v[-3], v[4] + v[-4], scale2));
+    }
+}
+
 /* The second derivatives of a field. */
 typedef struct {
     lanes xx, yy, zz, xy, yz, xz;

@@ -65,6 +65,7 @@ __kernel void march_tile(grid g, tile_shape t, GLOBAL const float *restrict medi
     const int end = min(first + t.rows, g.sy - HALO);
     LOCAL float *workspace = workspaces + get_global_id(0) * work_size(count);
 
-    for (int z = HALO; z < g.sz - HALO; z++)
-        march(&g, medium, pc, qc, pp, qp, workspace, z, first, end, count);
+    for (int z = HALO; z < g.sz - HALO; z += 2)
+        march(&g, medium, pc, qc, pp, qp, workspace, z, min(2, g.sz - HALO - z), first,
+              end, count);
 }
