@@ -64,11 +64,14 @@ int main(void)
 #else
         check("second", n, 0, der2(f, CENTER, S, 1.0f), second_of_power(n), largest);
 #endif
-#ifdef FIRST /* both derivatives by one function */
+#ifdef FIRST /* both derivatives by one function, and those along x by macros */
         float first, second;
         derive(&f[CENTER], S, 1, 1, &first, &second);
         check("second", n, 0, second, second_of_power(n), largest);
         if (n < 10) check("first", n, 0, first, first_of_power(n), largest);
+        check("second", n, 0, DER2_X(&f[CENTER], 1.0f), second_of_power(n), largest);
+        if (n < 10)
+            check("first", n, 0, DER1_X(&f[CENTER], 1.0f), first_of_power(n), largest);
 #endif
 #ifdef DER1
         if (n < 10)

@@ -3,6 +3,9 @@
  *   MAD(a, b, c)         a b + c, where a may be a scalar; rounded once if the target
  *                        has a fused operation
  *   STORE(p, v, count)   stores the first `count` lanes of v at p, at most LANES
+ *   beside(p, k)         p[k] .. p[k + LANES - 1] for a constant k, -LANES < k < LANES.
+ *                        With 16 lanes, unaligned loads cross cache lines, so the lanes
+ *                        are taken from two loads at multiples of LANES from p
  *   fetch(p)             hint: the cache line at p will be loaded soon
  *   load(p)              p[0] .. p[LANES - 1], unaligned, in one load (PoCL's vload
  *                        takes a load per two elements)
@@ -59,6 +62,25 @@ typedef lanes unaligned_lanes
 #define fetch(p) ((void)0)
 #else
 #define fetch(p) __builtin_prefetch((const void *)(size_t)(p), 0, 2)
+#endif
+
+/* Lanes k .. k + 15 of the vectors a and b, one after the other. */
+#if LANES == 16 && (defined(__clang__) || defined(__OPENCL_C_VERSION__))
+#define ACROSS(a, b, k)                                                                \
+    __builtin_shufflevector(a, b, k, (k) + 1, (k) + 2, (k) + 3, (k) + 4, (k) + 5,      \
+                            (k) + 6, (k) + 7, (k) + 8, (k) + 9, (k) + 10, (k) + 11,    \
+                            (k) + 12, (k) + 13, (k) + 14, (k) + 15)
+#elif LANES == 16 && defined(__AVX512F__)
+#define ACROSS(a, b, k)                                                                \
+    ((lanes)__builtin_ia32_alignd512_mask((mask)(b), (mask)(a), k, (mask){0}, -1))
+#endif
+
+#ifdef ACROSS
+#define beside(p, k)                                                                   \
+    ((k) < 0 ? ACROSS(load((p)-16), load(p), (k)&15)                                   \
+             : ACROSS(load(p), load((p) + 16), (k)&15))
+#else
+#define beside(p, k) load((p) + (k))
 #endif
 
 /* target_clones chooses a version of a function at program start, before

@@ -50,6 +50,14 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
     SECOND(load(&f[i]), SUM(f, i, s), SUM(f, i, 2 * s), SUM(f, i, 3 * s),              \
            SUM(f, i, 4 * s), scale)
 
+/* Both along x, at the point to which f points. */
+#define SUM_X(f, k)  (beside(f, k) + beside(f, -(k)))
+#define DIFF_X(f, k) (beside(f, k) - beside(f, -(k)))
+#define DER1_X(f, scale)                                                               \
+    FIRST(DIFF_X(f, 1), DIFF_X(f, 2), DIFF_X(f, 3), DIFF_X(f, 4), scale)
+#define DER2_X(f, scale)                                                               \
+    SECOND(load(f), SUM_X(f, 1), SUM_X(f, 2), SUM_X(f, 3), SUM_X(f, 4), scale)
+
 /* Computes both along an axis with stride s, at the LANES points from f on. Each
  * neighbour is added and subtracted, but loaded once: keep() prevents that gcc loads it
  * again. */

@@ -95,12 +95,12 @@ NOINLINE_FN void operators_row(const grid *g, GLOBAL const float *restrict m, si
         fetch(next + 2 * n + x);
 #define CHANGE_Y(k) (load(after##k + x) - load(before##k + x))
         second_derivatives s;
-        s.xx = DER2(f, x, 1, dxx);
+        s.xx = DER2_X(f + x, dxx);
         s.yy = load(fy + w + x);
         s.zz = load(z0 + w + x);
-        s.xy = DER1(fy, x, 1, dx);
+        s.xy = DER1_X(fy + x, dx);
         s.yz = FIRST(CHANGE_Y(1), CHANGE_Y(2), CHANGE_Y(3), CHANGE_Y(4), dy);
-        s.xz = DER1(z0, x, 1, dx);
+        s.xz = DER1_X(z0 + x, dx);
         unload(work + LAPLACIAN * w + x, s.xx + s.yy + s.zz);
         unload(work + H1 * w + x, h1_of(&s, MEDIUM(m + x, n, NX), MEDIUM(m + x, n, NY),
                                         MEDIUM(m + x, n, NZ)));
