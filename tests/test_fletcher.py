@@ -178,6 +178,31 @@ def test_layout(check, folder):
                                           f"{ended.stdout}{ended.stderr[-300:]}")
 
 
+# L2 cache in KB, floats per row, rows of the grid, threads: rows of a tile. Grids of 120, 208
+# and 768 points; few rows per thread; a cache that holds no tile at all.
+TILES = (("512 176 160 2", 76), ("2048 176 160 2", 76), ("512 272 248 2", 60),
+         ("1024 272 248 2", 120), ("2048 272 248 2", 120), ("512 848 808 4", 12),
+         ("2048 848 808 4", 67), ("2048 272 248 64", 4), ("1 272 248 2", 8))
+
+
+def test_tiles(check, folder):
+    """Tiles of the rows that the cache holds, as many for each thread."""
+    program = os.path.join(folder, "tiles")
+    front = [os.path.join(BUILD, "common", "run", f"{name}.o") for name in ("run", "args", "npy")]
+    for step in tree.steps():
+        header = step.folder / "fletcher" / "tile.h"
+        if not header.exists() or "rows_per_tile" not in header.read_text():
+            continue
+        subprocess.run(["gcc", "-std=c11", "-Icommon/run", "-Icommon/fletcher",
+                        f"-I{header.parent}", "tests/fletcher_tiles.c", *front, "-lm", "-o",
+                        program], cwd=ROOT, check=True)
+        for sizes, rows in TILES:
+            cache, *numbers = sizes.split()
+            ended = run([program, *numbers], folder, {"CACHE_L2": str(int(cache) * 1024)})
+            check(f"{step.name}: tile for {sizes}",
+                  None if ended.stdout == f"{rows}\n" else f"{ended.stdout}: expected {rows}")
+
+
 def bounds_of_maps(source, include):
     """What gcc would do with the clauses of an OpenACC source on a device: the maps that
     take a pointer for the 8 bytes of itself, as it does where a clause has no bounds."""

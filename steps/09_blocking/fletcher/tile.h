@@ -10,28 +10,22 @@ typedef struct {
 } tile_shape;
 
 #ifdef RUN_H /* in C */
-/* With fewer rows, the derivatives of the 2 HALO extra rows would cost more than those
- * of the tile itself. */
-enum { MIN_TILE_ROWS = 8 };
-
-/* Chooses the rows of a tile on a CPU such that its working set at one plane fits into
- * the L2 cache of a core and is still there at the next plane. The working set per row
- * is nine planes of p and q, which have 2 HALO rows more than the tile, and the other
- * fields, which do not. The number of tiles is then rounded up to a multiple of the
- * number of threads, so that all threads get the same number of tiles. */
+/* Chooses the rows of a tile on a CPU. A tile reads ten planes of p and of q per two
+ * planes, eight of which it has read before. Those of a low tile are still in the L2
+ * cache, but a low tile repeats much of its neighbours' work: it computes derivatives
+ * in 2 HALO more rows than it has. Reading them from the next cache costs less, as long
+ * as they are there; a core's part of that cache is assumed to be another one and a
+ * half times the L2 cache. All threads get the same number of tiles, the one for which
+ * the rows are nearest to this size. */
 static inline int rows_per_tile(const grid *g, int threads)
 {
-    const int fields_with_halo = 2 * (2 * HALO + 1),
-              fields_without_halo = STORED_FIELDS - V2PX + 2;
-    /* The rows that fit into the cache. */
-    long cache_rows = machine_l2_cache() / ((long)sizeof(float) * g->pitch);
-    int max_rows = (int)(cache_rows - fields_with_halo * 2 * HALO) /
-                   (fields_with_halo + fields_without_halo);
-    if (max_rows < MIN_TILE_ROWS) max_rows = MIN_TILE_ROWS;
-
-    int rows = g->sy - 2 * HALO, tiles = (rows + max_rows - 1) / max_rows;
-    tiles = (tiles + threads - 1) / threads * threads;
-    return (rows + tiles - 1) / tiles;
+    const long row_bytes = 2 * (2 * HALO + 2) * (long)sizeof(float) * g->pitch;
+    const long cache_rows = machine_l2_cache() * 5 / 2 / row_bytes - 2 * HALO;
+    const long best_rows = cache_rows > 2 * HALO ? cache_rows : 2 * HALO;
+    const long rows = g->sy - 2 * HALO;
+    const long per_thread = (rows + threads * best_rows / 2) / (threads * best_rows);
+    const long tiles = threads * (per_thread > 1 ? per_thread : 1);
+    return (int)((rows + tiles - 1) / tiles);
 }
 #endif
 
