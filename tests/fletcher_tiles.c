@@ -1,5 +1,5 @@
-/* fletcher_tiles.c - prints the rows of a tile that a step's tile.h chooses on a CPU, for
- * the L2 cache of CACHE_L2 bytes. tests/test_fletcher.py compiles this file.
+/* fletcher_tiles.c - prints the rows of a tile that a step's tile.h chooses on a CPU,
+ * for the L2 cache of CACHE_L2 bytes. tests/test_fletcher.py compiles this file.
  */
 #include <stdio.h>
 

@@ -10,12 +10,12 @@ reason.semblance      = the loops over traces and over (D, E) are interchanged, 
 predict.semblance.cpu = 2.5: two operations per sample instead of six, and no loads of samples (written after a prototype had 2.5)
 predict.semblance.gpu = 0.7: a thread's knots are in device memory, and are read again for each (D, E)
 
-title.fletcher       = Tiles per thread, and derivatives along y instead of x
-shown.fletcher       = cpu.c
+title.fletcher       = Tiles per thread, rows of explicit vectors, and prefetch
+shown.fletcher       = march.h
 changes.fletcher     = body.h march.h tile.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
 cflags.fletcher      = $(NATIVE)
 kind.fletcher        = memory
-reason.fletcher      = a tile has its own derivatives: the loop over z moves back into the kernels, and both hosts choose the size of a tile
+reason.fletcher      = a tile has its own derivatives: the loop over z moves back into the kernels, and both hosts choose the size of a tile; on CPUs, rows of vectors are computed one after the other
 predict.fletcher.cpu = 1.3: no barriers per plane, and the nine planes of p and q of a tile stay in the L2 cache of a core
 predict.fletcher.gpu = 2.0: one launch instead of two per plane, and the derivatives stay in local memory
 flops.fletcher       = 260 samples

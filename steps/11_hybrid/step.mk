@@ -12,6 +12,7 @@ predict.semblance.cpu = 1 relative to two threads of step 10 on the same two cor
 predict.semblance.gpu = 1.1 over the device alone: a panel on 16 cores and a GPU, if the cores have a tenth of its rate; 1 for a search with bounds, whose few parts are completed before a chunk returns
 
 title.fletcher       = A slab per side, divided by measured times
+cflags.fletcher      = $(NATIVE)
 changes.fletcher     = hybrid.c sides.h host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
 reason.fletcher      = host and device become functions that hybrid.c calls; hybrid.c, sides.h and host.h are new
 predict.fletcher.cpu = 0.95: a device that consists of half of the cores adds no compute power; the cut costs two halos of 2 MB per step and a separate pass over 4 planes on each side

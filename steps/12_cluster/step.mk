@@ -12,7 +12,8 @@ predict.semblance.cpu = 0.4 for one search, which is not the purpose of this ste
 predict.semblance.gpu = the same
 
 title.fletcher       = A slab per rank, and halo exchange that overlaps computation
-changes.fletcher     = mpi.c host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
+cflags.fletcher      = $(NATIVE)
+changes.fletcher     = mpi.c host.h cpu.c opencl.c kernel.cl cuda.cu
 reason.fletcher      = the device is removed; cpu.c becomes functions that mpi.c calls; mpi.c is new, and half of it divides the grid and writes one common file
 predict.fletcher.cpu = 0.97: each of two ranks with one thread sends 2 MB per step, which takes 1 % of its time and overlaps computation; the border planes are separate passes
 flops.fletcher       = 260 samples

@@ -62,24 +62,23 @@ __global__ void propagate_kernel(grid g, tile_shape t, const float *__restrict__
     for (int z = z0; z < end; z++) {
         for (int r = threadIdx.y; r < rows + 2 * HALO; r += blockDim.y) {
             const size_t i = row_start(&g, y0 - HALO + r, z) + x0;
-            const size_t k = r * t.pitch + t.lead;
-            for (int x = (int)threadIdx.x - t.x_halo; x < width + t.x_halo;
-                 x += blockDim.x) {
-                derive_z(&g, pc, derivatives, n, i + x, k + x, 1);
-                derive_z(&g, qc, derivatives + QY * n, n, i + x, k + x, 1);
+            const size_t k = r * t.pitch + HALO;
+            for (int x = (int)threadIdx.x - HALO; x < width + HALO; x += blockDim.x) {
+                derive_z(&g, pc, derivatives, n, i + x, k + x);
+                derive_z(&g, qc, derivatives + QY * n, n, i + x, k + x);
                 if (r < HALO || r >= rows + HALO) continue;
-                derive_y(&g, pc, derivatives, n, i + x, k + x, 1);
-                derive_y(&g, qc, derivatives + QY * n, n, i + x, k + x, 1);
+                derive_y(&g, pc, derivatives, n, i + x, k + x);
+                derive_y(&g, qc, derivatives + QY * n, n, i + x, k + x);
             }
         }
         __syncthreads();
 
         for (int r = threadIdx.y; r < rows; r += blockDim.y) {
             const size_t i = row_start(&g, y0 + r, z) + x0;
-            const size_t k = (r + HALO) * t.pitch + t.lead;
+            const size_t k = (r + HALO) * t.pitch + HALO;
             for (int x = threadIdx.x; x < width; x += blockDim.x)
                 update_point(&g, medium, pc, qc, pp, qp, derivatives, n, t.pitch, i + x,
-                             k + x, k + x, 1);
+                             k + x);
         }
         __syncthreads();
     }
@@ -150,11 +149,8 @@ static void launch(int first, int end)
     t.width = 32;
     t.rows = 8;
     t.depth = 32;
-    t.x_halo = HALO;
-    t.lead = HALO;
     t.pitch = t.width + 2 * HALO;
     t.plane = (t.rows + 2 * HALO) * t.pitch;
-    t.group_floats = 0;
     t.first = first;
     t.end = end;
     const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, end - first};

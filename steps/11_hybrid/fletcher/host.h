@@ -16,7 +16,7 @@ size_t host_begin(const grid *g, const float *medium);
 void host_source(float f);
 
 /* Updates planes first .. end - 1. The calling thread calls poll(), unless it is NULL,
- * after each plane of its tiles. */
+ * after each two planes of its tiles. */
 void host_planes(int first, int end, void (*poll)(void));
 
 /* Ends the step: the next fields become the current ones, and the current ones the

@@ -13,7 +13,7 @@
 #include "hybrid.h"
 #include "sides.h"
 #define LANES 1 /* the host side computes nothing with vectors */
-#include "body.h"
+#include "march.h"
 #include "tile.h"
 
 static grid g;
@@ -22,8 +22,8 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
-static cl_mem derivatives; /* derivatives of one plane of each tile; NULL: they are in
-                              local memory */
+static cl_mem workspaces; /* of march.h, one per tile; NULL: the derivatives of a tile
+                             are in local memory */
 static tile_shape t;
 static size_t local[3], global[3];
 
@@ -62,6 +62,22 @@ static cl_mem zero_buffer(size_t n)
     return memory;
 }
 
+/* A tile of points has 32 x 8 points and 32 planes, and its derivatives take 20 KiB of
+ * local memory. These sizes are choices, not derived. */
+static void choose_tile_of_points(void)
+{
+    t = (tile_shape){.width = 32, .rows = 8, .depth = 32};
+    t.pitch = t.width + 2 * HALO;
+    t.plane = (t.rows + 2 * HALO) * t.pitch;
+    const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
+    const int points[3] = {t.width, t.rows, t.depth};
+    const size_t default_local[3] = {32, 8, 1};
+    for (int i = 0; i < 3; i++) {
+        local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : default_local[i];
+        global[i] = (size_t)((inner[i] + points[i] - 1) / points[i]) * local[i];
+    }
+}
+
 size_t device_begin(const grid *input_grid, const float *input_medium, int host_threads,
                     int *shares_cores)
 {
@@ -74,20 +90,24 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     OCL_CHECK(err);
     queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
-    /* LANES is the number of floats in a vector of this device. It is 1 on a GPU, where
-     * the work-items are the lanes. */
+    /* On a CPU, a work-item takes rows, with vectors of LANES floats. On a GPU, and if
+     * the user chooses the size of a group, it takes points. */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
-    const int gpu = ocl_is_gpu(device);
-    const int lanes = gpu ? 1 : width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
+    const int points = ocl_is_gpu(device) || g.group[0];
+    const int lanes = points        ? 1
+                      : width >= 16 ? 16
+                      : width >= 8  ? 8
+                      : width >= 4  ? 4
+                                    : 1;
     char options[64];
     snprintf(options, sizeof options, "-D LANES=%d%s", lanes,
-             gpu ? "" : " -D LOCAL=__global");
+             points ? "" : " -D LOCAL=__global");
     program = ocl_build(context, device, options);
     source = clCreateKernel(program, "source", &err);
     OCL_CHECK(err);
-    propagate = clCreateKernel(program, "propagate", &err);
+    propagate = clCreateKernel(program, points ? "propagate" : "march_tile", &err);
     OCL_CHECK(err);
 
     size_t n = field_size(&g);
@@ -101,41 +121,19 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     qp = zero_buffer(n);
     qc = zero_buffer(n);
 
-    /* On a GPU, a tile has 32 x 8 points and 32 planes, and its derivatives take 20 KiB
-     * of local memory. On a CPU, a work-group is one work-item with a tile of at most
-     * 16 whole rows, and the derivatives are in global memory that stays in a cache.
-     * These sizes are choices, not derived. */
-    const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
-    if (gpu) {
-        t = (tile_shape){
-            .width = 32, .rows = 8, .depth = 32, .x_halo = HALO, .lead = HALO};
-        t.pitch = t.width + 2 * HALO;
+    size_t workspace_floats = 0;
+    if (points) {
+        choose_tile_of_points();
     } else {
         cl_uint units; /* each compute unit gets a tile */
         OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
                                   &units, NULL));
-        int rows_per_unit = (inner[1] + (int)units - 1) / (int)units;
-        t = (tile_shape){.width = inner[0],
-                         .rows = rows_per_unit < 16 ? rows_per_unit : 16};
-        t.depth = inner[2];
-        t.pitch = g.pitch;
-        t.lead = g.lead + HALO;
-    }
-    t.plane = (t.rows + 2 * HALO) * t.pitch;
-    const int points[3] = {t.width, t.rows, t.depth};
-    const size_t default_local[3] = {gpu ? 32 : 1, gpu ? 8 : 1, 1};
-    size_t groups = 1;
-    for (int i = 0; i < 3; i++) {
-        size_t tiles = (inner[i] + points[i] - 1) / points[i];
-        local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : default_local[i];
-        global[i] = tiles * local[i];
-        groups *= tiles;
-    }
-    size_t derivative_floats = 0;
-    if (!gpu) {
-        t.group_floats = DERIVATIVES * t.plane;
-        derivative_floats = groups * t.group_floats;
-        derivatives = zero_buffer(derivative_floats);
+        t.rows = rows_per_tile(&g, (int)units);
+        t.depth = g.sz - 2 * HALO;
+        global[0] = (size_t)((g.sy - 2 * HALO + t.rows - 1) / t.rows);
+        global[1] = global[2] = local[0] = local[1] = local[2] = 1;
+        workspace_floats = global[0] * work_size(g.sx - 2 * HALO);
+        workspaces = zero_buffer(workspace_floats);
     }
     for (int i = 0; i < 2; i++) {
         pending[i].to_host = allocate(4 * halo_size(), sizeof(float), "halos");
@@ -143,7 +141,7 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     }
     OCL_CHECK(clFinish(queue));
     device_clock = ocl_clock_offset(queue);
-    return (used + 4 * n + derivative_floats) * sizeof(cl_float);
+    return (used + 4 * n + workspace_floats) * sizeof(cl_float);
 }
 
 void device_source(float f)
@@ -172,8 +170,8 @@ static cl_event launch(int first, int end)
     OCL_CHECK(clSetKernelArg(propagate, 4, sizeof qc, &qc));
     OCL_CHECK(clSetKernelArg(propagate, 5, sizeof pp, &pp));
     OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
-    if (derivatives)
-        OCL_CHECK(clSetKernelArg(propagate, 7, sizeof derivatives, &derivatives));
+    if (workspaces)
+        OCL_CHECK(clSetKernelArg(propagate, 7, sizeof workspaces, &workspaces));
     else
         OCL_CHECK(clSetKernelArg(propagate, 7, DERIVATIVES * t.plane * sizeof(cl_float),
                                  NULL));
@@ -291,7 +289,7 @@ void device_end(void)
         if (pending[i].copied) clReleaseEvent(pending[i].copied);
         free(pending[i].to_host);
     }
-    if (derivatives) clReleaseMemObject(derivatives);
+    if (workspaces) clReleaseMemObject(workspaces);
     clReleaseMemObject(qc);
     clReleaseMemObject(qp);
     clReleaseMemObject(pc);

@@ -31,20 +31,52 @@ TABLE float c[5] = {-205.0f / 72, 8.0f / 5, -1.0f / 5, 8.0f / 315, -1.0f / 560};
  * direction. In negative direction the sign is opposite. */
 TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
 
-/* Second derivative of f at i along an axis with stride s; scale is 1 / h^2. */
-#define SUM(f, i, s) (load(&f[i + (s)]) + load(&f[i - (s)]))
-#define DER2(f, i, s, scale)                                                           \
-    ((scale)*MAD(c[4], SUM(f, i, 4 * s),                                               \
-                 MAD(c[3], SUM(f, i, 3 * s),                                           \
-                     MAD(c[2], SUM(f, i, 2 * s),                                       \
-                         MAD(c[1], SUM(f, i, s), c[0] * load(&f[i]))))))
+/* The first derivative, from the differences of the two neighbours at distance 1 to 4;
+ * scale is 1 / h. */
+#define FIRST(d1, d2, d3, d4, scale)                                                   \
+    ((scale)*MAD(d[4], d4, MAD(d[3], d3, MAD(d[2], d2, d[1] * (d1)))))
 
-/* First derivative of f at i along an axis with stride s; scale is 1 / h. */
+/* The second derivative, from the value at the point and the sums of the two neighbours
+ * at distance 1 to 4; scale is 1 / h^2. */
+#define SECOND(v, s1, s2, s3, s4, scale)                                               \
+    ((scale)*MAD(c[4], s4, MAD(c[3], s3, MAD(c[2], s2, MAD(c[1], s1, c[0] * (v))))))
+
+/* Both derivatives of f at i along an axis with stride s. */
+#define SUM(f, i, s)  (load(&f[i + (s)]) + load(&f[i - (s)]))
 #define DIFF(f, i, s) (load(&f[i + (s)]) - load(&f[i - (s)]))
 #define DER1(f, i, s, scale)                                                           \
-    ((scale)*MAD(d[4], DIFF(f, i, 4 * s),                                              \
-                 MAD(d[3], DIFF(f, i, 3 * s),                                          \
-                     MAD(d[2], DIFF(f, i, 2 * s), d[1] * DIFF(f, i, s)))))
+    FIRST(DIFF(f, i, s), DIFF(f, i, 2 * s), DIFF(f, i, 3 * s), DIFF(f, i, 4 * s), scale)
+#define DER2(f, i, s, scale)                                                           \
+    SECOND(load(&f[i]), SUM(f, i, s), SUM(f, i, 2 * s), SUM(f, i, 3 * s),              \
+           SUM(f, i, 4 * s), scale)
+
+/* Both along x, at the point to which f points. */
+#define SUM_X(f, k)  (beside(f, k) + beside(f, -(k)))
+#define DIFF_X(f, k) (beside(f, k) - beside(f, -(k)))
+#define DER1_X(f, scale)                                                               \
+    FIRST(DIFF_X(f, 1), DIFF_X(f, 2), DIFF_X(f, 3), DIFF_X(f, 4), scale)
+#define DER2_X(f, scale)                                                               \
+    SECOND(load(f), SUM_X(f, 1), SUM_X(f, 2), SUM_X(f, 3), SUM_X(f, 4), scale)
+
+/* Computes both along an axis with stride s, at the LANES points from f on. Each
+ * neighbour is added and subtracted, but loaded once: keep() prevents that gcc loads it
+ * again. */
+FN void derive(GLOBAL const float *f, size_t s, float scale1, float scale2,
+               LOCAL float *first, LOCAL float *second)
+{
+    lanes after[5], before[5];
+    UNROLL
+    for (int k = 1; k <= HALO; k++) {
+        after[k] = load(f + k * s);
+        before[k] = load(f - k * s);
+        keep(after[k]);
+        keep(before[k]);
+    }
+#define CHANGE(k) (after[k] - before[k])
+#define TOTAL(k)  (after[k] + before[k])
+    unload(first, FIRST(CHANGE(1), CHANGE(2), CHANGE(3), CHANGE(4), scale1));
+    unload(second, SECOND(load(f), TOTAL(1), TOTAL(2), TOTAL(3), TOTAL(4), scale2));
+}
 
 /* The derivatives that are stored for one plane: d/dy, d2/dy2, d/dz and d2/dz2 of p,
  * then of q.
@@ -55,80 +87,115 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
  */
 enum { PY, PYY, PZ, PZZ, QY, QYY, QZ, QZZ, DERIVATIVES };
 
-/* Computes the derivatives along y of f at `count` points of a row. The first point is
- * i in f and k in a plane of plane_size floats; out points to the first of the four
- * planes of f. Only neighbours along x read them, so a tile needs them in its own rows
- * only. */
-FN void derive_y(const grid *g, GLOBAL const float *f, LOCAL float *out,
-                 size_t plane_size, size_t i, size_t k, int count)
+/* The same at two points, the second one s after the first: 10 loads instead of 18. The
+ * derivatives of the second point are stored `apart` floats after those of the first.
+ */
+FN void derive_two(GLOBAL const float *f, size_t s, float scale1, float scale2,
+                   LOCAL float *first, LOCAL float *second, size_t apart)
 {
-    const size_t y = (size_t)g->pitch;
-    const lanes fy = DER1(f, i, y, g->dyinv);
-    const lanes fyy = DER2(f, i, y, g->dyyinv);
+    lanes value[2 * HALO + 2];
+    UNROLL
+    for (int k = 0; k < 2 * HALO + 2; k++) {
+        value[k] = load(f + k * s - HALO * s);
+        keep(value[k]);
+    }
+    UNROLL
+    for (int i = 0; i < 2; i++) {
+        const lanes *v = value + HALO + i;
+        unload(first + i * apart,
+               FIRST(v[1] - v[-1], v[2] - v[-2], v[3] - v[-3], v[4] - v[-4], scale1));
+        unload(second + i * apart, SECOND(v[0], v[1] + v[-1], v[2] + v[-2],
+                                          v[3] + v[-3], v[4] + v[-4], scale2));
+    }
+}
 
-    STORE(&out[PY * plane_size + k], fy, count);
-    STORE(&out[PYY * plane_size + k], fyy, count);
+/* The second derivatives of a field. */
+typedef struct {
+    lanes xx, yy, zz, xy, yz, xz;
+} second_derivatives;
+
+/* Returns H1 of a field; (nx, ny, nz) is the symmetry axis. */
+FN lanes h1_of(const second_derivatives *f, lanes nx, lanes ny, lanes nz)
+{
+    const lanes xx = nx * nx, yy = ny * ny, zz = nz * nz;
+    const lanes xy = 2 * nx * ny, yz = 2 * ny * nz, xz = 2 * nx * nz;
+    return MAD(
+        xx, f->xx,
+        MAD(yy, f->yy, MAD(zz, f->zz, MAD(xy, f->xy, MAD(yz, f->yz, xz * f->xz)))));
+}
+
+/* Loads a field of the medium, of n floats. m points to its point in V2PX, the first
+ * field that is used. */
+#define MEDIUM(m, n, field) load((m) + ((field)-V2PX) * (n))
+
+/* Stores the next p and q of `count` points, at most LANES, at pp and qp, where the
+ * previous ones are. pc and qc point to the current ones, m to the medium. */
+FN void advance(float dt, GLOBAL const float *m, size_t n, GLOBAL const float *pc,
+                GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp, lanes h1p,
+                lanes h2p, lanes h1q, lanes h2q, int count)
+{
+    const lanes vz = MEDIUM(m, n, V2PZ) * h1q, vs = MEDIUM(m, n, V2SZ);
+    const lanes rhsp = MAD(MEDIUM(m, n, V2PX), h2p, MAD(vs, h1p - h1q, vz));
+    const lanes rhsq = MAD(MEDIUM(m, n, V2PN), h2p, MAD(vs, h2q - h2p, vz));
+    STORE(pp, MAD(dt * dt, rhsp, 2 * load(pc) - load(pp)), count);
+    STORE(qp, MAD(dt * dt, rhsq, 2 * load(qc) - load(qp)), count);
+}
+
+/* The rest of this file is for GPUs, where the derivatives of a tile are in local
+ * memory; march.h is for CPUs. */
+
+/* Computes the derivatives along y of f at a point, which is i in f and k in a plane of
+ * plane_size floats; out points to the first of the four planes of f. Only neighbours
+ * along x read them, so a tile needs them in its own rows only. */
+FN void derive_y(const grid *g, GLOBAL const float *f, LOCAL float *out,
+                 size_t plane_size, size_t i, size_t k)
+{
+    derive(&f[i], (size_t)g->pitch, g->dyinv, g->dyyinv, &out[PY * plane_size + k],
+           &out[PYY * plane_size + k]);
 }
 
 /* The same along z. They are differentiated along y, so a tile needs them in HALO rows
  * more on either side. */
 FN void derive_z(const grid *g, GLOBAL const float *f, LOCAL float *out,
-                 size_t plane_size, size_t i, size_t k, int count)
+                 size_t plane_size, size_t i, size_t k)
 {
-    const size_t z = (size_t)g->plane;
-    const lanes fz = DER1(f, i, z, g->dzinv);
-    const lanes fzz = DER2(f, i, z, g->dzzinv);
-
-    STORE(&out[PZ * plane_size + k], fz, count);
-    STORE(&out[PZZ * plane_size + k], fzz, count);
+    derive(&f[i], (size_t)g->plane, g->dzinv, g->dzzinv, &out[PZ * plane_size + k],
+           &out[PZZ * plane_size + k]);
 }
 
-/* Loads a field of the medium. m points to V2PX, the first field that is used. */
-#define LOAD_MEDIUM(field) load(&m[((field)-V2PX) * n + i])
+/* Returns the second derivatives of f at point i, which is k in `planes`: the
+ * derivatives of f in planes of plane_size floats with rows of `pitch` floats. */
+FN second_derivatives derivatives_at(const grid *g, GLOBAL const float *f,
+                                     LOCAL const float *planes, size_t plane_size,
+                                     size_t pitch, size_t i, size_t k)
+{
+    const size_t x = 1;
+    LOCAL const float *fy = planes + PY * plane_size, *fz = planes + PZ * plane_size;
+    second_derivatives s;
+    s.xx = DER2(f, i, x, g->dxxinv);
+    s.yy = load(&planes[PYY * plane_size + k]);
+    s.zz = load(&planes[PZZ * plane_size + k]);
+    s.xy = DER1(fy, k, x, g->dxinv);
+    s.yz = DER1(fz, k, pitch, g->dyinv);
+    s.xz = DER1(fz, k, x, g->dxinv);
+    return s;
+}
 
-/* Updates `count` points of a row, from point i on. m holds the fields of the medium,
- * pc and qc the current fields. pp and qp hold the previous fields, and are overwritten
- * with the next ones. `planes` holds the derivatives of this plane, in planes of
- * plane_size floats with rows of `pitch` floats; point i is point k there, and point ky
- * of the derivatives along y. */
+/* Updates point i, which is k in `planes`, the derivatives of the tile. m holds the
+ * fields of the medium, pc and qc the current fields. pp and qp hold the previous
+ * fields, and are overwritten with the next ones. */
 FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
                      GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
                      LOCAL const float *planes, size_t plane_size, size_t pitch,
-                     size_t i, size_t k, size_t ky, int count)
+                     size_t i, size_t k)
 {
-    const size_t x = 1, n = field_size(g);
-    LOCAL const float *py = planes + PY * plane_size, *pz = planes + PZ * plane_size;
-    LOCAL const float *qy = planes + QY * plane_size, *qz = planes + QZ * plane_size;
-
-    const lanes pxx = DER2(pc, i, x, g->dxxinv);
-    const lanes pyy = load(&planes[PYY * plane_size + ky]);
-    const lanes pzz = load(&planes[PZZ * plane_size + k]);
-    const lanes pxy = DER1(py, ky, x, g->dxinv);
-    const lanes pyz = DER1(pz, k, pitch, g->dyinv);
-    const lanes pxz = DER1(pz, k, x, g->dxinv);
-
-    const lanes qxx = DER2(qc, i, x, g->dxxinv);
-    const lanes qyy = load(&planes[QYY * plane_size + ky]);
-    const lanes qzz = load(&planes[QZZ * plane_size + k]);
-    const lanes qxy = DER1(qy, ky, x, g->dxinv);
-    const lanes qyz = DER1(qz, k, pitch, g->dyinv);
-    const lanes qxz = DER1(qz, k, x, g->dxinv);
-
-    const lanes nx = LOAD_MEDIUM(NX), ny = LOAD_MEDIUM(NY), nz = LOAD_MEDIUM(NZ);
-    const lanes xx = nx * nx, yy = ny * ny, zz = nz * nz;
-    const lanes xy = 2 * nx * ny, yz = 2 * ny * nz, xz = 2 * nx * nz;
-    const lanes h1p =
-        MAD(xx, pxx, MAD(yy, pyy, MAD(zz, pzz, MAD(xy, pxy, MAD(yz, pyz, xz * pxz)))));
-    const lanes h1q =
-        MAD(xx, qxx, MAD(yy, qyy, MAD(zz, qzz, MAD(xy, qxy, MAD(yz, qyz, xz * qxz)))));
-    const lanes h2p = pxx + pyy + pzz - h1p;
-    const lanes h2q = qxx + qyy + qzz - h1q;
-
-    const lanes vz = LOAD_MEDIUM(V2PZ) * h1q, vs = LOAD_MEDIUM(V2SZ);
-    const lanes rhsp = MAD(LOAD_MEDIUM(V2PX), h2p, MAD(vs, h1p - h1q, vz));
-    const lanes rhsq = MAD(LOAD_MEDIUM(V2PN), h2p, MAD(vs, h2q - h2p, vz));
-
-    const float dt = g->dt;
-    STORE(&pp[i], MAD(dt * dt, rhsp, 2 * load(&pc[i]) - load(&pp[i])), count);
-    STORE(&qp[i], MAD(dt * dt, rhsq, 2 * load(&qc[i]) - load(&qp[i])), count);
+    const size_t n = field_size(g);
+    const second_derivatives p = derivatives_at(g, pc, planes, plane_size, pitch, i, k);
+    const second_derivatives q =
+        derivatives_at(g, qc, planes + QY * plane_size, plane_size, pitch, i, k);
+    const lanes nx = MEDIUM(m + i, n, NX), ny = MEDIUM(m + i, n, NY),
+                nz = MEDIUM(m + i, n, NZ);
+    const lanes h1p = h1_of(&p, nx, ny, nz), h1q = h1_of(&q, nx, ny, nz);
+    advance(g->dt, m + i, n, &pc[i], &qc[i], &pp[i], &qp[i], h1p,
+            p.xx + p.yy + p.zz - h1p, h1q, q.xx + q.yy + q.zz - h1q, 1);
 }

@@ -33,8 +33,8 @@ from tools.verify.queries import Query
 HALO = 4
 LINE = 16  # floats of a cache line
 ROCKS = (10, 7)  # fields of the rock that a step takes
-DERIVED, OF_TILE = 6, 8  # planes of derivatives
-WORK_ROWS = 2 * (2 + 2 * 4 + 2 * 2 * 16)  # rows of a workspace of march.h
+DERIVED = 6  # planes of derivatives
+WORK_ROWS = 2 * (2 + 2 * 4 + 2 * 2 * 16)  # a workspace of march.h
 RING = 9  # planes of each derivative in the paper's program
 PROPERTIES = ("vpz", "epsilon", "delta", "theta", "phi")
 FORMS = {"ISO": (3000, 0, 0, 0, 0), "VTI": (3000, 0.24, 0.1, 0, 0),
@@ -297,32 +297,26 @@ def odd_lines(floats: int) -> int:
 def memory_is_wrong(asked: Asked, memory: Any, values: Mapping[str, str]) -> str | None:
     """Compares the memory with what a step can have: the rock, p and q twice, and, of the
     derivatives of both along two axes, none, whole fields, planes (DERIVED), the rows of a
-    tile and its halo per thread (OF_TILE), the rows of a workspace per tile (WORK_ROWS), or
-    nine planes each, as in the paper. A device next to the host stores the grid once more;
-    ranks have slabs with halos, and tiles that can differ."""
+    workspace per tile (WORK_ROWS), or nine planes each, as in the paper. A device next to
+    the host stores the grid once more; ranks have slabs with halos."""
     sx, sy, sz = asked.sides
     pitch = odd_lines(LINE - HALO + sx) if asked.padded else sx
     plane = odd_lines(pitch * sy) if asked.padded else pitch * sy
     field = plane * sz + 208
     ranks, two_sided = int(values.get("Ranks", 1)), "Share" in values and asked.share != "0"
+    workspace = WORK_ROWS * (-(-(sx - 2 * HALO) // LINE) * LINE + 2 * LINE)
     if ranks > 1 or two_sided:
         slabs = field + (2 * HALO * plane + 208) * (ranks - 1) + field * two_sided
-        rows = (memory / 4 - (ROCKS[-1] + 4) * slabs) / (OF_TILE * pitch)
-        if rows == int(rows) and 2 * HALO * ranks < rows <= 4096 * (sy + 16):
+        tiles = (memory / 4 - (ROCKS[-1] + 4) * slabs) / workspace
+        if tiles == int(tiles) and ranks <= tiles <= 4096:
             return None
         return f"Memory={memory:.0f}: {ranks} slabs, or two sides, have {slabs} floats"
-    workspace = WORK_ROWS * (-(-(sx - 2 * HALO) // LINE) * LINE + 2 * LINE)
     for rock in ROCKS:
         derivatives = memory / 4 - (rock + 4) * field
         if derivatives in (0, 4 * field, DERIVED * plane, 4 * RING * plane):
             return None
         if derivatives % workspace == 0 and 1 <= derivatives / workspace <= 4096:
             return None
-        rows = derivatives / (OF_TILE * pitch)
-        for threads in range(1, 4097):
-            if (rows % threads == 0
-                    and 1 <= rows / threads - 2 * HALO <= max(16, sy - 2 * HALO)):
-                return None
     return (f"Memory={memory:.0f}: a field has {field} floats, a plane {plane}, "
             f"a row {pitch}")
 
