@@ -6,11 +6,12 @@
 #include "fletcher.h"
 #include "tile.h"
 
-/* fletcher_tiles PITCH SY THREADS */
+/* fletcher_tiles ROWS PITCH THREADS */
 int main(int argc, char **argv)
 {
     if (argc != 4) return 1;
-    grid g = {.pitch = parse_int("pitch", argv[1], 1, 1 << 20),
-              .sy = parse_int("sy", argv[2], 1, 1 << 20)};
-    printf("%d\n", rows_per_tile(&g, parse_int("threads", argv[3], 1, 1 << 20)));
+    int number[3];
+    for (int i = 0; i < 3; i++)
+        number[i] = parse_int("number", argv[i + 1], 1, 1 << 20);
+    printf("%d\n", rows_per_tile(number[0], number[1], number[2]));
 }

@@ -178,11 +178,11 @@ def test_layout(check, folder):
                                           f"{ended.stdout}{ended.stderr[-300:]}")
 
 
-# L2 cache in KB, floats per row, rows of the grid, threads: rows of a tile. Grids of 120, 208
-# and 768 points; few rows per thread; a cache that holds no tile at all.
-TILES = (("512 176 160 2", 76), ("2048 176 160 2", 76), ("512 272 248 2", 60),
-         ("1024 272 248 2", 120), ("2048 272 248 2", 120), ("512 848 808 4", 12),
-         ("2048 848 808 4", 67), ("2048 272 248 64", 4), ("1 272 248 2", 8))
+# L2 cache in KB, rows, floats per row, threads: rows of a tile. Grids of 120, 208 and 768
+# points; few rows per thread; a cache that holds no tile at all.
+TILES = (("512 152 176 2", 76), ("2048 152 176 2", 76), ("512 240 272 2", 60),
+         ("1024 240 272 2", 120), ("2048 240 272 2", 120), ("512 800 848 4", 12),
+         ("2048 800 848 4", 67), ("2048 240 272 64", 4), ("1 240 272 2", 8))
 
 
 def test_tiles(check, folder):

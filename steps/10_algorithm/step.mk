@@ -10,6 +10,17 @@ reason.semblance      = two algorithms: cubic interpolation between nodes, and b
 predict.semblance.cpu = 20: 16 visits instead of 400 for a trace without knots; the gain of the bounds depends on the data, from 1 to 100 (the first was written after a prototype had 5, the second before anything was measured)
 predict.semblance.gpu = 5: the same, but a thread has 16 nodes to store, and all threads start before there is an incumbent
 
+title.fletcher       = Only the box that the wave can have reached is updated
+shown.fletcher       = box.h
+kind.fletcher        = refactor
+changes.fletcher     = box.h march.h tile.h cpu.c opencl.c kernel.cl cuda.cu
+cflags.fletcher      = $(NATIVE)
+reason.fletcher      = box.h is new, and all back-ends loop over a box that grows instead of over the grid
+predict.fletcher.cpu = 20 for set 2, 3.7 for 208 points per axis and 30 steps, 1 for runs in which the wave fills the grid: the ratio of the points (written after a prototype had 9.3 and 3.1)
+predict.fletcher.gpu = the same
+flops.fletcher       = 260 samples
+bytes.fletcher.dram  = 52 samples
+
 title.gridding       = Footprints only as wide as their w-plane needs
 changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 reason.gridding       = footprints of a class end and begin in the middle of blocks, which needs three instances of the sums; bins have sizes of their own

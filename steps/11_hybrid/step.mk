@@ -11,6 +11,7 @@ reason.semblance      = hybrid.c is new: the search of each side becomes a funct
 predict.semblance.cpu = 1 relative to two threads of step 10 on the same two cores: the gain would be that the device's core is used; 0.93 from the two rates alone
 predict.semblance.gpu = 1.1 over the device alone: a panel on 16 cores and a GPU, if the cores have a tenth of its rate; 1 for a search with bounds, whose few parts are completed before a chunk returns
 
+after.fletcher       = 09
 title.fletcher       = A slab per side, divided by measured times
 cflags.fletcher      = $(NATIVE)
 changes.fletcher     = hybrid.c sides.h host.h cpu.c opencl.c kernel.cl cuda.cu tile.h

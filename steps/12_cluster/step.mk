@@ -11,6 +11,7 @@ cflags.semblance      = -ffp-contract=fast $(NATIVE)
 predict.semblance.cpu = 0.4 for one search, which is not the purpose of this step: each value of A is searched without the incumbent of the others; 1.0 for a section, where two ranks synchronize at the start and at the end
 predict.semblance.gpu = the same
 
+after.fletcher       = 09
 title.fletcher       = A slab per rank, and halo exchange that overlaps computation
 cflags.fletcher      = $(NATIVE)
 changes.fletcher     = mpi.c host.h cpu.c opencl.c kernel.cl cuda.cu

@@ -321,9 +321,9 @@ def one_step(usage: str) -> Step:
 
 def before(step: Step, program: Program) -> Step | None:
     """The parent of a step: the last earlier step that has the program and is not later
-    than `after` of step.mk, the number of the step that this one continues. None for the
-    program's first step."""
-    last = step.mk.get("after", step.number)
+    than `after.PROGRAM`, or `after`, of step.mk, the number of the step that this one
+    continues. None for the program's first step."""
+    last = step.mk.get(f"after.{program.name}", step.mk.get("after", step.number))
     earlier = [s for s in steps()
                if s.name < step.name and s.number <= last and s.has(program)]
     return earlier[-1] if earlier else None

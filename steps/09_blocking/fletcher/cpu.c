@@ -52,7 +52,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     int threads = 0;
 #pragma omp parallel reduction(+ : threads)
     threads++;
-    tile_rows = rows_per_tile(g, threads);
+    tile_rows = rows_per_tile(g->sy - 2 * HALO, g->pitch, threads);
     pp = zero_field(n, "p of the previous step");
     pc = zero_field(n, "p of the current step");
     qp = zero_field(n, "q of the previous step");

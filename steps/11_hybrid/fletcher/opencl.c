@@ -128,7 +128,7 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
         cl_uint units; /* each compute unit gets a tile */
         OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
                                   &units, NULL));
-        t.rows = rows_per_tile(&g, (int)units);
+        t.rows = rows_per_tile(g.sy - 2 * HALO, g.pitch, (int)units);
         t.depth = g.sz - 2 * HALO;
         global[0] = (size_t)((g.sy - 2 * HALO + t.rows - 1) / t.rows);
         global[1] = global[2] = local[0] = local[1] = local[2] = 1;

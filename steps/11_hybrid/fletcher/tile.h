@@ -11,19 +11,18 @@ typedef struct {
 } tile_shape;
 
 #ifdef RUN_H /* in C */
-/* Chooses the rows of a tile on a CPU. A tile reads ten planes of p and of q per two
- * planes, eight of which it has read before. Those of a low tile are still in the L2
- * cache, but a low tile repeats much of its neighbours' work: it computes derivatives
- * in 2 HALO more rows than it has. Reading them from the next cache costs less, as long
- * as they are there; a core's part of that cache is assumed to be another one and a
- * half times the L2 cache. All threads get the same number of tiles, the one for which
- * the rows are nearest to this size. */
-static inline int rows_per_tile(const grid *g, int threads)
+/* Chooses the rows of a tile on a CPU, of `rows` rows of `pitch` floats. A tile reads
+ * ten planes of p and of q per two planes, eight of which it has read before. Those of
+ * a low tile are still in the L2 cache, but a low tile repeats much of its neighbours'
+ * work: it computes derivatives in 2 HALO more rows than it has. Reading them from the
+ * next cache costs less, as long as they are there; a core's part of that cache is
+ * assumed to be another one and a half times the L2 cache. All threads get the same
+ * number of tiles, the one for which the rows are nearest to this size. */
+static inline int rows_per_tile(long rows, int pitch, int threads)
 {
-    const long row_bytes = 2 * (2 * HALO + 2) * (long)sizeof(float) * g->pitch;
+    const long row_bytes = 2 * (2 * HALO + 2) * (long)sizeof(float) * pitch;
     const long cache_rows = machine_l2_cache() * 5 / 2 / row_bytes - 2 * HALO;
     const long best_rows = cache_rows > 2 * HALO ? cache_rows : 2 * HALO;
-    const long rows = g->sy - 2 * HALO;
     const long per_thread = (rows + threads * best_rows / 2) / (threads * best_rows);
     const long tiles = threads * (per_thread > 1 ? per_thread : 1);
     return (int)((rows + tiles - 1) / tiles);

@@ -1,0 +1,37 @@
+/* tile.h - the part of the grid that a thread or a work-group updates, the same on host
+ * and device.
+ */
+#ifndef TILE_H
+#define TILE_H
+
+typedef struct {
+    int width, rows, depth; /* points along x, y and z; the last tiles have fewer */
+    int pitch, plane; /* of the derivatives on a GPU: floats per row and per plane */
+} tile_shape;
+
+#ifdef RUN_H /* in C */
+/* Chooses the number of tiles on a CPU, for `rows` rows of `pitch` floats. A tile reads
+ * ten planes of p and of q per two planes, eight of which it has read before. Those of
+ * a low tile are still in the L2 cache, but a low tile repeats much of its neighbours'
+ * work: it computes derivatives in 2 HALO more rows than it has. Reading them from the
+ * next cache costs less, as long as they are there; a core's part of that cache is
+ * assumed to be another one and a half times the L2 cache. All threads get the same
+ * number of tiles, the one for which the rows are nearest to this size. */
+static inline int tile_count(long rows, int pitch, int threads)
+{
+    const long row_bytes = 2 * (2 * HALO + 2) * (long)sizeof(float) * pitch;
+    const long cache_rows = machine_l2_cache() * 5 / 2 / row_bytes - 2 * HALO;
+    const long best_rows = cache_rows > 2 * HALO ? cache_rows : 2 * HALO;
+    const long per_thread = (rows + threads * best_rows / 2) / (threads * best_rows);
+    return (int)(threads * (per_thread > 1 ? per_thread : 1));
+}
+
+/* Returns the rows of each of these tiles. */
+static inline int rows_per_tile(long rows, int pitch, int threads)
+{
+    const int tiles = tile_count(rows, pitch, threads);
+    return (int)((rows + tiles - 1) / tiles);
+}
+#endif
+
+#endif
