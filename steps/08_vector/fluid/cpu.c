@@ -1,5 +1,6 @@
-/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the loop
- * along a row has unit stride. */
+/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the
+ * cells of one colour in the rows of a plane are one loop of unit stride. */
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,16 +58,17 @@ void fluid_get(int f, float *dst)
     TIMED("copy", merge_colours(g, field[f], dst));
 }
 
+/* Iterates over the rows of the calling thread, one part of them per plane. */
+#define FOR_OWN_PARTS(r)                                                               \
+    FOR_EACH_PART(r, g, first_row(g, omp_get_thread_num(), omp_get_num_threads()),     \
+                  first_row(g, omp_get_thread_num() + 1, omp_get_num_threads()))
+
 /* The operating system places a page of memory near the thread that first writes to it.
- * The planes are therefore cleared with the same schedule as they are computed. */
+ * Each thread therefore clears about the rows that it computes. */
 static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
-    for (int k = 0; k <= g.nz + 1; k++) {
-        size_t plane = (size_t)plane_stride(g), red = plane * (size_t)k;
-        memset(x + red, 0, plane * sizeof(float));
-        memset(x + half_size(g) + red, 0, plane * sizeof(float));
-    }
+    for (size_t c = 0; c < cells / 2; c++) x[c] = x[cells / 2 + c] = 0;
 }
 
 void fluid_clear(int f)
@@ -84,19 +86,46 @@ void fluid_add(int x, int source)
     TIMED("add_source", add_source(field[x], field[source]));
 }
 
-/* Relaxes all cells of one colour. Cells of one colour are not neighbours, so they can
- * be relaxed in any order. Returns true if a cell changed by more than the tolerance.
+/* A sweep has not converged if a single cell changes by more than the tolerance: the
+ * witness. Cells are tested only until one is found. It is likely to be near the
+ * previous one, so each thread begins at the plane in which one was found last.
+ *
+ * unconverged: a witness of this sweep has been found, or none is needed. */
+static int unconverged, witness_plane;
+
+/* Half sweep h in rows begin to end - 1. Looks for a witness as long as there is none.
  */
-static int relax_colour(float *x, const float *x0, int colour, int wall, float a,
-                        float inv_c)
+static void relax(float *x, const float *x0, int h, int begin, int end, int wall,
+                  float a, float inv_c)
 {
-    int unconverged = 0;
-#pragma omp parallel for collapse(2) schedule(static) reduction(| : unconverged)
-    for (int k = 1; k <= g.nz; k++)
-        for (int j = 1; j <= g.ny; j++)
-            unconverged |=
-                relax_row(x, x0, g, colour, j, k, wall, a, inv_c, s.tolerance);
-    return unconverged;
+    FOR_EACH_PART(r, g, begin, end)
+    {
+        int found;
+#pragma omp atomic read
+        found = unconverged;
+        if (!relax_rows(x, x0, g, h, r.k, r.first, r.last, !found, wall, a, inv_c,
+                        s.tolerance))
+            continue;
+#pragma omp atomic write
+        unconverged = 1;
+#pragma omp atomic write
+        witness_plane = r.k;
+    }
+}
+
+/* Half sweep h of a solve, counted from 0. Cells of one colour are not neighbours, so
+ * they can be relaxed in any order. */
+static void half_sweep(float *x, const float *x0, int h, int wall, float a, float inv_c)
+{
+    int witness = witness_plane;
+#pragma omp parallel
+    {
+        int t = omp_get_thread_num(), threads = omp_get_num_threads();
+        int first = first_row(g, t, threads), end = first_row(g, t + 1, threads),
+            begin = row_to_begin(g, witness, first, end);
+        relax(x, x0, h, begin, end, wall, a, inv_c);
+        relax(x, x0, h, first, begin, wall, a, inv_c);
+    }
 }
 
 int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
@@ -104,35 +133,24 @@ int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
     float *x = field[x_id];
     const float *x0 = field[x0_id];
     int sweeps = 0;
-    int red, black;
     do {
-        TIMED("relax red", red = relax_colour(x, x0, RED, wall, a, 1 / c));
-        TIMED("relax black", black = relax_colour(x, x0, BLACK, wall, a, 1 / c));
+        unconverged = s.tolerance < 0;
+        TIMED("relax red", half_sweep(x, x0, 2 * sweeps, wall, a, 1 / c));
+        TIMED("relax black", half_sweep(x, x0, 2 * sweeps + 1, wall, a, 1 / c));
         sweeps++;
-    } while (sweeps < s.sweeps && (red | black));
+    } while (sweeps < s.sweeps && unconverged);
     return sweeps;
 }
-
-/* Iterates over the rows of each colour. The inner cells of a row are in columns i, i +
- * 2 ..; there are count of them. */
-#define FOR_EACH_COLOUR_ROW(i, count, j, k)                                            \
-    for (int k = 1; k <= g.nz; k++)                                                    \
-        for (int j = 1; j <= g.ny; j++)                                                \
-            for (int i = 1, count = (g.nx + 1) / 2; i <= 2 && count > 0;               \
-                 i++, count = g.nx / 2)
 
 static void advect(float *d, const float *d0, const float *u, const float *v,
                    const float *w, int wall)
 {
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
+#pragma omp parallel
+    FOR_OWN_PARTS(r)
     {
-        int idx = cell_index(g, i, j, k);
-#pragma omp simd
-        for (int n = 0; n < count; n++)
-            d[idx + n] = advected_value(d0, u[idx + n], v[idx + n], w[idx + n], g,
-                                        i + 2 * n, j, k, s.dt);
-        set_bnd(d, g, i, count, j, k, wall);
+        for (int j = r.first; j <= r.last; j++)
+            advect_row(d, d0, u, v, w, g, j, r.k, s.dt);
+        set_bnd_of_both(d, g, r.k, r.first, r.last, wall);
     }
 }
 
@@ -145,21 +163,9 @@ static void divergence(const float *u, const float *v, const float *w, float *p,
                        float *div)
 {
     float scale = -0.5f / longest_side(g);
-    int row = row_stride(g), plane = plane_stride(g);
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
-    {
-        int own = cell_index(g, i, j, k);
-        int idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k),
-            west = west_index(idx, i);
-#pragma omp simd
-        for (int n = 0; n < count; n++) {
-            div[own + n] = outflow(u, v, w, idx + n, west + n, row, plane, scale);
-            p[own + n] = 0;
-        }
-        set_bnd(div, g, i, count, j, k, SCALAR);
-        set_bnd(p, g, i, count, j, k, SCALAR);
-    }
+#pragma omp parallel
+    FOR_OWN_PARTS(r)
+    divergence_rows(u, v, w, p, div, g, r.k, r.first, r.last, scale);
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
@@ -169,23 +175,9 @@ void fluid_divergence(int u, int v, int w, int p, int div)
 
 static void gradient(float *u, float *v, float *w, const float *p)
 {
-    int row = row_stride(g), plane = plane_stride(g);
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
-    {
-        int own = cell_index(g, i, j, k),
-            idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k);
-        const float *west = p + west_index(idx, i), *opposite = p + idx;
-#pragma omp simd
-        for (int n = 0; n < count; n++) {
-            u[own + n] -= 0.5f * (west[n + 1] - west[n]);
-            v[own + n] -= 0.5f * (opposite[n + row] - opposite[n - row]);
-            w[own + n] -= 0.5f * (opposite[n + plane] - opposite[n - plane]);
-        }
-        set_bnd(u, g, i, count, j, k, ALONG_X);
-        set_bnd(v, g, i, count, j, k, ALONG_Y);
-        set_bnd(w, g, i, count, j, k, ALONG_Z);
-    }
+#pragma omp parallel
+    FOR_OWN_PARTS(r)
+    gradient_rows(u, v, w, p, g, r.k, r.first, r.last);
 }
 
 void fluid_gradient(int u, int v, int w, int p)

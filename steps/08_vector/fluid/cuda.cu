@@ -20,29 +20,19 @@
  * from it. */
 __constant__ grid box;
 
-/* Column of a thread. Consecutive threads access consecutive memory: the odd columns
- * first, then the even ones. */
-FN int thread_column(grid g, int id)
-{
-    int odd = (g.nx + 1) / 2;
-    return id < odd ? 1 + 2 * id : 2 + 2 * (id - odd);
-}
-
 __global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt)
 {
     grid g = box;
     int n = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
-    if (n >= row_stride(g) || j > g.ny + 1 || k > g.nz + 1) return;
-
-    int red = n + row_stride(g) * j + plane_stride(g) * k, black = red + half_size(g);
-    x[red] += dt * source[red];
-    x[black] += dt * source[black];
+    int vectors = vectors_per_row(g, 1), c = n + vectors * (j + (g.ny + 2) * k);
+    if (n < vectors && j <= g.ny + 1 && k <= g.nz + 1 && c < 2 * half_size(g))
+        x[c] += dt * source[c];
 }
 
-/* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
- * than the tolerance, or to NaN; the threads of a block combine their results and
- * one of them writes. Returns at once if an earlier sweep has converged, that is, left
- * its flag 0. */
+/* Relaxes the cells of one colour in two columns. Sets flags[sweep] to 1 if a cell
+ * changed by more than the tolerance, or to NaN; the threads of a block combine their
+ * results and one of them writes. Returns at once if an earlier sweep has converged,
+ * that is, left its flag 0. */
 __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
                              int planes, int sweep, float tolerance, int colour,
                              int wall, float a, float inv_c)
@@ -50,13 +40,13 @@ __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
     if (sweep > 0 && !flags[sweep - 1]) return;
 
     grid g = box;
-    int strip = GLOBAL_X;
+    int i = 1 + 2 * GLOBAL_X;
     int j = 1 + GLOBAL_Y;
     int first = 1 + GLOBAL_Z * planes;
     int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
     int unconverged =
-        strip < strip_count(g, LANES) && j <= g.ny &&
-        relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, inv_c, tolerance);
+        i <= g.nx && j <= g.ny &&
+        relax_columns(x, x0, g, colour, i, j, first, last, wall, a, inv_c, tolerance);
 
     int leader = threadIdx.x == 0 && threadIdx.y == 0;
     if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
@@ -67,7 +57,7 @@ __global__ void advect_kernel(float *d, const float *__restrict__ d0,
                               const float *__restrict__ w, int wall, float dt)
 {
     grid g = box;
-    int i = thread_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    int i = item_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
     if (i <= g.nx && j <= g.ny && k <= g.nz)
         advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
 }
@@ -78,7 +68,7 @@ __global__ void divergence_kernel(const float *__restrict__ u,
                                   float scale)
 {
     grid g = box;
-    int i = thread_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    int i = item_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
     if (i <= g.nx && j <= g.ny && k <= g.nz)
         divergence_cell(u, v, w, p, div, g, i, j, k, scale);
 }
@@ -87,7 +77,7 @@ __global__ void gradient_kernel(float *u, float *v, float *w,
                                 const float *__restrict__ p)
 {
     grid g = box;
-    int i = thread_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    int i = item_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
     if (i <= g.nx && j <= g.ny && k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
 }
 
@@ -95,7 +85,7 @@ static setup s;
 static grid g;
 static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
-static int tile[3]; /* tile of a block in a sweep: strips, rows, planes */
+static int tile[3]; /* of a block in a sweep: pairs of columns, rows, planes */
 static float *field[FIELDS];
 static float *split_field; /* host copy of a field, split by colour */
 static int *flags;         /* [s.sweeps]: 1 if a sweep has not converged */
@@ -189,14 +179,14 @@ void fluid_clear(int f)
 
 void fluid_add(int x, int source)
 {
-    range r = make_range(row_stride(g), g.ny + 2, g.nz + 2);
+    range r = make_range(vectors_per_row(g, 1), g.ny + 2, g.nz + 2);
     CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
     profile_command("add_source");
 }
 
 static void relax(int x, int x0, int sweep, int colour, int wall, float a, float inv_c)
 {
-    int items[3] = {strip_count(g, LANES), g.ny, g.nz}, group[3];
+    int items[3] = {(g.nx + 1) / 2, g.ny, g.nz}, group[3];
     unsigned groups[3];
     for (int d = 0; d < 3; d++) {
         group[d] = tile[d] < items[d] ? tile[d] : items[d];

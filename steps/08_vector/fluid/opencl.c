@@ -20,19 +20,21 @@
 
 static setup s;
 static grid g;
-static size_t bytes;       /* in a field, with ghost cells */
-static size_t local[3];    /* work-items per work-group */
-static size_t tile[3];     /* tile of a work-group in a sweep: strips, rows, planes */
+static size_t bytes;    /* in a field, with ghost cells */
+static size_t local[3]; /* work-items per work-group */
+static size_t tile[3];  /* of a work-group of a GPU in a sweep: pairs, rows, planes */
 static float *split_field; /* host copy of a field, split by colour */
 
+static bool has_local_memory; /* in hardware, as on a GPU; SHARED in the kernels */
 static int device_lanes; /* native vector width of the device; LANES in the kernels */
+static int workers;      /* work-items of a CPU; WORKERS in the kernels */
 
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_mem zeros; /* source of clear() */
 static cl_mem field[FIELDS];
-static cl_mem flags; /* [s.sweeps]: 1 if a sweep has not converged */
+static cl_mem flags; /* [s.sweeps]: not 0 if a sweep has not converged */
 
 /* Number of sweeps between two reads of the flags by the host: fewer reads block the
  * host less often, but up to POLL_INTERVAL - 1 sweeps are enqueued that return at once.
@@ -54,6 +56,15 @@ static void launch(int k, const char *name, int x, int y, int z)
     }
     OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 3, NULL, global, group, 0, NULL,
                                      profile_event(name)));
+}
+
+/* Enqueues a kernel over all cells. */
+static void launch_box(int k, const char *name)
+{
+    if (has_local_memory)
+        launch(k, name, g.nx, g.ny, g.nz);
+    else
+        launch(k, name, workers, 1, 1);
 }
 
 /* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
@@ -89,31 +100,30 @@ void fluid_begin(const setup *requested)
     queue = clCreateCommandQueue(context, device,
                                  profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    /* Tile of a work-group in a sweep. On a CPU, PoCL turns work-items into loop
-     * iterations: a tile has whole rows and few planes, so that each core gets at least
-     * four work-groups. On a GPU: 32 work-items along x, the size of a warp; 4 rows and
-     * 16 planes have not been tuned. */
-    cl_uint units;
+    /* On a CPU, PoCL turns the work-items of a group into loop iterations: there is one
+     * per group, and a group per core. On a GPU: 32 pairs of columns, the size of a
+     * warp; 4 rows and 16 planes have not been tuned. */
+    cl_uint units, width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
-    int planes = g.nz / (4 * (int)units);
-    planes = planes < 1 ? 1 : planes < 4 ? planes : 4;
-    const int tiles[2][3] = {{8, 128, planes}, {32, 4, 16}};
-    bool has_local_memory = ocl_local_memory(device) > 0;
+    workers = (int)units;
+    has_local_memory = ocl_local_memory(device) > 0;
+    const int default_tile[3] = {32, 4, 16};
     for (int d = 0; d < 3; d++) {
-        tile[d] = (size_t)(s.group[d] ? s.group[d] : tiles[has_local_memory][d]);
-        local[d] = (size_t)(s.group[d] ? s.group[d] : 8);
+        tile[d] = (size_t)(s.group[d] ? s.group[d] : default_tile[d]);
+        local[d] = (size_t)(s.group[d] ? s.group[d] : has_local_memory ? 8 : 1);
     }
 
-    /* Native vector width in floats; 1 on a GPU. */
-    cl_uint width;
+    /* Native vector width in floats. A work-item of a GPU computes single cells. */
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
+    if (has_local_memory) width = 1;
     device_lanes = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
     char options[128];
     snprintf(options, sizeof options,
-             "-D NX=%d -D NY=%d -D NZ=%d -D SHARED=%d -D LANES=%d -cl-denorms-are-zero",
-             g.nx, g.ny, g.nz, has_local_memory, device_lanes);
+             "-D NX=%d -D NY=%d -D NZ=%d -D SHARED=%d -D LANES=%d -D WORKERS=%d "
+             "-cl-denorms-are-zero",
+             g.nx, g.ny, g.nz, has_local_memory, device_lanes, workers);
     program = ocl_build(context, device, options);
     for (int k = 0; k < KERNELS; k++) {
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
@@ -175,10 +185,9 @@ void fluid_add(int x, int source)
            g.nz + 2);
 }
 
-static void relax(int x, int x0, int sweep, int colour, int wall, float a, float inv_c)
+static void relax_on_gpu(const char *name)
 {
-    size_t items[3] = {(size_t)strip_count(g, device_lanes), (size_t)g.ny,
-                       (size_t)g.nz};
+    size_t items[3] = {((size_t)g.nx + 1) / 2, (size_t)g.ny, (size_t)g.nz};
     size_t group[3], global[3];
     for (int d = 0; d < 3; d++) {
         group[d] = tile[d] < items[d] ? tile[d] : items[d];
@@ -187,20 +196,27 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
     cl_int planes = (cl_int)group[2];
     global[2] /= group[2]; /* a work-item iterates over all planes of its tile */
     group[2] = 1;
+    ARG(kernel[RELAX], 9, planes);
+    OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[RELAX], 3, NULL, global, group, 0,
+                                     NULL, profile_event(name)));
+}
 
+static void relax(int x, int x0, int sweep, int colour, int wall, float a, float inv_c)
+{
+    const char *name = colour == RED ? "relax red" : "relax black";
     ARG(kernel[RELAX], 0, field[x]);
     ARG(kernel[RELAX], 1, field[x0]);
     ARG(kernel[RELAX], 2, flags);
-    ARG(kernel[RELAX], 3, planes);
-    ARG(kernel[RELAX], 4, sweep);
-    ARG(kernel[RELAX], 5, s.tolerance);
-    ARG(kernel[RELAX], 6, colour);
-    ARG(kernel[RELAX], 7, wall);
-    ARG(kernel[RELAX], 8, a);
-    ARG(kernel[RELAX], 9, inv_c);
-    OCL_CHECK(clEnqueueNDRangeKernel(
-        queue, kernel[RELAX], 3, NULL, global, group, 0, NULL,
-        profile_event(colour == RED ? "relax red" : "relax black")));
+    ARG(kernel[RELAX], 3, sweep);
+    ARG(kernel[RELAX], 4, s.tolerance);
+    ARG(kernel[RELAX], 5, colour);
+    ARG(kernel[RELAX], 6, wall);
+    ARG(kernel[RELAX], 7, a);
+    ARG(kernel[RELAX], 8, inv_c);
+    if (has_local_memory)
+        relax_on_gpu(name);
+    else
+        launch_box(RELAX, name);
 }
 
 /* Returns the first of the sweeps done after which the solve has converged; 0: none. */
@@ -219,7 +235,8 @@ static int converged_after(int done)
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     int done = 0, last = 0;
-    clear(flags, (size_t)s.sweeps * sizeof(cl_int));
+    /* Without a tolerance, all flags keep their initial value, which is not 0. */
+    if (s.tolerance >= 0) clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     while (done < s.sweeps && !last) {
         relax(x, x0, done, RED, wall, a, 1 / c);
         relax(x, x0, done, BLACK, wall, a, 1 / c);
@@ -239,7 +256,7 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
     ARG(kernel[ADVECT], 4, field[w]);
     ARG(kernel[ADVECT], 5, wall);
     ARG(kernel[ADVECT], 6, s.dt);
-    launch(ADVECT, "advect", strip_count(g, device_lanes), g.ny, g.nz);
+    launch_box(ADVECT, "advect");
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
@@ -251,7 +268,7 @@ void fluid_divergence(int u, int v, int w, int p, int div)
     ARG(kernel[DIVERGENCE], 3, field[p]);
     ARG(kernel[DIVERGENCE], 4, field[div]);
     ARG(kernel[DIVERGENCE], 5, scale);
-    launch(DIVERGENCE, "divergence", strip_count(g, device_lanes), g.ny, g.nz);
+    launch_box(DIVERGENCE, "divergence");
 }
 
 void fluid_gradient(int u, int v, int w, int p)
@@ -260,5 +277,5 @@ void fluid_gradient(int u, int v, int w, int p)
     ARG(kernel[GRADIENT], 1, field[v]);
     ARG(kernel[GRADIENT], 2, field[w]);
     ARG(kernel[GRADIENT], 3, field[p]);
-    launch(GRADIENT, "gradient", strip_count(g, device_lanes), g.ny, g.nz);
+    launch_box(GRADIENT, "gradient");
 }
