@@ -154,14 +154,13 @@ FN float divergence_value(GLOBAL const float *u, GLOBAL const float *v,
                     w[other + (f + plane) / 2] - w[other + (f - plane) / 2]);
 }
 
-/* Stores it for one cell, and sets the pressure to 0, its initial value. */
+/* Stores it for one cell. */
 FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
-                        GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
-                        grid g, int i, int j, int k, float scale)
+                        GLOBAL const float *w, GLOBAL float *div, grid g, int i, int j,
+                        int k, float scale)
 {
     float value = divergence_value(u, v, w, g, flat_index(g, i, j, k), scale);
     store(div, g, i, j, k, SCALAR, value);
-    store(p, g, i, j, k, SCALAR, 0);
 }
 
 /* Half the difference of the pressures at the flat distance d (1, row or plane) on both

@@ -14,6 +14,7 @@ static setup s;
 static grid g;
 static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
+static bool is_zero[FIELDS]; /* all cells of a field are 0, whatever is in memory */
 
 /* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
  * read and written as 0. Many processors compute denormals in a slow special path. New
@@ -29,6 +30,21 @@ static void flush_denormals(void)
 #endif
 }
 
+/* The operating system places a page of memory near the thread that first writes to it.
+ * Each thread therefore clears about the rows that it computes. */
+static void clear(float *x)
+{
+#pragma omp parallel for schedule(static)
+    for (size_t c = 0; c < cells / 2; c++) x[c] = x[cells / 2 + c] = 0;
+}
+
+/* Writes the zeros of a field that is 0, for operations that read its memory. */
+static void fill_zeros(int f)
+{
+    if (is_zero[f]) TIMED("clear", clear(field[f]));
+    is_zero[f] = false;
+}
+
 void fluid_begin(const setup *requested)
 {
 #pragma omp parallel
@@ -39,7 +55,8 @@ void fluid_begin(const setup *requested)
     cells = field_size(g);
     for (int f = 0; f < FIELDS; f++) {
         field[f] = allocate_untouched(cells, sizeof(float), "a field");
-        fluid_clear(f);
+        clear(field[f]);
+        is_zero[f] = true;
     }
 }
 
@@ -50,11 +67,13 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
+    fill_zeros(f);
     field[f][cell_index(g, i, j, k)] = value;
 }
 
 void fluid_get(int f, float *dst)
 {
+    fill_zeros(f);
     TIMED("copy", merge_colours(g, field[f], dst));
 }
 
@@ -63,17 +82,9 @@ void fluid_get(int f, float *dst)
     FOR_EACH_PART(r, g, first_row(g, omp_get_thread_num(), omp_get_num_threads()),     \
                   first_row(g, omp_get_thread_num() + 1, omp_get_num_threads()))
 
-/* The operating system places a page of memory near the thread that first writes to it.
- * Each thread therefore clears about the rows that it computes. */
-static void clear(float *x)
-{
-#pragma omp parallel for schedule(static)
-    for (size_t c = 0; c < cells / 2; c++) x[c] = x[cells / 2 + c] = 0;
-}
-
 void fluid_clear(int f)
 {
-    TIMED("clear", clear(field[f]));
+    is_zero[f] = true;
 }
 
 static void add_source(float *x, const float *source)
@@ -83,6 +94,8 @@ static void add_source(float *x, const float *source)
 
 void fluid_add(int x, int source)
 {
+    if (is_zero[source]) return;
+    fill_zeros(x);
     TIMED("add_source", add_source(field[x], field[source]));
 }
 
@@ -95,15 +108,15 @@ static int unconverged, witness_plane;
 
 /* Half sweep h in rows begin to end - 1. Looks for a witness as long as there is none.
  */
-static void relax(float *x, const float *x0, int h, int begin, int end, int wall,
-                  float a, float inv_c)
+static void relax(float *x, const float *x0, int h, int begin, int end, int zero,
+                  int wall, float a, float inv_c)
 {
     FOR_EACH_PART(r, g, begin, end)
     {
         int found;
 #pragma omp atomic read
         found = unconverged;
-        if (!relax_rows(x, x0, g, h, r.k, r.first, r.last, !found, wall, a, inv_c,
+        if (!relax_rows(x, x0, g, h, r.k, r.first, r.last, !found, zero, wall, a, inv_c,
                         s.tolerance))
             continue;
 #pragma omp atomic write
@@ -115,7 +128,8 @@ static void relax(float *x, const float *x0, int h, int begin, int end, int wall
 
 /* Half sweep h of a solve, counted from 0. Cells of one colour are not neighbours, so
  * they can be relaxed in any order. */
-static void half_sweep(float *x, const float *x0, int h, int wall, float a, float inv_c)
+static void half_sweep(float *x, const float *x0, int h, int zero, int wall, float a,
+                       float inv_c)
 {
     int witness = witness_plane;
 #pragma omp parallel
@@ -123,8 +137,8 @@ static void half_sweep(float *x, const float *x0, int h, int wall, float a, floa
         int t = omp_get_thread_num(), threads = omp_get_num_threads();
         int first = first_row(g, t, threads), end = first_row(g, t + 1, threads),
             begin = row_to_begin(g, witness, first, end);
-        relax(x, x0, h, begin, end, wall, a, inv_c);
-        relax(x, x0, h, first, begin, wall, a, inv_c);
+        relax(x, x0, h, begin, end, zero, wall, a, inv_c);
+        relax(x, x0, h, first, begin, zero, wall, a, inv_c);
     }
 }
 
@@ -132,13 +146,16 @@ int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
 {
     float *x = field[x_id];
     const float *x0 = field[x0_id];
-    int sweeps = 0;
+    int sweeps = 0, zero = is_zero[x_id];
+    fill_zeros(x0_id);
     do {
+        int h = 2 * sweeps;
         unconverged = s.tolerance < 0;
-        TIMED("relax red", half_sweep(x, x0, 2 * sweeps, wall, a, 1 / c));
-        TIMED("relax black", half_sweep(x, x0, 2 * sweeps + 1, wall, a, 1 / c));
+        TIMED("relax red", half_sweep(x, x0, h, zero, wall, a, 1 / c));
+        TIMED("relax black", half_sweep(x, x0, h + 1, zero, wall, a, 1 / c));
         sweeps++;
     } while (sweeps < s.sweeps && unconverged);
+    is_zero[x_id] = false;
     return sweeps;
 }
 
@@ -156,21 +173,27 @@ static void advect(float *d, const float *d0, const float *u, const float *v,
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
+    const int operands[] = {d0, u, v, w};
+    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
+    is_zero[d] = false;
     TIMED("advect", advect(field[d], field[d0], field[u], field[v], field[w], wall));
 }
 
-static void divergence(const float *u, const float *v, const float *w, float *p,
-                       float *div)
+static void divergence(const float *u, const float *v, const float *w, float *div)
 {
     float scale = -0.5f / longest_side(g);
 #pragma omp parallel
     FOR_OWN_PARTS(r)
-    divergence_rows(u, v, w, p, div, g, r.k, r.first, r.last, scale);
+    divergence_rows(u, v, w, div, g, r.k, r.first, r.last, scale);
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    TIMED("divergence", divergence(field[u], field[v], field[w], field[p], field[div]));
+    const int operands[] = {u, v, w};
+    for (int n = 0; n < 3; n++) fill_zeros(operands[n]);
+    is_zero[p] = true;
+    is_zero[div] = false;
+    TIMED("divergence", divergence(field[u], field[v], field[w], field[div]));
 }
 
 static void gradient(float *u, float *v, float *w, const float *p)
@@ -182,5 +205,7 @@ static void gradient(float *u, float *v, float *w, const float *p)
 
 void fluid_gradient(int u, int v, int w, int p)
 {
+    const int operands[] = {u, v, w, p};
+    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
     TIMED("gradient", gradient(field[u], field[v], field[w], field[p]));
 }

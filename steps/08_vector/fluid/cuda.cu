@@ -64,13 +64,12 @@ __global__ void advect_kernel(float *d, const float *__restrict__ d0,
 
 __global__ void divergence_kernel(const float *__restrict__ u,
                                   const float *__restrict__ v,
-                                  const float *__restrict__ w, float *p, float *div,
-                                  float scale)
+                                  const float *__restrict__ w, float *div, float scale)
 {
     grid g = box;
     int i = item_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
     if (i <= g.nx && j <= g.ny && k <= g.nz)
-        divergence_cell(u, v, w, p, div, g, i, j, k, scale);
+        divergence_cell(u, v, w, div, g, i, j, k, scale);
 }
 
 __global__ void gradient_kernel(float *u, float *v, float *w,
@@ -87,8 +86,9 @@ static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
 static int tile[3]; /* of a block in a sweep: pairs of columns, rows, planes */
 static float *field[FIELDS];
-static float *split_field; /* host copy of a field, split by colour */
-static int *flags;         /* [s.sweeps]: 1 if a sweep has not converged */
+static bool is_zero[FIELDS]; /* all cells of a field are 0, whatever is in memory */
+static float *split_field;   /* host copy of a field, split by colour */
+static int *flags;           /* [s.sweeps]: 1 if a sweep has not converged */
 
 /* Number of sweeps between two reads of the flags by the host: fewer reads block the
  * host less often, but up to POLL_INTERVAL - 1 sweeps are enqueued that return at once.
@@ -121,6 +121,15 @@ static float *device_array(size_t size)
     return p;
 }
 
+/* Writes the zeros of a field that is 0, for operations that read its memory. */
+static void fill_zeros(int f)
+{
+    if (!is_zero[f]) return;
+    CUDA_CHECK(cudaMemset(field[f], 0, bytes));
+    profile_command("clear");
+    is_zero[f] = false;
+}
+
 void fluid_begin(const setup *requested)
 {
     s = *requested;
@@ -139,7 +148,8 @@ void fluid_begin(const setup *requested)
 
     for (int f = 0; f < FIELDS; f++) {
         field[f] = device_array(bytes);
-        fluid_clear(f);
+        CUDA_CHECK(cudaMemset(field[f], 0, bytes));
+        is_zero[f] = true;
     }
     split_field = (float *)allocate(field_size(g), sizeof *split_field, "a field");
     flags = (int *)device_array((size_t)s.sweeps * sizeof *flags);
@@ -158,6 +168,7 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
+    fill_zeros(f);
     CUDA_CHECK(cudaMemcpy(field[f] + cell_index(g, i, j, k), &value, sizeof value,
                           cudaMemcpyHostToDevice));
     profile_command("copy to device");
@@ -165,6 +176,7 @@ void fluid_put(int f, int i, int j, int k, float value)
 
 void fluid_get(int f, float *dst)
 {
+    fill_zeros(f);
     CUDA_CHECK(cudaMemcpy(split_field, field[f], bytes, cudaMemcpyDeviceToHost));
     profile_command("copy to host");
     profile_collect();
@@ -173,12 +185,13 @@ void fluid_get(int f, float *dst)
 
 void fluid_clear(int f)
 {
-    CUDA_CHECK(cudaMemset(field[f], 0, bytes));
-    profile_command("clear");
+    is_zero[f] = true;
 }
 
 void fluid_add(int x, int source)
 {
+    if (is_zero[source]) return;
+    fill_zeros(x);
     range r = make_range(vectors_per_row(g, 1), g.ny + 2, g.nz + 2);
     CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
     profile_command("add_source");
@@ -214,6 +227,8 @@ static int converged_after(int done)
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     int done = 0, last = 0;
+    fill_zeros(x);
+    fill_zeros(x0);
     CUDA_CHECK(cudaMemset(flags, 0, (size_t)s.sweeps * sizeof *flags));
     profile_command("clear");
     while (done < s.sweeps && !last) {
@@ -228,6 +243,9 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
+    const int operands[] = {d0, u, v, w};
+    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
+    is_zero[d] = false;
     range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
                 field[v], field[w], wall, s.dt);
@@ -236,14 +254,20 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
+    const int operands[] = {u, v, w};
+    for (int n = 0; n < 3; n++) fill_zeros(operands[n]);
+    is_zero[p] = true;
+    is_zero[div] = false;
     range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
-                field[p], field[div], -0.5f / longest_side(g));
+                field[div], -0.5f / longest_side(g));
     profile_command("divergence");
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
+    const int operands[] = {u, v, w, p};
+    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
     range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p]);

@@ -80,20 +80,21 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
  * the tolerance, or to NaN: of the witness that the sweep has not converged; 0 if none
  * is known yet. Cells are tested only until one is found. */
 void relax_parts(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flag, int begin,
-                 int end, int h, float tolerance, int wall, float a, float inv_c)
+                 int end, int h, int zero, float tolerance, int wall, float a,
+                 float inv_c)
 {
     grid g = BOX;
     FOR_EACH_PART(r, g, begin, end)
-    if (relax_rows(x, x0, g, h, r.k, r.first, r.last, !atomic_or(flag, 0), wall, a,
-                   inv_c, tolerance))
+    if (relax_rows(x, x0, g, h, r.k, r.first, r.last, !atomic_or(flag, 0), zero, wall,
+                   a, inv_c, tolerance))
         atomic_max(flag, r.k);
 }
 
 /* Relaxes the cells of one colour in the rows of a work-item, beginning at the plane
- * of the previous sweep's witness. */
+ * of the previous sweep's witness. zero: x is 0 before the solve. */
 __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
                     int sweep, float tolerance, int colour, int wall, float a,
-                    float inv_c)
+                    float inv_c, int zero)
 {
     if (sweep > 0 && !flags[sweep - 1]) return;
     if (WORKER >= WORKERS) return;
@@ -101,8 +102,8 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
     int first = first_row(BOX, WORKER, WORKERS), h = 2 * sweep + colour;
     int end = first_row(BOX, WORKER + 1, WORKERS), begin = first;
     begin = row_to_begin(BOX, sweep > 0 ? flags[sweep - 1] : NZ / 2, first, end);
-    relax_parts(x, x0, flags + sweep, begin, end, h, tolerance, wall, a, inv_c);
-    relax_parts(x, x0, flags + sweep, first, begin, h, tolerance, wall, a, inv_c);
+    relax_parts(x, x0, flags + sweep, begin, end, h, zero, tolerance, wall, a, inv_c);
+    relax_parts(x, x0, flags + sweep, first, begin, h, zero, tolerance, wall, a, inv_c);
 }
 #endif
 
@@ -125,17 +126,16 @@ __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float
 }
 
 __kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,
-                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
-                         float scale)
+                         GLOBAL const float *w, GLOBAL float *div, float scale)
 {
     grid g = BOX;
 #if SHARED
     if (ITEM_I <= g.nx && ITEM_J <= g.ny && ITEM_K <= g.nz)
-        divergence_cell(u, v, w, p, div, g, ITEM_I, ITEM_J, ITEM_K, scale);
+        divergence_cell(u, v, w, div, g, ITEM_I, ITEM_J, ITEM_K, scale);
 #else
     if (WORKER >= WORKERS) return;
     FOR_OWN_PARTS(r)
-    divergence_rows(u, v, w, p, div, g, r.k, r.first, r.last, scale);
+    divergence_rows(u, v, w, div, g, r.k, r.first, r.last, scale);
 #endif
 }
 

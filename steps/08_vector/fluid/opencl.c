@@ -34,7 +34,8 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_mem zeros; /* source of clear() */
 static cl_mem field[FIELDS];
-static cl_mem flags; /* [s.sweeps]: not 0 if a sweep has not converged */
+static bool is_zero[FIELDS]; /* all cells of a field are 0, whatever is in memory */
+static cl_mem flags;         /* [s.sweeps]: not 0 if a sweep has not converged */
 
 /* Number of sweeps between two reads of the flags by the host: fewer reads block the
  * host less often, but up to POLL_INTERVAL - 1 sweeps are enqueued that return at once.
@@ -84,6 +85,13 @@ static void clear(cl_mem buffer, size_t size)
 {
     OCL_CHECK(clEnqueueCopyBuffer(queue, zeros, buffer, 0, 0, size, 0, NULL,
                                   profile_event("clear")));
+}
+
+/* Writes the zeros of a field that is 0, for operations that read its memory. */
+static void fill_zeros(int f)
+{
+    if (is_zero[f]) clear(field[f], bytes);
+    is_zero[f] = false;
 }
 
 void fluid_begin(const setup *requested)
@@ -137,7 +145,10 @@ void fluid_begin(const setup *requested)
     memset(contents, 0, max_size);
     zeros = create_buffer(max_size, contents);
     free(contents);
-    for (int f = 0; f < FIELDS; f++) fluid_clear(f);
+    for (int f = 0; f < FIELDS; f++) {
+        clear(field[f], bytes);
+        is_zero[f] = true;
+    }
     OCL_CHECK(clFinish(queue));
     profile_collect();
 }
@@ -157,6 +168,7 @@ void fluid_end(void)
 void fluid_put(int f, int i, int j, int k, float value)
 {
     int index = cell_index(g, i, j, k);
+    fill_zeros(f);
     ARG(kernel[PUT], 0, field[f]);
     ARG(kernel[PUT], 1, index);
     ARG(kernel[PUT], 2, value);
@@ -165,6 +177,7 @@ void fluid_put(int f, int i, int j, int k, float value)
 
 void fluid_get(int f, float *dst)
 {
+    fill_zeros(f);
     OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, split_field, 0,
                                   NULL, profile_event("copy to host")));
     profile_collect();
@@ -173,11 +186,13 @@ void fluid_get(int f, float *dst)
 
 void fluid_clear(int f)
 {
-    clear(field[f], bytes);
+    is_zero[f] = true;
 }
 
 void fluid_add(int x, int source)
 {
+    if (is_zero[source]) return;
+    fill_zeros(x);
     ARG(kernel[ADD_SOURCE], 0, field[x]);
     ARG(kernel[ADD_SOURCE], 1, field[source]);
     ARG(kernel[ADD_SOURCE], 2, s.dt);
@@ -201,7 +216,8 @@ static void relax_on_gpu(const char *name)
                                      NULL, profile_event(name)));
 }
 
-static void relax(int x, int x0, int sweep, int colour, int wall, float a, float inv_c)
+static void relax(int x, int x0, int sweep, int colour, int zero, int wall, float a,
+                  float inv_c)
 {
     const char *name = colour == RED ? "relax red" : "relax black";
     ARG(kernel[RELAX], 0, field[x]);
@@ -213,10 +229,12 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
     ARG(kernel[RELAX], 6, wall);
     ARG(kernel[RELAX], 7, a);
     ARG(kernel[RELAX], 8, inv_c);
-    if (has_local_memory)
+    if (has_local_memory) {
         relax_on_gpu(name);
-    else
+    } else {
+        ARG(kernel[RELAX], 9, zero);
         launch_box(RELAX, name);
+    }
 }
 
 /* Returns the first of the sweeps done after which the solve has converged; 0: none. */
@@ -235,11 +253,15 @@ static int converged_after(int done)
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     int done = 0, last = 0;
+    if (has_local_memory) fill_zeros(x);
+    int zero = is_zero[x];
+    fill_zeros(x0);
+    is_zero[x] = false;
     /* Without a tolerance, all flags keep their initial value, which is not 0. */
     if (s.tolerance >= 0) clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     while (done < s.sweeps && !last) {
-        relax(x, x0, done, RED, wall, a, 1 / c);
-        relax(x, x0, done, BLACK, wall, a, 1 / c);
+        relax(x, x0, done, RED, zero, wall, a, 1 / c);
+        relax(x, x0, done, BLACK, zero, wall, a, 1 / c);
         done++;
         bool poll = done % POLL_INTERVAL == 0 || done == s.sweeps;
         if (poll && s.tolerance >= 0) last = converged_after(done);
@@ -249,6 +271,9 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
+    const int operands[] = {d0, u, v, w};
+    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
+    is_zero[d] = false;
     ARG(kernel[ADVECT], 0, field[d]);
     ARG(kernel[ADVECT], 1, field[d0]);
     ARG(kernel[ADVECT], 2, field[u]);
@@ -262,17 +287,22 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
     float scale = -0.5f / longest_side(g);
+    const int operands[] = {u, v, w};
+    for (int n = 0; n < 3; n++) fill_zeros(operands[n]);
+    is_zero[p] = true;
+    is_zero[div] = false;
     ARG(kernel[DIVERGENCE], 0, field[u]);
     ARG(kernel[DIVERGENCE], 1, field[v]);
     ARG(kernel[DIVERGENCE], 2, field[w]);
-    ARG(kernel[DIVERGENCE], 3, field[p]);
-    ARG(kernel[DIVERGENCE], 4, field[div]);
-    ARG(kernel[DIVERGENCE], 5, scale);
+    ARG(kernel[DIVERGENCE], 3, field[div]);
+    ARG(kernel[DIVERGENCE], 4, scale);
     launch_box(DIVERGENCE, "divergence");
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
+    const int operands[] = {u, v, w, p};
+    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
     ARG(kernel[GRADIENT], 0, field[u]);
     ARG(kernel[GRADIENT], 1, field[v]);
     ARG(kernel[GRADIENT], 2, field[w]);

@@ -70,10 +70,11 @@ FN int converged_cell(float new_value, float old_value, float tolerance)
     return fabsf(new_value - old_value) <= tolerance;
 }
 
-/* Relaxes the cells of one colour from flat index f to last. With `test`, returns true
- * if one of them changed by more than the tolerance; without, 0. */
+/* Relaxes the cells of one colour from flat index f to last, which were 0 if `zero`,
+ * whatever is in memory. With `test`, returns true if one of them changed by more than
+ * the tolerance; without, 0. */
 FN int relax_run(GLOBAL float *x, GLOBAL const float *x0, grid g, int f, int last,
-                 int test, float a, float inv_c, float tolerance)
+                 int test, int zero, float a, float inv_c, float tolerance)
 {
     int row = row_pitch(g), plane = plane_pitch(g), count = run_length(f, last);
     GLOBAL float *cells = x + field_index(g, f);
@@ -90,26 +91,51 @@ FN int relax_run(GLOBAL float *x, GLOBAL const float *x0, grid g, int f, int las
         lanes sum = load(west + n) + load(east + n) + load(south + n) +
                     load(north + n) + load(below + n) + load(above + n);
         lanes new_value = (load(x0 + n) + a * sum) * inv_c;
-        if (test) converged &= converged_lanes(new_value, load(cells + n), tolerance);
+        if (test)
+            converged &=
+                converged_lanes(new_value, zero ? each(0) : load(cells + n), tolerance);
         unload(cells + n, new_value);
     }
     for (; n < count; n++) {
         float new_value = relaxed_value(x0[n], west[n], east[n], south[n], north[n],
                                         below[n], above[n], a, inv_c);
-        if (test) unconverged |= !converged_cell(new_value, cells[n], tolerance);
+        if (test)
+            unconverged |= !converged_cell(new_value, zero ? 0 : cells[n], tolerance);
         cells[n] = new_value;
     }
     return unconverged | !all(converged);
 }
 
+/* The same if all neighbours are 0, too. The sum changes -0 to 0, as with neighbours.
+ */
+FN int relax_run_from_zero(GLOBAL float *x, GLOBAL const float *x0, grid g, int f,
+                           int last, float inv_c, float tolerance)
+{
+    int n = 0, count = run_length(f, last), unconverged = 0;
+    GLOBAL float *cells = x + field_index(g, f);
+    mask converged = each(0) == each(0);
+    x0 += field_index(g, f);
+    for (; n + LANES <= count; n += LANES) {
+        lanes new_value = (load(x0 + n) + each(0)) * inv_c;
+        converged &= converged_lanes(new_value, each(0), tolerance);
+        unload(cells + n, new_value);
+    }
+    for (; n < count; n++) {
+        cells[n] = (x0[n] + 0) * inv_c;
+        unconverged |= !converged_cell(cells[n], 0, tolerance);
+    }
+    return unconverged | !all(converged);
+}
+
 /* Sets count ghost cells of one colour, from flat index f on in steps of `step`, to
- * sign times the inner cells next to them, which are at the flat distance d. */
+ * sign times the inner cells next to them, which are at the flat distance d; to 0 if
+ * the sign is 0. */
 FN void mirror(GLOBAL float *x, grid g, int f, int step, int count, int d, float sign)
 {
     GLOBAL float *ghosts = x + field_index(g, f);
     GLOBAL const float *cells = x + field_index(g, f + d);
     for (int n = 0; n < count; n++)
-        ghosts[n * (step / 2)] = sign * cells[n * (step / 2)];
+        ghosts[n * (step / 2)] = sign == 0 ? 0 : sign * cells[n * (step / 2)];
 }
 
 FN void mirror_row(GLOBAL float *x, grid g, int colour, int j, int k, int d, float sign)
@@ -118,13 +144,21 @@ FN void mirror_row(GLOBAL float *x, grid g, int colour, int j, int k, int d, flo
     mirror(x, g, f, 2, run_length(f, flat_index(g, g.nx, j, k)), d, sign);
 }
 
+/* The boundary condition of a field that is 0, whatever its cells hold in memory. */
+enum { ZERO_WALLS = -1 };
+
+FN float wall_sign(int wall, int axis)
+{
+    return wall == ZERO_WALLS ? 0 : wall == axis ? -1 : 1;
+}
+
 /* Sets the ghost cells of one colour next to rows first to last of plane k. */
 FN void set_bnd(GLOBAL float *x, grid g, int colour, int k, int first, int last,
                 int wall)
 {
-    float sign_x = wall == ALONG_X ? -1 : 1;
-    float sign_y = wall == ALONG_Y ? -1 : 1;
-    float sign_z = wall == ALONG_Z ? -1 : 1;
+    float sign_x = wall_sign(wall, ALONG_X);
+    float sign_y = wall_sign(wall, ALONG_Y);
+    float sign_z = wall_sign(wall, ALONG_Z);
     int row = row_pitch(g), plane = plane_pitch(g);
     for (int i = 0; i <= g.nx + 1; i += g.nx + 1) { /* in every second row */
         int j = first + (i + first + k + colour + 1) % 2;
@@ -149,35 +183,44 @@ FN void set_bnd_of_both(GLOBAL float *x, grid g, int k, int first, int last, int
 
 /* Half sweep h of a solve, counted from 0 (even: red, odd: black), in rows first to
  * last of plane k. With `test`, returns true if a cell changed by more than the
- * tolerance; without, 0.
+ * tolerance; without, 0. With `zero`, x is 0 before the solve, whatever is in memory.
  *
  * The ghost cells of this colour are next to cells of the other colour, which the
  * previous half sweep has changed; they are needed by the next one. The first half
  * sweep leaves them as they are. Black cells may be the last that a solve changes, so
  * the red ghost cells are set after them, too. */
 FN int relax_rows(GLOBAL float *x, GLOBAL const float *x0, grid g, int h, int k,
-                  int first, int last, int test, int wall, float a, float inv_c,
-                  float tolerance)
+                  int first, int last, int test, int zero, int wall, float a,
+                  float inv_c, float tolerance)
 {
-    int colour = h % 2 ? BLACK : RED, unconverged = 0;
+    int colour = h % 2 ? BLACK : RED, begin = flat_index(g, 1, first, k),
+        unconverged = 0;
+    if (h == 0 && zero) {
+        for (int j = first; j <= last; j++)
+            unconverged |= relax_run_from_zero(
+                x, x0, g, first_of_colour(flat_index(g, 1, j, k), colour),
+                flat_index(g, g.nx, j, k), inv_c, tolerance);
+        set_bnd(x, g, colour, k, first, last, ZERO_WALLS);
+        return test & unconverged;
+    }
     if (test || h == 0) /* row by row, without ghost cells */
         for (int j = first; j <= last; j++)
-            unconverged |=
-                relax_run(x, x0, g, first_of_colour(flat_index(g, 1, j, k), colour),
-                          flat_index(g, g.nx, j, k), 1, a, inv_c, tolerance);
+            unconverged |= relax_run(
+                x, x0, g, first_of_colour(flat_index(g, 1, j, k), colour),
+                flat_index(g, g.nx, j, k), 1, zero && h == 1, a, inv_c, tolerance);
     else
-        relax_run(x, x0, g, first_of_colour(flat_index(g, 1, first, k), colour),
-                  flat_index(g, g.nx, last, k), 0, a, inv_c, tolerance);
+        relax_run(x, x0, g, first_of_colour(begin, colour),
+                  flat_index(g, g.nx, last, k), 0, 0, a, inv_c, tolerance);
     if (h > 0) set_bnd(x, g, colour, k, first, last, wall);
     if (colour == BLACK) set_bnd(x, g, RED, k, first, last, wall);
     return test & unconverged;
 }
 
-/* Stores the right-hand side of the pressure equation in rows first to last of plane k,
- * and sets the pressure to 0. */
+/* Stores the right-hand side of the pressure equation in rows first to last of plane k.
+ */
 FN void divergence_rows(GLOBAL const float *u, GLOBAL const float *v,
-                        GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
-                        grid g, int k, int first, int last, float scale)
+                        GLOBAL const float *w, GLOBAL float *div, grid g, int k,
+                        int first, int last, float scale)
 {
     int row = row_pitch(g), plane = plane_pitch(g);
     for (int colour = RED; colour <= BLACK; colour++) {
@@ -188,21 +231,17 @@ FN void divergence_rows(GLOBAL const float *u, GLOBAL const float *v,
                            *north = v + field_index(g, f + row);
         GLOBAL const float *below = w + field_index(g, f - plane),
                            *above = w + field_index(g, f + plane);
-        GLOBAL float *values = div + field_index(g, f),
-                     *pressures = p + field_index(g, f);
+        GLOBAL float *values = div + field_index(g, f);
         for (; n + LANES <= count; n += LANES) {
             unload(values + n,
                    scale * (load(east + n) - load(west + n) + load(north + n) -
                             load(south + n) + load(above + n) - load(below + n)));
-            unload(pressures + n, each(0));
         }
         for (; n < count; n++) {
             values[n] = divergence_value(u, v, w, g, f + 2 * n, scale);
-            pressures[n] = 0;
         }
     }
     set_bnd_of_both(div, g, k, first, last, SCALAR);
-    set_bnd_of_both(p, g, k, first, last, SCALAR);
 }
 
 /* Subtracts the half differences of p at the flat distance d (see half_difference) in
