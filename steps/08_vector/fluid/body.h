@@ -15,12 +15,17 @@
  *      red half        1  3  5  7  9 11 13 15 17 ..
  *      black half      0  2  4  6  8 10 12 14 16 ..
  *
+ * A half begins and ends with MARGIN unused floats, and the flat indices with 2 MARGIN,
+ * so that a vector may begin before the first cell and end after the last.
+ *
  * The six neighbours of a cell are at f - 1, f + 1, f - R, f + R, f - P and f + P. All
  * are odd distances, so they lie in the other half, each at the same distance for all
  * cells of a colour, in every row. The caller passes inner cells only.
  */
 #include "grid.h"
 #include "portable.h"
+
+enum { MARGIN = 16 }; /* at least the lanes of a vector */
 
 HOST_DEVICE_FN int row_pitch(grid g)
 {
@@ -34,13 +39,13 @@ HOST_DEVICE_FN int plane_pitch(grid g)
 
 HOST_DEVICE_FN int half_size(grid g)
 {
-    return (plane_pitch(g) * (g.nz + 2) + 1) / 2;
+    return (plane_pitch(g) * (g.nz + 2) + 1) / 2 + 2 * MARGIN;
 }
 
 /* Flat index of the cell (i, j, k); 0 .. n + 1 along each axis. */
 HOST_DEVICE_FN int flat_index(grid g, int i, int j, int k)
 {
-    return i + row_pitch(g) * j + plane_pitch(g) * k;
+    return 2 * MARGIN + i + row_pitch(g) * j + plane_pitch(g) * k;
 }
 
 /* Index in a field at which the half of the cell with flat index f begins, and that of
@@ -124,14 +129,13 @@ FN float advected_value(GLOBAL const float *d0, float u, float v, float w, grid 
     /* Corners of the interpolation cube that differ in one or three coordinates have
      * different colours. same: the half that contains the corner (i0, j0, k0). */
     int row = row_pitch(g), plane = plane_pitch(g), f = flat_index(g, i0, j0, k0);
-    int odd = f % 2, idx = f / 2, same = idx + (odd ? 0 : half_size(g)),
-        other = idx + (odd ? half_size(g) : 0);
-    int up_x = odd, up_y = (row + odd) / 2, up_z = (plane + odd) / 2;
-    return z0 * (y0 * (x0 * d0[same] + x1 * d0[other + up_x]) +
-                 y1 * (x0 * d0[other + up_y] + x1 * d0[same + (row + 1) / 2])) +
-           z1 * (y0 * (x0 * d0[other + up_z] + x1 * d0[same + (plane + 1) / 2]) +
-                 y1 * (x0 * d0[same + (plane + row) / 2] +
-                       x1 * d0[other + (plane + row + 1 + odd) / 2]));
+    GLOBAL const float *same = d0 + half_offset(g, f),
+                       *other = d0 + half_offset(g, f + 1);
+    return z0 * (y0 * (x0 * same[f / 2] + x1 * other[(f + 1) / 2]) +
+                 y1 * (x0 * other[(f + row) / 2] + x1 * same[(f + row + 1) / 2])) +
+           z1 * (y0 * (x0 * other[(f + plane) / 2] + x1 * same[(f + plane + 1) / 2]) +
+                 y1 * (x0 * same[(f + plane + row) / 2] +
+                       x1 * other[(f + plane + row + 1) / 2]));
 }
 
 FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,

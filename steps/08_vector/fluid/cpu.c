@@ -159,24 +159,45 @@ int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
     return sweeps;
 }
 
-static void advect(float *d, const float *d0, const float *u, const float *v,
-                   const float *w, int wall)
+static void advect(int wall, float *d, const float *d0, const float *u, const float *v,
+                   const float *w)
 {
 #pragma omp parallel
     FOR_OWN_PARTS(r)
     {
-        for (int j = r.first; j <= r.last; j++)
-            advect_row(d, d0, u, v, w, g, j, r.k, s.dt);
+        advect_rows(1, &d, &d0, u, v, w, g, r.k, r.first, r.last, s.dt);
         set_bnd_of_both(d, g, r.k, r.first, r.last, wall);
     }
 }
 
+/* Advection of the velocity by itself: the origin of a cell is computed once for its
+ * three components. */
+static void advect_velocity(float *const d[3], const float *const d0[3])
+{
+#pragma omp parallel
+    FOR_OWN_PARTS(r)
+    {
+        advect_rows(3, d, d0, d0[0], d0[1], d0[2], g, r.k, r.first, r.last, s.dt);
+        for (int n = 0; n < 3; n++)
+            set_bnd_of_both(d[n], g, r.k, r.first, r.last, ALONG_X + n);
+    }
+}
+
+/* The three components of the velocity, which are advected in three calls (step.h), are
+ * computed together in the third call. */
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
+    static float *to[3];
+    const float *const flow[] = {field[u], field[v], field[w]};
     const int operands[] = {d0, u, v, w};
     for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
     is_zero[d] = false;
-    TIMED("advect", advect(field[d], field[d0], field[u], field[v], field[w], wall));
+    if (wall == SCALAR) {
+        TIMED("advect", advect(wall, field[d], field[d0], flow[0], flow[1], flow[2]));
+        return;
+    }
+    to[wall - ALONG_X] = field[d];
+    if (wall == ALONG_Z) TIMED("advect", advect_velocity(to, flow));
 }
 
 static void divergence(const float *u, const float *v, const float *w, float *div)

@@ -22,11 +22,8 @@ __constant__ grid box;
 
 __global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt)
 {
-    grid g = box;
-    int n = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
-    int vectors = vectors_per_row(g, 1), c = n + vectors * (j + (g.ny + 2) * k);
-    if (n < vectors && j <= g.ny + 1 && k <= g.nz + 1 && c < 2 * half_size(g))
-        x[c] += dt * source[c];
+    int c = GLOBAL_X;
+    if (c < 2 * half_size(box)) x[c] += dt * source[c];
 }
 
 /* Relaxes the cells of one colour in two columns. Sets flags[sweep] to 1 if a cell
@@ -192,7 +189,7 @@ void fluid_add(int x, int source)
 {
     if (is_zero[source]) return;
     fill_zeros(x);
-    range r = make_range(vectors_per_row(g, 1), g.ny + 2, g.nz + 2);
+    range r = make_range(2 * half_size(g), 1, 1);
     CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
     profile_command("add_source");
 }

@@ -34,12 +34,7 @@ __kernel void put(GLOBAL float *x, int index, float value)
 
 __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
 {
-    grid g = BOX;
-    int n = get_global_id(0), j = get_global_id(1), k = get_global_id(2);
-    int vectors = vectors_per_row(g, LANES);
-    if (n >= vectors || j > g.ny + 1 || k > g.nz + 1) return;
-
-    int c = LANES * (n + vectors * (j + (g.ny + 2) * k)), end = 2 * half_size(g);
+    int c = LANES * (int)get_global_id(0), end = 2 * half_size(BOX);
     if (c + LANES <= end)
         unload(x + c, load(x + c) + dt * load(source + c));
     else
@@ -107,6 +102,7 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
 }
 #endif
 
+/* Advection of a scalar, or on a GPU also of a component of the velocity. */
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                      GLOBAL const float *v, GLOBAL const float *w, int wall, float dt)
 {
@@ -118,11 +114,29 @@ __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float
     if (WORKER >= WORKERS) return;
     FOR_OWN_PARTS(r)
     {
-        for (int j = r.first; j <= r.last; j++)
-            advect_row(d, d0, u, v, w, g, j, r.k, dt);
+        advect_rows(1, &d, &d0, u, v, w, g, r.k, r.first, r.last, dt);
         set_bnd_of_both(d, g, r.k, r.first, r.last, wall);
     }
 #endif
+}
+
+/* Advection of the velocity on a CPU: the origin of a cell is computed once for its
+ * three components. */
+__kernel void advect_velocity(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
+                              GLOBAL const float *u0, GLOBAL const float *v0,
+                              GLOBAL const float *w0, float dt)
+{
+    grid g = BOX;
+    GLOBAL float *d[3] = {u, v, w};
+    GLOBAL const float *d0[3] = {u0, v0, w0};
+    if (WORKER >= WORKERS) return;
+    FOR_OWN_PARTS(r)
+    {
+        advect_rows(3, d, d0, u0, v0, w0, g, r.k, r.first, r.last, dt);
+        set_bnd_of_both(u, g, r.k, r.first, r.last, ALONG_X);
+        set_bnd_of_both(v, g, r.k, r.first, r.last, ALONG_Y);
+        set_bnd_of_both(w, g, r.k, r.first, r.last, ALONG_Z);
+    }
 }
 
 __kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,

@@ -42,9 +42,10 @@ static cl_mem flags;         /* [s.sweeps]: not 0 if a sweep has not converged *
  * Chosen, not tuned. */
 enum { POLL_INTERVAL = 4 };
 
-enum { PUT, ADD_SOURCE, RELAX, ADVECT, DIVERGENCE, GRADIENT, KERNELS };
-static const char *const kernel_name[KERNELS] = {"put",    "add_source", "relax",
-                                                 "advect", "divergence", "gradient"};
+enum { PUT, ADD_SOURCE, RELAX, ADVECT, ADVECT_VELOCITY, DIVERGENCE, GRADIENT, KERNELS };
+static const char *const kernel_name[KERNELS] = {
+    "put",        "add_source", "relax", "advect", "advect_velocity",
+    "divergence", "gradient"};
 static cl_kernel kernel[KERNELS];
 
 /* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
@@ -196,8 +197,9 @@ void fluid_add(int x, int source)
     ARG(kernel[ADD_SOURCE], 0, field[x]);
     ARG(kernel[ADD_SOURCE], 1, field[source]);
     ARG(kernel[ADD_SOURCE], 2, s.dt);
-    launch(ADD_SOURCE, "add_source", vectors_per_row(g, device_lanes), g.ny + 2,
-           g.nz + 2);
+    launch(ADD_SOURCE, "add_source",
+           (int)(bytes / sizeof(float) + (size_t)device_lanes - 1) / device_lanes, 1,
+           1);
 }
 
 static void relax_on_gpu(const char *name)
@@ -269,11 +271,8 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
     return last ? last : done;
 }
 
-void fluid_advect(int wall, int d, int d0, int u, int v, int w)
+static void advect(int wall, int d, int d0, int u, int v, int w)
 {
-    const int operands[] = {d0, u, v, w};
-    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
-    is_zero[d] = false;
     ARG(kernel[ADVECT], 0, field[d]);
     ARG(kernel[ADVECT], 1, field[d0]);
     ARG(kernel[ADVECT], 2, field[u]);
@@ -282,6 +281,29 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
     ARG(kernel[ADVECT], 5, wall);
     ARG(kernel[ADVECT], 6, s.dt);
     launch_box(ADVECT, "advect");
+}
+
+static void advect_velocity(const int to[3], int u, int v, int w)
+{
+    const int fields[] = {to[0], to[1], to[2], u, v, w};
+    for (cl_uint n = 0; n < 6; n++) ARG(kernel[ADVECT_VELOCITY], n, field[fields[n]]);
+    ARG(kernel[ADVECT_VELOCITY], 6, s.dt);
+    launch_box(ADVECT_VELOCITY, "advect");
+}
+
+/* On a CPU, the three components of the velocity, which are advected in three calls
+ * (step.h), are computed by one kernel, which the third call enqueues. */
+void fluid_advect(int wall, int d, int d0, int u, int v, int w)
+{
+    static int to[3];
+    const int operands[] = {d0, u, v, w};
+    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
+    if (wall != SCALAR) to[wall - ALONG_X] = d;
+    if (wall == SCALAR || has_local_memory)
+        advect(wall, d, d0, u, v, w);
+    else if (wall == ALONG_Z)
+        advect_velocity(to, u, v, w);
+    is_zero[d] = false;
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)

@@ -272,26 +272,95 @@ FN void gradient_rows(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
     subtract_rows(w, p, g, k, first, last, plane_pitch(g), ALONG_Z);
 }
 
-/* Advection of the row (j, k), without its ghost cells. */
-FN void advect_row(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
-                   GLOBAL const float *v, GLOBAL const float *w, grid g, int j, int k,
-                   float dt)
+/* The points from which the flow reaches LANES cells: their distances from the corner
+ * (i0, j0, k0) of the cell of the grid in which they lie, and the flat index of this
+ * corner minus that of the cell's own position in the vector. Lanes in which it is
+ * equal have moved by the same number of cells, so what they read is contiguous. */
+typedef struct {
+    lanes x1, y1, z1;
+    union {
+        mask lanes;
+        int of[LANES];
+    } corner;
+} origin;
+
+/* backtrace() for LANES cells. */
+FN lanes backtrace_lanes(lanes cell, lanes distance, int n)
 {
-    for (int i = 1; i <= 2; i++) {
-        int idx = cell_index(g, i, j, k), count = (g.nx - i + 2) / 2;
-#ifdef _OPENMP
-#pragma omp simd
-#endif
-        for (int n = 0; n < count; n++)
-            d[idx + n] = advected_value(d0, u[idx + n], v[idx + n], w[idx + n], g,
-                                        i + 2 * n, j, k, dt);
-    }
+    lanes x = cell - distance, low = each(0.5f), high = each(n + 0.5f);
+    x = pick(x > low, x, low);
+    return pick(x < high, x, high);
 }
 
-/* Number of vectors of this width that cover a row and its padding. */
-HOST_DEVICE_FN int vectors_per_row(grid g, int width)
+/* Traces LANES cells in columns i, i + 2 .. of row (j, k) back in time by dt. */
+FN origin trace(lanes u, lanes v, lanes w, grid g, int i, int j, int k, float dt)
 {
-    return (row_pitch(g) + width) / width;
+    float ramp[LANES];
+    for (int l = 0; l < LANES; l++) ramp[l] = 2 * l;
+    lanes x = backtrace_lanes(each(i) + load(ramp), dt * g.nx * u, g.nx);
+    lanes y = backtrace_lanes(each(j), dt * g.ny * v, g.ny);
+    lanes z = backtrace_lanes(each(k), dt * g.nz * w, g.nz);
+    mask i0 = whole(x), j0 = whole(y), k0 = whole(z);
+    origin o = {x - real(i0), y - real(j0), z - real(k0), {whole(each(0))}};
+    o.corner.lanes = flat_index(g, 0, 0, 0) + i0 - whole(load(ramp)) +
+                     row_pitch(g) * j0 + plane_pitch(g) * k0;
+    return o;
+}
+
+/* Interpolates d0 between the eight corners that are at flat index f for the first
+ * lane, at f + 2 for the second .. */
+FN lanes interpolated(GLOBAL const float *d0, grid g, const origin *o, int f)
+{
+    int row = row_pitch(g), plane = plane_pitch(g);
+    lanes x1 = o->x1, y1 = o->y1, z1 = o->z1, x0 = 1 - x1, y0 = 1 - y1, z0 = 1 - z1;
+    GLOBAL const float *same = d0 + half_offset(g, f),
+                       *other = d0 + half_offset(g, f + 1);
+    return z0 * (y0 * (x0 * load(same + f / 2) + x1 * load(other + (f + 1) / 2)) +
+                 y1 * (x0 * load(other + (f + row) / 2) +
+                       x1 * load(same + (f + row + 1) / 2))) +
+           z1 * (y0 * (x0 * load(other + (f + plane) / 2) +
+                       x1 * load(same + (f + plane + 1) / 2)) +
+                 y1 * (x0 * load(same + (f + plane + row) / 2) +
+                       x1 * load(other + (f + plane + row + 1) / 2)));
+}
+
+/* d0 at the origins of LANES cells: one interpolation for each corner that lanes share,
+ * of which the lanes with this corner are kept. */
+FN lanes advected_lanes(GLOBAL const float *d0, grid g, const origin *o)
+{
+    lanes value = interpolated(d0, g, o, o->corner.of[0]);
+    if (all(o->corner.lanes == o->corner.of[0])) return value;
+    for (int l = 1; l < LANES; l++) {
+        int corner = o->corner.of[l];
+        if (corner != o->corner.of[l - 1])
+            value =
+                pick(o->corner.lanes == corner, interpolated(d0, g, o, corner), value);
+    }
+    return value;
+}
+
+/* Advection of `fields` fields d0[..] to d[..] by one flow, in rows first to last of
+ * plane k. The last vector of a row starts early enough to be full. */
+FN void advect_rows(int fields, GLOBAL float *const *d, GLOBAL const float *const *d0,
+                    GLOBAL const float *u, GLOBAL const float *v, GLOBAL const float *w,
+                    grid g, int k, int first, int last, float dt)
+{
+    for (int j = first; j <= last; j++)
+        for (int column = 1; column <= 2; column++) {
+            int idx = cell_index(g, column, j, k), count = (g.nx - column + 2) / 2;
+            for (int n = 0; n < count && count < LANES; n++)
+                for (int f = 0; f < fields; f++)
+                    d[f][idx + n] =
+                        advected_value(d0[f], u[idx + n], v[idx + n], w[idx + n], g,
+                                       column + 2 * n, j, k, dt);
+            for (int m = 0; m < count && count >= LANES; m += LANES) {
+                int n = m + LANES < count ? m : count - LANES;
+                origin o = trace(load(u + idx + n), load(v + idx + n),
+                                 load(w + idx + n), g, column + 2 * n, j, k, dt);
+                for (int f = 0; f < fields; f++)
+                    unload(d[f] + idx + n, advected_lanes(d0[f], g, &o));
+            }
+        }
 }
 
 /* Relaxes the cells of one colour in columns i and i + 1, from plane first up to plane
