@@ -14,6 +14,17 @@
  */
 #include "lanes.h"
 
+/* Load and store LANES floats of device memory. PoCL compiles vload and vstore of 16
+ * floats to instructions for 2. */
+#if defined(__OPENCL_C_VERSION__) && LANES > 1
+typedef lanes lanes_of_row __attribute__((aligned(4)));
+#define load_row(p)      ((lanes) * (GLOBAL const lanes_of_row *)(p))
+#define unload_row(p, v) (void)(*(GLOBAL lanes_of_row *)(p) = (v))
+#else
+#define load_row(p)      load(p)
+#define unload_row(p, v) unload(p, v)
+#endif
+
 /* The first flat index from f on that has this colour. */
 FN int first_of_colour(int f, int colour)
 {
@@ -88,13 +99,13 @@ FN int relax_run(GLOBAL float *x, GLOBAL const float *x0, grid g, int f, int las
 
     x0 += field_index(g, f);
     for (; n + LANES <= count; n += LANES) {
-        lanes sum = load(west + n) + load(east + n) + load(south + n) +
-                    load(north + n) + load(below + n) + load(above + n);
-        lanes new_value = (load(x0 + n) + a * sum) * inv_c;
+        lanes sum = load_row(west + n) + load_row(east + n) + load_row(south + n) +
+                    load_row(north + n) + load_row(below + n) + load_row(above + n);
+        lanes new_value = (load_row(x0 + n) + a * sum) * inv_c;
         if (test)
-            converged &=
-                converged_lanes(new_value, zero ? each(0) : load(cells + n), tolerance);
-        unload(cells + n, new_value);
+            converged &= converged_lanes(
+                new_value, zero ? each(0) : load_row(cells + n), tolerance);
+        unload_row(cells + n, new_value);
     }
     for (; n < count; n++) {
         float new_value = relaxed_value(x0[n], west[n], east[n], south[n], north[n],
@@ -116,9 +127,9 @@ FN int relax_run_from_zero(GLOBAL float *x, GLOBAL const float *x0, grid g, int 
     mask converged = each(0) == each(0);
     x0 += field_index(g, f);
     for (; n + LANES <= count; n += LANES) {
-        lanes new_value = (load(x0 + n) + each(0)) * inv_c;
+        lanes new_value = (load_row(x0 + n) + each(0)) * inv_c;
         converged &= converged_lanes(new_value, each(0), tolerance);
-        unload(cells + n, new_value);
+        unload_row(cells + n, new_value);
     }
     for (; n < count; n++) {
         cells[n] = (x0[n] + 0) * inv_c;
@@ -233,9 +244,9 @@ FN void divergence_rows(GLOBAL const float *u, GLOBAL const float *v,
                            *above = w + field_index(g, f + plane);
         GLOBAL float *values = div + field_index(g, f);
         for (; n + LANES <= count; n += LANES) {
-            unload(values + n,
-                   scale * (load(east + n) - load(west + n) + load(north + n) -
-                            load(south + n) + load(above + n) - load(below + n)));
+            unload_row(values + n, scale * (load_row(east + n) - load_row(west + n) +
+                                            load_row(north + n) - load_row(south + n) +
+                                            load_row(above + n) - load_row(below + n)));
         }
         for (; n < count; n++) {
             values[n] = divergence_value(u, v, w, g, f + 2 * n, scale);
@@ -256,8 +267,8 @@ FN void subtract_rows(GLOBAL float *x, GLOBAL const float *p, grid g, int k, int
                            *after = p + field_index(g, f + d);
         GLOBAL float *cells = x + field_index(g, f);
         for (; n + LANES <= count; n += LANES)
-            unload(cells + n,
-                   load(cells + n) - 0.5f * (load(after + n) - load(before + n)));
+            unload_row(cells + n, load_row(cells + n) - 0.5f * (load_row(after + n) -
+                                                                load_row(before + n)));
         for (; n < count; n++) cells[n] -= half_difference(p, g, f + 2 * n, d);
     }
     set_bnd_of_both(x, g, k, first, last, wall);
@@ -315,13 +326,14 @@ FN lanes interpolated(GLOBAL const float *d0, grid g, const origin *o, int f)
     lanes x1 = o->x1, y1 = o->y1, z1 = o->z1, x0 = 1 - x1, y0 = 1 - y1, z0 = 1 - z1;
     GLOBAL const float *same = d0 + half_offset(g, f),
                        *other = d0 + half_offset(g, f + 1);
-    return z0 * (y0 * (x0 * load(same + f / 2) + x1 * load(other + (f + 1) / 2)) +
-                 y1 * (x0 * load(other + (f + row) / 2) +
-                       x1 * load(same + (f + row + 1) / 2))) +
-           z1 * (y0 * (x0 * load(other + (f + plane) / 2) +
-                       x1 * load(same + (f + plane + 1) / 2)) +
-                 y1 * (x0 * load(same + (f + plane + row) / 2) +
-                       x1 * load(other + (f + plane + row + 1) / 2)));
+    return z0 * (y0 * (x0 * load_row(same + f / 2) +
+                       x1 * load_row(other + (f + 1) / 2)) +
+                 y1 * (x0 * load_row(other + (f + row) / 2) +
+                       x1 * load_row(same + (f + row + 1) / 2))) +
+           z1 * (y0 * (x0 * load_row(other + (f + plane) / 2) +
+                       x1 * load_row(same + (f + plane + 1) / 2)) +
+                 y1 * (x0 * load_row(same + (f + plane + row) / 2) +
+                       x1 * load_row(other + (f + plane + row + 1) / 2)));
 }
 
 /* d0 at the origins of LANES cells: one interpolation for each corner that lanes share,
@@ -355,10 +367,10 @@ FN void advect_rows(int fields, GLOBAL float *const *d, GLOBAL const float *cons
                                        column + 2 * n, j, k, dt);
             for (int m = 0; m < count && count >= LANES; m += LANES) {
                 int n = m + LANES < count ? m : count - LANES;
-                origin o = trace(load(u + idx + n), load(v + idx + n),
-                                 load(w + idx + n), g, column + 2 * n, j, k, dt);
+                origin o = trace(load_row(u + idx + n), load_row(v + idx + n),
+                                 load_row(w + idx + n), g, column + 2 * n, j, k, dt);
                 for (int f = 0; f < fields; f++)
-                    unload(d[f] + idx + n, advected_lanes(d0[f], g, &o));
+                    unload_row(d[f] + idx + n, advected_lanes(d0[f], g, &o));
             }
         }
 }
