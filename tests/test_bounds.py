@@ -196,7 +196,7 @@ def test_fluid(check, tmp_path):
         if backend == "ocl" and step.number == "10":  # a GPU stops by another function
             kinds.append(("gpu", {**THREADS, "DEVICE_AS": "gpu"}))
         if backend == "omp":  # does several sweeps in a pass, and repeats one that was too long
-            kinds.append(("1 thread", {"OMP_NUM_THREADS": "1"}))
+            kinds.append(("1 thread", {"OMP_NUM_THREADS": "1", "CACHE_L2": "1"}))
         for kind, variables in kinds:
             ended = run([binary, CELLS.get(backend, "50")], ROOT, variables)
             check.process(f"{step.number} {backend} {kind}", ended, 0,

@@ -161,6 +161,26 @@ def test_same_bytes(check, work):
         emptied(work)
 
 
+@pytest.mark.seconds(5)
+def test_passes(check, work):
+    """Passes of several sweeps, by several threads, give the bytes of single sweeps. Step 09
+    chooses by the size of the cache."""
+    for step, backend, binary in binaries("fluid", ("omp",)):
+        if step < "09":
+            continue
+        for threads, box in ("1", "nz=9"), ("2", "nz=31"), ("3", "nz=50"):
+            files = []
+            for cache in ("1", "2147483647"):
+                result = run([binary, *command(f"steps=3 sweeps=20 -picture {box}")], work,
+                             {"CACHE_L2": cache, "OMP_NUM_THREADS": threads})
+                files.append([pathlib.Path(work, name).read_bytes()
+                              for name in ("out.npy", "v.npy", "t.npy")
+                              if result.returncode == 0])
+                emptied(work)
+            check(f"{step} {backend}, {threads} threads, {box}",
+                  None if files[0] and files[0] == files[1] else result.stderr or "differs")
+
+
 @pytest.mark.seconds(60)
 def test_shared_work(check, work):
     """Whoever shares the work, a host and a device or ranks of any number, also more than
