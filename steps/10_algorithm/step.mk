@@ -29,7 +29,7 @@ predict.gridding.gpu = the same
 
 title.fluid       = Direct pressure solver: discrete cosine transform and Thomas algorithm
 shown.fluid       = cosine.h
-changes.fluid     = cosine.h body.h strip.h block.h cpu.c host.h opencl.c kernel.cl
+changes.fluid     = cosine.h cpu.c host.h opencl.c kernel.cl
 check.fluid       = pressure=direct
 reason.fluid      = DCT-II, its inverse, and the Thomas algorithm along x: cosine.h is new, and so is the part of cpu.c that transforms planes and slabs
 predict.fluid.cpu = 1.5: about as many operations as 8 sweeps instead of 20, for two of six solves; at equal accuracy a factor of hundreds, since 20 sweeps would have to be thousands (written after a prototype)

@@ -1,5 +1,5 @@
-/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the loop
- * along a row has unit stride. */
+/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the
+ * cells of one colour in the rows of a plane are one loop of unit stride. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* per cosine mod
 static float *modes; /* [nz][ny][pitch]: right-hand side, its cosine modes, pressure */
 static size_t pitch; /* row length of modes: nx, rounded up to whole vectors */
 static float *initial;       /* x before the solve, if it was not 0 */
-static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
+static int *flags;           /* [s.sweeps]: 1 if a sweep of a pass has not converged */
+static bool is_zero[FIELDS]; /* all cells of a field are 0, whatever is in memory */
 
 /* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
  * read and written as 0. Many processors compute denormals in a slow special path. New
@@ -40,6 +41,21 @@ static void flush_denormals(void)
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
     __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24 /* FZ */));
 #endif
+}
+
+/* The operating system places a page of memory near the thread that first writes to it.
+ * Each thread therefore clears about the rows that it computes. */
+static void clear(float *x)
+{
+#pragma omp parallel for schedule(static)
+    for (size_t c = 0; c < cells / 2; c++) x[c] = x[cells / 2 + c] = 0;
+}
+
+/* Writes the zeros of a field that is 0, for operations that read its memory. */
+static void fill_zeros(int f)
+{
+    if (is_zero[f]) TIMED("clear", clear(field[f]));
+    is_zero[f] = false;
 }
 
 static dct_plan make_plan(int n, float **eigenvalue, float **scale)
@@ -70,9 +86,11 @@ void fluid_begin(const setup *requested)
     modes = allocate(pitch * (size_t)g.ny * (size_t)(g.nz + LANES), sizeof *modes,
                      "a pressure");
     initial = allocate_untouched(cells, sizeof(float), "a field");
+    flags = allocate((size_t)s.sweeps, sizeof *flags, "convergence flags");
     for (int f = 0; f < FIELDS; f++) {
         field[f] = allocate_untouched(cells, sizeof(float), "a field");
-        fluid_clear(f);
+        clear(field[f]);
+        is_zero[f] = true;
     }
 }
 
@@ -80,6 +98,7 @@ void fluid_end(void)
 {
     for (int f = 0; f < FIELDS; f++) free(field[f]);
     free(initial);
+    free(flags);
     free(modes);
     free((void *)plan_y.factors);
     free((void *)plan_y.odd_matrix);
@@ -93,30 +112,23 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
+    fill_zeros(f);
     field[f][cell_index(g, i, j, k)] = value;
-    is_zero[f] = false;
 }
 
 void fluid_get(int f, float *dst)
 {
+    fill_zeros(f);
     TIMED("copy", merge_colours(g, field[f], dst));
 }
 
-/* The operating system places a page of memory near the thread that first writes to it.
- * The planes are therefore cleared with the same schedule as they are computed. */
-static void clear(float *x)
-{
-#pragma omp parallel for schedule(static)
-    for (int k = 0; k <= g.nz + 1; k++) {
-        size_t plane = (size_t)plane_stride(g), red = plane * (size_t)k;
-        memset(x + red, 0, plane * sizeof(float));
-        memset(x + half_size(g) + red, 0, plane * sizeof(float));
-    }
-}
+/* Iterates over the rows of the calling thread, one part of them per plane. */
+#define FOR_OWN_PARTS(r)                                                               \
+    FOR_EACH_PART(r, g, first_row(g, omp_get_thread_num(), omp_get_num_threads()),     \
+                  first_row(g, omp_get_thread_num() + 1, omp_get_num_threads()))
 
 void fluid_clear(int f)
 {
-    TIMED("clear", clear(field[f]));
     is_zero[f] = true;
 }
 
@@ -127,24 +139,96 @@ static void add_source(float *x, const float *source)
 
 void fluid_add(int x, int source)
 {
+    if (is_zero[source]) return;
+    fill_zeros(x);
     TIMED("add_source", add_source(field[x], field[source]));
-    is_zero[x] = false;
 }
 
-/* Executes the next sweeps of a solve in one pass. Returns the first of these sweeps,
- * counted from 1, after which the solve has converged; 0: none. */
-static int relax(float *x, const float *x0, int workers, int sweeps, int wall, float a,
-                 float inv_c)
+/* A sweep has not converged if a single cell changes by more than the tolerance: the
+ * witness. Cells are tested only until one is found. It is likely to be near the
+ * previous one, so each thread begins at the plane in which one was found last.
+ *
+ * unconverged: a witness of this sweep has been found, or none is needed. */
+static int unconverged, witness_plane;
+
+/* Half sweep h in rows begin to end - 1. Looks for a witness as long as there is none.
+ */
+static void relax(float *x, const float *x0, int h, int begin, int end, int zero,
+                  int wall, float a, float inv_c)
 {
-    int changed = 0; /* bit n: in sweep n */
-#pragma omp parallel num_threads(workers) reduction(| : changed)
+    FOR_EACH_PART(r, g, begin, end)
+    {
+        int found;
+#pragma omp atomic read
+        found = unconverged;
+        if (!relax_rows(x, x0, g, h, r.k, r.first, r.last, !found, zero, wall, a, inv_c,
+                        s.tolerance))
+            continue;
+#pragma omp atomic write
+        unconverged = 1;
+#pragma omp atomic write
+        witness_plane = r.k;
+    }
+}
+
+/* Half sweep h of a solve, counted from 0. Cells of one colour are not neighbours, so
+ * they can be relaxed in any order. */
+static void half_sweep(float *x, const float *x0, int h, int zero, int wall, float a,
+                       float inv_c)
+{
+    int witness = witness_plane;
+#pragma omp parallel
+    {
+        int t = omp_get_thread_num(), threads = omp_get_num_threads();
+        int first = first_row(g, t, threads), end = first_row(g, t + 1, threads),
+            begin = row_to_begin(g, witness, first, end);
+        relax(x, x0, h, begin, end, zero, wall, a, inv_c);
+        relax(x, x0, h, first, begin, zero, wall, a, inv_c);
+    }
+}
+
+/* Passes of several sweeps need many planes, and pay only if the two fields of a solve
+ * are much larger than the second-level caches of the threads. README.md has the
+ * measurement of CACHES. */
+enum { CACHES = 4 };
+
+static bool passes_pay(void)
+{
+    int threads = omp_get_max_threads();
+    double caches = CACHES * (double)machine_l2_cache() * threads;
+    return worker_count(g, threads) == threads && pass_depth(g, threads, DEPTH) > 1 &&
+           2 * (double)cells * sizeof(float) > caches;
+}
+
+/* The sweeps of step 08, for boxes in which passes of several sweeps gain nothing. */
+static int solve_by_sweeps(float *x, const float *x0, int zero, int wall, float a,
+                           float inv_c)
+{
+    int sweeps = 0;
+    do {
+        int h = 2 * sweeps;
+        unconverged = s.tolerance < 0;
+        TIMED("relax red", half_sweep(x, x0, h, zero, wall, a, inv_c));
+        TIMED("relax black", half_sweep(x, x0, h + 1, zero, wall, a, inv_c));
+        sweeps++;
+    } while (sweeps < s.sweeps && unconverged);
+    return sweeps;
+}
+
+/* Executes sweeps `first` to first + sweeps - 1 of a solve in one pass. Returns the
+ * number of sweeps after which the solve has converged; 0: it has not. */
+static int relax_wavefront(float *x, const float *x0, int workers, int first,
+                           int sweeps, int zero, int wall, float a, float inv_c)
+{
+    for (int n = first; n < first + sweeps; n++) flags[n] = s.tolerance < 0;
+#pragma omp parallel num_threads(workers)
     for (int phase = 0; phase < 2; phase++) {
-        changed |= relax_pass(x, x0, g, omp_get_thread_num(), omp_get_num_threads(),
-                              phase, sweeps, wall, a, inv_c, s.tolerance);
+        relax_pass(x, x0, g, omp_get_thread_num(), omp_get_num_threads(), phase, first,
+                   sweeps, flags, zero, wall, a, inv_c, s.tolerance);
 #pragma omp barrier
     }
-    for (int n = 0; n < sweeps; n++)
-        if (!(changed & 1 << n)) return n + 1;
+    for (int n = first; n < first + sweeps; n++)
+        if (!flags[n]) return n + 1;
     return 0;
 }
 
@@ -153,40 +237,75 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Transforms row j of all planes along z, solves along x, and transforms back. This x-z
- * slab is small enough for a core's cache. */
-static void solve_slab(int j, lanes *v, lanes *w)
+/* A pass of several sweeps detects convergence only after its last sweep, when the
+ * field has been overwritten. All but the last of the `predicted` sweeps are therefore
+ * executed in passes, the following ones one by one. If one of the sweeps of a pass has
+ * already converged, the solve is repeated from its initial values, up to that sweep.
+ */
+static int solve_by_passes(float *x, const float *x0, int predicted, int zero, int wall,
+                           float a, float inv_c)
+{
+    int workers = worker_count(g, omp_get_max_threads()),
+        depth = pass_depth(g, workers, DEPTH), done = 0, last = 0;
+    int in_passes = s.tolerance < 0 ? s.sweeps : predicted - 1;
+    if (in_passes > 1 && !zero) memcpy(initial, x, cells * sizeof *x);
+
+    while (done < s.sweeps && !last) {
+        int batch = in_passes > done ? smaller(in_passes - done, depth) : 1;
+        TIMED("relax", last = relax_wavefront(x, x0, workers, done, batch, zero, wall,
+                                              a, inv_c));
+        done += batch;
+    }
+    if (!last || last == done) return done;
+    if (!zero) memcpy(x, initial, cells * sizeof *x);
+    int batch;
+    for (done = 0; done < last; done += batch) {
+        batch = smaller(last - done, depth);
+        TIMED("relax",
+              relax_wavefront(x, x0, workers, done, batch, zero, wall, a, inv_c));
+    }
+    return done;
+}
+
+/* Transposes LANES vectors. */
+static void transpose(const lanes *src, lanes *dst)
+{
+    for (int i = 0; i < LANES; i++)
+        for (int l = 0; l < LANES; l++) lane(dst[i], l) = lane(src[l], i);
+}
+
+/* The cosine modes (j, k) to (j, k + LANES - 1): solves along x, in place. */
+static void solve_modes(int j, int k, lanes *x, lanes *inv_pivot)
+{
+    lanes eigenvalue = each(1), scale = each(0);
+    for (int l = 0; l < LANES && k + l < g.nz; l++) {
+        lane(eigenvalue, l) = eigenvalue_y[j] + eigenvalue_z[k + l];
+        lane(scale, l) = scale_y[j] * scale_z[k + l];
+    }
+    for (int i = 0; i < g.nx; i++) x[i] *= scale;
+    thomas_solve(x, inv_pivot, g.nx, eigenvalue);
+}
+
+/* Transforms row j of all planes along z, solves along x, and transforms back. In the
+ * x-z slab, which is small enough for a core's cache, a vector holds LANES modes along
+ * z: slab[modes / LANES][pitch]. */
+static void solve_slab(int j, lanes *v, lanes *w, lanes *slab)
 {
     size_t plane = pitch * (size_t)g.ny;
-    float *xz_slab = modes + pitch * (size_t)j;
+    float *row = modes + pitch * (size_t)j;
     for (size_t i = 0; i < pitch; i += LANES) {
-        for (int k = 0; k < g.nz; k++) v[k] = load(xz_slab + plane * (size_t)k + i);
-        lanes *result = dct2(plan_z, v, w);
-        for (int k = 0; k < g.nz; k++)
-            unload(xz_slab + plane * (size_t)k + i, result[k]);
+        for (int k = 0; k < g.nz; k++) v[k] = load(row + plane * (size_t)k + i);
+        const lanes *result = dct2(plan_z, v, w);
+        for (int k = 0; k < g.nz; k += LANES)
+            transpose(result + k, slab + pitch * (size_t)(k / LANES) + i);
     }
-    for (int k = 0; k < g.nz; k += LANES) {
-        lanes eigenvalue = each(1), scale = each(0);
-        int count = g.nz - k < LANES ? g.nz - k : LANES;
-        for (int l = 0; l < count; l++) {
-            lane(eigenvalue, l) = eigenvalue_y[j] + eigenvalue_z[k + l];
-            lane(scale, l) = scale_y[j] * scale_z[k + l];
-        }
-        for (int i = 0; i < g.nx; i++) {
-            for (int l = 0; l < count; l++)
-                lane(v[i], l) = xz_slab[plane * (size_t)(k + l) + (size_t)i];
-            v[i] *= scale;
-        }
-        thomas_solve(v, w, g.nx, eigenvalue);
-        for (int i = 0; i < g.nx; i++)
-            for (int l = 0; l < count; l++)
-                xz_slab[plane * (size_t)(k + l) + (size_t)i] = lane(v[i], l);
-    }
+    for (int k = 0; k < g.nz; k += LANES)
+        solve_modes(j, k, slab + pitch * (size_t)(k / LANES), w);
     for (size_t i = 0; i < pitch; i += LANES) {
-        for (int k = 0; k < g.nz; k++) v[k] = load(xz_slab + plane * (size_t)k + i);
-        lanes *result = dct3(plan_z, v, w);
-        for (int k = 0; k < g.nz; k++)
-            unload(xz_slab + plane * (size_t)k + i, result[k]);
+        for (int k = 0; k < g.nz; k += LANES)
+            transpose(slab + pitch * (size_t)(k / LANES) + i, v + k);
+        const lanes *result = dct3(plan_z, v, w);
+        for (int k = 0; k < g.nz; k++) unload(row + plane * (size_t)k + i, result[k]);
     }
 }
 
@@ -211,13 +330,13 @@ static void copy_plane(int k, float *x, int to_field)
             int count = (g.nx - i + 2) / 2;
             if (to_field) {
                 for (int n = 0; n < count; n++) cells[n] = row[i - 1 + 2 * n];
-                set_bnd(x, g, i, count, j + 1, k + 1, SCALAR);
             } else {
                 for (int n = 0; n < count; n++) row[i - 1 + 2 * n] = cells[n];
             }
         }
         for (size_t i = (size_t)g.nx; i < pitch && !to_field; i++) row[i] = 0;
     }
+    if (to_field) set_bnd_of_both(x, g, k + 1, 1, g.ny, SCALAR);
 }
 
 /* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
@@ -225,18 +344,20 @@ static void copy_plane(int k, float *x, int to_field)
  * fast direct solution of Poisson's equation using Fourier analysis, JACM 12 (1965). */
 static void solve_pressure(float *p, float *b)
 {
-    size_t longest = (size_t)longest_side(g);
+    size_t longest = (size_t)longest_side(g) + LANES, vectors = longest / LANES * pitch;
 #pragma omp parallel
     {
         lanes *v = allocate_untouched(longest, sizeof *v, "a line of the pressure"),
-              *w = allocate_untouched(longest, sizeof *w, "a line of the pressure");
+              *w = allocate_untouched(longest, sizeof *w, "a line of the pressure"),
+              *slab =
+                  allocate_untouched(vectors, sizeof *slab, "a slab of the pressure");
 #pragma omp for schedule(static)
         for (int k = 0; k < g.nz; k++) {
             copy_plane(k, b, 0);
             transform_plane(k, 0, v, w);
         }
 #pragma omp for schedule(static)
-        for (int j = 0; j < g.ny; j++) solve_slab(j, v, w);
+        for (int j = 0; j < g.ny; j++) solve_slab(j, v, w, slab);
 #pragma omp for schedule(static)
         for (int k = 0; k < g.nz; k++) {
             transform_plane(k, 1, v, w);
@@ -244,133 +365,102 @@ static void solve_pressure(float *p, float *b)
         }
         free(v);
         free(w);
+        free(slab);
     }
 }
 
-/* A pass of several sweeps detects convergence only after its last sweep, when the
- * field has been overwritten. The number of sweeps is therefore predicted from the
- * previous solve of the same kind: all but the last of them are executed in passes, the
- * following ones one by one. If one of the sweeps of a pass has already converged, the
- * solve is repeated from its initial values, up to that sweep. */
 int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
 {
     if (s.tolerance >= 0 && a == 1 && c == 6) {
+        fill_zeros(x0_id);
         TIMED("pressure", solve_pressure(field[x_id], field[x0_id]));
         is_zero[x_id] = false;
         return 0;
     }
 
-    static int previous_sweeps[ALONG_Z + 1][FIELDS];
+    static int previous_sweeps[ALONG_Z + 1][FIELDS], latest_sweeps;
+    static float latest_a = -1;
+    int zero = is_zero[x_id], *previous = &previous_sweeps[wall][x_id];
+    if (!*previous && a == latest_a) *previous = latest_sweeps;
     float *x = field[x_id];
-    const float *x0 = field[x0_id];
-    int workers = worker_count(g, omp_get_max_threads()),
-        depth = pass_depth(g, workers, DEPTH);
-    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][x_id] - 1,
-        done = 0, last = 0;
-    if (predicted > 1 && !is_zero[x_id]) memcpy(initial, x, cells * sizeof *x);
-
-    while (done < s.sweeps && !last) {
-        int batch = predicted > done ? smaller(predicted - done, depth) : 1;
-        TIMED("relax", last = relax(x, x0, workers, batch, wall, a, 1 / c));
-        if (last) last += done;
-        done += batch;
-    }
-    if (last && last < done) {
-        if (is_zero[x_id])
-            clear(x);
-        else
-            memcpy(x, initial, cells * sizeof *x);
-        int batch;
-        for (done = 0; done < last; done += batch) {
-            batch = smaller(last - done, depth);
-            TIMED("relax", relax(x, x0, workers, batch, wall, a, 1 / c));
-        }
-    }
-    previous_sweeps[wall][x_id] = done;
+    fill_zeros(x0_id);
+    *previous = passes_pay()
+                    ? solve_by_passes(x, field[x0_id], *previous, zero, wall, a, 1 / c)
+                    : solve_by_sweeps(x, field[x0_id], zero, wall, a, 1 / c);
+    latest_sweeps = *previous;
+    latest_a = a;
     is_zero[x_id] = false;
-    return done;
+    return *previous;
 }
 
-/* Iterates over the rows of each colour. The inner cells of a row are in columns i, i +
- * 2 ..; there are count of them. */
-#define FOR_EACH_COLOUR_ROW(i, count, j, k)                                            \
-    for (int k = 1; k <= g.nz; k++)                                                    \
-        for (int j = 1; j <= g.ny; j++)                                                \
-            for (int i = 1, count = (g.nx + 1) / 2; i <= 2 && count > 0;               \
-                 i++, count = g.nx / 2)
-
-static void advect(float *d, const float *d0, const float *u, const float *v,
-                   const float *w, int wall)
+static void advect(int wall, float *d, const float *d0, const float *u, const float *v,
+                   const float *w)
 {
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
+#pragma omp parallel
+    FOR_OWN_PARTS(r)
     {
-        int idx = cell_index(g, i, j, k);
-#pragma omp simd
-        for (int n = 0; n < count; n++)
-            d[idx + n] = advected_value(d0, u[idx + n], v[idx + n], w[idx + n], g,
-                                        i + 2 * n, j, k, s.dt);
-        set_bnd(d, g, i, count, j, k, wall);
+        advect_rows(1, &d, &d0, u, v, w, g, r.k, r.first, r.last, s.dt);
+        set_bnd_of_both(d, g, r.k, r.first, r.last, wall);
     }
 }
 
+/* Advection of the velocity by itself: the origin of a cell is computed once for its
+ * three components. */
+static void advect_velocity(float *const d[3], const float *const d0[3])
+{
+#pragma omp parallel
+    FOR_OWN_PARTS(r)
+    {
+        advect_rows(3, d, d0, d0[0], d0[1], d0[2], g, r.k, r.first, r.last, s.dt);
+        for (int n = 0; n < 3; n++)
+            set_bnd_of_both(d[n], g, r.k, r.first, r.last, ALONG_X + n);
+    }
+}
+
+/* The three components of the velocity, which are advected in three calls (step.h), are
+ * computed together in the third call. */
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    TIMED("advect", advect(field[d], field[d0], field[u], field[v], field[w], wall));
+    static float *to[3];
+    const float *const flow[] = {field[u], field[v], field[w]};
+    const int operands[] = {d0, u, v, w};
+    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
     is_zero[d] = false;
+    if (wall == SCALAR) {
+        TIMED("advect", advect(wall, field[d], field[d0], flow[0], flow[1], flow[2]));
+        return;
+    }
+    to[wall - ALONG_X] = field[d];
+    if (wall == ALONG_Z) TIMED("advect", advect_velocity(to, flow));
 }
 
-static void divergence(const float *u, const float *v, const float *w, float *p,
-                       float *div)
+static void divergence(const float *u, const float *v, const float *w, float *div)
 {
     float scale = -0.5f / longest_side(g);
-    int row = row_stride(g), plane = plane_stride(g);
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
-    {
-        int own = cell_index(g, i, j, k);
-        int idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k),
-            west = west_index(idx, i);
-#pragma omp simd
-        for (int n = 0; n < count; n++) {
-            div[own + n] = outflow(u, v, w, idx + n, west + n, row, plane, scale);
-            p[own + n] = 0;
-        }
-        set_bnd(div, g, i, count, j, k, SCALAR);
-        set_bnd(p, g, i, count, j, k, SCALAR);
-    }
+#pragma omp parallel
+    FOR_OWN_PARTS(r)
+    divergence_rows(u, v, w, div, g, r.k, r.first, r.last, scale);
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    TIMED("divergence", divergence(field[u], field[v], field[w], field[p], field[div]));
-    is_zero[div] = false;
+    const int operands[] = {u, v, w};
+    for (int n = 0; n < 3; n++) fill_zeros(operands[n]);
     is_zero[p] = true;
+    is_zero[div] = false;
+    TIMED("divergence", divergence(field[u], field[v], field[w], field[div]));
 }
 
 static void gradient(float *u, float *v, float *w, const float *p)
 {
-    int row = row_stride(g), plane = plane_stride(g);
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
-    {
-        int own = cell_index(g, i, j, k),
-            idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k);
-        const float *west = p + west_index(idx, i), *opposite = p + idx;
-#pragma omp simd
-        for (int n = 0; n < count; n++) {
-            u[own + n] -= 0.5f * (west[n + 1] - west[n]);
-            v[own + n] -= 0.5f * (opposite[n + row] - opposite[n - row]);
-            w[own + n] -= 0.5f * (opposite[n + plane] - opposite[n - plane]);
-        }
-        set_bnd(u, g, i, count, j, k, ALONG_X);
-        set_bnd(v, g, i, count, j, k, ALONG_Y);
-        set_bnd(w, g, i, count, j, k, ALONG_Z);
-    }
+#pragma omp parallel
+    FOR_OWN_PARTS(r)
+    gradient_rows(u, v, w, p, g, r.k, r.first, r.last);
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
+    const int operands[] = {u, v, w, p};
+    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
     TIMED("gradient", gradient(field[u], field[v], field[w], field[p]));
-    is_zero[u] = is_zero[v] = is_zero[w] = false;
 }

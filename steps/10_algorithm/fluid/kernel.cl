@@ -1,7 +1,8 @@
-/* kernel.cl - the OpenCL kernels. One work-item computes a strip of a row (strip.h); in
- * a sweep, the cells of one colour in a strip of a tile of planes. The global size is
- * rounded up to whole work-groups; the surplus work-items return. The layout of the
- * fields is described in body.h. */
+/* kernel.cl - the OpenCL kernels. On a GPU, one work-item computes a cell; in a sweep,
+ * the cells of one colour in two columns of a tile of planes. On a CPU, there are
+ * WORKERS work-items, each of which computes as many rows as a thread of cpu.c
+ * (strip.h). The global size is rounded up to whole work-groups; the surplus work-items
+ * return. The layout of the fields is described in body.h. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "body.h"
@@ -13,8 +14,19 @@
  * constants, too. */
 #define BOX ((grid){NX, NY, NZ})
 
-/* SHARED: the work-groups of this device have local memory in hardware. On a CPU they
- * have none: a barrier there only splits the loop over the work-items into two. */
+/* SHARED: the work-groups of this device have local memory in hardware, as on a GPU. On
+ * a CPU they have none: a barrier there only splits the loop over the work-items. */
+
+/* The cell of a work-item on a GPU; the number of a work-item on a CPU. */
+#define ITEM_I item_column(g, get_global_id(0))
+#define ITEM_J (1 + (int)get_global_id(1))
+#define ITEM_K (1 + (int)get_global_id(2))
+#define WORKER ((int)get_global_id(0))
+
+/* Iterates over the rows of a work-item on a CPU, one part of them per plane. */
+#define FOR_OWN_PARTS(r)                                                               \
+    FOR_EACH_PART(r, g, first_row(g, WORKER, WORKERS),                                 \
+                  first_row(g, WORKER + 1, WORKERS))
 
 /* Writes one value on behalf of the host. */
 __kernel void put(GLOBAL float *x, int index, float value)
@@ -24,106 +36,147 @@ __kernel void put(GLOBAL float *x, int index, float value)
 
 __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
 {
-    grid g = BOX;
-    int n = get_global_id(0), j = get_global_id(1), k = get_global_id(2);
-    int vectors = vectors_per_row(g, LANES);
-    if (n >= vectors || j > g.ny + 1 || k > g.nz + 1) return;
-
-    int c = LANES * (n + vectors * (j + (g.ny + 2) * k)), end = 2 * half_size(g);
+    int c = LANES * (int)get_global_id(0), end = 2 * half_size(BOX);
     if (c + LANES <= end)
         unload(x + c, load(x + c) + dt * load(source + c));
     else
         for (; c < end; c++) x[c] += dt * source[c];
 }
 
-/* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
- * than the tolerance, or to NaN. Returns at once if an earlier sweep has
- * converged, that is, left its flag 0. */
+#if SHARED
+/* Relaxes the cells of one colour in two columns of a tile of planes. Sets flags[sweep]
+ * to 1 if a cell changed by more than the tolerance, or to NaN. Returns at once if an
+ * earlier sweep has converged, that is, left its flag 0. One work-item writes for its
+ * work-group. */
 __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
-                    int planes, int sweep, float tolerance, int colour, int wall,
-                    float a, float inv_c)
+                    int sweep, float tolerance, int colour, int wall, float a,
+                    float inv_c, int planes)
 {
     if (sweep > 0 && !flags[sweep - 1]) return;
 
     grid g = BOX;
-    int strip = get_global_id(0);
+    int i = 1 + 2 * get_global_id(0);
     int j = 1 + get_global_id(1);
     int first = 1 + get_global_id(2) * planes;
     int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
     int unconverged =
-        strip < strip_count(g, LANES) && j <= g.ny &&
-        relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, inv_c, tolerance);
+        i <= g.nx && j <= g.ny &&
+        relax_columns(x, x0, g, colour, i, j, first, last, wall, a, inv_c, tolerance);
 
-#if SHARED /* one work-item writes for its work-group */
     LOCAL int group_flag;
     int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
     if (leader) group_flag = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (unconverged) atomic_max(&group_flag, 1);
     barrier(CLK_LOCAL_MEM_FENCE);
-    unconverged = leader && group_flag;
-#endif
-    if (unconverged) atomic_max(&flags[sweep], 1);
+    if (leader && group_flag) atomic_max(&flags[sweep], 1);
 }
 
-/* Executes one phase of a pass, one worker per work-item. Used on devices without local
- * memory in hardware. */
-__kernel void relax_wavefront(GLOBAL float *x, GLOBAL const float *x0,
-                              GLOBAL int *flags, int workers, int phase, int first,
-                              int sweeps, float tolerance, int wall, float a,
-                              float inv_c)
+#else
+/* Relaxes rows begin to end - 1. *flag is the plane of a cell that changed by more than
+ * the tolerance, or to NaN: of the witness that the sweep has not converged; 0 if none
+ * is known yet. Cells are tested only until one is found. */
+void relax_parts(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flag, int begin,
+                 int end, int h, int zero, float tolerance, int wall, float a,
+                 float inv_c)
 {
-    int worker = get_global_id(0);
-    if (worker >= workers) return;
-
-    int changed = relax_pass(x, x0, BOX, worker, workers, phase, sweeps, wall, a, inv_c,
-                             tolerance);
-    for (int n = 0; n < sweeps; n++)
-        if (changed & 1 << n) atomic_max(&flags[first + n], 1);
+    grid g = BOX;
+    FOR_EACH_PART(r, g, begin, end)
+    if (relax_rows(x, x0, g, h, r.k, r.first, r.last, !atomic_or(flag, 0), zero, wall,
+                   a, inv_c, tolerance))
+        atomic_max(flag, r.k);
 }
 
+/* Relaxes the cells of one colour in the rows of a work-item, beginning at the plane
+ * of the previous sweep's witness. zero: x is 0 before the solve. */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
+                    int sweep, float tolerance, int colour, int wall, float a,
+                    float inv_c, int zero)
+{
+    if (sweep > 0 && !flags[sweep - 1]) return;
+    if (WORKER >= WORKERS) return;
+
+    int first = first_row(BOX, WORKER, WORKERS), h = 2 * sweep + colour;
+    int end = first_row(BOX, WORKER + 1, WORKERS), begin = first;
+    begin = row_to_begin(BOX, sweep > 0 ? flags[sweep - 1] : NZ / 2, first, end);
+    relax_parts(x, x0, flags + sweep, begin, end, h, zero, tolerance, wall, a, inv_c);
+    relax_parts(x, x0, flags + sweep, first, begin, h, zero, tolerance, wall, a, inv_c);
+}
+#endif
+
+/* Executes one phase of a pass on a CPU, one worker per work-item. */
+__kernel void relax_wavefront(GLOBAL float *x, GLOBAL const float *x0,
+                              GLOBAL int *flags, int phase, int first, int sweeps,
+                              float tolerance, int zero, int wall, float a, float inv_c)
+{
+    if (WORKER < WORKERS)
+        relax_pass(x, x0, BOX, WORKER, WORKERS, phase, first, sweeps, flags, zero, wall,
+                   a, inv_c, tolerance);
+}
+
+/* Advection of a scalar, or on a GPU also of a component of the velocity. */
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                      GLOBAL const float *v, GLOBAL const float *w, int wall, float dt)
 {
     grid g = BOX;
-    int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
+#if SHARED
+    if (ITEM_I <= g.nx && ITEM_J <= g.ny && ITEM_K <= g.nz)
+        advect_cell(d, d0, u, v, w, g, ITEM_I, ITEM_J, ITEM_K, wall, dt);
+#else
+    if (WORKER >= WORKERS) return;
+    FOR_OWN_PARTS(r)
+    {
+        advect_rows(1, &d, &d0, u, v, w, g, r.k, r.first, r.last, dt);
+        set_bnd_of_both(d, g, r.k, r.first, r.last, wall);
+    }
+#endif
+}
 
-    for (int h = 0; h < 2 * vector_count(g, n); h++)
-        advect_lanes(d, d0, u, v, w, g, first_column(g, n, h / 2) + h % 2, j, k, wall,
-                     dt);
-    for (int i = first_single_column(g, n); i <= g.nx; i++)
-        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
+/* Advection of the velocity on a CPU: the origin of a cell is computed once for its
+ * three components. */
+__kernel void advect_velocity(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
+                              GLOBAL const float *u0, GLOBAL const float *v0,
+                              GLOBAL const float *w0, float dt)
+{
+    grid g = BOX;
+    GLOBAL float *d[3] = {u, v, w};
+    GLOBAL const float *d0[3] = {u0, v0, w0};
+    if (WORKER >= WORKERS) return;
+    FOR_OWN_PARTS(r)
+    {
+        advect_rows(3, d, d0, u0, v0, w0, g, r.k, r.first, r.last, dt);
+        set_bnd_of_both(u, g, r.k, r.first, r.last, ALONG_X);
+        set_bnd_of_both(v, g, r.k, r.first, r.last, ALONG_Y);
+        set_bnd_of_both(w, g, r.k, r.first, r.last, ALONG_Z);
+    }
 }
 
 __kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,
-                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
-                         float scale)
+                         GLOBAL const float *w, GLOBAL float *div, float scale)
 {
     grid g = BOX;
-    int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
-
-    for (int h = 0; h < 2 * vector_count(g, n); h++)
-        divergence_lanes(u, v, w, p, div, g, first_column(g, n, h / 2) + h % 2, j, k,
-                         scale);
-    for (int i = first_single_column(g, n); i <= g.nx; i++)
-        divergence_cell(u, v, w, p, div, g, i, j, k, scale);
+#if SHARED
+    if (ITEM_I <= g.nx && ITEM_J <= g.ny && ITEM_K <= g.nz)
+        divergence_cell(u, v, w, div, g, ITEM_I, ITEM_J, ITEM_K, scale);
+#else
+    if (WORKER >= WORKERS) return;
+    FOR_OWN_PARTS(r)
+    divergence_rows(u, v, w, div, g, r.k, r.first, r.last, scale);
+#endif
 }
 
 __kernel void gradient(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                        GLOBAL const float *p)
 {
     grid g = BOX;
-    int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
-
-    for (int h = 0; h < 2 * vector_count(g, n); h++) {
-        int i = first_column(g, n, h / 2) + h % 2;
-        gradient_lanes(u, v, w, p, g, i, j, k, lanes_to_skip(g, n, h / 2));
-    }
-    for (int i = first_single_column(g, n); i <= g.nx; i++)
-        gradient_cell(u, v, w, p, g, i, j, k);
+#if SHARED
+    if (ITEM_I <= g.nx && ITEM_J <= g.ny && ITEM_K <= g.nz)
+        gradient_cell(u, v, w, p, g, ITEM_I, ITEM_J, ITEM_K);
+#else
+    if (WORKER >= WORKERS) return;
+    FOR_OWN_PARTS(r)
+    gradient_rows(u, v, w, p, g, r.k, r.first, r.last);
+#endif
 }
 
 /* Direct solution of the pressure equation (cosine.h).

@@ -21,14 +21,14 @@
 
 static setup s;
 static grid g;
-static size_t bytes;       /* in a field, with ghost cells */
-static size_t local[3];    /* work-items per work-group */
-static size_t tile[3];     /* tile of a work-group in a sweep: strips, rows, planes */
+static size_t bytes;    /* in a field, with ghost cells */
+static size_t local[3]; /* work-items per work-group */
+static size_t tile[3];  /* of a work-group of a GPU in a sweep: pairs, rows, planes */
 static float *split_field; /* host copy of a field, split by colour */
 
-static bool has_local_memory; /* the device has local memory in hardware */
-static int workers; /* work-items of relax_wavefront on a device without local memory */
+static bool has_local_memory; /* in hardware, as on a GPU; SHARED in the kernels */
 static int device_lanes; /* native vector width of the device; LANES in the kernels */
+static int workers;      /* work-items of a CPU; WORKERS in the kernels */
 
 static cl_context context;
 static cl_command_queue queue;
@@ -38,11 +38,11 @@ static cl_mem field[FIELDS];
 static cl_mem modes; /* [nz][ny][pitch]: right-hand side, its cosine modes, pressure */
 static cl_mem dct_table[2]; /* tables of the transforms along y and z */
 static cl_mem
-    mode_table[2];     /* eigenvalues of the modes along y and z, then scale factors */
-static int pitch;      /* nx, rounded up to whole vectors */
-static cl_mem initial; /* x before the solve, if it was not 0 */
-static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
-static cl_mem flags;         /* [s.sweeps]: 1 if a sweep has not converged */
+    mode_table[2]; /* eigenvalues of the modes along y and z, then scale factors */
+static int pitch;  /* nx, rounded up to whole vectors */
+static bool is_zero[FIELDS]; /* all cells of a field are 0, whatever is in memory */
+static cl_mem initial;       /* x before the solve, if it was not 0 */
+static cl_mem flags;         /* [s.sweeps]: not 0 if a sweep has not converged */
 
 /* POLL_INTERVAL: sweeps between two reads of the flags by the host; chosen, not tuned.
  * DEPTH: maximum number of sweeps per pass; README.md has the measurement of its
@@ -55,6 +55,7 @@ enum {
     RELAX,
     RELAX_WAVEFRONT,
     ADVECT,
+    ADVECT_VELOCITY,
     DIVERGENCE,
     GRADIENT,
     TRANSFORM_Y,
@@ -63,8 +64,9 @@ enum {
     KERNELS
 };
 static const char *const kernel_name[KERNELS] = {
-    "put",        "add_source", "relax",       "relax_wavefront", "advect",
-    "divergence", "gradient",   "transform_y", "transform_z",     "solve_x"};
+    "put",         "add_source",      "relax",      "relax_wavefront",
+    "advect",      "advect_velocity", "divergence", "gradient",
+    "transform_y", "transform_z",     "solve_x"};
 static cl_kernel kernel[KERNELS];
 
 /* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
@@ -77,6 +79,15 @@ static void launch(int k, const char *name, int x, int y, int z)
     }
     OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 3, NULL, global, group, 0, NULL,
                                      profile_event(name)));
+}
+
+/* Enqueues a kernel over all cells. */
+static void launch_box(int k, const char *name)
+{
+    if (has_local_memory)
+        launch(k, name, g.nx, g.ny, g.nz);
+    else
+        launch(k, name, workers, 1, 1);
 }
 
 /* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
@@ -102,6 +113,13 @@ static void copy(cl_mem dst, cl_mem src)
 {
     OCL_CHECK(clEnqueueCopyBuffer(queue, src, dst, 0, 0, bytes, 0, NULL,
                                   profile_event("copy")));
+}
+
+/* Writes the zeros of a field that is 0, for operations that read its memory. */
+static void fill_zeros(int f)
+{
+    if (is_zero[f]) clear(field[f], bytes);
+    is_zero[f] = false;
 }
 
 /* Creates the buffers of the pressure solver. */
@@ -140,34 +158,32 @@ void fluid_begin(const setup *requested)
     queue = clCreateCommandQueue(context, device,
                                  profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    /* Tile of a work-group in a sweep. On a CPU, PoCL turns work-items into loop
-     * iterations: a tile has whole rows and few planes, so that each core gets at least
-     * four work-groups. On a GPU: 32 work-items along x, the size of a warp; 4 rows and
-     * 16 planes have not been tuned. */
-    cl_uint units;
+    /* On a CPU, PoCL turns the work-items of a group into loop iterations: there is one
+     * per group, and a group per core. On a GPU: 32 pairs of columns, the size of a
+     * warp; 4 rows and 16 planes have not been tuned. */
+    cl_uint units, width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
-    int planes = g.nz / (4 * (int)units);
-    planes = planes < 1 ? 1 : planes < 4 ? planes : 4;
-    const int tiles[2][3] = {{8, 128, planes}, {32, 4, 16}};
+    workers = (int)units;
     has_local_memory = ocl_local_memory(device) > 0;
+    const int default_tile[3] = {32, 4, 16};
     for (int d = 0; d < 3; d++) {
-        tile[d] = (size_t)(s.group[d] ? s.group[d] : tiles[has_local_memory][d]);
-        local[d] = (size_t)(s.group[d] ? s.group[d] : 8);
+        tile[d] = (size_t)(s.group[d] ? s.group[d] : default_tile[d]);
+        local[d] = (size_t)(s.group[d] ? s.group[d] : has_local_memory ? 8 : 1);
     }
 
-    /* Native vector width in floats; 1 on a GPU. */
-    cl_uint width;
+    /* Native vector width in floats. A work-item of a GPU computes single cells. */
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
+    if (has_local_memory) width = 1;
     device_lanes = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
     pitch = (g.nx + device_lanes - 1) / device_lanes * device_lanes;
     char options[160];
     snprintf(options, sizeof options,
-             "-D NX=%d -D NY=%d -D NZ=%d -D SHARED=%d -D LANES=%d -D PITCH=%d "
+             "-D NX=%d -D NY=%d -D NZ=%d -D SHARED=%d -D LANES=%d -D WORKERS=%d "
+             "-D PITCH=%d "
              "-cl-denorms-are-zero",
-             g.nx, g.ny, g.nz, has_local_memory, device_lanes, pitch);
-    workers = worker_count(g, (int)units);
+             g.nx, g.ny, g.nz, has_local_memory, device_lanes, workers, pitch);
     program = ocl_build(context, device, options);
     for (int k = 0; k < KERNELS; k++) {
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
@@ -183,7 +199,10 @@ void fluid_begin(const setup *requested)
     memset(contents, 0, max_size);
     zeros = create_buffer(max_size, contents);
     free(contents);
-    for (int f = 0; f < FIELDS; f++) fluid_clear(f);
+    for (int f = 0; f < FIELDS; f++) {
+        clear(field[f], bytes);
+        is_zero[f] = true;
+    }
     OCL_CHECK(clFinish(queue));
     profile_collect();
 }
@@ -209,15 +228,16 @@ void fluid_end(void)
 void fluid_put(int f, int i, int j, int k, float value)
 {
     int index = cell_index(g, i, j, k);
+    fill_zeros(f);
     ARG(kernel[PUT], 0, field[f]);
     ARG(kernel[PUT], 1, index);
     ARG(kernel[PUT], 2, value);
     launch(PUT, "put", 1, 1, 1);
-    is_zero[f] = false;
 }
 
 void fluid_get(int f, float *dst)
 {
+    fill_zeros(f);
     OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, split_field, 0,
                                   NULL, profile_event("copy to host")));
     profile_collect();
@@ -226,24 +246,24 @@ void fluid_get(int f, float *dst)
 
 void fluid_clear(int f)
 {
-    clear(field[f], bytes);
     is_zero[f] = true;
 }
 
 void fluid_add(int x, int source)
 {
+    if (is_zero[source]) return;
+    fill_zeros(x);
     ARG(kernel[ADD_SOURCE], 0, field[x]);
     ARG(kernel[ADD_SOURCE], 1, field[source]);
     ARG(kernel[ADD_SOURCE], 2, s.dt);
-    launch(ADD_SOURCE, "add_source", vectors_per_row(g, device_lanes), g.ny + 2,
-           g.nz + 2);
-    is_zero[x] = false;
+    launch(ADD_SOURCE, "add_source",
+           (int)(bytes / sizeof(float) + (size_t)device_lanes - 1) / device_lanes, 1,
+           1);
 }
 
-static void relax(int x, int x0, int sweep, int colour, int wall, float a, float inv_c)
+static void relax_on_gpu(const char *name)
 {
-    size_t items[3] = {(size_t)strip_count(g, device_lanes), (size_t)g.ny,
-                       (size_t)g.nz};
+    size_t items[3] = {((size_t)g.nx + 1) / 2, (size_t)g.ny, (size_t)g.nz};
     size_t group[3], global[3];
     for (int d = 0; d < 3; d++) {
         group[d] = tile[d] < items[d] ? tile[d] : items[d];
@@ -252,20 +272,30 @@ static void relax(int x, int x0, int sweep, int colour, int wall, float a, float
     cl_int planes = (cl_int)group[2];
     global[2] /= group[2]; /* a work-item iterates over all planes of its tile */
     group[2] = 1;
+    ARG(kernel[RELAX], 9, planes);
+    OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[RELAX], 3, NULL, global, group, 0,
+                                     NULL, profile_event(name)));
+}
 
+static void relax(int x, int x0, int sweep, int colour, int zero, int wall, float a,
+                  float inv_c)
+{
+    const char *name = colour == RED ? "relax red" : "relax black";
     ARG(kernel[RELAX], 0, field[x]);
     ARG(kernel[RELAX], 1, field[x0]);
     ARG(kernel[RELAX], 2, flags);
-    ARG(kernel[RELAX], 3, planes);
-    ARG(kernel[RELAX], 4, sweep);
-    ARG(kernel[RELAX], 5, s.tolerance);
-    ARG(kernel[RELAX], 6, colour);
-    ARG(kernel[RELAX], 7, wall);
-    ARG(kernel[RELAX], 8, a);
-    ARG(kernel[RELAX], 9, inv_c);
-    OCL_CHECK(clEnqueueNDRangeKernel(
-        queue, kernel[RELAX], 3, NULL, global, group, 0, NULL,
-        profile_event(colour == RED ? "relax red" : "relax black")));
+    ARG(kernel[RELAX], 3, sweep);
+    ARG(kernel[RELAX], 4, s.tolerance);
+    ARG(kernel[RELAX], 5, colour);
+    ARG(kernel[RELAX], 6, wall);
+    ARG(kernel[RELAX], 7, a);
+    ARG(kernel[RELAX], 8, inv_c);
+    if (has_local_memory) {
+        relax_on_gpu(name);
+    } else {
+        ARG(kernel[RELAX], 9, zero);
+        launch_box(RELAX, name);
+    }
 }
 
 /* Returns the first of the sweeps done after which the solve has converged; 0: none. */
@@ -281,13 +311,12 @@ static int converged_after(int done)
     return 0;
 }
 
-static int solve_by_colour(int wall, int x, int x0, float a, float c)
+static int solve_by_sweeps(int x, int x0, int zero, int wall, float a, float c)
 {
     int done = 0, last = 0;
-    clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     while (done < s.sweeps && !last) {
-        relax(x, x0, done, RED, wall, a, 1 / c);
-        relax(x, x0, done, BLACK, wall, a, 1 / c);
+        relax(x, x0, done, RED, zero, wall, a, 1 / c);
+        relax(x, x0, done, BLACK, zero, wall, a, 1 / c);
         done++;
         bool poll = done % POLL_INTERVAL == 0 || done == s.sweeps;
         if (poll && s.tolerance >= 0) last = converged_after(done);
@@ -295,36 +324,32 @@ static int solve_by_colour(int wall, int x, int x0, float a, float c)
     return last ? last : done;
 }
 
-/* Executes the sweeps first, first + 1 .. of a solve in one pass. Returns the first of
- * these sweeps, counted from 1, after which the solve has converged; 0: none. */
-static int relax_wavefront(int x, int x0, int first, int sweeps, int wall, float a,
-                           float inv_c)
+/* Executes sweeps `first` to first + sweeps - 1 of a solve in one pass. Returns the
+ * number of sweeps after which the solve has converged; 0: it has not. */
+static int relax_wavefront(int x, int x0, int first, int sweeps, int zero, int wall,
+                           float a, float inv_c)
 {
-    size_t items = (size_t)workers, group_size = 1; /* one work-item per group */
     cl_int found[DEPTH];
-    clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     ARG(kernel[RELAX_WAVEFRONT], 0, field[x]);
     ARG(kernel[RELAX_WAVEFRONT], 1, field[x0]);
     ARG(kernel[RELAX_WAVEFRONT], 2, flags);
-    ARG(kernel[RELAX_WAVEFRONT], 3, workers);
-    ARG(kernel[RELAX_WAVEFRONT], 5, first);
-    ARG(kernel[RELAX_WAVEFRONT], 6, sweeps);
-    ARG(kernel[RELAX_WAVEFRONT], 7, s.tolerance);
+    ARG(kernel[RELAX_WAVEFRONT], 4, first);
+    ARG(kernel[RELAX_WAVEFRONT], 5, sweeps);
+    ARG(kernel[RELAX_WAVEFRONT], 6, s.tolerance);
+    ARG(kernel[RELAX_WAVEFRONT], 7, zero);
     ARG(kernel[RELAX_WAVEFRONT], 8, wall);
     ARG(kernel[RELAX_WAVEFRONT], 9, a);
     ARG(kernel[RELAX_WAVEFRONT], 10, inv_c);
     for (int phase = 0; phase < 2; phase++) {
-        ARG(kernel[RELAX_WAVEFRONT], 4, phase);
-        OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[RELAX_WAVEFRONT], 1, NULL,
-                                         &items, &group_size, 0, NULL,
-                                         profile_event("relax")));
+        ARG(kernel[RELAX_WAVEFRONT], 3, phase);
+        launch_box(RELAX_WAVEFRONT, "relax");
     }
     if (s.tolerance < 0) return 0;
     OCL_CHECK(clEnqueueReadBuffer(queue, flags, CL_TRUE, (size_t)first * sizeof *found,
                                   (size_t)sweeps * sizeof *found, found, 0, NULL,
                                   profile_event("copy to host")));
     for (int n = 0; n < sweeps; n++)
-        if (!found[n]) return n + 1;
+        if (!found[n]) return first + n + 1;
     return 0;
 }
 
@@ -334,30 +359,36 @@ static int smaller(int a, int b)
 }
 
 /* A pass of several sweeps detects convergence only after its last sweep, when the
- * field has been overwritten. The number of sweeps is therefore predicted from the
- * previous solve of the same kind: all but the last of them are executed in passes, the
- * following ones one by one. If one of the sweeps of a pass has already converged, the
- * solve is repeated from its initial values, up to that sweep. */
-static int solve_by_passes(int wall, int x, int x0, float a, float c)
+ * field has been overwritten. All but the last of the `predicted` sweeps are therefore
+ * executed in passes, the following ones one by one. If one of the sweeps of a pass has
+ * already converged, the solve is repeated from its initial values, up to that sweep.
+ */
+static int solve_by_passes(int x, int x0, int predicted, int zero, int wall, float a,
+                           float c)
 {
-    static int previous_sweeps[ALONG_Z + 1][FIELDS];
     int depth = pass_depth(g, workers, DEPTH), done = 0, last = 0;
-    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][x] - 1;
-    if (predicted > 1 && !is_zero[x]) copy(initial, field[x]);
+    int in_passes = s.tolerance < 0 ? s.sweeps : predicted - 1, batch;
+    if (in_passes > 1 && !zero) copy(initial, field[x]);
 
     while (done < s.sweeps && !last) {
-        int batch = predicted > done ? smaller(predicted - done, depth) : 1;
-        last = relax_wavefront(x, x0, done, batch, wall, a, 1 / c);
-        if (last) last += done;
+        batch = in_passes > done ? smaller(in_passes - done, depth) : 1;
+        last = relax_wavefront(x, x0, done, batch, zero, wall, a, 1 / c);
         done += batch;
     }
-    if (last && last < done) {
-        copy(field[x], is_zero[x] ? zeros : initial);
-        for (done = 0; done < last; done += smaller(last - done, depth))
-            relax_wavefront(x, x0, done, smaller(last - done, depth), wall, a, 1 / c);
+    if (!last || last == done) return done;
+    if (!zero) copy(field[x], initial);
+    for (done = 0; done < last; done += batch) {
+        batch = smaller(last - done, depth);
+        relax_wavefront(x, x0, done, batch, zero, wall, a, 1 / c);
     }
-    previous_sweeps[wall][x] = done;
     return done;
+}
+
+/* On a CPU, passes need many planes per worker. */
+static bool use_passes(void)
+{
+    return !has_local_memory && worker_count(g, workers) == workers &&
+           pass_depth(g, workers, DEPTH) > 1;
 }
 
 static void transform_y(cl_mem x, cl_int inverse)
@@ -395,17 +426,30 @@ static void solve_pressure(cl_mem p, cl_mem b)
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     if (s.tolerance >= 0 && a == 1 && c == 6) {
+        fill_zeros(x0);
         solve_pressure(field[x], field[x0]);
         is_zero[x] = false;
         return 0;
     }
-    int sweeps =
-        (has_local_memory ? solve_by_colour : solve_by_passes)(wall, x, x0, a, c);
+
+    static int previous_sweeps[ALONG_Z + 1][FIELDS], latest_sweeps;
+    static float latest_a = -1;
+    int *previous = &previous_sweeps[wall][x];
+    if (!*previous && a == latest_a) *previous = latest_sweeps;
+    if (has_local_memory) fill_zeros(x);
+    int zero = is_zero[x];
+    fill_zeros(x0);
     is_zero[x] = false;
-    return sweeps;
+    /* Without a tolerance, all flags keep their initial value, which is not 0. */
+    if (s.tolerance >= 0) clear(flags, (size_t)s.sweeps * sizeof(cl_int));
+    *previous = use_passes() ? solve_by_passes(x, x0, *previous, zero, wall, a, c)
+                             : solve_by_sweeps(x, x0, zero, wall, a, c);
+    latest_sweeps = *previous;
+    latest_a = a;
+    return *previous;
 }
 
-void fluid_advect(int wall, int d, int d0, int u, int v, int w)
+static void advect(int wall, int d, int d0, int u, int v, int w)
 {
     ARG(kernel[ADVECT], 0, field[d]);
     ARG(kernel[ADVECT], 1, field[d0]);
@@ -414,30 +458,54 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
     ARG(kernel[ADVECT], 4, field[w]);
     ARG(kernel[ADVECT], 5, wall);
     ARG(kernel[ADVECT], 6, s.dt);
-    launch(ADVECT, "advect", strip_count(g, device_lanes), g.ny, g.nz);
+    launch_box(ADVECT, "advect");
+}
+
+static void advect_velocity(const int to[3], int u, int v, int w)
+{
+    const int fields[] = {to[0], to[1], to[2], u, v, w};
+    for (cl_uint n = 0; n < 6; n++) ARG(kernel[ADVECT_VELOCITY], n, field[fields[n]]);
+    ARG(kernel[ADVECT_VELOCITY], 6, s.dt);
+    launch_box(ADVECT_VELOCITY, "advect");
+}
+
+/* On a CPU, the three components of the velocity, which are advected in three calls
+ * (step.h), are computed by one kernel, which the third call enqueues. */
+void fluid_advect(int wall, int d, int d0, int u, int v, int w)
+{
+    static int to[3];
+    const int operands[] = {d0, u, v, w};
+    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
+    if (wall != SCALAR) to[wall - ALONG_X] = d;
+    if (wall == SCALAR || has_local_memory)
+        advect(wall, d, d0, u, v, w);
+    else if (wall == ALONG_Z)
+        advect_velocity(to, u, v, w);
     is_zero[d] = false;
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
     float scale = -0.5f / longest_side(g);
+    const int operands[] = {u, v, w};
+    for (int n = 0; n < 3; n++) fill_zeros(operands[n]);
+    is_zero[p] = true;
+    is_zero[div] = false;
     ARG(kernel[DIVERGENCE], 0, field[u]);
     ARG(kernel[DIVERGENCE], 1, field[v]);
     ARG(kernel[DIVERGENCE], 2, field[w]);
-    ARG(kernel[DIVERGENCE], 3, field[p]);
-    ARG(kernel[DIVERGENCE], 4, field[div]);
-    ARG(kernel[DIVERGENCE], 5, scale);
-    launch(DIVERGENCE, "divergence", strip_count(g, device_lanes), g.ny, g.nz);
-    is_zero[div] = false;
-    is_zero[p] = true;
+    ARG(kernel[DIVERGENCE], 3, field[div]);
+    ARG(kernel[DIVERGENCE], 4, scale);
+    launch_box(DIVERGENCE, "divergence");
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
+    const int operands[] = {u, v, w, p};
+    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
     ARG(kernel[GRADIENT], 0, field[u]);
     ARG(kernel[GRADIENT], 1, field[v]);
     ARG(kernel[GRADIENT], 2, field[w]);
     ARG(kernel[GRADIENT], 3, field[p]);
-    launch(GRADIENT, "gradient", strip_count(g, device_lanes), g.ny, g.nz);
-    is_zero[u] = is_zero[v] = is_zero[w] = false;
+    launch_box(GRADIENT, "gradient");
 }

@@ -24,8 +24,52 @@
 typedef struct {
     int n, odd;                  /* length of the transform; n without its factors 2 */
     GLOBAL const float *factors; /* 2 cos(..) for n, n / 2 .. */
-    GLOBAL const float *odd_matrix; /* [odd][odd / 2]: cos(pi (2 i + 1) k / (2 odd)) */
+    GLOBAL const float *odd_matrix; /* [odd][odd / 2]: cos(pi (2 i + 1) k / (2 odd)), in
+                                     * odd^2 floats */
 } dct_plan;
+
+/* Adds to y[k], y[k + 2] .. the products of these rows of the matrix with x[0], x[step]
+ * .. Four rows at once read each x once, and their sums do not wait for each other. */
+FN void multiply_rows(dct_plan c, int k, const lanes *x, int step, lanes *y)
+{
+    int odd = c.odd, pairs = odd / 2;
+    for (; k + 6 < odd; k += 8) {
+        GLOBAL const float *row = c.odd_matrix + k * pairs;
+        lanes y0 = y[k], y1 = y[k + 2], y2 = y[k + 4], y3 = y[k + 6];
+        for (int i = 0; i < pairs; i++, row++) {
+            y0 += row[0] * x[i * step];
+            y1 += row[2 * pairs] * x[i * step];
+            y2 += row[4 * pairs] * x[i * step];
+            y3 += row[6 * pairs] * x[i * step];
+        }
+        y[k] = y0;
+        y[k + 2] = y1;
+        y[k + 4] = y2;
+        y[k + 6] = y3;
+    }
+    for (; k < odd; k += 2)
+        for (int i = 0; i < pairs; i++)
+            y[k] += c.odd_matrix[k * pairs + i] * x[i * step];
+}
+
+/* The sum over k, k + 2 .. of row k of the matrix, from column i on, times x[k]:
+ * columns i to i + 3. */
+FN void multiply_columns(dct_plan c, int k, int i, const lanes *x, lanes *y)
+{
+    int odd = c.odd, pairs = odd / 2;
+    lanes y0 = each(0), y1 = y0, y2 = y0, y3 = y0;
+    for (; k < odd; k += 2) {
+        GLOBAL const float *row = c.odd_matrix + k * pairs + i;
+        y0 += row[0] * x[k];
+        y1 += row[1] * x[k];
+        y2 += row[2] * x[k];
+        y3 += row[3] * x[k];
+    }
+    y[0] = y0;
+    y[1] = y1;
+    y[2] = y2;
+    y[3] = y3;
+}
 
 /* Both transforms read v, use v and w as buffers, and return the one that holds the
  * result. */
@@ -42,22 +86,17 @@ FN lanes *dct2(dct_plan c, lanes *v, lanes *w)
             }
 
     for (int b = 0; b < n; b += odd) {
-        lanes *sums = src + b, *differences = sums + pairs + 1;
-        for (int i = 0; i < pairs; i++) { /* differences in reverse order */
-            lanes x = sums[i], y = sums[odd - 1 - i];
+        lanes *sums = src + b,
+              *last = sums + odd - 1; /* last: differences, backwards */
+        for (int i = 0; i < pairs; i++) {
+            lanes x = sums[i], y = last[-i];
             sums[i] = x + y;
-            sums[odd - 1 - i] = x - y;
+            last[-i] = x - y;
         }
-        for (int k = 0; k < odd; k++) {
-            GLOBAL const float *row = c.odd_matrix + k * pairs;
-            lanes acc = k % 2 ? each(0) : k % 4 ? -sums[pairs] : sums[pairs];
-            if (k % 2)
-                for (int i = 0; i < pairs; i++)
-                    acc += row[i] * differences[pairs - 1 - i];
-            else
-                for (int i = 0; i < pairs; i++) acc += row[i] * sums[i];
-            dst[b + k] = acc;
-        }
+        for (int k = 0; k < odd; k++)
+            dst[b + k] = k % 2 ? each(0) : k % 4 ? -sums[pairs] : sums[pairs];
+        multiply_rows(c, 0, sums, 1, dst + b);
+        multiply_rows(c, 1, last, -1, dst + b);
     }
     tmp = src, src = dst, dst = tmp;
 
@@ -93,14 +132,15 @@ FN lanes *dct3(dct_plan c, lanes *v, lanes *w)
         lanes middle = each(0);
         for (int k = 0; k < odd; k += 2) middle += k % 4 ? -src[b + k] : src[b + k];
         dst[b + pairs] = middle;
-        for (int i = 0; i < pairs; i++) {
-            lanes even_part = each(0), odd_part = each(0);
-            for (int k = 0; k < odd; k += 2)
-                even_part += c.odd_matrix[k * pairs + i] * src[b + k];
-            for (int k = 1; k < odd; k += 2)
-                odd_part += c.odd_matrix[k * pairs + i] * src[b + k];
-            dst[b + i] = even_part + odd_part;
-            dst[b + odd - 1 - i] = even_part - odd_part;
+        for (int i = 0; i < pairs; i += 4) { /* reads past the end of the last row,
+                                                where the table has spare floats */
+            lanes even_part[4], odd_part[4];
+            multiply_columns(c, 0, i, src + b, even_part);
+            multiply_columns(c, 1, i, src + b, odd_part);
+            for (int l = 0; l < 4 && i + l < pairs; l++) {
+                dst[b + i + l] = even_part[l] + odd_part[l];
+                dst[b + odd - 1 - i - l] = even_part[l] - odd_part[l];
+            }
         }
     }
     tmp = src, src = dst, dst = tmp;
