@@ -12,7 +12,7 @@
  *   whole(v)       converts to integers, as a mask has: rounds towards 0
  *   real(i)        converts integers to floats
  *   permute(v, i)  lane l is lane i[l] of v, 0 <= i[l] < LANES
- *   gather(p, i)   lane l is p[i[l]]
+ *   load_at(p, i)  lane l is p[i[l]]
  *   pick(m, a, b)  selects a in the lanes where m holds, else b
  *   all(m)         whether m holds in every lane
  *   load(p)        the vector p[0] .. p[LANES - 1]
@@ -53,7 +53,7 @@ typedef int mask;
 #define whole(v)      ((int)(v))
 #define real(i)       ((float)(i))
 #define permute(v, i) (v)
-#define gather(p, i)  ((p)[i])
+#define load_at(p, i) ((p)[i])
 #define pick(m, a, b) ((m) ? (a) : (b))
 #define all(m)        (m)
 #define load(p)       (*(p))
@@ -135,7 +135,7 @@ FN lanes root(lanes v)
 #endif
 
 #if LANES > 1 && LANE_BYTES == 4
-FN lanes gather(GLOBAL const LANE *p, mask i)
+FN lanes load_at(GLOBAL const LANE *p, mask i)
 {
 #if defined(__AVX512F__) && LANES == 16 && !defined(__OPENCL_C_VERSION__)
     return (lanes)__builtin_ia32_gathersiv16sf(each(0), p, i, -1, 4);

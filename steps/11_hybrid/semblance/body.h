@@ -102,10 +102,10 @@ FN void add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lan
         }
     } else { /* each lane loads its own samples */
         mask start = whole(pick(inside, x, each((float)tau))) - tau;
-        lanes y0 = gather(y, start);
+        lanes y0 = load_at(y, start);
         UNROLL
         for (int j = 0; j < w; j++) {
-            lanes y1 = gather(y + j + 1, start);
+            lanes y1 = load_at(y + j + 1, start);
             lanes v = y1 * weight1 + y0 * weight0;
             num[j] += v;
             squares += v * v;
