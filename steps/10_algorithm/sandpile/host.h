@@ -3,7 +3,7 @@
 #include "body.h"
 
 /* Steps between two polls of the flags. */
-enum { POLL_STEPS = 256 };
+enum { POLL_STEPS = 512 };
 
 /* Rejects options that only the CPU back-ends support: rule=async, and the trace of
  * tiles per thread. */

@@ -73,7 +73,7 @@ static band_shape choose_bands(cl_device_id device, int inner_rows, int width)
     b.rows = even_rows > max_rows ? max_rows : even_rows;
     if (b.rows < min_rows) b.rows = min_rows;
     if (gpu) b.rows = 8;
-    b.max_steps = gpu ? 8 : 64;
+    b.max_steps = gpu ? 8 : 128;
     /* On a GPU a tile has all rows of the band (rows + 2 max_steps) and the shift of
      * max_steps. */
     b.tile_rows = gpu ? b.rows + 3 * b.max_steps : (int)(L1_BYTES / row_size);
