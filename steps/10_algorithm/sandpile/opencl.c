@@ -49,10 +49,13 @@ typedef struct {
     bool fits;     /* in local memory */
 } band_shape;
 
+/* The minimum number of rows of a band on a CPU. */
+enum { MIN_ROWS = 256 };
+
 /* Chooses the bands for the inner rows of a grid. A GPU needs many narrow bands. A CPU
- * gets one band per thread, but of at most L2_BYTES and at least min_rows rows, because
+ * gets one band per thread, but of at most L2_BYTES and at least MIN_ROWS rows, because
  * shorter bands compute too many ghost rows redundantly; and it computes more steps per
- * launch, because each launch wakes its threads. L2_BYTES, L1_BYTES, min_rows and
+ * launch, because each launch wakes its threads. L2_BYTES, L1_BYTES, MIN_ROWS and
  * max_steps are tuned; the sizes lie below those of the L2 and L1 caches of the CPUs
  * used. */
 static band_shape choose_bands(cl_device_id device, int inner_rows, int width)
@@ -69,9 +72,9 @@ static band_shape choose_bands(cl_device_id device, int inner_rows, int width)
 
     band_shape b;
     int even_rows = (inner_rows + (int)units - 1) / (int)units;
-    int min_rows = 128, max_rows = L2_BYTES / row_size;
+    int max_rows = L2_BYTES / row_size;
     b.rows = even_rows > max_rows ? max_rows : even_rows;
-    if (b.rows < min_rows) b.rows = min_rows;
+    if (b.rows < MIN_ROWS) b.rows = MIN_ROWS;
     if (gpu) b.rows = 8;
     b.max_steps = gpu ? 8 : 128;
     /* On a GPU a tile has all rows of the band (rows + 2 max_steps) and the shift of
@@ -100,6 +103,8 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     size_t slots = (size_t)POLL_STEPS * batch;
     cell *flags = allocate(slots, sizeof *flags, "the flags of each step");
 
+    /* A second thread of PoCL would only wait: it delays each launch. */
+    if (batch == 1 && side - 2 <= MIN_ROWS) ocl_limit_threads(1);
     cl_device_id device = ocl_device();
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
