@@ -217,7 +217,6 @@ NOINLINE_FN void do_band(const run_plan *plan, const grid_shape *shape, skewed_b
     for (int y = b.first, h, i = 0; y < stop; y += h, i = !i) {
         double begin = plan->trace ? seconds() : 0;
         h = max_int(plan->tileh, MIN_TILE_ROWS);
-        if (shape->width == LANES) h *= LEVELS; /* it is loaded once in LEVELS steps */
         if (!is_last && stop - y < h + MIN_TILE_ROWS) h = stop - y;
         do_tile_planes(shape, b, n, steps, y, h, above, buffers[i]);
         above = buffers[i];
