@@ -127,6 +127,30 @@ def test_image(check, work):
         check(f"picture at {x}, {y}", picture[128 - int(y), 128 + int(x)] < 0.99)
 
 
+def test_ducc0(check, work):
+    """The image of task=image is that of ducc0, another program for the same sums. Debian has
+    it as python3-ducc0 in some releases; setup.sh does not install it."""
+    ducc0 = pytest.importorskip("ducc0")
+    n, size, cell = 2000, 64, 40.0
+    rows = numpy.random.default_rng(5).uniform(-0.45, 0.45, (n, 6)) * size * cell
+    rows[:, 3:5] /= size * cell
+    rows[:, 5] = 1
+    numpy.save(work.parent / "rows.npy", rows)
+    ended = run([binary_of("seq"), "in=../rows.npy", f"grid={size}", f"cell={cell}", "field=1",
+                 "task=image", "accuracy=0.00001", "out=image.npy"], work)
+    check("run", ended.returncode and ended.stderr)
+    found = numpy.load(work / "image.npy")
+    emptied(work)
+    # ducc0 has the opposite sign of w, and the first axis is x.
+    expected = ducc0.wgridder.ms2dirty(
+        uvw=rows[:, :3] * [1, 1, -1], freq=numpy.array([299792458.0]),
+        ms=(rows[:, 3:4] + 1j * rows[:, 4:5]), npix_x=size, npix_y=size,
+        pixsize_x=1 / (size * cell), pixsize_y=1 / (size * cell), epsilon=1e-10,
+        do_wstacking=True).T / n
+    size_of_sum = numpy.hypot(rows[:, 3], rows[:, 4]).mean()
+    check("rms", math.sqrt(((found - expected) ** 2).mean()) > 1e-5 * size_of_sum and found)
+
+
 def test_spread_error(check):
     """The error of the convolution functions of task=image is below the bound from which
     their sizes are derived: the root mean square over the image and the positions in a cell."""
