@@ -514,12 +514,13 @@ static void check_image(report *rep, const query *q, const scene *s,
 static void check_field(report *rep, const query *q, const scene *s,
                         const double *image, const double *direct)
 {
-    double square = 0, size = 0, outside = 0;
+    double square = 0, size = 0, outside = 0, peak = 0;
     for (int i = 0; i < DIRECT; i++) {
         long x, y;
         pick_pixel(q, s, i, &x, &y);
         double d = image[(y + q->grid / 2) * q->grid + x + q->grid / 2] - direct[i];
         square += d * d;
+        peak = fmax(peak, fabs(direct[i]));
     }
     for (int k = 0; k < s->n; k++) size += cabs(s->visibilities[k].d);
     for (long y = 0; y < q->grid; y++)
@@ -527,7 +528,8 @@ static void check_field(report *rep, const query *q, const scene *s,
             if (!in_field(q, x - q->grid / 2, y - q->grid / 2))
                 outside = fmax(outside, fabs(image[y * q->grid + x]));
     count_value(rep, false);
-    check_value(rep, "image_rms", sqrt(square / DIRECT), q->accuracy * size / s->norm);
+    check_value(rep, "image_rms", sqrt(square / DIRECT) / peak,
+                q->accuracy * size / s->norm / peak);
     check_value(rep, "outside_field", outside, 0);
 }
 

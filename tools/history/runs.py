@@ -133,8 +133,9 @@ def check(program: Program, arguments: Sequence[str], files: Mapping[str, Path],
           ) -> dict[str, Any]:
     """Runs the checker on files, {key of the binary: path}, of a step that has these
     check_arguments(). Returns a dict with ok, share (of the error budget, in percent; None if
-    it was not determined), vacuous (percent of the values, which no result could violate) and
-    reason, one line."""
+    it was not determined), vacuous (percent of the values, which no result could violate),
+    rms (of the error of an image, relative to its peak; empty for other results) and reason,
+    one line."""
     checker = checker or program.checker()
     command = [str(checker), *arguments, *method,
                f"oracle={oracle_path(checker, program, name, arguments)}"]
@@ -146,7 +147,7 @@ def check(program: Program, arguments: Sequence[str], files: Mapping[str, Path],
     ok = result.status == 0 and values.get("verdict", "") == "ok"
     without_reason = f"{checker.name} {result.failure() or 'prints no reason'}"
     return {"ok": ok, "share": float(values["share"]) if "share" in values else None,
-            "vacuous": float(values.get("vacuous", 0)),
+            "vacuous": float(values.get("vacuous", 0)), "rms": values.get("image_rms", ""),
             "reason": values.get("worst", without_reason)}
 
 

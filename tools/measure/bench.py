@@ -43,7 +43,7 @@ COLUMNS = """machine device compiler flags commit program set step backend threa
 per_round times_of init_mean init_sd run_mean run_sd run_median run_q1 run_q3
 kernel_median process_median cpu_percent over_previous over_previous_low over_previous_high
 over_previous_is over_first over_first_low over_first_high over_first_is aa_spread share
-ceiling of_ceiling mark""".split()
+image_rms ceiling of_ceiling mark""".split()
 AA_COLUMNS = """machine commit program set step backend rounds ratio low high mark""".split()
 Pair = tuple[Item, Item]
 
@@ -172,7 +172,7 @@ def row(item: Item, items: Sequence[Item], about: Row, spread: float, quick: boo
         "threads": runs.threads(item.backend),
         "times_of": item.same_as.step.name if item.same_as else "",
         **time_columns(own), "aa_spread": f"{spread:.3f}", "share": f"{item.share:.2f}",
-        "ceiling": "", "of_ceiling": ""}
+        "image_rms": item.rms, "ceiling": "", "of_ceiling": ""}
     marks = set(own.marks) | ({"quick"} if quick else set())
     if len(own.times) < verdict.ROUNDS and not quick:
         marks.add("few")

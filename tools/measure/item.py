@@ -42,6 +42,7 @@ class Item:
         self.printed = ""  # the output of the last run
         self.process = 0.0  # seconds that the whole process of the last run took
         self.share = 0.0  # the largest fraction of the error budget, in percent
+        self.rms = ""  # error of the image, if the result is or gives one
         self.accepted: dict[str, float] = {}  # verified outputs: {digest: share}
         self.alias: Path | None = None  # another path of the same binary
         self.same_as: Item | None = None  # an item with the same code, measured for both
@@ -137,6 +138,7 @@ class Item:
             if not checked["ok"]:
                 raise SystemExit(f"{self.label()}: not verified: {checked['reason']}")
             self.accepted[mark] = checked["share"]
+            self.rms = checked.get("rms", "")
         self.share = max(self.share, self.accepted[mark])
 
     def column(self, key: str) -> list[float]:

@@ -153,11 +153,14 @@ def measured_here(step: Step, program: Program) -> str:
         where = f", {results.display_name(machine)}" if several else ""
         head += [f"over the step before{where}", f"over step 00{where}",
                  "error, percent of the budget"]
+        images = any(r.get("image_rms") for r in here.values())
+        head += [f"rms error of the image{where}"] * images
         for key, line in zip(keys, lines):
             known = here.get(key)
             line += [verdict.long(known, "over_previous"), verdict.long(known, "over_first"),
                      f"{float(known['share']):.1f} %" + f" {known['mark']}" *
                      bool(known["mark"])] if known else [""] * 3
+            line += [known.get("image_rms", "") if known else ""] * images
     if not found:
         return "Not measured yet (`make bench`).\n\n" if step.backends(program) else ""
     count = runs([r for rows in found.values() for r in rows.values()])
