@@ -150,25 +150,22 @@ FN void march(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
     const size_t w = work_pitch(count);
     LOCAL float *p = work + LINE, *q = p + WORK_ROWS * w;
 
-    /* From the last row of a plane to the first one of the same tile that follows. */
-    const long next_planes =
-        (long)((size_t)planes * plane - (size_t)(end - 1 - first) * pitch);
-
     /* The derivatives along z are HALO rows ahead. */
     for (int y = first - 2 * HALO; y < end; y++) {
         const size_t ahead = row_start(g, y + HALO, z) + HALO;
-        const size_t new = ahead + HALO *plane; /* not read in earlier planes */
-        const long next = y + 1 < end ? (long)pitch : next_planes;
-        const long next_new = y + 1 < end ? next : next - 2 * HALO * (long)pitch;
+        const size_t unread = ahead + HALO * plane; /* not read in earlier planes */
+        /* The next rows to be read: in these planes, or the first ones of the next. */
+        const long back = (long)(plane * (size_t)planes) - (y - first) * (long)pitch;
+        const long next = y + 1 < end ? (long)pitch : back;
+        const long next_two = y + 2 < end ? 2 * (long)pitch : back;
+        const long next_unread = y + 1 < end ? next : back - 2 * HALO * (long)pitch;
         derive_z_rows(g, pc + ahead, z_row(p, w, 0, y + HALO), w, planes, count,
-                      pc + new + next_new);
+                      pc + unread + next_unread);
         derive_z_rows(g, qc + ahead, z_row(q, w, 0, y + HALO), w, planes, count,
-                      qc + new + next_new);
+                      qc + unread + next_unread);
         if (y < first) continue;
 
         const int odd = (y - first) & 1;
-        const long next_two =
-            y + 2 < end ? 2 * (long)pitch : next_planes - odd * (long)pitch;
         for (int k = 0; k < planes; k++) {
             const size_t i = row_start(g, y, z + k) + HALO;
             LOCAL float *py = y_row(p, w, k, odd), *qy = y_row(q, w, k, odd);
