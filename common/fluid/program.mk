@@ -60,4 +60,4 @@ entry = fluid_solve
 perf = events={data}/stir.txt n=42 steps=1
 
 # make registers: the -D options of opencl.c if the device is a GPU.
-gpu = NX=84 NY=84 NZ=84 SHARED=1 LANES=1 PITCH=84
+gpu = NX=84 NY=84 NZ=84 SHARED=1 LANES=1 PITCH=84 WORKERS=1
