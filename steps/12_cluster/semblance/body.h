@@ -74,12 +74,12 @@ FN void add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lan
     int tau = w / 2;
     mask inside = (x >= (float)tau) & (x < (float)(ns - tau - 1));
 
-    /* LANES intervals from `first` on are loaded together; `last` is the largest first.
-     */
+    /* LANES intervals from `first` on are loaded together. `last` is the largest first;
+     * it is below tau if the trace is too short for that. */
     float x_first = lane(x, 0), x_last = lane(x, LANES - 1);
     float least = x_first < x_last ? x_first : x_last;
     int last = ns - tau - 1 - LANES, first = least < last ? (int)least : last;
-    if (first < tau && last >= tau) first = tau;
+    if (first < tau) first = tau;
 
     lanes weights = each(1);
     if (!all(inside)) { /* rare */
@@ -88,8 +88,9 @@ FN void add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lan
         *skipped += 1 - weights;
     }
     mask ix = whole(x), near = ix - first;
+    mask far = (near | -(first > last)) & -LANES; /* not 0: not in these intervals */
     lanes weight1 = x - real(ix), weight0 = weights - weight1, squares = each(0);
-    if (first >= tau && all((near & -LANES) == 0)) {
+    if (all(far == 0)) {
         y += first - tau;
         lanes y0 = permute(load(y), near);
         UNROLL
