@@ -2,16 +2,16 @@
 #include "body.h"
 
 /* Sets bit `flag` of *flags if the condition holds for any work-item of the group, with
- * at most one atomic operation on it per group. A work-item for which it holds sets
- * *any, unless another one already has. All work-items must call it, including those
- * outside the range, because it contains barriers. */
+ * at most one atomic operation per group. All work-items for which it holds write the
+ * same value to *any. All work-items must call it, including those outside the range,
+ * because it contains barriers. */
 FN void set_flag_if_any(int condition, cell flag, LOCAL int *any, GLOBAL cell *flags)
 {
     int first = get_local_id(0) == 0 && get_local_id(1) == 0;
 
     if (first) *any = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (condition && !*any) atomic_or(any, 1);
+    if (condition) *any = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (first && *any) atomic_or(flags, flag);
 }

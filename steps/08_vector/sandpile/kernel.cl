@@ -8,16 +8,16 @@
 #include "body.h"
 
 /* Sets bit `flag` of *flags if the condition holds for any work-item of the group, with
- * at most one atomic operation on it per group. A work-item for which it holds sets
- * *any, unless another one already has. All work-items must call it, including those
- * outside the range, because it contains barriers. */
+ * at most one atomic operation per group. All work-items for which it holds write the
+ * same value to *any. All work-items must call it, including those outside the range,
+ * because it contains barriers. */
 FN void set_flag_if_any(int condition, cell flag, LOCAL int *any, GLOBAL cell *flags)
 {
     int first = get_local_id(0) == 0 && get_local_id(1) == 0;
 
     if (first) *any = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (condition && !*any) atomic_or(any, 1);
+    if (condition) *any = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (first && *any) atomic_or(flags, flag);
 }
@@ -42,8 +42,8 @@ __kernel void do_step(GLOBAL const cell *in, GLOBAL cell *out, GLOBAL cell *flag
     set_flag_if_any(v > 7, 8, &any, flags + (size_t)slot * batch + g);
 }
 
-/* Computes step n in bit planes. A work-item that finds an unstable cell sets the flag,
- * unless another one already has, so there are few atomic operations and no barrier. */
+/* Computes step n in bit planes. All work-items that find an unstable cell store the
+ * same value, so there is no atomic operation and no barrier. */
 __kernel void do_step_planes(GLOBAL cell *grids, int n, GLOBAL cell *flags, int slot,
                              int batch)
 {
@@ -57,7 +57,6 @@ __kernel void do_step_planes(GLOBAL cell *grids, int n, GLOBAL cell *flags, int 
         bitvec inside = bitvec_at(GLOBAL, grid);
         bitvec fours =
             step_column(grid + y * row_pitch(WIDTH), w, WIDTH, n, rows, inside);
-        GLOBAL cell *flag = flags + (size_t)slot * batch + g;
-        if (bitvec_any(fours) && !*flag) atomic_or(flag, 4);
+        if (bitvec_any(fours)) flags[(size_t)slot * batch + g] = 4;
     }
 }

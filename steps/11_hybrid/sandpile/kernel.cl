@@ -12,16 +12,16 @@
 #include "body.h"
 
 /* Sets bit `flag` of *flags if the condition holds for any work-item of the group, with
- * at most one atomic operation on it per group. A work-item for which it holds sets
- * *any, unless another one already has. All work-items must call it, including those
- * outside the range, because it contains barriers. */
+ * at most one atomic operation per group. All work-items for which it holds write the
+ * same value to *any. All work-items must call it, including those outside the range,
+ * because it contains barriers. */
 FN void set_flag_if_any(int condition, cell flag, __local int *any, GLOBAL cell *flags)
 {
     int first = get_local_id(0) == 0 && get_local_id(1) == 0;
 
     if (first) *any = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (condition && !*any) atomic_or(any, 1);
+    if (condition) *any = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (first && *any) atomic_or(flags, flag);
 }
@@ -96,9 +96,8 @@ __kernel void do_steps_planes(GLOBAL const cell *in, GLOBAL cell *out,
                                                     last_column, MIRROR,
                                                     SIDE - 2 - first_row));
             }
-            /* The first work-items that find one set the flag. */
-            GLOBAL cell *flag = flags + (size_t)(slot + s) * batch + g;
-            if (found && !*flag) atomic_or(flag, 4);
+            /* All work-items that find one store the same value. */
+            if (found) flags[(size_t)(slot + s) * batch + g] = 4;
         }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
