@@ -379,7 +379,8 @@ FN void advect_rows(int fields, GLOBAL float *const *d, GLOBAL const float *cons
  * last. In each plane one of the two cells has the colour: that in the left or that in
  * the right column. The other cell, its partner, is a neighbour in its own plane and in
  * the planes below and above, and is loaded once. Column i + 1 may be a ghost cell,
- * which is not written. Returns true if a cell changed by more than the tolerance. */
+ * which is not written; other work-items may write its neighbours, which are not read.
+ * Returns true if a cell changed by more than the tolerance. */
 FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, int i,
                      int j, int first, int last, int wall, float a, float inv_c,
                      float tolerance)
@@ -389,15 +390,17 @@ FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour
     int f = flat_index(g, i + right, j, first);
     GLOBAL const float *own = x + half_offset(g, f), *other = x + half_offset(g, f + 1);
     x0 += half_offset(g, f);
-    float below = other[(f - plane) / 2];
+    float below = i + right <= g.nx ? other[(f - plane) / 2] : 0;
     float partner = other[(f + (right ? -1 : 1)) / 2];
 
     for (int k = first; k <= last; k++) {
-        float above = other[(f + plane) / 2], outer = other[(f + (right ? 1 : -1)) / 2];
-        float new_value = relaxed_value(x0[f / 2], right ? partner : outer,
-                                        right ? outer : partner, other[(f - row) / 2],
-                                        other[(f + row) / 2], below, above, a, inv_c);
-        if (i + right <= g.nx) {
+        int inside = i + right <= g.nx;
+        float above = inside || k < last ? other[(f + plane) / 2] : 0;
+        if (inside) {
+            float outer = other[(f + (right ? 1 : -1)) / 2];
+            float new_value = relaxed_value(
+                x0[f / 2], right ? partner : outer, right ? outer : partner,
+                other[(f - row) / 2], other[(f + row) / 2], below, above, a, inv_c);
             unconverged |= !converged_cell(new_value, own[f / 2], tolerance);
             store(x, g, i + right, j, k, wall, new_value);
         }
