@@ -142,6 +142,13 @@ static void half_sweep(float *x, const float *x0, int h, int zero, int wall, flo
     }
 }
 
+/* Sets the red ghost cells after a solve. */
+static void set_red_ghosts(float *x, int wall)
+{
+#pragma omp parallel
+    FOR_OWN_PARTS(r) set_bnd(x, g, RED, r.k, r.first, r.last, wall);
+}
+
 int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
 {
     float *x = field[x_id];
@@ -155,6 +162,7 @@ int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
         TIMED("relax black", half_sweep(x, x0, h + 1, zero, wall, a, 1 / c));
         sweeps++;
     } while (sweeps < s.sweeps && unconverged);
+    set_red_ghosts(x, wall);
     is_zero[x_id] = false;
     return sweeps;
 }

@@ -102,6 +102,14 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
 }
 #endif
 
+/* Sets the red ghost cells after a solve on a CPU. */
+__kernel void set_red_ghosts(GLOBAL float *x, int wall)
+{
+    if (WORKER >= WORKERS) return;
+    grid g = BOX;
+    FOR_OWN_PARTS(r) set_bnd(x, g, RED, r.k, r.first, r.last, wall);
+}
+
 /* Advection of a scalar, or on a GPU also of a component of the velocity. */
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                      GLOBAL const float *v, GLOBAL const float *w, int wall, float dt)

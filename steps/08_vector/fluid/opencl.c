@@ -42,10 +42,20 @@ static cl_mem flags;         /* [s.sweeps]: not 0 if a sweep has not converged *
  * Chosen, not tuned. */
 enum { POLL_INTERVAL = 4 };
 
-enum { PUT, ADD_SOURCE, RELAX, ADVECT, ADVECT_VELOCITY, DIVERGENCE, GRADIENT, KERNELS };
+enum {
+    PUT,
+    ADD_SOURCE,
+    RELAX,
+    SET_RED_GHOSTS,
+    ADVECT,
+    ADVECT_VELOCITY,
+    DIVERGENCE,
+    GRADIENT,
+    KERNELS
+};
 static const char *const kernel_name[KERNELS] = {
-    "put",        "add_source", "relax", "advect", "advect_velocity",
-    "divergence", "gradient"};
+    "put",    "add_source",      "relax",      "set_red_ghosts",
+    "advect", "advect_velocity", "divergence", "gradient"};
 static cl_kernel kernel[KERNELS];
 
 /* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
@@ -252,6 +262,15 @@ static int converged_after(int done)
     return 0;
 }
 
+/* Sets the red ghost cells after a solve. On a GPU, relax() sets them. */
+static void set_red_ghosts(int x, int wall)
+{
+    if (has_local_memory) return;
+    ARG(kernel[SET_RED_GHOSTS], 0, field[x]);
+    ARG(kernel[SET_RED_GHOSTS], 1, wall);
+    launch_box(SET_RED_GHOSTS, "relax black");
+}
+
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     int done = 0, last = 0;
@@ -268,6 +287,7 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
         bool poll = done % POLL_INTERVAL == 0 || done == s.sweeps;
         if (poll && s.tolerance >= 0) last = converged_after(done);
     }
+    set_red_ghosts(x, wall);
     return last ? last : done;
 }
 

@@ -234,6 +234,13 @@ static int solve_by_passes(float *x, const float *x0, int predicted, int zero, i
     return done;
 }
 
+/* Sets the red ghost cells after a solve. */
+static void set_red_ghosts(float *x, int wall)
+{
+#pragma omp parallel
+    FOR_OWN_PARTS(r) set_bnd(x, g, RED, r.k, r.first, r.last, wall);
+}
+
 int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
 {
     static int previous_sweeps[ALONG_Z + 1][FIELDS], latest_sweeps;
@@ -245,6 +252,7 @@ int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
     *previous = passes_pay()
                     ? solve_by_passes(x, field[x0_id], *previous, zero, wall, a, 1 / c)
                     : solve_by_sweeps(x, field[x0_id], zero, wall, a, 1 / c);
+    set_red_ghosts(x, wall);
     latest_sweeps = *previous;
     latest_a = a;
     is_zero[x_id] = false;

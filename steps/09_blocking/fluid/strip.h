@@ -198,8 +198,9 @@ FN void set_bnd_of_both(GLOBAL float *x, grid g, int k, int first, int last, int
  *
  * The ghost cells of this colour are next to cells of the other colour, which the
  * previous half sweep has changed; they are needed by the next one. The first half
- * sweep leaves them as they are. Black cells may be the last that a solve changes, so
- * the red ghost cells are set after them, too. */
+ * sweep leaves them as they are. Black cells are the last that a solve changes: after
+ * it, the red ghost cells have to be set once more. (A black half sweep must not set
+ * them, since runs of other workers read them.) */
 FN int relax_rows(GLOBAL float *x, GLOBAL const float *x0, grid g, int h, int k,
                   int first, int last, int test, int zero, int wall, float a,
                   float inv_c, float tolerance)
@@ -223,7 +224,6 @@ FN int relax_rows(GLOBAL float *x, GLOBAL const float *x0, grid g, int h, int k,
         relax_run(x, x0, g, first_of_colour(begin, colour),
                   flat_index(g, g.nx, last, k), 0, 0, a, inv_c, tolerance);
     if (h > 0) set_bnd(x, g, colour, k, first, last, wall);
-    if (colour == BLACK) set_bnd(x, g, RED, k, first, last, wall);
     return test & unconverged;
 }
 

@@ -369,6 +369,13 @@ static void solve_pressure(float *p, float *b)
     }
 }
 
+/* Sets the red ghost cells after a solve. */
+static void set_red_ghosts(float *x, int wall)
+{
+#pragma omp parallel
+    FOR_OWN_PARTS(r) set_bnd(x, g, RED, r.k, r.first, r.last, wall);
+}
+
 int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
 {
     if (s.tolerance >= 0 && a == 1 && c == 6) {
@@ -387,6 +394,7 @@ int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
     *previous = passes_pay()
                     ? solve_by_passes(x, field[x0_id], *previous, zero, wall, a, 1 / c)
                     : solve_by_sweeps(x, field[x0_id], zero, wall, a, 1 / c);
+    set_red_ghosts(x, wall);
     latest_sweeps = *previous;
     latest_a = a;
     is_zero[x_id] = false;

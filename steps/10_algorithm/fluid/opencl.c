@@ -53,6 +53,7 @@ enum {
     PUT,
     ADD_SOURCE,
     RELAX,
+    SET_RED_GHOSTS,
     RELAX_WAVEFRONT,
     ADVECT,
     ADVECT_VELOCITY,
@@ -64,9 +65,9 @@ enum {
     KERNELS
 };
 static const char *const kernel_name[KERNELS] = {
-    "put",         "add_source",      "relax",      "relax_wavefront",
-    "advect",      "advect_velocity", "divergence", "gradient",
-    "transform_y", "transform_z",     "solve_x"};
+    "put",         "add_source",      "relax",      "set_red_ghosts", "relax_wavefront",
+    "advect",      "advect_velocity", "divergence", "gradient",       "transform_y",
+    "transform_z", "solve_x"};
 static cl_kernel kernel[KERNELS];
 
 /* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
@@ -423,6 +424,15 @@ static void solve_pressure(cl_mem p, cl_mem b)
     transform_y(p, 1);
 }
 
+/* Sets the red ghost cells after a solve. On a GPU, relax() sets them. */
+static void set_red_ghosts(int x, int wall)
+{
+    if (has_local_memory) return;
+    ARG(kernel[SET_RED_GHOSTS], 0, field[x]);
+    ARG(kernel[SET_RED_GHOSTS], 1, wall);
+    launch_box(SET_RED_GHOSTS, "relax black");
+}
+
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     if (s.tolerance >= 0 && a == 1 && c == 6) {
@@ -444,6 +454,7 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
     if (s.tolerance >= 0) clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     *previous = use_passes() ? solve_by_passes(x, x0, *previous, zero, wall, a, c)
                              : solve_by_sweeps(x, x0, zero, wall, a, c);
+    set_red_ghosts(x, wall);
     latest_sweeps = *previous;
     latest_a = a;
     return *previous;
