@@ -55,6 +55,7 @@ typedef int mask;
 #define permute(v, i) (v)
 #define load_at(p, i) ((p)[i])
 #define pick(m, a, b) ((m) ? (a) : (b))
+#undef all /* a macro of PoCL */
 #define all(m)        (m)
 #define load(p)       (*(p))
 #define unload(p, v)  (void)(*(p) = (v))
