@@ -56,9 +56,9 @@ typedef int mask;
 #define load_at(p, i) ((p)[i])
 #define pick(m, a, b) ((m) ? (a) : (b))
 #undef all /* a macro of PoCL */
-#define all(m)        (m)
-#define load(p)       (*(p))
-#define unload(p, v)  (void)(*(p) = (v))
+#define all(m)       (m)
+#define load(p)      (*(p))
+#define unload(p, v) (void)(*(p) = (v))
 
 #elif defined(__OPENCL_C_VERSION__)
 #define LANES_PASTE(a, n) a##n
