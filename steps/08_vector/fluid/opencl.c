@@ -268,7 +268,7 @@ static void set_red_ghosts(int x, int wall)
     if (has_local_memory) return;
     ARG(kernel[SET_RED_GHOSTS], 0, field[x]);
     ARG(kernel[SET_RED_GHOSTS], 1, wall);
-    launch_box(SET_RED_GHOSTS, "relax black");
+    launch_box(SET_RED_GHOSTS, "red ghosts");
 }
 
 int fluid_solve(int wall, int x, int x0, float a, float c)
