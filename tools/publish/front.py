@@ -47,7 +47,7 @@ def cells(first: Row, row: Row | None, program: tree.Program,
           limit: bool) -> list[str]:
     """The cells of one step: its name, two speedups and, if asked for, the percentage."""
     if row is None:
-        return ["not in this step", "", ""] + [""] * limit
+        return ["not measured yet", "", ""] + [""] * limit
     lesson = f"[{row['step'][:2]}](steps/{row['step']}/{program.name}/README.md) {row['backend']}"
     ceiling = f"{100 * float(row['of_ceiling']):.0f} % ({LIMITS[row['ceiling']]})" \
         if row["of_ceiling"] else "not counted"
