@@ -3,7 +3,7 @@
  *   MAD(a, b, c)         a b + c, where a may be a scalar; rounded once if the target
  *                        has a fused operation
  *   STORE(p, v, count)   stores the first `count` lanes of v at p, at most LANES
- *   beside(p, k)         p[k] .. p[k + LANES - 1] for a constant k, -LANES < k < LANES.
+ *   nearby(p, k)         p[k] .. p[k + LANES - 1] for a constant k, -LANES < k < LANES.
  *                        With 16 lanes, unaligned loads cross cache lines, so the lanes
  *                        are taken from two loads at multiples of LANES from p
  *   fetch(p)             hint: the cache line at p will be loaded soon
@@ -76,11 +76,11 @@ typedef lanes unaligned_lanes
 #endif
 
 #ifdef ACROSS
-#define beside(p, k)                                                                   \
+#define nearby(p, k)                                                                   \
     ((k) < 0 ? ACROSS(load((p)-16), load(p), (k)&15)                                   \
              : ACROSS(load(p), load((p) + 16), (k)&15))
 #else
-#define beside(p, k) load((p) + (k))
+#define nearby(p, k) load((p) + (k))
 #endif
 
 /* target_clones chooses a version of a function at program start, before

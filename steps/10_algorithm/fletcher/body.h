@@ -51,8 +51,8 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
            SUM(f, i, 4 * s), scale)
 
 /* Both along x, at the point to which f points. */
-#define SUM_X(f, k)  (beside(f, k) + beside(f, -(k)))
-#define DIFF_X(f, k) (beside(f, k) - beside(f, -(k)))
+#define SUM_X(f, k)  (nearby(f, k) + nearby(f, -(k)))
+#define DIFF_X(f, k) (nearby(f, k) - nearby(f, -(k)))
 #define DER1_X(f, scale)                                                               \
     FIRST(DIFF_X(f, 1), DIFF_X(f, 2), DIFF_X(f, 3), DIFF_X(f, 4), scale)
 #define DER2_X(f, scale)                                                               \

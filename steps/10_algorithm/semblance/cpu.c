@@ -259,7 +259,7 @@ static void follow_moveout(search_state *s, const query *q, int samples,
                 keep_block(&shape, block, number, rows, best, numbers);
         }
 
-        /* Of several equal points the search keeps the first one, in any thread. */
+        /* The search keeps the first of several equal points, in any thread. */
 #pragma omp critical
         for (int k = 0; k < samples; k++) {
             float semblance = best[SEMBLANCE_ROW * stride + k];

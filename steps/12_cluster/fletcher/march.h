@@ -3,8 +3,8 @@
  * are the lanes of vectors. Each loop over a row reads few arrays, so that all
  * addresses and weights stay in registers.
  *
- * What the rows need is kept in a workspace that stays in the caches of the core. It
- * has WORK_ROWS rows for p, and as many for q:
+ * A workspace stores the values that the rows need. It stays in the caches of the core,
+ * and has WORK_ROWS rows for p, and as many for q:
  *
  *     | LAPLACIAN | H1 | along y, 2 planes | rings, 2 planes |
  *

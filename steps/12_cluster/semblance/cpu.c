@@ -265,7 +265,7 @@ static void follow_moveout(search_state *s, const query *q, int samples,
             if (omp_get_thread_num() == 0) proc_progress();
         }
 
-        /* Of several equal points the search keeps the first one, in any thread. */
+        /* The search keeps the first of several equal points, in any thread. */
 #pragma omp critical
         for (int k = 0; k < samples; k++) {
             float semblance = best[SEMBLANCE_ROW * stride + k];
