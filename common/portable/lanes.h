@@ -129,8 +129,14 @@ FN int all(mask m)
 }
 FN lanes root(lanes v)
 {
+#if defined(__AVX512F__) && LANES == 16 && defined(__clang__)
+    return __builtin_ia32_sqrtps512(v, 4); /* 4: the usual rounding */
+#elif defined(__AVX512F__) && LANES == 16
+    return __builtin_ia32_sqrtps512_mask(v, v, -1, 4);
+#else
     for (int l = 0; l < LANES; l++) v[l] = sqrtf(v[l]);
     return v;
+#endif
 }
 #endif
 #endif
