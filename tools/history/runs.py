@@ -107,6 +107,15 @@ def launch(binary: Argument, backend: str, env: Environment | None = None
     return [shutil.which("mpirun") or "mpirun", "-n", str(number), binary], env
 
 
+def bound(backend: str, env: Environment | None = None) -> dict[str, str]:
+    """env with the variable that binds a back-end's threads to cores, as the environment
+    sets it if it does."""
+    found = dict(env or {})
+    if bind := BACKENDS[backend].bind:
+        found.setdefault(bind[0], os.environ.get(*bind))
+    return found
+
+
 def inputs(arguments: Iterable[str]) -> list[Path]:
     """The files that a query names."""
     paths = (Path(argument.partition("=")[2] or argument) for argument in arguments)

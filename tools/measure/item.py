@@ -7,7 +7,6 @@ the CPU time per second that is typical of its item does not count.
 """
 from __future__ import annotations
 
-import os
 import random
 import statistics
 import time
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.history import runs, tree
-from tools.history.tree import BACKENDS, Program, Step
+from tools.history.tree import Program, Step
 from tools.measure import machine
 from tools.measure.variants import Variant
 from tools.verify import execute
@@ -118,10 +117,8 @@ class Item:
         for path in files.values():
             path.unlink(missing_ok=True)
         binary = self.alias or self.step.binary(self.program, self.backend)
-        command, environment = runs.launch(binary, self.backend, self.environment)
-        bind = BACKENDS[self.backend].bind
-        if bind:
-            environment.setdefault(bind[0], os.environ.get(*bind))
+        command, environment = runs.launch(binary, self.backend,
+                                           runs.bound(self.backend, self.environment))
         outputs = [f"{k}={p}" for k, p in files.items()]
         result = runs.run([*command, *self.arguments, *self.extra, *outputs], 600, environment)
         if result.failure():
