@@ -245,6 +245,12 @@ def test_repetitions(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         ("2.000", "gain"))
     check.equal("A/A", [(r["ratio"], r["step"]) for r in aa], [("1.000", items[3].step.name)])
 
+    session = session_of([Invented(steps[0], "seq", 1.0), Invented(steps[1], "omp", 0.5),
+                          Invented(steps[2], "omp", 0.6)])
+    quietly(session.measure, 15, 0)
+    (rows, _), _ = quietly(session.report, about, 15, False)
+    check.equal("marks a loss", [r["mark"] for r in rows], ["", "", "slower"])
+
     lame = Invented(steps[1], "omp", 0.5, [100] * 4 + [60, 60, 60, 100] * 99)
     session = session_of([Invented(steps[0], "seq", 1.0), lame])
     quietly(session.measure, 15, 0)
@@ -451,13 +457,14 @@ def test_quick(check: Any, tmp_path: Path) -> None:
 
 
 def test_bars(check: Any, tmp_path: Path) -> None:
-    program = PROGRAMS["semblance"]
-    known = {(s.number, b) for s in tree.steps() for b in s.backends(program)}
-    for name, found in bars.bars_of(program).items():
-        check(f"bars of {name}: no such set", name not in {**program.sets, **program.jobs})
-        named = {(side.step, b) for bar in found for side in (bar.faster, bar.slower)
-                 for b in side.backends}
-        check.equal(f"bars of {name}: unknown back-ends", named - known, set())
+    for program in PROGRAMS.values():
+        known = {(s.number, b) for s in tree.steps() for b in s.backends(program)}
+        check(f"{program.name} promises nothing", not bars.bars_of(program))
+        for name, found in bars.bars_of(program).items():
+            check(f"bars of {name}: no such set", name not in {**program.sets, **program.jobs})
+            named = {(side.step, b) for bar in found for side in (bar.faster, bar.slower)
+                     for b in side.backends}
+            check.equal(f"bars of {name}: unknown back-ends", named - known, set())
     bar = bars.Bar.parse("10 omp tau=1 OMP_NUM_THREADS=1 / 05 omp,ocl >= 2.5")
     check.equal("a bar", bar, bars.Bar(
         bars.Side("10", ("omp",), ("tau=1", "OMP_NUM_THREADS=1")),

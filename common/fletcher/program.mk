@@ -25,7 +25,16 @@ quick = 1
 
 # The grid for which the paper counts operations: a field has 65 MB, more than a cache.
 set.216 = form=TTI nx=216 ny=216 nz=216 tmax=0.006
-long    = 216
+# Grids for the bars: in 120 the wave soon reaches the sides, in 208 it does not.
+set.120 = form=TTI nx=120 ny=120 nz=120 tmax=0.1
+set.208 = form=TTI nx=208 ny=208 nz=208 tmax=0.03
+long    = 216 120 208
+
+# make bars: what is promised. Step 10 updates a box around the source that contains the
+# wave; OpenCL on a CPU should be nearly as fast as OpenMP.
+bar.2   = 10 omp / 09 omp >= 9; 08 ocl / 08 omp >= 0.95
+bar.120 = 10 omp / 09 omp >= 0.98; 09 ocl / 09 omp >= 0.95; 10 ocl / 10 omp >= 0.95
+bar.208 = 10 omp / 09 omp >= 3
 
 # make shares: enough work for host and device to be measured.
 shares = 2

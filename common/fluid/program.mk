@@ -24,6 +24,11 @@ set.336x1 = events={data}/stir.txt n=336 steps=1
 long      = 168x2 336x1
 quick     = 42
 
+# make bars: what is promised. Step 09 keeps planes in a cache, which pays in large boxes;
+# step 10 solves for the pressure by cosine transforms.
+bar.84x25 = 09 omp / 08 omp >= 0.97; 10 omp / 09 omp >= 1; 08 ocl / 08 omp >= 0.8; 09 ocl / 09 omp >= 0.8; 10 ocl / 10 omp >= 0.8
+bar.168x2 = 09 omp / 08 omp >= 1.25; 10 omp / 09 omp >= 1
+
 # make shares: enough work to measure both sides.
 shares = 84x10
 

@@ -23,6 +23,9 @@ set.1024  = dim=1024
 long    = 20000 1024
 quick = 2
 
+# make bars: what is promised of two threads.
+bar.20000 = 10 omp / 10 omp OMP_NUM_THREADS=1 >= 1.8; 10 ocl / 10 ocl POCL_MAX_PTHREAD_COUNT=1 >= 1.4; 10 ocl dim=512 / 10 ocl dim=512 POCL_MAX_PTHREAD_COUNT=1 >= 1; 09 omp / 08 omp >= 0.95; 10 omp / 09 omp >= 0.95
+
 # make shares: queries with enough work to measure both sides.
 shares = 2 max_iterations=40000 | 2 batch=4 max_iterations=20000
 

@@ -16,6 +16,7 @@ Row = dict[str, Any]
 MARKS = {
     "busy": "other processes took more than a tenth of the CPU time in use, in three attempts",
     "few": "fewer than 15 repetitions count, because the others had too little CPU time",
+    "slower": "less than 0.95 times as fast as the step before: the whole interval is below",
     "quick": "measured with `QUICK=1`, with fewer repetitions",
     "SUSPICIOUS": "faster than the measured peak of the machine permits"}
 

@@ -184,8 +184,11 @@ def row(item: Item, items: Sequence[Item], about: Row, spread: float, quick: boo
             values["ceiling"] = limit["ceiling_name"]
             values["of_ceiling"] = f"{limit['share']:.4f}"
             marks |= {"SUSPICIOUS"} if limit["suspicious"] else set()
+    over_previous = ratio_columns(item, previous(item, items), "over_previous", spread)
+    values.update(over_previous)
+    if over_previous["over_previous"] and float(over_previous["over_previous_high"]) < 0.95:
+        marks.add("slower")
     values["mark"] = " ".join(sorted(marks))
-    values.update(ratio_columns(item, previous(item, items), "over_previous", spread))
     values.update(ratio_columns(item, first(items), "over_first", spread))
     return values
 
