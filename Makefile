@@ -150,6 +150,8 @@ ceilings: tools ## measure the peaks of this machine: arithmetic, caches, memory
 	$(python) tools.measure.ceilings
 registers: ## registers and spills, as the compilers report them
 	$(python) tools.measure.registers
+instructions: all data ## count and classify executed instructions per unit of work: STEP=05
+	$(python) tools.measure.instructions
 perf: all data ## count instructions, cache misses and branches of a step: STEP=05
 	$(python) tools.measure.perf
 papers: all data ## the papers' figures, measured here (QUICK=1: small)

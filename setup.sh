@@ -52,6 +52,7 @@ test    pandoc                        the report is not written
 publish libclc-14|libclc-18|libclc-19|libclc-N                  registers are not counted
 publish libclc-14-dev|libclc-18-dev|libclc-19-dev|libclc-N-dev  registers are not counted
 publish valgrind                      instructions are not counted without perf
+publish llvm-14|llvm                  make instructions has no model of the pipeline
 TABLE
 }
 ruff_folder=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/optimization-history-ruff

@@ -23,7 +23,7 @@ import pytest
 from tests.helpers import ROOT, module
 from tools.history import results, spans, tree, verdict
 from tools.history.tree import Program, Step
-from tools.measure import bars, bench, ceilings, registers, same, shares
+from tools.measure import bars, bench, ceilings, instructions, registers, same, shares
 from tools.measure.item import Item, Measurement
 from tools.publish import lessons
 
@@ -482,3 +482,59 @@ def test_bars(check: Any, tmp_path: Path) -> None:
         (r["reached"] == "yes") == (float(r["ratio"]) >= float(r["bar"])) for r in rows))
     done = module("tools.measure.bars", PROGRAM="semblance", STEP="08", QUICK="1", REPEAT="1")
     check("one side alone", "no bars" not in done.stdout and done.stdout)
+
+
+# ---- instructions ------------------------------------------------------------------------
+
+
+def test_classes(check: Any) -> None:
+    for text, kind, loads, stores in (
+            ("vmulps %ymm1,%ymm2,%ymm3", "mul", False, False),
+            ("vfmadd231ps 0x8(%rax,%rcx,4),%ymm1,%ymm0", "fma", True, False),
+            ("vmovups %xmm0,(%rdx)", "move", False, True),
+            ("vmovss -0x4(%r12),%xmm4", "move", True, False),
+            ("vbroadcastss (%rcx),%zmm26", "move", True, False),
+            ("vaddss %xmm0,%xmm1,%xmm1", "add", False, False),
+            ("vcvttss2si %xmm17,%r12d", "convert", False, False),
+            ("vpermps (%rax),%zmm18,%zmm17", "vector", True, False),
+            ("vucomiss 0x4(%rsp),%xmm1", "vector", True, False),
+            ("add $0x1,0x10(%rsp)", "integer", True, True),
+            ("lea 0x8(%rsi),%rdi", "integer", False, False),
+            ("cmp 0x48(%rsi),%edx", "integer", True, False),
+            ("jne 1aea0", "branch", False, False)):
+        check.equal(text, (instructions.kind(text), instructions.loads(text),
+                           instructions.stores(text)), (kind, loads, stores))
+
+
+def test_instructions(check: Any, tmp_path: Path) -> None:
+    """Counts of Callgrind are found in the object file, wherever it was loaded."""
+    source = tmp_path / "sum.c"
+    source.write_text("float sum(const float *p, int n)\n"
+                      "{ float s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }\n")
+    library = tmp_path / "sum.so"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+    code = instructions.disassembled(str(library))
+    loop = next(a for a, text in code.items() if re.match(r"v?addss", text))
+    where = 0x4c50000  # where the loader put it
+    out = tmp_path / "callgrind.out"
+    out.write_text(f"events: Ir\nob={library}\nfn=sum\n0x{where + loop:x} 4 100\n"
+                   f"calls=3 0x1 7\n0x{where + loop:x} 4 999\n0x{where + loop:x} 4 20\n")
+    counts = instructions.executed(out)
+    check.equal("without what a call executes", {k: dict(v) for k, v in counts.items()},
+                {(str(library), "sum"): {where + loop: 120}})
+    found = {a: (code[a], n) for a, n in instructions.placed(
+        counts[str(library), "sum"], code).items()}
+    check("in the file", loop & 0xfff not in {a & 0xfff for a in found} and f"{found}")
+    row = instructions.per_unit({loop: (code[loop], 120)}, 60)
+    check.equal("per unit", (row["instructions"], row["loads"], row["add"]),
+                ("2.00", "2.00", "2.00") if "(" in code[loop] else ("2.00", "0.00", "2.00"))
+    check.equal("path", list(instructions.path_of({loop: (code[loop], 120)}, 60)),
+                [code[loop]] * 2)
+    with pytest.raises(instructions.CountError):
+        instructions.placed({0x123456: 1, 0x999999: 1}, {0x10: "nop"})
+    if shutil.which("valgrind"):
+        done = module("tools.measure.instructions", PROGRAM="sandpile", STEP="00",
+                      RESULTS_DIR=str(tmp_path))
+        rows = results.read(tmp_path / "instructions.csv")
+        check("make instructions", (done.returncode or len(rows) != 1 or not
+              float(rows[0]["loads"]) < float(rows[0]["instructions"])) and done.stderr)

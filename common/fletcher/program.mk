@@ -67,8 +67,9 @@ tiny = form=TTI nx=3 ny=4 nz=4 absorb=1 tmax=0.002 local=2,2,1
 # For data races: rows of several vectors, and several rows per thread.
 wide = form=TTI nx=20 ny=5 nz=4 absorb=1 tmax=0.002
 
-# make perf (Valgrind): rows of the length of set 2.
+# make perf and make instructions (Valgrind): rows of the length of set 2.
 entry = Propagate
+unit = samples
 perf = form=TTI nx=120 ny=12 nz=10 absorb=4 tmax=0.001
 
 # make registers: the macro that opencl.c defines if the device is a GPU.

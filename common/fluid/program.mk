@@ -60,8 +60,9 @@ tiny = events={data}/tiny.txt nx=17 ny=3 nz=2 sweeps=2
 # For race detectors: rows of several vectors, several rows per thread.
 wide = events={data}/stir.txt nx=34 ny=5 nz=4 steps=1 sweeps=2
 
-# make perf with Valgrind: counts inside the solver, one time step.
+# make perf and make instructions with Valgrind: counts inside the solver, one time step.
 entry = fluid_solve
+unit = updates
 perf = events={data}/stir.txt n=42 steps=1
 
 # make registers: the -D options of opencl.c if the device is a GPU.

@@ -63,8 +63,10 @@ case.degrid  = preset=small oversampling=16 task=degrid strips=3,2
 case.adjoint = uv=random visibilities=1009 grid=150 support=7 oversampling=5 planes=4 cell=80 precision=double task=degrid model=noise strips=2,3
 case.exact   = visibilities=1501 grid=257 support=9 oversampling=4 planes=5 cell=40 kernel=integer task=degrid strips=3,2
 
-# make perf, if Valgrind counts: Valgrind lacks AVX-512, so set ARCH=-march=haswell.
+# make perf, if Valgrind counts, and make instructions: Valgrind lacks AVX-512, so set
+# ARCH=-march=haswell.
 entry = gridding
+unit = points
 perf = uv=random visibilities=1000 grid=1024 support=64 oversampling=4 planes=3 cell=20
 
 # make san: the smallest case that executes every line.

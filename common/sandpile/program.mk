@@ -67,8 +67,9 @@ tiny = config={data}/tiny.npy
 wide = config=4partout dim=200 max_iterations=4
 
 # make perf: Valgrind counts instructions inside this function, for 126 x 126 cells and 50
-# steps.
+# steps. make instructions has the same query.
 entry = topple
+unit = cells
 perf = dim=128 max_iterations=50
 
 # make registers: the macros that opencl.c defines with -D for a GPU.

@@ -71,5 +71,9 @@ case.faint   = in={data}/faint.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.0003,0.0
 # make san: the smallest query that still executes every line.
 tiny = in={data}/small.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.00002,0.00026,3 b=-0.00032,-0.00008,2 c=4e-7,9e-7,2 d=1e-7,5e-7,2 e=0,3e-7,2
 
+# make instructions: a part of set 2, with as many values of D and E per (A, B, C).
+unit = visits
+instructions = in={data}/paper.su set=2 a=-0.00018484,0.00021516,2 b=-0.000294,0.000006,2 c=7.3e-7,7.5e-7,2 d=6.0e-10,8.0e-10,8 e=4.61e-8,6.61e-8,8
+
 # make registers: the options that opencl.c passes with -D if the device is a GPU.
 gpu = LANES=1
