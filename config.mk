@@ -38,13 +38,22 @@ PYTHON  ?= $(firstword $(wildcard $(VIRTUAL_ENV:%=%/bin/python3) /usr/bin/python
 # ------------------------------------------------------------------------------------
 # Everything below is detected.
 
+# Warnings are errors, unless the compiler is newer than those with which the tree is tested: it
+# may have new warnings.
+ifeq ($(origin WERROR),undefined)
+newer  := __clang_major__ > 19 || !defined __clang__ && __GNUC__ > 14
+WERROR := $(shell printf '\043if $(newer)\n\043error\n\043endif\n' | \
+             $(CC) -E -x c - >/dev/null 2>&1 && echo -Werror)
+endif
+
 # -ffp-contract=off: no multiplication is fused with an addition, so that results have the same
 # bytes at every level of optimization and with every compiler.
 # -g1: names and lines for tools; the places of variables would double the time of compiling.
 # -Wno-pass-failed: clang need not vectorize each loop that requests it.
 CFLAGS   = -std=c11 -ffp-contract=off $(OPT) $(ARCH) -fno-math-errno -g1 \
-           -Wall -Wextra -Werror -Wno-pass-failed $(EXTRA)
-NVFLAGS  = -O3 -arch=$(CUDA_ARCH) --Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror
+           -Wall -Wextra $(WERROR) -Wno-pass-failed $(EXTRA)
+NVFLAGS  = -O3 -arch=$(CUDA_ARCH) $(if $(WERROR),--Werror all-warnings) \
+           -Xcompiler -Wall,-Wextra$(WERROR:%=,%)
 
 has_opencl := $(shell echo 'int main(void) { return clGetPlatformIDs(0, 0, 0); }' | \
                 $(CC) -DCL_TARGET_OPENCL_VERSION=120 -include CL/cl.h -x c - -lOpenCL \

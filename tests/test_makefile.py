@@ -17,7 +17,7 @@ import pytest
 from tests.helpers import TIMEOUT
 from tools.history import copies, tree
 
-CALLS = 7  # the maximum number of compiler calls of make -n
+CALLS = 8  # the maximum number of compiler calls of make -n
 COPIED = (*copies.COPIED, "tools", "tests", "setup.sh")
 
 
@@ -48,6 +48,17 @@ def test_few_calls_of_the_compiler(folder: Path) -> None:
     make(folder, "-n", f"CC={compiler}")
     calls = log.read_text().splitlines()
     assert 0 < len(calls) <= CALLS, "\n".join(calls)
+
+
+def test_warnings_of_new_compilers(folder: Path) -> None:
+    """Warnings are errors only if the compiler is as old as those of the tests."""
+    for major, errors in ((14, True), (15, False)):
+        compiler = folder / f"gcc-{major}"
+        compiler.write_text(f'#!/bin/sh\nexec gcc -U__GNUC__ -D__GNUC__={major} "$@"\n')
+        compiler.chmod(0o755)
+        plan = make(folder, "-n", f"CC={compiler}", "CCACHE=", "STEP=00", "PROGRAM=semblance")
+        compiled = [line for line in plan.splitlines() if "/cpu.c" in line]
+        assert compiled and any("-Werror" in line for line in compiled) == errors, compiled
 
 
 def test_files_of_copies_are_not_read(folder: Path) -> None:
