@@ -93,16 +93,14 @@ FN float semblance_2d(GLOBAL const trace *traces, GLOBAL const float *samples,
          */
         if (x >= tau && x < q->ns - tau - 1) {
             int ix = (int)x;
-            float window[MAX_WINDOW];
 
             for (int j = 0; j < w; j++) {
                 int k = ix + j - tau;
                 float v = interpol_linear(k, k + 1, data[k], data[k + 1], x + j - tau);
                 num[j] += v;
                 den[j] += v * v;
-                window[j] = v;
+                sum += v;
             }
-            for (int j = 0; j < w; j++) sum += window[j];
             used++;
         } else if (++skipped == 2) {
             return 0;

@@ -82,7 +82,6 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                  * one more. */
                 if (x >= tau && x < q->ns - tau - 1) {
                     int ix = (int)x;
-                    float window[MAX_WINDOW];
 
                     for (int j = 0; j < w; j++) {
                         int k = ix + j - tau;
@@ -91,9 +90,8 @@ FN point search_abc(int ia, int ib, int ic, GLOBAL const trace *traces,
                         float v = (y1 - y0) * (x + j - tau - x0) / (x1 - x0) + y0;
                         num[j] += v;
                         den[j] += v * v;
-                        window[j] = v;
+                        sum += v;
                     }
-                    for (int j = 0; j < w; j++) sum += window[j];
                     used++;
                 } else if (++skipped == 2) {
                     break;
