@@ -28,7 +28,8 @@ PROGRAM ?=
 BACKEND ?=
 SET ?=
 ARGS ?=
-export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS FROM REPEAT QUICK SEED COUNT NUMBER SECONDS SAN
+RUNGS ?=
+export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS RUNGS REPEAT QUICK SEED COUNT NUMBER SECONDS SAN
 
 # ---- what is declared ------------------------------------------------------------------------
 
@@ -36,6 +37,16 @@ include common/backends.mk
 all_backends := $(backends)
 steps    := $(sort $(notdir $(patsubst %/step.mk,%,$(wildcard steps/*/step.mk))))
 programs := $(sort $(notdir $(patsubst %/program.mk,%,$(wildcard common/*/program.mk))))
+
+# Rungs (STEP=05.3) are folders of build/rungs, each with a step.mk. The patches of the steps
+# are written there if STEP or RUNGS asks for rungs.
+with_rungs := $(filter-out 0,$(RUNGS))
+ifneq ($(findstring .,$(STEP))$(with_rungs),)
+written := $(shell STEP='$(STEP)' RUNGS='$(RUNGS)' $(PYTHON) -m tools.history.repository write 2>&1)
+$(if $(filter 0,$(.SHELLSTATUS)),,$(error $(written)))
+endif
+rungs     := $(notdir $(patsubst %/step.mk,%,$(wildcard build/rungs/*/step.mk)))
+folder_of  = $(firstword $(wildcard steps/$1) build/rungs/$1)
 
 define newline
 
@@ -50,9 +61,11 @@ endef
 program_keys := sources shared libs cflags double recipes suffix
 step_keys    := backends $(foreach p,$(programs),backends.$p cflags.$p)
 $(foreach p,$(programs),$(eval $(call load,common/$p/program.mk,$p,$(program_keys))))
-$(foreach s,$(steps),$(eval $(call load,steps/$s/step.mk,$s,$(step_keys))))
+$(foreach s,$(steps) $(rungs),$(eval $(call load,$(call folder_of,$s)/step.mk,$s,$(step_keys))))
 
-some_steps    := $(if $(STEP),$(filter $(STEP) $(addsuffix _%,$(STEP)),$(steps)),$(steps))
+some_steps    := $(if $(STEP),$(filter $(STEP) $(addsuffix _%,$(STEP)),$(steps) $(rungs)),$(steps))
+some_steps    += $(if $(with_rungs),$(filter \
+                 $(foreach s,$(some_steps),$(firstword $(subst _, ,$s)).%),$(rungs)))
 some_programs := $(if $(filter-out all,$(PROGRAM)),$(filter $(PROGRAM),$(programs)),$(programs))
 $(if $(some_steps),,$(error STEP=$(STEP): no such step: expected one of $(steps)))
 $(if $(some_programs),,$(error PROGRAM=$(PROGRAM): no such program: expected one of $(programs)))
@@ -65,14 +78,15 @@ missing   := $(sort $(foreach b,$(all_backends),$(call lacks,$b)))
 
 # The binaries of the steps $1 and the programs $2: all, or those of the back-ends $3.
 backends_of = $(filter $(buildable),$(or $($1.backends.$2),$($1.backends)))
-binaries_of = $(foreach s,$1,$(foreach p,$2,$(if $(wildcard steps/$s/$p/*.c),$(addprefix \
-              $(BUILD)/$s/$p-,$(filter $(or $3,%),$(call backends_of,$s,$p))))))
-all_binaries := $(call binaries_of,$(steps),$(programs))
+binaries_of = $(foreach s,$1,$(foreach p,$2,$(if $(wildcard $(call folder_of,$s)/$p/*.c),\
+              $(addprefix $(BUILD)/$s/$p-,$(filter $(or $3,%),$(call backends_of,$s,$p))))))
+all_binaries := $(call binaries_of,$(steps) $(rungs),$(programs))
 
 # With CUDA=last, nvcc compiles only the last step of each program (make test without a GPU).
 gpu_binaries := $(call binaries_of,$(steps),$(programs),$(call limited_to,gpu))
 left_out := $(if $(filter last,$(CUDA)),$(filter-out $(foreach p,$(programs),\
-            $(lastword $(filter %/$p-cuda %/$p-hybrid-cuda,$(gpu_binaries)))),$(gpu_binaries)))
+            $(lastword $(filter %/$p-cuda %/$p-hybrid-cuda,$(gpu_binaries)))),$(gpu_binaries)) \
+            $(call binaries_of,$(rungs),$(programs),$(call limited_to,gpu)))
 
 include rules.mk
 
@@ -82,7 +96,7 @@ include rules.mk
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile) binaries tools tests
 python = @$(PYTHON) -m
 
-all: binaries tools ## build every step and back-end
+all: binaries tools ## build every step and back-end (RUNGS=1: every rung, too)
 	@$(foreach n,$(missing),$(if $(without_$n),echo "$(without_$n)";))
 binaries: $(filter-out $(left_out),$(call binaries_of,$(some_steps),$(some_programs)))
 tools: $(tools)
@@ -184,8 +198,12 @@ export: ## pack one step as a folder that can be used alone: STEP=05
 	$(python) tools.teach.export
 new-step: ## begin a new step, as a copy of the last one: NAME=08_word
 	$(python) tools.teach.new_step
-propagate: ## merge a change of a step into the later steps: FROM=02 PROGRAM=semblance
-	$(python) tools.teach.propagate
+rungs: ## list the isolated changes of a step: STEP=05 PROGRAM=semblance
+	$(python) tools.history.repository list
+history: ## a program's steps and rungs as a git repository in build/history: PROGRAM= FORCE=1
+	$(python) tools.history.repository history
+rungs-from-history: ## write what was edited in build/history back into steps/: PROGRAM=
+	$(python) tools.history.repository back
 
 devices: $(BUILD)/devices ## list the OpenCL devices, as DEVICE= names them
 	@$(BUILD)/devices
@@ -195,6 +213,6 @@ format: ## run clang-format on all C sources
 clean: ## remove build/
 	rm -rf $(BUILD)
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 	@echo; sed -n 's/^\([A-Z_]*\) *?= *.*/  \1/p' config.mk | tr '\n' ' '
 	@echo "can be set: see config.mk"

@@ -10,7 +10,7 @@
 step    = $(word 1,$(subst /, ,$*))
 program = $(word 1,$(subst -, ,$(word 2,$(subst /, ,$*))))
 backend = $(patsubst $(program)-%,%,$(word 2,$(subst /, ,$*)))
-source  = steps/$(step)/$(program)/$(notdir $*)
+source  = $(call folder_of,$(step))/$(program)/$(notdir $*)
 
 # Objects are kept in parts/. A program that declares flags for double precision (`double` in
 # program.mk) has its sources compiled twice; both objects are linked.
@@ -48,7 +48,8 @@ $(BUILD)/parts/%.c.o: $$(source).c $$(part_needs)
 $(BUILD)/parts/%.cu.o: $$(source).cu $$(part_needs)
 	@$(say)
 	$(part_cu) -c $< -o $@
-headers = $(wildcard steps/$(step)/$(program)/*.h common/$(program)/*.h common/portable/*.h)
+headers = $(wildcard $(addsuffix /*.h,$(call folder_of,$(step))/$(program) common/$(program) \
+            common/portable))
 $(BUILD)/parts/%.cl.o: $$(source).cl $$(headers) common/opencl/embed.awk $$(part_needs)
 	@$(say)
 	awk -v path="$(<D) common/portable common/$(program)" -f common/opencl/embed.awk $< \

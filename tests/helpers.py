@@ -5,15 +5,17 @@ Run from the root of the tree; BUILD (default build) is where the binaries are.
 """
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy
 
-from tools.history import copies, tree
+from tools.history import copies, rungs, tree
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -117,6 +119,46 @@ def refusal(program, ended, pattern, folder, log=False):
     if not lines[-2].startswith(f"{program}: ") or not re.search(pattern, lines[-2]):
         return f"{lines[-2]!r}, expected {program}: and {pattern!r}"
     return None
+
+
+# ---- rungs ---------------------------------------------------------------------------
+
+RUNG = """{subject}
+
+It changes what the subject says. All else is as before.
+
+Kind: {kind}
+Backends: omp ocl cuda cuda-cpu
+Predict-omp: 1.0: for the tests
+Predict-ocl: 1.0: for the tests
+Predict-gpu: 1.0: for the tests
+Predicted: before measuring
+Reason: a series for the tests
+"""
+
+
+def cut(root, parent, step, program):
+    """Cuts a step of the tree at root into two rungs: a comment, and the change. Returns the
+    folder of the patches."""
+    old, new, made = (Path(root, "steps", s, program) for s in (parent, step, f"{step}/rungs"))
+    start = rungs.files(old)
+    states = [start, {**start, "body.h": start["body.h"] + b"/* A comment. */\n"},
+              rungs.files(new)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rungs.git(folder, "init", "-q")
+        for number, files in enumerate(states):
+            rungs.put(files, folder)
+            rungs.git(folder, "add", "-A")
+            rungs.git(folder, "commit", "-q", "-m", RUNG.format(
+                subject=("Start", "Add a comment", "Change the rest")[number],
+                kind=("refactor", "refactor", "algebra")[number]))
+        rungs.git(folder, "format-patch", "-q", "-k", "--zero-commit", "HEAD~2")
+        shutil.rmtree(made, ignore_errors=True)
+        made.mkdir(parents=True)
+        for number, path in enumerate(sorted(folder.glob("*.patch")), 1):
+            shutil.copy(path, made / f"{number}-part.patch")
+    return made
 
 
 # ---- files ---------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections import defaultdict
 
-from tools.history import diff, ruff, tree
+from tools.history import diff, ruff, rungs, tree
 
 ROOT = str(tree.ROOT)
 
@@ -25,6 +25,8 @@ TEXT = C_LIKE + (".py", ".sh", ".mk", ".awk", ".md", "Makefile", ".clang-format"
                  ".gitignore", ".txt", ".gp", ".supp", ".csv", ".html")
 COLUMNS = 88
 NEW_LINES = 60  # the most that a step may add to body.h without a reason
+RUNG_LINES, RUNG_BODY_LINES = 150, 60  # the most that a rung may change, in all and in body.h
+SUBJECT = 72  # characters
 PAGE, PAGE_MEANT = 200, 150  # lines of a README
 SHOWN_LINES = 40  # of diff, in a README
 # Hits of the patterns of docs/forbidden_terms.txt that are allowed in the whole tree.
@@ -275,6 +277,9 @@ def declared(step, first):
             check(f"{mk}:1", f"no `{key}.{program.name}`",
                   not any(step.mk[k] for k in said if k.split(".")[0] == key))
     known = {program.name for program in tree.programs()} | {"variants", "rungs"}
+    for folder in (step.folder / "rungs").glob("*"):
+        check(diff.display(folder), "rungs of a program that the step does not have",
+              folder.name not in [p.name for p in tree.programs() if step.has(p)])
     for folder in sorted(p for p in step.folder.iterdir() if p.is_dir()):
         check(f"steps/{step.name}/{folder.name}", "is no program of common/",
               folder.name not in known)
@@ -337,6 +342,56 @@ def kernel_options(step, program):
         check(f"steps/{step.name}/{program.name}/kernel.cl:1",
               f"does not use {name}, which the host program defines",
               not re.search(rf"\b{name}\b", kernels))
+
+
+# ---- rungs -------------------------------------------------------------------------
+
+
+def rungs_compose(step, program):
+    """The patches of a step, applied in their order to the folder of its parent, give its
+    folder, and each of them is small."""
+    folder = f"steps/{step.name}/rungs/{program.name}"
+    try:
+        patches = rungs.patches(step, program)
+        states = list(rungs.composed(step, program)) if patches else []
+    except SystemExit as error:
+        check(folder, "cannot be applied", str(error))
+        return
+    for place, patch in enumerate(patches, 1):
+        declared_rung(f"{diff.display(patch.path)}:1", f"{step.number}.{place}", step, program,
+                      patch)
+    if patches:
+        wanted, last = rungs.files(step.folder / program.name), states[-1]
+        check(folder, "the last patch does not give the step's", " ".join(
+            sorted(n for n in wanted.keys() | last.keys() if wanted.get(n) != last.get(n))))
+
+
+def declared_rung(where, name, step, program, patch):
+    """The message of a patch, and its size."""
+    check(where, f"{name}: its subject has {len(patch.subject)} characters, more than {SUBJECT}",
+          len(patch.subject) > SUBJECT)
+    check(where, f"{name}: no text says what changes and why", not patch.body)
+    parent = step.parent(program)
+    known = {*step.backends(program), *(parent.backends(program) if parent else ())}
+    backends = patch.words("Backends")
+    check(where, f"{name}: `Kind` is not one of {' '.join(tree.KINDS[1:])}",
+          patch.trailers.get("Kind") not in tree.KINDS[1:] and
+          f"({patch.trailers.get('Kind', '')})")
+    check(where, f"{name}: `Backends` is empty or names what is no back-end here",
+          not backends or " ".join(set(backends) - known))
+    for backend, device in rungs.PREDICTED.items():
+        check(where, f"{name}: no `Predict-{device}`",
+              backend in backends and device not in patch.predictions)
+    check(where, f"{name}: `Predicted` does not begin with before or after",
+          not re.match(r"(before|after)\b", patch.trailers.get("Predicted", "")))
+    check(where, f"{name}: unknown trailers", " ".join(sorted(
+        set(patch.trailers) - {"Kind", "Backends", "Predicted", "Reason",
+                               *(f"Predict-{device}" for device in rungs.PREDICTED.values())})))
+    sizes = rungs.sizes(patch)
+    body, total = sizes.get("body.h", 0), sum(sizes.values())
+    check(where, f"{name}: changes {body} lines of body.h and {total} in all, more than "
+          f"{RUNG_BODY_LINES} or {RUNG_LINES}, and has no `Reason`",
+          (body > RUNG_BODY_LINES or total > RUNG_LINES) and not patch.trailers.get("Reason"))
 
 
 # ---- common ------------------------------------------------------------------------
@@ -545,6 +600,7 @@ def main():
             before = tree.before(step, program)
             if before:
                 lesson(before, step, program)
+            rungs_compose(step, program)
     for program in tree.programs():
         common_enough(program)
         for step in filter(lambda s: s.has(program), tree.steps()):

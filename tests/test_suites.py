@@ -3,15 +3,19 @@ and failed: verification, planted bugs, random queries, sanitizers, lint.
 
 What takes long is done for a sample, always the same one: sanitizers for the last step of
 each program, one planted bug per back-end of a program, a minute of random queries and 20
-seconds of new ones, 10 seconds of fuzzing. With --all (make test-all), all of it.
+seconds of new ones, 10 seconds of fuzzing. Of the rungs, those that have changed since they
+were last verified here and one that is drawn. With --all (make test-all), all of it.
 """
+import hashlib
 import os
+import random
 import subprocess
 import sys
+import time
 
 import pytest
 
-from tools.history import tree
+from tools.history import rungs, tree
 
 PROGRAM = pytest.mark.parametrize("program", [
     pytest.param(p.name, marks=pytest.mark.seconds(200 if p.name == "semblance" else 80))
@@ -22,6 +26,41 @@ PROGRAM = pytest.mark.parametrize("program", [
 def test_verify(check, program, everything):
     """Every step and back-end against the first step and the oracle."""
     check.module("tools.verify.matrix", *["--sets"] * everything, PROGRAM=program)
+
+
+def inner_rungs():
+    """{(rung, program): digest of its files}, without the last rung of a step, which is the
+    step."""
+    return {(rung, program): hashlib.sha256(repr(sorted(
+                rungs.files(rung.folder / program.name).items())).encode()).hexdigest()
+            for step in tree.steps() for rung in rungs.of(step)
+            for program in rungs.programs(step)
+            if rung.place < len(rungs.paths(step, program))}
+
+
+@pytest.mark.seconds(30)
+def test_verify_rungs(check, everything):
+    """Which rungs were verified is kept in BUILD; in a new tree, all that are there count as
+    verified. Starts no further rung after 30 seconds: the next run continues."""
+    digests = inner_rungs()
+    kept = tree.build() / "verified_rungs"
+    verified = set(kept.read_text().split() if kept.exists() else digests.values())
+    changed = [pair for pair, digest in digests.items() if digest not in verified]
+    others = [pair for pair in digests if pair not in changed]
+    verified -= {digests[pair] for pair in changed}
+    end = time.monotonic() + (1e9 if everything else 30)
+    for rung, program in changed + random.sample(others, len(others) if everything
+                                                 else min(1, len(others))):
+        if time.monotonic() > end:
+            break
+        patch = rungs.patches(rung.step, program)[rung.place - 1]
+        failures = len(check.failures)
+        check.command("make", "-s", "verify", "CUDA=last", f"STEP={rung.name}",
+                      f"PROGRAM={program.name}", f"BACKEND={' '.join(patch.words('Backends'))}")
+        if len(check.failures) == failures:
+            verified.add(digests[rung, program])
+    kept.write_text("\n".join(sorted(verified & set(digests.values()))) + "\n")
+    check("rungs", None)
 
 
 @PROGRAM

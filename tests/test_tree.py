@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import ROOT, TIMEOUT
+from tests.helpers import ROOT, TIMEOUT, cut
 from tests.lint import NEW_LINES
-from tools.history import copies, diff, results, tree
+from tools.history import copies, diff, results, rungs, tree
 from tools.history.tree import Program, Step
 
 COPIED = (*copies.COPIED, ".clang-format", "tests", "tools", "results", "docs", "README.md")
@@ -43,10 +43,6 @@ class Copy:
 
     def module(self, name: str, *words: str, **variables: str) -> Done:
         return self.run(sys.executable, "-m", name, *words, **variables)
-
-    def git(self, *words: str) -> Done:
-        return self.run("git", "-c", "user.name=t", "-c", "user.email=t@example.org",
-                        *words)
 
     def path(self, step: Step, name: str) -> Path:
         return self.folder / "steps" / step.name / name
@@ -102,6 +98,8 @@ def gaps() -> Iterator[tuple[Step, Step, Step, Program]]:
             changes = diff.folders(before.folder / program.name,
                                    after.folder / program.name)
             added = diff.count(changes.get("body.h", ""))[0]
+            if rungs.paths(after, program):  # they continue the gap
+                continue
             if set(changes) <= set(after.changes(program)) and \
                after.shown(program) == "body.h" and "body.h" in changes and \
                (added > NEW_LINES) == (f"reason.{program.name}" in after.mk):
@@ -111,6 +109,7 @@ def gaps() -> Iterator[tuple[Step, Step, Step, Program]]:
 def take_away(copy: Copy, step: Step, program: Program) -> None:
     """Removes a program from a step, with all declarations about it."""
     shutil.rmtree(copy.path(step, program.name))
+    shutil.rmtree(copy.path(step, f"rungs/{program.name}"), ignore_errors=True)
     copy.edit(copy.path(step, "step.mk"), rf"^\w+\.{program.name}\b.*\n", "")
     for path in copy.path(step, "variants").glob(f"*.{program.name}.patch"):
         path.unlink()
@@ -179,18 +178,11 @@ def test_step_without_a_program(check: Any, copy: Copy) -> None:
         text=True).stdout)
     shutil.rmtree(copy.folder / "steps" / "90_more")
 
-    body = copy.path(before, f"{name}/body.h")
-    copy.git("init", "-q")
-    copy.git("add", "-A")
-    copy.git("commit", "-qm", "x")
-    copy.edit(body, r'(#include "query.h"\n)', r"\1/* a fix */\n")
-    done = copy.module("tools.teach.propagate", "--from", before.number, "--program", name)
-    fixed = {s.name for s in tree.steps() if copy.path(s, f"{name}/body.h").exists() and
-             "/* a fix */" in copy.path(s, f"{name}/body.h").read_text()}
-    wanted = {s.name for s in tree.steps() if s.has(program) and s != gap
-              and s.name >= before.name}
-    check("gap: propagate", None if done.returncode == 0 and fixed == wanted
-          else all_of(done))
+    well(check, "gap: history", copy.module("tools.history.repository", "history", PROGRAM=name))
+    history = copy.folder / "build" / "history" / name
+    check.equal("gap: history continues the last that has it",
+                rungs.git(history, "rev-parse", f"refs/tags/{after.number}^"),
+                rungs.git(history, "rev-parse", f"refs/tags/{before.number}"))
 
     well(check, "gap: make", copy.run("make", "-ns", "NVCC=", "binaries", *(
         f"{k}={v}" for k, v in nothing.items())))
@@ -245,6 +237,65 @@ def test_step_mk(check: Any, copy: Copy) -> None:
     asked = {"STEP": "05", "PROGRAM": other.name}
     refused(check, "a lesson without its program: diff",
             copy.module("tools.history.diff", **asked), f"has no {other.name}")
+
+
+# ---- rungs -----------------------------------------------------------------------------
+
+
+def test_rungs(check: Any, copy: Copy) -> None:
+    """A step of two rungs: the tools take STEP=05.1, and lint finds what is wrong."""
+    step, program = "05_algebra", "sandpile"
+    folder = cut(copy.folder, "04_inline", step, program)
+    asked = {"STEP": "05.2", "PROGRAM": program}
+    well(check, "rungs: lint", copy.module("tests.lint", "steps"), " 0 failed")
+    well(check, "rungs: list", copy.run("make", "-s", "rungs", "STEP=05"), "^05.2  Change the rest")
+    well(check, "rungs: diff", copy.module("tools.history.diff", **asked),
+         rf"^--- build/rungs/05.1/{program}/body.h")
+    work = copy.folder / "work" / "05.2" / program
+    well(check, "rungs: exercise", copy.module("tools.teach.exercise", "exercise", **asked))
+    check("rungs: the exercise starts from the rung before", None if "/* A comment. */" in
+          (work / "body.h").read_text() and "as step 05.1 left it" in
+          (work / "TASK.md").read_text() else "no")
+    well(check, "rungs: reveal", copy.module("tools.teach.exercise", "reveal", **asked),
+         "the reference solution of 05.2")
+    well(check, "rungs: export", copy.module("tools.teach.export", **asked), "sandpile-05.2.tar")
+    shutil.unpack_archive(copy.folder / "build/export/sandpile-05.2.tar.gz", copy.folder / "packed")
+    packed = copy.folder / "packed" / "sandpile-05.2"
+    for place, word in ((copy.folder, "STEP=05.2"), (copy.folder, "RUNGS=1"), (packed, "STEP="),
+                        (packed, "STEP=05.2")):
+        well(check, f"rungs: make {word} in {place.name}", copy.run(
+            "make", "-n", "-C", place, "NVCC=", "binaries", f"PROGRAM={program}", word),
+            " -o build/05.2/sandpile-omp")
+    well(check, "rungs: history", copy.run("make", "-s", "history", "PROGRAM=all"),
+         *(rf"^build/history/{p.name}: \d+ commits, \d+ steps$" for p in tree.programs()))
+    well(check, "rungs: make STEP=history", copy.run(
+        "make", "-n", "NVCC=", "binaries", f"PROGRAM={program}", "STEP=history"),
+        " -o build/history/sandpile-omp")
+    refused(check, "rungs: there are two", copy.run("make", "-s", "run", "STEP=05.17"),
+            "STEP=05.17: no such rung: steps/05_algebra has .*2 rungs of sandpile")
+
+    path, last = folder / "1-part.patch", folder / "2-part.patch"
+    good = text = path.read_text()
+    for old, new in (("Add a comment", "Add a comment" + " that is long" * 5),
+                     ("Kind: refactor", "Kind: miracle"), ("Backends: omp", "Backends: fpga omp"),
+                     ("Predict-omp: 1.0: for the tests\n", ""),
+                     ("Predicted: before", "Predicted: perhaps"), ("Reason:", "Raeson:"),
+                     ("It changes what the subject says. All else is as before.\n\n", "")):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    last.write_text(last.read_text().replace("Reason: a series for the tests\n", ""))
+    copy.edit(copy.folder / "steps" / step / program / "cpu.c", "^#include", "\n#include")
+    where = f"rungs/{program}/1-part.patch:1: 05.1: "
+    found(check, "rungs, what they declare: lint", copy.module("tests.lint", "steps"),
+          f"{where}its subject has 78 characters", rf"{where}`Kind` is not .*\(miracle\)",
+          f"{where}.* no back-end here: fpga", f"{where}no `Predict-omp`",
+          f"{where}`Predicted` does not begin", f"{where}unknown trailers: Raeson",
+          f"{where}no text says", "2-part.patch:1: 05.2: changes .* and has no `Reason`",
+          f"rungs/{program}: the last patch does not give the step's: cpu.c")
+    path.write_text(good.replace("--- a/body.h", "--- a/nothing.h"))
+    found(check, "rungs, does not apply: lint", copy.module("tests.lint", "steps"),
+          f"steps/{step}/rungs/{program}: cannot be applied: .*1-part.patch: does not apply")
 
 
 # ---- results ---------------------------------------------------------------------------

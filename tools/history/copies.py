@@ -15,7 +15,7 @@ MAKE = ("Makefile", "config.mk", "rules.mk")
 COPIED = (*MAKE, "common", "steps", "data", "verify")
 # The variables of the make that called a tool, which must not reach a make or another tool
 # that it calls.
-ASKED = """MAKEFLAGS MAKELEVEL MFLAGS BUILD STEP PROGRAM BACKEND SET ARGS FROM REPEAT QUICK SEED
+ASKED = """MAKEFLAGS MAKELEVEL MFLAGS BUILD STEP PROGRAM BACKEND SET ARGS RUNGS REPEAT QUICK SEED
 COUNT NUMBER SECONDS SAN REQUIRE SPACES WORK FORCE NAME AFTER RESULTS RESULTS_DIR VARIANTS
 ALLOW_UNSANDBOXED""".split()
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 # Options that are written as VARIABLE= for make and as --variable for a tool.
 VARIABLES = {
-    "STEP": "steps, by number or name (default: all)",
+    "STEP": "steps, by number or name, and rungs, as in 05.3 (default: all steps)",
     "PROGRAM": "programs (default: all)",
     "BACKEND": "back-ends (default: all that are built and can run here)",
     "REQUIRE": "back-ends whose absence is a failure; `none` for none (default: all that "
@@ -28,6 +28,7 @@ VARIABLES = {
 }
 FLAGS = {
     "QUICK": "a rough measurement: few repetitions, small sets; writes no file",
+    "RUNGS": "the rungs of the steps, too",
     "VARIANTS": "measure the variants of steps/*/variants, too",
 }
 

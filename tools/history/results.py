@@ -58,10 +58,11 @@ def of_kind(kind: str) -> dict[str, list[Row]]:
 
 
 def measured() -> dict[str, list[Row]]:
-    """{machine: rows} of all tables that make bench wrote, sorted by name."""
+    """{machine: rows} of all tables that make bench wrote, sorted by name: rows of steps and
+    variants, not of rungs (05.3)."""
     found = {}
     for path in sorted(FOLDER.glob("*.csv")):
-        rows = read(path)
+        rows = [r for r in read(path) if "." not in r.get("step", "").partition("/")[0]]
         if rows and "over_previous" in rows[0]:
             check(path, rows)
             found[path.stem] = rows

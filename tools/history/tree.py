@@ -171,6 +171,10 @@ class Program:
         timed = self.mk.get("timed", "").split()
         self.timed = [o for o in self.outputs if not timed or o.key in timed]
 
+    def names(self) -> set[str]:
+        """The values of PROGRAM= that select it."""
+        return {self.name}
+
     def _queries(self, prefix: str) -> dict[str, list[str]]:
         return {key[len(prefix):]: self.arguments(value)
                 for key, value in self.mk.items() if key.startswith(prefix)}
@@ -202,13 +206,24 @@ class Program:
 
 
 class Step:
-    """A folder of steps/ with a step.mk."""
+    """A folder with a step.mk: one of steps/, or the folder of a rung (rungs.py)."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, folder: Path | None = None) -> None:
         self.name = name  # 03_ocl_3d
         self.number = name.split("_")[0]
-        self.folder = ROOT / "steps" / name
+        self.folder = folder or ROOT / "steps" / name
         self.mk = read_mk(self.folder / "step.mk")
+
+    def names(self) -> set[str]:
+        """The values of STEP= that select it."""
+        return {self.name, self.number}
+
+    def parent(self, program: Program) -> Step | None:
+        """The step before it that has the program, see before()."""
+        last = self.mk.get(f"after.{program.name}", self.mk.get("after", self.number))
+        earlier = [s for s in steps()
+                   if s.name < self.name and s.number <= last and s.has(program)]
+        return earlier[-1] if earlier else None
 
     def errors(self) -> Iterator[str]:
         """The keys of step.mk that no tool reads: typing errors would go unnoticed."""
@@ -294,16 +309,21 @@ Named = TypeVar("Named", Step, Program)
 
 def selected(things: Sequence[Named], variable: str) -> list[Named]:
     """The steps or programs that STEP= or PROGRAM= selects, by name or by number; all of
-    them if the variable is empty or `all`."""
+    them if the variable is empty or `all`. STEP=05.3 is a rung; with RUNGS=1, the rungs of
+    each selected step come before it."""
     wanted = os.environ.get(variable, "").split()
-    if not wanted or wanted == ["all"]:
-        return list(things)
-    names = {thing: {thing.name, getattr(thing, "number", thing.name)} for thing in things}
-    known: set[str] = set().union(*names.values())
+    everything = not wanted or wanted == ["all"]
+    choice: list[Any] = list(things)
+    if variable == "STEP":
+        from tools.history import rungs  # it imports this module
+        choice = rungs.and_rungs(choice, [] if everything else wanted)
+    if everything:
+        return choice
+    known: set[str] = set().union(*(thing.names() for thing in choice))
     if not set(wanted) <= known:
         raise SystemExit(f"{variable}={' '.join(wanted)}: no such {variable.lower()}: "
                          f"expected one of {' '.join(t.name for t in things)}")
-    return [thing for thing in things if names[thing].intersection(wanted)]
+    return [thing for thing in choice if thing.names().intersection(wanted)]
 
 
 def one_step(usage: str) -> Step:
@@ -322,11 +342,9 @@ def one_step(usage: str) -> Step:
 def before(step: Step, program: Program) -> Step | None:
     """The parent of a step: the last earlier step that has the program and is not later
     than `after.PROGRAM`, or `after`, of step.mk, the number of the step that this one
-    continues. None for the program's first step."""
-    last = step.mk.get(f"after.{program.name}", step.mk.get("after", step.number))
-    earlier = [s for s in steps()
-               if s.name < step.name and s.number <= last and s.has(program)]
-    return earlier[-1] if earlier else None
+    continues; the parent of a rung is the rung before it. None for the program's first
+    step."""
+    return step.parent(program)
 
 
 def bytes_reference(step: Step, program: Program, backend: str) -> tuple[Step, str] | None:

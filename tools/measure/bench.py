@@ -246,9 +246,11 @@ class Session:
         steps = tree.selected(tree.steps(), "STEP")
         elsewhere = tree.FOR_CHECKING + (() if os.environ.get("STEP") else tree.SHARED)
         points: list[Step | Variant] = [*steps, *wanted_variants(program, steps)]
+        place = {step: n for n, step in enumerate(steps)}
         self.program, self.set = program, name
         self.items = [Item(program, name, step, backend)
-                      for step in sorted(points, key=lambda s: s.name)
+                      for step in sorted(points, key=lambda p: place[
+                          p.step if isinstance(p, Variant) else p])
                       for backend in step.available(program)
                       if backend in backends or (not backends and backend not in elsewhere)]
         self.pairs: list[Pair] = []
@@ -383,7 +385,7 @@ def report_target(path: Path, written: bool) -> None:
 def main() -> None:
     arguments = options.parse(options.parser(
         __doc__, "STEP", "PROGRAM", "BACKEND", "SET", "REPEAT", "QUICK", "RESULTS",
-        "VARIANTS"))
+        "RUNGS", "VARIANTS"))
     quick = arguments.quick
     repeat, about = repetitions(quick), about_this()
     path, written = target(arguments)

@@ -199,7 +199,7 @@ def row(program: Program, step: Step, backend: str) -> Row:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     found = count(program, step, backend, query, folder)
-    listing = folder.with_suffix(".txt")
+    listing = folder.with_name(f"{folder.name}.txt")
     listing.write_text("".join(f"{times / units:9.3f}  {code}\n"
                                for _, (code, times) in sorted(found.items())))
     flags = [f for f in runs.flags(program)[1:] if not f.startswith("-W")]
@@ -211,7 +211,7 @@ def row(program: Program, step: Step, backend: str) -> Row:
 
 
 def main() -> None:
-    options.parse(options.parser(__doc__, "STEP", "PROGRAM", "BACKEND"))
+    options.parse(options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "RUNGS"))
     if not shutil.which("valgrind"):
         raise SystemExit("valgrind is not installed: ./setup.sh publish")
     rows = []

@@ -118,7 +118,7 @@ def counted(program: Program, pairs: Pairs) -> tuple[Rows, str]:
 
 
 def main() -> None:
-    options.parse(options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "SET"))
+    options.parse(options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "SET", "RUNGS"))
     lines = 0
     for program in tree.selected(tree.programs(), "PROGRAM"):
         pairs = selected(program)

@@ -12,7 +12,8 @@ memory and fetched again: both are in device memory. Shared is the static part o
 memory; a launch may add to it. Constant includes arguments. If a file has several kernels,
 the largest numbers count. NVIDIA's OpenCL compiler is not clang and may decide otherwise.
 
-If a tool is missing, its name is printed and the file is not changed.
+If a tool is missing, its name is printed and the file is not changed. With STEP= or PROGRAM=,
+for example STEP=05.3 for a rung, the rows are printed instead.
 """
 from __future__ import annotations
 
@@ -134,8 +135,8 @@ def row(step: Step, program: Program, compiler: str, window: int | str,
 
 def jobs() -> Iterator[Callable[[Tools, Path], Row | None]]:
     """What is compiled: functions of the tools and a scratch folder that return a row."""
-    for program in tree.programs():
-        for step in tree.steps():
+    for program in tree.selected(tree.programs(), "PROGRAM"):
+        for step in tree.selected(tree.steps(), "STEP"):
             folder = step.folder / program.name
             for window in windows(program) if (folder / "kernel.cl").exists() else ():
                 yield partial(row, step, program, "clang", window,
@@ -146,7 +147,7 @@ def jobs() -> Iterator[Callable[[Tools, Path], Row | None]]:
 
 
 def main() -> None:
-    options.parse(options.parser(__doc__))
+    chosen = options.parse(options.parser(__doc__, "STEP", "PROGRAM", "RUNGS"))
     found = {"clang": tool("clang-14", "clang"), "ptxas": tool("ptxas"), "nvcc": tool("nvcc"),
              "libclc": str(LIBCLC) if LIBCLC.exists() else None}
     missing = [name for name, path in found.items() if not path]
@@ -161,6 +162,9 @@ def main() -> None:
     runs.progress("")
     rows.sort(key=lambda r: (r["program"], r["compiler"], str(r["window"]).zfill(3),
                              r["step"]))
+    if chosen.step or chosen.program or chosen.rungs:
+        print(runs.table([COLUMNS, *([str(r[c]) for c in COLUMNS] for r in rows)]))
+        return
     path = results.FOLDER / "registers.csv"
     results.write(path, COLUMNS, rows,
                   f"# ptxas -v for {ARCH}, by tools/measure/registers.py\n"

@@ -116,9 +116,9 @@ def about_flags(backend: str) -> list[str]:
 
 def code(step: Step | Variant, program: Program, backend: str) -> str:
     """A digest of the code of a back-end of a step or a variant."""
-    root, build, name = tree.ROOT, tree.build(), step.name
+    root, build, folder = tree.ROOT, tree.build(), step.folder
     if isinstance(step, Variant):  # it has a copy of the tree
-        root, build, name = step.folder, step.folder / "build", step.step.name
+        root, build, folder = folder, folder / "build", folder / "steps" / step.step.name
         if step.path.is_file() and "+++ b/common/" in step.path.read_text():
             return step.name  # what is compared here leaves out common/
     binary = step.binary(program, backend)
@@ -126,9 +126,8 @@ def code(step: Step | Variant, program: Program, backend: str) -> str:
     kept = tree.build() / "same" / program.name / f"{backend}-{mark}"
     if not kept.exists():
         flags = [*runs.flags(program, build),
-                 *same_code.declared(root, Path("steps", name, "step.mk"),
-                                     f"cflags.{program.name}")]
-        texts = texts_of(root / "steps" / name / program.name, program, backend, flags, root)
+                 *same_code.declared(root, folder / "step.mk", f"cflags.{program.name}")]
+        texts = texts_of(folder / program.name, program, backend, flags, root)
         kept.parent.mkdir(parents=True, exist_ok=True)
         temporary = kept.with_suffix(f".{os.getpid()}.{step.number}.{backend}")
         temporary.write_text(hashlib.sha256("\0".join(texts).encode()).hexdigest())

@@ -1,6 +1,7 @@
 """export.py - make export: one step of one program as a tree that stands alone.
 
     STEP=05 PROGRAM=semblance   gives BUILD/export/semblance-05_algebra.tar.gz
+    STEP=05.3                   gives one of the step's rungs
 
 It contains the program and its lesson, what all back-ends need of common/, the generator of
 the data, the checker, and the Makefile and tools of this tree, so that `make`, `make verify`
@@ -65,13 +66,15 @@ def contents(step: Step, program: Program) -> dict[str, bytes]:
     chosen += (tree.ROOT / "verify").glob(f"check_{program.name}.c")
     chosen += (tree.ROOT / "verify").glob(f"oracle_{program.name}.[ch]")
     chosen += (tree.ROOT / "tools/verify/queries").glob(f"{program.name}.py")
-    chosen += [tree.ROOT / "data" / f"{program.name}.c", step.folder / program.name,
-               step.folder / "README.md", step.folder / "Makefile"]
+    chosen += [tree.ROOT / "data" / f"{program.name}.c"]
+    own = [step.folder / name for name in (program.name, "README.md", "Makefile")]
     files: dict[str, bytes] = {}
-    for top in chosen:
+    for top in [*chosen, *own]:
         for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
             if path.is_file() and "__pycache__" not in path.parts:
-                files[str(path.relative_to(tree.ROOT))] = path.read_bytes()
+                name = Path("steps", step.name, path.relative_to(step.folder)) if top in own \
+                    else path.relative_to(tree.ROOT)
+                files[str(name)] = path.read_bytes()
     files[f"steps/{step.name}/step.mk"] = step_mk(step, program).encode()
     backends = step.backends(program)
     files["README.md"] = README.format(

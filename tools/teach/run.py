@@ -155,7 +155,7 @@ def filled(program: Program) -> str:
 
 
 def main() -> int:
-    parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "SET")
+    parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "SET", "RUNGS")
     parser.add_argument("--args", default=os.environ.get("ARGS", ""), metavar="ARGS",
                         help="arguments of the query")
     arguments = shlex.split(options.parse(parser).args)

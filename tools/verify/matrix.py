@@ -225,7 +225,7 @@ def references() -> list[str]:
 
 
 def main() -> int:
-    parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "REQUIRE")
+    parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "REQUIRE", "RUNGS")
     parser.add_argument("--sets", action="store_true",
                         help="the sets of make run, too, which take longer")
     parser.add_argument("--needs", action="store_true",

@@ -169,7 +169,8 @@ class Search:
 
 def main() -> int:
     arguments = options.parse(options.parser(
-        __doc__, "STEP", "PROGRAM", "BACKEND", "SEED", "COUNT", "SECONDS", "NUMBER", "SAN"))
+        __doc__, "STEP", "PROGRAM", "BACKEND", "SEED", "COUNT", "SECONDS", "NUMBER", "SAN",
+        "RUNGS"))
     queries.require_numpy()
     seed = arguments.seed or str(int(time.time()))
     programs = [p for p in tree.selected(tree.programs(), "PROGRAM") if queries.module(p)]

@@ -1,0 +1,310 @@
+"""rungs.py - the isolated changes that a step consists of, as patches.
+
+    steps/05_algebra/rungs/semblance/1-sum.patch, 2-fraction.patch ..
+
+Applied in this order to the folder of the step's parent, the patches give the step's folder.
+A patch is in git's mail format. Its trailers are the declaration of the rung:
+
+    Kind:         refactor, port, algebra or memory
+    Backends:     the back-ends whose code it changes
+    Predict-omp:  the predicted speedup over the rung before, with the reason; also
+                  Predict-ocl and Predict-gpu
+    Predicted:    before or after measuring, and what was known then
+    Reason:       why the rung is larger than tests/lint.py permits
+
+git reads and applies the patches. A rung becomes a folder with a step.mk, build/rungs/05.3,
+which make builds like a folder of steps/: STEP=05.3 names it. The last rung of a step has
+the step's files. A rung has the compiler flags and the checker's arguments of its step.
+"""
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tools.history import options, tree
+from tools.history.diff import display
+from tools.history.tree import BACKENDS, Program, Step
+
+# The folder of all rungs does not depend on BUILD: it contains sources.
+FOLDER = tree.ROOT / "build" / "rungs"
+LESSONS = ("README.md", "answers.md")
+NAME = re.compile(r"([1-9]\d*)-[\w-]+\.patch")
+# The author of all commits that are made here, and their date, so that their ids do not change.
+WHEN = "2026-01-01T00:00:00+0000"
+IDENTITY = {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in
+            (("NAME", "project"), ("EMAIL", "project@example.org"), ("DATE", WHEN))}
+Files = Mapping[str, bytes]  # by path below a folder
+# {back-end: what its prediction is called}
+PREDICTED = {"omp": "omp", "ocl": "ocl", "cuda": "gpu"}
+
+
+class GitError(SystemExit):
+    """A git command fails; the message is its error in one line."""
+
+
+def git(folder: Path, *words: str | Path, text: str = "") -> str:
+    """The output of a git command in a folder, of the repository in this folder and no other.
+    The settings of the user do not matter."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    fixed = {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
+             "GIT_CEILING_DIRECTORIES": str(folder.parent.resolve())}
+    done = subprocess.run(["git", *words], cwd=folder, input=text, capture_output=True, text=True,
+                          errors="replace", env={**clean, **IDENTITY, **fixed})
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["fails"]
+        first = next((line for line in lines if re.match("error|fatal", line)), lines[0])
+        raise GitError(f"git {words[0]}: {first}")
+    return done.stdout
+
+
+# ---- files -----------------------------------------------------------------------------
+
+
+def files(folder: Path) -> Files:
+    """All files of a program in a step, without its lessons."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*"))
+            if path.is_file() and path.name not in LESSONS
+            and ".git" not in path.relative_to(folder).parts}
+
+
+def put(wanted: Files, folder: Path) -> None:
+    """Makes a folder contain these files and its lessons. Files that are equal keep their time
+    of modification."""
+    for name in files(folder).keys() - wanted.keys():
+        (folder / name).unlink()
+    for name, data in wanted.items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+
+# ---- patches ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One patch, and what it declares."""
+    path: Path
+    subject: str
+    body: str  # without the trailers
+    trailers: Mapping[str, str]
+
+    def words(self, trailer: str) -> list[str]:
+        return self.trailers.get(trailer, "").split()
+
+    @property
+    def predictions(self) -> Mapping[str, str]:
+        """{omp, ocl or gpu: the predicted speedup and its reason}."""
+        return {key[8:]: value for key, value in self.trailers.items()
+                if key.startswith("Predict-")}
+
+
+@cache
+def read(path: Path) -> Patch:
+    """A patch; path is absolute."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        about = git(folder, "mailinfo", "message", "patch", text=path.read_text(errors="replace"))
+        message = (folder / "message").read_text(errors="replace")
+    subject = "".join(re.findall(r"^Subject: (.*)", about, re.M))
+    trailers = git(tree.ROOT, "interpret-trailers", "--parse", text=f"{subject}\n\n{message}")
+    paragraphs = message.strip().split("\n\n")
+    return Patch(path, subject, "\n\n".join(paragraphs[:-1] if trailers else paragraphs),
+                 dict(line.split(": ", 1) for line in trailers.splitlines() if ": " in line))
+
+
+def paths(step: Step, program: Program) -> list[Path]:
+    """The patches of a program in a step, in their order."""
+    folder = step.folder / "rungs" / program.name
+    found: dict[int, Path] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        name = NAME.fullmatch(path.name)
+        if not name or int(name[1]) in found:
+            raise SystemExit(f"{display(path)}: wrong name: expected NUMBER-WORD.patch, each "
+                             f"number once")
+        found[int(name[1])] = path
+    if sorted(found) != list(range(1, len(found) + 1)):
+        raise SystemExit(f"{display(folder)}: numbers {' '.join(map(str, sorted(found)))}: "
+                         f"expected 1 to {len(found)}")
+    return [found[number] for number in sorted(found)]
+
+
+def patches(step: Step, program: Program) -> list[Patch]:
+    return [read(path) for path in paths(step, program)]
+
+
+def sizes(patch: Patch) -> dict[str, int]:
+    """{file: the number of lines that are added or removed, whichever is more}."""
+    listed = (line.split("\t") for line in
+              git(tree.ROOT, "apply", "--numstat", patch.path).splitlines())
+    return {name: max(int(added), int(removed)) for added, removed, name in listed}
+
+
+def apply(path: Path, folder: Path) -> None:
+    """Commits a patch in a repository."""
+    try:
+        git(folder, "am", "-q", "--committer-date-is-author-date", path)
+    except GitError as error:
+        raise SystemExit(f"{display(path)}: does not apply: {error}") from None
+
+
+def composed(step: Step, program: Program) -> Iterator[Files]:
+    """The files after each rung."""
+    parent = step.parent(program)
+    if not parent:
+        raise SystemExit(f"{display(step.folder)}/rungs/{program.name}: the first step of "
+                         f"{program.name}: expected no rungs")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        put(files(parent.folder / program.name), folder)
+        git(folder, "init", "-q")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", parent.name)
+        for path in paths(step, program):
+            apply(path, folder)
+            yield files(folder)
+
+
+# ---- rungs as steps ----------------------------------------------------------------------
+
+
+class Rung(Step):
+    """Rung `place` of a step, in all programs that have so many."""
+
+    def __init__(self, step: Step, place: int) -> None:
+        self.step, self.place = step, place
+        name = f"{step.number}.{place}"
+        super().__init__(name, FOLDER / name)
+
+    def names(self) -> set[str]:
+        return {self.name} | (self.step.names() if options.is_set("RUNGS") else set())
+
+    def parent(self, program: Program) -> Step | None:
+        return rung(self.step, self.place - 1) if self.place > 1 else self.step.parent(program)
+
+
+@cache
+def rung(step: Step, place: int) -> Rung:
+    return Rung(step, place)
+
+
+def of(step: Step) -> list[Rung]:
+    """The rungs of a step, whose folders are up to date."""
+    write(step)
+    most = max((len(paths(step, program)) for program in tree.programs()), default=0)
+    return [rung(step, place) for place in range(1, most + 1)]
+
+
+def and_rungs(steps: Sequence[Step], wanted: Sequence[str]) -> list[Step]:
+    """The steps, each after those of its rungs that STEP= may select: those of a step of which
+    a rung is wanted, and, with RUNGS=1, those of each wanted step. Nothing wanted is all. Also
+    what is checked out in build/history, if wanted."""
+    found: list[Step] = []
+    with_rungs = {w.partition(".")[0] for w in wanted if "." in w}
+    if options.is_set("RUNGS"):
+        with_rungs |= set(wanted) if wanted else {step.name for step in steps}
+    for step in steps:
+        found += [*(of(step) if step.names() & with_rungs else ()), step]
+    if "history" in wanted and (FOLDER / "history" / "step.mk").exists():
+        found.append(Step("history", FOLDER / "history"))
+    known = set().union(*(step.names() for step in found))
+    for word in wanted:
+        if word in known:
+            continue
+        for step in (s for s in steps if word.partition(".")[0] in s.names()):
+            counts = [f"{len(paths(step, p))} rungs of {p.name}" for p in programs(step)]
+            raise SystemExit(f"STEP={word}: no such rung: {display(step.folder)} has "
+                             f"{' and '.join(counts) or 'no rungs'}")
+    return found
+
+
+def programs(step: Step) -> list[Program]:
+    """The programs that have rungs in a step."""
+    return [p for p in tree.programs() if paths(step, p)]
+
+
+# ---- their folders -----------------------------------------------------------------------
+
+
+def declaration(step: Step, program: Program, patch: Patch, changes: Sequence[str],
+                found: Files) -> Mapping[str, str]:
+    """The keys of a rung's step.mk about one program. The rung has the step's back-ends, and
+    those that the patch names, as far as their sources are there."""
+    backends = [b for b in BACKENDS.values() if b.name in
+                (*step.mk.get(f"backends.{program.name}", step.mk.get("backends", "")).split(),
+                 *patch.words("Backends")) and set(b.sources) <= set(found)]
+    predicted = {"cpu": "; ".join(f"{k} {v}" for k, v in patch.predictions.items() if k != "gpu"),
+                 "gpu": patch.predictions.get("gpu", "")}
+    keys = {"title": patch.subject, "kind": patch.trailers.get("Kind", ""),
+            "backends": " ".join(b.name for b in backends), "changes": " ".join(changes)}
+    texts = {**{f"{key}.{program.name}": value for key, value in keys.items()},
+             **{f"predict.{program.name}.{k}": v for k, v in predicted.items()}}
+    kept = {key: step.mk[key] for key in (f"cflags.{program.name}", f"check.{program.name}")
+            if key in step.mk}
+    # Make would expand $ and #, which are for `kept` only.
+    return {**{key: re.sub(r"[#$\\]", "", value) for key, value in texts.items()}, **kept}
+
+
+def step_mk(step: Step, declared: Mapping[str, str]) -> str:
+    general = {key: step.mk.get(key, "") for key in ("title", "kind", "backends")}
+    return "".join(f"{key} = {value}\n" for key, value in {**general, **declared}.items())
+
+
+def digest(step: Step) -> str:
+    """A digest of all that the folders of a step's rungs are made from."""
+    mark = hashlib.sha256(Path(__file__).read_bytes())
+    for program in programs(step):
+        parent = step.parent(program)
+        for name, data in {**(files(parent.folder / program.name) if parent else {}),
+                           **{p.name: p.read_bytes() for p in paths(step, program)}}.items():
+            mark.update(f"{program.name}/{name} {len(data)}\n".encode() + data)
+    for name in ("step.mk", "README.md", "Makefile"):
+        if (step.folder / name).exists():
+            mark.update((step.folder / name).read_bytes())
+    return mark.hexdigest()
+
+
+def write(step: Step) -> None:
+    """Makes the folders of a step's rungs, unless nothing they are made from has changed."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with open(FOLDER / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stamp, now = FOLDER / f"{step.number}.stamp", digest(step)
+        if stamp.exists() and stamp.read_text() == now:
+            return
+        stamp.unlink(missing_ok=True)
+        folders: dict[int, dict[str, bytes]] = {}
+        declared: dict[int, dict[str, str]] = {}
+        for program in programs(step):
+            parent = step.parent(program)
+            before = files(parent.folder / program.name) if parent else {}
+            for place, (patch, found) in enumerate(
+                    zip(patches(step, program), composed(step, program)), 1):
+                changes = sorted(name for name in before.keys() | found.keys()
+                                 if before.get(name) != found.get(name))
+                declared.setdefault(place, {}).update(
+                    declaration(step, program, patch, changes, found))
+                text = f"# {step.number}.{place} {program.name}\n\n## What changes\n\n" \
+                       f"{patch.subject}.\n\n{patch.body}\n"
+                folders.setdefault(place, {}).update(
+                    {f"{program.name}/{name}": data for name, data in found.items()},
+                    **{f"{program.name}/README.md": text.encode(errors="replace")})
+                before = found
+        shared = {name: (step.folder / name).read_bytes() for name in ("README.md", "Makefile")
+                  if (step.folder / name).exists()}
+        for old in FOLDER.glob(f"{step.number}.[0-9]*"):
+            if int(old.suffix[1:]) not in folders:
+                put({}, old)
+        for place, found in folders.items():
+            put({**found, **shared, "step.mk": step_mk(step, declared[place]).encode()},
+                FOLDER / f"{step.number}.{place}")
+        stamp.write_text(now)
