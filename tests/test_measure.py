@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import ROOT, module
-from tools.history import results, spans, tree, verdict
+from tools.history import results, rungs, spans, tree, verdict
 from tools.history.tree import Program, Step
 from tools.measure import bars, bench, ceilings, instructions, registers, same, shares
 from tools.measure.item import Item, Measurement
@@ -538,3 +538,26 @@ def test_instructions(check: Any, tmp_path: Path) -> None:
         rows = results.read(tmp_path / "instructions.csv")
         check("make instructions", (done.returncode or len(rows) != 1 or not
               float(rows[0]["loads"]) < float(rows[0]["instructions"])) and done.stderr)
+
+
+# ---- rungs in a lesson -------------------------------------------------------------------
+
+
+def test_rungs_of_a_lesson(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = PROGRAMS["semblance"]
+    step = next(s for s in tree.steps() if s.number == "05")
+    text = lessons.rungs_table(step, program)
+    found = rungs.patches(step, program)
+    check("every rung", [p.subject for p in found if p.subject not in text])
+
+    def row(name: str, ratio: str, word: str) -> results.Row:
+        return {"program": "semblance", "set": "quarter", "backend": "omp", "step": name,
+                "runs": "15", "over_previous": ratio, "over_previous_is": word}
+    rows = [row("05.1", "1.10", "gain"), row("05.2", "4.00", "gain"), row("05.3", "1.01", "none"),
+            row("05.4", "", "same code"), row(f"05.{len(found)}", "1.20", "gain"),
+            row(step.name, "2.50", "gain")]
+    monkeypatch.setattr(results, "measured", lambda: {"Invented": rows})
+    text = lessons.rungs_table(step, program)
+    ends = [line.rsplit("|", 2)[1].strip() for line in text.splitlines() if "|" in line]
+    check.equal("measured", [ends[0], *ends[2:6], *ends[-2:]],
+                ["quarter omp", "1.10", "4.00 missed", "~ 1.01", "same code", "1.20", "2.50"])

@@ -12,6 +12,10 @@ timed   = out
 set.1 = in={data}/paper.su set=1
 set.2 = in={data}/paper.su set=2
 set.3 = in={data}/paper.su set=3
+# A quarter of set 2: 5 of the 20 values of A. Like the sets of `long` of other programs, it is
+# run only if it is named.
+set.quarter = in={data}/paper.su set=2 a=-0.00088484,0.00111516,5
+long  = quarter
 show  = 2
 quick = 1
 
@@ -25,6 +29,10 @@ jobs       = line3 survey
 # Only for the bars: windows of 21 samples, and 10 values of A, C and D.
 job.line21 = line3 tau=0.04
 job.cube   = line3 m0=4020,6,18 tau=0.008 a=-0.0002,0.00025,10 b=-0.0002,-0.0002,1 c=5e-7,1e-6,10 d=5e-8,3.5e-7,10 e=0,0,1
+
+# make bench RUNGS=1: a quarter of set 2, and one of the three traces of line3.
+job.trace = line3 m0=4070
+rung_sets = quarter trace
 
 # make bars: what is promised, for two cores with AVX-512. Without AVX-512 half of the first
 # two factors is expected. The fourth bar of line21 is for the time with windows of 3 samples.

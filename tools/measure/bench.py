@@ -355,9 +355,14 @@ def repetitions(quick: bool) -> int:
     return repeat
 
 
+def sets_of_rungs(program: Program) -> list[str]:
+    """The sets and jobs for rungs, with RUNGS=1: shorter ones, since rungs are many."""
+    return program.mk.get("rung_sets", "").split() if options.is_set("RUNGS") else []
+
+
 def sets_of(program: Program, quick: bool) -> list[str]:
     """The sets to measure: those of SET=, as far as the program has them."""
-    wanted = os.environ.get("SET", "").split()
+    wanted = os.environ.get("SET", "").split() or sets_of_rungs(program)
     if not wanted:
         return [program.quick if quick else program.shown]
     return [name for name in program.sets
@@ -366,7 +371,7 @@ def sets_of(program: Program, quick: bool) -> list[str]:
 
 def jobs_of(program: Program, quick: bool) -> list[str]:
     """The jobs to measure: those of SET=, or those of make run."""
-    wanted = os.environ.get("SET", "").split()
+    wanted = os.environ.get("SET", "").split() or sets_of_rungs(program)
     if not wanted:
         return [] if quick else program.mk.get("jobs", "").split()
     return [name for name in program.jobs if name in wanted or wanted == ["all"]]

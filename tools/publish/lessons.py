@@ -13,6 +13,7 @@ KIND is, in a program's lesson, one of
   diff       at most DIFF_LINES lines of the change, of the file that step.mk names
   predict    the prediction of step.mk
   measured   results/*.csv, all machines, then tools/publish/papers/PROGRAM.csv
+  rungs      the isolated changes of the step, their predictions and measurements
   registers  results/registers.csv, of all steps
   flags      results/MACHINE-flags.csv: the step under other compiler flags
   shares     results/MACHINE-shares.csv: host and device sharing the work
@@ -38,7 +39,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.history import diff as diffs
-from tools.history import model, options, results, tree, verdict
+from tools.history import model, options, results, rungs, tree, verdict
 from tools.history.results import Row
 from tools.history.tree import BACKENDS, Program, Step
 from tools.publish import front
@@ -116,6 +117,50 @@ def predict(step: Step, program: Program) -> str:
     if not rows:
         return "No prediction: the other steps are compared with this one.\n"
     return table(["device", "predicted speedup over the step before", "reason"], rows)
+
+
+# ---- rungs --------------------------------------------------------------------------
+
+
+def missed(predicted: str, row: Row | None) -> str:
+    """What to add to a measured speedup outside half to double of the prediction."""
+    ratio = re.match(r"[\d.]+", predicted)
+    if not ratio or not row or not row["over_previous"]:
+        return ""
+    return " missed" * (not 0.5 <= float(row["over_previous"]) / float(ratio[0]) <= 2)
+
+
+def rungs_table(step: Step, program: Program) -> str:
+    """A row per rung: what it is, the predicted speedups and the measured ones, by set and
+    back-end, with RUNGS=1; the last row is the whole step."""
+    found = rungs.patches(step, program)
+    head = ["rung", "kind", "predicted omp, ocl"]
+    lines = [[f"{n} {patch.subject}", patch.trailers.get("Kind", ""),
+              ", ".join(patch.predictions.get(d, "-").partition(":")[0] for d in ("omp", "ocl"))]
+             for n, patch in enumerate(found, 1)] + [["all", "", ""]]
+    legends = []
+    for machine, rows in results.measured().items():
+        own = {(r["set"], r["backend"], r["step"]): r for r in rows
+               if r["program"] == program.name}
+        columns = [(name, backend) for name in program.mk.get("rung_sets", "").split()
+                   for backend in ("omp", "ocl")
+                   if (name, backend, f"{step.number}.{len(found)}") in own]
+        for name, backend in columns:
+            head.append(f"{name} {backend}")
+            for n, patch in enumerate(found, 1):
+                row = own.get((name, backend, f"{step.number}.{n}"))
+                lines[n - 1].append((verdict.short(row, "over_previous") or "-") + missed(
+                    patch.predictions.get(backend, ""), row))
+            lines[-1].append(verdict.short(own.get((name, backend, step.name)),
+                                           "over_previous") or "-")
+        if columns:
+            count = runs([r for key, r in own.items() if key[:2] in columns
+                          and key[2].startswith(step.number)])
+            legends.append(f"{results.display_name(machine)}, medians of {count} interleaved "
+                           "runs; `~`: within measurement noise; `missed`: outside half to "
+                           "double of the prediction.\n\n")
+    return "".join(legends or ["Not measured yet (`make bench RUNGS=1`).\n\n"]) + \
+        table(head, lines)
 
 
 # ---- measured -----------------------------------------------------------------------
@@ -398,7 +443,7 @@ def pages() -> Iterator[Any]:
             yield step.folder / program.name / "README.md", {
                 kind: partial(make, step, program) for kind, make in
                 (("diff", diff), ("predict", predict), ("measured", measured),
-                 ("registers", registers), ("flags", flags_table),
+                 ("rungs", rungs_table), ("registers", registers), ("flags", flags_table),
                  ("shares", shares_table), ("ranks", ranks_table))}, NEEDED
 
 
