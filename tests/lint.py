@@ -44,6 +44,9 @@ LAYERS = {"history": (), "verify": ("history",), "measure": ("history", "verify"
 # The headings of a program's lesson, in this order; others may stand between them.
 HEADINGS = ("What (changes|it does)", "The lines that matter", "The prediction", "Measured",
             "What surprised", "Exercises", "Run it")
+# The headings of a lesson that begins with `## In one sentence`, in this order.
+NEW_HEADINGS = ("In one sentence", "Terms.*|The problem", "The idea", "The change", "The rungs",
+                "Why", "What did not work.*", "Where it would not help", "Exercises")
 STEP_HEADINGS = ("The idea", "What it gains", "When it does not help")
 # 1200 of the lines are CUDA on the CPU (common/cuda), which replaces a GPU in all tests.
 COMMON_LINES, COMMON_LIMIT = 1500, 4820
@@ -306,6 +309,8 @@ def page(path, title, headings):
           shown > SHOWN_LINES)
     check(f"{path}:1", f"its first line does not begin with `# {title}`",
           not text.startswith(f"# {title}"))
+    if headings is HEADINGS and "\n## In one sentence\n" in text:
+        headings = NEW_HEADINGS
     found = re.findall(r"^## (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S),
                        re.M)
     places = [next((i for i, h in enumerate(found) if re.fullmatch(wanted, h)), None)
@@ -596,7 +601,7 @@ def main():
         page(f"steps/{step.name}/README.md", f"{step.number} ", STEP_HEADINGS)
         for program in filter(step.has, tree.programs()):
             page(f"steps/{step.name}/{program.name}/README.md",
-                 f"{step.number} {program.name}\n", HEADINGS)
+                 f"{step.number} {program.name}", HEADINGS)
             before = tree.before(step, program)
             if before:
                 lesson(before, step, program)
