@@ -417,11 +417,12 @@ def lesson_page(step: Step, program: Program, path: Path,
                 neighbours("../", step, program))
 
 
-def surprise(step: Step, program: Program) -> str:
-    """The first paragraph of what surprised in a lesson, as Markdown."""
+def surprise(step: Step, program: Program) -> tuple[str, str]:
+    """The heading's anchor and the first paragraph of what surprised in a lesson."""
     text = (step.folder / program.name / "README.md").read_text()
-    found = re.search(r"^## What surprised\n+(.+?)(?:\n\n|\Z)", text, re.M | re.S)
-    return found[1] if found else ""
+    found = re.search(r"^## (What (?:surprised|did not work, and what surprised))\n+"
+                      r"(.+?)(?:\n\n|\Z)", text, re.M | re.S)
+    return (found[1].lower().replace(",", "").replace(" ", "-"), found[2]) if found else ("", "")
 
 
 def nothing_gained(step: Step) -> str:
@@ -433,8 +434,9 @@ def nothing_gained(step: Step) -> str:
                  for r in lessons.gains(rows, step, program).values()
                  if r["over_previous_is"] in ("none", "loss", "same code")]
         if found:
-            text += f"**[{program.name}]({program.name}/README.md#what-surprised)**: " \
-                f"{'; '.join(found)}.\n\n{surprise(step, program)}\n\n"
+            anchor, paragraph = surprise(step, program)
+            text += f"**[{program.name}]({program.name}/README.md#{anchor})**: " \
+                f"{'; '.join(found)}.\n\n{paragraph}\n\n"
     return text and f"## What gained nothing, and why\n\n{text}"
 
 
