@@ -44,9 +44,10 @@ LAYERS = {"history": (), "verify": ("history",), "measure": ("history", "verify"
 # The headings of a program's lesson, in this order; others may stand between them.
 HEADINGS = ("What (changes|it does)", "The lines that matter", "The prediction", "Measured",
             "What surprised", "Exercises", "Run it")
-# The headings of a lesson that begins with `## In one sentence`, in this order.
-NEW_HEADINGS = ("In one sentence", "Terms.*|The problem", "The idea", "The change", "The rungs",
-                "Why", "What did not work.*", "Where it would not help", "Exercises")
+# Those of a lesson in the full form, which has answers in answers.md.
+FULL_HEADINGS = ("In one sentence", "Terms( from lesson 00)?", "The idea",
+                 "The (change|program)", "The rungs", "Why",
+                 "What did not work, and what surprised", "Where it would not help", "Exercises")
 STEP_HEADINGS = ("The idea", "What it gains", "When it does not help")
 # 1200 of the lines are CUDA on the CPU (common/cuda), which replaces a GPU in all tests.
 COMMON_LINES, COMMON_LIMIT = 1500, 4820
@@ -294,6 +295,22 @@ def declared(step, first):
           (step.folder / "Makefile").read_bytes() != model.read_bytes())
 
 
+def lesson_page(step, program):
+    """A program's lesson, in the full form if it begins with its one sentence; the first step
+    has no rungs."""
+    folder = f"steps/{step.name}/{program.name}"
+    path, headings = f"{folder}/README.md", HEADINGS
+    if os.path.isfile(os.path.join(ROOT, path)) and "\n## In one sentence\n" in read(path):
+        first = not tree.before(step, program)
+        headings = tuple(h for h in FULL_HEADINGS if not first or h != "The rungs")
+        answers = f"{folder}/answers.md"
+        there = os.path.isfile(os.path.join(ROOT, answers))
+        check(f"{answers}:1", f"does not begin with `# {step.number} {program.name}: answers`",
+              not there or not read(answers).startswith(
+                  f"# {step.number} {program.name}: answers\n"))
+    page(path, f"{step.number} {program.name}\n", headings)
+
+
 def page(path, title, headings):
     """A README: not too long, its title, its headings, not too much of the diff."""
     if not os.path.isfile(os.path.join(ROOT, path)):
@@ -309,8 +326,6 @@ def page(path, title, headings):
           shown > SHOWN_LINES)
     check(f"{path}:1", f"its first line does not begin with `# {title}`",
           not text.startswith(f"# {title}"))
-    if headings is HEADINGS and "\n## In one sentence\n" in text:
-        headings = NEW_HEADINGS
     found = re.findall(r"^## (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S),
                        re.M)
     places = [next((i for i, h in enumerate(found) if re.fullmatch(wanted, h)), None)
@@ -600,8 +615,7 @@ def main():
         declared(step, step is tree.steps()[0])
         page(f"steps/{step.name}/README.md", f"{step.number} ", STEP_HEADINGS)
         for program in filter(step.has, tree.programs()):
-            page(f"steps/{step.name}/{program.name}/README.md",
-                 f"{step.number} {program.name}", HEADINGS)
+            lesson_page(step, program)
             before = tree.before(step, program)
             if before:
                 lesson(before, step, program)

@@ -418,11 +418,11 @@ def lesson_page(step: Step, program: Program, path: Path,
 
 
 def surprise(step: Step, program: Program) -> tuple[str, str]:
-    """The heading's anchor and the first paragraph of what surprised in a lesson."""
+    """The anchor and the first paragraph of what surprised in a lesson, as Markdown."""
     text = (step.folder / program.name / "README.md").read_text()
     found = re.search(r"^## (What (?:surprised|did not work, and what surprised))\n+"
                       r"(.+?)(?:\n\n|\Z)", text, re.M | re.S)
-    return (found[1].lower().replace(",", "").replace(" ", "-"), found[2]) if found else ("", "")
+    return (re.sub(r"\W+", "-", found[1].lower()), found[2]) if found else ("", "")
 
 
 def nothing_gained(step: Step) -> str:
@@ -434,9 +434,9 @@ def nothing_gained(step: Step) -> str:
                  for r in lessons.gains(rows, step, program).values()
                  if r["over_previous_is"] in ("none", "loss", "same code")]
         if found:
-            anchor, paragraph = surprise(step, program)
+            anchor, reason = surprise(step, program)
             text += f"**[{program.name}]({program.name}/README.md#{anchor})**: " \
-                f"{'; '.join(found)}.\n\n{paragraph}\n\n"
+                f"{'; '.join(found)}.\n\n{reason}\n\n"
     return text and f"## What gained nothing, and why\n\n{text}"
 
 
