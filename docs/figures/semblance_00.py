@@ -169,7 +169,7 @@ def parameters() -> None:
     for label, tint, style in (("smaller value", theme.B, "--"), ("middle value", theme.INK, "-"),
                                ("larger value", theme.A, "-.")):
         axes[0].plot([], [], color=tint, ls=style, label=label)
-    axes[0].legend(loc="upper left", fontsize=8, borderpad=0, labelspacing=0.2)
+    axes[0].legend(loc="upper left", fontsize=9, borderpad=0, labelspacing=0.2)
     axes[0].set_ylim(0.92, 0.695)
     axes[4].text(0, 0.905, "at dh = 200 metres", ha="center", fontsize=9, color=theme.GREY)
     theme.save(fig, FOLDER / "semblance-00-parameters.svg",

@@ -2,7 +2,8 @@
 -- in boxes that scroll where they are too wide, of whose cells only the long are wrapped.
 --
 -- A page says where its text comes from (`folder`, below the tree's root) and how to get
--- to the report's (`root`). A link to what is no page becomes plain text.
+-- to the report's (`root`). A link to what is no page becomes plain text. Figures of
+-- docs/figures are in the report's folder figures/.
 
 local folder, root
 
@@ -15,15 +16,27 @@ local function page(path)
   return path:match('^report/(.+)$')  -- the report's own, as it writes them
 end
 
-local function link(found)
-  if found.target:match('^%a+:') or found.target:match('^#') then return nil end
-  local target, anchor = found.target:match('^([^#]*)(.*)$')
+-- The path below the tree's root of a target that is relative to `folder`.
+local function resolved(target)
   local parts = {}
   for part in (folder .. '/' .. target):gmatch('[^/]+') do
     if part == '..' then table.remove(parts)
     elseif part ~= '.' then table.insert(parts, part) end
   end
-  local to = page(table.concat(parts, '/'))
+  return table.concat(parts, '/')
+end
+
+local function image(found)
+  local name = resolved(found.src):match('^docs/figures/(.+)$')
+  if not name then return nil end
+  found.src = root .. 'figures/' .. name
+  return found
+end
+
+local function link(found)
+  if found.target:match('^%a+:') or found.target:match('^#') then return nil end
+  local target, anchor = found.target:match('^([^#]*)(.*)$')
+  local to = page(resolved(target))
   if not to then return found.content end
   found.target = root .. to .. anchor
   return found
@@ -46,5 +59,5 @@ return {
   {Meta = function(meta)
     folder, root = pandoc.utils.stringify(meta.folder), pandoc.utils.stringify(meta.root)
   end},
-  {Link = link, Table = box},
+  {Link = link, Image = image, Table = box},
 }

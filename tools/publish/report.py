@@ -64,6 +64,8 @@ class Page:
     def write(self, folder: Path) -> None:
         path = folder / self.path
         path.parent.mkdir(parents=True, exist_ok=True)
+        for name in re.findall(r"\]\([./]*/docs/figures/([\w.-]+)\)", self.text):
+            shutil.copyfile(tree.ROOT / "docs" / "figures" / name, folder / "figures" / name)
         words = {"root": "../" * self.path.count("/"), "folder": self.folder,
                  "pagetitle": self.title}
         shown = {"above": self.above, "below": self.below, "class": self.look}
