@@ -44,7 +44,7 @@ LAYERS = {"history": (), "verify": ("history",), "measure": ("history", "verify"
 # The headings of a program's lesson, in this order; others may stand between them.
 HEADINGS = ("What (changes|it does)", "The lines that matter", "The prediction", "Measured",
             "What surprised", "Exercises", "Run it")
-# Those of a lesson in the full form, which has answers in answers.md.
+# The headings of a lesson in the full form, whose answers are in answers.md.
 FULL_HEADINGS = ("In one sentence", "Terms( from lesson 00)?", "The idea",
                  "The (change|program)", "The rungs", "Why",
                  "What did not work, and what surprised", "Where it would not help", "Exercises")
