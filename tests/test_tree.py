@@ -298,6 +298,19 @@ def test_rungs(check: Any, copy: Copy) -> None:
           f"steps/{step}/rungs/{program}: cannot be applied: .*1-part.patch: does not apply")
 
 
+# ---- a lesson in the full form ---------------------------------------------------------
+
+
+def test_full_lesson(check: Any, copy: Copy) -> None:
+    step, program = tree.steps()[1], tree.programs()[0]
+    folder = copy.path(step, program.name)
+    copy.edit(folder / "README.md", r"^## Why\n", "")
+    (folder / "answers.md").unlink()
+    found(check, "full lesson: lint", copy.module("tests.lint", "steps"),
+          rf"{program.name}/README.md:1: no heading `## Why`",
+          rf"{program.name}/answers.md:1: does not begin with `# 01 {program.name}: answers`")
+
+
 # ---- results ---------------------------------------------------------------------------
 
 
