@@ -299,16 +299,18 @@ def lesson_page(step, program):
     """A program's lesson, in the full form if it begins with its one sentence; the first step
     has no rungs."""
     folder = f"steps/{step.name}/{program.name}"
-    path, headings = f"{folder}/README.md", HEADINGS
+    path, title = f"{folder}/README.md", f"{step.number} {program.name}"
+    headings: tuple[str, ...] = HEADINGS
     if os.path.isfile(os.path.join(ROOT, path)) and "\n## In one sentence\n" in read(path):
         first = not tree.before(step, program)
+        title += ": "
         headings = tuple(h for h in FULL_HEADINGS if not first or h != "The rungs")
         answers = f"{folder}/answers.md"
         there = os.path.isfile(os.path.join(ROOT, answers))
         check(f"{answers}:1", f"does not begin with `# {step.number} {program.name}: answers`",
               not there or not read(answers).startswith(
                   f"# {step.number} {program.name}: answers\n"))
-    page(path, f"{step.number} {program.name}\n", headings)
+    page(path, title, headings)
 
 
 def page(path, title, headings):
