@@ -143,7 +143,7 @@ def rungs_table(step: Step, program: Program) -> str:
         own = {(r["set"], r["backend"], r["step"]): r for r in rows
                if r["program"] == program.name}
         columns = [(name, backend) for name in program.mk.get("rung_sets", "").split()
-                   for backend in ("omp", "ocl")
+                   for backend in ("seq", "omp", "ocl")
                    if (name, backend, f"{step.number}.{len(found)}") in own]
         for name, backend in columns:
             head.append(f"{name} {backend}")
@@ -157,8 +157,9 @@ def rungs_table(step: Step, program: Program) -> str:
             count = runs([r for key, r in own.items() if key[:2] in columns
                           and key[2].startswith(step.number)])
             legends.append(f"{results.display_name(machine)}, medians of {count} interleaved "
-                           "runs; `~`: within measurement noise; `missed`: outside half to "
-                           "double of the prediction.\n\n")
+                           "runs; `~`: within measurement noise; `same code`: as the rung "
+                           "before; `-`: not there; `missed`: outside half to double of the "
+                           "prediction.\n\n")
     return "".join(legends or ["Not measured yet (`make bench RUNGS=1`).\n\n"]) + \
         table(head, lines)
 
