@@ -556,7 +556,7 @@ def test_rungs_of_a_lesson(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row("05.1", "1.10", "gain"), row("05.2", "4.00", "gain"), row("05.3", "1.01", "none"),
             row("05.4", "", "same code"), row(f"05.{len(found)}", "1.20", "gain"),
             row(step.name, "2.50", "gain")]
-    monkeypatch.setattr(results, "measured", lambda: {"Invented": rows})
+    monkeypatch.setattr(results, "measured", lambda with_rungs: {"Invented": rows})
     text = lessons.rungs_table(step, program)
     ends = [line.rsplit("|", 2)[1].strip() for line in text.splitlines() if "|" in line]
     check.equal("measured", [ends[0], *ends[2:6], *ends[-2:]],

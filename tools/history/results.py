@@ -57,12 +57,13 @@ def of_kind(kind: str) -> dict[str, list[Row]]:
             for path in sorted(FOLDER.glob(f"*-{kind}.csv"))}
 
 
-def measured() -> dict[str, list[Row]]:
+def measured(with_rungs: bool = False) -> dict[str, list[Row]]:
     """{machine: rows} of all tables that make bench wrote, sorted by name: rows of steps and
-    variants, not of rungs (05.3)."""
+    variants, and, if wanted, of rungs (05.3)."""
     found = {}
     for path in sorted(FOLDER.glob("*.csv")):
-        rows = [r for r in read(path) if "." not in r.get("step", "").partition("/")[0]]
+        rows = [r for r in read(path)
+                if with_rungs or "." not in r.get("step", "").partition("/")[0]]
         if rows and "over_previous" in rows[0]:
             check(path, rows)
             found[path.stem] = rows

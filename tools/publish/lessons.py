@@ -139,7 +139,7 @@ def rungs_table(step: Step, program: Program) -> str:
               ", ".join(patch.predictions.get(d, "-").partition(":")[0] for d in ("omp", "ocl"))]
              for n, patch in enumerate(found, 1)] + [["all", "", ""]]
     legends = []
-    for machine, rows in results.measured().items():
+    for machine, rows in results.measured(with_rungs=True).items():
         own = {(r["set"], r["backend"], r["step"]): r for r in rows
                if r["program"] == program.name}
         columns = [(name, backend) for name in program.mk.get("rung_sets", "").split()
@@ -173,7 +173,7 @@ def on_gpu(row: Row) -> bool:
     return backend.needs_gpu or opencl and not CPU_NAMES.search(row["device"])
 
 
-def in_order(rows: Sequence[Row]) -> list[Row]:
+def in_order(rows: Iterable[Row]) -> list[Row]:
     """Rows by variant, back-end and set."""
     order = {name: i for i, name in enumerate(tree.BACKENDS)}
     return sorted(rows, key=lambda r: ("/" in r["step"], r["step"], order[r["backend"]],
@@ -183,8 +183,9 @@ def in_order(rows: Sequence[Row]) -> list[Row]:
 def measured_here(step: Step, program: Program) -> str:
     """One table: a row per back-end and set, columns per machine."""
     found: dict[str, dict[tuple[str, str], Row]] = {}
+    of_rungs = program.mk.get("rung_sets", "").split()
     for machine, rows in results.measured().items():
-        for r in in_order(rows):
+        for r in in_order(r for r in rows if r["set"] not in of_rungs):
             lone = r["set"] not in program.usual and not r["over_previous"] + r["over_first"]
             if r["program"] == program.name and not lone \
                     and r["step"].partition("/")[0] == step.name:
