@@ -40,7 +40,10 @@ class Judge:
         times = options.get("t0", f"0,{dt * 1e-6:.9g},{ns}")
         row = [0.0, *(float(v) for k in "abcde" for v in options[k].split(","))]
         m, h = (float(v) for v in options["aperture"].split(","))
-        places = [(m0, h0) for m0 in series(options["m0"]) for h0 in series(options["h0"])]
+        if "positions" in options:
+            places = [(m0, h0) for m0, h0 in numpy.loadtxt(options["positions"], ndmin=2)]
+        else:
+            places = [(m0, h0) for m0 in series(options["m0"]) for h0 in series(options["h0"])]
         self.job = oracle.Job(places, series(times), float(options["tau"]), [row], (m, h), "y",
                               ORDER, window=options.get("window", "parallel"))
         self.gather = oracle.gather(path, self.job)
