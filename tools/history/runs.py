@@ -57,16 +57,17 @@ class Result:
         return {key: value for key, equals, value in lines if equals}
 
 
-def run(command: Iterable[Argument], timeout: float = TIMEOUT, env: Environment | None = None
-        ) -> Result:
-    """Runs a command in a process group of its own, which is killed at the end."""
+def run(command: Iterable[Argument], timeout: float = TIMEOUT, env: Environment | None = None,
+        folder: Path | None = None) -> Result:
+    """Runs a command in a process group of its own, which is killed at the end; in a folder,
+    if one is given."""
     command = [str(c) for c in command]
     if not Path(command[0]).exists():
         return Result(127, "", f"{command[0]}: not built")
     start = time.monotonic()
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace",
-                          env={**os.environ, **(env or {})},
+                          env={**os.environ, **(env or {})}, cwd=folder,
                           start_new_session=True) as process:
         try:
             out, err = process.communicate(timeout=timeout)

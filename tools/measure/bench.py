@@ -346,9 +346,8 @@ def about_this() -> Row:
             "commit": line("git", "rev-parse", "--short", "HEAD")}
 
 
-def repetitions(quick: bool) -> int:
+def repetitions(quick: bool, fewest: int = verdict.ROUNDS) -> int:
     """REPEAT=, which must be large enough for an interval, unless QUICK=1."""
-    fewest = verdict.ROUNDS
     repeat = int(os.environ.get("REPEAT") or (3 if quick else fewest))
     if repeat < (1 if quick else fewest):
         raise SystemExit(f"REPEAT={repeat}: too few: expected at least {fewest}, or QUICK=1")
