@@ -154,6 +154,11 @@ bench: all data ## measure times, interleaved and verified (the options of run, 
 	$(python) tools.measure.bars
 bars: all data ## measure whether each program reaches the speeds that it promises
 	$(python) tools.measure.bars
+ifneq ($(filter race,$(MAKECMDGOALS)),)
+$(if $(PEER),,$(error PEER= is not set: expected the checkout of a public code))
+endif
+race: all data ## time a public code beside ours: PROGRAM= PEER=CHECKOUT (SET= QUICK=1)
+	$(python) tools.measure.race $(PEER)
 shares: all data ## measure a host and a device that share the work, from 0 to 100 percent
 	$(python) tools.measure.shares
 flags: all data ## measure 00_sequential, or STEP=08, with other compiler flags
@@ -178,9 +183,6 @@ survey: tools $(section_needs) ## fill test surveys, draw them, and compare with
 	$(python) tools.publish.survey
 interpolation: tools $(section_needs) ## quality and time of methods on the test surveys
 	$(python) tools.measure.interpolation
-stacking: all data ## time a public code for the same search: PEER=CHECKOUT
-	$(if $(PEER),,$(error PEER is not set: expected the checkout of the public code))\
-	$(python) tools.measure.stacking $(PEER)
 lessons: ## update the generated parts of the lessons
 	$(python) tools.publish.lessons
 report: tools data ## write the whole history as pages, build/report/index.html

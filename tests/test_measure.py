@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 
 from tests.helpers import ROOT, module
-from tools.history import results, rungs, spans, tree, verdict
+from tools.history import results, rungs, runs, spans, tree, verdict
 from tools.history.tree import Program, Step
-from tools.measure import bars, bench, ceilings, instructions, registers, same, shares
+from tools.measure import bars, bench, ceilings, instructions, peers, registers, same, shares
 from tools.measure.item import Item, Measurement
 from tools.publish import lessons
 
@@ -561,3 +561,79 @@ def test_rungs_of_a_lesson(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = [line.rsplit("|", 2)[1].strip() for line in text.splitlines() if "|" in line]
     check.equal("measured", [ends[0], *ends[2:6], *ends[-2:]],
                 ["quarter omp", "1.10", "4.00 missed", "~ 1.01", "same code", "1.20", "2.50"])
+# ---- public codes ----------------------------------------------------------------------
+
+
+def public_fluid(folder: Path, prints: str, make: str = "cp main.cpp fluid_sim") -> Path:
+    """An invented public code: a shell script, and a makefile that copies it."""
+    folder.mkdir()
+    (folder / "main.cpp").write_text(
+        f"#!/bin/sh\n#define SIZE 84\n[ $(head -n 1 events.txt) = 10 ] && echo {prints}\n")
+    (folder / "Makefile").write_text(f"par:\n\t{make}\n\tchmod +x fluid_sim\n")
+    return folder
+
+
+def run_race(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return module("tools.measure.race", str(folder), **{
+        "PROGRAM": "fluid", "STEP": "01 05", "BACKEND": "omp", "QUICK": "1", "REPEAT": "1",
+        **variables})
+
+
+@pytest.mark.alone
+def test_race(check: Any, tmp_path: Path) -> None:
+    fluid = peers.Fluid(public_fluid(tmp_path / "first", "none"), "quick", tmp_path / "race")
+    binary = next(s for s in tree.steps() if s.number == "01").binary(PROGRAMS["fluid"], "omp")
+    total = runs.run([binary, *fluid.arguments()]).values()["total_density"]
+    text = f"Total density after 10 timesteps: {float(total):.6g}"
+    table = tmp_path / "race.csv"
+    done = run_race(public_fluid(tmp_path / "good", text), RESULTS=str(table))
+    check("make race", done.returncode and done.stderr)
+    rows = results.read(table)
+    check.equal("ours", [r["ours"] for r in rows], ["01 omp", "05 omp"])
+    check.equal("one is the fastest", [r["fastest"] for r in rows].count("yes"), 1)
+    check("a build is chosen", {r["flags"] for r in rows} - set(peers.BUILDS) and f"{rows}")
+    missing = tmp_path / "missing"
+    cases: list[tuple[str, Path, dict[str, str], str]] = [
+        ("no checkout", missing, {}, f"PEER={missing}: no such folder: expected"),
+        ("another code", tmp_path, {}, "has no main.cpp: expected a checkout of"),
+        ("no build", public_fluid(tmp_path / "bad", text, "false"), {}, "does not build, own"),
+        ("an error at the end", public_fluid(tmp_path / "late", text, "touch fluid_sim; exit 1"),
+         {}, "does not build"),
+        ("another result", public_fluid(tmp_path / "wrong", text.replace(": ", ": 9")), {},
+         "total density: differs from ours by"),
+        ("no result", public_fluid(tmp_path / "none", "none"), {}, "differs from ours by nan"),
+        ("no such set", tmp_path / "good", {"SET": "85"}, "SET=85: no such set: expected one"),
+        ("no public code", tmp_path / "good", {"PROGRAM": "sandpile"}, "expected one of"),
+        ("too few", tmp_path / "good", {"QUICK": "", "SET": "quick"}, "at least 7, or QUICK=1")]
+    for name, folder, variables, message in cases:
+        done = run_race(folder, **variables)
+        line = (done.stderr.splitlines() or [""])[-1]
+        check(name, (done.returncode == 0 or message not in line
+                     or "Traceback" in done.stderr) and done.stderr)
+
+
+def test_what_public_codes_print(check: Any, tmp_path: Path) -> None:
+    def peer(kind: type[peers.Peer]) -> peers.Peer:
+        (tmp_path / kind.file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / kind.file).touch()
+        return kind(tmp_path, next(iter(kind.problems)), tmp_path / "race")
+
+    fletcher, gridding = peer(peers.Fletcher), peer(peers.Gridding)
+    text = "Execution time (s) is 1.25\nTotal execution time (s) is 3\n"
+    check.equal("fletcher", fletcher.time(runs.Result(0, text, "", 9)), 1.25)
+    check.equal("30 steps", fletcher.command(tmp_path)[-2:], ["0.001", "0.0295"])
+    text = """nSamples = 160000
+Support = 64 pixels
++++++ Forward processing (CPU) +++++
+    Time 2.5 (s)
++++++ Forward processing (OpenMP) +++++
+    Num threads: 2
+    Time 1.5 (s)
+    Time per gridding 2 (ns)
+Verifying result..."""
+    check.equal("gridding", gridding.time(runs.Result(0, text, "", 9)), 1.5)
+    item = Item(PROGRAMS["gridding"], "askap", tree.steps()[0], "seq")
+    item.printed = "Mpts/s=1331.28\nTime_run=2\n"
+    gridding.expect(item, {})
+    check("updates", not gridding.difference(text + "Pass", tmp_path) < 1e-9 and "other number")
+    check("its own check", not gridding.difference(text + "Fail", tmp_path) > 1 and "ignored")
