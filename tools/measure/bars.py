@@ -41,16 +41,16 @@ class Side:
         step, backends, *words = text.split()
         return cls(step, tuple(backends.split(",")), tuple(words))
 
-    def items(self, program: Program, name: str) -> list[Item]:
-        """An item for each back-end that is built and selected."""
+    def items(self, program: Program, name: str, kind: type[Item] = Item) -> list[Item]:
+        """An item, of a kind, for each back-end that is built and selected."""
         wanted = bench.backends_wanted()
-        return [self.item(program, name, step, backend)
+        return [self.item(kind(program, name, step, backend))
                 for step in tree.selected(tree.steps(), "STEP") if step.number == self.step
                 for backend in step.available(program)
                 if backend in self.backends and (not wanted or backend in wanted)]
 
-    def item(self, program: Program, name: str, step: tree.Step, backend: str) -> Item:
-        item = Item(program, name, step, backend)
+    def item(self, item: Item) -> Item:
+        """The same item with the words of this side."""
         given = [w for w in self.words if not w.partition("=")[0].isupper()]
         item.arguments = tree.with_arguments(list(item.arguments), given)
         item.environment = dict(w.split("=", 1) for w in self.words if w not in given)
