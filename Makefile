@@ -157,7 +157,7 @@ bars: all data ## measure whether each program reaches the speeds that it promis
 ifneq ($(filter race,$(MAKECMDGOALS)),)
 $(if $(PEER),,$(error PEER= is not set: expected the checkout of a public code))
 endif
-race: all data ## time a public code beside ours: PROGRAM= PEER=CHECKOUT (SET= QUICK=1)
+race: all data ## time a public code and ours: PROGRAM= PEER=CHECKOUT (SET= QUICK=1)
 	$(python) tools.measure.race $(PEER)
 shares: all data ## measure a host and a device that share the work, from 0 to 100 percent
 	$(python) tools.measure.shares

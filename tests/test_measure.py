@@ -561,6 +561,8 @@ def test_rungs_of_a_lesson(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = [line.rsplit("|", 2)[1].strip() for line in text.splitlines() if "|" in line]
     check.equal("measured", [ends[0], *ends[2:6], *ends[-2:]],
                 ["quarter omp", "1.10", "4.00 missed", "~ 1.01", "same code", "1.20", "2.50"])
+
+
 # ---- public codes ----------------------------------------------------------------------
 
 
