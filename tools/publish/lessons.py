@@ -307,8 +307,10 @@ def gains_text(rows: Mapping[str, Row], long: bool = True) -> str:
 
 
 def programs_of_step(step: Step) -> str:
-    """What each program does in the step, and its speedup on every machine."""
-    machines = results.measured()
+    """What each program does in the step, and its speedup on every machine on which it was
+    measured."""
+    machines = {m: rows for m, rows in results.measured().items()
+                if any(gains(rows, step, p) for p in tree.programs())}
     head = ["program", "what changes", "predicted"] + [
         f"speedup on {results.display_name(m)}" for m in machines] + [""]
     lines = []
@@ -331,14 +333,19 @@ def best_of(rows: Sequence[Row], program: Program) -> Row | None:
 
 
 def matrix() -> str:
-    """A row per step, a column per program: the speedups outside measurement noise."""
-    text, programs = "", tree.programs()
+    """A row per step, a column per program that was measured: the speedups outside
+    measurement noise."""
+    text = ""
 
     def cell(rows: Sequence[Row], step: Step, program: Program) -> str:
         here = gains(rows, step, program)
         return gains_text(here, long=False) or ("·" if here else "-")
 
     for machine, rows in results.measured().items():
+        programs = [p for p in tree.programs()
+                    if any(gains(rows, step, p) for step in tree.steps())]
+        if not programs:
+            continue
         lines = []
         for step in tree.steps()[1:]:
             cells = [cell(rows, step, p) if step.has(p) else "" for p in programs]
