@@ -57,7 +57,7 @@ static inline int plane_support(const problem *p, int plane)
  * needed. */
 static inline support_classes make_classes(const problem *p)
 {
-    support_classes classes = {.count = p->accuracy > 0 ? CLASSES : 1};
+    support_classes classes = {p->accuracy > 0 ? CLASSES : 1, {0}, {0}, {0}};
     for (int c = 0; c < classes.count; c++)
         classes.support[c] =
             (p->dims.width / 2 * (c + 1) + classes.count - 1) / classes.count;
