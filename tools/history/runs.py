@@ -99,9 +99,6 @@ def launch(binary: Argument, backend: str, env: Environment | None = None
            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
            "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_orte_execute_quiet": "1",
            "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-           # Seconds that ranks have to remove temporary files when another rank fails.
-           "OMPI_MCA_odls_base_sigkill_timeout": "30",
-           "PRTE_MCA_odls_base_sigkill_timeout": "30",
            # Open MPI 5 has these names for the first two.
            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
            "PRTE_MCA_hwloc_default_binding_policy": "none",

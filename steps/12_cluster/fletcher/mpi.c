@@ -234,6 +234,12 @@ void slab_write(const slab *s, const char *path, const npy *a)
         free(all_planes);
     }
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    if (!error && result_close(result)) error = errno;
+    if (error) {
+        /* Rank 0 removes its file before the first rank that fails aborts the job. */
+        result_drop(result);
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    } else if (result_close(result)) {
+        error = errno;
+    }
     if (error) fail("%s: cannot be written: %s", path, strerror(error));
 }
