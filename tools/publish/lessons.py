@@ -25,6 +25,7 @@ in README.md
 in results/README.md
   matrix     the speedup of each step over the previous one
   marks      the words that mark a measurement
+  rungs      those of all steps
 in docs/how-we-measure.md
   flags NAME the first step of a program under other compiler flags
 If there is nothing to show, the part says so.
@@ -162,6 +163,14 @@ def rungs_table(step: Step, program: Program) -> str:
                            "prediction.\n\n")
     return "".join(legends or ["Not measured yet (`make bench RUNGS=1`).\n\n"]) + \
         table(head, lines)
+
+
+def all_rungs() -> str:
+    """The rungs of all steps and programs, a table each."""
+    return "\n".join(f"**[{step.name}](../steps/{step.name}/{program.name}/README.md), "
+                     f"{program.name}.** {rungs_table(step, program)}"
+                     for program in tree.programs() for step in tree.steps()
+                     if rungs.paths(step, program)) or "No step has rungs.\n"
 
 
 # ---- measured -----------------------------------------------------------------------
@@ -440,8 +449,8 @@ def pages() -> Iterator[Any]:
     """(path, what each KIND says there, the KINDs that must be there) of every README."""
     yield tree.ROOT / "README.md", {"programs": front.table}, ("programs",)
     if (tree.ROOT / "results" / "README.md").exists():  # a new tree has no results
-        yield tree.ROOT / "results" / "README.md", {"matrix": matrix, "marks": marks}, \
-            ("matrix", "marks")
+        yield tree.ROOT / "results" / "README.md", {
+            "matrix": matrix, "marks": marks, "rungs": all_rungs}, ("matrix", "marks", "rungs")
     yield tree.ROOT / "docs" / "how-we-measure.md", {
         f"flags {p.name}": partial(flags_table, tree.steps()[0], p)
         for p in tree.programs()}, ()
