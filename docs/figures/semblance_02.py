@@ -48,18 +48,18 @@ def main() -> None:
                            (3.65, "Command queue", "first command at the top"),
                            (8.9, "Device", "buffers and work-items")):
         ax.text(x, 1.32, title, fontweight="bold", va="center")
-        ax.text(x, 1.05, text, fontsize=8, color=theme.GREY, va="center")
+        ax.text(x, 1.05, text, fontsize=8.3, color=theme.GREY, va="center")
     arrow(ax, (3.42, 0.75), (3.42, -5.7), theme.GREY)
     for row, (array, command, when, size, direction) in enumerate(ROWS):
         y = -row * STEP
         color = theme.B if direction in (0, 2) else theme.A
         box(ax, 3.65, y - HEIGHT / 2 + 0.2, 3.9, HEIGHT, color)
         ax.text(5.6, y + 0.33, command, ha="center", va="center", fontsize=9)
-        ax.text(5.6, y + 0.04, when, ha="center", va="center", fontsize=7.5, color=theme.GREY)
+        ax.text(5.6, y + 0.04, when, ha="center", va="center", fontsize=8.3, color=theme.GREY)
         if array and direction:
             box(ax, 0.25, y - HEIGHT / 2 + 0.2, 2.5, HEIGHT, theme.INK)
             ax.text(1.5, y + 0.32, array, ha="center", va="center", fontsize=9)
-            ax.text(1.5, y + 0.06, size, ha="center", va="center", fontsize=7.5,
+            ax.text(1.5, y + 0.06, size, ha="center", va="center", fontsize=8.3,
                     color=theme.GREY)
             ends = ((2.75, y + 0.2), (3.65, y + 0.2))
             arrow(ax, *(ends if direction == 1 else ends[::-1]), color=color)
@@ -79,17 +79,17 @@ def main() -> None:
     for item in range(5):
         y = -0.45 - item * 0.62
         box(ax, 12.5, y - 0.2, 1.8, 0.42, theme.GREY, "none", 0.8)
-        ax.text(13.4, y, f"work-item {item}", ha="center", va="center", fontsize=8)
+        ax.text(13.4, y, f"work-item {item}", ha="center", va="center", fontsize=8.3)
     ax.text(13.4, -3.5, "..", ha="center", va="center", fontsize=9)
     box(ax, 12.5, -4.2, 1.8, 0.42, theme.GREY, "none", 0.8)
-    ax.text(13.4, -4.0, "work-item 19", ha="center", va="center", fontsize=8)
+    ax.text(13.4, -4.0, "work-item 19", ha="center", va="center", fontsize=8.3)
     for y in (0.2, -0.8, -1.8):
         arrow(ax, (11.35, y), (12.3, y), theme.INK)
     arrow(ax, (12.3, -3.8), (11.35, -3.8), theme.INK)
     ax.plot([7.55, 8.35, 8.35, 13.4], [-3.8, -3.8, -5.5, -5.5], color=theme.B, lw=1.4)
     arrow(ax, (13.4, -5.52), (13.4, -4.75), theme.B)
-    ax.text(11.82, -1.55, "reads", ha="center", fontsize=8, color=theme.GREY)
-    ax.text(11.82, -3.55, "writes", ha="center", fontsize=8, color=theme.GREY)
+    ax.text(11.82, -1.55, "reads", ha="center", fontsize=8.3, color=theme.GREY)
+    ax.text(11.82, -3.55, "writes", ha="center", fontsize=8.3, color=theme.GREY)
     theme.save(fig, OUT, "Left: the arrays samples, traces, query and part in the host's memory. "
                "Middle: six commands of the queue, in order: write samples, write traces, write "
                "query, fill part, launch 20 work-items, read part. Right: the device's buffers; "

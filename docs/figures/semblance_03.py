@@ -73,8 +73,8 @@ def work_items() -> None:
           | dict.fromkeys(range(11, 21), theme.B))
     for left, text, color in ((1, "20 results of ia = 6", theme.A),
                               (11, "20 results of ia = 7", theme.B)):
-        ax.text((left + 5) * 0.34, -2.55, text, ha="center", fontsize=8, color=color)
-    ax.text(0, -3.2, "(10 of the 20 cells are drawn)", fontsize=7.5, color=theme.GREY)
+        ax.text((left + 5) * 0.34, -2.55, text, ha="center", fontsize=8.3, color=color)
+    ax.text(0, -3.2, "(10 of the 20 cells are drawn)", fontsize=8.3, color=theme.GREY)
 
     # step 03: a cube of (A, B, C)
     x0 = 9.3
@@ -111,7 +111,7 @@ def work_items() -> None:
     ax.annotate("", (x0 + 3.5 * 0.34, -2.4), (x0 + 19.5 * 0.34, -2.4),
                 arrowprops={"arrowstyle": "<->", "color": theme.INK, "lw": 0.8, "shrinkA": 0,
                             "shrinkB": 0})
-    ax.text(x0 + 11.5 * 0.34, -2.85, "20 B x 20 C = 400 results apart", ha="center", fontsize=8)
+    ax.text(x0 + 11.5 * 0.34, -2.85, "20 B x 20 C = 400 results apart", ha="center", fontsize=8.3)
     theme.save(fig, FOLDER / "semblance-03-work-items.svg",
                "Left: in step 02 a work-item searches one column of the plane of A and B, 160,000 "
                "points, and writes 20 neighboring results. Right: in step 03 a work-item searches "
@@ -191,7 +191,7 @@ def coalescing() -> None:
                 f"{len(set(cells))} element{'s' * (len(set(cells)) > 1)}", va="center",
                 fontsize=9, color=color)
         if row == 1:
-            ax.text(0, y - 0.44, f"sample {start}", fontsize=7.5, color=theme.GREY, va="center")
+            ax.text(0, y - 0.44, f"sample {start}", fontsize=8.3, color=theme.GREY, va="center")
     ax.text(0, -3.75, "Each box is one sector: 32 bytes, 8 elements. Colored: what the 32 "
             "work-items of a warp read with one load.", fontsize=8.5, color=theme.GREY,
             va="center")

@@ -21,7 +21,7 @@ def box(ax: Any, left: float, bottom: float, width: float, height: float, edge: 
                                      edgecolor=edge, linewidth=1.2))
     ax.text(left + 0.15, bottom + height - 0.14, title, va="top", fontsize=8.5,
             fontweight="bold", color=edge)
-    ax.text(left + 0.15, bottom + height - 0.5, text, va="top", fontsize=8, linespacing=1.3)
+    ax.text(left + 0.15, bottom + height - 0.5, text, va="top", fontsize=8.3, linespacing=1.3)
 
 
 def line(ax: Any, x: float, low: float, high: float) -> None:

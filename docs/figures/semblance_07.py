@@ -61,7 +61,7 @@ def main() -> None:
         for x, (num, den, one, text) in zip(left, states):
             cells(ax, x, y - 0.05, 5, num, "num")
             cells(ax, x, y - 0.36, 1 if one else 5, den, "den")
-            ax.text(x, y - 0.58, text, fontsize=8, color=theme.GREY, va="center")
+            ax.text(x, y - 0.58, text, fontsize=8.3, color=theme.GREY, va="center")
     for x, color, text in ((1.75, REGISTER, "registers"),
                            (3.6, MEMORY, "stack, in memory"),
                            (6.2, LOCAL, "local (shared) memory")):

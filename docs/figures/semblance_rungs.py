@@ -73,7 +73,7 @@ def draw_rungs(found: dict[str, dict[str, Row]]) -> None:
     ax.minorticks_off()
     ax.set_xticks(range(len(places)), labels=places, rotation=90)
     ax.set(ylabel="speed relative to step 00", xlabel="rung, or step without rungs")
-    ax.legend(loc="upper left", fontsize=8)
+    ax.legend(loc="upper left", fontsize=8.3)
     best = max(float(r["over_first"] or 0) for of in found.values() for r in of.values())
     theme.save(fig, ROOT / "docs" / "figures" / "semblance-rungs.svg",
                "The speed of semblance relative to step 00 after each rung of steps 01 to 07, in "
@@ -87,8 +87,8 @@ def draw_roofline(found: dict[str, dict[str, Row]]) -> None:
     x = [0.5, peaks["fma"] / peaks["l1"], 4]
     ax.plot(x, [peaks["l1"] * x[0], peaks["fma"], peaks["fma"]], color=theme.INK, linewidth=1.4)
     ax.text(0.52, 0.4 * peaks["fma"], f"reads from the L1 cache: {peaks['l1']:.0f} GB/s",
-            fontsize=8)
-    ax.text(1.5, 1.15 * peaks["fma"], f"peak: {peaks['fma']:.0f} GFLOP/s", fontsize=8)
+            fontsize=8.3)
+    ax.text(1.5, 1.15 * peaks["fma"], f"peak: {peaks['fma']:.0f} GFLOP/s", fontsize=8.3)
     for backend, (label, color) in SERIES.items():
         points = [(place, operations(place) / read_bytes(place),
                    operations(place) * VISITS / float(of[backend]["run_median"]) / 1e9)
@@ -98,13 +98,13 @@ def draw_roofline(found: dict[str, dict[str, Row]]) -> None:
         for place in ("04", "05.1", "05.2", "05.4", "05.9") if backend == "ocl" else ("03", "06"):
             u, v = next((u, v) for name, u, v in points if name == place)
             ax.annotate(place, (u, v), xytext=(4, 4 if backend == "ocl" else -9),
-                        textcoords="offset points", fontsize=7, color=color)
+                        textcoords="offset points", fontsize=8.3, color=color)
     ax.set(xscale="log", yscale="log", xlim=(0.5, 4), ylim=(4, 1200))
     ax.set_xticks([0.5, 1, 2, 4], labels=["0.5", "1", "2", "4"])
     ax.set_yticks([10, 100, 1000], labels=["10", "100", "1000"])
     ax.minorticks_off()
     ax.set(xlabel="floating-point operations per byte read", ylabel="GFLOP/s")
-    ax.legend(loc="lower left", fontsize=8)
+    ax.legend(loc="lower left", fontsize=8.3)
     theme.save(fig, ROOT / "docs" / "figures" / "semblance-roofline.svg",
                "Roofline: floating-point operations per second against operations per byte that a "
                f"visit reads, for each rung of semblance ({NAME}). All rungs are far below both "

@@ -53,7 +53,7 @@ def main() -> None:
             else:
                 ax.barh(y, value, height=0.34, color=theme.GREY if number == "00" else color)
             ax.text(value * 1.08, y, f"{value:.3g}" if value < 1000 else f"{value:.0f}",
-                    va="center", fontsize=8)
+                    va="center", fontsize=8.3)
     for label, color in SERIES.values():
         ax.barh([0], [0], color=color, label=label)
     ax.barh([0], [0], facecolor=theme.FILL, edgecolor=theme.INK,
@@ -65,7 +65,7 @@ def main() -> None:
            yticks=range(len(steps)), yticklabels=[NAMES[n] for n in reversed(steps)],
            xlabel=f"speed of the computation relative to step 00 ({options.program}, set "
                   f"{options.chosen}; logarithmic)")
-    ax.legend(loc="upper right", bbox_to_anchor=(1, 1), fontsize=8)
+    ax.legend(loc="upper right", bbox_to_anchor=(1, 1), fontsize=8.3)
     best = max(found.values())
     theme.save(fig, ROOT / "docs" / "figures" / f"waterfall-{options.program}.svg",
                f"Bars: the speed of each step of {options.program} relative to step 00, on a "
