@@ -319,7 +319,8 @@ def page(path, title, headings):
         check(f"{path}:1", "is missing", True)
         return
     text = read(path)
-    lines = text.count("\n")
+    # Generated tables grow with the number of machines.
+    lines = re.sub(r"<!-- generated: .*?<!-- end -->\n", "", text, flags=re.S).count("\n")
     check(f"{path}:{PAGE + 1}", f"{lines} lines, more than {PAGE} ({PAGE_MEANT} are meant)",
           lines > PAGE)
     shown = sum(block.count("\n") for block in
