@@ -1,4 +1,4 @@
-"""peers.py - the public codes that make race times beside ours.
+"""peers.py - the public codes that make race compares with ours.
 
 A Peer knows where a public code is, how it is built and run, what it prints, and how its
 result is compared with ours. Nothing is fetched: the user has a checkout. A copy of it is

@@ -1,4 +1,4 @@
-"""race.py - make race PROGRAM= PEER=CHECKOUT: a public code, timed beside ours.
+"""race.py - make race PROGRAM= PEER=CHECKOUT: times a public code and ours.
 
 PEER is a checkout of the public code for the program (peers.py; a missing one is named).
 A copy of it is built with its own flags and with -O3 -march=native after them; the faster
