@@ -890,11 +890,11 @@ cudaError_t cudaGetDevice(int *device)
     return result(cudaSuccess);
 }
 
-/* The device has two multiprocessors, so that code for more than one is run. */
+/* The device has two multiprocessors, so that code for more than one is run, of the
+ * size that compute capability 7.5 has. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr what, int device)
 {
-    (void)what;
-    *value = 2;
+    *value = what == cudaDevAttrMultiProcessorCount ? 2 : 1024;
     return cudaSetDevice(device);
 }
 

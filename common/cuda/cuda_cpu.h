@@ -210,7 +210,10 @@ typedef struct {
 #define CUDA_CPU_ERROR(name, number, text) name = number,
 typedef enum { CUDA_CPU_ERRORS(CUDA_CPU_ERROR) } cudaError_t;
 typedef struct cuda_cpu_event *cudaEvent_t;
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount };
+enum cudaDeviceAttr {
+    cudaDevAttrMultiProcessorCount,
+    cudaDevAttrMaxThreadsPerMultiProcessor
+};
 enum cudaMemcpyKind {
     cudaMemcpyHostToDevice,
     cudaMemcpyDeviceToHost,

@@ -37,6 +37,17 @@ void cuda_device(void)
     CUDA_CHECK(cudaFree(NULL));
 }
 
+int cuda_threads_at_once(void)
+{
+    int device, multiprocessors, threads;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
+                                      device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor,
+                                      device));
+    return multiprocessors * threads;
+}
+
 void cuda_check_grid(dim3 grid)
 {
     if (grid.y > CUDA_GRID_YZ_MAX || grid.z > CUDA_GRID_YZ_MAX)

@@ -37,6 +37,10 @@ void cuda_check(cudaError_t err, const char *call, const char *file, int line);
  * initialization. */
 void cuda_device(void);
 
+/* Returns the number of threads that the device holds at a time: those of all its
+ * multiprocessors. A launch of fewer threads leaves some of it idle. */
+int cuda_threads_at_once(void);
+
 /* fail() if a grid has more blocks along y or z than CUDA permits. */
 void cuda_check_grid(dim3 grid);
 

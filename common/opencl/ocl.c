@@ -246,6 +246,14 @@ int ocl_is_gpu(cl_device_id device)
     return (type & CL_DEVICE_TYPE_GPU) != 0;
 }
 
+size_t ocl_items_at_once(cl_device_id device)
+{
+    cl_uint units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
+    return ocl_is_gpu(device) ? (size_t)units * 2048 : units;
+}
+
 size_t ocl_local_memory(cl_device_id device)
 {
     cl_device_local_mem_type type;

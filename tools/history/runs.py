@@ -203,6 +203,14 @@ def opencl_on_cpu() -> bool:
     return opencl_chosen().startswith("CPU")
 
 
+def on_gpu(backend: str) -> bool:
+    """Whether a back-end, or the device's side of it, computes on a GPU."""
+    about = BACKENDS[backend]
+    device = BACKENDS[about.sides[1]].device if about.sides else about.device
+    return device == "gpu" or (device == "opencl" and not opencl_on_cpu()) or \
+        (device == "acc" and openacc_on_gpu())
+
+
 def gpu_name() -> str:
     listed = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
                             capture_output=True, text=True)

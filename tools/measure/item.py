@@ -3,7 +3,8 @@
 A measurement runs the binary until it has run for at least 0.2 s and takes the mean; each
 run is verified. A measurement during which other processes used more than a tenth of the
 CPU time is repeated, three times at most, then marked busy. One that had less than 90 % of
-the CPU time per second that is typical of its item does not count.
+the CPU time per second that is typical of its item does not count. On a GPU one run is a
+measurement: other processes do not disturb it, and to start it takes longer than most runs.
 """
 from __future__ import annotations
 
@@ -47,6 +48,8 @@ class Item:
         self.same_as: Item | None = None  # an item with the same code, measured for both
         self.estimate = 0.0  # seconds of run time, roughly
         self.warmup_cpu, self.wall = 0.0, 0.0  # percent; elapsed seconds of a measurement
+        if runs.on_gpu(backend):
+            self.min_seconds = self.min_cpu = 0.0
         self.reset()
 
     def reset(self) -> None:
