@@ -56,10 +56,11 @@ WINDOW_KERNEL(block_kernel, const float *__restrict__ samples, chunk ch,
 
 struct search_state {
     const su_gather *g;
-    trace *traces; /* of the current search */
-    int chunk;     /* samples that are searched at a time */
-    int parts;     /* the largest number of parts of a sample */
-    point *part;   /* [chunk][parts]: the best point of each (A, B, C) */
+    trace *traces;  /* of the current search */
+    int chunk;      /* samples that are searched at a time */
+    double at_once; /* threads that the device runs at a time */
+    int parts;      /* the largest number of parts of a sample */
+    point *part;    /* [chunk][parts]: the best point of each (A, B, C) */
     dim3 grid, block;
     float *d_samples, *d_workspaces;
     point *d_part;
@@ -79,6 +80,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
                                 "the best of each (A, B, C)");
 
     cuda_device();
+    s->at_once = cuda_threads_at_once();
 
     if (q->ntraces > TRACES_MAX)
         fail("%d traces: constant memory holds %d", q->ntraces, TRACES_MAX);
@@ -176,7 +178,7 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     for (int first = 0; first < samples; first += s->chunk) {
         int n = samples - first < s->chunk ? samples - first : s->chunk;
         chunk c = make_chunk(q + first, n, LANES);
-        if (!few_knots(q + first, &c, LANES, s->traces))
+        if (!few_knots(q + first, &c, LANES, s->at_once, s->traces))
             search_chunk(s, q + first, c, result + first, t);
         else
             for (int k = first; k < first + n; k++)

@@ -85,21 +85,27 @@ static int by_bound(const void *a, const void *b)
  * and knots, and false if they are to be searched in blocks.
  *
  * A block visits each trace once for each (D, E). To reduce a trace to knots takes
- * about as long as four visits. So knots are faster if there are many (D, E), and if
- * each trace has few knots. The latter holds if all (D, E) move the arrivals by less
- * than MAX_KNOT_SPAN samples, on the average of the traces. The terms of D and E change
- * t^2 by at most s = de_max - de_min, so they change t by about s / 2t. The ranges of
- * the chunk's middle sample decide. */
+ * about as long as four visits, so knots are faster if there are many (D, E). But one
+ * sample has few parts, while those of a block are of all samples: a device that runs
+ * `at_once` work-items at a time needs the latter to be busy. And each trace must have
+ * few knots: all (D, E) move the arrivals by less than MAX_KNOT_SPAN samples, on the
+ * average of the traces. The terms of D and E change t^2 by at most s = de_max -
+ * de_min, so they change t by about s / 2t. The ranges of the chunk's middle sample
+ * decide. */
 #define MAX_KNOT_SPAN 1
-static int few_knots(const query *q, const chunk *c, int lanes, trace *traces)
+static int few_knots(const query *q, const chunk *c, int lanes, double at_once,
+                     trace *traces)
 {
     q += c->samples / 2;
     prepare_sample(q, traces);
-    double span = 0;
+    double span = 0, parts = (double)c->np[A] * c->np[B] * c->np[C];
     for (int i = 0; i < q->ntraces; i++)
         span += (traces[i].de_max - traces[i].de_min) / (2 * q->t0 * q->idt + 1);
-    return c->samples == 1 || ((double)c->np[D] * c->np[E] >= 4 * lanes &&
-                               span < MAX_KNOT_SPAN * q->ntraces);
+    double visits_in_blocks =
+        ceil(parts * c->samples / lanes / at_once) * c->np[D] * c->np[E];
+    double visits_by_knots = 4 * ceil(parts / at_once) * c->samples;
+    return c->samples == 1 ||
+           (visits_in_blocks >= visits_by_knots && span < MAX_KNOT_SPAN * q->ntraces);
 }
 
 /* Limit for the workspaces on a device: 256 MiB hold more than run at a time. */

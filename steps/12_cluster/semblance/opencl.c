@@ -21,6 +21,7 @@ struct search_state {
     const su_gather *g;
     trace *traces;     /* of the current search */
     int lanes;         /* of the device's vectors */
+    double at_once;    /* work-items that the device runs at a time */
     int chunk;         /* samples that are searched at a time */
     int parts;         /* the largest number of parts of a sample */
     point *part;       /* [chunk][parts]: the best point of each (A, B, C) */
@@ -101,6 +102,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
+    s->at_once = (double)ocl_items_at_once(device);
     s->lanes = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
     char options[128];
     snprintf(options, sizeof options,
@@ -282,7 +284,7 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     for (int first = 0; first < samples; first += s->chunk) {
         int n = samples - first < s->chunk ? samples - first : s->chunk;
         chunk c = make_chunk(q + first, n, s->lanes);
-        if (!few_knots(q + first, &c, s->lanes, s->traces))
+        if (!few_knots(q + first, &c, s->lanes, s->at_once, s->traces))
             search_chunk(s, q + first, c, result + first, t);
         else
             for (int k = first; k < first + n; k++) {
