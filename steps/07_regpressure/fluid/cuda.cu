@@ -133,8 +133,8 @@ void fluid_begin(const setup *requested)
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
-    /* 32: the size of a warp; 4 rows and 16 planes are not tuned. */
-    static const int default_tile[3] = {32, 4, 16};
+    /* 32: the size of a warp; 4 rows are not tuned. */
+    const int default_tile[3] = {32, 4, planes_per_thread(g, cuda_threads_at_once())};
     for (int d = 0; d < 3; d++) tile[d] = s.group[d] ? s.group[d] : default_tile[d];
 
     for (int f = 0; f < FIELDS; f++) {

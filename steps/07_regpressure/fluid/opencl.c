@@ -87,8 +87,9 @@ void fluid_begin(const setup *requested)
     queue = clCreateCommandQueue(context, device,
                                  profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    /* 32: the size of a warp; 4 rows and 16 planes are not tuned. */
-    static const int default_tile[3] = {32, 4, 16};
+    /* 32: the size of a warp; 4 rows are not tuned. */
+    const int default_tile[3] = {32, 4,
+                                 planes_per_thread(g, ocl_items_at_once(device))};
     for (int d = 0; d < 3; d++) {
         local[d] = s.group[d] ? (size_t)s.group[d] : 8;
         tile[d] = (size_t)(s.group[d] ? s.group[d] : default_tile[d]);

@@ -130,13 +130,14 @@ void fluid_begin(const setup *requested)
     OCL_CHECK(err);
     /* On a CPU, PoCL turns the work-items of a group into loop iterations: there is one
      * per group, and a group per core. On a GPU: 32 pairs of columns, the size of a
-     * warp; 4 rows and 16 planes have not been tuned. */
+     * warp; 4 rows have not been tuned. */
     cl_uint units, width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
     workers = (int)units;
     has_local_memory = ocl_local_memory(device) > 0;
-    const int default_tile[3] = {32, 4, 16};
+    const int default_tile[3] = {32, 4,
+                                 planes_per_thread(g, ocl_items_at_once(device))};
     for (int d = 0; d < 3; d++) {
         tile[d] = (size_t)(s.group[d] ? s.group[d] : default_tile[d]);
         local[d] = (size_t)(s.group[d] ? s.group[d] : has_local_memory ? 8 : 1);

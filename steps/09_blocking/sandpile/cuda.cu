@@ -133,8 +133,10 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     CUDA_CHECK(cudaEventCreate(&start_event));
     CUDA_CHECK(cudaEventCreate(&end_event));
 
-    /* A thread computes one cell at first, and later a block computes a band. */
-    dim3 block[2] = {{32, 1, 1}, {32, 8, 1}};
+    /* A thread computes one cell at first, and later a block of 256 threads a band: a
+     * thread takes a word of some rows. */
+    unsigned words = width < 32 ? width : 32;
+    dim3 block[2] = {{32, 1, 1}, {words, 256 / words, 1}};
     for (int k = 0; k < 2; k++) {
         if (plan->group[0]) block[k].x = plan->group[0];
         if (plan->group[1]) block[k].y = plan->group[1];

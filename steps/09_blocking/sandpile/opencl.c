@@ -115,8 +115,9 @@ int topple(pile *p, const run_plan *plan, run_times *t)
      * computes cells at first (one on a GPU, a row on a CPU), and later a group
      * computes a band. */
     int cells_per_item = gpu ? 1 : dim;
+    size_t words = width < 32 ? width : 32;
     size_t local[2][3] = {{gpu ? 32 : 1, gpu ? 1 : 32, 1},
-                          {gpu ? 32 : 1, gpu ? 8 : 1, 1}};
+                          {gpu ? words : 1, gpu ? 256 / words : 1, 1}};
     size_t global[2][3] = {{gpu ? dim : 1, dim, batch}, {1, bands.count, batch}};
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < 2; k++)

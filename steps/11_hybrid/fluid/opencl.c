@@ -228,14 +228,15 @@ int device_begin(const setup *requested, int threads)
     clock_offset = ocl_clock_offset(queue);
     /* Tile of a work-group in a sweep. On a CPU, PoCL turns work-items into loop
      * iterations: a tile has whole rows and few planes, so that each core gets at least
-     * four work-groups. On a GPU: 32 work-items along x, the size of a warp; 4 rows and
-     * 16 planes have not been tuned. */
+     * four work-groups. On a GPU: 32 work-items along x, the size of a warp; 4 rows
+     * have not been tuned. */
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(subdevice, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
                               &units, NULL));
     int planes = g.nz / (4 * (int)units);
     planes = planes < 1 ? 1 : planes < 4 ? planes : 4;
-    const int tiles[2][3] = {{8, 128, planes}, {32, 4, 16}};
+    const int tiles[2][3] = {
+        {8, 128, planes}, {32, 4, planes_per_thread(g, ocl_items_at_once(subdevice))}};
     has_local_memory = ocl_local_memory(subdevice) > 0;
     for (int d = 0; d < 3; d++) {
         tile[d] = (size_t)(s.group[d] ? s.group[d] : tiles[has_local_memory][d]);

@@ -169,8 +169,10 @@ void device_begin(const slab *c, int host_threads, int *shares_cores)
             allocate_device(band_words * batch * ((side - 2 + ROWS - 1) / ROWS));
     state.flags = allocate_device(halo * batch);
 
-    /* A thread computes one cell at first, and later a block computes a band. */
-    dim3 block[2] = {{32, 1, 1}, {32, 8, 1}};
+    /* A thread computes one cell at first, and later a block of 256 threads a band: a
+     * thread takes a word of some rows. */
+    unsigned words = width < 32 ? width : 32;
+    dim3 block[2] = {{32, 1, 1}, {words, 256 / words, 1}};
     for (int k = 0; k < 2; k++) {
         if (group[0]) block[k].x = group[0];
         if (group[1]) block[k].y = group[1];

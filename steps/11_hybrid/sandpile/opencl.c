@@ -196,8 +196,9 @@ void device_begin(const slab *c, int host_threads, int *shares_cores)
      * group computes a band. */
     int cells_per_item = gpu ? 1 : dim;
     state.row_items = gpu ? dim : 1;
+    size_t words = width < 32 ? width : 32;
     size_t local[2][3] = {{gpu ? 32 : 1, gpu ? 1 : 32, 1},
-                          {gpu ? 32 : 1, gpu ? 8 : 1, 1}};
+                          {gpu ? words : 1, gpu ? 256 / words : 1, 1}};
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < 2; k++)
             if (group[i]) local[k][i] = group[i];
