@@ -1,5 +1,6 @@
-/* cuda.cu - the CUDA back-end, host and device side: one thread per point of one xy
- * plane, and two launches per plane. The computation is in body.h.
+/* cuda.cu - the CUDA back-end, host and device side: one thread per point of a slab,
+ * which is some neighbouring xy planes, and two launches per slab. The computation is
+ * in body.h.
  *
  * The fields stay in device memory from the first step to the last. Per time step the
  * host sends one number only, the value of the source. The fields of the previous and
@@ -13,9 +14,14 @@
  * neighbouring points of a row, so that their loads are coalesced. */
 enum { LOCAL_X = 32, LOCAL_Y = 4 };
 
+/* Threads per multiprocessor that a launch should have: as many as the largest GPUs can
+ * hold. */
+enum { UNIT_THREADS = 2048 };
+
 static grid g;
 static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
-static float *derivatives;                /* derivatives of one plane */
+static int slab;           /* planes of a slab; the last may be smaller */
+static float *derivatives; /* of the planes of a slab, one after another */
 static cudaEvent_t start_event, end_event;
 
 /* Adds f to p and q at point i. Launched with one thread. */
@@ -25,14 +31,17 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
     qc[i] += f;
 }
 
-/* The grid of threads is rounded up to whole blocks. Threads outside the grid of points
- * return without doing anything. */
-__global__ void derive_kernel(grid g, int z, const float *__restrict__ pc,
+/* first_z is the first plane of the slab. The grid of threads is rounded up to whole
+ * blocks along x and y. Threads outside the grid of points return without doing
+ * anything. */
+__global__ void derive_kernel(grid g, int first_z, const float *__restrict__ pc,
                               const float *__restrict__ qc, float *derivatives)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
+    int z = first_z + blockIdx.z;
     size_t k = row_start(&g, y, 0) + x, i = (size_t)z * g.plane + k;
+    derivatives += blockIdx.z * (size_t)DERIVATIVES * g.plane;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
         derive_point(&g, pc, derivatives, g.plane, i, k);
@@ -40,14 +49,16 @@ __global__ void derive_kernel(grid g, int z, const float *__restrict__ pc,
     }
 }
 
-__global__ void propagate_kernel(grid g, int z, const float *__restrict__ medium,
+__global__ void propagate_kernel(grid g, int first_z, const float *__restrict__ medium,
                                  const float *__restrict__ pc,
                                  const float *__restrict__ qc, float *pp, float *qp,
                                  const float *__restrict__ derivatives)
 {
     int x = HALO + blockIdx.x * blockDim.x + threadIdx.x;
     int y = HALO + blockIdx.y * blockDim.y + threadIdx.y;
+    int z = first_z + blockIdx.z;
     size_t k = row_start(&g, y, 0) + x, i = (size_t)z * g.plane + k;
+    derivatives += blockIdx.z * (size_t)DERIVATIVES * g.plane;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
         update_point(&g, medium, pc, qc, pp, qp, derivatives, g.plane, i, k);
@@ -61,12 +72,29 @@ static float *zero_field(size_t n)
     return field;
 }
 
+/* Returns the number of planes of a slab: as few as give each multiprocessor
+ * UNIT_THREADS threads per launch. With fewer threads, multiprocessors would be idle.
+ * More planes would have more derivatives (24 bytes per point), which should stay in
+ * the L2 cache until they are read. */
+static int choose_slab(void)
+{
+    int device, units;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device));
+    const long points = (long)(g.sx - 2 * HALO) * (g.sy - 2 * HALO); /* of a plane */
+    long planes = ((long)units * UNIT_THREADS + points - 1) / points;
+    if (planes > g.sz - 2 * HALO) planes = g.sz - 2 * HALO;
+    if (planes > CUDA_GRID_YZ_MAX) planes = CUDA_GRID_YZ_MAX;
+    return (int)planes;
+}
+
 size_t Initialize(const grid *input_grid, const float *input_medium)
 {
     g = *input_grid;
     cuda_device();
+    slab = choose_slab();
 
-    size_t n = field_size(&g), plane = (size_t)g.plane;
+    size_t n = field_size(&g), derivatives_size = (size_t)slab * DERIVATIVES * g.plane;
     size_t size = MEDIUM_FIELDS * n * sizeof(float);
     CUDA_CHECK(cudaMalloc((void **)&medium, size));
     CUDA_CHECK(cudaMemcpy(medium, input_medium, size, cudaMemcpyHostToDevice));
@@ -74,11 +102,11 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     pc = zero_field(n);
     qp = zero_field(n);
     qc = zero_field(n);
-    derivatives = zero_field(DERIVATIVES * plane);
+    derivatives = zero_field(derivatives_size);
     CUDA_CHECK(cudaEventCreate(&start_event));
     CUDA_CHECK(cudaEventCreate(&end_event));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return ((MEDIUM_FIELDS + 4) * n + DERIVATIVES * plane) * sizeof(float);
+    return ((MEDIUM_FIELDS + 4) * n + derivatives_size) * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -99,12 +127,14 @@ double Propagate(void)
         groups[i] = (points[i] + local[i] - 1) / local[i];
     }
     dim3 block = {local[0], local[1], 1};
-    dim3 blocks = {groups[0], groups[1], 1};
+    dim3 blocks = {groups[0], groups[1], (unsigned)slab};
     cuda_check_grid(blocks);
 
     /* Kernels of one stream run in order. */
+    const int end = g.sz - HALO;
     CUDA_CHECK(cudaEventRecord(start_event, 0));
-    for (int z = HALO; z < g.sz - HALO; z++) {
+    for (int z = HALO; z < end; z += slab) {
+        blocks.z = (unsigned)(slab < end - z ? slab : end - z);
         CUDA_LAUNCH(derive_kernel, blocks, block, 0, g, z, pc, qc, derivatives);
         CUDA_CHECK(cudaGetLastError());
         CUDA_LAUNCH(propagate_kernel, blocks, block, 0, g, z, medium, pc, qc, pp, qp,

@@ -14,8 +14,13 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, derive, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
-static cl_mem derivatives;            /* derivatives of one plane */
-static size_t local[2], global[2];
+static int slab;                      /* planes of a slab; the last may be smaller */
+static cl_mem derivatives;            /* of the planes of a slab, one after another */
+static size_t local[3], global[3];
+
+/* Work-items per compute unit that a launch should have on a GPU: as many as the
+ * largest GPUs can hold. */
+enum { UNIT_ITEMS = 2048 };
 
 static cl_mem create_buffer(size_t count)
 {
@@ -33,6 +38,22 @@ static cl_mem zero_buffer(size_t n)
     OCL_CHECK(clEnqueueFillBuffer(queue, memory, &zero, sizeof zero, 0, n * sizeof zero,
                                   0, NULL, NULL));
     return memory;
+}
+
+/* Returns the number of planes of a slab. A CPU takes one, whose derivatives stay in
+ * the caches of the cores. A GPU takes as few as give each compute unit UNIT_ITEMS
+ * work-items per launch. With fewer work-items, compute units would be idle. More
+ * planes would have more derivatives (24 bytes per point), which should stay in the L2
+ * cache until they are read. */
+static int choose_slab(cl_device_id device)
+{
+    if (!ocl_is_gpu(device)) return 1;
+    cl_uint units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
+    const long points = (long)(g.sx - 2 * HALO) * (g.sy - 2 * HALO); /* of a plane */
+    const long planes = ((long)units * UNIT_ITEMS + points - 1) / points;
+    return planes < g.sz - 2 * HALO ? (int)planes : g.sz - 2 * HALO;
 }
 
 size_t Initialize(const grid *input_grid, const float *input_medium)
@@ -53,7 +74,9 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     propagate = clCreateKernel(program, "propagate", &err);
     OCL_CHECK(err);
 
-    size_t n = field_size(&g), plane = (size_t)g.plane;
+    slab = choose_slab(device);
+    size_t n = field_size(&g);
+    size_t derivatives_size = (size_t)slab * DERIVATIVES * (size_t)g.plane;
     medium = create_buffer(MEDIUM_FIELDS * n);
     OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0,
                                    MEDIUM_FIELDS * n * sizeof(cl_float), input_medium,
@@ -62,7 +85,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     pc = zero_buffer(n);
     qp = zero_buffer(n);
     qc = zero_buffer(n);
-    derivatives = zero_buffer(DERIVATIVES * plane);
+    derivatives = zero_buffer(derivatives_size);
     OCL_CHECK(clFinish(queue));
 
     /* Dimension 0 is x, so that neighbouring work-items update neighbouring points of a
@@ -73,7 +96,8 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
         local[i] = g.group[i] ? (size_t)g.group[i] : default_local[i];
         global[i] = (points[i] + local[i] - 1) / local[i] * local[i];
     }
-    return ((MEDIUM_FIELDS + 4) * n + DERIVATIVES * plane) * sizeof(cl_float);
+    local[2] = 1; /* global[2] is the number of planes of a slab */
+    return ((MEDIUM_FIELDS + 4) * n + derivatives_size) * sizeof(cl_float);
 }
 
 void InsertSource(float f)
@@ -88,12 +112,15 @@ void InsertSource(float f)
         clEnqueueNDRangeKernel(queue, source, 1, NULL, &one, &one, 0, NULL, NULL));
 }
 
-/* Enqueues a kernel for plane z. Stores its event in *done, unless done is NULL. */
-static void launch(cl_kernel kernel, int z, cl_event *propagate_event)
+/* Enqueues a kernel for the slab that begins with plane z. Stores its event in *event,
+ * unless event is NULL. */
+static void launch(cl_kernel kernel, int z, cl_event *event)
 {
+    const int rest = g.sz - HALO - z; /* planes up to the last one */
+    global[2] = (size_t)(slab < rest ? slab : rest);
     OCL_CHECK(clSetKernelArg(kernel, 1, sizeof z, &z));
-    OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel, 2, NULL, global, local, 0, NULL,
-                                     propagate_event));
+    OCL_CHECK(
+        clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, 0, NULL, event));
 }
 
 double Propagate(void)
@@ -112,9 +139,9 @@ double Propagate(void)
 
     /* The queue is in order, so each kernel starts after the previous one has ended. */
     cl_event first, last;
-    for (int z = HALO; z < g.sz - HALO; z++) {
+    for (int z = HALO; z < g.sz - HALO; z += slab) {
         launch(derive, z, z == HALO ? &first : NULL);
-        launch(propagate, z, z == g.sz - HALO - 1 ? &last : NULL);
+        launch(propagate, z, z + slab >= g.sz - HALO ? &last : NULL);
     }
     OCL_CHECK(clFinish(queue));
 

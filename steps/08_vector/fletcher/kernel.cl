@@ -1,5 +1,5 @@
 /* kernel.cl - the device side: one work-item per LANES neighbouring points of a row, in
- * one plane. The computation is in body.h. */
+ * a slab, which is some neighbouring xy planes. The computation is in body.h. */
 #include "body.h"
 
 /* Adds f to p and q at point i. Launched with one work-item. */
@@ -9,16 +9,19 @@ __kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
     qc[i] += f;
 }
 
-/* The global size is rounded up to whole work-groups. Work-items outside the grid
- * return without doing anything. */
-__kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
+/* first_z is the first plane of the slab. The global size is rounded up to whole
+ * work-groups along x and y. Work-items outside the grid return without doing anything.
+ */
+__kernel void derive(grid g, int first_z, GLOBAL const float *restrict pc,
                      GLOBAL const float *restrict qc,
                      GLOBAL float *restrict derivatives)
 {
     int x = HALO + LANES * get_global_id(0);
     int y = HALO + get_global_id(1);
+    int z = first_z + get_global_id(2);
     int count = g.sx - HALO - x; /* points from x to the end of the row */
     size_t k = row_start(&g, y, 0) + x, i = (size_t)z * g.plane + k;
+    derivatives += get_global_id(2) * DERIVATIVES * g.plane;
 
     if (count > 0 && y < g.sy - HALO) {
         derive_point(&g, pc, derivatives, g.plane, i, k, count);
@@ -26,7 +29,7 @@ __kernel void derive(grid g, int z, GLOBAL const float *restrict pc,
     }
 }
 
-__kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
+__kernel void propagate(grid g, int first_z, GLOBAL const float *restrict medium,
                         GLOBAL const float *restrict pc,
                         GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
                         GLOBAL float *restrict qp,
@@ -34,8 +37,10 @@ __kernel void propagate(grid g, int z, GLOBAL const float *restrict medium,
 {
     int x = HALO + LANES * get_global_id(0);
     int y = HALO + get_global_id(1);
+    int z = first_z + get_global_id(2);
     int count = g.sx - HALO - x; /* points from x to the end of the row */
     size_t k = row_start(&g, y, 0) + x, i = (size_t)z * g.plane + k;
+    derivatives += get_global_id(2) * DERIVATIVES * g.plane;
 
     if (count > 0 && y < g.sy - HALO)
         update_point(&g, medium, pc, qc, pp, qp, derivatives, g.plane, i, k, count);
