@@ -39,19 +39,21 @@ static cl_mem zero_buffer(size_t n)
     return memory;
 }
 
-/* A tile of points has 32 x 8 points and 32 planes, and its derivatives take 20 KiB of
+/* A tile of points has 32 x 8 points per plane, and its derivatives take 20 KiB of
  * local memory. These sizes are choices, not derived. */
-static void choose_tile_of_points(void)
+static void choose_tile_of_points(int units)
 {
-    t = (tile_shape){.width = 32, .rows = 8, .depth = 32};
+    t = (tile_shape){.width = 32, .rows = 8};
     t.pitch = t.width + 2 * HALO;
     t.plane = (t.rows + 2 * HALO) * t.pitch;
-    const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
-    const int points[3] = {t.width, t.rows, t.depth};
+    const int tiles_x = (g.sx - 2 * HALO + t.width - 1) / t.width;
+    const int tiles_y = (g.sy - 2 * HALO + t.rows - 1) / t.rows;
+    t.depth = tile_depth(g.sz - 2 * HALO, (long)tiles_x * tiles_y, units);
+    const int tiles[3] = {tiles_x, tiles_y, (g.sz - 2 * HALO + t.depth - 1) / t.depth};
     const size_t default_local[3] = {32, 8, 1};
     for (int i = 0; i < 3; i++) {
         local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : default_local[i];
-        global[i] = (size_t)((inner[i] + points[i] - 1) / points[i]) * local[i];
+        global[i] = (size_t)tiles[i] * local[i];
     }
 }
 
@@ -96,13 +98,13 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     qp = zero_buffer(n);
     qc = zero_buffer(n);
 
+    cl_uint units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
     size_t workspace_floats = 0;
     if (points) {
-        choose_tile_of_points();
-    } else {
-        cl_uint units; /* each compute unit gets a tile */
-        OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
-                                  &units, NULL));
+        choose_tile_of_points((int)units);
+    } else { /* each compute unit gets a tile */
         t.rows = rows_per_tile(g.sy - 2 * HALO, g.pitch, (int)units);
         t.depth = g.sz - 2 * HALO;
         global[0] = (size_t)((g.sy - 2 * HALO + t.rows - 1) / t.rows);

@@ -18,6 +18,7 @@ enum { LOCAL_X = 32, LOCAL_Y = 8 };
 
 static grid g;
 static int steps;                         /* time steps computed */
+static int units;                         /* multiprocessors */
 static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 static cudaEvent_t start_event, end_event;
 
@@ -82,6 +83,9 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
 {
     g = *input_grid;
     cuda_device();
+    int device;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device));
     steps = 0;
 
     size_t n = field_size(&g);
@@ -109,12 +113,11 @@ void InsertSource(float f)
 
 double Propagate(void)
 {
-    /* The derivatives of a tile take 20 KiB of shared memory. Its size is a choice, not
-     * derived. */
+    /* The derivatives of a tile take 20 KiB of shared memory. Its width and rows are
+     * choices, not derived. */
     tile_shape t;
     t.width = 32;
     t.rows = 8;
-    t.depth = 32;
     t.pitch = t.width + 2 * HALO;
     t.plane = (t.rows + 2 * HALO) * t.pitch;
     const box b = active_box(&g, ++steps, 1);
@@ -124,8 +127,9 @@ double Propagate(void)
     if (g.group[0]) block.x = g.group[0];
     if (g.group[1]) block.y = g.group[1];
     dim3 blocks = {(unsigned)((inner[0] + t.width - 1) / t.width),
-                   (unsigned)((inner[1] + t.rows - 1) / t.rows),
-                   (unsigned)((inner[2] + t.depth - 1) / t.depth)};
+                   (unsigned)((inner[1] + t.rows - 1) / t.rows), 1};
+    t.depth = tile_depth(inner[2], (long)blocks.x * blocks.y, units);
+    blocks.z = (unsigned)((inner[2] + t.depth - 1) / t.depth);
 
     CUDA_CHECK(cudaEventRecord(start_event, 0));
     CUDA_LAUNCH(propagate_kernel, blocks, block, DERIVATIVES * t.plane * sizeof(float),

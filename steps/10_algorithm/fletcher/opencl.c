@@ -19,7 +19,7 @@ static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
 static cl_mem workspaces; /* of march.h, one per tile; NULL: the derivatives of a tile
                              are in local memory */
 static tile_shape t;
-static int units; /* compute units, each of which takes tiles; 0: tiles of points */
+static int units; /* compute units */
 static int steps; /* time steps computed */
 
 static cl_mem create_buffer(size_t count)
@@ -46,17 +46,20 @@ static void choose_groups(const box *b, size_t global[3], size_t local[3])
 {
     int inner[3];
     for (int i = 0; i < 3; i++) inner[i] = b->end[i] - b->first[i];
-    if (units) {
+    if (workspaces) {
         t.rows = rows_per_tile(inner[1], g.pitch, units);
         global[0] = (size_t)((inner[1] + t.rows - 1) / t.rows);
         global[1] = global[2] = local[0] = local[1] = local[2] = 1;
         return;
     }
-    const int points[3] = {t.width, t.rows, t.depth};
+    const int tiles_x = (inner[0] + t.width - 1) / t.width;
+    const int tiles_y = (inner[1] + t.rows - 1) / t.rows;
+    t.depth = tile_depth(inner[2], (long)tiles_x * tiles_y, units);
+    const int tiles[3] = {tiles_x, tiles_y, (inner[2] + t.depth - 1) / t.depth};
     const size_t default_local[3] = {32, 8, 1};
     for (int i = 0; i < 3; i++) {
         local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : default_local[i];
-        global[i] = (size_t)((inner[i] + points[i] - 1) / points[i]) * local[i];
+        global[i] = (size_t)tiles[i] * local[i];
     }
 }
 
@@ -102,19 +105,18 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     qc = zero_buffer(n);
 
     steps = 0;
-    units = 0;
+    cl_uint device_units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof device_units,
+                              &device_units, NULL));
+    units = (int)device_units;
     size_t workspace_floats = 0;
     if (points) {
-        /* The derivatives of a tile take 20 KiB of local memory. Its size is a choice,
-         * not derived. */
-        t = (tile_shape){.width = 32, .rows = 8, .depth = 32};
+        /* The derivatives of a tile take 20 KiB of local memory. Its width and rows are
+         * choices, not derived. */
+        t = (tile_shape){.width = 32, .rows = 8};
         t.pitch = t.width + 2 * HALO;
         t.plane = (t.rows + 2 * HALO) * t.pitch;
     } else {
-        cl_uint device_units;
-        OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS,
-                                  sizeof device_units, &device_units, NULL));
-        units = (int)device_units;
         workspace_floats = (size_t)tile_count(g.sy - 2 * HALO, g.pitch, units) *
                            work_size(g.sx - 2 * HALO);
         workspaces = zero_buffer(workspace_floats);
@@ -137,7 +139,7 @@ void InsertSource(float f)
 
 double Propagate(void)
 {
-    const box b = active_box(&g, ++steps, units ? LINE : 1);
+    const box b = active_box(&g, ++steps, workspaces ? LINE : 1);
     size_t global[3], local[3];
     choose_groups(&b, global, local);
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));

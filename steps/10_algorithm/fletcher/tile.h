@@ -32,6 +32,22 @@ static inline int rows_per_tile(long rows, int pitch, int threads)
     const int tiles = tile_count(rows, pitch, threads);
     return (int)((rows + tiles - 1) / tiles);
 }
+
+/* The largest depth of a tile of points, a choice; and the work-groups per compute unit
+ * that a launch should have: as many of 256 work-items as the largest GPUs can hold. */
+enum { DEPTH = 32, UNIT_GROUPS = 8 };
+
+/* Returns the depth of tiles of points, for `planes` planes of `tiles` tiles each on a
+ * device with `units` compute units. A work-group updates the planes of its tile one
+ * after the other, so tiles of full depth would give a small grid too few work-groups.
+ * Lower tiles compute nothing twice, because the derivatives of a plane are not kept
+ * for the next one. They only read more: depth + 2 HALO planes of p and q each. */
+static inline int tile_depth(int planes, long tiles, int units)
+{
+    const long layers = ((long)units * UNIT_GROUPS + tiles - 1) / tiles;
+    const long depth = planes / layers;
+    return depth < 1 ? 1 : depth > DEPTH ? DEPTH : (int)depth;
+}
 #endif
 
 #endif

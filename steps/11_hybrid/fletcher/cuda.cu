@@ -21,6 +21,7 @@
 enum { LOCAL_X = 32, LOCAL_Y = 8 };
 
 static grid g;
+static int units;                         /* multiprocessors */
 static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
 /* The state of one step on the device: the buffers of its transfers, and events before
@@ -105,6 +106,9 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     *shares_cores = 0;
     g = *input_grid;
     cuda_device();
+    int device;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device));
 
     size_t n = field_size(&g);
     size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
@@ -143,12 +147,11 @@ void device_source(float f)
 /* Updates planes first .. end - 1. */
 static void launch(int first, int end)
 {
-    /* The derivatives of a tile take 20 KiB of shared memory. Its size is a choice, not
-     * derived. */
+    /* The derivatives of a tile take 20 KiB of shared memory. Its width and rows are
+     * choices, not derived. */
     tile_shape t;
     t.width = 32;
     t.rows = 8;
-    t.depth = 32;
     t.pitch = t.width + 2 * HALO;
     t.plane = (t.rows + 2 * HALO) * t.pitch;
     t.first = first;
@@ -158,9 +161,10 @@ static void launch(int first, int end)
     if (g.group[0]) block.x = g.group[0];
     if (g.group[1]) block.y = g.group[1];
     dim3 blocks = {(unsigned)((inner[0] + t.width - 1) / t.width),
-                   (unsigned)((inner[1] + t.rows - 1) / t.rows),
-                   (unsigned)((inner[2] + t.depth - 1) / t.depth)};
+                   (unsigned)((inner[1] + t.rows - 1) / t.rows), 1};
     if (first >= end) return;
+    t.depth = tile_depth(inner[2], (long)blocks.x * blocks.y, units);
+    blocks.z = (unsigned)((inner[2] + t.depth - 1) / t.depth);
 
     CUDA_LAUNCH(propagate_kernel, blocks, block, DERIVATIVES * t.plane * sizeof(float),
                 g, t, medium, pc, qc, pp, qp);

@@ -24,6 +24,7 @@ static cl_kernel source, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
 static cl_mem workspaces; /* of march.h, one per tile; NULL: the derivatives of a tile
                              are in local memory */
+static int units;         /* compute units */
 static tile_shape t;
 static size_t local[3], global[3];
 
@@ -62,20 +63,21 @@ static cl_mem zero_buffer(size_t n)
     return memory;
 }
 
-/* A tile of points has 32 x 8 points and 32 planes, and its derivatives take 20 KiB of
- * local memory. These sizes are choices, not derived. */
+/* A tile of points has 32 x 8 points per plane, and its derivatives take 20 KiB of
+ * local memory. These sizes are choices, not derived. Each launch chooses the depth. */
 static void choose_tile_of_points(void)
 {
-    t = (tile_shape){.width = 32, .rows = 8, .depth = 32};
+    t = (tile_shape){.width = 32, .rows = 8};
     t.pitch = t.width + 2 * HALO;
     t.plane = (t.rows + 2 * HALO) * t.pitch;
-    const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
-    const int points[3] = {t.width, t.rows, t.depth};
-    const size_t default_local[3] = {32, 8, 1};
-    for (int i = 0; i < 3; i++) {
-        local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : default_local[i];
+    const int inner[2] = {g.sx - 2 * HALO, g.sy - 2 * HALO};
+    const int points[2] = {t.width, t.rows};
+    const size_t default_local[2] = {32, 8};
+    for (int i = 0; i < 2; i++) {
+        local[i] = g.group[i] ? (size_t)g.group[i] : default_local[i];
         global[i] = (size_t)((inner[i] + points[i] - 1) / points[i]) * local[i];
     }
+    local[2] = 1;
 }
 
 size_t device_begin(const grid *input_grid, const float *input_medium, int host_threads,
@@ -121,14 +123,15 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     qp = zero_buffer(n);
     qc = zero_buffer(n);
 
+    cl_uint device_units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof device_units,
+                              &device_units, NULL));
+    units = (int)device_units;
     size_t workspace_floats = 0;
     if (points) {
         choose_tile_of_points();
-    } else {
-        cl_uint units; /* each compute unit gets a tile */
-        OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units,
-                                  &units, NULL));
-        t.rows = rows_per_tile(g.sy - 2 * HALO, g.pitch, (int)units);
+    } else { /* each compute unit gets a tile */
+        t.rows = rows_per_tile(g.sy - 2 * HALO, g.pitch, units);
         t.depth = g.sz - 2 * HALO;
         global[0] = (size_t)((g.sy - 2 * HALO + t.rows - 1) / t.rows);
         global[1] = global[2] = local[0] = local[1] = local[2] = 1;
@@ -162,7 +165,11 @@ static cl_event launch(int first, int end)
     if (first >= end) return NULL;
     t.first = first;
     t.end = end;
-    global[2] = (size_t)((end - first + t.depth - 1) / t.depth) * local[2];
+    if (!workspaces) {
+        const size_t tiles = global[0] / local[0] * (global[1] / local[1]);
+        t.depth = tile_depth(end - first, (long)tiles, units);
+    }
+    global[2] = (size_t)((end - first + t.depth - 1) / t.depth);
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
     OCL_CHECK(clSetKernelArg(propagate, 1, sizeof t, &t));
     OCL_CHECK(clSetKernelArg(propagate, 2, sizeof medium, &medium));
