@@ -296,9 +296,10 @@ def odd_lines(floats: int) -> int:
 
 def memory_is_wrong(asked: Asked, memory: Any, values: Mapping[str, str]) -> str | None:
     """Compares the memory with what a step can have: the rock, p and q twice, and, of the
-    derivatives of both along two axes, none, whole fields, planes (DERIVED), the rows of a
-    workspace per tile (WORK_ROWS), or nine planes each, as in the paper. A device next to
-    the host stores the grid once more; ranks have slabs with halos."""
+    derivatives of both along two axes, none, whole fields, the planes (DERIVED) of each plane
+    of a slab, the rows of a workspace per tile (WORK_ROWS), or nine planes each, as in the
+    paper. A device next to the host stores the grid once more; ranks have slabs with
+    halos."""
     sx, sy, sz = asked.sides
     pitch = odd_lines(LINE - HALO + sx) if asked.padded else sx
     plane = odd_lines(pitch * sy) if asked.padded else pitch * sy
@@ -313,7 +314,10 @@ def memory_is_wrong(asked: Asked, memory: Any, values: Mapping[str, str]) -> str
         return f"Memory={memory:.0f}: {ranks} slabs, or two sides, have {slabs} floats"
     for rock in ROCKS:
         derivatives = memory / 4 - (rock + 4) * field
-        if derivatives in (0, 4 * field, DERIVED * plane, 4 * RING * plane):
+        if derivatives in (0, 4 * field, 4 * RING * plane):
+            return None
+        slab = derivatives / (DERIVED * plane)
+        if slab == int(slab) and 1 <= slab <= sz - 2 * HALO:
             return None
         if derivatives % workspace == 0 and 1 <= derivatives / workspace <= 4096:
             return None
