@@ -19,6 +19,7 @@ static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
 static cl_mem workspaces; /* of march.h, one per tile; NULL: the derivatives of a tile
                              are in local memory */
 static tile_shape t;
+static cl_uint units; /* compute units */
 static size_t local[3], global[3];
 
 static cl_mem create_buffer(size_t count)
@@ -41,14 +42,14 @@ static cl_mem zero_buffer(size_t n)
 
 /* A tile of points has 32 x 8 points per plane, and its derivatives take 20 KiB of
  * local memory. These sizes are choices, not derived. */
-static void choose_tile_of_points(int units)
+static void choose_tile_of_points(void)
 {
     t = (tile_shape){.width = 32, .rows = 8};
     t.pitch = t.width + 2 * HALO;
     t.plane = (t.rows + 2 * HALO) * t.pitch;
     const int tiles_x = (g.sx - 2 * HALO + t.width - 1) / t.width;
     const int tiles_y = (g.sy - 2 * HALO + t.rows - 1) / t.rows;
-    t.depth = tile_depth(g.sz - 2 * HALO, (long)tiles_x * tiles_y, units);
+    t.depth = tile_depth(g.sz - 2 * HALO, (long)tiles_x * tiles_y, (int)units);
     const int tiles[3] = {tiles_x, tiles_y, (g.sz - 2 * HALO + t.depth - 1) / t.depth};
     const size_t default_local[3] = {32, 8, 1};
     for (int i = 0; i < 3; i++) {
@@ -98,12 +99,11 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     qp = zero_buffer(n);
     qc = zero_buffer(n);
 
-    cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
     size_t workspace_floats = 0;
     if (points) {
-        choose_tile_of_points((int)units);
+        choose_tile_of_points();
     } else { /* each compute unit gets a tile */
         t.rows = rows_per_tile(g.sy - 2 * HALO, g.pitch, (int)units);
         t.depth = g.sz - 2 * HALO;

@@ -19,8 +19,8 @@ static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
 static cl_mem workspaces; /* of march.h, one per tile; NULL: the derivatives of a tile
                              are in local memory */
 static tile_shape t;
-static int units; /* compute units */
-static int steps; /* time steps computed */
+static cl_uint units; /* compute units */
+static int steps;     /* time steps computed */
 
 static cl_mem create_buffer(size_t count)
 {
@@ -47,14 +47,14 @@ static void choose_groups(const box *b, size_t global[3], size_t local[3])
     int inner[3];
     for (int i = 0; i < 3; i++) inner[i] = b->end[i] - b->first[i];
     if (workspaces) {
-        t.rows = rows_per_tile(inner[1], g.pitch, units);
+        t.rows = rows_per_tile(inner[1], g.pitch, (int)units);
         global[0] = (size_t)((inner[1] + t.rows - 1) / t.rows);
         global[1] = global[2] = local[0] = local[1] = local[2] = 1;
         return;
     }
     const int tiles_x = (inner[0] + t.width - 1) / t.width;
     const int tiles_y = (inner[1] + t.rows - 1) / t.rows;
-    t.depth = tile_depth(inner[2], (long)tiles_x * tiles_y, units);
+    t.depth = tile_depth(inner[2], (long)tiles_x * tiles_y, (int)units);
     const int tiles[3] = {tiles_x, tiles_y, (inner[2] + t.depth - 1) / t.depth};
     const size_t default_local[3] = {32, 8, 1};
     for (int i = 0; i < 3; i++) {
@@ -105,10 +105,8 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     qc = zero_buffer(n);
 
     steps = 0;
-    cl_uint device_units;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof device_units,
-                              &device_units, NULL));
-    units = (int)device_units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
     size_t workspace_floats = 0;
     if (points) {
         /* The derivatives of a tile take 20 KiB of local memory. Its width and rows are
@@ -117,7 +115,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
         t.pitch = t.width + 2 * HALO;
         t.plane = (t.rows + 2 * HALO) * t.pitch;
     } else {
-        workspace_floats = (size_t)tile_count(g.sy - 2 * HALO, g.pitch, units) *
+        workspace_floats = (size_t)tile_count(g.sy - 2 * HALO, g.pitch, (int)units) *
                            work_size(g.sx - 2 * HALO);
         workspaces = zero_buffer(workspace_floats);
     }

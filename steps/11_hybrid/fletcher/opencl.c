@@ -24,8 +24,8 @@ static cl_kernel source, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
 static cl_mem workspaces; /* of march.h, one per tile; NULL: the derivatives of a tile
                              are in local memory */
-static int units;         /* compute units */
 static tile_shape t;
+static cl_uint units; /* compute units */
 static size_t local[3], global[3];
 
 /* The state of one step on the device: the buffers of its transfers, the events of its
@@ -64,20 +64,21 @@ static cl_mem zero_buffer(size_t n)
 }
 
 /* A tile of points has 32 x 8 points per plane, and its derivatives take 20 KiB of
- * local memory. These sizes are choices, not derived. Each launch chooses the depth. */
+ * local memory. These sizes are choices, not derived. */
 static void choose_tile_of_points(void)
 {
     t = (tile_shape){.width = 32, .rows = 8};
     t.pitch = t.width + 2 * HALO;
     t.plane = (t.rows + 2 * HALO) * t.pitch;
-    const int inner[2] = {g.sx - 2 * HALO, g.sy - 2 * HALO};
-    const int points[2] = {t.width, t.rows};
-    const size_t default_local[2] = {32, 8};
-    for (int i = 0; i < 2; i++) {
-        local[i] = g.group[i] ? (size_t)g.group[i] : default_local[i];
-        global[i] = (size_t)((inner[i] + points[i] - 1) / points[i]) * local[i];
+    const int tiles_x = (g.sx - 2 * HALO + t.width - 1) / t.width;
+    const int tiles_y = (g.sy - 2 * HALO + t.rows - 1) / t.rows;
+    t.depth = tile_depth(g.sz - 2 * HALO, (long)tiles_x * tiles_y, (int)units);
+    const int tiles[3] = {tiles_x, tiles_y, (g.sz - 2 * HALO + t.depth - 1) / t.depth};
+    const size_t default_local[3] = {32, 8, 1};
+    for (int i = 0; i < 3; i++) {
+        local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : default_local[i];
+        global[i] = (size_t)tiles[i] * local[i];
     }
-    local[2] = 1;
 }
 
 size_t device_begin(const grid *input_grid, const float *input_medium, int host_threads,
@@ -123,15 +124,13 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     qp = zero_buffer(n);
     qc = zero_buffer(n);
 
-    cl_uint device_units;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof device_units,
-                              &device_units, NULL));
-    units = (int)device_units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                              NULL));
     size_t workspace_floats = 0;
     if (points) {
         choose_tile_of_points();
     } else { /* each compute unit gets a tile */
-        t.rows = rows_per_tile(g.sy - 2 * HALO, g.pitch, units);
+        t.rows = rows_per_tile(g.sy - 2 * HALO, g.pitch, (int)units);
         t.depth = g.sz - 2 * HALO;
         global[0] = (size_t)((g.sy - 2 * HALO + t.rows - 1) / t.rows);
         global[1] = global[2] = local[0] = local[1] = local[2] = 1;
@@ -165,11 +164,11 @@ static cl_event launch(int first, int end)
     if (first >= end) return NULL;
     t.first = first;
     t.end = end;
-    if (!workspaces) {
+    if (!workspaces) { /* the border planes are few, and need lower tiles */
         const size_t tiles = global[0] / local[0] * (global[1] / local[1]);
-        t.depth = tile_depth(end - first, (long)tiles, units);
+        t.depth = tile_depth(end - first, (long)tiles, (int)units);
     }
-    global[2] = (size_t)((end - first + t.depth - 1) / t.depth);
+    global[2] = (size_t)((end - first + t.depth - 1) / t.depth) * local[2];
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
     OCL_CHECK(clSetKernelArg(propagate, 1, sizeof t, &t));
     OCL_CHECK(clSetKernelArg(propagate, 2, sizeof medium, &medium));
