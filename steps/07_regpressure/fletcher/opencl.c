@@ -18,10 +18,6 @@ static int slab;                      /* planes of a slab; the last may be small
 static cl_mem derivatives;            /* of the planes of a slab, one after another */
 static size_t local[3], global[3];
 
-/* Work-items per compute unit that a launch should have on a GPU: as many as the
- * largest GPUs can hold. */
-enum { UNIT_ITEMS = 2048 };
-
 static cl_mem create_buffer(size_t count)
 {
     cl_int err;
@@ -41,18 +37,15 @@ static cl_mem zero_buffer(size_t n)
 }
 
 /* Returns the number of planes of a slab. A CPU takes one, whose derivatives stay in
- * the caches of the cores. A GPU takes as few as give each compute unit UNIT_ITEMS
- * work-items per launch. With fewer work-items, compute units would be idle. More
- * planes would have more derivatives (24 bytes per point), which should stay in the L2
- * cache until they are read. */
+ * the caches of the cores. A GPU takes as few as keep the whole device busy in a
+ * launch. More planes would have more derivatives (24 bytes per point), which should
+ * stay in the L2 cache until they are read. */
 static int choose_slab(cl_device_id device)
 {
     if (!ocl_is_gpu(device)) return 1;
-    cl_uint units;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
-                              NULL));
+    const long at_once = (long)ocl_items_at_once(device);
     const long points = (long)(g.sx - 2 * HALO) * (g.sy - 2 * HALO); /* of a plane */
-    const long planes = ((long)units * UNIT_ITEMS + points - 1) / points;
+    const long planes = (at_once + points - 1) / points;
     return planes < g.sz - 2 * HALO ? (int)planes : g.sz - 2 * HALO;
 }
 

@@ -15,10 +15,6 @@
  * neighbouring points of a row, so that their loads are coalesced. */
 enum { LOCAL_X = 32, LOCAL_Y = 4 };
 
-/* Threads per multiprocessor that a launch should have: as many as the largest GPUs can
- * hold. */
-enum { UNIT_THREADS = 2048 };
-
 static grid g;
 static float *medium, *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 static int slab;           /* planes of a slab; the last may be smaller */
@@ -73,17 +69,14 @@ static float *zero_field(size_t n)
     return field;
 }
 
-/* Returns the number of planes of a slab: as few as give each multiprocessor
- * UNIT_THREADS threads per launch. With fewer threads, multiprocessors would be idle.
- * More planes would have more derivatives (24 bytes per point), which should stay in
- * the L2 cache until they are read. */
+/* Returns the number of planes of a slab: as few as keep the whole device busy in a
+ * launch. More planes would have more derivatives (24 bytes per point), which should
+ * stay in the L2 cache until they are read. */
 static int choose_slab(void)
 {
-    int device, units;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device));
+    const long at_once = cuda_threads_at_once();
     const long points = (long)(g.sx - 2 * HALO) * (g.sy - 2 * HALO); /* of a plane */
-    long planes = ((long)units * UNIT_THREADS + points - 1) / points;
+    long planes = (at_once + points - 1) / points;
     if (planes > g.sz - 2 * HALO) planes = g.sz - 2 * HALO;
     if (planes > CUDA_GRID_YZ_MAX) planes = CUDA_GRID_YZ_MAX;
     return (int)planes;
