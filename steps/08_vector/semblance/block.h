@@ -77,7 +77,8 @@ FN void search_block(int block, int ia, int ib, int ic, CONSTANT const trace *tr
         lanes den = each(0), skipped = each(0);
 
         for (int n = 0; n < q->ntraces && !all(skipped >= 2); n += ARRIVALS) {
-            int count = q->ntraces - n < ARRIVALS ? q->ntraces - n : ARRIVALS;
+            int rest = q->ntraces - n; /* at least 1 */
+            int count = ARRIVALS == 1 || rest > ARRIVALS ? ARRIVALS : rest;
             lanes x[ARRIVALS]; /* in samples; NaN where the operator has none */
             for (int i = 0; i < count; i++) {
                 float dm = traces[n + i].dm, dh = traces[n + i].dh;

@@ -55,13 +55,20 @@ FN void add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lan
     /* The window takes the samples x - tau .. x + tau, and interpolation one more. */
     int tau = w / 2;
     mask inside = (x >= (float)tau) & (x < (float)(ns - tau - 1));
+    if (LANES == 1 && !all(inside)) {
+        *skipped += 1;
+        return;
+    }
 
     /* LANES intervals from `first` on are loaded together. `last` is the largest first;
-     * it is below tau if the trace is too short for that. */
+     * it is below tau if the trace is too short for that. A single lane is inside here:
+     * tau <= (int)x <= last, so first is (int)x, and near and far are 0. The tests of
+     * LANES tell this to the compiler, for a GPU. */
     float x_first = lane(x, 0), x_last = lane(x, LANES - 1);
     float least = x_first < x_last ? x_first : x_last;
-    int last = ns - tau - 1 - LANES, first = least < last ? (int)least : last;
-    if (first < tau) first = tau;
+    int last = ns - tau - 1 - LANES;
+    int first = LANES == 1 || least < last ? (int)least : last;
+    if (LANES > 1 && first < tau) first = tau;
 
     lanes weights = each(1);
     if (!all(inside)) { /* rare */
@@ -72,7 +79,7 @@ FN void add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lan
     mask ix = whole(x), near = ix - first;
     mask far = (near | -(first > last)) & -LANES; /* not 0: not in these intervals */
     lanes weight1 = x - real(ix), weight0 = weights - weight1, squares = each(0);
-    if (all(far == 0)) {
+    if (LANES == 1 || all(far == 0)) {
         y += first - tau;
         lanes y0 = permute(load(y), near);
         UNROLL
