@@ -13,7 +13,8 @@
         int block, int ia, int ib, int ic, const trace *traces, const float *samples,  \
         const query *q, const chunk *ch, point *part, int parts)                       \
     {                                                                                  \
-        search_block(block, ia, ib, ic, traces, samples, q, ch, length, part, parts);  \
+        search_block(block, ia, ib, ic, 0, traces, samples, q, ch, length, part,       \
+                     parts);                                                           \
     }
 SEARCH(1, 1)
 SEARCH(3, 3)

@@ -36,6 +36,24 @@ __kernel void search_blocks(CONSTANT const query *q, CONSTANT const trace *trace
     for (int i = get_global_id(0); i < n; i += get_global_size(0))
         for (int ib = get_global_id(1); ib < ch.np[B]; ib += get_global_size(1))
             for (int ic = get_global_id(2); ic < ch.np[C]; ic += get_global_size(2))
-                search_block(i % ch.blocks, i / ch.blocks, ib, ic, traces, samples, q,
-                             &ch, w, part, parts);
+                search_block(i % ch.blocks, i / ch.blocks, ib, ic, 0, traces, samples,
+                             q, &ch, w, part, parts);
+}
+
+/* Picks the best part of each sample, which goes to a row after the parts: one
+ * work-group per sample. Each work-item compares every PICKERS-th part, then a tree of
+ * comparisons in local memory leaves one. */
+__kernel void pick_parts(CONSTANT const query *q, chunk ch, GLOBAL point *part,
+                         int parts)
+{
+    LOCAL candidate best[PICKERS];
+    int k = get_group_id(0), item = get_local_id(0);
+    GLOBAL const point *own = part + (size_t)k * parts;
+    int count = q[k].np[A] * q[k].np[B] * q[k].np[C] * ch.split;
+    best[item] = best_part(own, count, item, PICKERS);
+    for (int active = PICKERS / 2; active > 0; active /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < active) best[item] = better(best[item], best[item + active]);
+    }
+    if (item == 0) part[(size_t)ch.samples * parts + k] = own[best[0].part];
 }

@@ -15,15 +15,17 @@ struct search_state {
     const su_gather *g;
     trace *traces;  /* of the current search */
     int lanes;      /* of the device's vectors */
-    double at_once; /* work-items that the device runs at a time */
     int chunk;      /* samples that are searched at a time */
-    int parts;      /* the largest number of parts of a sample */
-    point *part;    /* [chunk][parts]: the best point of each (A, B, C) */
+    double at_once; /* work-items that the device runs at a time */
+    int gpu;        /* the device is a GPU, which picks the best parts itself */
+    point *part;    /* [samples][parts]: the best point of each part */
+    /* The best point of each sample of a chunk. */
+    point best[CHUNK_SAMPLES];
     size_t local[3], global[3];
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    cl_kernel kernel, blocks;
+    cl_kernel kernel, blocks, pick;
     cl_mem d_query, d_traces, d_samples, d_workspaces, d_part;
 };
 
@@ -79,17 +81,18 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(err);
     s->blocks = clCreateKernel(s->program, "search_blocks", &err);
     OCL_CHECK(err);
+    s->pick = clCreateKernel(s->program, "pick_parts", &err);
+    OCL_CHECK(err);
 
+    s->gpu = ocl_is_gpu(device);
     s->chunk = chunk_samples(q, s->lanes);
-    s->parts = part_count(q);
-    s->part =
-        allocate(s->chunk * s->parts, sizeof *s->part, "the best of each (A, B, C)");
+    s->part = allocate(part_capacity(q), sizeof *s->part, "the best of each part");
 
     size_t traces_size = q->ntraces * sizeof *s->traces;
     size_t queries_size = s->chunk * sizeof *q;
     ocl_check_constant(device, queries_size + traces_size);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = s->chunk * s->parts * sizeof *s->part;
+    size_t part_size = part_capacity(q) * sizeof *s->part + sizeof s->best;
     s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, queries_size, NULL, &err);
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
@@ -112,7 +115,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->blocks, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->blocks, 2, sizeof s->d_samples, &s->d_samples));
     OCL_CHECK(clSetKernelArg(s->blocks, 4, sizeof s->d_part, &s->d_part));
-    OCL_CHECK(clSetKernelArg(s->blocks, 5, sizeof s->parts, &s->parts));
+    OCL_CHECK(clSetKernelArg(s->pick, 0, sizeof s->d_query, &s->d_query));
+    OCL_CHECK(clSetKernelArg(s->pick, 2, sizeof s->d_part, &s->d_part));
 
     double ready = seconds();
 
@@ -128,7 +132,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 static void search_chunk(search_state *s, const query *q, chunk c,
                          search_result *result, run_times *t)
 {
-    size_t part_size = c.samples * s->parts * sizeof *s->part;
+    int parts = sample_parts(&c);
+    size_t best_size = c.samples * sizeof(point), part_size = best_size * parts;
 
     /* The global size must be a multiple of the local size. */
     size_t items[] = {(size_t)c.np[A] * c.blocks, c.np[B], c.np[C]}, global[3];
@@ -142,16 +147,31 @@ static void search_chunk(search_state *s, const query *q, chunk c,
                                    NULL));
     const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
     OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
-                                  part_size, 0, NULL, NULL));
+                                  part_size + best_size, 0, NULL, NULL));
     OCL_CHECK(clSetKernelArg(s->blocks, 3, sizeof c, &c));
+    OCL_CHECK(clSetKernelArg(s->blocks, 5, sizeof parts, &parts));
     cl_event kernel_event;
     OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->blocks, 3, NULL, global, s->local, 0,
                                      NULL, &kernel_event));
-    OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
-                                  0, NULL, NULL));
 
-    for (int k = 0; k < c.samples; k++)
-        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
+    /* If the device is the host's CPU, a copy of all parts is cheaper than a kernel. */
+    if (s->gpu) {
+        size_t pick_local = PICKERS, pick_global = c.samples * pick_local;
+        cl_event pick_event;
+        OCL_CHECK(clSetKernelArg(s->pick, 1, sizeof c, &c));
+        OCL_CHECK(clSetKernelArg(s->pick, 3, sizeof parts, &parts));
+        OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->pick, 1, NULL, &pick_global,
+                                         &pick_local, 0, NULL, &pick_event));
+        OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, part_size,
+                                      best_size, s->best, 0, NULL, NULL));
+        t->kernel += ocl_seconds(pick_event);
+        clReleaseEvent(pick_event);
+    }
+    if (!s->gpu || !store_best(s->best, c.samples, result)) {
+        OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size,
+                                      s->part, 0, NULL, NULL));
+        pick_samples(q, &c, s->part, result);
+    }
 
     t->kernel += ocl_seconds(kernel_event);
     clReleaseEvent(kernel_event);
@@ -215,6 +235,7 @@ void search_end(search_state *s)
     clReleaseMemObject(s->d_samples);
     clReleaseMemObject(s->d_traces);
     clReleaseMemObject(s->d_query);
+    clReleaseKernel(s->pick);
     clReleaseKernel(s->blocks);
     clReleaseKernel(s->kernel);
     clReleaseProgram(s->program);

@@ -19,23 +19,26 @@ FN lanes values(const lane_range *r, lanes i)
 }
 
 /* A chunk of an output trace: samples that are searched together, in blocks of LANES
- * samples or of one. np are the largest numbers of values among the samples. */
+ * samples or of one. np are the largest numbers of values among the samples. A part of
+ * a sample is one (A, B, C), whose values of D and E are searched together (split is
+ * 1), or one (A, B, C, D) (split is np[D]). */
 typedef struct {
-    int samples, block, blocks;
+    int samples, block, blocks, split;
     int np[PARAMETERS];
 } chunk;
 
-/* Searches one (A, B, C) for one block of samples, in windows of w samples: the work of
- * one thread or work-item. In a block of LANES samples each has a lane of its own, and
- * lanes after the last sample repeat it. In a block of one, LANES values of (D, E) are
- * searched at a time.
+/* Searches one part of all samples of a block, in windows of w samples: the work of one
+ * thread or work-item. id0 is the index of the part's first D, 0 unless split > 1. In a
+ * block of LANES samples each has a lane of its own, and lanes after the last sample
+ * repeat it. In a block of one, LANES values of (D, E) are searched at a time.
  *
  * q has one query per sample of the chunk. The best point of sample k goes to part[k *
- * parts + part_index(..)].
+ * parts + part_index(..) * split + id0].
  */
-FN void search_block(int block, int ia, int ib, int ic, CONSTANT const trace *traces,
-                     GLOBAL const float *samples, CONSTANT const query *q,
-                     const chunk *ch, int w, GLOBAL point *part, int parts)
+FN void search_block(int block, int ia, int ib, int ic, int id0,
+                     CONSTANT const trace *traces, GLOBAL const float *samples,
+                     CONSTANT const query *q, const chunk *ch, int w,
+                     GLOBAL point *part, int parts)
 {
     int k0 = block * ch->block;
     int k1 = k0 + ch->block < ch->samples ? k0 + ch->block : ch->samples;
@@ -59,11 +62,11 @@ FN void search_block(int block, int ia, int ib, int ic, CONSTANT const trace *tr
     lanes c = values(&range[C], each(ic));
     lane_points best = {each(0), each(0), each(0), each(-1)};
 
-    /* Lanes along (D, E) take the next LANES of all np[D] np[E] values, E first. Those
-     * after the last value repeat the last D. */
+    /* Lanes along (D, E) take the next LANES of the part's (D, E), E first. Those after
+     * the last one repeat the last D. */
     float ne = ch->np[E];
-    size_t nde = (size_t)ch->np[D] * ch->np[E];
-    lanes id = each(0), ie = each(0);
+    size_t nde = (size_t)ch->np[D] / ch->split * ch->np[E];
+    lanes id = each(id0), ie = each(0);
     for (int l = 0; l < LANES && along_de; l++) lane(ie, l) = l;
     for (size_t n = 0; n < nde; n += along_de ? LANES : 1) {
         lanes carry = real(whole((ie + 0.5f) / ne));
@@ -134,6 +137,36 @@ FN void search_block(int block, int ia, int ib, int ic, CONSTANT const trace *tr
                    lane(best.stack, l),
                    lane(best.semblance, l)};
         if (ia < ql->np[A] && ib < ql->np[B] && ic < ql->np[C])
-            part[(size_t)k * parts + part_index(ql, ia, ib, ic)] = p;
+            part[(size_t)k * parts + part_index(ql, ia, ib, ic) * ch->split + id0] = p;
     }
 }
+
+/* A part of a sample and its semblance. */
+typedef struct {
+    int part;
+    float semblance;
+} candidate;
+
+/* Returns the better one: of two equal parts the first. */
+FN candidate better(candidate x, candidate y)
+{
+    if (x.semblance == y.semblance) return x.part < y.part ? x : y;
+    return x.semblance > y.semblance ? x : y;
+}
+
+/* Returns the best of the parts first, first + step, .. < count. A part whose semblance
+ * is not finite, for example because it was never written, is better than all others,
+ * so that the host detects it. */
+FN candidate best_part(GLOBAL const point *part, int count, int first, int step)
+{
+    candidate best = {0, -2}; /* below every semblance */
+    for (int n = first; n < count; n += step) {
+        candidate c = {n, part[n].semblance};
+        if (!isfinite(c.semblance)) c.semblance = INFINITY;
+        best = better(best, c);
+    }
+    return best;
+}
+
+/* Threads, or work-items, that pick the best part of a sample together. */
+#define PICKERS 256

@@ -52,7 +52,8 @@ static const window_kernels kernels_by_tau[] = {ENTRY(1),  ENTRY(3),  ENTRY(5),
         int block, int ia, int ib, int ic, const trace *traces, const float *samples,  \
         const query *q, const chunk *ch, point *part, int parts)                       \
     {                                                                                  \
-        search_block(block, ia, ib, ic, traces, samples, q, ch, length, part, parts);  \
+        search_block(block, ia, ib, ic, 0, traces, samples, q, ch, length, part,       \
+                     parts);                                                           \
     }
 BLOCK(1, 1)
 BLOCK(3, 3)

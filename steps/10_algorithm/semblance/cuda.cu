@@ -72,8 +72,24 @@ WINDOW_KERNEL(block_kernel, const float *__restrict__ samples, chunk ch,
     int ib = i / ch.blocks / ch.np[C] % ch.np[B];
     int ia = i / ch.blocks / ch.np[C] / ch.np[B];
     if (ia < ch.np[A])
-        search_block(block, ia, ib, ic, c_traces, samples, c_query, &ch, w, part,
+        search_block(block, ia, ib, ic, 0, c_traces, samples, c_query, &ch, w, part,
                      parts);
+}
+
+/* Picks the best part of each sample: see kernel.cl. */
+__global__ void pick_kernel(chunk ch, point *part, int parts)
+{
+    CUDA_SHARED(candidate, best);
+    int k = blockIdx.x, thread = threadIdx.x;
+    const point *own = part + (size_t)k * parts;
+    const query *q = &c_query[k];
+    int count = q->np[A] * q->np[B] * q->np[C] * ch.split;
+    best[thread] = best_part(own, count, thread, PICKERS);
+    for (int active = PICKERS / 2; active > 0; active /= 2) {
+        __syncthreads();
+        if (thread < active) best[thread] = better(best[thread], best[thread + active]);
+    }
+    if (thread == 0) part[(size_t)ch.samples * parts + k] = own[best[0].part];
 }
 
 /* window=moveout: the sums of `points` points from `first` on, one thread per sample of
@@ -112,9 +128,10 @@ struct search_state {
     trace *traces;     /* of the current search */
     int chunk;         /* samples that are searched at a time */
     double at_once;    /* threads that the device runs at a time */
-    int parts;         /* the largest number of parts of a sample */
-    point *part;       /* [chunk][parts]: the best point of each (A, B, C) */
+    point *part;       /* [samples][parts]: the best point of each part */
     cell_bound *order; /* all (A, B), highest bound first */
+    /* The best point of each sample of a chunk. */
+    point best[CHUNK_SAMPLES];
     int block, threads;
     float *d_samples, *d_workspaces;
     cell_bound *d_order;
@@ -139,9 +156,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->g = g;
     s->traces = (trace *)allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->chunk = chunk_samples(q, LANES);
-    s->parts = part_count(q);
-    s->part = (point *)allocate(s->chunk * s->parts, sizeof *s->part,
-                                "the best of each (A, B, C)");
+    s->part =
+        (point *)allocate(part_capacity(q), sizeof *s->part, "the best of each part");
     s->order = (cell_bound *)allocate(cell_count(q), sizeof *s->order,
                                       "the order of the search");
 
@@ -151,7 +167,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     if (q->ntraces > TRACES_MAX)
         fail("%d traces: constant memory holds %d", q->ntraces, TRACES_MAX);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t part_size = s->chunk * s->parts * sizeof *s->part;
+    size_t part_size = part_capacity(q) * sizeof *s->part + sizeof s->best;
     CUDA_CHECK(cudaMalloc((void **)&s->d_samples, samples_size));
     CUDA_CHECK(cudaMalloc((void **)&s->d_part, part_size));
     CUDA_CHECK(cudaEventCreate(&s->before));
@@ -194,23 +210,32 @@ static void search_parts(const search_state *s, int w, int first, int end, int p
 static void search_chunk(search_state *s, const query *q, chunk c,
                          search_result *result, run_times *t)
 {
-    size_t part_size = c.samples * s->parts * sizeof *s->part;
+    int parts = sample_parts(&c);
+    point *d_best = s->d_part + (size_t)c.samples * parts;
+    size_t best_size = c.samples * sizeof(point), part_size = best_size * parts;
     unsigned threads = (unsigned)c.blocks * c.np[A] * c.np[B] * c.np[C];
     unsigned group = s->block;
     dim3 block = {group, 1, 1}, grid = {(threads + group - 1) / group, 1, 1};
+    dim3 pick_block = {PICKERS, 1, 1}, pick_grid = {(unsigned)c.samples, 1, 1};
 
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, c.samples * sizeof *q));
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, q->ntraces * sizeof *s->traces));
-    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size)); /* NaN, see opencl.c */
+    /* NaN, see opencl.c */
+    CUDA_CHECK(cudaMemset(s->d_part, 0xff, part_size + best_size));
     CUDA_CHECK(cudaEventRecord(s->before, 0));
     WINDOW_LAUNCH(window_length(q), block_kernel, grid, block, 0, s->d_samples, c,
-                  s->d_part, s->parts);
+                  s->d_part, parts);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_LAUNCH(pick_kernel, pick_grid, pick_block, PICKERS * sizeof(candidate), c,
+                s->d_part, parts);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventRecord(s->after, 0));
-    CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(s->best, d_best, best_size, cudaMemcpyDeviceToHost));
 
-    for (int k = 0; k < c.samples; k++)
-        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
+    if (!store_best(s->best, c.samples, result)) {
+        CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
+        pick_samples(q, &c, s->part, result);
+    }
 
     t->kernel += cuda_seconds(s->before, s->after);
 }

@@ -19,7 +19,7 @@ static size_t cell_count(const query *q)
 
 /* An output trace is searched in chunks. A chunk has at most CHUNK_SAMPLES samples, so
  * that its queries (13 KB) fit into a device's constant memory, and at most CHUNK_PARTS
- * parts (7 MB). Returns its size in samples: whole vectors, or one sample. */
+ * parts (7 MB), or one sample. Returns its size in samples: whole vectors, or one. */
 #define CHUNK_SAMPLES 128
 #define CHUNK_PARTS   (1 << 18)
 static int chunk_samples(const query *largest, int lanes)
@@ -28,11 +28,19 @@ static int chunk_samples(const query *largest, int lanes)
     return samples == 0 ? 1 : samples < CHUNK_SAMPLES ? (int)samples : CHUNK_SAMPLES;
 }
 
+/* Number of parts that a chunk of such queries can have. */
+static inline size_t part_capacity(const query *largest)
+{
+    size_t parts = part_count(largest);
+    return parts > CHUNK_PARTS ? parts : CHUNK_PARTS;
+}
+
 /* Returns the chunk of the samples q[0 .. samples - 1]. In blocks, lanes run along t0
- * or along (D, E), whichever leaves fewer of them without work. */
+ * or along (D, E), whichever leaves fewer of them without work. Parts are not split:
+ * single samples are searched in another way. */
 static chunk make_chunk(const query *q, int samples, int lanes)
 {
-    chunk c = {samples, 1, samples, {0}};
+    chunk c = {samples, 1, samples, 1, {0}};
     for (int k = 0; k < samples; k++)
         for (int i = 0; i < PARAMETERS; i++)
             if (c.np[i] < q[k].np[i]) c.np[i] = q[k].np[i];
@@ -42,6 +50,33 @@ static chunk make_chunk(const query *q, int samples, int lanes)
     c.block = samples > 1 && along_t0 >= along_de ? lanes : 1;
     c.blocks = (samples + c.block - 1) / c.block;
     return c;
+}
+
+/* Number of parts of a sample of a chunk: the largest one among the samples. */
+static inline int sample_parts(const chunk *c)
+{
+    return c->np[A] * c->np[B] * c->np[C] * c->split;
+}
+
+/* Stores the best points that a device has picked. Returns false if the host needs all
+ * parts, for a panel or for the message if one was never written. */
+static inline int store_best(const point *best, int samples, search_result *result)
+{
+    int enough = 1;
+    for (int k = 0; k < samples; k++) {
+        result[k].best = best[k];
+        if (result[k].panel || !isfinite(best[k].semblance)) enough = 0;
+    }
+    return enough;
+}
+
+/* Picks the best part of each sample of a chunk from all parts. */
+static inline void pick_samples(const query *q, const chunk *c, const point *part,
+                                search_result *result)
+{
+    for (int k = 0; k < c->samples; k++)
+        pick_best(&q[k], part + (size_t)k * sample_parts(c),
+                  (size_t)q[k].np[C] * c->split, &result[k]);
 }
 
 /* Extracts what the search needs of its traces, in double until the last rounding. */

@@ -22,14 +22,16 @@ struct search_state {
     int lanes;         /* of the device's vectors */
     double at_once;    /* work-items that the device runs at a time */
     int chunk;         /* samples that are searched at a time */
-    int parts;         /* the largest number of parts of a sample */
-    point *part;       /* [chunk][parts]: the best point of each (A, B, C) */
+    int gpu;           /* the device is a GPU, which picks the best parts itself */
+    point *part;       /* [samples][parts]: the best point of each part */
     cell_bound *order; /* all (A, B), highest bound first */
+    /* The best point of each sample of a chunk. */
+    point best[CHUNK_SAMPLES];
     size_t local, global;
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    cl_kernel bounds, kernel, blocks, sum_points, keep_points;
+    cl_kernel bounds, kernel, blocks, pick, sum_points, keep_points;
     cl_mem d_query, d_traces, d_samples, d_order, d_workspaces, d_part, d_incumbent;
     cl_mem d_moveout[MOVEOUT_BUFFERS]; /* NULL until they are needed */
     size_t moveout_bytes[MOVEOUT_BUFFERS];
@@ -55,6 +57,18 @@ static cl_event search_parts(const search_state *s, int first, int end, int prun
     OCL_CHECK(clSetKernelArg(s->kernel, 5, sizeof end, &end));
     OCL_CHECK(clSetKernelArg(s->kernel, 6, sizeof prune, &prune));
     return launch(s, s->kernel, end > first ? end - first : 1);
+}
+
+/* Enqueues the choice of the best part of each sample of a chunk. */
+static cl_event launch_pick(const search_state *s, chunk c, int parts)
+{
+    cl_event pick_event;
+    size_t local = PICKERS, global = c.samples * local;
+    OCL_CHECK(clSetKernelArg(s->pick, 1, sizeof c, &c));
+    OCL_CHECK(clSetKernelArg(s->pick, 3, sizeof parts, &parts));
+    OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->pick, 1, NULL, &global, &local, 0,
+                                     NULL, &pick_event));
+    return pick_event;
 }
 
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
@@ -114,22 +128,23 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(err);
     s->blocks = clCreateKernel(s->program, "search_blocks", &err);
     OCL_CHECK(err);
+    s->pick = clCreateKernel(s->program, "pick_parts", &err);
+    OCL_CHECK(err);
     s->sum_points = clCreateKernel(s->program, "sum_points", &err);
     OCL_CHECK(err);
     s->keep_points = clCreateKernel(s->program, "keep_points", &err);
     OCL_CHECK(err);
 
+    s->gpu = ocl_is_gpu(device);
     s->chunk = chunk_samples(q, s->lanes);
-    s->parts = part_count(q);
-    s->part =
-        allocate(s->chunk * s->parts, sizeof *s->part, "the best of each (A, B, C)");
+    s->part = allocate(part_capacity(q), sizeof *s->part, "the best of each part");
 
     size_t traces_size = q->ntraces * sizeof *s->traces;
     size_t queries_size = s->chunk * sizeof *q;
     ocl_check_constant(device, queries_size + traces_size);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
     size_t order_size = cell_count(q) * sizeof *s->order;
-    size_t part_size = s->chunk * s->parts * sizeof *s->part;
+    size_t part_size = part_capacity(q) * sizeof *s->part + sizeof s->best;
     s->d_query = clCreateBuffer(s->context, CL_MEM_READ_ONLY, queries_size, NULL, &err);
     OCL_CHECK(err);
     s->d_traces = clCreateBuffer(s->context, CL_MEM_READ_ONLY, traces_size, NULL, &err);
@@ -168,7 +183,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->blocks, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->blocks, 2, sizeof s->d_samples, &s->d_samples));
     OCL_CHECK(clSetKernelArg(s->blocks, 4, sizeof s->d_part, &s->d_part));
-    OCL_CHECK(clSetKernelArg(s->blocks, 5, sizeof s->parts, &s->parts));
+    OCL_CHECK(clSetKernelArg(s->pick, 0, sizeof s->d_query, &s->d_query));
+    OCL_CHECK(clSetKernelArg(s->pick, 2, sizeof s->d_part, &s->d_part));
 
     /* An empty search: many drivers finish compiling a kernel at its first launch. */
     const cl_int zero = 0;
@@ -176,9 +192,12 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
                                   sizeof *q, 0, NULL, NULL));
     clReleaseEvent(launch(s, s->bounds, 1));
     clReleaseEvent(search_parts(s, 0, 0, 0));
-    const chunk nothing = {0, 1, 1, {0, 1, 1, 1, 1}};
+    const chunk nothing = {1, 1, 1, 1, {0, 1, 1, 1, 1}};
+    const int no_parts = 0;
     OCL_CHECK(clSetKernelArg(s->blocks, 3, sizeof nothing, &nothing));
+    OCL_CHECK(clSetKernelArg(s->blocks, 5, sizeof no_parts, &no_parts));
     clReleaseEvent(launch(s, s->blocks, 1));
+    if (s->gpu) clReleaseEvent(launch_pick(s, nothing, no_parts));
     OCL_CHECK(clFinish(s->queue));
 
     double ready = seconds();
@@ -196,7 +215,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 static void search_chunk(search_state *s, const query *q, chunk c,
                          search_result *result, run_times *t)
 {
-    size_t part_size = c.samples * s->parts * sizeof *s->part;
+    int parts = sample_parts(&c);
+    size_t best_size = c.samples * sizeof(point), part_size = best_size * parts;
 
     size_t items = (size_t)c.blocks * c.np[A] * c.np[B] * c.np[C];
 
@@ -207,14 +227,24 @@ static void search_chunk(search_state *s, const query *q, chunk c,
                                    NULL));
     const cl_uint sentinel = ~0u; /* NaN: a part that is never written is detected */
     OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &sentinel, sizeof sentinel, 0,
-                                  part_size, 0, NULL, NULL));
+                                  part_size + best_size, 0, NULL, NULL));
     OCL_CHECK(clSetKernelArg(s->blocks, 3, sizeof c, &c));
+    OCL_CHECK(clSetKernelArg(s->blocks, 5, sizeof parts, &parts));
     cl_event kernel_event = launch(s, s->blocks, items);
-    OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
-                                  0, NULL, NULL));
 
-    for (int k = 0; k < c.samples; k++)
-        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
+    /* If the device is the host's CPU, a copy of all parts is cheaper than a kernel. */
+    if (s->gpu) {
+        cl_event pick_event = launch_pick(s, c, parts);
+        OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, part_size,
+                                      best_size, s->best, 0, NULL, NULL));
+        t->kernel += ocl_seconds(pick_event);
+        clReleaseEvent(pick_event);
+    }
+    if (!s->gpu || !store_best(s->best, c.samples, result)) {
+        OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size,
+                                      s->part, 0, NULL, NULL));
+        pick_samples(q, &c, s->part, result);
+    }
 
     t->kernel += ocl_seconds(kernel_event);
     clReleaseEvent(kernel_event);
@@ -421,6 +451,7 @@ void search_end(search_state *s)
     clReleaseMemObject(s->d_samples);
     clReleaseMemObject(s->d_traces);
     clReleaseMemObject(s->d_query);
+    clReleaseKernel(s->pick);
     clReleaseKernel(s->blocks);
     clReleaseKernel(s->kernel);
     clReleaseKernel(s->bounds);

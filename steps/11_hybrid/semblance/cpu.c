@@ -51,7 +51,8 @@ static const window_kernels *kernels_for(const query *q)
         int block, int ia, int ib, int ic, const trace *traces, const float *samples,  \
         const query *q, const chunk *ch, point *part, int parts)                       \
     {                                                                                  \
-        search_block(block, ia, ib, ic, traces, samples, q, ch, length, part, parts);  \
+        search_block(block, ia, ib, ic, 0, traces, samples, q, ch, length, part,       \
+                     parts);                                                           \
     }
 BLOCK(1, 1)
 BLOCK(3, 3)

@@ -27,10 +27,11 @@ static inline int chunk_samples(const query *largest, int lanes)
 }
 
 /* Returns the chunk of the samples q[0 .. samples - 1]. In blocks, lanes run along t0
- * or along (D, E), whichever leaves fewer of them without work. */
+ * or along (D, E), whichever leaves fewer of them without work. Parts are not split:
+ * single samples are searched in another way. */
 static inline chunk make_chunk(const query *q, int samples, int lanes)
 {
-    chunk c = {samples, 1, samples, {0}};
+    chunk c = {samples, 1, samples, 1, {0}};
     for (int k = 0; k < samples; k++)
         for (int i = 0; i < PARAMETERS; i++)
             if (c.np[i] < q[k].np[i]) c.np[i] = q[k].np[i];
