@@ -16,6 +16,9 @@ void cuda_check(cudaError_t err, const char *call, const char *file, int line)
 
 void cuda_device(void)
 {
+#ifdef __CUDACC__ /* or else a kernel is loaded at its first launch, in Time_run */
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+#endif
     int devices = 0;
     cudaError_t err = cudaGetDeviceCount(&devices);
     if (err != cudaSuccess || devices == 0)

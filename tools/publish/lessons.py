@@ -190,39 +190,34 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
 
 
 def measured_here(step: Step, program: Program) -> str:
-    """One table: a row per back-end and set, columns per machine."""
-    found: dict[str, dict[tuple[str, str], Row]] = {}
+    """A table for each machine, with a row for each back-end and set."""
     of_rungs = program.mk.get("rung_sets", "").split()
+    tables, found = [], []
     for machine, rows in results.measured().items():
-        for r in in_order(r for r in rows if r["set"] not in of_rungs):
-            lone = r["set"] not in program.usual and not r["over_previous"] + r["over_first"]
-            if r["program"] == program.name and not lone \
-                    and r["step"].partition("/")[0] == step.name:
-                point = r["step"].partition("/")[2]
-                name = r["backend"] + " (GPU)" * (on_gpu(r) and r["backend"] == "ocl") + \
-                    (f", variant {point}" if point else "")
-                found.setdefault(machine, {})[name, r["set"]] = r
-    keys = list(dict.fromkeys(key for rows in found.values() for key in rows))
-    several = len(found) > 1
-    head, lines = ["back-end", "set"], [list(key) for key in keys]
-    for machine, here in found.items():
-        where = f", {results.display_name(machine)}" if several else ""
-        head += [f"over the step before{where}", f"over step 00{where}",
-                 "error, percent of the budget"]
-        images = any(r.get("image_rms") for r in here.values())
-        head += [f"rms error of the image{where}"] * images
-        for key, line in zip(keys, lines):
-            known = here.get(key)
-            line += [verdict.long(known, "over_previous"), verdict.long(known, "over_first"),
-                     f"{float(known['share']):.1f} %" + f" {known['mark']}" *
-                     bool(known["mark"])] if known else [""] * 3
-            line += [known.get("image_rms", "") if known else ""] * images
-    if not found:
+        here = [r for r in in_order(rows) if r["program"] == program.name
+                and r["step"].partition("/")[0] == step.name and r["set"] not in of_rungs
+                and (r["set"] in program.usual or r["over_previous"] + r["over_first"])]
+        if not here:
+            continue
+        images = any(r.get("image_rms") for r in here)
+        lines = []
+        for r in here:
+            point = r["step"].partition("/")[2]
+            name = r["backend"] + " (GPU)" * (on_gpu(r) and r["backend"] == "ocl") + \
+                (f", variant {point}" if point else "")
+            lines.append([name, r["set"], verdict.long(r, "over_previous"),
+                          verdict.long(r, "over_first"), f"{float(r['share']):.1f} %"
+                          + f" {r['mark']}" * bool(r["mark"])]
+                         + [r.get("image_rms", "")] * images)
+        head = ["back-end", "set", "over the step before", "over step 00",
+                "error, percent of the budget", *["rms error of the image"] * images]
+        tables.append(f"{results.display_name(machine)}; speedups, medians of {runs(here)} "
+                      "interleaved runs with 95 % intervals; `~`: within measurement noise:\n\n"
+                      + table(head, lines) + "\n")
+        found += here
+    if not tables:
         return "Not measured yet (`make bench`).\n\n" if step.backends(program) else ""
-    count = runs([r for rows in found.values() for r in rows.values()])
-    return f"{' and '.join(map(results.display_name, found))}; speedups, medians of {count} " \
-        "interleaved runs with 95 % intervals; `~`: within measurement noise:\n\n" + \
-        table(head, lines) + "\n" + legend([r for rows in found.values() for r in rows.values()])
+    return "".join(tables) + legend(found)
 
 
 def legend(rows: Sequence[Row]) -> str:
