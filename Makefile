@@ -23,6 +23,7 @@ endif
 say = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,echo '  $@'); mkdir -p $(@D)
 
 # What to build and run; tools read these, and their own, from the environment.
+# WITHOUT=05.3 adds STEP=05-3, the step without this rung.
 STEP ?=
 PROGRAM ?=
 BACKEND ?=
@@ -40,8 +41,10 @@ programs := $(sort $(notdir $(patsubst %/program.mk,%,$(wildcard common/*/progra
 
 # Rungs (STEP=05.3) are folders of build/rungs, each with a step.mk. The patches of the steps
 # are written there if STEP or RUNGS asks for rungs.
+override STEP += $(subst .,-,$(WITHOUT))
+override STEP := $(strip $(STEP))
 with_rungs := $(filter-out 0,$(RUNGS))
-ifneq ($(findstring .,$(STEP))$(with_rungs),)
+ifneq ($(findstring .,$(STEP))$(findstring -,$(STEP))$(with_rungs),)
 written := $(shell STEP='$(STEP)' RUNGS='$(RUNGS)' $(PYTHON) -m tools.history.repository write 2>&1)
 $(if $(filter 0,$(.SHELLSTATUS)),,$(error $(written)))
 endif

@@ -197,6 +197,22 @@ def test_diff_of_rungs(tree, expect):
            first.stat().st_mtime_ns == before)
 
 
+def test_without(tree, expect):
+    """STEP=02-2 is step 02 without rung 2; its parent is that of the step."""
+    tree.series()
+    done = tree.diff(STEP="02-2")
+    expect("rungs 1 and 3", done.stdout == "--- steps/01_b/prog/same.c\n"
+           "+++ build/rungs/02-2/prog/same.c\n@@ -1 +1 @@\n-the same in all\n"
+           "+equal in vectors\n", done)
+    done = tree.diff(STEP="02-3")
+    expect("without the last", done.stdout.count("\n@@") == 2 and "in vectors" not in done.stdout,
+           done)
+    refused(expect, "rung 3 needs rung 1", tree.diff(STEP="02-1"),
+            "^steps/02_c/rungs/prog/3-change.patch: does not apply: git am: error: ")
+    for step in ("02-4", "02-0", "03-1"):
+        refused(expect, step, tree.diff(STEP=step), f"^STEP={step}: ")
+
+
 @pytest.mark.parametrize("name, text, message", [
     ("2-other.patch", None, "wrong name"), ("change.patch", None, "wrong name"),
     ("5-change.patch", None, "numbers 1 2 3 5: expected 1 to 4"),

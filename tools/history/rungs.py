@@ -15,6 +15,9 @@ A patch is in git's mail format. Its trailers are the declaration of the rung:
 git reads and applies the patches. A rung becomes a folder with a step.mk, build/rungs/05.3,
 which make builds like a folder of steps/: STEP=05.3 names it. The last rung of a step has
 the step's files. A rung has the compiler flags and the checker's arguments of its step.
+
+The gain of a rung depends on its place. STEP=05-3 is step 05 without rung 3, as far as the
+rungs after it still apply; WITHOUT=05.3 adds it to STEP=. Its parent is that of the step.
 """
 from __future__ import annotations
 
@@ -37,6 +40,7 @@ from tools.history.tree import BACKENDS, Program, Step
 FOLDER = tree.ROOT / "build" / "rungs"
 LESSONS = ("README.md", "answers.md")
 NAME = re.compile(r"([1-9]\d*)-[\w-]+\.patch")
+WITHOUT = re.compile(r"(\d+)-([1-9]\d*)")  # 05-3
 # The author of all commits that are made here, and their date, so that their ids do not change.
 WHEN = "2026-01-01T00:00:00+0000"
 IDENTITY = {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in
@@ -149,16 +153,16 @@ def sizes(patch: Patch) -> dict[str, int]:
     return {name: max(int(added), int(removed)) for added, removed, name in listed}
 
 
-def apply(path: Path, folder: Path) -> None:
+def apply(path: Path, folder: Path, *options: str) -> None:
     """Commits a patch in a repository."""
     try:
-        git(folder, "am", "-q", "--committer-date-is-author-date", path)
+        git(folder, "am", "-q", "--committer-date-is-author-date", *options, path)
     except GitError as error:
         raise SystemExit(f"{display(path)}: does not apply: {error}") from None
 
 
-def composed(step: Step, program: Program) -> Iterator[Files]:
-    """The files after each rung."""
+def composed(step: Step, program: Program, without: int = 0) -> Iterator[Files]:
+    """The files after each rung; `without` is the number of a rung that is left out."""
     parent = step.parent(program)
     if not parent:
         raise SystemExit(f"{display(step.folder)}/rungs/{program.name}: the first step of "
@@ -169,8 +173,10 @@ def composed(step: Step, program: Program) -> Iterator[Files]:
         git(folder, "init", "-q")
         git(folder, "add", "-A")
         git(folder, "commit", "-q", "-m", parent.name)
-        for path in paths(step, program):
-            apply(path, folder)
+        for place, path in enumerate(paths(step, program), 1):
+            if place != without:
+                # Without a rung, lines near the changes of later ones may differ.
+                apply(path, folder, *["-C1"] * (0 < without < place))
             yield files(folder)
 
 
@@ -197,6 +203,42 @@ def rung(step: Step, place: int) -> Rung:
     return Rung(step, place)
 
 
+class Without(Step):
+    """A step without one of its rungs, in the programs that have it."""
+
+    def __init__(self, step: Step, place: int) -> None:
+        self.step = step
+        name = f"{step.number}-{place}"
+        super().__init__(name, FOLDER / name)
+
+    def names(self) -> set[str]:
+        return {self.name}
+
+    def parent(self, program: Program) -> Step | None:
+        return self.step.parent(program)
+
+
+def without(step: Step, place: int) -> Without:
+    """A step without a rung, whose folder is up to date."""
+    found: dict[str, bytes] = {}
+    declared: dict[str, str] = {}
+    for program in programs(step):
+        if place > len(paths(step, program)):
+            continue
+        *_, kept = composed(step, program, place)
+        parent = step.parent(program)
+        before = files(parent.folder / program.name) if parent else {}
+        changes = sorted(name for name in before.keys() | kept.keys()
+                         if before.get(name) != kept.get(name))
+        declared |= declaration(step, program, patches(step, program)[-1], changes, kept)
+        declared[f"title.{program.name}"] = f"Step {step.number} without rung {place}"
+        found |= {f"{program.name}/{name}": data for name, data in kept.items()}
+    if not declared:
+        raise SystemExit(f"STEP={step.number}-{place}: {display(step.folder)} has no such rung")
+    put({**found, "step.mk": step_mk(step, declared).encode()}, FOLDER / f"{step.number}-{place}")
+    return Without(step, place)
+
+
 def of(step: Step) -> list[Rung]:
     """The rungs of a step, whose folders are up to date."""
     write(step)
@@ -214,6 +256,9 @@ def and_rungs(steps: Sequence[Step], wanted: Sequence[str]) -> list[Step]:
         with_rungs |= set(wanted) if wanted else {step.name for step in steps}
     for step in steps:
         found += [*(of(step) if step.names() & with_rungs else ()), step]
+        found += [without(step, int(place)) for number, place in
+                  (w.groups() for w in map(WITHOUT.fullmatch, wanted) if w)
+                  if number == step.number]
     if "history" in wanted and (FOLDER / "history" / "step.mk").exists():
         found.append(Step("history", FOLDER / "history"))
     known = set().union(*(step.names() for step in found))
