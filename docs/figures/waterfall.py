@@ -33,7 +33,7 @@ def speedups(machine: str, program: str, chosen: str) -> dict[tuple[str, str], f
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--machine", default="AMD-EPYC-family-1Ah-model-02h-2-cores")
+    parser.add_argument("--machine", default="AMD-EPYC-family-19h-model-11h-2-cores")
     parser.add_argument("--program", default="semblance")
     parser.add_argument("--set", default="2", dest="chosen")
     options = parser.parse_args()
