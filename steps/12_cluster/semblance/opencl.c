@@ -191,6 +191,8 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     const cl_int zero = 0;
     OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_query, &zero, sizeof zero, 0,
                                   sizeof *q, 0, NULL, NULL));
+    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_part, &zero, sizeof zero, 0,
+                                  sizeof(point), 0, NULL, NULL));
     clReleaseEvent(launch(s, s->bounds, 1));
     clReleaseEvent(search_parts(s, 0, 0, 0));
     const chunk nothing = {1, 1, 1, 1, {0, 1, 1, 1, 1}};
