@@ -24,10 +24,10 @@ static inline void merge_colours(grid g, const float *split_field, float *dst)
                 *dst++ = split_field[cell_index(g, i, j, k)];
 }
 
-/* Returns the planes through which one thread takes its columns in a sweep, on a device
- * that runs `at_once` threads at a time. More planes need fewer loads, fewer planes
- * give more threads: a quarter of at_once was best for boxes of 84^3 and 168^3 cells on
- * an H200. A CPU, which runs few, takes MAX_PLANES. */
+/* Returns the number of planes that one thread updates in a sweep, on a device that
+ * runs `at_once` threads at a time. A thread with more planes loads less per plane, but
+ * then there are fewer threads. On an H200, boxes of 84^3 and 168^3 cells were fastest
+ * with about a quarter of at_once. A CPU runs few threads and takes MAX_PLANES. */
 enum { MAX_PLANES = 16 };
 static inline int planes_per_thread(grid g, size_t at_once)
 {
