@@ -22,6 +22,7 @@ typedef struct {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
+    int host_memory; /* 1 if the device uses the host's memory: no copies */
     block_sizes block;
     int vectors, lanes, blocks; /* per work-item */
 } opencl;
@@ -45,6 +46,10 @@ static opencl opencl_start(void)
                                   : CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT,
                               sizeof native, &native, NULL));
     bool gpu = ocl_is_gpu(cl.device);
+    cl_bool unified;
+    OCL_CHECK(clGetDeviceInfo(cl.device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified,
+                              &unified, NULL));
+    cl.host_memory = unified && !gpu;
     cl.lanes = gpu ? 1 : (int)native;
     /* AVX-512 has 32 vector registers, not 16 */
     cl.vectors = !gpu && native * sizeof(real) == 64 ? 2 : 1;
@@ -79,19 +84,37 @@ static cl_kernel create_kernel(const opencl *cl, const char *name)
     return kernel;
 }
 
-static cl_mem create_buffer(const opencl *cl, size_t bytes)
+/* Creates a buffer with the contents of host_data: the same memory if the device uses
+ * the host's memory, otherwise a copy, which is complete before any command that is
+ * enqueued later starts. */
+static cl_mem create_buffer(const opencl *cl, size_t bytes, const void *host_data)
 {
     cl_int err;
-    cl_mem buffer = clCreateBuffer(cl->context, CL_MEM_READ_WRITE, bytes, NULL, &err);
+    cl_mem_flags same = cl->host_memory ? CL_MEM_USE_HOST_PTR : 0;
+    cl_mem buffer = clCreateBuffer(cl->context, CL_MEM_READ_WRITE | same, bytes,
+                                   cl->host_memory ? (void *)host_data : NULL, &err);
     OCL_CHECK(err);
+    if (!cl->host_memory)
+        OCL_CHECK(clEnqueueWriteBuffer(cl->queue, buffer, CL_FALSE, 0, bytes, host_data,
+                                       0, NULL, NULL));
     return buffer;
 }
 
-static void write_buffer(const opencl *cl, cl_mem buffer, size_t bytes,
-                         const void *host_data)
+/* Waits for the commands before, and makes the buffer's contents available at
+ * host_data, with which it was created. */
+static void read_buffer(const opencl *cl, cl_mem buffer, size_t bytes, void *host_data)
 {
-    OCL_CHECK(clEnqueueWriteBuffer(cl->queue, buffer, CL_FALSE, 0, bytes, host_data, 0,
-                                   NULL, NULL));
+    if (!cl->host_memory) {
+        OCL_CHECK(clEnqueueReadBuffer(cl->queue, buffer, CL_TRUE, 0, bytes, host_data,
+                                      0, NULL, NULL));
+        return;
+    }
+    cl_int err;
+    void *mapped = clEnqueueMapBuffer(cl->queue, buffer, CL_TRUE, CL_MAP_READ, 0, bytes,
+                                      0, NULL, NULL, &err);
+    OCL_CHECK(err);
+    OCL_CHECK(clEnqueueUnmapMemObject(cl->queue, buffer, mapped, 0, NULL, NULL));
+    OCL_CHECK(clFinish(cl->queue));
 }
 
 int gridding(const problem *p, void *result, run_times *t)
@@ -110,19 +133,15 @@ int gridding(const problem *p, void *result, run_times *t)
     size_t first_size = (bins.count + 1) * sizeof *bins.first;
     size_t visibilities_size = s.visibilities * sizeof(sorted_visibility);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-    cl_mem d_table = create_buffer(&cl, table_size);
-    cl_mem d_first = create_buffer(&cl, first_size);
-    cl_mem d_visibilities = create_buffer(&cl, visibilities_size);
-    cl_mem d_grid = create_buffer(&cl, grid_size);
-    write_buffer(&cl, d_grid, grid_size, result); /* NaN fill */
+    cl_mem d_grid = create_buffer(&cl, grid_size, result); /* NaN fill */
     OCL_CHECK(clFinish(cl.queue));
 
     double run_start = seconds();
 
     bin_visibilities(p, &bins);
-    write_buffer(&cl, d_table, table_size, table);
-    write_buffer(&cl, d_first, first_size, bins.first);
-    write_buffer(&cl, d_visibilities, visibilities_size, bins.visibilities);
+    cl_mem d_table = create_buffer(&cl, table_size, table);
+    cl_mem d_first = create_buffer(&cl, first_size, bins.first);
+    cl_mem d_visibilities = create_buffer(&cl, visibilities_size, bins.visibilities);
     OCL_CHECK(clSetKernelArg(grid, 0, sizeof s, &s));
     OCL_CHECK(clSetKernelArg(grid, 1, sizeof bins.classes, &bins.classes));
     OCL_CHECK(clSetKernelArg(grid, 2, sizeof d_table, &d_table));
@@ -135,8 +154,7 @@ int gridding(const problem *p, void *result, run_times *t)
     size_t global[2] = {groups * local[0], CEIL_DIV(bins.bands, cl.blocks)};
     OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, grid, 2, NULL, global, local, 0, NULL,
                                      &kernel_event));
-    OCL_CHECK(clEnqueueReadBuffer(cl.queue, d_grid, CL_TRUE, 0, grid_size, result, 0,
-                                  NULL, NULL));
+    read_buffer(&cl, d_grid, grid_size, result);
 
     double end = seconds();
     t->init = run_start - start;
@@ -172,34 +190,27 @@ int degridding(const problem *p, const void *model, void *result, run_times *t)
     size_t footprints_size = s.visibilities * sizeof *p->footprints;
     size_t value_size = s.visibilities * sizeof(cplx);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-    cl_mem d_table = create_buffer(&cl, table_size);
-    cl_mem d_permutation = create_buffer(&cl, s.visibilities * sizeof(int));
-    cl_mem d_footprints = create_buffer(&cl, footprints_size);
-    cl_mem d_grid = create_buffer(&cl, grid_size);
-    cl_mem d_value = create_buffer(&cl, value_size);
 
+    double run_start = seconds();
+
+    bin_visibilities(p, &bins);
+    cl_mem d_table = create_buffer(&cl, table_size, table);
+    cl_mem d_permutation =
+        create_buffer(&cl, s.visibilities * sizeof *bins.permutation, bins.permutation);
+    cl_mem d_footprints = create_buffer(&cl, footprints_size, p->footprints);
+    cl_mem d_grid = create_buffer(&cl, grid_size, model);
+    cl_mem d_value = create_buffer(&cl, value_size, result); /* NaN fill */
     OCL_CHECK(clSetKernelArg(degrid, 0, sizeof s, &s));
     OCL_CHECK(clSetKernelArg(degrid, 1, sizeof d_table, &d_table));
     OCL_CHECK(clSetKernelArg(degrid, 2, sizeof d_permutation, &d_permutation));
     OCL_CHECK(clSetKernelArg(degrid, 3, sizeof d_footprints, &d_footprints));
     OCL_CHECK(clSetKernelArg(degrid, 4, sizeof d_grid, &d_grid));
     OCL_CHECK(clSetKernelArg(degrid, 5, sizeof d_value, &d_value));
-
-    double run_start = seconds();
-
-    bin_visibilities(p, &bins);
-    write_buffer(&cl, d_table, table_size, table);
-    write_buffer(&cl, d_permutation, s.visibilities * sizeof *bins.permutation,
-                 bins.permutation);
-    write_buffer(&cl, d_footprints, footprints_size, p->footprints);
-    write_buffer(&cl, d_grid, grid_size, model);
-    write_buffer(&cl, d_value, value_size, result); /* NaN fill */
     cl_event kernel_event;
     size_t visibilities = s.visibilities;
     OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, degrid, 1, NULL, &visibilities, NULL, 0,
                                      NULL, &kernel_event));
-    OCL_CHECK(clEnqueueReadBuffer(cl.queue, d_value, CL_TRUE, 0, value_size, result, 0,
-                                  NULL, NULL));
+    read_buffer(&cl, d_value, value_size, result);
 
     double end = seconds();
     t->init = run_start - start;
