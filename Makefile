@@ -186,9 +186,11 @@ survey: tools $(section_needs) ## fill test surveys, draw them, and compare with
 	$(python) tools.publish.survey
 interpolation: tools $(section_needs) ## quality and time of methods on the test surveys
 	$(python) tools.measure.interpolation
-lessons: ## update the generated parts of the lessons
+evidence: ## what is declared and measured of each rung, in one file: results/evidence
+	$(python) tools.history.evidence
+lessons: evidence ## update the generated parts of the lessons
 	$(python) tools.publish.lessons
-report: tools data ## write the whole history as pages, build/report/index.html
+report: evidence tools data ## write the whole history as pages, build/report/index.html
 	$(python) tools.publish.report
 
 diff: ## what a step changes: STEP=05 [PROGRAM=semblance]

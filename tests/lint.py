@@ -16,13 +16,13 @@ import subprocess
 import sys
 from collections import defaultdict
 
-from tools.history import diff, ruff, rungs, tree
+from tools.history import diff, evidence, ruff, rungs, tree
 
 ROOT = str(tree.ROOT)
 
 C_LIKE = (".c", ".h", ".cl", ".cu")
 TEXT = C_LIKE + (".py", ".sh", ".mk", ".awk", ".md", "Makefile", ".clang-format",
-                 ".gitignore", ".txt", ".gp", ".supp", ".csv", ".html")
+                 ".gitignore", ".txt", ".gp", ".supp", ".csv", ".json", ".html")
 COLUMNS = 88
 NEW_LINES = 60  # the most that a step may add to body.h without a reason
 RUNG_LINES, RUNG_BODY_LINES = 150, 60  # the most that a rung may change, in all and in body.h
@@ -417,6 +417,17 @@ def declared_rung(where, name, step, program, patch):
           (body > RUNG_BODY_LINES or total > RUNG_LINES) and not patch.trailers.get("Reason"))
 
 
+def evidence_files():
+    """The evidence of each rung is there and as make evidence writes it, and no other."""
+    try:
+        found = list(evidence.checked())
+    except SystemExit as error:
+        check("results/evidence", "cannot be made", str(error))
+        return
+    for path, problem in found:
+        check(path, problem or "evidence", bool(problem))
+
+
 # ---- common ------------------------------------------------------------------------
 
 
@@ -614,6 +625,7 @@ def main():
         links(files)
         layers(files)
         folders(files)
+        evidence_files()
     for step in tree.steps():
         declared(step, step is tree.steps()[0])
         page(f"steps/{step.name}/README.md", f"{step.number} ", STEP_HEADINGS)

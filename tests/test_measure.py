@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import ROOT, module
-from tools.history import results, rungs, runs, spans, tree, verdict
+from tools.history import evidence, results, rungs, runs, spans, tree, verdict
 from tools.history.tree import Program, Step
 from tools.measure import bars, bench, ceilings, instructions, peers, registers, same, shares
 from tools.measure.item import Item, Measurement
@@ -543,11 +543,15 @@ def test_instructions(check: Any, tmp_path: Path) -> None:
 # ---- rungs in a lesson -------------------------------------------------------------------
 
 
-def test_rungs_of_a_lesson(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rungs_of_a_lesson(check: Any, tmp_path: Path,
+                           monkeypatch: pytest.MonkeyPatch) -> None:
     program = PROGRAMS["semblance"]
     step = next(s for s in tree.steps() if s.number == "05")
-    text = lessons.rungs_table(step, program)
     found = rungs.patches(step, program)
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    monkeypatch.setattr(results, "measured", lambda with_rungs: {})
+    evidence.write()
+    text = lessons.rungs_table(step, program)
     check("every rung", [p.subject for p in found if p.subject not in text])
 
     def row(name: str, ratio: str, word: str) -> results.Row:
@@ -557,6 +561,7 @@ def test_rungs_of_a_lesson(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
             row("05.4", "", "same code"), row(f"05.{len(found)}", "1.20", "gain"),
             row(step.name, "2.50", "gain")]
     monkeypatch.setattr(results, "measured", lambda with_rungs: {"Invented": rows})
+    evidence.write()
     text = lessons.rungs_table(step, program)
     ends = [line.rsplit("|", 2)[1].strip() for line in text.splitlines() if "|" in line]
     check.equal("measured", [ends[0], *ends[2:6], *ends[-2:]],

@@ -291,8 +291,8 @@ def stands_out(colour, paper):
 # ---- all -----------------------------------------------------------------------------
 
 
-def make(copy, **environment):
-    return subprocess.run([sys.executable, "-m", "tools.publish.report"], cwd=copy,
+def make(copy, module="tools.publish.report", **environment):
+    return subprocess.run([sys.executable, "-m", module], cwd=copy,
                           capture_output=True, text=True, env={
                               **os.environ, "BUILD": "build", "PYTHONPATH": str(copy),
                               "RESULTS_DIR": str(copy / "results"), **environment})
@@ -336,8 +336,9 @@ def report(tmp_path_factory):
     invent_results(copy)
     invent_shares(copy)
     invent_pictures(copy / "build")
-    ended = make(copy)
-    assert ended.returncode == 0, ended.stderr
+    for module in ("tools.history.evidence", "tools.publish.report"):
+        ended = make(copy, module)
+        assert ended.returncode == 0, ended.stderr
     return copy / "build/report"
 
 
@@ -361,8 +362,9 @@ def test_no_results(tmp_path):
     for path in list((tmp_path / "tree/steps").glob("0[2-9]*")):
         shutil.rmtree(path)
     invent_pictures(tmp_path / "tree/build")
-    ended = make(tmp_path / "tree")
-    assert ended.returncode == 0, ended.stderr
+    for module in ("tools.history.evidence", "tools.publish.report"):
+        ended = make(tmp_path / "tree", module)
+        assert ended.returncode == 0, ended.stderr
     assert "make bench" in (tmp_path / "tree/build/report/index.html").read_text()
 
 

@@ -57,13 +57,18 @@ def of_kind(kind: str) -> dict[str, list[Row]]:
             for path in sorted(FOLDER.glob(f"*-{kind}.csv"))}
 
 
+def is_rung(row: Row) -> bool:
+    """Whether a row is about a rung (05.3), not about a step or a variant."""
+    return "." in row.get("step", "").partition("/")[0]
+
+
 def measured(with_rungs: bool = False) -> dict[str, list[Row]]:
     """{machine: rows} of all tables that make bench wrote, sorted by name: rows of steps and
     variants, and, if wanted, of rungs (05.3)."""
     found = {}
     for path in sorted(FOLDER.glob("*.csv")):
         rows = [r for r in read(path)
-                if with_rungs or "." not in r.get("step", "").partition("/")[0]]
+                if with_rungs or not is_rung(r)]
         if rows and "over_previous" in rows[0]:
             check(path, rows)
             found[path.stem] = rows

@@ -19,6 +19,7 @@ import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 WORDS = ("gain", "loss", "none", "same code")
 ROUNDS = 15  # repetitions, at least; with fewer than 6 no 95 % interval exists
@@ -74,7 +75,7 @@ def spread_of(pairs: Iterable[Verdict]) -> float:
     return max([1.0, *(end for v in pairs for end in (v.high, 1 / v.low))])
 
 
-def short(row: Mapping[str, str] | None, key: str) -> str:
+def short(row: Mapping[str, Any] | None, key: str) -> str:
     """A ratio of a row in a few characters: 2.29, "~ 1.01" if it is within the noise,
     "same code", or "" if there is none."""
     if not row:

@@ -1,7 +1,7 @@
 """registers.py - make registers: registers and spills of the kernels, as compilers report them.
 
-Compiles the kernels of every step for one GPU generation, without running them, and writes
-results/registers.csv from the report of NVIDIA's assembler:
+Compiles the kernels of every step and rung for one GPU generation, without running them, and
+writes results/registers.csv from the report of NVIDIA's assembler, a row per kernel:
 
   clang   kernel.cl by clang and libclc to PTX, with the options that opencl.c gives, for
           a window of 5 samples (the paper's) and one of 21
@@ -9,11 +9,12 @@ results/registers.csv from the report of NVIDIA's assembler:
 
 Stack is memory for private arrays that are indexed; spills are registers that are saved to
 memory and fetched again: both are in device memory. Shared is the static part of shared
-memory; a launch may add to it. Constant includes arguments. If a file has several kernels,
-the largest numbers count. NVIDIA's OpenCL compiler is not clang and may decide otherwise.
+memory; a launch may add to it. Constant includes arguments. CUDA instantiates a kernel of
+semblance for each short window: search_kernel<5>; search_kernel<0> is for all others. NVIDIA's
+OpenCL compiler is not clang and may decide otherwise.
 
 If a tool is missing, its name is printed and the file is not changed. With STEP= or PROGRAM=,
-for example STEP=05.3 for a rung, the rows are printed instead.
+for example STEP=05.3 for a rung, only the rows of these are printed and replaced.
 """
 from __future__ import annotations
 
@@ -37,8 +38,9 @@ ARCH = "sm_75"
 WINDOWS = (5, 21)  # of a program whose headers depend on WINDOW
 GROUP = 4 * 4 * 4  # work-items: opencl.c's choice on a GPU
 LIBCLC = Path("/usr/lib/clc/nvptx64--nvidiacl.bc")
-COLUMNS = """program step compiler window registers stack_bytes spill_store_bytes
-spill_load_bytes shared_bytes constant_bytes""".split()
+NUMBERS = """registers stack_bytes spill_store_bytes spill_load_bytes shared_bytes
+constant_bytes""".split()
+COLUMNS = ["program", "step", "compiler", "version", "arch", "window", "kernel", *NUMBERS]
 Tools = dict[str, str]
 
 
@@ -68,23 +70,34 @@ def version(command: str) -> str:
                 lines[0]).strip()
 
 
-def report(text: str) -> Row:
-    """The largest numbers of ptxas -v."""
-    def largest(pattern: str) -> int:
-        return max((int(n) for n in re.findall(pattern, text)), default=0)
+def plain(names: Sequence[str]) -> list[str]:
+    """The names of kernels without types: search_kernel<5>."""
+    found = run("c++filt", *names).splitlines()
+    return [m[1] if (m := re.search(r"(\w+(?:<.*?>)?)\(", name)) else name for name in found]
 
-    def constant(kind: str) -> list[int]:
+
+def report(text: str) -> list[Row]:
+    """The numbers of ptxas -v for each kernel. Functions that a kernel calls count as a part of
+    it."""
+    def largest(pattern: str, part: str) -> int:
+        return max((int(n) for n in re.findall(pattern, part)), default=0)
+
+    def constant(kind: str, part: str) -> list[int]:
         return [sum(map(int, re.findall(r"(\d+) bytes cmem", line)))
-                for line in text.splitlines() if kind in line]
+                for line in part.splitlines() if kind in line]
 
-    if not largest(r"Used (\d+) registers"):
+    _, *found = re.split(r"Compiling entry function '(.+?)'", text)
+    names, parts = found[::2], found[1::2]
+    if not names or not all(largest(r"Used (\d+) registers", part) for part in parts):
         raise CompileError(f"error: ptxas reports no kernel: {text}")
-    return {"registers": largest(r"Used (\d+) registers"),
-            "stack_bytes": largest(r"(\d+) bytes stack frame"),
-            "spill_store_bytes": largest(r"(\d+) bytes spill stores"),
-            "spill_load_bytes": largest(r"(\d+) bytes spill loads"),
-            "shared_bytes": largest(r"(\d+) bytes smem"),
-            "constant_bytes": sum(constant("gmem")) + max(constant("Used"))}
+    return [{"kernel": name,
+             "registers": largest(r"Used (\d+) registers", part),
+             "stack_bytes": largest(r"(\d+) bytes stack frame", part),
+             "spill_store_bytes": largest(r"(\d+) bytes spill stores", part),
+             "spill_load_bytes": largest(r"(\d+) bytes spill loads", part),
+             "shared_bytes": largest(r"(\d+) bytes smem", part),
+             "constant_bytes": sum(constant("gmem", text)) + max(constant("Used", part))}
+            for name, part in zip(plain(names), parts)]
 
 
 def build_options(folder: Path, program: Program) -> list[str]:
@@ -104,7 +117,7 @@ def windows(program: Program) -> Sequence[int | str]:
 
 
 def by_clang(folder: Path, program: Program, window: int | str, tools: Tools, scratch: Path
-             ) -> Row:
+             ) -> list[Row]:
     ptx = scratch / f"{folder.parent.name}-{program.name}-{window}.ptx"
     run(tools["clang"], "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header",
         "-target", "nvptx64--nvidiacl", "-D", f"WINDOW={window}", "-D", f"SLICES={GROUP}",
@@ -115,61 +128,76 @@ def by_clang(folder: Path, program: Program, window: int | str, tools: Tools, sc
     return report(run(tools["ptxas"], "-v", f"-arch={ARCH}", ptx, "-o", os.devnull))
 
 
-def by_nvcc(folder: Path, program: Program, tools: Tools, _: Path) -> Row:
+def by_nvcc(folder: Path, program: Program, tools: Tools, _: Path) -> list[Row]:
     return report(run(tools["nvcc"], "-O3", f"-arch={ARCH}", "-Xptxas", "-v", "-cubin",
                       "-o", os.devnull, *INCLUDES, f"-Icommon/{program.name}",
                       folder / "cuda.cu"))
 
 
-def row(step: Step, program: Program, compiler: str, window: int | str,
-        compile_it: Callable[[Tools, Path], Row], tools: Tools, scratch: Path) -> Row | None:
+def compiled(step: Step, program: Program, compiler: str, window: int | str,
+             compile_it: Callable[[Tools, Path], list[Row]], tools: Tools, scratch: Path
+             ) -> list[Row]:
+    """The rows of a file; none if it does not compile: some macros are defined only when the
+    program runs."""
     runs.progress(f"{step.name} {program.name} {compiler}, window {window}")
+    about = {"program": program.name, "step": step.name, "compiler": compiler,
+             "version": tools[f"{compiler} version"], "arch": ARCH, "window": window}
     try:
-        return {"program": program.name, "step": step.name, "compiler": compiler,
-                "window": window, **compile_it(tools, scratch)}
-    except CompileError as error:  # some macros are defined only when the program runs
+        return [{**about, **row} for row in compile_it(tools, scratch)]
+    except CompileError as error:
         first = next((line for line in str(error).splitlines() if "error" in line), "")
         print(f"left out: {step.name} {program.name} {compiler}: {first}")
-        return None
+        return []
 
 
-def jobs() -> Iterator[Callable[[Tools, Path], Row | None]]:
-    """What is compiled: functions of the tools and a scratch folder that return a row."""
+def jobs() -> Iterator[Callable[[Tools, Path], list[Row]]]:
+    """What is compiled: functions of the tools and a scratch folder that return rows."""
     for program in tree.selected(tree.programs(), "PROGRAM"):
         for step in tree.selected(tree.steps(), "STEP"):
             folder = step.folder / program.name
             for window in windows(program) if (folder / "kernel.cl").exists() else ():
-                yield partial(row, step, program, "clang", window,
+                yield partial(compiled, step, program, "clang", window,
                               partial(by_clang, folder, program, window))
             if (folder / "cuda.cu").exists():
-                yield partial(row, step, program, "nvcc", "any",
+                yield partial(compiled, step, program, "nvcc", "any",
                               partial(by_nvcc, folder, program))
+
+
+def order(row: Row) -> tuple[str, ...]:
+    """Rows of a program and compiler by window, step and kernel; numbers by their size."""
+    def by_size(text: str) -> str:
+        return re.sub(r"\d+", lambda m: m[0].zfill(4), text)
+    return (row["program"], row["compiler"], by_size(str(row["window"])), row["step"],
+            by_size(row["kernel"]))
 
 
 def main() -> None:
     chosen = options.parse(options.parser(__doc__, "STEP", "PROGRAM", "RUNGS"))
     found = {"clang": tool("clang-14", "clang"), "ptxas": tool("ptxas"), "nvcc": tool("nvcc"),
-             "libclc": str(LIBCLC) if LIBCLC.exists() else None}
+             "libclc": str(LIBCLC) if LIBCLC.exists() else None, "c++filt": tool("c++filt")}
     missing = [name for name, path in found.items() if not path]
     if missing:
         print(f"registers: {' '.join(missing)} not found: results/registers.csv is not changed")
         return
     tools = {name: path for name, path in found.items() if path}
+    tools["nvcc version"] = version(tools["nvcc"])
+    tools["clang version"] = f"{version(tools['clang'])}; ptxas: {version(tools['ptxas'])}"
+    everything = not chosen.step and not chosen.program
+    if everything:
+        os.environ["RUNGS"] = "1"
     with tempfile.TemporaryDirectory() as scratch, \
             ThreadPoolExecutor(os.cpu_count()) as pool:
         made = pool.map(lambda job: job(tools, Path(scratch)), jobs())
-        rows = [r for r in made if r]
+        rows = sorted((row for of_file in made for row in of_file), key=order)
     runs.progress("")
-    rows.sort(key=lambda r: (r["program"], r["compiler"], str(r["window"]).zfill(3),
-                             r["step"]))
-    if chosen.step or chosen.program or chosen.rungs:
-        print(runs.table([COLUMNS, *([str(r[c]) for c in COLUMNS] for r in rows)]))
-        return
     path = results.FOLDER / "registers.csv"
-    results.write(path, COLUMNS, rows,
-                  f"# ptxas -v for {ARCH}, by tools/measure/registers.py\n"
-                  f"# clang: {version(tools['clang'])}\n# nvcc: {version(tools['nvcc'])}\n")
-    print(f"written to {path.relative_to(tree.ROOT)}: {len(rows)} kernels")
+    if everything:
+        results.write(path, COLUMNS, rows)
+    else:
+        shown = [c for c in COLUMNS if c not in ("version", "arch")]
+        print(runs.table([shown, *([str(r[c]) for c in shown] for r in rows)]))
+        results.replace(path, COLUMNS, rows, lambda r: (r["program"], r["step"]), order)
+    print(f"written to {path}: {len(rows)} kernels")
 
 
 if __name__ == "__main__":

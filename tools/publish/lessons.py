@@ -13,8 +13,8 @@ KIND is, in a program's lesson, one of
   diff       at most DIFF_LINES lines of the change, of the file that step.mk names
   predict    the prediction of step.mk
   measured   results/*.csv, all machines, then tools/publish/papers/PROGRAM.csv
-  rungs      the isolated changes of the step, their predictions and measurements
-  registers  results/registers.csv, of all steps
+  rungs      results/evidence: the isolated changes of the step, predicted and measured
+  registers  results/registers.csv: the largest numbers of each file, of all steps
   flags      results/MACHINE-flags.csv: the step under other compiler flags
   shares     results/MACHINE-shares.csv: host and device sharing the work
   ranks      results/MACHINE-cluster.csv, and the model of more ranks (model.py)
@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.history import diff as diffs
-from tools.history import model, options, results, rungs, tree, verdict
+from tools.history import evidence, model, options, results, rungs, tree, verdict
 from tools.history.results import Row
 from tools.history.tree import BACKENDS, Program, Step
 from tools.publish import front
@@ -123,40 +123,35 @@ def predict(step: Step, program: Program) -> str:
 # ---- rungs --------------------------------------------------------------------------
 
 
-def missed(predicted: str, row: Row | None) -> str:
-    """What to add to a measured speedup outside half to double of the prediction."""
-    ratio = re.match(r"[\d.]+", predicted)
-    if not ratio or not row or not row["over_previous"]:
-        return ""
-    return " missed" * (not 0.5 <= float(row["over_previous"]) / float(ratio[0]) <= 2)
-
-
 def rungs_table(step: Step, program: Program) -> str:
     """A row per rung: what it is, the predicted speedups and the measured ones, by set and
     back-end, with RUNGS=1; the last row is the whole step."""
-    found = rungs.patches(step, program)
+    found = evidence.of_rungs(step, program)
+    if not found:
+        return "The step has no rungs.\n"
     head = ["rung", "kind", "predicted omp, ocl"]
-    lines = [[f"{n} {patch.subject}", patch.trailers.get("Kind", ""),
-              ", ".join(patch.predictions.get(d, "-").partition(":")[0] for d in ("omp", "ocl"))]
-             for n, patch in enumerate(found, 1)] + [["all", "", ""]]
+    lines = []
+    for n, rung in enumerate(found, 1):
+        predicted = {p["target"]: p["speedup"] for p in rung["predictions"]}
+        lines.append([f"{n} {rung['title']}", rung["kind"],
+                      ", ".join(predicted.get(d, "-") for d in ("omp", "ocl"))])
+    rows = [*found, evidence.read(program, step.number)]
+    lines.append(["all", "", ""])
+    own = {(r["machine"], r["set"], r["backend"], n): r
+           for n, row in enumerate(rows) for r in row["measured"]}
     legends = []
-    for machine, rows in results.measured(with_rungs=True).items():
-        own = {(r["set"], r["backend"], r["step"]): r for r in rows
-               if r["program"] == program.name}
-        columns = [(name, backend) for name in program.mk.get("rung_sets", "").split()
+    for machine in sorted({key[0] for key in own}):
+        columns = [(machine, name, backend) for name in program.mk.get("rung_sets", "").split()
                    for backend in ("seq", "omp", "ocl")
-                   if (name, backend, f"{step.number}.{len(found)}") in own]
-        for name, backend in columns:
-            head.append(f"{name} {backend}")
-            for n, patch in enumerate(found, 1):
-                row = own.get((name, backend, f"{step.number}.{n}"))
-                lines[n - 1].append((verdict.short(row, "over_previous") or "-") + missed(
-                    patch.predictions.get(backend, ""), row))
-            lines[-1].append(verdict.short(own.get((name, backend, step.name)),
-                                           "over_previous") or "-")
+                   if (machine, name, backend, len(found) - 1) in own]
+        for column in columns:
+            head.append(" ".join(column[1:]))
+            for n, line in enumerate(lines):
+                r = own.get((*column, n))
+                line.append((verdict.short(r, "over_previous") or "-")
+                            + " missed" * bool(r and r["missed"]))
         if columns:
-            count = runs([r for key, r in own.items() if key[:2] in columns
-                          and key[2].startswith(step.number)])
+            count = runs([r for key, r in own.items() if key[:3] in columns])
             legends.append(f"{results.display_name(machine)}, medians of {count} interleaved "
                            "runs; `~`: within measurement noise; `same code`: as the rung "
                            "before; `-`: not there; `missed`: outside half to double of the "
@@ -278,16 +273,19 @@ def measured(step: Step, program: Program) -> str:
 
 
 def registers(step: Step, program: Program) -> str:
-    rows = [r for r in results.read(results.FOLDER / "registers.csv")
-            if r["program"] == program.name]
-    if not rows:
+    """A row per compiled file: the largest numbers of its kernels."""
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for r in results.read(results.FOLDER / "registers.csv"):
+        if r["program"] == program.name and not results.is_rung(r):
+            found.setdefault((r["step"], r["compiler"], r["window"]), []).append(r)
+    if not found:
         return "Not compiled for a GPU yet (`make registers`).\n"
     keys = ["registers", "stack_bytes", "spill_store_bytes", "spill_load_bytes",
             "shared_bytes", "constant_bytes"]
     head = ["step", "compiler", "window", "registers", "stack, bytes", "spill stores",
             "spill loads", "shared", "constant"]
-    return table(head, [[r["step"], r["compiler"], r["window"], *(r[k] for k in keys)]
-                        for r in rows])
+    return table(head, [[*file, *(str(max(int(r[k]) for r in rows)) for k in keys)]
+                        for file, rows in found.items()])
 
 
 # ---- the pages of the steps and of results/ ------------------------------------------
