@@ -6,8 +6,8 @@ JavaScript, and the folder can be moved. A page is Markdown, mostly the tree's o
 pandoc makes HTML (page.html, links.lua, report.css); tools/publish/lessons.py says the
 generated parts anew, draw.py draws.
 
-Steps and programs come from tree.py, numbers from results/, as make bench, flags, ceilings
-and registers write them, figures from build/papers/. What was not measured is left out,
+Steps and programs come from tree.py, numbers from results/, as make bench, flags, ceilings,
+registers and evidence write them, figures from build/papers/. What was not measured is left out,
 and a line says which target measures it.
 """
 from __future__ import annotations
@@ -24,7 +24,18 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from tools.history import copies, diff, model, options, results, runs, spans, tree, verdict
+from tools.history import (
+    copies,
+    diff,
+    evidence,
+    model,
+    options,
+    results,
+    runs,
+    spans,
+    tree,
+    verdict,
+)
 from tools.history.results import Row
 from tools.history.tree import Program, Step
 from tools.measure import section
@@ -48,6 +59,10 @@ before, the median of interleaved, verified runs. ~1.00 cannot be told from 1, <
 class="loss">0.90</span> is slower, and = is the same code.</p>
 
 """
+# What the report shows of the evidence of a rung: columns of its lists.
+EVIDENCE = {"instructions": """backend instructions loads stores div sqrt packed branch integer
+model_cycles""".split(), "registers": """compiler window kernel registers stack_bytes
+spill_store_bytes spill_load_bytes shared_bytes""".split()}
 NEEDED = {"program", "set", "step", "backend", "device", "over_previous_is", "of_ceiling"}
 
 
@@ -302,6 +317,22 @@ def said_anew(path: Path, kinds: Mapping[str, Callable[[], str]], more: Any = No
         lambda m: f"\n{kinds[m[2]]()}\n{(more or {}).get(m[2], '')}\n", text)
 
 
+def evidence_of_rungs(step: Step, program: Program) -> str:
+    """For each rung, folded: the reasons of its predictions, what its code executes, and the
+    registers of its kernels."""
+    text = ""
+    for rung in evidence.of_rungs(step, program):
+        tables = [(["", "predicted", "reason"],
+                   [[p["target"], p["speedup"], p["reason"]] for p in rung["predictions"]])]
+        for key, columns in EVIDENCE.items():
+            tables.append(([c.replace("_", " ") for c in columns], [
+                ["" if r[c] is None else str(r[c]) for c in columns] for r in rung[key]]))
+        text += folded(f"Evidence of rung {rung['step']}: {escape(rung['title'])}",
+                       f"Predicted {rung['known']}.\n\n" + "\n".join(
+                           lessons.table(head, rows) for head, rows in tables if rows))
+    return text
+
+
 def shared(step: Step, program: Program, folder: Path) -> str:
     """How host and device shared the work, as tools/measure/shares.py found it: a curve
     and who was busy when, of each machine and back-end."""
@@ -405,7 +436,8 @@ def more_ranks(step: Step, program: Program, folder: Path) -> str:
 
 def lesson_page(step: Step, program: Program, path: Path,
                 kinds: Mapping[str, Callable[[], str]], folder: Path) -> Page:
-    text = said_anew(path, kinds, {"diff": whole(step, program)}) + \
+    text = said_anew(path, kinds, {"diff": whole(step, program),
+                                   "rungs": evidence_of_rungs(step, program)}) + \
         shared(step, program, folder) + more_ranks(step, program, folder)
     gains = "; ".join(f"{said} on {results.display_name(machine)}" for machine, rows in
                       results.measured().items() if (said := lessons.gains_text(
