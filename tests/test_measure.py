@@ -540,6 +540,33 @@ def test_instructions(check: Any, tmp_path: Path) -> None:
               float(rows[0]["loads"]) < float(rows[0]["instructions"])) and done.stderr)
 
 
+# ---- registers ---------------------------------------------------------------------------
+
+PTXAS = """ptxas info    : 0 bytes gmem, 100 bytes cmem[3]
+ptxas info    : Compiling entry function '_Z6searchILi0EEvPKf' for 'sm_75'
+    808 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
+ptxas info    : Used 64 registers, used 0 barriers, 376 bytes cmem[0], 8 bytes cmem[2]
+ptxas info    : Compiling entry function '_Z6searchILi5EEvPKf' for 'sm_75'
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 61 registers, used 0 barriers, 16 bytes smem, 376 bytes cmem[0]
+"""
+
+
+def test_registers(check: Any, tmp_path: Path) -> None:
+    """A row per kernel in the table, and a row per file, with the largest numbers, in a lesson."""
+    found = registers.report(PTXAS)
+    check.equal("kernels", [tuple(row.values()) for row in found], [
+        ("search<0>", 64, 808, 4, 8, 0, 484), ("search<5>", 61, 0, 0, 0, 16, 476)])
+    with pytest.raises(registers.CompileError):
+        registers.report("ptxas info    : 0 bytes gmem\n")
+    rows = [{"program": "semblance", "step": step, "compiler": "nvcc", "window": "any", **row}
+            for step in ("05.1", "05_algebra") for row in found]
+    results.write(tmp_path / "registers.csv", registers.COLUMNS, rows)
+    text = in_results(tmp_path, lessons.registers, tree.steps()[5], PROGRAMS["semblance"])
+    check.equal("in a lesson", text.splitlines()[2:],
+                ["| 05_algebra | nvcc | any | 64 | 808 | 4 | 8 | 16 | 484 |"])
+
+
 # ---- rungs in a lesson -------------------------------------------------------------------
 
 

@@ -106,8 +106,9 @@ class Tables:
         """Adds the rows about a rung or a step to what is declared."""
         def here(row: Row) -> bool:
             return (row["program"], row["step"]) == (found["program"], found["step"])
-        measured = [{"machine": machine, **{c: value(c, r.get(c)) for c in MEASURED}}
-                    for machine, rows in self.measured.items() for r in rows if here(r)]
+        measured: list[Row] = [
+            {"machine": machine, **{c: value(c, r.get(c)) for c in MEASURED}}
+            for machine, rows in self.measured.items() for r in rows if here(r)]
         for row in measured:
             row["missed"] = missed(row, found["predictions"])
         measured.sort(key=lambda r: (r["machine"], r["set"], r["backend"]))
