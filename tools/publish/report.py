@@ -59,10 +59,14 @@ before, the median of interleaved, verified runs. ~1.00 cannot be told from 1, <
 class="loss">0.90</span> is slower, and = is the same code.</p>
 
 """
-# What the report shows of the evidence of a rung: columns of its lists.
-EVIDENCE = {"instructions": """backend instructions loads stores div sqrt packed branch integer
-model_cycles""".split(), "registers": """compiler window kernel registers stack_bytes
-spill_store_bytes spill_load_bytes shared_bytes""".split()}
+# What the report shows of the evidence of a rung: columns of its lists, and what they are.
+EVIDENCE = {
+    "instructions": ("backend instructions loads stores div sqrt packed branch integer "
+                     "model_cycles", "Executed instructions per unit of work, by class, and the "
+                     "cycles of a model of the pipeline"),
+    "registers": ("compiler window kernel registers stack_bytes spill_store_bytes "
+                  "spill_load_bytes shared_bytes", "Registers of a thread, and bytes of stack, "
+                  "spills and shared memory, per kernel")}
 NEEDED = {"program", "set", "step", "backend", "device", "over_previous_is", "of_ceiling"}
 
 
@@ -322,14 +326,16 @@ def evidence_of_rungs(step: Step, program: Program) -> str:
     registers of its kernels."""
     text = ""
     for rung in evidence.of_rungs(step, program):
-        tables = [(["", "predicted", "reason"],
-                   [[p["target"], p["speedup"], p["reason"]] for p in rung["predictions"]])]
-        for key, columns in EVIDENCE.items():
-            tables.append(([c.replace("_", " ") for c in columns], [
-                ["" if r[c] is None else str(r[c]) for c in columns] for r in rung[key]]))
-        text += folded(f"Evidence of rung {rung['step']}: {escape(rung['title'])}",
-                       f"Predicted {rung['known']}.\n\n" + "\n".join(
-                           lessons.table(head, rows) for head, rows in tables if rows))
+        known = f"Predicted {rung['known']}:\n\n" + lessons.table(
+            ["", "predicted", "reason"],
+            [[p["target"], p["speedup"], escape(p["reason"], False)] for p in rung["predictions"]])
+        for key, (names, about) in EVIDENCE.items():
+            columns = names.split()
+            known += f"\n{about}:\n\n" * bool(rung[key]) + lessons.table(
+                [c.replace("_", " ") for c in columns],
+                [["" if r[c] is None else escape(str(r[c])) for c in columns] for r in rung[key]]
+            ) * bool(rung[key])
+        text += folded(f"Evidence of rung {rung['step']}: {escape(rung['title'])}", known)
     return text
 
 
