@@ -2,7 +2,6 @@
  * cells of one colour in the rows of a plane are one loop of unit stride. */
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
 #ifdef __SSE__
 #include <immintrin.h>
@@ -87,8 +86,10 @@ void fluid_clear(int f)
     is_zero[f] = true;
 }
 
+/* With compat=minho, four fields of sources per time step are not 0. */
 static void add_source(float *x, const float *source)
 {
+#pragma omp parallel for schedule(static)
     for (size_t c = 0; c < cells; c++) x[c] += s.dt * source[c];
 }
 

@@ -2,7 +2,6 @@
  * cells of one colour in the rows of a plane are one loop of unit stride. */
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
 #ifdef __SSE__
 #include <immintrin.h>
@@ -99,8 +98,10 @@ void fluid_clear(int f)
     is_zero[f] = true;
 }
 
+/* With compat=minho, four fields of sources per time step are not 0. */
 static void add_source(float *x, const float *source)
 {
+#pragma omp parallel for schedule(static)
     for (size_t c = 0; c < cells; c++) x[c] += s.dt * source[c];
 }
 
@@ -204,6 +205,12 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
+static void copy(float *dst, const float *src)
+{
+#pragma omp parallel for schedule(static)
+    for (size_t c = 0; c < cells; c++) dst[c] = src[c];
+}
+
 /* A pass of several sweeps detects convergence only after its last sweep, when the
  * field has been overwritten. All but the last of the `predicted` sweeps are therefore
  * executed in passes, the following ones one by one. If one of the sweeps of a pass has
@@ -215,7 +222,7 @@ static int solve_by_passes(float *x, const float *x0, int predicted, int zero, i
     int workers = worker_count(g, omp_get_max_threads()),
         depth = pass_depth(g, workers, DEPTH), done = 0, last = 0;
     int in_passes = s.tolerance < 0 ? s.sweeps : predicted - 1;
-    if (in_passes > 1 && !zero) memcpy(initial, x, cells * sizeof *x);
+    if (in_passes > 1 && !zero) TIMED("save", copy(initial, x));
 
     while (done < s.sweeps && !last) {
         int batch = in_passes > done ? smaller(in_passes - done, depth) : 1;
@@ -224,7 +231,7 @@ static int solve_by_passes(float *x, const float *x0, int predicted, int zero, i
         done += batch;
     }
     if (!last || last == done) return done;
-    if (!zero) memcpy(x, initial, cells * sizeof *x);
+    if (!zero) TIMED("restore", copy(x, initial));
     int batch;
     for (done = 0; done < last; done += batch) {
         batch = smaller(last - done, depth);
