@@ -59,7 +59,7 @@ before, the median of interleaved, verified runs. ~1.00 cannot be told from 1, <
 class="loss">0.90</span> is slower, and = is the same code.</p>
 
 """
-# What the report shows of the evidence of a rung: columns of its lists, and what they are.
+# Columns of the lists of a rung's evidence that the report shows, and their headings.
 EVIDENCE = {
     "instructions": ("backend instructions loads stores div sqrt packed branch integer "
                      "model_cycles", "Executed instructions per unit of work, by class, and the "
