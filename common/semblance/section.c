@@ -337,15 +337,17 @@ void section_pass(request *r, const pass *p)
 
     double sum[] = {points, dead};
     proc_sum(sum, 2);
+    static run_times total; /* of all passes */
+    static double searched; /* seconds of all calls of the search */
+    searched += t.run;
     t.run = seconds() - begin;    /* until the last process has finished */
     if (state) search_end(state); /* not timed: drivers take up to 65 ms */
-    static run_times total;       /* of all passes */
     total.init += t.init, total.run += t.run, total.kernel += t.kernel;
     if (p->last) {
         printf("Traces=%d\nThere=%zu\nDead=%.0f\nPoints=%.0f\n", s.traces,
                j.done_before, dead_before + sum[1], sum[0]);
-        printf("Time_init=%.9g\nTime_run=%.9g\nTime_kernel=%.9g\n", total.init,
-               total.run, total.kernel);
+        printf("Time_init=%.9g\nTime_run=%.9g\nTime_search=%.9g\nTime_kernel=%.9g\n",
+               total.init, total.run, searched, total.kernel);
         if (fflush(stdout)) fail("standard output: cannot be written");
     }
     aperture_free(&around);

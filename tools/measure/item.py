@@ -24,7 +24,8 @@ from tools.verify import execute
 TRIES = 3
 MIN_SECONDS = 0.2  # the least run time per measurement
 MIN_CPU = 0.9  # the least fraction of the item's typical CPU time per second
-Measurement = dict[str, Any]  # init, run, kernel, process (means, seconds), cpu (percent), busy
+# init, run, search, kernel, process (means, seconds), cpu (percent), busy
+Measurement = dict[str, Any]
 
 
 class Item:
@@ -103,6 +104,7 @@ class Item:
             self.verify(files)
             values = runs.Result(0, self.printed, "").values()
             single.append({k: float(values[f"Time_{k}"]) for k in ("init", "run", "kernel")})
+            single[-1]["search"] = float(values.get("Time_search", values["Time_run"]))
             single[-1]["process"] = self.process
             rate = self.program.mk.get("rate")
             if rate in values:
@@ -148,9 +150,9 @@ class Item:
         """The item whose measurements are this one's, too."""
         return self.same_as or self
 
-    def seconds(self) -> list[float | None]:
+    def seconds(self, key: str = "run") -> list[float | None]:
         """Run times by repetition, None if a measurement does not count."""
-        return [m["run"] if m else None for m in self.measured_item().counted]
+        return [m[key] if m else None for m in self.measured_item().counted]
 
 
 def interleaved(items: Sequence[Item], title: str, repeat: int) -> None:

@@ -118,6 +118,7 @@ FN int add_close(const moveout_shape *s, GLOBAL const float *factors, lanes t0,
             squares += v * v;
         }
     }
+    outside |= sum != sum; /* NaN: a lane has no arrival, whose integer may be 0 */
     sums->sum = sum;
     sums->squares = squares;
     sums->skipped = each(0);

@@ -279,9 +279,15 @@ def wrong_output(arguments: Sequence[str], values: Mapping[str, str],
     that distinguish floats, and the maximum of the panel must be the semblance. Of whole
     output traces, the program prints how many there are."""
     if "stack" in files:
-        of_job = {"Traces", "There", "Dead", "Points", "Time_init", "Time_run", "Time_kernel"}
+        of_job = {"Traces", "There", "Dead", "Points", "Time_init", "Time_run", "Time_search",
+                  "Time_kernel"}
         missing = sorted(of_job - set(values))
-        return f"stdout lacks {' '.join(missing)}" if missing else None
+        if missing:
+            return f"stdout lacks {' '.join(missing)}"
+        run, search = float(values["Time_run"]), float(values["Time_search"])
+        if not 0 <= search <= run:
+            return f"Time_search={search:g} is part of Time_run={run:g}"
+        return None
     found = numpy.load(files["out"])
     names = ("A", "B", "C", "D", "E", "Stack", "Semblance")
     times = ("Time_init", "Time_run", "Time_kernel")
