@@ -61,11 +61,11 @@ FN void point_fractions(CONSTANT const query *q, int number, float *fraction)
 }
 
 /* Arrivals in samples, of lanes along t0 or along the traces; NaN if the operator has
- * none (t^2 < 0). */
+ * none (t^2 < 0). The sum in parentheses does not wait for t. */
 FN lanes arrivals(lanes t0, const lanes *p, const lanes *factor)
 {
     lanes t = t0 + p[A] * factor[A] + p[B] * factor[B];
-    return root(t * t + p[C] * factor[C] + p[D] * factor[D] + p[E] * factor[E]);
+    return root(t * t + (p[C] * factor[C] + p[D] * factor[D] + p[E] * factor[E]));
 }
 
 /* Sets first[LANES] for the traces from n on and a block with the parameters p, whose
