@@ -338,7 +338,7 @@ void section_pass(request *r, const pass *p)
     double sum[] = {points, dead};
     proc_sum(sum, 2);
     static run_times total; /* of all passes */
-    static double searched; /* seconds of all calls of the search */
+    static double searched; /* seconds in search(), of all passes */
     searched += t.run;
     t.run = seconds() - begin;    /* until the last process has finished */
     if (state) search_end(state); /* not timed: drivers take up to 65 ms */

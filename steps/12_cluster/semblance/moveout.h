@@ -61,7 +61,8 @@ FN void point_fractions(CONSTANT const query *q, int number, float *fraction)
 }
 
 /* Arrivals in samples, of lanes along t0 or along the traces; NaN if the operator has
- * none (t^2 < 0). The sum in parentheses does not wait for t. */
+ * none (t^2 < 0). The sum in parentheses does not depend on t, so a processor can
+ * compute both at once. */
 FN lanes arrivals(lanes t0, const lanes *p, const lanes *factor)
 {
     lanes t = t0 + p[A] * factor[A] + p[B] * factor[B];
@@ -118,7 +119,8 @@ FN int add_close(const moveout_shape *s, GLOBAL const float *factors, lanes t0,
             squares += v * v;
         }
     }
-    outside |= sum != sum; /* NaN: a lane has no arrival, whose integer may be 0 */
+    /* A lane without an arrival has the sum NaN, and whole(NaN) may be 0. */
+    outside |= sum != sum;
     sums->sum = sum;
     sums->squares = squares;
     sums->skipped = each(0);
