@@ -11,10 +11,14 @@ import subprocess
 
 import numpy
 import pytest
-import segyio
 
 from tests.helpers import TIMEOUT, binaries
 from tools.verify import section_oracle as oracle
+
+try:
+    from segyio import su as segyio_su
+except ImportError:  # the samples are not read a second time
+    segyio_su = None
 
 JOBS, MOVEOUT_JOBS = 40, 20  # with window=parallel, and with window=moveout
 MOVEOUT_STEPS = {("00_sequential", "seq"), *(("10_algorithm", b) for b in
@@ -205,11 +209,12 @@ def test_section(check, tmp_path, number):
                     used, why = oracle.judge(wanted, sample, *got, size)
                     problem = not used <= 1 and why
                 check(f"{name}: trace {i}, sample {k}", problem)
-        with segyio.su.open(str(tmp_path / "s.su"), endian="little",
-                            ignore_geometry=True) as file:
-            check(f"{name}: segyio", (file.tracecount != len(places)
-                                      or abs(file.trace.raw[:] - stack).max() > 0)
-                  and "segyio reads other samples")
+        if segyio_su:
+            with segyio_su.open(str(tmp_path / "s.su"), endian="little",
+                                ignore_geometry=True) as file:
+                check(f"{name}: segyio", (file.tracecount != len(places)
+                                          or abs(file.trace.raw[:] - stack).max() > 0)
+                      and "segyio reads other samples")
         for path in ("s.su", "c.su", "p.npy"):
             (tmp_path / path).unlink()
 
