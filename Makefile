@@ -133,7 +133,7 @@ mutants: all data ## plant bugs; make verify must detect each of them
 variants: all data ## build and verify the experiments of steps/*/variants
 	$(python) tools.measure.variants
 test-systems: ## build and verify in fresh Debians, with clang, and for AArch64: SYSTEM=aarch64
-	$(python) tools.verify.systems $(SYSTEM)
+	$(python) tests.systems $(SYSTEM)
 san: ## sanitizers, race detectors, Oclgrind, and one minute of fuzzing
 	$(python) tools.verify.sanitize
 lint: ## check the rules of the tree

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.helpers import TIMEOUT
 from tools.history import tree
-from tools.verify import systems
 
 # A Debian of shell scripts: `available` and `installed` list its packages; install fails for
 # those in `broken`.

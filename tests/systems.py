@@ -3,7 +3,9 @@
     debian12, debian13   ./setup.sh, make run, and random queries of every program, in a
                          fresh system
     clang                the same random queries, compiled by Debian 13's clang
-    aarch64              the same, cross-compiled and run by qemu-user, in Debian 12
+    aarch64              the same, cross-compiled and run by qemu-user, in Debian 12; also whole
+                         output traces, where the processor shows: how a float that has no
+                         integer, as a time that is not a number, becomes one
 
 The systems are made by debootstrap, in build/systems, and kept: remove a system's folder to
 begin anew. A system that cannot be made here is skipped, with the reason. The exit status is
@@ -65,9 +67,11 @@ SYSTEMS = {
         "bookworm",
         ["./setup.sh", "dpkg --add-architecture arm64", "apt-get update -qq",
          f"{APT} gcc-aarch64-linux-gnu qemu-user libc6-dev:arm64 libgomp1:arm64"
-         " libpng-dev:arm64 libfftw3-dev:arm64"],
+         " libpng-dev:arm64 libfftw3-dev:arm64"
+         " python3-pytest python3-pytest-xdist python3-segyio"],
         [f"{QUERIES.format(backends='seq omp')} CC=aarch64-cc ARCH= CCACHE= has_opencl="
-         " has_mpi= has_openacc="]),
+         " has_mpi= has_openacc=",
+         "python3 -m pytest -q -n auto tests/test_section_oracle.py"]),
 }
 
 
