@@ -26,6 +26,8 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from types import CodeType
 from typing import Any
 
 from tools.history import results
@@ -46,23 +48,31 @@ class Unknown(SystemExit):
     """A formula contains an unknown name."""
 
 
+@cache
+def compiled(text: str) -> tuple[CodeType, frozenset[str]]:
+    """The code of a formula, and the names in it."""
+    parsed = ast.parse(text, mode="eval")
+    nodes = list(ast.walk(parsed))
+    for node in nodes:
+        called = isinstance(node, ast.Call) and not node.keywords and \
+            isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS
+        number = not isinstance(node, ast.Constant) or \
+            isinstance(node.value, (int, float))
+        if not called and not (isinstance(node, ARITHMETIC) and number):
+            raise SystemExit(f"{text}: expected numbers, names, + - * / // % **, and "
+                             f"{', '.join(FUNCTIONS)}")
+    return (compile(parsed, text, "eval"),
+            frozenset(node.id for node in nodes if isinstance(node, ast.Name)))
+
+
 def value(text: str, names: Mapping[str, float]) -> float:
     """Evaluates a formula, given the values of its names."""
     known: dict[str, Any] = {**names, **FUNCTIONS}
     try:
-        parsed = ast.parse(text, mode="eval")
-        for node in ast.walk(parsed):
-            called = isinstance(node, ast.Call) and not node.keywords and \
-                isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS
-            number = not isinstance(node, ast.Constant) or \
-                isinstance(node.value, (int, float))
-            if not called and not (isinstance(node, ARITHMETIC) and number):
-                raise SystemExit(f"{text}: expected numbers, names, + - * / // % **, and "
-                                 f"{', '.join(FUNCTIONS)}")
-            if isinstance(node, ast.Name) and node.id not in known:
-                raise Unknown(f"{text}: unknown name ({node.id}): expected one of "
-                              f"{', '.join(names)}")
-        return float(eval(compile(parsed, text, "eval"), {"__builtins__": {}}, known))
+        code, used = compiled(text)
+        for name in sorted(used - known.keys()):
+            raise Unknown(f"{text}: unknown name ({name}): expected one of {', '.join(names)}")
+        return float(eval(code, {"__builtins__": {}}, known))
     except (SyntaxError, ValueError, ArithmeticError, TypeError) as error:
         raise SystemExit(f"{text}: {error}") from None
 
