@@ -30,14 +30,17 @@ def sources(folder: Path | None) -> dict[str, Path]:
 
 
 def folders(old: Path | None, new: Path | None, labels: tuple[str, str] = ("", ""),
-            colour: bool = False, spaces: bool = True, context: int = 3) -> dict[str, str]:
+            colour: bool = False, spaces: bool = True, context: int = 3,
+            only: str = "") -> dict[str, str]:
     """{name: unified diff} of the sources that differ in two folders, each of which may be
-    None. The labels are appended to the paths. Without `spaces`, lines that differ only in
-    white space count as equal."""
+    None; of one source if `only` is set. The labels are appended to the paths. Without
+    `spaces`, lines that differ only in white space count as equal."""
     before, after = sources(old), sources(new)
     found = {}
-    for name in sorted(before | after):
+    for name in [only] if only else sorted(before | after):
         paths = [files.get(name, Path(os.devnull)) for files in (before, after)]
+        if paths[0].read_bytes() == paths[1].read_bytes():
+            continue
         names = [str(path) if str(path) == os.devnull else display(path) for path in paths]
         done = subprocess.run(
             ["diff", f"-U{context}", f"--color={'always' if colour else 'never'}",

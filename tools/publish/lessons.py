@@ -98,7 +98,8 @@ def diff(step: Step, program: Program) -> str:
     if name not in changes:
         raise SystemExit(f"{step.folder}/step.mk: shown.{program.name} = {name}: not one "
                          f"of the changed files: {' '.join(changes)}")
-    text = f"```diff\n{excerpt(diffs.step_changes(step, program, context=1)[name])}```\n\n"
+    shown = diffs.step_changes(step, program, context=1, only=name)[name]
+    text = f"```diff\n{excerpt(shown)}```\n\n"
     counted = [f"`{n}` +{a} −{b}" for n, (a, b) in
                ((n, diffs.count(c)) for n, c in changes.items())]
     return text + f"Lines changed: {', '.join(counted)}. The complete diff: " \
