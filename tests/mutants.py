@@ -59,10 +59,11 @@ class Mutant:
 
 
 def sample(mutants: Sequence[Mutant]) -> list[Mutant]:
-    """For each back-end, the mutant of the last step that a case detects."""
+    """For each back-end, the mutant of the last step that a case detects; for each file of
+    tests, one that a test of it detects."""
     last = {}
     for m in sorted((m for m in mutants if not m.random), key=lambda m: m.step.number):
-        last[m.test or m.backend] = m
+        last[str(m.test).partition("::")[0] if m.test else m.backend] = m
     return [m for m in mutants if m in last.values()]
 
 
@@ -150,7 +151,8 @@ def try_mutant(copy: copies.Copy, program: Program, mutant: Mutant) -> tuple[Cas
     return None, "SURVIVES"
 
 
-def try_program(program: Program, mutants: Sequence[Mutant]) -> tuple[int, int]:
+def try_program(program: Program, mutants: Sequence[Mutant], controls: bool
+                ) -> tuple[int, int]:
     """Prints a line for each mutant and each control. Returns how many passed and failed."""
     copy = copies.Copy(tree.build() / "mutants" / program.name, built=True)
     results: list[bool] = []
@@ -177,7 +179,8 @@ def try_program(program: Program, mutants: Sequence[Mutant]) -> tuple[int, int]:
         if case is not None:
             detected_by.setdefault(mutant.target, set()).add(case)
 
-    for (step, backend), cases in sorted(detected_by.items(), key=lambda c: c[0][0].name):
+    for (step, backend), cases in sorted(detected_by.items() if controls else (),
+                                         key=lambda c: c[0][0].name):
         runs.progress(f"control {step.name} {backend}")
         bad = {case: rejection(copy, program, step, backend, case) for case in cases}
         report(not any(bad.values()), f"control {step.number} {backend}",
@@ -189,7 +192,8 @@ def main() -> int:
     parser = options.parser(__doc__, "PROGRAM")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these mutants")
     parser.add_argument("--chosen", action="store_true",
-                        help="a sample: one mutant per back-end of each program")
+                        help="a sample: one per back-end and per file of tests, of each "
+                        "program; without controls, which make test runs anyway")
     arguments = options.parse(parser)
     queries.require_numpy()
     passed = failed = 0
@@ -201,7 +205,7 @@ def main() -> int:
         if arguments.chosen:
             mutants = sample(mutants)
         if mutants:
-            some_passed, some_failed = try_program(program, mutants)
+            some_passed, some_failed = try_program(program, mutants, not arguments.chosen)
             passed, failed = passed + some_passed, failed + some_failed
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

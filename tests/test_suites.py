@@ -2,9 +2,10 @@
 and failed: verification, planted bugs, random queries, sanitizers, lint.
 
 What takes long is done for a sample, always the same one: sanitizers for the last step of
-each program, one planted bug per back-end of a program, a minute of random queries and 20
-seconds of new ones, 10 seconds of fuzzing. Of the rungs, those that have changed since they
-were last verified here and one that is drawn. With --all (make test-all), all of it.
+each program, one planted bug per back-end of a program and per file of tests, a minute of
+random queries and 20 seconds of new ones, 10 seconds of fuzzing. Of the rungs, those that
+have changed since they were last verified here and one that is drawn. With --all (make
+test-all), all of it.
 """
 import hashlib
 import os
