@@ -197,20 +197,30 @@ def texts(step, program):
             for name, path in diff.sources(step.folder / program.name).items()}
 
 
-def hunks(old, new):
-    """(line in new, removed lines, added lines) of each place where two files differ, as
-    `make diff` shows it. A file that is not there is /dev/null."""
-    done = subprocess.run(["diff", old, new], capture_output=True, text=True).stdout
-    for place in re.split(r"^(?=\d)", done, flags=re.M)[1:]:
-        head, *lines = place.splitlines()
-        yield (re.split("[acd]", head)[1].split(",")[0],
-               [line[2:] for line in lines if line.startswith("<")],
-               [line[2:] for line in lines if line.startswith(">")])
+def hunks(changes):
+    """(first line in the new file, removed lines, added lines) of each place of a unified
+    diff."""
+    number = 0
+    gone: list[str] = []
+    come: list[str] = []
+    for line in [*changes.splitlines()[2:], "@@"]:
+        if line[0] == "-":
+            gone.append(line[1:])
+        elif line[0] == "+":
+            come.append(line[1:])
+        else:
+            if gone or come:
+                yield number, gone, come
+            number += len(come) + (line[0] == " ")
+            gone, come = [], []
+            head = re.match(r"@@.* \+(\d+)", line)
+            if head:
+                number = int(head[1])
 
 
-def noise(old, new):
-    """The lines of new at which nothing but white space differs from old."""
-    return [line for line, gone, come in hunks(old, new)
+def noise(changes):
+    """The lines of the new file at which nothing but white space differs."""
+    return [line for line, gone, come in hunks(changes)
             if "".join("".join(gone).split()) == "".join("".join(come).split())]
 
 
@@ -220,12 +230,11 @@ def lesson(before, step, program):
     folder = f"steps/{step.name}/{program.name}"
     mk = f"steps/{step.name}/step.mk"
     changes = diff.step_changes(step, program)
-    old, new = (diff.sources(s.folder / program.name) for s in (before, step))
-    for name in changes:
+    for name, text in changes.items():
         path = f"{folder}/{name}"
         check(f"{path}:1", f"changed, but not in `changes` of {mk}",
               name not in step.changes(program))
-        lines = noise(old.get(name, os.devnull), new.get(name, os.devnull))
+        lines = noise(text)
         for line in lines:
             check(f"{path}:{line}", "only white space differs from the step before", True)
         if not lines:
@@ -449,9 +458,9 @@ def common(files):
     check("common:1", f"{total} lines, more than {COMMON_LIMIT}", total > COMMON_LIMIT)
 
 
-def patches():
-    """Planted bugs and variants apply as they are."""
-    for pattern in ("verify/mutants/*/*.patch", "steps/*/variants/*.patch"):
+def patches(*patterns):
+    """Patches apply as they are."""
+    for pattern in patterns:
         for path in sorted(tree.ROOT.glob(pattern)):
             done = subprocess.run(["patch", "-p1", "-s", "-F0", "-r-", "--dry-run", "-d",
                                    ROOT, "-i", path], capture_output=True, text=True)
@@ -626,6 +635,7 @@ def main():
         layers(files)
         folders(files)
         evidence_files()
+        patches("verify/mutants/*/*.patch")
     for step in tree.steps():
         declared(step, step is tree.steps()[0])
         page(f"steps/{step.name}/README.md", f"{step.number} ", STEP_HEADINGS)
@@ -639,7 +649,7 @@ def main():
         common_enough(program)
         for step in filter(lambda s: s.has(program), tree.steps()):
             kernel_options(step, program)
-    patches()
+    patches("steps/*/variants/*.patch")
     print(f"{counts['passed']} passed, {counts['failed']} failed")
     return 1 if counts["failed"] or not counts["passed"] else 0
 
