@@ -2,10 +2,13 @@
  * on a CPU, whose memory AddressSanitizer does not check.
  *
  * A buffer ends at a page that cannot be accessed, and another such page is before it.
- * A buffer without initial values is filled with NaN. The environment variable
- * OPENCL_LANES replaces the vector width, in floats, that the device reports.
+ * A buffer without initial values is filled with NaN. Two environment variables replace
+ * what the device reports: OPENCL_LANES its vector width, in floats, and
+ * OPENCL_UNIFIED=0 that it shares the memory of the host. Without shared memory,
+ * programs copy.
  *
- * Left out: shared virtual memory, and buffers for which the program passes the memory.
+ * Left out: shared virtual memory, and buffers for which the program passes the memory,
+ * as it does where memory is shared.
  */
 #define _GNU_SOURCE              /* RTLD_NEXT */
 #define CL_TARGET_OPENCL_VERSION 120
@@ -69,6 +72,9 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size,
     *(void **)&get = original("clGetDeviceInfo");
     const char *lanes = getenv("OPENCL_LANES");
     cl_int err = get(device, what, size, value, needed);
+    const char *unified = getenv("OPENCL_UNIFIED");
+    if (!err && value && unified && what == CL_DEVICE_HOST_UNIFIED_MEMORY)
+        *(cl_bool *)value = (cl_bool)atoi(unified);
     if (err || !lanes || !value) return err;
     cl_uint width = (cl_uint)atoi(lanes);
     if (what == CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT ||

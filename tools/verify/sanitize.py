@@ -75,11 +75,13 @@ int main(int argc, char **argv)
     cl_device_id device;
     cl_int i = argc > 1 ? atoi(argv[1]) : 4;
     cl_uint width;
+    cl_bool shared;
     float value;
     size_t one = 1;
     clGetPlatformIDs(1, &platform, NULL);
     clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
     clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof width, &width, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof shared, &shared, NULL);
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, NULL);
     cl_mem x = clCreateBuffer(context, CL_MEM_READ_WRITE, 5 * sizeof(float), NULL, NULL);
@@ -90,7 +92,7 @@ int main(int argc, char **argv)
     clSetKernelArg(kernel, 1, sizeof i, &i);
     clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL);
     clEnqueueReadBuffer(queue, x, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL);
-    printf("buffer %g lanes %u\\n", value, width);
+    printf("buffer %g lanes %u shared %u\\n", value, width, shared);
     return 0;
 }
 """
@@ -299,13 +301,13 @@ class Sanitized:
                                       "common/run/run.c", "common/run/args.c"], "-lm")
         kernel = self.session.compile("kernel", OPENCL_FAULTS, ["gcc", "-g"], "-lOpenCL")
         env = self.variables(0xff)
-        guarded = {"LD_PRELOAD": str(self.guard), "OPENCL_LANES": "2"}
+        guarded = {"LD_PRELOAD": str(self.guard), "OPENCL_LANES": "2", "OPENCL_UNIFIED": "0"}
         planted: list[tuple[str, str, list[runs.Argument], Mapping[str, str]]] = [
             ("values not written",
              r"heap -?nan" + r" stack -1.69474e\+38" * (STACK_PATTERN in flags), [memory], env),
             ("end of a block", "AddressSanitizer", [memory, "5"], env),
             ("end of its guard", "AddressSanitizer", [memory, "10000"], env),
-            ("OpenCL, values not written", r"buffer -?nan lanes 2", [kernel], guarded),
+            ("OpenCL, values not written", r"buffer -?nan lanes 2 shared 0", [kernel], guarded),
             ("OpenCL, end of a buffer", "^crashes: SIG(SEGV|BUS)$", [kernel, "5"], guarded)]
         for name, pattern, words, variables in planted:
             self.session.planted(name, pattern, words, variables)
@@ -329,7 +331,8 @@ class Sanitized:
         env = self.variables(draw.choice((0xff, 0xff, 0x3f)))
         lanes = draw.choice("1 4 8 16".split())
         if "opencl" in BACKENDS[backend].needs:
-            env.update(LD_PRELOAD=str(self.guard), OPENCL_LANES=lanes)
+            env.update(LD_PRELOAD=str(self.guard), OPENCL_LANES=lanes,
+                       OPENCL_UNIFIED=draw.choice("01"))
         if BACKENDS[backend].needs:  # leaks, which take long to find there: see address()
             env["ASAN_OPTIONS"] += ":detect_leaks=0"
         return folder / step.name / f"{program.name}-{backend}", env
