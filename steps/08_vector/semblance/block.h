@@ -4,7 +4,7 @@
 
 /* Traces whose arrivals are computed together, before their windows are added. On a CPU
  * two short loops are faster than a long one (the lesson of step 08 has the times). */
-#define ARRIVALS (LANES == 1 ? 1 : 8)
+#define ARRIVALS (LANES == 1 ? 1 : 16)
 
 /* The range of a parameter in each lane. */
 typedef struct {
