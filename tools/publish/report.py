@@ -136,6 +136,13 @@ def of(rows: Sequence[Row], program: Program, **wanted: Any) -> list[Row]:
             and "/" not in r["step"] and all(r[k] == v for k, v in wanted.items())]
 
 
+def compared(rows: Sequence[Row]) -> dict[Program, list[str]]:
+    """The back-ends of each program that a machine has compared with a step before."""
+    found = {p: [b for b in tree.BACKENDS if b not in ("seq", *tree.FOR_CHECKING) and any(
+        r["over_previous_is"] for r in of(rows, p, backend=b))] for p in tree.programs()}
+    return {p: backends for p, backends in found.items() if backends}
+
+
 # ---- drawings and pictures -----------------------------------------------------------
 
 
@@ -500,7 +507,7 @@ def step_page(step: Step, path: Path, kinds: Mapping[str, Callable[[], str]]) ->
 
 def gained(program: Program) -> str:
     """What the program does in each step, and what that gained."""
-    machines = results.measured()
+    machines = {m: rows for m, rows in results.measured().items() if program in compared(rows)}
     lines = []
     for step in filter(lambda s: s.has(program), tree.steps()):
         lines.append([f"[{spaced(step.name)}](steps/{step.name}/{program.name}/README.md)",
@@ -548,13 +555,14 @@ def program_page(program: Program, pictures: Any, figures: Any, folder: Path) ->
     text += "## The steps\n\n"
     for machine, (rows, found) in figures.items():
         where = f"{results.display_name(machine)}, set {program.shown}"
-        text += '<div class="pair">' + (picture(
-            found["stairs"], spoken(program, machine, rows), where)
-            if "stairs" in found else f"<p>{where}: not measured.</p>") + (picture(
+        if "stairs" not in found:
+            continue
+        text += '<div class="pair">' + picture(
+            found["stairs"], spoken(program, machine, rows), where) + (picture(
                 found["shares"], f"{program.name}, {where}: share of the ceiling",
                 f"{where}: of what it was measured to do at most") if "shares" in found
                 else "") + "</div>\n\n"
-        if "stairs" in found and "shares" not in found:
+        if "shares" not in found:
             text += f"How far {where} is from its ceiling is not measured: " \
                 "`make ceilings`, then `make bench`.\n\n"
     text += ("" if figures else "Not measured yet: `make bench` measures it.\n\n") + \
@@ -592,18 +600,19 @@ def machines_page() -> Page:
 
 
 def card(program: Program, pictures: Any, figures: Any) -> str:
-    """A program on the index: what it makes, and a staircase a machine."""
+    """A program on the index: what it makes, and a staircase for each machine that has
+    measured it."""
     link = page_of(program=program)
     thumb = next((p for p, *_ in pictures), "").replace("-gather.svg", "-card.svg")
     html = f'<li><a href="{link}">' + (
         f'<img class="thumb" src="{thumb}" alt="" width="220" height="132">'
         if thumb else "") + f"<h2>{program.name}</h2></a><p>{escape(program.title)}</p>"
-    for machine, (rows, found) in figures.items():
+    drawn = {machine: (rows, found, best) for machine, (rows, found) in figures.items()
+             if "card" in found and (best := lessons.best_of(rows, program))}
+    if not drawn:
+        html += '<p class="best">not measured: <code>make bench</code></p>'
+    for machine, (rows, found, best) in drawn.items():
         html += f"<h3>{results.display_name(machine)}</h3>"
-        best = lessons.best_of(rows, program)
-        if not best or "card" not in found:
-            html += '<p class="best">not measured</p>'
-            continue
         share = f", {100 * float(best['of_ceiling']):.0f} % of {best['ceiling']}" \
             if best["of_ceiling"] else ""
         html += f'<img src="{found["card"]}" alt="{escape(spoken(program, machine, rows))}">' \
@@ -624,9 +633,7 @@ def gain(row: Row | None) -> str:
 def matrix(rows: Sequence[Row]) -> str:
     """Which step pays where, of a machine: a row a step, a column a back-end of a
     program; each number leads to its lesson."""
-    columns = {p: [b for b in tree.BACKENDS if b not in ("seq", *tree.FOR_CHECKING) and any(
-        r["over_previous_is"] for r in of(rows, p, backend=b))] or [""]
-        for p in tree.programs()}
+    columns = compared(rows)
     html = '<table class="matrix"><thead><tr><th rowspan="2" scope="col">step</th>' + \
         "".join(f'<th scope="colgroup" colspan="{len(b)}" class="first"><a href="{p.name}'
                 f'.html">{p.name}</a></th>' for p, b in columns.items()) + "</tr><tr>" + \
@@ -660,7 +667,7 @@ def index_page(pictures: Any, figures: Any) -> Page:
         text += '<p class="note">Staircases: times as fast as the sequential step 00, step ' \
             "by step; the best of all is marked.</p>\n\n"
     text += "## Which step pays where\n\n"
-    for machine, rows in machines.items() or [("", [])]:
+    for machine, rows in ((m, rows) for m, rows in machines.items() if compared(rows)):
         text += (f"<h3>{results.display_name(machine)}</h3>" if len(machines) > 1 else "") + \
             '<div class="scroll" tabindex="0" role="region" aria-label="Gains">' \
             f"{matrix(rows)}</div>\n\n"
