@@ -145,7 +145,7 @@ test_needs = @./setup.sh test && $(MAKE) --no-print-directory JOBS= \
              $(if $(has_gpu),,CUDA=last) all data tests
 pytest = @$(PYTHON) -m pytest $1 -m "alone$2" tests; alone=$$?; \
          $(PYTHON) -m pytest $1 -n auto -m "not alone$2" tests && exit $$alone
-test: ## verify everything, and a sample of the other tests: under 15 minutes
+test: ## verify everything, and a sample of the other tests
 	$(test_needs)
 	$(call pytest,, and not slow)
 test-all: ## everything that can be checked on a CPU: before a release
