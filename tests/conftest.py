@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import ROOT
+from tools.history import runs
 
 # A make that a test starts has no part in the jobs of the make that runs the tests.
 for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
@@ -29,6 +30,8 @@ os.environ.setdefault("SEMBLANCE_SYNC", "0")
 # All ranks are on this machine. Without this, Open MPI looks for networks, which takes it up
 # to a second per start.
 os.environ.setdefault("OMPI_MCA_pml", "ob1")
+# Of each process of pytest-xdist, for ranks that start without mpirun.
+os.environ.update(runs.mpi_folder())
 
 
 def pytest_addoption(parser):

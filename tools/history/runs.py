@@ -7,6 +7,7 @@ program prints are right, tools/verify/execute.py decides.
 """
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import math
@@ -16,9 +17,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +87,21 @@ def ranks() -> int:
     return int(os.environ.get("RANKS") or 2)
 
 
+@cache
+def temporary_folder() -> Path:
+    """A folder that is removed when this process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="history-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def mpi_folder() -> dict[str, str]:
+    """The variable that gives a run a folder of its own for the files of Open MPI 4. A run
+    that ends removes the folder that all share, if it is empty, and one that starts at this
+    moment fails (issue 8510 of open-mpi/ompi)."""
+    return {"OMPI_MCA_orte_tmpdir_base": tempfile.mkdtemp(dir=temporary_folder())}
+
+
 def launch(binary: Argument, backend: str, env: Environment | None = None
            ) -> tuple[list[Argument], dict[str, str]]:
     """(the command that starts a binary, the variables that it needs): mpirun for ranks of
@@ -102,6 +120,7 @@ def launch(binary: Argument, backend: str, env: Environment | None = None
            # Open MPI 5 has these names for the first two.
            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
            "PRTE_MCA_hwloc_default_binding_policy": "none",
+           **mpi_folder(),
            "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // number)), **env}
     if number * int(env["OMP_NUM_THREADS"].split(",")[0]) > (os.cpu_count() or 1):
         env.setdefault("OMP_WAIT_POLICY", os.environ.get("OMP_WAIT_POLICY", "passive"))
