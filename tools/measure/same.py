@@ -4,8 +4,9 @@ The sources of a back-end are compiled with the flags of its binary and compared
 tools/history/same_code.py compares two versions of the tree: code, data and strings,
 without line numbers and names. For OpenCL the host's objects are compared, whose strings
 are the options of the kernel's build, and the text of the kernel without comments and white
-space; for nvcc, PTX and the host's object. common/ is the same for all steps. The result is
-kept in BUILD/same until the binary changes.
+space. For nvcc only such texts are compared: to compile all steps takes it longer than to
+measure them. common/ is the same for all steps. The result is kept in BUILD/same until the
+binary changes.
 """
 from __future__ import annotations
 
@@ -13,7 +14,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,6 @@ from pathlib import Path
 from tools.history import runs, same_code, tree
 from tools.history.same_code import Compilation
 from tools.history.tree import BACKENDS, Program, Step
-from tools.measure import registers
 from tools.measure.variants import Variant
 
 Point = tuple[Step | Variant, Program, str]
@@ -37,7 +36,7 @@ def required(command: Sequence[str], folder: Path) -> str:
 
 
 def kernel_text(folder: Path, name: str, seen: set[str]) -> list[str]:
-    """kernel.cl and the headers of its own folder that it includes, without comments, each
+    """A source and the headers of its own folder that it includes, without comments, each
     run of white space replaced by a blank. Macros may be defined when the program runs, so
     nothing is expanded."""
     path = folder / name
@@ -49,29 +48,6 @@ def kernel_text(folder: Path, name: str, seen: set[str]) -> list[str]:
     for inner in re.findall(r'^#include "([^"]+)"', path.read_text(), re.M):
         found += kernel_text(folder, inner, seen)
     return found
-
-
-def architecture() -> str:
-    """The name that nvcc has for this machine's GPU."""
-    if not tree.has_gpu():
-        return "sm_75"
-    listed = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"],
-                            capture_output=True, text=True)
-    return "sm_" + listed.stdout.split()[0].replace(".", "")
-
-
-def by_nvcc(source: str, options: Sequence[str], folder: Path) -> list[str]:
-    """The PTX and the host's object of a source, as texts."""
-    nvcc = registers.tool(os.environ.get("NVCC") or "nvcc")
-    command = [nvcc or "nvcc", "-O3", f"-arch={architecture()}", *options, "-w", "-D__LINE__=0",
-               source]
-    ptx, made = folder / "made.ptx", folder / "made.o"
-    required([*command, "-ptx", "-o", str(ptx)], folder)
-    required([*command, "-c", "-o", str(made)], folder)
-    dump = required(["objdump", "-s", "-r", str(made)], folder)
-    parts = re.split(r"\n(?=Contents of section |RELOCATION RECORDS )", dump)[1:]
-    return [ptx.read_text(),
-            *(p for p in parts if "fatbin" not in p.split("\n")[0].lower())]
 
 
 def texts_of(sources: Path, program: Program, backend: str, flags: Sequence[str],
@@ -90,13 +66,10 @@ def texts_of(sources: Path, program: Program, backend: str, flags: Sequence[str]
         shutil.copytree(sources, folder / "x")
         (folder / "common").symlink_to(root / "common")
         for source in about.sources:
-            if source.endswith(".cl"):
+            if source.endswith(".cl") or about.compiler == "NVCC":
                 texts += kernel_text(sources, source, set())
                 continue
             for more in precisions:
-                if source.endswith(".cu") and about.compiler == "NVCC":
-                    texts += by_nvcc(f"x/{source}", [*options, *more], folder)
-                    continue
                 command = ["mpicc" if about.compiler == "MPICC" else flags[0], *flags[1:],
                            *about_flags(backend), *options, *more, *same_code.REPRODUCIBLE]
                 if source.endswith(".cu"):
