@@ -151,7 +151,7 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     for (int first = 0; first < samples; first += s->chunk) {
         int n = samples - first < s->chunk ? samples - first : s->chunk;
         chunk c = make_chunk(q + first, n, LANES);
-        if (!few_knots(q + first, &c, LANES, 1, s->traces))
+        if (!few_knots(q + first, &c, LANES, s->traces))
             search_chunk(s, q + first, &c, result + first);
         else
             for (int k = first; k < first + n; k++) search_sample(s, &q[k], &result[k]);

@@ -29,8 +29,9 @@ static inline size_t part_capacity(const query *largest)
 }
 
 /* Returns the chunk of the samples q[0 .. samples - 1]. In blocks, lanes run along t0
- * or along (D, E), whichever leaves fewer of them without work. Parts are not split:
- * single samples are searched in another way. */
+ * or along (D, E), whichever leaves fewer of them without work. A single sample has
+ * fewer (A, B, C) than a GPU has threads, so there (one lane) each D is a part of its
+ * own. */
 static chunk make_chunk(const query *q, int samples, int lanes)
 {
     chunk c = {samples, 1, samples, 1, {0}};
@@ -42,6 +43,8 @@ static chunk make_chunk(const query *q, int samples, int lanes)
     double along_de = values / ceil((double)values / lanes);
     c.block = samples > 1 && along_t0 >= along_de ? lanes : 1;
     c.blocks = (samples + c.block - 1) / c.block;
+    if (samples == 1 && lanes == 1 && part_count(q) * c.np[D] <= CHUNK_PARTS)
+        c.split = c.np[D];
     return c;
 }
 
@@ -104,28 +107,25 @@ static void prepare_sample(const query *q, trace *traces)
 /* Returns true if the samples of a chunk are to be searched one after another, by
  * knots, and false if they are to be searched in blocks.
  *
- * A block visits each trace once for each (D, E). To reduce a trace to knots takes
- * about as long as four visits, so knots are faster if there are many (D, E). But one
- * sample has few parts, while those of a block are of all samples: a device that runs
- * `at_once` work-items at a time needs the latter to be busy. And each trace must have
- * few knots: all (D, E) move the arrivals by less than MAX_KNOT_SPAN samples, on the
- * average of the traces. The terms of D and E change t^2 by at most s = de_max -
- * de_min, so they change t by about s / 2t. The ranges of the chunk's middle sample
- * decide. */
+ * A GPU (one lane) has no cache that holds the knots of all its threads. On a CPU, a
+ * block visits each trace once for each (D, E) and each vector of samples. To reduce a
+ * trace to knots takes about as long as KNOT_VISITS visits, once for each sample, so
+ * knots are faster if there are many (D, E). And each trace must have few knots: all
+ * (D, E) move the arrivals by less than MAX_KNOT_SPAN samples, on the average of the
+ * traces. The terms of D and E change t^2 by at most s = de_max - de_min, so they
+ * change t by about s / 2t. The ranges of the chunk's middle sample decide. */
+#define KNOT_VISITS   4
 #define MAX_KNOT_SPAN 1
-static int few_knots(const query *q, const chunk *c, int lanes, double at_once,
-                     trace *traces)
+static inline int few_knots(const query *q, const chunk *c, int lanes, trace *traces)
 {
+    if (lanes == 1) return 0;
     q += c->samples / 2;
     prepare_sample(q, traces);
-    double span = 0, parts = (double)c->np[A] * c->np[B] * c->np[C];
+    double span = 0;
     for (int i = 0; i < q->ntraces; i++)
         span += (traces[i].de_max - traces[i].de_min) / (2 * q->t0 * q->idt + 1);
-    double visits_in_blocks =
-        ceil(parts * c->samples / lanes / at_once) * c->np[D] * c->np[E];
-    double visits_by_knots = 4 * ceil(parts / at_once) * c->samples;
-    return c->samples == 1 ||
-           (visits_in_blocks >= visits_by_knots && span < MAX_KNOT_SPAN * q->ntraces);
+    return c->samples == 1 || (c->np[D] * c->np[E] >= KNOT_VISITS * lanes &&
+                               span < MAX_KNOT_SPAN * q->ntraces);
 }
 
 /* Limit for the workspaces on a device: 256 MiB hold more than run at a time. */

@@ -25,19 +25,19 @@ __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
 }
 
 /* The search of a chunk in blocks, as in step 08. Neighbouring work-items have
- * neighbouring blocks. If the range is smaller than the number of parts, a work-item
- * searches more than one. */
+ * neighbouring blocks, or values of D of one sample. If the range is smaller than the
+ * number of parts, a work-item searches more than one. */
 __kernel void search_blocks(CONSTANT const query *q, CONSTANT const trace *traces,
                             GLOBAL const float *samples, chunk ch, GLOBAL point *part,
                             int parts)
 {
     int w = window_length(q);
-    int n = ch.np[A] * ch.blocks;
+    int n = ch.np[A] * ch.blocks * ch.split;
     for (int i = get_global_id(0); i < n; i += get_global_size(0))
         for (int ib = get_global_id(1); ib < ch.np[B]; ib += get_global_size(1))
             for (int ic = get_global_id(2); ic < ch.np[C]; ic += get_global_size(2))
-                search_block(i % ch.blocks, i / ch.blocks, ib, ic, 0, traces, samples,
-                             q, &ch, w, part, parts);
+                search_block(i / ch.split % ch.blocks, i / ch.split / ch.blocks, ib, ic,
+                             i % ch.split, traces, samples, q, &ch, w, part, parts);
 }
 
 /* Picks the best part of each sample, which goes to a row after the parts: one

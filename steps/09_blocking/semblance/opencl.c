@@ -13,12 +13,11 @@
 
 struct search_state {
     const su_gather *g;
-    trace *traces;  /* of the current search */
-    int lanes;      /* of the device's vectors */
-    int chunk;      /* samples that are searched at a time */
-    double at_once; /* work-items that the device runs at a time */
-    int gpu;        /* the device is a GPU, which picks the best parts itself */
-    point *part;    /* [samples][parts]: the best point of each part */
+    trace *traces; /* of the current search */
+    int lanes;     /* of the device's vectors */
+    int chunk;     /* samples that are searched at a time */
+    int gpu;       /* the device is a GPU, which picks the best parts itself */
+    point *part;   /* [samples][parts]: the best point of each part */
     /* The best point of each sample of a chunk. */
     point best[CHUNK_SAMPLES];
     size_t local[3], global[3];
@@ -57,20 +56,19 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         fail("local: work-group of %zu, expected at most %zu on this device", items,
              max_items);
 
-    /* A CPU core runs one work-item after another: few workspaces stay in its cache. */
+    /* A core runs one work-item after another: few workspaces stay in its cache. */
     cl_uint units;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
     size_t workspace_size = fit_workspaces(
         s->global, s->local, workspace_floats(q->ntraces, window_length(q)),
-        ocl_is_gpu(device) ? SIZE_MAX : 64 * (size_t)units);
+        64 * (size_t)units);
 
     /* The source is compiled now, at run time, when the window is known, and the number
      * of lanes of the device's vectors (1 on a GPU). */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
-    s->at_once = (double)ocl_items_at_once(device);
     s->lanes = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
     char options[128];
     snprintf(options, sizeof options,
@@ -136,7 +134,8 @@ static void search_chunk(search_state *s, const query *q, chunk c,
     size_t best_size = c.samples * sizeof(point), part_size = best_size * parts;
 
     /* The global size must be a multiple of the local size. */
-    size_t items[] = {(size_t)c.np[A] * c.blocks, c.np[B], c.np[C]}, global[3];
+    size_t items[] = {(size_t)c.np[A] * c.blocks * c.split, c.np[B], c.np[C]};
+    size_t global[3];
     for (int i = 0; i < 3; i++)
         global[i] = (items[i] + s->local[i] - 1) / s->local[i] * s->local[i];
 
@@ -216,7 +215,7 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     for (int first = 0; first < samples; first += s->chunk) {
         int n = samples - first < s->chunk ? samples - first : s->chunk;
         chunk c = make_chunk(q + first, n, s->lanes);
-        if (!few_knots(q + first, &c, s->lanes, s->at_once, s->traces))
+        if (!few_knots(q + first, &c, s->lanes, s->traces))
             search_chunk(s, q + first, c, result + first, t);
         else
             for (int k = first; k < first + n; k++)
