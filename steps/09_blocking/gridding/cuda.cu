@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "cuda_device.h"
-#define ROWS    4  /* of a block; their sums are in the registers of a thread */
+#define ROWS    8  /* of a block; their sums are in the registers of a thread */
 #define COLUMNS 32 /* of a block; one thread each */
 #define LANES   1
 #define VECTORS 1

@@ -49,7 +49,7 @@ static opencl opencl_start(void)
     cl.vectors = native * sizeof(real) == 64 && !gpu
                      ? 2
                      : 1; /* AVX-512 has 32 vector registers */
-    cl.rows = 4;
+    cl.rows = gpu ? 8 : 4;
     cl.columns = gpu ? 32 : cl.vectors * cl.lanes;
     /* A GPU's work-item has registers for the sums of one block, and no cache of its
      * own. */

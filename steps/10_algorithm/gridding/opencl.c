@@ -53,7 +53,8 @@ static opencl opencl_start(void)
     cl.lanes = gpu ? 1 : (int)native;
     /* AVX-512 has 32 vector registers, not 16 */
     cl.vectors = !gpu && native * sizeof(real) == 64 ? 2 : 1;
-    int rows = 4, bin_columns = gpu ? 32 : cl.lanes, columns = cl.vectors * bin_columns;
+    int rows = gpu ? 8 : 4, bin_columns = gpu ? 32 : cl.lanes;
+    int columns = cl.vectors * bin_columns;
     cl.block = (block_sizes){rows, columns, bin_columns,
                              gpu ? rows : PAD_OF(rows, columns) / 2};
     /* A GPU's work-item has registers for the sums of one block, and no cache of its

@@ -84,7 +84,8 @@ static void opencl_start(device *d)
     d->lanes = gpu ? 1 : (int)native;
     /* AVX-512 has 32 vector registers, not 16 */
     d->vectors = !gpu && native * sizeof(real) == 64 ? 2 : 1;
-    int rows = 4, bin_columns = gpu ? 32 : d->lanes, columns = d->vectors * bin_columns;
+    int rows = gpu ? 8 : 4, bin_columns = gpu ? 32 : d->lanes;
+    int columns = d->vectors * bin_columns;
     d->block.sizes = (block_sizes){rows, columns, bin_columns,
                                    gpu ? rows : PAD_OF(rows, columns) / 2};
     /* A GPU's work-item has registers for the sums of one block, and no cache of its
