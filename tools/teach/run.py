@@ -32,8 +32,8 @@ from tools.verify import execute
 DOUBLING, BAR = 3, 28
 FORM = f"{{:6}} {{:14}} {{:8}} {{:>8}} {{:>8}} {{:>8}}  {{:{BAR}}}  {{}}"
 
-# A run is repeated until all runs together took SECONDS, at most RUNS times. In OpenCL it is
-# repeated at least once: PoCL compiles a kernel when it is first launched, and keeps it.
+# A back-end runs until its runs took SECONDS together, but not more than RUNS times. OpenCL
+# runs at least twice: PoCL compiles a kernel when it is first launched, and keeps it.
 SECONDS, RUNS = 0.5, 5
 
 Key = tuple[str, Step, str]  # set, step, back-end

@@ -1,5 +1,5 @@
-/* cuda.cu - the search in blocks in CUDA C, host and device: one thread per part of a
- * sample, then one block of threads per sample. There are no knots: see few_knots().
+/* cuda.cu - the search in CUDA C, host and device: one thread per part of a sample,
+ * then one block of threads per sample. Knots are not used: few_knots() says why.
  *
  * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
  * the kernel, and the runtime creates the other objects in its first call.

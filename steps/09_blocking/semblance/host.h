@@ -29,8 +29,8 @@ static inline size_t part_capacity(const query *largest)
 }
 
 /* Returns the chunk of the samples q[0 .. samples - 1]. In blocks, lanes run along t0
- * or along (D, E), whichever leaves fewer of them without work. A single sample has
- * fewer (A, B, C) than a GPU has threads, so there (one lane) each D is a part of its
+ * or along (D, E), whichever leaves fewer of them without work. On a GPU (one lane) the
+ * (A, B, C) of a single sample are fewer than the threads, so each D is a part of its
  * own. */
 static chunk make_chunk(const query *q, int samples, int lanes)
 {
