@@ -306,6 +306,7 @@ void section_pass(request *r, const pass *p)
     }
 
     /* Each process takes the next trace when it has finished one. */
+    double transfers = t.run; /* of the input to a device, in search_begin() */
     double begin = seconds();
     for (int next; (next = proc_next_item()) < pending_count;) {
         int i = pending[next];
@@ -338,9 +339,10 @@ void section_pass(request *r, const pass *p)
     double sum[] = {points, dead};
     proc_sum(sum, 2);
     static run_times total; /* of all passes */
-    static double searched; /* seconds in search(), of all passes */
+    static double searched; /* seconds in transfers and search(), of all passes */
     searched += t.run;
-    t.run = seconds() - begin;    /* until the last process has finished */
+    /* Until the last process has finished. */
+    t.run = transfers + seconds() - begin;
     if (state) search_end(state); /* not timed: drivers take up to 65 ms */
     total.init += t.init, total.run += t.run, total.kernel += t.kernel;
     if (p->last) {
