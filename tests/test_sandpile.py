@@ -1,7 +1,8 @@
 """test_sandpile.py: what make verify does not ask of the sandpile.
 
 Known answers: published numbers of steps and grains,
-every size from 3 to 40 on the CPU, the asynchronous rule against the synchronous one.
+every size from 3 to 40 on the CPU, the asynchronous rule against the synchronous one, and
+with estimates.
 The published mistakes: a sandpile that stops after a guessed number of steps, or when
 nothing has changed. The picture's colours, and the trace of tiles. How the code is meant
 to be: memory is touched first by the threads that use it, what a CUDA kernel only reads is
@@ -120,6 +121,52 @@ def test_asynchronous_rule(check, folder):
     check("in place, the most a cell holds",
                 (ended.returncode or min(cells) < 0 or max(cells) <= 2 * 10 ** 9) and
                 f"{min(cells)} to {max(cells)} {ended.stderr[-80:]}")
+
+
+def piles(rng, n):
+    """Piles of n x n cells inside the border, by name: with estimates that are good, bad,
+    impossible, or must not be used."""
+    half = rng.integers(0, 9, ((n + 1) // 2,) * 2)
+    rows = numpy.concatenate([half, half[:n // 2][::-1]])
+    holes = numpy.full((n, n), 3)
+    holes[n // 2 - 1:n // 2 + 1, n // 3:n // 3 + 2] = 0  # stable, but does not burn
+    stripe = rng.integers(0, 3, (n, n))
+    stripe[n // 3:n // 2] += 9
+    corner = numpy.zeros((n, n), int)
+    corner[0, 0] = 3 * n * n
+    return {"random": rng.integers(0, 8, (n, n)), "sparse": rng.integers(0, 5, (n, n)),
+            "symmetric": numpy.concatenate([rows, rows[:, :n // 2][:, ::-1]], 1),
+            "holes": holes, "stripe": stripe, "corner": corner,
+            "high": rng.integers(0, 3000, (n, n)),
+            "uneven": 2 + 4 * (numpy.arange(n) < n // 2) + numpy.zeros((n, n), int)}
+
+
+@pytest.mark.seconds(60)
+def test_estimate(check, folder):
+    """A pile that is toppled as often as estimated ends as if toppled step by step. Also a
+    batch of which some grids begin anew."""
+    step, path = next((step, path) for step, _, path in binaries("sandpile", ("omp",))
+                      if step.startswith("10"))
+    rng = numpy.random.default_rng(10)
+    for n in (23, 24, 25, 26, 29, 30, 31, 44, 61, 76):
+        drawn = piles(rng, n)
+        for name, cells in [*drawn.items(), ("batch", numpy.stack(list(drawn.values())))]:
+            edge = [(0, 0)] * (cells.ndim - 2) + [(1, 1)] * 2
+            (folder / "z.npy").write_bytes(npy(numpy.pad(cells, edge), "<i4"))
+            for rule, threads in (("sync", "2"), ("async", "1"), ("async", "3")):
+                ended = run([path, "config=z.npy", f"rule={rule}", f"out={rule}.npy"],
+                            folder, {"OMP_NUM_THREADS": threads})
+                check(f"{step} {name} {n} {rule}", ended.returncode and ended.stderr)
+                if rule == "sync":
+                    steps = int(printed(ended.stdout)["iterations"])
+                    continue
+                check(f"{step} {name} {n}, {threads} threads", (
+                    read_int32(folder / "sync.npy") != read_int32(folder / "async.npy"))
+                    and "the grids differ")
+                if name in ("random", "symmetric", "high"):
+                    taken = int(printed(ended.stdout)["iterations"])
+                    check(f"{step} {name} {n}: estimated", (
+                        n >= 40 and 1.5 * taken > steps) and f"{taken} of {steps} steps")
 
 
 @pytest.mark.seconds(10)

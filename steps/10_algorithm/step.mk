@@ -36,7 +36,7 @@ predict.fluid.cpu = 1.5: about as many operations as 8 sweeps instead of 20, for
 predict.fluid.gpu = 1.5: not written for a GPU
 
 title.sandpile       = Symmetry: one quarter of a pile that equals its mirror images
-changes.sandpile     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+changes.sandpile     = odometer.h body.h cpu.c host.h opencl.c kernel.cl cuda.cu
 cflags.sandpile      = $(NATIVE)
 kind.sandpile        = refactor
 reason.sandpile      = the packed part is smaller than the pile, which changes packing, steps and unpacking in all three back-ends

@@ -1,10 +1,12 @@
 /* cpu.c - topples the grids in parallel: OpenMP threads compute tiles of plan->tilew x
  * plan->tileh cells.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
+#include "odometer.h"
 
 static inline int min_int(int a, int b)
 {
@@ -361,57 +363,178 @@ static int topple_planes(pile *p, const run_plan *plan, int mirror, band_set ban
     return n;
 }
 
+/* The memory of topple_synchronously. */
+typedef struct {
+    cell *in, *out; /* grids before and after a step */
+    cell *flags;    /* of each grid */
+    int mirror;
+    cell *planes;
+    band_set bands;
+} workspace;
+
+static workspace make_workspace(const pile *p, const run_plan *plan)
+{
+    int dim = p->dim;
+    size_t cells = pile_cells(p), total = cells * p->batch;
+    workspace w = {.mirror = find_mirror(p)};
+    w.in = allocate_untouched(total, sizeof *w.in, "the grids before a step");
+    w.out = allocate_untouched(total, sizeof *w.out, "the grids after a step");
+    first_touch(p, plan, w.in, dim * sizeof *w.in);
+    first_touch(p, plan, w.out, dim * sizeof *w.in);
+    for (int g = 0; g < p->batch; g++) pile_clear_border(w.out + g * cells, dim);
+    w.flags = allocate(p->batch, sizeof *w.flags, "the flags of each grid");
+    int side = stored_side(dim, w.mirror);
+    w.planes =
+        allocate_untouched(total_words(p, side), sizeof *w.planes, "the bit planes");
+    w.bands = make_bands(p->batch, side, w.planes);
+    return w;
+}
+
+static void free_workspace(workspace w)
+{
+    free(w.bands.active);
+    free(w.bands.flags);
+    free(w.bands.band);
+    free(w.planes);
+    free(w.flags);
+    free(w.out);
+    free(w.in);
+}
+
+/* Topples all cells at once in each step, until the grids are stable or the limit of
+ * the plan is reached. */
+static void topple_synchronously(pile *p, const run_plan *plan, workspace w)
+{
+    int n = 0;
+    size_t cells = pile_cells(p), total = cells * p->batch;
+    for (int g = 0; g < p->batch; g++)
+        w.flags[g] = pile_or(p->grid + g * cells, p->dim);
+    if (record_finished(p, plan, w.flags, n) > 7) {
+        memcpy(w.in, p->grid, total * sizeof *w.in);
+        while (record_finished(p, plan, w.flags, n) > 7 && n < plan->max_iterations) {
+            step(p, plan, w.in, w.out, n, w.flags);
+            cell *swap = w.in;
+            w.in = w.out;
+            w.out = swap;
+            n++;
+        }
+        memcpy(p->grid, w.in, total * sizeof *w.in);
+    }
+
+    /* From here on, every cell fits in three bits. */
+    if (record_finished(p, plan, w.flags, n) <= 7) {
+        pack_planes(p, w.mirror, n, w.planes);
+        n = topple_planes(p, plan, w.mirror, w.bands, w.planes, n, w.flags);
+        unpack_planes(w.planes, w.mirror, n, p);
+    }
+}
+
+/* ---- the asynchronous rule ---------------------------------------------------------
+ */
+
+/* Copies a grid to or from a field. */
+static void load_field(const cell *grid, field to)
+{
+    for (int y = 1; y <= to.rows; y++)
+        for (int x = 1; x <= to.rows; x++)
+            field_row(to, y)[x] = (int)grid[(size_t)y * (to.n + 2) + x];
+    mirror_field(to);
+}
+
+static void store_field(field from, cell *grid)
+{
+    for (int y = 1; y <= from.n; y++)
+        for (int x = 1; x <= from.n; x++)
+            grid[(size_t)y * (from.n + 2) + x] = (cell)grains_at(from, y, x);
+}
+
+/* Tests whether an odometer can be proved: the stable grid must be able to burn, for
+ * which it needs a grain per pair of neighbors. Also, four times the odometer must fit
+ * an int: it is at most 0.074 times the product below (the torsion function of a
+ * square). */
+static bool can_be_estimated(const cell *grid, int n)
+{
+    uint64_t sum = 0;
+    cell most = 0;
+    for (size_t i = 0; i < (size_t)(n + 2) * (n + 2); i++) {
+        sum += grid[i];
+        if (grid[i] > most) most = grid[i];
+    }
+    return n >= MIN_SIDE && (double)sum >= 2.0 * n * (n - 1) &&
+           (n + 1.0) * (n + 1) * most <= 5e9;
+}
+
+/* Topples grids until they are stable, in any order: first as often as estimated, then
+ * synchronously. If the result of a grid cannot be proved, it begins anew without an
+ * estimate. */
+static void topple_asynchronously(pile *p, const run_plan *plan, workspace w)
+{
+    size_t cells = pile_cells(p), total = cells * p->batch;
+    int n = p->dim - 2, batch = p->batch;
+    bool mirror = w.mirror != MIRROR_NONE;
+    cell *start = allocate_untouched(total, sizeof *start, "the grids at the start");
+    field *count = allocate(batch, sizeof *count, "the odometers");
+    memcpy(start, p->grid, total * sizeof *start);
+
+#pragma omp parallel for schedule(dynamic) if (batch > 1)
+    for (int g = 0; g < batch; g++) {
+        cell *grid = p->grid + g * cells;
+        count[g].at = NULL;
+        if (!can_be_estimated(grid, n)) continue;
+        field grains = new_field(n, mirror);
+        count[g] = new_field(n, mirror);
+        load_field(grid, grains);
+        if (topple_estimated(grains, count[g])) {
+            store_field(grains, grid);
+        } else {
+            free(count[g].at);
+            count[g].at = NULL;
+        }
+        free(grains.at);
+    }
+    topple_synchronously(p, plan, w);
+
+    bool again = false;
+#pragma omp parallel for schedule(dynamic) reduction(|| : again) if (batch > 1)
+    for (int g = 0; g < batch; g++) {
+        cell *grid = p->grid + g * cells;
+        if (!count[g].at) continue;
+        field grains = new_field(n, mirror);
+        fire f = new_fire(n, mirror);
+        load_field(grid, grains);
+        if (prove(grains, count[g], &f)) {
+            store_field(grains, grid);
+        } else {
+            memcpy(grid, start + g * cells, cells * sizeof *grid);
+            p->iterations[g] = -1;
+            again = true;
+        }
+        free_fire(f);
+        free(grains.at);
+        free(count[g].at);
+    }
+    if (again) topple_synchronously(p, plan, w);
+    free(count);
+    free(start);
+}
+
 int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 
     use_static_schedule();
-    int dim = p->dim;
-    size_t cells = pile_cells(p), total = cells * p->batch;
-    cell *in = allocate_untouched(total, sizeof *in, "the grids before a step");
-    cell *out = allocate_untouched(total, sizeof *out, "the grids after a step");
-    first_touch(p, plan, in, dim * sizeof *in);
-    first_touch(p, plan, out, dim * sizeof *in);
-    for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);
-    cell *flags = allocate(p->batch, sizeof *flags, "the flags of each grid");
-    int mirror = find_mirror(p), side = stored_side(dim, mirror);
-    cell *planes =
-        allocate_untouched(total_words(p, side), sizeof *planes, "the bit planes");
-    band_set bands = make_bands(p->batch, side, planes);
+    workspace w = make_workspace(p, plan);
 
     double ready = seconds();
 
-    /* The synchronous rule, also for ASYNC. */
-    int n = 0;
-    for (int g = 0; g < p->batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
-    if (record_finished(p, plan, flags, n) > 7) {
-        memcpy(in, p->grid, total * sizeof *in);
-        while (record_finished(p, plan, flags, n) > 7 && n < plan->max_iterations) {
-            step(p, plan, in, out, n, flags);
-            cell *swap = in;
-            in = out;
-            out = swap;
-            n++;
-        }
-        memcpy(p->grid, in, total * sizeof *in);
-    }
-
-    /* From here on, every cell fits in three bits. */
-    if (record_finished(p, plan, flags, n) <= 7) {
-        pack_planes(p, mirror, n, planes);
-        n = topple_planes(p, plan, mirror, bands, planes, n, flags);
-        unpack_planes(planes, mirror, n, p);
-    }
+    if (plan->rule == ASYNC && plan->max_iterations == INT_MAX)
+        topple_asynchronously(p, plan, w);
+    else
+        topple_synchronously(p, plan, w);
 
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free(bands.active);
-    free(bands.flags);
-    free(bands.band);
-    free(planes);
-    free(flags);
-    free(in);
-    free(out);
+    free_workspace(w);
     return 0;
 }
