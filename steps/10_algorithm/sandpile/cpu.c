@@ -363,13 +363,36 @@ static int topple_planes(pile *p, const run_plan *plan, int mirror, band_set ban
     return n;
 }
 
-/* The memory of topple_synchronously. */
+/* What estimates the topplings of one grid. */
+typedef struct {
+    field start, grains, count; /* the grid at first and then, and its odometer */
+    fire fire;
+    bool used;
+} estimate;
+
+static estimate new_estimate(int n, bool mirror)
+{
+    return (estimate){.start = new_field(n, mirror),
+                      .grains = new_field(n, mirror),
+                      .count = new_field(n, mirror),
+                      .fire = new_fire(n, mirror)};
+}
+
+static void free_estimate(estimate e)
+{
+    free(e.start.at);
+    free(e.grains.at);
+    free(e.count.at);
+    free_fire(e.fire);
+}
+
 typedef struct {
     cell *in, *out; /* grids before and after a step */
     cell *flags;    /* of each grid */
     int mirror;
     cell *planes;
     band_set bands;
+    estimate *estimates; /* of each grid, or NULL */
 } workspace;
 
 static workspace make_workspace(const pile *p, const run_plan *plan)
@@ -387,11 +410,18 @@ static workspace make_workspace(const pile *p, const run_plan *plan)
     w.planes =
         allocate_untouched(total_words(p, side), sizeof *w.planes, "the bit planes");
     w.bands = make_bands(p->batch, side, w.planes);
+    if (plan->rule == ASYNC && plan->max_iterations == INT_MAX) {
+        w.estimates = allocate(p->batch, sizeof *w.estimates, "the estimates");
+        for (int g = 0; g < p->batch; g++)
+            w.estimates[g] = new_estimate(dim - 2, w.mirror != MIRROR_NONE);
+    }
     return w;
 }
 
-static void free_workspace(workspace w)
+static void free_workspace(workspace w, int batch)
 {
+    for (int g = 0; w.estimates && g < batch; g++) free_estimate(w.estimates[g]);
+    free(w.estimates);
     free(w.bands.active);
     free(w.bands.flags);
     free(w.bands.band);
@@ -435,6 +465,7 @@ static void topple_synchronously(pile *p, const run_plan *plan, workspace w)
 /* Copies a grid to or from a field. */
 static void load_field(const cell *grid, field to)
 {
+#pragma omp parallel for if (to.rows >= SHARED_ROWS)
     for (int y = 1; y <= to.rows; y++)
         for (int x = 1; x <= to.rows; x++)
             field_row(to, y)[x] = (int)grid[(size_t)y * (to.n + 2) + x];
@@ -443,9 +474,13 @@ static void load_field(const cell *grid, field to)
 
 static void store_field(field from, cell *grid)
 {
-    for (int y = 1; y <= from.n; y++)
-        for (int x = 1; x <= from.n; x++)
-            grid[(size_t)y * (from.n + 2) + x] = (cell)grains_at(from, y, x);
+#pragma omp parallel for if (from.rows >= SHARED_ROWS)
+    for (int y = 1; y <= from.n; y++) {
+        const int *row = field_row(from, y <= from.rows ? y : from.n + 1 - y);
+        cell *to = grid + (size_t)y * (from.n + 2);
+        for (int x = 1; x <= from.rows; x++) to[x] = (cell)row[x];
+        for (int x = from.rows + 1; x <= from.n; x++) to[x] = (cell)row[from.n + 1 - x];
+    }
 }
 
 /* Tests whether an odometer can be proved: the stable grid must be able to burn, for
@@ -469,53 +504,33 @@ static bool can_be_estimated(const cell *grid, int n)
  * estimate. */
 static void topple_asynchronously(pile *p, const run_plan *plan, workspace w)
 {
-    size_t cells = pile_cells(p), total = cells * p->batch;
-    int n = p->dim - 2, batch = p->batch;
-    bool mirror = w.mirror != MIRROR_NONE;
-    cell *start = allocate_untouched(total, sizeof *start, "the grids at the start");
-    field *count = allocate(batch, sizeof *count, "the odometers");
-    memcpy(start, p->grid, total * sizeof *start);
-
-#pragma omp parallel for schedule(dynamic) if (batch > 1)
-    for (int g = 0; g < batch; g++) {
+    size_t cells = pile_cells(p);
+#pragma omp parallel for schedule(dynamic) if (p->batch > 1)
+    for (int g = 0; g < p->batch; g++) {
         cell *grid = p->grid + g * cells;
-        count[g].at = NULL;
-        if (!can_be_estimated(grid, n)) continue;
-        field grains = new_field(n, mirror);
-        count[g] = new_field(n, mirror);
-        load_field(grid, grains);
-        if (topple_estimated(grains, count[g])) {
-            store_field(grains, grid);
-        } else {
-            free(count[g].at);
-            count[g].at = NULL;
-        }
-        free(grains.at);
+        estimate *e = &w.estimates[g];
+        e->used = can_be_estimated(grid, p->dim - 2);
+        if (!e->used) continue;
+        load_field(grid, e->start);
+        load_field(grid, e->grains);
+        e->used = topple_estimated(e->grains, e->count);
+        if (e->used) store_field(e->grains, grid);
     }
     topple_synchronously(p, plan, w);
 
     bool again = false;
-#pragma omp parallel for schedule(dynamic) reduction(|| : again) if (batch > 1)
-    for (int g = 0; g < batch; g++) {
+#pragma omp parallel for schedule(dynamic) reduction(|| : again) if (p->batch > 1)
+    for (int g = 0; g < p->batch; g++) {
         cell *grid = p->grid + g * cells;
-        if (!count[g].at) continue;
-        field grains = new_field(n, mirror);
-        fire f = new_fire(n, mirror);
-        load_field(grid, grains);
-        if (prove(grains, count[g], &f)) {
-            store_field(grains, grid);
-        } else {
-            memcpy(grid, start + g * cells, cells * sizeof *grid);
-            p->iterations[g] = -1;
-            again = true;
-        }
-        free_fire(f);
-        free(grains.at);
-        free(count[g].at);
+        estimate *e = &w.estimates[g];
+        if (!e->used) continue;
+        load_field(grid, e->grains);
+        bool proved = prove(e->grains, e->count, &e->fire);
+        store_field(proved ? e->grains : e->start, grid);
+        if (!proved) p->iterations[g] = -1;
+        again = again || !proved;
     }
     if (again) topple_synchronously(p, plan, w);
-    free(count);
-    free(start);
 }
 
 int topple(pile *p, const run_plan *plan, run_times *t)
@@ -527,7 +542,7 @@ int topple(pile *p, const run_plan *plan, run_times *t)
 
     double ready = seconds();
 
-    if (plan->rule == ASYNC && plan->max_iterations == INT_MAX)
+    if (w.estimates)
         topple_asynchronously(p, plan, w);
     else
         topple_synchronously(p, plan, w);
@@ -535,6 +550,6 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free_workspace(w);
+    free_workspace(w, p->batch);
     return 0;
 }

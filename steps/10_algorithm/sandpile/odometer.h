@@ -112,12 +112,13 @@ static inline bool topple_row(field grains, int y, field count, direction d, int
     int back = is_quarter(grains) && !odd && y == rows;
     int down = is_quarter(grains) && odd && y == rows - 1 ? 2 : 1;
     int *above = v - grains.pitch, *below = v + grains.pitch;
+#pragma omp simd
     for (int x = 1; x <= rows; x++) {
         n[x] += t[x];
         v[x] += t[x - 1] + t[x + 1] - (4 - back) * t[x];
+        above[x] += t[x];
+        below[x] += down * t[x];
     }
-    for (int x = 1; x <= rows; x++) above[x] += t[x];
-    for (int x = 1; x <= rows; x++) below[x] += down * t[x];
     return true;
 }
 
@@ -172,8 +173,8 @@ static inline fire new_fire(int n, bool mirror)
 {
     fire f = {.left = new_field(n, mirror)};
     size_t cells = (size_t)f.left.pitch * f.left.pitch;
-    f.state = allocate_untouched(cells, sizeof *f.state, "the burning test");
-    f.stack = allocate_untouched(cells, sizeof *f.stack, "the burning test");
+    f.state = allocate(cells, sizeof *f.state, "the burning test");
+    f.stack = allocate(cells, sizeof *f.stack, "the burning test");
     return f;
 }
 
@@ -316,7 +317,7 @@ static inline void cubic_weights(double f, double weight[4])
  * number of grains in each cell, and sides up to 2000. */
 static inline int with_margin(double value, int n, int edge)
 {
-    int margin = 2 * edge < n / 6 ? 2 * edge : n / 6;
+    int margin = 3 * edge < n / 6 ? 3 * edge : n / 6;
     value = value * 0.998 - margin;
     return value > 0 ? (int)(value + .5) : 0;
 }
