@@ -35,8 +35,8 @@ predict.fluid.cpu = 1.5 over either side alone, each with one core: of about 84 
 predict.fluid.gpu = 1.0: a task that a GPU does ten times as fast is not worth the transfers of its fields
 
 title.sandpile       = Host and device each compute a part of the rows, with 64 ghost rows
-changes.sandpile     = body.h slab.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c sides.h
+changes.sandpile     = odometer.h body.h slab.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c sides.h
 cflags.sandpile      = $(NATIVE)
-reason.sandpile      = each back-end becomes one side, which computes given steps of given rows; hybrid.c, sides.h and slab.h are new
+reason.sandpile      = each back-end becomes one side, which computes given steps of given rows; hybrid.c, sides.h and slab.h are new; without estimates for rule=async
 predict.sandpile.cpu = 0.7: one of two threads becomes a device that computes a quarter more rows than its own
 predict.sandpile.gpu = 1.0: a temporal block of dim=1024 takes less time than a launch; from dim=8192 on it should reach the sum of both rates

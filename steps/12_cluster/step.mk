@@ -34,7 +34,7 @@ predict.fluid.cpu = 0.9 of one rank with as many threads: a half sweep has a mes
 predict.fluid.gpu = 1.0: not written for a GPU
 
 title.sandpile       = Slabs of rows with ghost zones, and a nonblocking stability test
-changes.sandpile     = body.h slab.h cpu.c cuda.cu host.h kernel.cl mpi.c opencl.c
+changes.sandpile     = odometer.h body.h slab.h cpu.c cuda.cu host.h kernel.cl mpi.c opencl.c
 cflags.sandpile      = $(NATIVE)
-reason.sandpile      = the code for threads now computes given rows; mpi.c and slab.h are new, and the device code is removed
+reason.sandpile      = the code for threads now computes given rows; mpi.c and slab.h are new; the device code and the estimates for rule=async are removed
 predict.sandpile.cpu = 0.95: two ranks compute as many ghost rows as two threads, and an exchange of messages costs more than a barrier
