@@ -891,10 +891,13 @@ cudaError_t cudaGetDevice(int *device)
 }
 
 /* The device has two multiprocessors, so that code for more than one is run, of the
- * size that compute capability 7.5 has. */
+ * size that compute capability 7.5 has. Its L2 cache is so small that the small grids
+ * of tests are divided, too. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr what, int device)
 {
-    *value = what == cudaDevAttrMultiProcessorCount ? 2 : 1024;
+    *value = what == cudaDevAttrMultiProcessorCount ? 2
+             : what == cudaDevAttrL2CacheSize       ? 128 * 1024
+                                                    : 1024;
     return cudaSetDevice(device);
 }
 

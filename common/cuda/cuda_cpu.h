@@ -212,7 +212,8 @@ typedef enum { CUDA_CPU_ERRORS(CUDA_CPU_ERROR) } cudaError_t;
 typedef struct cuda_cpu_event *cudaEvent_t;
 enum cudaDeviceAttr {
     cudaDevAttrMultiProcessorCount,
-    cudaDevAttrMaxThreadsPerMultiProcessor
+    cudaDevAttrMaxThreadsPerMultiProcessor,
+    cudaDevAttrL2CacheSize
 };
 enum cudaMemcpyKind {
     cudaMemcpyHostToDevice,

@@ -51,6 +51,25 @@ int cuda_threads_at_once(void)
     return multiprocessors * threads;
 }
 
+long cuda_l2_cache(void)
+{
+    int device, bytes;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device));
+    return bytes;
+}
+
+void cuda_pin(void *memory, size_t bytes)
+{
+    if (cudaHostRegister(memory, bytes, cudaHostRegisterDefault) != cudaSuccess)
+        cudaGetLastError(); /* or else the next check of a launch would report it */
+}
+
+void cuda_unpin(void *memory)
+{
+    if (cudaHostUnregister(memory) != cudaSuccess) cudaGetLastError();
+}
+
 void cuda_check_grid(dim3 grid)
 {
     if (grid.y > CUDA_GRID_YZ_MAX || grid.z > CUDA_GRID_YZ_MAX)

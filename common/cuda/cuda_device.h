@@ -41,6 +41,15 @@ void cuda_device(void);
  * multiprocessors. A launch of fewer threads leaves some of it idle. */
 int cuda_threads_at_once(void);
 
+/* Returns the bytes of the device's L2 cache, which all multiprocessors share. */
+long cuda_l2_cache(void);
+
+/* Page-locks the host memory [memory, memory + bytes), so that copies from and to it
+ * need no second copy by the host. If the system refuses, which is no error, copies are
+ * only slower. Call cuda_unpin() before the memory is freed. */
+void cuda_pin(void *memory, size_t bytes);
+void cuda_unpin(void *memory);
+
 /* fail() if a grid has more blocks along y or z than CUDA permits. */
 void cuda_check_grid(dim3 grid);
 

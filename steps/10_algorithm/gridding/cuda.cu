@@ -62,6 +62,7 @@ int gridding(const problem *p, void *result, run_times *t)
     cuda_device();
     t->copies = 1;
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
+    cuda_pin(result, grid_size);
     cplx *d_grid = (cplx *)device_copy(grid_size, result); /* NaN fill */
     cudaEvent_t start_event, end_event;
     CUDA_CHECK(cudaEventCreate(&start_event));
@@ -98,6 +99,7 @@ int gridding(const problem *p, void *result, run_times *t)
     cudaFree(d_first);
     cudaFree(d_table);
     cudaFree(d_grid);
+    cuda_unpin(result);
     free_binning(&bins);
     free(table);
     return 0;

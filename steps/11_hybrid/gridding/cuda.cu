@@ -97,7 +97,7 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
     d->result_bytes = degrid ? p->dims.visibilities * sizeof(cplx) : d->grid_bytes;
 
     cuda_device();
-    CUDA_CHECK(cudaHostRegister(result, d->result_bytes, cudaHostRegisterDefault));
+    cuda_pin(result, d->result_bytes);
     d->grid = (cplx *)device_memory(d->grid_bytes);
     if (degrid) d->value = (cplx *)device_memory(d->result_bytes);
     CUDA_CHECK(cudaMemcpy(degrid ? d->value : d->grid, result, d->result_bytes,
@@ -204,7 +204,7 @@ void device_end(device *d)
         cudaEventDestroy(d->ring[i].end_time);
         cudaEventDestroy(d->ring[i].begin_time);
     }
-    cudaHostUnregister(d->result);
+    cuda_unpin(d->result);
     cudaFree(d->value);
     cudaFree(d->grid);
     cudaFree(d->footprints);
