@@ -254,6 +254,16 @@ size_t ocl_items_at_once(cl_device_id device)
     return ocl_is_gpu(device) ? (size_t)units * 2048 : units;
 }
 
+size_t ocl_shared_cache(cl_device_id device)
+{
+    cl_device_type type;
+    cl_ulong bytes;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL));
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof bytes,
+                              &bytes, NULL));
+    return type & CL_DEVICE_TYPE_GPU ? (size_t)bytes : (size_t)machine_l2_cache();
+}
+
 size_t ocl_local_memory(cl_device_id device)
 {
     cl_device_local_mem_type type;

@@ -44,6 +44,10 @@ size_t ocl_local_memory(cl_device_id device);
  * unit, or about 2,048 in those of a GPU, which OpenCL cannot tell exactly. */
 size_t ocl_items_at_once(cl_device_id device);
 
+/* Returns the bytes of the cache that all compute units of a GPU share; for a CPU, also
+ * one that is taken for a GPU, those of a core's L2 cache. */
+size_t ocl_shared_cache(cl_device_id device);
+
 /* fail() if the device has less than `bytes` of constant memory. */
 void ocl_check_constant(cl_device_id device, size_t bytes);
 

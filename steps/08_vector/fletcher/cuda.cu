@@ -69,14 +69,16 @@ static float *zero_field(size_t n)
     return field;
 }
 
-/* Returns the number of planes of a slab: as few as keep the whole device busy in a
- * launch. More planes would have more derivatives (24 bytes per point), which should
- * stay in the L2 cache until they are read. */
+/* Returns the number of planes of a slab: as many as have derivatives that stay in the
+ * L2 cache until they are read, beside the fields, but not fewer than keep the whole
+ * device busy in a launch. */
 static int choose_slab(void)
 {
     const long at_once = cuda_threads_at_once();
     const long points = (long)(g.sx - 2 * HALO) * (g.sy - 2 * HALO); /* of a plane */
+    const long bytes = DERIVATIVES * (long)sizeof(float) * g.plane;
     long planes = (at_once + points - 1) / points;
+    if (planes < cuda_l2_cache() / 2 / bytes) planes = cuda_l2_cache() / 2 / bytes;
     if (planes > g.sz - 2 * HALO) planes = g.sz - 2 * HALO;
     if (planes > CUDA_GRID_YZ_MAX) planes = CUDA_GRID_YZ_MAX;
     return (int)planes;

@@ -38,15 +38,18 @@ static cl_mem zero_buffer(size_t n)
 }
 
 /* Returns the number of planes of a slab. A CPU takes one, whose derivatives stay in
- * the caches of the cores. A GPU takes as few as keep the whole device busy in a
- * launch. More planes would have more derivatives (24 bytes per point), which should
- * stay in the L2 cache until they are read. */
+ * the caches of the cores. A GPU takes as many as have derivatives that stay in its
+ * cache until they are read, beside the fields, but not fewer than keep the whole
+ * device busy in a launch. */
 static int choose_slab(cl_device_id device)
 {
     if (!ocl_is_gpu(device)) return 1;
     const long at_once = (long)ocl_items_at_once(device);
     const long points = (long)(g.sx - 2 * HALO) * (g.sy - 2 * HALO); /* of a plane */
-    const long planes = (at_once + points - 1) / points;
+    const long bytes = DERIVATIVES * (long)sizeof(cl_float) * g.plane;
+    const long cached = (long)ocl_shared_cache(device) / 2 / bytes;
+    long planes = (at_once + points - 1) / points;
+    if (planes < cached) planes = cached;
     return planes < g.sz - 2 * HALO ? (int)planes : g.sz - 2 * HALO;
 }
 
