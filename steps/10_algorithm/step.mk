@@ -4,7 +4,7 @@ backends = omp ocl cuda cuda-cpu
 backends.fluid    = omp ocl
 
 title.semblance       = 16 interpolation nodes instead of 400 points, and pruning by upper bounds
-changes.semblance     = body.h bound.h moveout.h moveout_host.h cpu.c host.h opencl.c kernel.cl cuda.cu
+changes.semblance     = body.h bound.h share.h moveout.h moveout_host.h cpu.c host.h opencl.c kernel.cl cuda.cu
 cflags.semblance      = -ffp-contract=fast $(NATIVE)
 reason.semblance      = two algorithms: cubic interpolation between nodes, and bounds with a search order, which the hosts of both devices maintain
 predict.semblance.cpu = 20: 16 visits instead of 400 for a trace without knots; the gain of the bounds depends on the data, from 1 to 100 (the first was written after a prototype had 5, the second before anything was measured)

@@ -5,7 +5,7 @@ shown    = hybrid.c
 backends.fluid    = hybrid
 
 title.semblance       = Host threads and a device take work from one ordered list
-changes.semblance     = moveout.h moveout_host.h hybrid.c sides.h cpu.c host.h opencl.c kernel.cl cuda.cu
+changes.semblance     = moveout.h moveout_host.h share.h hybrid.c sides.h cpu.c host.h opencl.c kernel.cl cuda.cu
 cflags.semblance      = -ffp-contract=fast $(NATIVE)
 reason.semblance      = hybrid.c is new: the search of each side becomes a function, and hybrid.c distributes the work between the sides
 predict.semblance.cpu = 1 relative to two threads of step 10 on the same two cores: the gain would be that the device's core is used; 0.93 from the two rates alone

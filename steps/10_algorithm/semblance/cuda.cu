@@ -1,5 +1,5 @@
 /* cuda.cu - the same search in CUDA C, host and device: one thread per (A, B) for the
- * bounds, one per (A, B, C) for the search.
+ * bounds, one block per (A, B, C) for the search.
  *
  * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
  * the kernel, and the runtime creates the other objects in its first call.
@@ -11,6 +11,7 @@
 #define LANES 1 /* a GPU's lanes are its threads */
 #include "host.h"
 #include "moveout_host.h"
+#include "share.h"
 #include "window.h"
 
 /* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
@@ -34,31 +35,40 @@ WINDOW_KERNEL(bounds_kernel, const float *__restrict__ samples,
     }
 }
 
-/* Searches the parts first .. end - 1 in the order of their bounds: see kernel.cl. */
+/* Searches the parts from `first` on in the order of their bounds, a part per block.
+ * *incumbent is the largest semblance so far in fixed point. prune: parts whose bound
+ * is below it are not searched. */
 WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
-              const cell_bound *__restrict__ order, int first, int end, int prune,
-              float *__restrict__ storage, point *__restrict__ part, int *incumbent)
+              const cell_bound *__restrict__ order, int first, int prune,
+              point *__restrict__ part, int *incumbent)
 {
+    CUDA_SHARED(share_best, found);
     const query *q = c_query;
     int w = W ? W : window_length(q);
-    int thread = blockIdx.x * blockDim.x + threadIdx.x;
-    storage += thread * workspace_floats(q->ntraces, w);
-    workspace ws = workspace_at(storage, q->ntraces, w);
+    int n = first + blockIdx.x, thread = threadIdx.x, needed = 0;
+    cell_bound entry = order[n / q->np[C]];
+    int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B], ic = n % q->np[C];
 
-    for (int n = first + thread; n < end; n += gridDim.x * blockDim.x) {
-        cell_bound entry = order[n / q->np[C]];
-        int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B], ic = n % q->np[C];
-        point p = first_point(q, ia, ib, ic);
+    if (thread == 0) {
         float threshold = atomicMax(incumbent, 0) / FIXED_POINT_ONE,
               upper = entry.bound;
         if (prune && upper > 0 && upper >= threshold)
             upper = bound(ia, ib, ic, 1, c_traces, samples, q, w);
-        if (upper > 0 && upper >= threshold) {
-            p = search_abc(ia, ib, ic, c_traces, samples, q, w, ws);
-            if (p.semblance > threshold)
-                atomicMax(incumbent, to_fixed_point(p.semblance));
+        needed = upper > 0 && upper >= threshold;
+    }
+    if (__syncthreads_or(needed)) {
+        found[thread] = search_share(thread, ia, ib, ic, c_traces, samples, q, w);
+        for (int active = SHARERS / 2; active > 0; active /= 2) {
+            __syncthreads();
+            if (thread < active)
+                found[thread] = better_share(found[thread], found[thread + active]);
         }
-        part[part_index(q, ia, ib, ic)] = p;
+        if (thread == 0) {
+            atomicMax(incumbent, to_fixed_point(found[0].semblance));
+            part[part_index(q, ia, ib, ic)] = shared_point(q, ia, ib, ic, found[0]);
+        }
+    } else if (thread == 0) {
+        part[part_index(q, ia, ib, ic)] = first_point(q, ia, ib, ic);
     }
 }
 
@@ -132,8 +142,8 @@ struct search_state {
     cell_bound *order; /* all (A, B), highest bound first */
     /* The best point of each sample of a chunk. */
     point best[CHUNK_SAMPLES];
-    int block, threads;
-    float *d_samples, *d_workspaces;
+    int block; /* threads */
+    float *d_samples;
     cell_bound *d_order;
     point *d_part;
     int *d_incumbent;
@@ -173,17 +183,10 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     CUDA_CHECK(cudaEventCreate(&s->before));
     CUDA_CHECK(cudaEventCreate(&s->after));
 
-    /* One dimension, because parts are searched in the order of their bounds. */
-    size_t local = 1;
-    for (int i = 0; i < 3; i++) local *= q->group[i] ? q->group[i] : 4;
-    size_t threads = (part_count(q) + local - 1) / local * local;
-    size_t workspace_size = fit_workspaces(
-        &threads, local, workspace_floats(q->ntraces, window_length(q)), SIZE_MAX);
-    s->block = (int)local;
-    s->threads = (int)threads;
+    s->block = 1;
+    for (int i = 0; i < 3; i++) s->block *= q->group[i] ? q->group[i] : 4;
     CUDA_CHECK(cudaMalloc((void **)&s->d_order, cell_count(q) * sizeof *s->order));
     CUDA_CHECK(cudaMalloc((void **)&s->d_incumbent, sizeof *s->d_incumbent));
-    CUDA_CHECK(cudaMalloc((void **)&s->d_workspaces, workspace_size));
 
     double ready = seconds();
 
@@ -198,12 +201,34 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 /* Starts the search of the parts first .. end - 1 in the order of their bounds. */
 static void search_parts(const search_state *s, int w, int first, int end, int prune)
 {
-    int threads = end - first < s->threads ? end - first : s->threads;
-    dim3 block = {(unsigned)s->block, 1, 1};
-    dim3 grid = {(unsigned)((threads + s->block - 1) / s->block), 1, 1};
-    WINDOW_LAUNCH(w, search_kernel, grid, block, 0, s->d_samples, s->d_order, first,
-                  end, prune, s->d_workspaces, s->d_part, s->d_incumbent);
+    dim3 block = {SHARERS, 1, 1}, grid = {(unsigned)(end - first), 1, 1};
+    WINDOW_LAUNCH(w, search_kernel, grid, block, SHARERS * sizeof(share_best),
+                  s->d_samples, s->d_order, first, prune, s->d_part, s->d_incumbent);
     CUDA_CHECK(cudaGetLastError());
+}
+
+/* Starts the choice of the best part of each sample of a chunk. */
+static void pick_parts(const search_state *s, chunk c)
+{
+    dim3 block = {PICKERS, 1, 1}, grid = {(unsigned)c.samples, 1, 1};
+    CUDA_LAUNCH(pick_kernel, grid, block, PICKERS * sizeof(candidate), c, s->d_part,
+                sample_parts(&c));
+    CUDA_CHECK(cudaGetLastError());
+}
+
+/* Copies the best part of each sample of a chunk to the host, which picks it itself if
+ * it needs all parts. */
+static void collect(search_state *s, const query *q, const chunk *c,
+                    search_result *result)
+{
+    size_t best_size = c->samples * sizeof(point);
+    size_t part_size = best_size * sample_parts(c);
+    const point *d_best = s->d_part + (size_t)c->samples * sample_parts(c);
+    CUDA_CHECK(cudaMemcpy(s->best, d_best, best_size, cudaMemcpyDeviceToHost));
+    if (!store_best(s->best, c->samples, result)) {
+        CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
+        pick_samples(q, c, s->part, result);
+    }
 }
 
 /* Searches some samples of the output trace, in blocks. */
@@ -211,12 +236,10 @@ static void search_chunk(search_state *s, const query *q, chunk c,
                          search_result *result, run_times *t)
 {
     int parts = sample_parts(&c);
-    point *d_best = s->d_part + (size_t)c.samples * parts;
     size_t best_size = c.samples * sizeof(point), part_size = best_size * parts;
     unsigned threads = (unsigned)c.blocks * c.np[A] * c.np[B] * c.np[C];
     unsigned group = s->block;
     dim3 block = {group, 1, 1}, grid = {(threads + group - 1) / group, 1, 1};
-    dim3 pick_block = {PICKERS, 1, 1}, pick_grid = {(unsigned)c.samples, 1, 1};
 
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, c.samples * sizeof *q));
     CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, q->ntraces * sizeof *s->traces));
@@ -226,17 +249,9 @@ static void search_chunk(search_state *s, const query *q, chunk c,
     WINDOW_LAUNCH(window_length(q), block_kernel, grid, block, 0, s->d_samples, c,
                   s->d_part, parts);
     CUDA_CHECK(cudaGetLastError());
-    CUDA_LAUNCH(pick_kernel, pick_grid, pick_block, PICKERS * sizeof(candidate), c,
-                s->d_part, parts);
-    CUDA_CHECK(cudaGetLastError());
+    pick_parts(s, c);
     CUDA_CHECK(cudaEventRecord(s->after, 0));
-    CUDA_CHECK(cudaMemcpy(s->best, d_best, best_size, cudaMemcpyDeviceToHost));
-
-    if (!store_best(s->best, c.samples, result)) {
-        CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
-        pick_samples(q, &c, s->part, result);
-    }
-
+    collect(s, q, &c, result);
     t->kernel += cuda_seconds(s->before, s->after);
 }
 
@@ -247,7 +262,8 @@ static void search_sample(search_state *s, const query *q, search_result *result
     prepare_sample(q, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
     size_t order_size = cell_count(q) * sizeof *s->order;
-    size_t part_size = part_count(q) * sizeof *s->part;
+    size_t part_size = (part_count(q) + 1) * sizeof *s->part; /* and the best one */
+    const chunk c = make_chunk(q, 1, LANES);
     int cells = (int)cell_count(q), w = window_length(q), prune = !result->panel;
     dim3 block = {(unsigned)s->block, 1, 1};
     dim3 grid = {(unsigned)((cells + s->block - 1) / s->block), 1, 1};
@@ -279,11 +295,9 @@ static void search_sample(search_state *s, const query *q, search_result *result
     CUDA_CHECK(cudaEventRecord(s->before, 0));
     search_parts(s, w, 0, q->np[C], prune);
     if (cells > 1) search_parts(s, w, q->np[C], (int)part_count(q), prune);
+    pick_parts(s, c);
     CUDA_CHECK(cudaEventRecord(s->after, 0));
-    CUDA_CHECK(cudaMemcpy(s->part, s->d_part, part_size, cudaMemcpyDeviceToHost));
-
-    pick_best(q, s->part, q->np[C], result);
-
+    collect(s, q, &c, result);
     t->kernel += cuda_seconds(s->before, s->after);
 }
 
@@ -421,7 +435,6 @@ void search_end(search_state *s)
     for (int i = 0; i < MOVEOUT_BUFFERS; i++) cudaFree(s->d_moveout[i]);
     cudaEventDestroy(s->after);
     cudaEventDestroy(s->before);
-    cudaFree(s->d_workspaces);
     cudaFree(s->d_incumbent);
     cudaFree(s->d_order);
     cudaFree(s->d_part);

@@ -1,9 +1,10 @@
-/* kernel.cl - the device side: one work-item per (A, B) for the bounds, one per (A, B,
- * C) for the search. The host sorts the (A, B) by bound in between; the search takes
- * them in that order. */
+/* kernel.cl - the device side: one work-item per (A, B) for the bounds, one work-item
+ * or, on a GPU, one work-group per (A, B, C) for the search. The host sorts the (A, B)
+ * by bound in between; the search takes them in that order. */
 #include "block.h"
 #include "bound.h"
 #include "moveout.h"
+#include "share.h"
 
 __kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
                      GLOBAL const float *samples, GLOBAL cell_bound *order)
@@ -17,13 +18,14 @@ __kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
     }
 }
 
+#if LANES > 1
 /* Searches the parts first .. end - 1 in the order of their bounds. *incumbent is the
  * largest semblance so far in fixed point. prune: parts whose bound is below it are not
  * searched. */
 __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
                      GLOBAL const float *samples, GLOBAL const cell_bound *order,
-                     int first, int end, int prune, GLOBAL float *storage,
-                     GLOBAL point *part, volatile GLOBAL int *incumbent)
+                     int first, int end, int prune, GLOBAL point *part,
+                     volatile GLOBAL int *incumbent, GLOBAL float *storage)
 {
     int w = window_length(q);
     storage += get_global_id(0) * workspace_floats(q->ntraces, w);
@@ -47,6 +49,45 @@ __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
         part[part_index(q, ia, ib, ic)] = p;
     }
 }
+#else
+/* The same with a work-group per part. */
+__kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
+                     GLOBAL const float *samples, GLOBAL const cell_bound *order,
+                     int first, int end, int prune, GLOBAL point *part,
+                     volatile GLOBAL int *incumbent)
+{
+    LOCAL share_best found[SHARERS];
+    LOCAL int needed;
+    int w = window_length(q);
+    int n = first + get_group_id(0), item = get_local_id(0);
+    if (n >= end) return;
+    cell_bound entry = order[n / q->np[C]];
+    int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B], ic = n % q->np[C];
+
+    if (item == 0) {
+        float threshold = atomic_max(incumbent, 0) / FIXED_POINT_ONE,
+              upper = entry.bound;
+        if (prune && upper > 0 && upper >= threshold)
+            upper = bound(ia, ib, ic, 1, traces, samples, q, w);
+        needed = upper > 0 && upper >= threshold;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (needed) {
+        found[item] = search_share(item, ia, ib, ic, traces, samples, q, w);
+        for (int active = SHARERS / 2; active > 0; active /= 2) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (item < active)
+                found[item] = better_share(found[item], found[item + active]);
+        }
+        if (item == 0) {
+            atomic_max(incumbent, to_fixed_point(found[0].semblance));
+            part[part_index(q, ia, ib, ic)] = shared_point(q, ia, ib, ic, found[0]);
+        }
+    } else if (item == 0) {
+        part[part_index(q, ia, ib, ic)] = first_point(q, ia, ib, ic);
+    }
+}
+#endif
 
 /* The search of a chunk in blocks, as in step 08: one work-item per (A, B, C) of a
  * block. Neighbouring work-items have neighbouring blocks. */

@@ -12,6 +12,7 @@
 #include "ocl.h"
 #include "host.h"
 #include "moveout_host.h"
+#include "share.h"
 
 /* Buffers of window=moveout. */
 enum { INPUT, ROWS, BEST, NUMBERS, MOVEOUT_BUFFERS };
@@ -56,7 +57,12 @@ static cl_event search_parts(const search_state *s, int first, int end, int prun
     OCL_CHECK(clSetKernelArg(s->kernel, 4, sizeof first, &first));
     OCL_CHECK(clSetKernelArg(s->kernel, 5, sizeof end, &end));
     OCL_CHECK(clSetKernelArg(s->kernel, 6, sizeof prune, &prune));
-    return launch(s, s->kernel, end > first ? end - first : 1);
+    if (s->lanes > 1) return launch(s, s->kernel, end > first ? end - first : 1);
+    cl_event kernel_event;
+    size_t local = SHARERS, global = (end > first ? end - first : 1) * local;
+    OCL_CHECK(clEnqueueNDRangeKernel(s->queue, s->kernel, 1, NULL, &global, &local, 0,
+                                     NULL, &kernel_event));
+    return kernel_event;
 }
 
 /* Enqueues the choice of the best part of each sample of a chunk. */
@@ -162,9 +168,11 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->d_incumbent =
         clCreateBuffer(s->context, CL_MEM_READ_WRITE, sizeof(int), NULL, &err);
     OCL_CHECK(err);
-    s->d_workspaces =
-        clCreateBuffer(s->context, CL_MEM_READ_WRITE, workspace_size, NULL, &err);
-    OCL_CHECK(err);
+    if (s->lanes > 1) { /* a GPU has no knots and nodes, which would be there */
+        s->d_workspaces =
+            clCreateBuffer(s->context, CL_MEM_READ_WRITE, workspace_size, NULL, &err);
+        OCL_CHECK(err);
+    }
     s->d_part = clCreateBuffer(s->context, CL_MEM_READ_WRITE, part_size, NULL, &err);
     OCL_CHECK(err);
 
@@ -172,9 +180,11 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->kernel, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->kernel, 2, sizeof s->d_samples, &s->d_samples));
     OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_order, &s->d_order));
-    OCL_CHECK(clSetKernelArg(s->kernel, 7, sizeof s->d_workspaces, &s->d_workspaces));
-    OCL_CHECK(clSetKernelArg(s->kernel, 8, sizeof s->d_part, &s->d_part));
-    OCL_CHECK(clSetKernelArg(s->kernel, 9, sizeof s->d_incumbent, &s->d_incumbent));
+    OCL_CHECK(clSetKernelArg(s->kernel, 7, sizeof s->d_part, &s->d_part));
+    OCL_CHECK(clSetKernelArg(s->kernel, 8, sizeof s->d_incumbent, &s->d_incumbent));
+    if (s->lanes > 1)
+        OCL_CHECK(
+            clSetKernelArg(s->kernel, 9, sizeof s->d_workspaces, &s->d_workspaces));
     OCL_CHECK(clSetKernelArg(s->bounds, 0, sizeof s->d_query, &s->d_query));
     OCL_CHECK(clSetKernelArg(s->bounds, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->bounds, 2, sizeof s->d_samples, &s->d_samples));
@@ -213,6 +223,27 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     return s;
 }
 
+/* Reads the best part of each sample of a chunk, which a GPU picks itself; if the
+ * device is the host's CPU, a copy of all parts is cheaper than a kernel. */
+static void collect(search_state *s, const query *q, const chunk *c,
+                    search_result *result, run_times *t)
+{
+    size_t best_size = c->samples * sizeof(point);
+    size_t part_size = best_size * sample_parts(c);
+    if (s->gpu) {
+        cl_event pick_event = launch_pick(s, *c, sample_parts(c));
+        OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, part_size,
+                                      best_size, s->best, 0, NULL, NULL));
+        t->kernel += ocl_seconds(pick_event);
+        clReleaseEvent(pick_event);
+    }
+    if (!s->gpu || !store_best(s->best, c->samples, result)) {
+        OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size,
+                                      s->part, 0, NULL, NULL));
+        pick_samples(q, c, s->part, result);
+    }
+}
+
 /* Searches some samples of the output trace, in blocks. */
 static void search_chunk(search_state *s, const query *q, chunk c,
                          search_result *result, run_times *t)
@@ -234,20 +265,7 @@ static void search_chunk(search_state *s, const query *q, chunk c,
     OCL_CHECK(clSetKernelArg(s->blocks, 5, sizeof parts, &parts));
     cl_event kernel_event = launch(s, s->blocks, items);
 
-    /* If the device is the host's CPU, a copy of all parts is cheaper than a kernel. */
-    if (s->gpu) {
-        cl_event pick_event = launch_pick(s, c, parts);
-        OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, part_size,
-                                      best_size, s->best, 0, NULL, NULL));
-        t->kernel += ocl_seconds(pick_event);
-        clReleaseEvent(pick_event);
-    }
-    if (!s->gpu || !store_best(s->best, c.samples, result)) {
-        OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size,
-                                      s->part, 0, NULL, NULL));
-        pick_samples(q, &c, s->part, result);
-    }
-
+    collect(s, q, &c, result, t);
     t->kernel += ocl_seconds(kernel_event);
     clReleaseEvent(kernel_event);
 }
@@ -259,7 +277,8 @@ static void search_sample(search_state *s, const query *q, search_result *result
     prepare_sample(q, s->traces);
     size_t traces_size = q->ntraces * sizeof *s->traces;
     size_t order_size = cell_count(q) * sizeof *s->order;
-    size_t part_size = part_count(q) * sizeof *s->part;
+    size_t part_size = (part_count(q) + 1) * sizeof *s->part; /* and the best one */
+    const chunk c = make_chunk(q, 1, s->lanes);
 
     OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_query, CL_FALSE, 0, sizeof *q, q, 0,
                                    NULL, NULL));
@@ -292,11 +311,7 @@ static void search_sample(search_state *s, const query *q, search_result *result
     events[event_count++] = search_parts(s, 0, q->np[C], prune);
     if (cells > 1)
         events[event_count++] = search_parts(s, q->np[C], (int)part_count(q), prune);
-    OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_part, CL_TRUE, 0, part_size, s->part,
-                                  0, NULL, NULL));
-
-    pick_best(q, s->part, q->np[C], result);
-
+    collect(s, q, &c, result, t);
     while (event_count > 0) {
         t->kernel += ocl_seconds(events[--event_count]);
         clReleaseEvent(events[event_count]);
@@ -447,7 +462,7 @@ void search_end(search_state *s)
     clReleaseKernel(s->keep_points);
     clReleaseKernel(s->sum_points);
     clReleaseMemObject(s->d_part);
-    clReleaseMemObject(s->d_workspaces);
+    if (s->d_workspaces) clReleaseMemObject(s->d_workspaces);
     clReleaseMemObject(s->d_incumbent);
     clReleaseMemObject(s->d_order);
     clReleaseMemObject(s->d_samples);
