@@ -168,16 +168,21 @@ static inline void bin_visibilities(const problem *p, binning *bins)
          stride = p->dims.width + 2 * pad;
 
     memset(first, 0, (bins->count + 2) * sizeof *first);
-    for (int k = 0; k < n; k++) {
-        bin[k] = (int)bin_of(p, bins, &p->footprints[k]);
-        first[bin[k] + 2]++;
-    }
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+    for (int k = 0; k < n; k++) bin[k] = (int)bin_of(p, bins, &p->footprints[k]);
+    for (int k = 0; k < n; k++) first[bin[k] + 2]++;
     for (size_t i = 0; i < bins->count; i++) first[i + 2] += first[i + 1];
-    for (int k = 0; k < n; k++) { /* first[i + 1] is the next free position of bin i */
+    /* first[i + 1] is the next free position of bin i. */
+    for (int k = 0; k < n; k++) bins->permutation[first[bin[k] + 1]++] = k;
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+    for (int i = 0; i < n; i++) {
+        int k = bins->permutation[i];
         const footprint *fp = &p->footprints[k];
-        int i = first[bin[k] + 1]++;
         sorted_visibility *vis = &bins->visibilities[i];
-        bins->permutation[i] = k;
         long plane = fp->plane * p->dims.oversampling;
         vis->taps_u = (plane + fp->fu) * REALS_PER_TAP * stride + pad - fp->u;
         vis->taps_v =
