@@ -25,7 +25,7 @@ from tools.history import evidence, results, rungs, runs, spans, tree, verdict
 from tools.history.tree import Program, Step
 from tools.measure import bars, bench, ceilings, instructions, peers, registers, same, shares
 from tools.measure.item import Item, Measurement
-from tools.publish import lessons
+from tools.publish import front, lessons
 
 PROGRAMS = {p.name: p for p in tree.programs()}
 
@@ -614,18 +614,27 @@ def run_race(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]
 
 
 @pytest.mark.alone
-def test_race(check: Any, tmp_path: Path) -> None:
+def test_race(check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fluid = peers.Fluid(public_fluid(tmp_path / "first", "none"), "quick", tmp_path / "race")
     binary = next(s for s in tree.steps() if s.number == "01").binary(PROGRAMS["fluid"], "omp")
     total = runs.run([binary, *fluid.arguments()]).values()["total_density"]
     text = f"Total density after 10 timesteps: {float(total):.6g}"
-    table = tmp_path / "race.csv"
+    table = tmp_path / "some-machine-race.csv"
     done = run_race(public_fluid(tmp_path / "good", text), RESULTS=str(table))
     check("make race", done.returncode and done.stderr)
     rows = results.read(table)
     check.equal("ours", [r["ours"] for r in rows], ["01 omp", "05 omp"])
     check.equal("one is the fastest", [r["fastest"] for r in rows].count("yes"), 1)
     check("a build is chosen", {r["flags"] for r in rows} - set(peers.BUILDS) and f"{rows}")
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    shown = front.races().strip().splitlines()
+    best = max(rows, key=lambda r: float(r["ratio"]))
+    check.equal("machine on the front page", shown[0], "some machine:")
+    check.equal("row on the front page", [cell.strip() for cell in shown[-1].split("|")[1:]], [
+        "fluid", "[danielsp45/3dfluid](https://github.com/danielsp45/3dfluid)", "quick",
+        f"{float(best['public_seconds']):.3g} s", best["ours"], f"{float(best['seconds']):.3g} s",
+        f"{float(best['ratio']):.3g} ({float(best['low']):.3g} to {float(best['high']):.3g})",
+        "-", "", "", ""])
     missing = tmp_path / "missing"
     cases: list[tuple[str, Path, dict[str, str], str]] = [
         ("no checkout", missing, {}, f"PEER={missing}: no such folder: expected"),

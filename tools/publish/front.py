@@ -1,11 +1,13 @@
-"""The table of results on the front page.
+"""The tables of results on the front page.
 
-It has the best step that executes the operations of step 00, and the step that avoids
+The first one has the best step that executes the operations of step 00, and the step that avoids
 operations, with the speedup of the computation and the speedup with initialization. If
 results/front/MACHINE.csv exists, it has the whole process in place of the initialization.
 This command writes such a file, in one interleaved series on one machine:
 
     make bench STEP='00 08 09 10' BACKEND='seq omp ocl' RESULTS=results/front/MACHINE.csv
+
+The second one compares with public codes, from the files that make race writes.
 """
 from __future__ import annotations
 
@@ -84,3 +86,33 @@ def table() -> str:
         text += f"{results.display_name(machine)}:\n\n" + \
             "".join("| " + " | ".join(line) + " |\n" for line in lines) + "\n"
     return text or "Not measured yet.\n"
+
+
+def race_cells(rows: list[Row]) -> list[str]:
+    """The fastest of our rows in a race: the step, its time, and its ratio with the interval."""
+    if not rows:
+        return ["-", "", ""]
+    row = max(rows, key=lambda r: float(r["ratio"]))
+    return [row["ours"], f"{float(row['seconds']):.3g} s",
+            f"{float(row['ratio']):.3g} ({float(row['low']):.3g} to {float(row['high']):.3g})"]
+
+
+def races() -> str:
+    """The Markdown table of the public codes, or a sentence if none was raced."""
+    text = ""
+    head = ["program", "public code", "set", "its time", "same algorithm: best step", "time",
+            "times as fast", "better algorithm", "time", "times as fast"]
+    for path in sorted(results.FOLDER.glob("*-race.csv")):
+        measured = results.read(path)
+        lines = [head, ["---"] * len(head)]
+        for name, size in dict.fromkeys((r["program"], r["set"]) for r in measured):
+            rows = [r for r in measured if (r["program"], r["set"]) == (name, size)]
+            code = rows[0]["public"].split()[0].strip(",")
+            better = [r for r in rows if r["ours"].startswith(ALGORITHM)]
+            lines.append([name, f"[{code}](https://github.com/{code})", size,
+                          f"{float(rows[0]['public_seconds']):.3g} s",
+                          *race_cells([r for r in rows if r not in better]),
+                          *race_cells(better)])
+        text += f"{results.display_name(path.stem.removesuffix('-race'))}:\n\n" + \
+            "".join("| " + " | ".join(line) + " |\n" for line in lines) + "\n"
+    return text or "Not measured yet: `make race PROGRAM=fluid PEER=CHECKOUT` measures it.\n"

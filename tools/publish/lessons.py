@@ -22,6 +22,7 @@ in a step's page
   programs   what each program does in it, the prediction and the speedup
 in README.md
   programs   the best steps of each program (front.py)
+  races      the best steps and a public code for the same problem (front.py)
 in results/README.md
   matrix     the speedup of each step over the previous one
   marks      the words that mark a measurement
@@ -441,7 +442,8 @@ def ranks_table(step: Step, program: Program) -> str:
 
 def pages() -> Iterator[Any]:
     """(path, what each KIND says there, the KINDs that must be there) of every README."""
-    yield tree.ROOT / "README.md", {"programs": front.table}, ("programs",)
+    yield tree.ROOT / "README.md", {"programs": front.table, "races": front.races}, \
+        ("programs", "races")
     if (tree.ROOT / "results" / "README.md").exists():  # a new tree has no results
         yield tree.ROOT / "results" / "README.md", {
             "matrix": matrix, "marks": marks, "rungs": all_rungs}, ("matrix", "marks", "rungs")
