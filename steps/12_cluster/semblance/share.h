@@ -12,7 +12,7 @@
 /* The best point of a share. Point (id, ie) has the number id np[E] + ie. */
 typedef struct {
     float semblance, stack;
-    int number;
+    long number;
 } share_best;
 
 /* Returns the better one: of two equal points the first. */
@@ -32,7 +32,7 @@ FN share_best search_share(int first, int ia, int ib, int ic,
     float a = value(q, A, ia), b = value(q, B, ib), c = value(q, C, ic);
     share_best best = {-1, 0, first};
 
-    for (int n = first; n < q->np[D] * q->np[E]; n += SHARERS) {
+    for (long n = first; n < (long)q->np[D] * q->np[E]; n += SHARERS) {
         float d = value(q, D, n / q->np[E]), e = value(q, E, n % q->np[E]);
         UNROLL
         for (int j = 0; j < w; j++) num[j] = 0;
