@@ -92,5 +92,5 @@ def check(path: Path, rows: Sequence[Row]) -> None:
 
 
 def display_name(machine: str) -> str:
-    """A machine's name for people."""
-    return machine.replace("-", " ")
+    """A machine's name for people: without the (R) of a trade mark."""
+    return machine.replace("-R-", "-").replace("-", " ")

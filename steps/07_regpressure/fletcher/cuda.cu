@@ -68,9 +68,9 @@ static float *zero_field(size_t n)
     return field;
 }
 
-/* Returns the number of planes of a slab: as many as have derivatives that stay in the
- * L2 cache until they are read, beside the fields, but not fewer than keep the whole
- * device busy in a launch. */
+/* Returns the number of planes of a slab. Their derivatives take at most half of the L2
+ * cache, so that they are still there when they are read. But a slab has at least as
+ * many planes as keep the whole device busy in a launch. */
 static int choose_slab(void)
 {
     const long at_once = cuda_threads_at_once();

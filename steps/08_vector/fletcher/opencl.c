@@ -38,9 +38,9 @@ static cl_mem zero_buffer(size_t n)
 }
 
 /* Returns the number of planes of a slab. A CPU takes one, whose derivatives stay in
- * the caches of the cores. A GPU takes as many as have derivatives that stay in its
- * cache until they are read, beside the fields, but not fewer than keep the whole
- * device busy in a launch. */
+ * the caches of the cores. On a GPU, the derivatives of a slab take at most half of the
+ * cache, so that they are still there when they are read. But a slab has at least as
+ * many planes as keep the whole device busy in a launch. */
 static int choose_slab(cl_device_id device)
 {
     if (!ocl_is_gpu(device)) return 1;

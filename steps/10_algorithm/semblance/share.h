@@ -1,15 +1,18 @@
-/* share.h - the search of one (A, B, C) by many threads of a GPU, each of which has a
- * share of the points (D, E); LANES is 1.
+/* share.h - the search of one (A, B, C) by many threads of a GPU. Each thread has a
+ * share of its points (D, E). LANES is 1.
  *
- * Few (A, B, C) are left after the bounds. One thread each would leave the GPU idle,
- * and knots or nodes would need more memory per thread than its caches have.
+ * The bounds leave few (A, B, C): with one thread for each, a GPU would be idle. There
+ * are no knots and no nodes here: those of all threads would not fit into the caches.
  */
 
-/* Threads that search an (A, B, C) together: a power of two, two warps. */
+/* Number of threads that search an (A, B, C) together: two warps. It is a power of two,
+ * because each step of the reduction halves it. */
 #define SHARERS 64
 
-#if LANES == 1 /* the host of OpenCL needs the number alone */
-/* The best point of a share. Point (id, ie) has the number id np[E] + ie. */
+/* The host side of OpenCL includes this file for the number only. */
+#if LANES == 1
+/* The best point that a thread has found. Point (id, ie) has the number id np[E] + ie.
+ */
 typedef struct {
     float semblance, stack;
     long number;
