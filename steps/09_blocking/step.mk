@@ -1,7 +1,6 @@
 title    = Blocking
 kind     = algebra
 backends = omp ocl cuda cuda-cpu
-backends.fluid    = omp ocl
 
 title.semblance       = Each trace is read once for all (D, E) and reduced to knots
 changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
@@ -31,7 +30,7 @@ flops.gridding       = 6 points
 title.fluid       = Temporal blocking: four sweeps per pass, as a wavefront
 shown.fluid       = block.h
 kind.fluid        = refactor
-changes.fluid     = block.h cpu.c opencl.c kernel.cl cuda.cu
+changes.fluid     = block.h cpu.c opencl.c kernel.cl
 reason.fluid      = a pass has two phases, and a solve with too many sweeps is repeated from its initial values, which both hosts must keep
 predict.fluid.cpu = 1.5 if a field is larger than the second-level cache, and twice that if it is larger than the last-level cache: the box is read once in four sweeps (written after a prototype)
 predict.fluid.gpu = 1.0: uses the sweeps of step 08, since its groups cannot wait for each other

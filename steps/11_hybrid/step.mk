@@ -2,7 +2,6 @@ title    = Host and device share the work
 kind     = port
 backends = hybrid hybrid-cuda hybrid-cuda-cpu
 shown    = hybrid.c
-backends.fluid    = hybrid
 
 title.semblance       = Host threads and a device take work from one ordered list
 changes.semblance     = moveout.h moveout_host.h share.h hybrid.c sides.h cpu.c host.h opencl.c kernel.cl cuda.cu
@@ -28,7 +27,7 @@ predict.gridding.cpu = 1.85 of one host thread alone, with PoCL on the other cor
 predict.gridding.gpu = 1 + Td / Th over the device alone: 1.05 if the device is twenty times as fast as its host
 
 title.fluid       = Fields as tasks, distributed by list scheduling
-changes.fluid     = hybrid.c sides.h body.h strip.h block.h cpu.c opencl.c kernel.cl
+changes.fluid     = hybrid.c sides.h body.h strip.h block.h cpu.c opencl.c kernel.cl cuda.cu
 check.fluid       = pressure=direct
 reason.fluid      = the side of each task, and the place of its fields, are new; a device that stops by itself must keep for each solve its initial values and its progress; both sides keep the layout of rows that step 08 had before it joined the rows of a plane
 predict.fluid.cpu = 1.5 over either side alone, each with one core: of about 84 sweeps worth of work per step, 36 are the pressure solves and their inputs, with which only the density can overlap (the ratio was written before the first run, the count was corrected after it)

@@ -27,7 +27,7 @@ predict.gridding.cpu = 0.85 of one rank with two threads: half of the grid is co
 predict.gridding.gpu = not written for GPUs
 
 title.fluid       = Slabs of planes, with a halo exchange per half sweep
-changes.fluid     = mpi.c slab.h body.h strip.h cpu.c block.h kernel.cl opencl.c
+changes.fluid     = mpi.c slab.h body.h strip.h cpu.c block.h kernel.cl opencl.c cuda.cu
 check.fluid       = pressure=direct
 reason.fluid      = each loop over planes has the borders of a slab; halos, convergence, distant planes and the transposes of the pressure solver are the communication of the ranks; the layout is that of rows, whose planes begin at multiples of one length
 predict.fluid.cpu = 0.9 of one rank with as many threads: a half sweep has a message instead of a barrier, and the wavefront of step 09 is not used

@@ -1,6 +1,6 @@
 /* cosine.h - direct solution of the pressure equation: the discrete cosine transforms
  * DCT-II and DCT-III along y and z, and the Thomas algorithm along x, for LANES rows at
- * once, in C and OpenCL C.
+ * once, in C and OpenCL C. CUDA uses the Thomas algorithm only.
  *
  *      X[k] = sum over i of x[i] cos(pi (2 i + 1) k / (2 n))        dct2: DCT-II
  *      x[i] = sum over k of X[k] cos(pi (2 i + 1) k / (2 n))        dct3: DCT-III

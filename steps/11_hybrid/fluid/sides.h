@@ -1,11 +1,15 @@
 /* sides.h - the two back-ends of the hybrid program: the operations of fluid.h on the
- * fields of the host and on those of the device. C only.
+ * fields of the host and on those of the device.
  *
  * Functions of the host return when the operation is complete. Functions of the device
  * return at once; their commands are executed in order by one queue while the host
  * computes.
  */
 #include "fluid.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct {
     void (*put)(int field, int i, int j, int k, float value);
@@ -27,7 +31,7 @@ void host_end(void);
 /* Returns the memory of a field, field_size(g) floats, for reading or writing. */
 float *host_field(int field);
 
-/* ---- device, opencl.c ------------------------------------------------------------ */
+/* ---- device, opencl.c or cuda.cu ------------------------------------------------- */
 
 /* `threads`: number of OpenMP threads of the host. Returns 1 if the device uses
  * cores of the same processor, else 0. */
@@ -55,3 +59,7 @@ void device_receive(int field, float *dst);
  * beyond those enqueued with the solve. */
 enum { TRANSFER, EXTRA_SWEEPS };
 void record_task_time(int kind, double begin, double end);
+
+#ifdef __cplusplus
+}
+#endif

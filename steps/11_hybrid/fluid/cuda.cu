@@ -1,0 +1,625 @@
+/* cuda.cu - the device back-end of the hybrid program, in CUDA.
+ *
+ * All functions but device_receive and device_finish_solve enqueue commands and return.
+ * The fields of the host are page-locked when they are first sent, so that the device
+ * reads them while the host computes. A thread computes a strip of one pair of columns.
+ */
+#include <stdlib.h>
+
+#define LANES 1 /* the lanes of a GPU are threads */
+#include "cuda_device.h"
+#include "host.h"
+#include "cosine.h"
+#include "hybrid.h"
+#include "sides.h"
+
+/* Index of this thread in the whole range, from 0. */
+#define GLOBAL_X ((int)(blockIdx.x * blockDim.x + threadIdx.x))
+#define GLOBAL_Y ((int)(blockIdx.y * blockDim.y + threadIdx.y))
+#define GLOBAL_Z ((int)(blockIdx.z * blockDim.z + threadIdx.z))
+
+/* The size of the box in constant memory; the host writes it once. All strides follow
+ * from it. */
+__constant__ grid box;
+
+/* Writes one value on behalf of the host. */
+__global__ void put_kernel(float *x, int index, float value)
+{
+    x[index] = value;
+}
+
+__global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt)
+{
+    int c = GLOBAL_X;
+    if (c < 2 * half_size(box)) x[c] += dt * source[c];
+}
+
+/* Relaxes the cells of one colour in a strip. Sets flags[sweep] to 1 if a cell changed
+ * by more than the tolerance, or to NaN; the threads of a block combine their results
+ * and one of them writes. Returns at once if an earlier sweep has converged, that is,
+ * left its flag 0. */
+__global__ void relax_kernel(float *x, const float *x0, int *flags, int planes,
+                             int sweep, float tolerance, int colour, int wall, float a,
+                             float inv_c)
+{
+    if (sweep > 0 && !flags[sweep - 1]) return;
+
+    grid g = box;
+    int strip = GLOBAL_X, j = 1 + GLOBAL_Y, first = 1 + GLOBAL_Z * planes;
+    int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
+    int unconverged =
+        strip < strip_count(g, LANES) && j <= g.ny &&
+        relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, inv_c, tolerance);
+
+    int leader = threadIdx.x == 0 && threadIdx.y == 0;
+    if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
+}
+
+/* Last column of strip n: of its pair, or, in the last strip, a column without a
+ * partner. */
+FN int last_column(grid g, int n)
+{
+    return n == strip_count(g, LANES) - 1 ? g.nx : first_column(g, n, 0) + 1;
+}
+
+__global__ void advect_kernel(float *d, const float *__restrict__ d0,
+                              const float *__restrict__ u, const float *__restrict__ v,
+                              const float *__restrict__ w, int wall, float dt)
+{
+    grid g = box;
+    int n = GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
+    for (int i = first_column(g, n, 0); i <= last_column(g, n); i++)
+        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
+}
+
+__global__ void divergence_kernel(const float *__restrict__ u,
+                                  const float *__restrict__ v,
+                                  const float *__restrict__ w, float *p, float *div,
+                                  float scale)
+{
+    grid g = box;
+    int n = GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
+    for (int i = first_column(g, n, 0); i <= last_column(g, n); i++)
+        divergence_cell(u, v, w, p, div, g, i, j, k, scale);
+}
+
+__global__ void gradient_kernel(float *u, float *v, float *w,
+                                const float *__restrict__ p)
+{
+    grid g = box;
+    int n = GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
+    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
+    for (int i = first_column(g, n, 0); i <= last_column(g, n); i++)
+        gradient_cell(u, v, w, p, g, i, j, k);
+}
+
+/* Direct solution of the pressure equation. The registers of a thread do not hold a
+ * column, so these transforms do not split it as dct2 and dct3 do (cosine.h): they
+ * multiply it by the matrix of the transform. That takes n operations per cell, but
+ * many threads share a column, and no operation waits for an earlier stage.
+ *
+ * modes[nz][ny][nx] holds the right-hand side, then its cosine modes, then the
+ * pressure. matrix[n][row_length(n)] has a row for each element that is read.
+ *
+ * ROWS: results that a thread computes at once, so that it loads each element once for
+ * all of them; chosen, not tuned. */
+enum { ROWS = 4 };
+
+HOST_DEVICE_FN int row_length(int n)
+{
+    return (n + ROWS - 1) / ROWS * ROWS;
+}
+
+/* Elements first to first + ROWS - 1 of the transform of x[0], x[step] ..; n elements.
+ */
+FN void transform_rows(const float *x, int step, const float *matrix, int n, int first,
+                       float result[ROWS])
+{
+    UNROLL
+    for (int r = 0; r < ROWS; r++) result[r] = 0;
+    matrix += first;
+    for (int i = 0; i < n; i++, matrix += row_length(n)) {
+        UNROLL
+        for (int r = 0; r < ROWS; r++) result[r] += x[i * step] * matrix[r];
+    }
+}
+
+/* Transforms the columns of plane blockIdx.y along y: forward from the field x to
+ * modes, or inverse back to the field, with ghost cells. A block keeps its columns in
+ * shared memory: lines[ny][columns]. */
+__global__ void transform_y_kernel(float *x, float *modes,
+                                   const float *__restrict__ matrix, int inverse)
+{
+    grid g = box;
+    int i = GLOBAL_X, k = blockIdx.y, columns = blockDim.x, threads = blockDim.y;
+    CUDA_SHARED(float, lines);
+    float *column = lines + threadIdx.x;
+    float *plane = modes + (size_t)g.nx * g.ny * k + i;
+    for (int j = threadIdx.y; i < g.nx && j < g.ny; j += threads)
+        column[j * columns] =
+            inverse ? plane[g.nx * j] : x[cell_index(g, 1 + i, 1 + j, 1 + k)];
+    __syncthreads();
+    for (int j = ROWS * threadIdx.y; i < g.nx && j < g.ny; j += ROWS * threads) {
+        float result[ROWS];
+        transform_rows(column, columns, matrix, g.ny, j, result);
+        UNROLL
+        for (int r = 0; r < ROWS; r++) {
+            if (j + r >= g.ny) continue;
+            if (inverse)
+                store(x, g, 1 + i, 1 + j + r, 1 + k, SCALAR, result[r]);
+            else
+                plane[g.nx * (j + r)] = result[r];
+        }
+    }
+}
+
+/* Transforms the columns of row blockIdx.y of all planes along z, in place, forward or
+ * inverse: lines[nz][columns]. */
+__global__ void transform_z_kernel(float *modes, const float *__restrict__ matrix)
+{
+    grid g = box;
+    int i = GLOBAL_X, j = blockIdx.y, columns = blockDim.x, threads = blockDim.y;
+    size_t plane = (size_t)g.nx * g.ny;
+    CUDA_SHARED(float, lines);
+    float *column = lines + threadIdx.x, *xz_slab = modes + g.nx * j + i;
+    for (int k = threadIdx.y; i < g.nx && k < g.nz; k += threads)
+        column[k * columns] = xz_slab[plane * k];
+    __syncthreads();
+    for (int k = ROWS * threadIdx.y; i < g.nx && k < g.nz; k += ROWS * threads) {
+        float result[ROWS];
+        transform_rows(column, columns, matrix, g.nz, k, result);
+        UNROLL
+        for (int r = 0; r < ROWS; r++)
+            if (k + r < g.nz) xz_slab[plane * (k + r)] = result[r];
+    }
+}
+
+/* Solves along x, one mode (ky, kz) per thread. The block copies its modes to shared
+ * memory, so that consecutive threads access consecutive floats of modes; the odd
+ * distance between two modes lets the threads access different banks. */
+__global__ void solve_x_kernel(float *modes, const float *__restrict__ eigenvalue_y,
+                               const float *__restrict__ eigenvalue_z)
+{
+    grid g = box;
+    int threads = blockDim.x, first = threads * (int)blockIdx.x, distance = g.nx | 1;
+    int count = g.ny * g.nz - first < threads ? g.ny * g.nz - first : threads;
+    CUDA_SHARED(float, lines);
+    float *own = lines + distance * (int)threadIdx.x,
+          *pivots = own + distance * threads;
+    modes += (size_t)g.nx * first;
+    for (int c = threadIdx.x; c < g.nx * count; c += threads)
+        lines[c / g.nx * distance + c % g.nx] = modes[c];
+    __syncthreads();
+    int mode = first + (int)threadIdx.x;
+    if ((int)threadIdx.x < count)
+        thomas_solve(own, pivots, g.nx,
+                     eigenvalue_y[mode % g.ny] + eigenvalue_z[mode / g.ny]);
+    __syncthreads();
+    for (int c = threadIdx.x; c < g.nx * count; c += threads)
+        modes[c] = lines[c / g.nx * distance + c % g.nx];
+}
+
+static setup s;
+static grid g;
+static size_t bytes; /* in a field, with ghost cells */
+static dim3 block;
+static int tile[3]; /* of a block in a sweep: strips, rows, planes */
+static float *field[FIELDS];
+static int *flags[FIELDS];   /* [s.sweeps]: 1 if a sweep has not converged */
+static int *found;           /* host copy of the flags of one solve */
+static float *modes;         /* [nz][ny][nx]: see above */
+static float *matrix[2][2];  /* along y and z: of the transform, and of its inverse */
+static float *eigenvalue[2]; /* of the modes along y and z */
+
+/* The host's memory of each field, once it has been sent, and the event of the latest
+ * copy from it. */
+static float *pinned[FIELDS];
+static cudaEvent_t sent[FIELDS];
+
+/* Unfinished solves: `done` sweeps are enqueued. */
+static struct {
+    int wall, x0, done;
+    float a, inv_c;
+} solve[FIELDS];
+
+/* Sweeps that are enqueued beyond the number of the previous solve, before the host
+ * reads the flags; chosen, not tuned. */
+enum { EXTRA = 2 };
+
+/* ---- times of tasks and transfers ------------------------------------------------ */
+
+enum { MAX_INTERVALS = 256 };
+static struct {
+    int kind;
+    const char *name; /* in the table of profile=1 */
+    cudaEvent_t begin, end;
+} interval[MAX_INTERVALS];
+static unsigned oldest, newest; /* taken modulo MAX_INTERVALS */
+static cudaEvent_t origin;
+static double clock_offset; /* seconds() at the origin */
+static int task_kind;       /* of the operation that follows */
+
+void device_task(int kind)
+{
+    task_kind = kind;
+}
+
+static void record_oldest(void)
+{
+    unsigned n = oldest++ % MAX_INTERVALS;
+    CUDA_CHECK(cudaEventSynchronize(interval[n].end));
+    double begin = clock_offset + cuda_seconds(origin, interval[n].begin);
+    double end = clock_offset + cuda_seconds(origin, interval[n].end);
+    if (profiling()) profile_record(interval[n].name, end - begin);
+    record_task_time(interval[n].kind, begin, end);
+}
+
+static void begin_interval(int kind, const char *name)
+{
+    if (newest - oldest == MAX_INTERVALS) record_oldest();
+    interval[newest % MAX_INTERVALS].kind = kind;
+    interval[newest % MAX_INTERVALS].name = name;
+    CUDA_CHECK(cudaEventRecord(interval[newest % MAX_INTERVALS].begin, 0));
+}
+
+/* Also reports a failed launch. */
+static void end_interval(void)
+{
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaEventRecord(interval[newest++ % MAX_INTERVALS].end, 0));
+}
+
+/* Records the intervals that have ended. */
+static void record_ended(void)
+{
+    while (oldest != newest) {
+        cudaError_t state = cudaEventQuery(interval[oldest % MAX_INTERVALS].end);
+        if (state == cudaErrorNotReady) {
+            cudaGetLastError(); /* or the next check of a launch may report it */
+            return;
+        }
+        record_oldest();
+    }
+}
+
+/* ---- begin, end, transfers ------------------------------------------------------- */
+
+/* The launch configuration for a range of threads: blocks cover the range, and no block
+ * is larger than the range. */
+typedef struct {
+    dim3 grid, block;
+} range;
+
+static range make_range(int x, int y, int z)
+{
+    range r;
+    r.block.x = block.x < (unsigned)x ? block.x : (unsigned)x;
+    r.block.y = block.y < (unsigned)y ? block.y : (unsigned)y;
+    r.block.z = block.z < (unsigned)z ? block.z : (unsigned)z;
+    r.grid.x = ((unsigned)x + r.block.x - 1) / r.block.x;
+    r.grid.y = ((unsigned)y + r.block.y - 1) / r.block.y;
+    r.grid.z = ((unsigned)z + r.block.z - 1) / r.block.z;
+    return r;
+}
+
+static float *device_array(size_t size)
+{
+    float *p;
+    CUDA_CHECK(cudaMalloc((void **)&p, size));
+    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* all bits set: NaN */
+    return p;
+}
+
+static float *device_copy(const float *src, size_t count)
+{
+    float *p = device_array(count * sizeof *p);
+    CUDA_CHECK(cudaMemcpy(p, src, count * sizeof *p, cudaMemcpyHostToDevice));
+    return p;
+}
+
+/* Creates the arrays of the pressure solver. */
+static void create_dct_arrays(void)
+{
+    modes = device_array((size_t)g.nx * g.ny * g.nz * sizeof *modes);
+    for (int d = 0; d < 2; d++) {
+        int n = d ? g.nz : g.ny, length = row_length(n);
+        size_t size = (size_t)n * length;
+        float *forward = (float *)allocate(2 * size, sizeof *forward, "cosines"),
+              *inverse = forward + size;
+        float *values =
+                  (float *)allocate(2 * (size_t)n, sizeof *values, "cosine modes"),
+              *scale = values + n;
+        fill_modes(n, values, scale);
+        for (int k = 0; k < n; k++)
+            for (int i = 0; i < n; i++) {
+                double cosine = cos(PI * ((2 * i + 1) * k % (4 * n)) / (2 * n));
+                forward[i * length + k] = (float)cosine;
+                inverse[k * length + i] = (float)(scale[k] * cosine);
+            }
+        matrix[d][0] = device_copy(forward, size);
+        matrix[d][1] = device_copy(inverse, size);
+        eigenvalue[d] = device_copy(values, (size_t)n);
+        free(forward);
+        free(values);
+    }
+}
+
+int device_begin(const setup *requested, int threads)
+{
+    (void)threads;
+    s = *requested;
+    reject_gauss_seidel(&s);
+    g = s.g;
+    bytes = field_size(g) * sizeof(float);
+
+    cuda_device();
+    block.x = s.group[0] ? (unsigned)s.group[0] : 8;
+    block.y = s.group[1] ? (unsigned)s.group[1] : 8;
+    block.z = s.group[2] ? (unsigned)s.group[2] : 8;
+    /* 32: the size of a warp; 4 rows are not tuned. */
+    const int default_tile[3] = {32, 4, planes_per_thread(g, cuda_threads_at_once())};
+    for (int d = 0; d < 3; d++) tile[d] = s.group[d] ? s.group[d] : default_tile[d];
+
+    for (int f = 0; f < FIELDS; f++) {
+        field[f] = device_array(bytes);
+        CUDA_CHECK(cudaMemset(field[f], 0, bytes));
+        flags[f] = (int *)device_array((size_t)s.sweeps * sizeof **flags);
+        CUDA_CHECK(cudaEventCreate(&sent[f]));
+    }
+    found = (int *)allocate((size_t)s.sweeps, sizeof *found, "convergence flags");
+    create_dct_arrays();
+    CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
+    for (int n = 0; n < MAX_INTERVALS; n++) {
+        CUDA_CHECK(cudaEventCreate(&interval[n].begin));
+        CUDA_CHECK(cudaEventCreate(&interval[n].end));
+    }
+    CUDA_CHECK(cudaEventCreate(&origin));
+    CUDA_CHECK(cudaEventRecord(origin, 0));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    clock_offset = seconds();
+    return 0;
+}
+
+void device_end(void)
+{
+    while (oldest != newest) record_oldest();
+    cudaEventDestroy(origin);
+    for (int n = 0; n < MAX_INTERVALS; n++) {
+        cudaEventDestroy(interval[n].begin);
+        cudaEventDestroy(interval[n].end);
+    }
+    for (int d = 0; d < 2; d++) {
+        for (int inverse = 0; inverse < 2; inverse++) cudaFree(matrix[d][inverse]);
+        cudaFree(eigenvalue[d]);
+    }
+    cudaFree(modes);
+    free(found);
+    for (int f = 0; f < FIELDS; f++) {
+        if (pinned[f]) cuda_unpin(pinned[f]);
+        pinned[f] = NULL;
+        cudaEventDestroy(sent[f]);
+        cudaFree(flags[f]);
+        cudaFree(field[f]);
+    }
+}
+
+void device_send(int f, const float *src)
+{
+    if (!pinned[f]) {
+        pinned[f] = (float *)src;
+        cuda_pin(pinned[f], bytes);
+    }
+    begin_interval(TRANSFER, "copy to device");
+    CUDA_CHECK(cudaMemcpyAsync(field[f], src, bytes, cudaMemcpyHostToDevice, 0));
+    end_interval();
+    CUDA_CHECK(cudaEventRecord(sent[f], 0));
+}
+
+void device_await_send(int f)
+{
+    CUDA_CHECK(cudaEventSynchronize(sent[f]));
+}
+
+void device_receive(int f, float *dst)
+{
+    begin_interval(TRANSFER, "copy to host");
+    CUDA_CHECK(cudaMemcpy(dst, field[f], bytes, cudaMemcpyDeviceToHost));
+    end_interval();
+    record_ended();
+}
+
+/* ---- operations ------------------------------------------------------------------ */
+
+static void device_put(int f, int i, int j, int k, float value)
+{
+    dim3 one = {1, 1, 1};
+    int index = cell_index(g, i, j, k);
+    begin_interval(task_kind, "put");
+    CUDA_LAUNCH(put_kernel, one, one, 0, field[f], index, value);
+    end_interval();
+}
+
+static void device_clear(int f)
+{
+    begin_interval(task_kind, "clear");
+    CUDA_CHECK(cudaMemsetAsync(field[f], 0, bytes, 0));
+    end_interval();
+}
+
+static void device_add(int x, int source)
+{
+    range r = make_range(2 * half_size(g), 1, 1);
+    begin_interval(task_kind, "add_source");
+    CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
+    end_interval();
+}
+
+static void relax(int x, int sweep, int colour)
+{
+    int items[3] = {strip_count(g, LANES), g.ny, g.nz}, group[3];
+    unsigned groups[3];
+    for (int d = 0; d < 3; d++) {
+        group[d] = tile[d] < items[d] ? tile[d] : items[d];
+        groups[d] = (unsigned)((items[d] + group[d] - 1) / group[d]);
+    }
+    dim3 blocks = {groups[0], groups[1], groups[2]};
+    dim3 threads = {(unsigned)group[0], (unsigned)group[1], 1};
+    CUDA_LAUNCH(relax_kernel, blocks, threads, 0, field[x], field[solve[x].x0],
+                flags[x], group[2], sweep, s.tolerance, colour, solve[x].wall,
+                solve[x].a, solve[x].inv_c);
+}
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Enqueues the sweeps of the solve of x up to sweep `end`. A sweep returns at once if
+ * an earlier one has converged. */
+static void enqueue_sweeps(int x, int end)
+{
+    for (; solve[x].done < end; solve[x].done++) {
+        relax(x, solve[x].done, RED);
+        relax(x, solve[x].done, BLACK);
+    }
+}
+
+static int previous_sweeps[ALONG_Z + 1][FIELDS]; /* sweeps of the previous solve */
+
+static void start_solve(int wall, int x, int x0, float a, float c)
+{
+    int last = previous_sweeps[wall][x];
+    solve[x].wall = wall;
+    solve[x].x0 = x0;
+    solve[x].done = 0;
+    solve[x].a = a;
+    solve[x].inv_c = 1 / c;
+    CUDA_CHECK(cudaMemsetAsync(flags[x], 0, (size_t)s.sweeps * sizeof **flags, 0));
+    enqueue_sweeps(x, s.tolerance < 0 ? s.sweeps : smaller(last + EXTRA, s.sweeps));
+}
+
+/* Returns the first sweep after which the solve has converged; 0: none of those done.
+ */
+static int converged_after(int x)
+{
+    int done = solve[x].done;
+    CUDA_CHECK(cudaMemcpy(found, flags[x], (size_t)done * sizeof *found,
+                          cudaMemcpyDeviceToHost));
+    for (int n = 0; n < done; n++)
+        if (!found[n]) return n + 1;
+    return 0;
+}
+
+int device_finish_solve(int x)
+{
+    int last;
+    while (!(last = converged_after(x)) && solve[x].done < s.sweeps) {
+        begin_interval(EXTRA_SWEEPS, "relax");
+        enqueue_sweeps(x, smaller(solve[x].done + EXTRA, s.sweeps));
+        end_interval();
+    }
+    previous_sweeps[solve[x].wall][x] = last ? last : s.sweeps;
+    return previous_sweeps[solve[x].wall][x];
+}
+
+/* Returns how many lines of this size, up to 32, fit in the shared memory of a block.
+ */
+static unsigned lines_per_block(size_t line)
+{
+    unsigned lines = 32;
+    while (lines > 1 && lines * line > CUDA_SHARED_BYTES) lines /= 2;
+    return lines;
+}
+
+/* Launch configuration of a transform of n elements: a block for up to 32 columns along
+ * x, in each of the `rows` planes or slabs. */
+static range columns_range(int n, int rows)
+{
+    range r = {{1, 1, 1}, {1, 1, 1}};
+    r.block.x = lines_per_block(n * sizeof(float));
+    r.block.y = 8; /* threads per column; chosen, not tuned */
+    r.grid.x = ((unsigned)g.nx + r.block.x - 1) / r.block.x;
+    r.grid.y = (unsigned)rows;
+    return r;
+}
+
+static void transform_y(float *x, int inverse)
+{
+    range r = columns_range(g.ny, g.nz);
+    CUDA_LAUNCH(transform_y_kernel, r.grid, r.block,
+                r.block.x * (size_t)g.ny * sizeof(float), x, modes, matrix[0][inverse],
+                inverse);
+}
+
+static void transform_z(int inverse)
+{
+    range r = columns_range(g.nz, g.ny);
+    CUDA_LAUNCH(transform_z_kernel, r.grid, r.block,
+                r.block.x * (size_t)g.nz * sizeof(float), modes, matrix[1][inverse]);
+}
+
+static void solve_x(void)
+{
+    size_t line = 2 * (size_t)(g.nx | 1) * sizeof(float); /* a mode, and its pivots */
+    dim3 threads = {lines_per_block(line), 1, 1};
+    dim3 blocks = {((unsigned)(g.ny * g.nz) + threads.x - 1) / threads.x, 1, 1};
+    CUDA_LAUNCH(solve_x_kernel, blocks, threads, threads.x * line, modes, eigenvalue[0],
+                eigenvalue[1]);
+}
+
+/* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
+ * along y and z, Thomas algorithm along x, inverse transforms. See R. W. Hockney, A
+ * fast direct solution of Poisson's equation using Fourier analysis, JACM 12 (1965). */
+static void solve_pressure(float *p, float *b)
+{
+    transform_y(b, 0);
+    transform_z(0);
+    solve_x();
+    transform_z(1);
+    transform_y(p, 1);
+}
+
+static int device_solve(int wall, int x, int x0, float a, float c)
+{
+    bool directly = s.tolerance >= 0 && a == 1 && c == 6;
+    begin_interval(task_kind, directly ? "pressure" : "relax");
+    if (directly)
+        solve_pressure(field[x], field[x0]);
+    else
+        start_solve(wall, x, x0, a, c);
+    end_interval();
+    record_ended();
+    return 0;
+}
+
+static void device_advect(int wall, int d, int d0, int u, int v, int w)
+{
+    range r = make_range(strip_count(g, LANES), g.ny, g.nz);
+    begin_interval(task_kind, "advect");
+    CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
+                field[v], field[w], wall, s.dt);
+    end_interval();
+}
+
+static void device_divergence(int u, int v, int w, int p, int div)
+{
+    range r = make_range(strip_count(g, LANES), g.ny, g.nz);
+    begin_interval(task_kind, "divergence");
+    CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
+                field[p], field[div], -0.5f / longest_side(g));
+    end_interval();
+}
+
+static void device_gradient(int u, int v, int w, int p)
+{
+    range r = make_range(strip_count(g, LANES), g.ny, g.nz);
+    begin_interval(task_kind, "gradient");
+    CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
+                field[p]);
+    end_interval();
+}
+
+const side device = {device_put,    device_clear,      device_add,     device_solve,
+                     device_advect, device_divergence, device_gradient};
