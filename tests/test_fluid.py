@@ -207,6 +207,26 @@ def test_shared_work(check, work):
             emptied(work)
 
 
+def test_late_copies(check, work):
+    """The host does not write into a field that the device has still to copy: commands that
+    run at once (CUDA_CPU_SEED=3), as late as CUDA permits (4), or at a random time (2) give
+    the same bytes."""
+    binary = some("hybrid-cuda-cpu")[1]
+    (work.parent / "pushed.txt").write_text(
+        "source 60 0\n" + "".join(f"force {t + 3} -5 4 {t}\n" for t in range(6)))
+    for share in "10", "25", "50", "90":
+        first = None
+        for seed in "3", "4", "2":
+            result = run([binary, *command(f"steps=6 -sweeps -picture share={share} "
+                                           "events=../pushed.txt")], work,
+                         {"CUDA_CPU_SEED": seed})
+            files = [pathlib.Path(work, f).read_bytes() for f in sorted(os.listdir(work))]
+            first = first or files
+            check(f"share={share}, seed {seed}", result.stderr if result.returncode else
+                  None if files == first and len(files) == 3 else "differs")
+            emptied(work)
+
+
 @front_end("seq", "ocl", "omp", "cuda-cpu")
 def test_profiles(check, backend, work):
     """profile=1 books every command on the device's clock; without, nobody looks."""
