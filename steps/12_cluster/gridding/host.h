@@ -94,19 +94,32 @@ typedef struct {
     double seconds;                  /* duration of the sort */
 } binning;
 
-/* Returns the bin that contains the first cell of a footprint. */
-static inline size_t bin_of(const problem *p, const binning *bins, const footprint *fp)
+/* Returns the bin that contains the first cell of a footprint. Bins have bin_columns
+ * columns. */
+HOST_DEVICE_FN int bin_of(const shape *s, const support_classes *classes,
+                          const int *plane_class, int bin_columns, const footprint *fp)
 {
-    int c = bins->plane_class[fp->plane];
-    int margin =
-        p->dims.width / 2 -
-        bins->classes
-            .support[c]; /* rows and columns that the class omits on each side */
-    size_t bin_row =
-        2 * ((fp->v + margin) / bins->classes.bin_rows[c]) + fp->negative_w;
-    return bins->classes.first[c] +
-           bin_row * CEIL_DIV(p->dims.size, bins->block.bin_columns) +
-           (fp->u + margin) / bins->block.bin_columns;
+    int c = plane_class[fp->plane];
+    /* Rows and columns that the class omits on each side. */
+    int margin = s->width / 2 - classes->support[c];
+    int bin_row = 2 * ((fp->v + margin) / classes->bin_rows[c]) + fp->negative_w;
+    return classes->first[c] + bin_row * CEIL_DIV(s->size, bin_columns) +
+           (fp->u + margin) / bin_columns;
+}
+
+/* Returns the visibility of a footprint as the kernels need it; value is its real and
+ * its imaginary part. pad: of the table of taps. */
+HOST_DEVICE_FN sorted_visibility make_visibility(const shape *s, int pad,
+                                                 const footprint *fp,
+                                                 const double *value)
+{
+    const long stride = s->width + 2 * pad, plane = (long)fp->plane * s->oversampling;
+    sorted_visibility vis;
+    vis.taps_u = (plane + fp->fu) * REALS_PER_TAP * stride + pad - fp->u;
+    vis.taps_v = ((plane + fp->fv) * REALS_PER_TAP + 2) * stride + 3 * (pad - fp->v);
+    vis.d.re = (real)value[0];
+    vis.d.im = (real)(fp->negative_w ? -value[1] : value[1]);
+    return vis;
 }
 
 /* Returns the rows of a bin: those of a block, doubled until a block and a row of bins
@@ -123,11 +136,11 @@ static inline int choose_bin_rows(const problem *p, int classes, int rows, int c
     return bin_rows;
 }
 
-/* Allocates the arrays. bin_visibilities() fills them. */
-static inline binning allocate_binning(const problem *p, block_sizes block)
+/* Returns the bins, without the arrays of visibilities. */
+static inline binning make_bins(const problem *p, block_sizes block)
 {
-    int n = p->dims.visibilities;
     binning bins;
+    memset(&bins, 0, sizeof bins);
     bins.block = block;
     bins.classes = make_classes(p);
     bins.bands = CEIL_DIV(p->dims.size, block.rows);
@@ -150,12 +163,19 @@ static inline binning allocate_binning(const problem *p, block_sizes block)
     if (bins.count > INT_MAX)
         fail("grid=%d: %zu bins of visibilities: expected at most %d", p->dims.size,
              bins.count, INT_MAX);
+    return bins;
+}
+
+/* The same with the arrays. bin_visibilities() fills them. */
+static inline binning allocate_binning(const problem *p, block_sizes block)
+{
+    int n = p->dims.visibilities;
+    binning bins = make_bins(p, block);
     bins.first = (int *)allocate(bins.count + 2, sizeof *bins.first, "the bins");
     bins.bin = (int *)allocate(n, sizeof *bins.bin, "the bins of visibilities");
     bins.permutation = (int *)allocate(n, sizeof *bins.permutation, "the order");
     bins.visibilities = (sorted_visibility *)allocate(n, sizeof *bins.visibilities,
                                                       "the sorted visibilities");
-    bins.seconds = 0;
     return bins;
 }
 
@@ -164,14 +184,15 @@ static inline void bin_visibilities(const problem *p, binning *bins)
 {
     double start = seconds();
     int n = p->dims.visibilities, *first = bins->first, *bin = bins->bin;
-    long pad = PAD_OF(bins->block.rows, bins->block.columns),
-         stride = p->dims.width + 2 * pad;
+    int pad = PAD_OF(bins->block.rows, bins->block.columns);
 
     memset(first, 0, (bins->count + 2) * sizeof *first);
 #ifdef _OPENMP
 #pragma omp parallel for
 #endif
-    for (int k = 0; k < n; k++) bin[k] = (int)bin_of(p, bins, &p->footprints[k]);
+    for (int k = 0; k < n; k++)
+        bin[k] = bin_of(&p->dims, &bins->classes, bins->plane_class,
+                        bins->block.bin_columns, &p->footprints[k]);
     for (int k = 0; k < n; k++) first[bin[k] + 2]++;
     for (size_t i = 0; i < bins->count; i++) first[i + 2] += first[i + 1];
     /* first[i + 1] is the next free position of bin i. */
@@ -181,14 +202,8 @@ static inline void bin_visibilities(const problem *p, binning *bins)
 #endif
     for (int i = 0; i < n; i++) {
         int k = bins->permutation[i];
-        const footprint *fp = &p->footprints[k];
-        sorted_visibility *vis = &bins->visibilities[i];
-        long plane = fp->plane * p->dims.oversampling;
-        vis->taps_u = (plane + fp->fu) * REALS_PER_TAP * stride + pad - fp->u;
-        vis->taps_v =
-            ((plane + fp->fv) * REALS_PER_TAP + 2) * stride + 3 * (pad - fp->v);
-        vis->d.re = (real)p->value[2 * k];
-        vis->d.im = (real)(fp->negative_w ? -p->value[2 * k + 1] : p->value[2 * k + 1]);
+        bins->visibilities[i] =
+            make_visibility(&p->dims, pad, &p->footprints[k], p->value + 2 * k);
     }
     bins->seconds = seconds() - start;
 }
