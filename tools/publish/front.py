@@ -105,7 +105,9 @@ def races() -> str:
     for path in sorted(results.FOLDER.glob("*-race.csv")):
         measured = results.read(path)
         lines = [head, ["---"] * len(head)]
-        for name, size in dict.fromkeys((r["program"], r["set"]) for r in measured):
+        order = [p.name for p in tree.programs()]
+        for name, size in sorted({(r["program"], r["set"]) for r in measured},
+                                 key=lambda pair: (order.index(pair[0]), pair[1])):
             rows = [r for r in measured if (r["program"], r["set"]) == (name, size)]
             code = rows[0]["public"].split()[0].strip(",")
             better = [r for r in rows if r["ours"].startswith(ALGORITHM)]
