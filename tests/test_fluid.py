@@ -210,20 +210,26 @@ def test_shared_work(check, work):
 def test_late_copies(check, work):
     """The host does not write into a field that the device has still to copy: commands that
     run at once (CUDA_CPU_SEED=3), as late as CUDA permits (4), or at a random time (2) give
-    the same bytes."""
+    the same bytes. The number of sweeps is that of the host alone."""
     binary = some("hybrid-cuda-cpu")[1]
     (work.parent / "pushed.txt").write_text(
         "source 60 0\n" + "".join(f"force {t + 3} -5 4 {t}\n" for t in range(6)))
-    for share in "10", "25", "50", "90":
+    query = "steps=6 -sweeps -picture events=../pushed.txt"
+    run([binary, *command(f"{query} share=0")], work)
+    sweeps = numpy.load(work / "t.npy")[1]
+    emptied(work)
+    for share in "10", "25", "50", "100":
         first = None
         for seed in "3", "4", "2":
-            result = run([binary, *command(f"steps=6 -sweeps -picture share={share} "
-                                           "events=../pushed.txt")], work,
+            result = run([binary, *command(f"{query} share={share}")], work,
                          {"CUDA_CPU_SEED": seed})
+            found = numpy.load(work / "t.npy")[1] if result.returncode == 0 else 0
             files = [pathlib.Path(work, f).read_bytes() for f in sorted(os.listdir(work))]
             first = first or files
             check(f"share={share}, seed {seed}", result.stderr if result.returncode else
                   None if files == first and len(files) == 3 else "differs")
+            check(f"share={share}, seed {seed}, sweeps",
+                  found != sweeps and f"are {found}: expected {sweeps}")
             emptied(work)
 
 
