@@ -15,8 +15,8 @@ typedef struct {
     size_t workspace_bytes;
 } device_pairs;
 
-/* Sorts by key; pairs with equal keys keep their order. With NULL as workspace, sets
- * workspace_bytes and does nothing else. */
+/* Sorts by key; pairs with equal keys keep their order. If workspace is NULL, nothing
+ * is sorted: the call only stores in workspace_bytes how large it must be. */
 static void sort_pairs(device_pairs *p);
 
 #ifdef __CUDACC__
@@ -30,7 +30,7 @@ static void sort_pairs(device_pairs *p)
 }
 
 #else
-/* Sorts by 11 bits at a time, from one pair of arrays into the other, three times. */
+/* Three counting sorts, each by 11 bits of the keys, beginning with the lowest. */
 __global__ void sort_pairs_kernel(unsigned *keys0, unsigned *keys1, unsigned *values0,
                                   unsigned *values1, int n, int bits)
 {

@@ -55,8 +55,8 @@ __global__ void relax_kernel(float *x, const float *x0, int *flags, int planes,
     if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
 }
 
-/* Last column of strip n: of its pair, or, in the last strip, a column without a
- * partner. */
+/* The last column of strip n: the second one of its pair. If nx is odd, the last strip
+ * has one more column. */
 FN int last_column(grid g, int n)
 {
     return n == strip_count(g, LANES) - 1 ? g.nx : first_column(g, n, 0) + 1;
