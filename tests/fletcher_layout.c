@@ -2,7 +2,7 @@
  * the first point after the halo begins a cache line in every row. All of a field is 0
  * before the first step, whatever the memory contained (run with MALLOC_PERTURB_). In
  * steps with tiles, each thread has a tile if there are enough rows, and threads that
- * are added later allocate their own planes. tests/fletcher_test.py compiles this file
+ * are added later allocate their own planes. tests/test_fletcher.py compiles this file
  * with the cpu.c of each step.
  */
 #include "cpu.c"

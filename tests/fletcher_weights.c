@@ -1,5 +1,5 @@
 /* fletcher_weights.c - applies the derivatives of a step's body.h to polynomials, for
- * which they are exact. tests/fletcher_test.py compiles this file with the body.h of
+ * which they are exact. tests/test_fletcher.py compiles this file with the body.h of
  * each step.
  *
  * At 0, only x has a non-zero first derivative and only x^2 a second one. With weights
