@@ -66,10 +66,40 @@ __global__ void two_barriers(int first)
         __syncthreads();
 }
 
+__global__ void some_blocks(int first)
+{
+    if ((int)blockIdx.x >= first) CUDA_GRID_SYNC();
+}
+
+__global__ void two_grid_barriers(int first)
+{
+    if ((int)blockIdx.x < first)
+        CUDA_GRID_SYNC();
+    else
+        CUDA_GRID_SYNC();
+}
+
+__global__ void part_of_block(int first)
+{
+    if ((int)threadIdx.x >= first) CUDA_GRID_SYNC();
+}
+
 /* Stores of several threads, or of several blocks, to one element. */
 __global__ void race(int *p, int blocks)
 {
     if (blocks ? threadIdx.x == 0 : threadIdx.x < 2) p[0] = (int)threadIdx.x;
+}
+
+/* Block n reads, twice, what block n + 1 has written. */
+__global__ void other_block(int *p, int barrier)
+{
+    int n = (int)blockIdx.x, blocks = (int)gridDim.x;
+    for (int step = 0; step < 2; step++) {
+        if (threadIdx.x == 0) p[step * blocks + n] = n;
+        if (barrier) CUDA_GRID_SYNC();
+        if (threadIdx.x == 1)
+            p[(2 + step) * blocks + n] = p[step * blocks + (n + 1) % blocks];
+    }
 }
 
 static void launch_of(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -87,6 +117,13 @@ static void launch_of(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsign
         CUDA_LAUNCH(kernel, one_, block_, N * sizeof(int), __VA_ARGS__);               \
     } while (0)
 
+/* A cooperative launch of several blocks of N threads. */
+#define launch_together(blocks, kernel, ...)                                           \
+    do {                                                                               \
+        dim3 grid_ = {blocks, 1, 1}, block_ = {N, 1, 1};                               \
+        CUDA_LAUNCH_TOGETHER(kernel, grid_, block_, 0, __VA_ARGS__);                   \
+    } while (0)
+
 static void print_first(void)
 {
     int first;
@@ -102,6 +139,18 @@ static void print_neighbours(int barrier)
     cudaMemcpy(pageable, device, sizeof pageable, cudaMemcpyDeviceToHost);
     for (int n = 0; n < N; n++) right += pageable[n] == (n + 1) % N;
     printf("%d ", right == N);
+}
+
+/* Prints 1 if each of 9 blocks read, twice, what the next one had written. */
+static void print_other_block(int barrier)
+{
+    enum { BLOCKS = 9 };
+    int right = 0;
+    launch_together(BLOCKS, other_block, device, barrier);
+    cudaMemcpy(pageable, device, sizeof pageable, cudaMemcpyDeviceToHost);
+    for (int n = 0; n < 2 * BLOCKS; n++)
+        right += pageable[2 * BLOCKS + n] == (n % BLOCKS + 1) % BLOCKS;
+    printf("%d ", right == 2 * BLOCKS);
 }
 
 /* The first element after a copy from the host, which then changes its memory. */
@@ -344,6 +393,43 @@ static int run(const char *name)
     RULE(read_pageable)
     {
         read_before(pageable, 0);
+    }
+    RULE(grid_barrier)
+    {
+        print_other_block(1);
+    }
+    RULE(no_grid_barrier)
+    {
+        print_other_block(0);
+    }
+    RULE(some_blocks)
+    {
+        launch_together(9, some_blocks, 5);
+        cudaDeviceSynchronize();
+    }
+    RULE(two_grid_barriers)
+    {
+        launch_together(9, two_grid_barriers, 5);
+        cudaDeviceSynchronize();
+    }
+    RULE(part_of_block)
+    {
+        launch_together(1, part_of_block, 5);
+        cudaDeviceSynchronize();
+    }
+    RULE(grid_barrier_alone)
+    {
+        launch_one(some_blocks, N, 0);
+        cudaDeviceSynchronize();
+    }
+    RULE(together_largest)
+    {
+        launch_together(32, some_blocks, 0);
+        cudaDeviceSynchronize();
+    }
+    RULE(together_blocks)
+    {
+        launch_together(33, some_blocks, 0);
     }
     RULE(race_threads)
     {

@@ -48,6 +48,14 @@ PRINTS = {
     "some_leave": r"block \(0, 0, 0\): __syncthreads\(\) in .* reached by 63 of 64 threads",
     "two_barriers": r"__syncthreads\(\) in .* reached by (5|59) of 64 threads",
     "one_barrier": SUCCESS,
+    "grid_barrier": f"1 {SUCCESS}",
+    "no_grid_barrier": f"0 {SUCCESS}",
+    "some_blocks": r"CUDA_GRID_SYNC\(\) in .* reached by 4 of 9 blocks",
+    "two_grid_barriers": r"CUDA_GRID_SYNC\(\) in .* reached by [45] of 9 blocks",
+    "part_of_block": r"CUDA_GRID_SYNC\(\) in .* reached by 59 of 64 threads",
+    "grid_barrier_alone": "expected CUDA_LAUNCH_TOGETHER",
+    "together_largest": SUCCESS,
+    "together_blocks": "cudaErrorCooperativeLaunchTooLarge",
     # Seed 1 executes commands as late as possible, seed 3 at once.
     "change_locked": (f"2 {SUCCESS}", f"[12] {SUCCESS}", f"1 {SUCCESS}"),
     "change_pageable": f"1 {SUCCESS}",
@@ -101,7 +109,8 @@ def test_races(check, folder: Path) -> None:
     program = build(folder, "cuda_rules-tsan", sanitize.clang(), "-O1", "-fblocks",
                     "-fsanitize=thread")
     for rule, race in (("neighbour", True), ("neighbour_barrier", False),
-                       ("race_threads", True), ("race_blocks", True), ("symbol", False)):
+                       ("race_threads", True), ("race_blocks", True), ("symbol", False),
+                       ("grid_barrier", False), ("no_grid_barrier", True)):
         found = "data race" in printed(program, 1, rule, CUDA_CPU_BLOCKS="3")
         check(rule, found != race and f"a race is {'' if found else 'not '}reported")
 

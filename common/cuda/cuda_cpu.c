@@ -23,12 +23,18 @@ dim3 blockDim, gridDim;
 enum {
     BLOCK_MAX = 1024, /* threads, also in x and in y */
     BLOCK_Z_MAX = 64,
-    CONSTANT_MAX = 64 * 1024
+    CONSTANT_MAX = 64 * 1024,
+    MULTIPROCESSORS = 2,    /* so that code for more than one is run */
+    THREADS_AT_ONCE = 1024, /* of a multiprocessor, like the next two */
+    BLOCKS_AT_ONCE = 16,
+    SHARED_AT_ONCE = 64 * 1024
 };
 #define GRID_X_MAX INT32_MAX
 
 enum {
     TEAMS_MAX = 64,
+    TOGETHER_MAX =
+        MULTIPROCESSORS * BLOCKS_AT_ONCE, /* blocks of a cooperative launch */
     QUEUE_MAX = 1024, /* commands; a full queue executes the oldest */
     ALIGNMENT_MAX = 256
 };
@@ -309,7 +315,8 @@ typedef struct {
     cuda_cpu_kernel kernel;
     dim3 grid, block;
     size_t shared;
-    int illegal; /* an argument that points to memory of the host, from 1; 0: none */
+    int together; /* a cooperative launch */
+    int illegal;  /* an argument that points to memory of the host, from 1; 0: none */
 } launch;
 
 /* A thread of a block. */
@@ -319,6 +326,7 @@ typedef struct {
     struct team *team;
     unsigned index;
     const char *line; /* the barrier at which it waits */
+    int of_grid;      /* the barrier is one of all blocks */
     int predicate;
 } cuda_thread;
 
@@ -332,11 +340,17 @@ typedef struct team {
     dim3 block;     /* index of the block */
     unsigned phase; /* counts barriers, and beginnings of blocks */
     int any;        /* result of the last barrier */
+    generator orders;
+    unsigned waiting; /* threads at a barrier */
     char begun, ended[2];
 } team;
 
-static team *teams[TEAMS_MAX];
+/* Those of a cooperative launch come after those of all others. */
+static team *teams[TEAMS_MAX + TOGETHER_MAX];
 static _Thread_local cuda_thread *current;
+
+static unsigned grid_phase; /* counts barriers of the grid */
+static char grid_ended[2];
 
 /* These macros tell ThreadSanitizer the order at a barrier: a thread's accesses after
  * the barrier follow the accesses of its team before it. Blocks of different teams are
@@ -380,11 +394,25 @@ NO_TSAN int cuda_cpu_barrier(const char *line, int predicate)
 {
     cuda_thread *t = current;
     t->line = line;
+    t->of_grid = 0;
     t->predicate = predicate != 0;
     thread_leave(t);
     coroutine_suspend(&t->run);
     thread_enter(t);
     return t->team->any;
+}
+
+NO_TSAN void cuda_cpu_grid_barrier(const char *line)
+{
+    cuda_thread *t = current;
+    char *ended = &grid_ended[grid_phase % 2];
+    t->line = line;
+    t->of_grid = 1;
+    thread_leave(t);
+    happens_before(ended);
+    coroutine_suspend(&t->run);
+    happens_after(ended);
+    thread_enter(t);
 }
 
 NO_TSAN void *cuda_cpu_shared(void)
@@ -405,24 +433,32 @@ static team *team_allocate(void)
     return t;
 }
 
-/* Checks that all threads of a block wait at the same barrier. Sets its result. */
-static void barrier_check(team *t, unsigned threads)
+static unsigned block_size(const launch *l)
+{
+    return l->block.x * l->block.y * l->block.z;
+}
+
+/* Checks that all threads of a block wait at the same barrier. Sets its result. Returns
+ * the barrier's line if it is one of the grid, otherwise NULL. */
+static const char *barrier_check(team *t)
 {
     const char *line = NULL;
-    unsigned same = 0;
+    unsigned same = 0, threads = block_size(t->of);
+    int of_grid = 0;
     t->any = 0;
     for (unsigned n = 0; n < t->started; n++) {
         const cuda_thread *thread = &t->threads[n];
         if (!thread->run.running) continue;
-        if (!line) line = thread->line;
+        if (!line) line = thread->line, of_grid = thread->of_grid;
         same += line == thread->line;
-        t->any |= thread->predicate;
+        t->any |= !of_grid && thread->predicate;
     }
     if (same != threads)
-        fail("kernel %s, block (%u, %u, %u): __syncthreads() in %s is reached by %u of "
-             "%u threads: expected all of them",
-             t->of->kernel.name, t->block.x, t->block.y, t->block.z, line, same,
-             threads);
+        fail("kernel %s, block (%u, %u, %u): %s in %s is reached by %u of %u threads: "
+             "expected all of them",
+             t->of->kernel.name, t->block.x, t->block.y, t->block.z,
+             of_grid ? "CUDA_GRID_SYNC()" : "__syncthreads()", line, same, threads);
+    return of_grid ? line : NULL;
 }
 
 /* Fills shared memory with NaN, without a function that ThreadSanitizer checks. */
@@ -433,37 +469,99 @@ NO_TSAN static void fill_shared(team *t)
         ((volatile unsigned char *)t->shared)[n] = 0xff;
 }
 
-static void run_block(team *t, size_t block, uint64_t start)
+/* Runs each thread of a block up to its first barrier. */
+static void begin_block(team *t, size_t block, uint64_t start)
 {
     const launch *l = t->of;
-    generator g = {start, 0};
-    unsigned threads = l->block.x * l->block.y * l->block.z, waiting = 0;
+    unsigned threads = block_size(l);
     t->block.x = (unsigned)(block % l->grid.x);
     t->block.y = (unsigned)(block / l->grid.x % l->grid.y);
     t->block.z = (unsigned)(block / l->grid.x / l->grid.y);
     t->shared = t->shared_end - l->shared;
+    t->orders = (generator){start, 0};
+    t->waiting = 0;
     t->phase++;
     fill_shared(t);
 
     /* ThreadSanitizer tells threads apart by their stacks. */
-    order o = random_order(&g, threads);
+    order o = random_order(&t->orders, threads);
     for (unsigned i = 0; i < threads; i++) {
         unsigned index = (unsigned)order_at(o, i),
-                 slot = COROUTINE_TSAN ? index : waiting;
+                 slot = COROUTINE_TSAN ? index : t->waiting;
         cuda_thread *thread = &t->threads[slot];
         if (t->started <= slot) t->started = slot + 1;
         thread->team = t;
         thread->index = index;
-        waiting += (unsigned)coroutine_start(&thread->run, thread_main, thread);
+        t->waiting += (unsigned)coroutine_start(&thread->run, thread_main, thread);
     }
-    while (waiting) {
-        barrier_check(t, threads);
-        o = random_order(&g, threads);
-        t->phase++;
+}
+
+/* Runs each thread from the barrier at which all wait to its next one. */
+static void pass_barrier(team *t)
+{
+    unsigned threads = block_size(t->of);
+    order o = random_order(&t->orders, threads);
+    t->phase++;
+    t->waiting = 0;
+    for (unsigned i = 0; i < threads; i++)
+        t->waiting += (unsigned)coroutine_resume(&t->threads[order_at(o, i)].run);
+}
+
+/* Runs a block until it has ended, then returns NULL, or until all its threads wait at
+ * a barrier of the grid, then returns the barrier's line. */
+static const char *run_to_grid_barrier(team *t)
+{
+    while (t->waiting) {
+        const char *line = barrier_check(t);
+        if (line) return line;
+        pass_barrier(t);
+    }
+    return NULL;
+}
+
+static void run_block(team *t, size_t block, uint64_t start)
+{
+    begin_block(t, block, start);
+    const char *line = run_to_grid_barrier(t);
+    if (line)
+        fail("kernel %s: CUDA_GRID_SYNC() in %s: expected CUDA_LAUNCH_TOGETHER",
+             t->of->kernel.name, line);
+}
+
+/* Runs the blocks of a cooperative launch: all exist from the beginning, and each runs
+ * to its next barrier of the grid, one after the other, in another order each time. */
+static void run_together(const launch *l, uint64_t start)
+{
+    team **of_block = teams + TEAMS_MAX;
+    generator g = {start, 0};
+    unsigned blocks = l->grid.x * l->grid.y * l->grid.z, waiting = blocks;
+    for (unsigned n = 0; n < blocks; n++) {
+        if (!of_block[n]) of_block[n] = team_allocate();
+        of_block[n]->of = l;
+        happens_before(&of_block[n]->begun);
+    }
+    for (int begun = 0; waiting; begun = 1) {
+        order o = random_order(&g, blocks);
+        const char *line = NULL;
+        grid_phase++;
         waiting = 0;
-        for (unsigned i = 0; i < threads; i++)
-            waiting += (unsigned)coroutine_resume(&t->threads[order_at(o, i)].run);
+        for (unsigned i = 0; i < blocks; i++) {
+            unsigned n = (unsigned)order_at(o, i);
+            if (begun)
+                pass_barrier(of_block[n]);
+            else
+                begin_block(of_block[n], n, start + 1 + n);
+            const char *next = run_to_grid_barrier(of_block[n]);
+            if (!line) line = next;
+            waiting += next && next == line;
+        }
+        if (waiting && waiting != blocks)
+            fail("kernel %s: CUDA_GRID_SYNC() in %s is reached by %u of %u blocks: "
+                 "expected all of them",
+                 l->kernel.name, line, waiting, blocks);
     }
+    for (unsigned n = 0; n < blocks; n++)
+        for (int i = 0; i < 2; i++) happens_after(&of_block[n]->ended[i]);
 }
 
 /* The kernel that is running. Helpers join it if they are awake before its last block
@@ -526,6 +624,12 @@ static void run_kernel(const launch *l)
         kernel_error = cudaErrorIllegalAddress;
         return;
     }
+    if (l->together) {
+        gridDim = l->grid;
+        blockDim = l->block;
+        run_together(l, splitmix64(seed, ++running.number));
+        return;
+    }
     size_t blocks = (size_t)l->grid.x * l->grid.y * l->grid.z;
     while (!COROUTINE_TSAN && running.helpers + 1 < team_limit &&
            running.helpers + 1 < blocks)
@@ -569,8 +673,9 @@ static void handle_fault(int number, siginfo_t *info, void *context)
             snprintf(where, sizeof where, "byte %td of %td of device memory",
                      at - m->begin, m->end - m->begin);
         }
-    for (unsigned n = 0; n < team_limit && teams[n]; n++)
-        if (at >= teams[n]->shared_end && at < teams[n]->shared_end + page())
+    for (unsigned n = 0; n < TEAMS_MAX + TOGETHER_MAX; n++)
+        if (teams[n] && at >= teams[n]->shared_end &&
+            at < teams[n]->shared_end + page())
             snprintf(where, sizeof where, "byte %td of %zu of shared memory",
                      at - (const char *)teams[n]->shared, teams[n]->of->shared);
     if (*where) {
@@ -726,8 +831,18 @@ static int is_configuration(dim3 grid, dim3 block)
            block.x * block.y * block.z <= BLOCK_MAX;
 }
 
+cudaError_t cuda_cpu_blocks_at_once(int *blocks, int threads, size_t shared)
+{
+    if (threads < 1 || threads > BLOCK_MAX) return result(cudaErrorInvalidValue);
+    *blocks = THREADS_AT_ONCE / threads;
+    if (*blocks > BLOCKS_AT_ONCE) *blocks = BLOCKS_AT_ONCE;
+    if (shared && *blocks > (int)(SHARED_AT_ONCE / shared))
+        *blocks = (int)(SHARED_AT_ONCE / shared);
+    return result(cudaSuccess);
+}
+
 void cuda_cpu_launch(const cuda_cpu_kernel *kernel, dim3 grid, dim3 block,
-                     size_t shared)
+                     size_t shared, int together)
 {
     if (!is_configuration(grid, block)) {
         result(cudaErrorInvalidConfiguration);
@@ -737,7 +852,14 @@ void cuda_cpu_launch(const cuda_cpu_kernel *kernel, dim3 grid, dim3 block,
         result(cudaErrorInvalidValue);
         return;
     }
-    command c = {.kind = LAUNCH, .launch = {*kernel, grid, block, shared, 0}};
+    int at_once = 0;
+    cuda_cpu_blocks_at_once(&at_once, (int)(block.x * block.y * block.z), shared);
+    if (together &&
+        (uint64_t)grid.x * grid.y * grid.z > MULTIPROCESSORS * (uint64_t)at_once) {
+        result(cudaErrorCooperativeLaunchTooLarge);
+        return;
+    }
+    command c = {.kind = LAUNCH, .launch = {*kernel, grid, block, shared, together, 0}};
     enum { POINTER = 5 }; /* of __builtin_classify_type */
     for (int n = 0; n < 16 && kernel->values[n].value; n++) {
         const void *p = NULL;
@@ -890,14 +1012,12 @@ cudaError_t cudaGetDevice(int *device)
     return result(cudaSuccess);
 }
 
-/* The device has two multiprocessors, so that code for more than one is run, of the
- * size that compute capability 7.5 has. Its L2 cache is so small that the small grids
- * of tests are divided, too. */
+/* The L2 cache is so small that the small grids of tests are divided, too. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr what, int device)
 {
-    *value = what == cudaDevAttrMultiProcessorCount ? 2
+    *value = what == cudaDevAttrMultiProcessorCount ? MULTIPROCESSORS
              : what == cudaDevAttrL2CacheSize       ? 128 * 1024
-                                                    : 1024;
+                                                    : THREADS_AT_ONCE;
     return cudaSetDevice(device);
 }
 

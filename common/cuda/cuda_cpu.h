@@ -4,7 +4,9 @@
  *   threads   The threads of a block are coroutines. Between two barriers they run one
  *             after the other, in another order each time. It is an error if only some
  *             threads of a block reach a barrier, or two threads reach different ones.
- *   blocks    Blocks run concurrently, in another order in each launch.
+ *   blocks    Blocks run concurrently, in another order in each launch. Those of a
+ *             cooperative launch run one after the other between two barriers of the
+ *             grid. It is an error if only some of them reach such a barrier.
  *   shared    The shared memory of a block holds NaN at first. It ends at a page that
  *             cannot be accessed.
  *   device    Device memory holds NaN at first. It lies between pages that cannot be
@@ -73,6 +75,9 @@ static inline int atomicMax(int *p, int value)
 /* A barrier for the threads of a block, called in that line of the source. Returns the
  * same value to all of them: 1 if at least one predicate is not 0. */
 int cuda_cpu_barrier(const char *line, int predicate);
+/* A barrier for all threads of a cooperative launch, called in that line. */
+void cuda_cpu_grid_barrier(const char *line);
+#define CUDA_GRID_SYNC() cuda_cpu_grid_barrier(CUDA_CPU_LINE(__FILE__, __LINE__))
 /* The shared memory of the current block. */
 void *cuda_cpu_shared(void);
 #define CUDA_SHARED(type, name) type *name = (type *)cuda_cpu_shared()
@@ -90,9 +95,12 @@ typedef struct {
     } values[16];
 } cuda_cpu_kernel;
 
-/* Enqueues a kernel, or sets the error that cudaGetLastError returns. */
+/* Enqueues a kernel, or sets the error that cudaGetLastError returns. `together`: its
+ * blocks may wait for each other, so all must fit on the device at the same time. */
 void cuda_cpu_launch(const cuda_cpu_kernel *kernel, dim3 grid, dim3 block,
-                     size_t shared);
+                     size_t shared, int together);
+#define cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared) \
+    ((void)(kernel), cuda_cpu_blocks_at_once(blocks, threads, shared))
 
 /* m(n, argument) for each of up to 16 arguments, separated by s(). */
 #define CUDA_CPU_EACH(m, s, ...)                                                       \
@@ -176,13 +184,17 @@ typedef struct {
 #endif
 
 #define CUDA_LAUNCH(kernel, grid, block, shared, ...)                                  \
+    CUDA_CPU_LAUNCH(0, kernel, grid, block, shared, __VA_ARGS__)
+#define CUDA_LAUNCH_TOGETHER(kernel, grid, block, shared, ...)                         \
+    CUDA_CPU_LAUNCH(1, kernel, grid, block, shared, __VA_ARGS__)
+#define CUDA_CPU_LAUNCH(together, kernel, grid, block, shared, ...)                    \
     do {                                                                               \
         CUDA_CPU_EACH(CUDA_CPU_COPY, CUDA_CPU_SEMICOLON, __VA_ARGS__);                 \
         struct arguments_ {                                                            \
             CUDA_CPU_EACH(CUDA_CPU_MEMBER, CUDA_CPU_SEMICOLON, __VA_ARGS__);           \
         } values_ = {CUDA_CPU_EACH(CUDA_CPU_NAME, CUDA_CPU_COMMA, __VA_ARGS__)};       \
         CUDA_CPU_KERNEL(kernel, __VA_ARGS__);                                          \
-        cuda_cpu_launch(&kernel_, grid, block, shared);                                \
+        cuda_cpu_launch(&kernel_, grid, block, shared, together);                      \
     } while (0)
 
 /* The functions of the CUDA runtime that the steps call, and their errors: name, CUDA's
@@ -206,7 +218,8 @@ typedef struct {
                         "part or all of the requested memory range is already mapped") \
                         error(cudaErrorHostMemoryNotRegistered, 713,                   \
                               "pointer does not correspond to a registered memory "    \
-                              "region")
+                              "region") error(cudaErrorCooperativeLaunchTooLarge, 720, \
+                                              "too many blocks in cooperative launch")
 #define CUDA_CPU_ERROR(name, number, text) name = number,
 typedef enum { CUDA_CPU_ERRORS(CUDA_CPU_ERROR) } cudaError_t;
 typedef struct cuda_cpu_event *cudaEvent_t;
@@ -244,6 +257,7 @@ cudaError_t cudaMemset(void *p, int byte, size_t bytes);
      cuda_cpu_copy_to_symbol(&(symbol), sizeof(symbol), from, bytes, offset, 0))
 cudaError_t cuda_cpu_copy_to_symbol(void *symbol, size_t size, const void *from,
                                     size_t bytes, size_t offset, int wait);
+cudaError_t cuda_cpu_blocks_at_once(int *blocks, int threads, size_t shared);
 cudaError_t cudaGetDeviceCount(int *devices);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int *device);

@@ -40,23 +40,28 @@ void cuda_device(void)
     CUDA_CHECK(cudaFree(NULL));
 }
 
+/* Returns an attribute of the selected device. */
+static int attribute(enum cudaDeviceAttr which)
+{
+    int device, value;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&value, which, device));
+    return value;
+}
+
+int cuda_multiprocessors(void)
+{
+    return attribute(cudaDevAttrMultiProcessorCount);
+}
+
 int cuda_threads_at_once(void)
 {
-    int device, multiprocessors, threads;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
-                                      device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor,
-                                      device));
-    return multiprocessors * threads;
+    return cuda_multiprocessors() * attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
 }
 
 long cuda_l2_cache(void)
 {
-    int device, bytes;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device));
-    return bytes;
+    return attribute(cudaDevAttrL2CacheSize);
 }
 
 void cuda_pin(void *memory, size_t bytes)

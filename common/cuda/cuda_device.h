@@ -5,11 +5,27 @@
 #define CUDA_DEVICE_H
 
 #ifdef __CUDACC__
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 /* kernel<<<grid, block, shared bytes>>>(arguments) */
 #define CUDA_LAUNCH(kernel, grid, block, shared, ...)                                  \
     kernel<<<(grid), (block), (shared)>>>(__VA_ARGS__)
+
+/* The same as a cooperative launch: all blocks are on the device at the same time, so
+ * that they can wait for each other. It fails if they do not fit. */
+#define CUDA_LAUNCH_TOGETHER(kernel, grid, block, shared, ...)                         \
+    do {                                                                               \
+        cudaLaunchAttribute together_;                                                 \
+        together_.id = cudaLaunchAttributeCooperative;                                 \
+        together_.val.cooperative = 1;                                                 \
+        cudaLaunchConfig_t config_ = {(grid), (block), (shared), 0, &together_, 1};    \
+        (void)cudaLaunchKernelEx(&config_, kernel, __VA_ARGS__);                       \
+    } while (0)
+
+/* Waits until all threads of a cooperative launch have reached this line. What they
+ * wrote before can then be read by all. */
+#define CUDA_GRID_SYNC() cooperative_groups::this_grid().sync()
 
 /* The shared memory of a block; the launch specifies its size. */
 #define CUDA_SHARED(type, name) extern __shared__ type name[]
@@ -36,6 +52,9 @@ void cuda_check(cudaError_t err, const char *call, const char *file, int line);
  * fail() if there is none. Creates the context, so that this time counts as
  * initialization. */
 void cuda_device(void);
+
+/* Returns the number of the device's multiprocessors. */
+int cuda_multiprocessors(void);
 
 /* Returns the number of threads that the device holds at a time: those of all its
  * multiprocessors. A launch of fewer threads leaves some of it idle. */
