@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import math
 import random
 import re
 import shutil
@@ -18,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.helpers import ROOT, module
@@ -607,6 +609,20 @@ def public_fluid(folder: Path, prints: str, make: str = "cp main.cpp fluid_sim")
     return folder
 
 
+def public_sandpile(folder: Path) -> Path:
+    """An invented public code: its second pile is to be left out."""
+    (folder / "animation").mkdir(parents=True)
+    (folder / "animation/sandpiles.c").write_text("""#define N 1000
+static void stabilize(void) {}
+int main(void)
+{
+    stabilize();
+    stabilize();
+}
+""")
+    return folder
+
+
 def run_race(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return module("tools.measure.race", str(folder), **{
         "PROGRAM": "fluid", "STEP": "01 05", "BACKEND": "omp", "QUICK": "1", "REPEAT": "1",
@@ -646,7 +662,7 @@ def test_race(check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
          "total density: differs from ours by"),
         ("no result", public_fluid(tmp_path / "none", "none"), {}, "differs from ours by nan"),
         ("no such set", tmp_path / "good", {"SET": "85"}, "SET=85: no such set: expected one"),
-        ("no public code", tmp_path / "good", {"PROGRAM": "sandpile"}, "expected one of"),
+        ("two programs", tmp_path / "good", {"PROGRAM": "fluid sandpile"}, "expected one of"),
         ("too few", tmp_path / "good", {"QUICK": "", "SET": "quick"}, "at least 7, or QUICK=1")]
     for name, folder, variables, message in cases:
         done = run_race(folder, **variables)
@@ -680,3 +696,22 @@ Verifying result..."""
     gridding.expect(item, {})
     check("updates", not gridding.difference(text + "Pass", tmp_path) < 1e-9 and "other number")
     check("its own check", not gridding.difference(text + "Fail", tmp_path) > 1 and "ignored")
+
+    sandpile = peers.Sandpile(public_sandpile(tmp_path / "piles"), "quick", tmp_path / "piles/race")
+    side = 64
+    pile = np.random.default_rng(1).integers(0, 4, (side, side))
+    np.save(tmp_path / "out.npy", np.pad(pile, 1))
+    sandpile.expect(item, {"out": tmp_path / "out.npy"})
+    copy = sandpile.build("own flags")
+    colours = np.array([[0xff, 0x92, 0], [0xf5, 0x3d, 0x52], [0xfc, 0xe3, 0x15],
+                        [0x44, 0xc5, 0xcb]], "u1")
+    wrong = pile.copy()
+    wrong[5, 7] ^= 1
+    for name, grains, expected in (("equal", pile, 0), ("one cell", wrong, 1)):
+        (copy / "pile.ppm").write_bytes(b"P6\n64 64\n255\n" + colours[grains].tobytes())
+        check.equal(f"sandpile, {name}", sandpile.difference("", copy), expected)
+    (copy / "pile.ppm").write_bytes(b"P6")
+    check.equal("no picture", sandpile.difference("", copy), math.inf)
+    check.equal("one pile", (copy / "sandpiles.c").read_text().count("stabilize();"), 1)
+    check.equal("its input", sandpile.arguments(), [f"config={sandpile.folder}/six.npy"])
+    check.equal("six grains", int(np.load(sandpile.folder / "six.npy").sum()), 6 * side ** 2)

@@ -275,5 +275,53 @@ class Semblance(Peer):
         return float(np.abs(theirs - self.semblances)[:, self.middle].max())
 
 
+class Sandpile(Peer):
+    """A toppling of 32 cells per AVX2 instruction, one byte each, until nothing topples, from
+    six grains in every cell. It then goes on to the identity of the group; a copy ends before
+    that. It has no makefile: its flags are those of its first comment. Both codes topple
+    synchronously, so the numbers of steps are equal, too. The times are those of the processes;
+    both write the stable pile."""
+    source, part = "skeeto/scratch, animation/sandpiles.c", "animation"
+    file, binary = f"{part}/sandpiles.c", "sandpiles"
+    target = "sandpiles", "CC=gcc", "CFLAGS=-O3 -march=native -fopenmp"
+    builds = {"own flags": ""}
+    clock = "process"
+    problems = {"512": "side=512", "quick": "side=64"}
+    sides = ("01 omp", "05 omp", "08 omp", "09 omp", "10 omp", "10 ocl")
+    compared, limit = "grains in a cell", 0.0
+
+    def arguments(self) -> list[str]:
+        pile = np.pad(np.full((int(self.values["side"]),) * 2, 6, np.int32), 1)
+        np.save(self.folder / "six.npy", pile)
+        return [f"config={self.folder}/six.npy"]
+
+    def prepare(self, copy: Path) -> None:
+        path, changes = copy / "sandpiles.c", 0
+        text = path.read_text()
+        for old, new in ((r"(define N) \d+", rf"\1 {self.values['side']}"),
+                         (r"(?s)(stabilize\(\);).*stabilize\(\);", r"\1")):
+            text, found = re.subn(old, new, text)
+            changes += found
+        if changes != 2:
+            raise SystemExit(f"PEER={self.checkout}: {self.file}: {changes} places to change: "
+                             f"expected a checkout of {self.source}")
+        path.write_text(text)
+
+    def command(self, copy: Path) -> list[str]:
+        return ["sh", "-c", f"exec ./{self.binary} > pile.ppm"]
+
+    def expect(self, item: Item, files: dict[str, Path]) -> None:
+        self.pile = np.load(files["out"]).squeeze()[1:-1, 1:-1]
+
+    def difference(self, printed: str, copy: Path) -> float:
+        picture = np.fromfile(copy / "pile.ppm", "u1")[-3 * self.pile.size:]
+        if picture.size != 3 * self.pile.size:
+            return math.inf
+        grains = np.full(256, 4)  # by the red component of the colour
+        grains[[0xff, 0xf5, 0xfc, 0x44]] = 0, 1, 2, 3
+        return float(abs(grains[picture[::3]] - self.pile.ravel()).max())
+
+
 PEERS: dict[str, type[Peer]] = {"semblance": Semblance, "fletcher": Fletcher,
-                                "gridding": Gridding, "fluid": Fluid}
+                                "gridding": Gridding, "fluid": Fluid,
+                                "sandpile": Sandpile}
