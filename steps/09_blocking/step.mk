@@ -30,10 +30,10 @@ flops.gridding       = 6 points
 title.fluid       = Temporal blocking: four sweeps per pass, as a wavefront
 shown.fluid       = block.h
 kind.fluid        = refactor
-changes.fluid     = block.h cpu.c opencl.c kernel.cl
-reason.fluid      = a pass has two phases, and a solve with too many sweeps is repeated from its initial values, which both hosts must keep
+changes.fluid     = block.h cpu.c opencl.c kernel.cl cuda.cu
+reason.fluid      = a pass has two phases, and a solve with too many sweeps is repeated from its initial values, which both hosts must keep; in CUDA the loop over sweeps moves from the host into the kernel
 predict.fluid.cpu = 1.5 if a field is larger than the second-level cache, and twice that if it is larger than the last-level cache: the box is read once in four sweeps (written after a prototype)
-predict.fluid.gpu = 1.0: uses the sweeps of step 08, since its groups cannot wait for each other
+predict.fluid.gpu = 2.0 with CUDA: one launch per solve instead of up to 40, and the host waits once instead of five times; 1.0 with OpenCL, which uses the sweeps of step 08 (written before any run on a GPU)
 flops.fluid       = 8 updates + 40 advected
 
 title.sandpile       = Temporal blocking: bands compute many steps alone, stable tiles are skipped

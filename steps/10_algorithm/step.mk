@@ -32,7 +32,7 @@ changes.fluid     = cosine.h cpu.c host.h opencl.c kernel.cl cuda.cu
 check.fluid       = pressure=direct
 reason.fluid      = DCT-II, its inverse, and the Thomas algorithm along x: cosine.h is new, and so is the part of cpu.c that transforms planes and slabs
 predict.fluid.cpu = 1.5: about as many operations as 8 sweeps instead of 20, for two of six solves; at equal accuracy a factor of hundreds, since 20 sweeps would have to be thousands (written after a prototype)
-predict.fluid.gpu = 1.5: five launches for a pressure solve instead of 40, and no flags that the host waits for (written before any run on a GPU)
+predict.fluid.gpu = 1.2: two of the six solves of a step take five launches each, and no flags that the host waits for, instead of up to 40 half sweeps with a barrier after each (written before any run on a GPU)
 
 title.sandpile       = Symmetry: one quarter of a pile that equals its mirror images
 changes.sandpile     = odometer.h body.h cpu.c host.h opencl.c kernel.cl cuda.cu

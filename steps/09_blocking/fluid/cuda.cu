@@ -26,27 +26,39 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     if (c < 2 * half_size(box)) x[c] += dt * source[c];
 }
 
-/* Relaxes the cells of one colour in two columns. Sets flags[sweep] to 1 if a cell
+/* The tiles into which the sweeps divide the box: `tiles` in all, counted along x, then
+ * along y, then along z, with `planes` planes each. */
+typedef struct {
+    int columns, rows, tiles, planes;
+} tiling;
+
+/* Relaxes a box until it has converged, at most `sweeps` times, one colour after the
+ * other. A block takes every gridDim.x-th tile. A sweep sets its flag to 1 if a cell
  * changed by more than the tolerance, or to NaN; the threads of a block combine their
- * results and one of them writes. Returns at once if an earlier sweep has converged,
- * that is, left its flag 0. */
+ * results and one of them writes. No sweep follows one whose flag is still 0. */
 __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
-                             int planes, int sweep, float tolerance, int colour,
-                             int wall, float a, float inv_c)
+                             tiling s, int sweeps, float tolerance, int wall, float a,
+                             float inv_c)
 {
-    if (sweep > 0 && !flags[sweep - 1]) return;
-
     grid g = box;
-    int i = 1 + 2 * GLOBAL_X;
-    int j = 1 + GLOBAL_Y;
-    int first = 1 + GLOBAL_Z * planes;
-    int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
-    int unconverged =
-        i <= g.nx && j <= g.ny &&
-        relax_columns(x, x0, g, colour, i, j, first, last, wall, a, inv_c, tolerance);
-
     int leader = threadIdx.x == 0 && threadIdx.y == 0;
-    if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
+
+    for (int n = 0; n < 2 * sweeps; n++) { /* the red cells, then the black ones */
+        int sweep = n / 2, colour = n % 2 ? BLACK : RED, unconverged = 0;
+        if (sweep > 0 && !flags[sweep - 1]) return;
+        for (int tile = blockIdx.x; tile < s.tiles; tile += gridDim.x) {
+            int column = tile % s.columns, row = tile / s.columns % s.rows;
+            int i = 1 + 2 * (column * blockDim.x + threadIdx.x);
+            int j = 1 + row * blockDim.y + threadIdx.y;
+            int first = 1 + tile / (s.columns * s.rows) * s.planes;
+            int last = first + s.planes - 1 < g.nz ? first + s.planes - 1 : g.nz;
+            if (i <= g.nx && j <= g.ny)
+                unconverged |= relax_columns(x, x0, g, colour, i, j, first, last, wall,
+                                             a, inv_c, tolerance);
+        }
+        if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
+        CUDA_GRID_SYNC();
+    }
 }
 
 __global__ void advect_kernel(float *d, const float *__restrict__ d0,
@@ -81,16 +93,14 @@ static setup s;
 static grid g;
 static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
-static int tile[3]; /* of a block in a sweep: pairs of columns, rows, planes */
+static tiling sweep;
+static dim3 sweep_block;
+static unsigned blocks_at_once; /* of a sweep */
 static float *field[FIELDS];
 static bool is_zero[FIELDS]; /* all cells of a field are 0, whatever is in memory */
 static float *split_field;   /* host copy of a field, split by colour */
 static int *flags;           /* [s.sweeps]: 1 if a sweep has not converged */
-
-/* Number of sweeps between two reads of the flags by the host: fewer reads block the
- * host less often, but up to POLL_INTERVAL - 1 sweeps are enqueued that return at once.
- * Chosen, not tuned. */
-enum { POLL_INTERVAL = 4 };
+static int *found;           /* host copy of the flags */
 
 /* The launch configuration for a range of threads: blocks cover the range, and no block
  * is larger than the range. */
@@ -127,6 +137,32 @@ static void fill_zeros(int f)
     is_zero[f] = false;
 }
 
+/* Divides the box into tiles for the sweeps, and chooses as many blocks for them as the
+ * device holds at the same time. */
+static void divide_into_tiles(void)
+{
+    const int items[3] = {(g.nx + 1) / 2, g.ny, g.nz};
+    /* 32: the size of a warp; 4 rows are not tuned. */
+    const int default_tile[3] = {32, 4, planes_per_thread(g, cuda_threads_at_once())};
+    int tile[3], count[3], at_once;
+    for (int d = 0; d < 3; d++) {
+        tile[d] = s.group[d] ? s.group[d] : default_tile[d];
+        tile[d] = tile[d] < items[d] ? tile[d] : items[d];
+        count[d] = (items[d] + tile[d] - 1) / tile[d];
+    }
+    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, relax_kernel,
+                                                             tile[0] * tile[1], 0));
+    at_once *= cuda_multiprocessors();
+    sweep.columns = count[0];
+    sweep.rows = count[1];
+    sweep.tiles = count[0] * count[1] * count[2];
+    sweep.planes = tile[2];
+    blocks_at_once = (unsigned)(sweep.tiles < at_once ? sweep.tiles : at_once);
+    sweep_block.x = (unsigned)tile[0];
+    sweep_block.y = (unsigned)tile[1];
+    sweep_block.z = 1;
+}
+
 void fluid_begin(const setup *requested)
 {
     s = *requested;
@@ -139,9 +175,7 @@ void fluid_begin(const setup *requested)
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
-    /* 32: the size of a warp; 4 rows are not tuned. */
-    const int default_tile[3] = {32, 4, planes_per_thread(g, cuda_threads_at_once())};
-    for (int d = 0; d < 3; d++) tile[d] = s.group[d] ? s.group[d] : default_tile[d];
+    divide_into_tiles();
 
     for (int f = 0; f < FIELDS; f++) {
         field[f] = device_array(bytes);
@@ -150,6 +184,7 @@ void fluid_begin(const setup *requested)
     }
     split_field = (float *)allocate(field_size(g), sizeof *split_field, "a field");
     flags = (int *)device_array((size_t)s.sweeps * sizeof *flags);
+    found = (int *)allocate((size_t)s.sweeps, sizeof *found, "convergence flags");
     CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
     CUDA_CHECK(cudaDeviceSynchronize());
     profile_collect();
@@ -157,6 +192,7 @@ void fluid_begin(const setup *requested)
 
 void fluid_end(void)
 {
+    free(found);
     cudaFree(flags);
     free(split_field);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
@@ -194,48 +230,24 @@ void fluid_add(int x, int source)
     profile_command("add_source");
 }
 
-static void relax(int x, int x0, int sweep, int colour, int wall, float a, float inv_c)
-{
-    int items[3] = {(g.nx + 1) / 2, g.ny, g.nz}, group[3];
-    unsigned groups[3];
-    for (int d = 0; d < 3; d++) {
-        group[d] = tile[d] < items[d] ? tile[d] : items[d];
-        groups[d] = (unsigned)((items[d] + group[d] - 1) / group[d]);
-    }
-    dim3 blocks = {groups[0], groups[1], groups[2]};
-    dim3 threads = {(unsigned)group[0], (unsigned)group[1], 1};
-    CUDA_LAUNCH(relax_kernel, blocks, threads, 0, field[x], field[x0], flags, group[2],
-                sweep, s.tolerance, colour, wall, a, inv_c);
-    profile_command(colour == RED ? "relax red" : "relax black");
-}
-
-/* Returns the first of the sweeps done after which the solve has converged; 0: none. */
-static int converged_after(int done)
-{
-    int found[POLL_INTERVAL], first = (done - 1) / POLL_INTERVAL * POLL_INTERVAL;
-    CUDA_CHECK(cudaMemcpy(found, flags + first, (size_t)(done - first) * sizeof *found,
-                          cudaMemcpyDeviceToHost));
-    profile_command("copy to host");
-    for (int n = first; n < done; n++)
-        if (!found[n - first]) return n + 1;
-    return 0;
-}
-
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
-    int done = 0, last = 0;
     fill_zeros(x);
     fill_zeros(x0);
     CUDA_CHECK(cudaMemset(flags, 0, (size_t)s.sweeps * sizeof *flags));
     profile_command("clear");
-    while (done < s.sweeps && !last) {
-        relax(x, x0, done, RED, wall, a, 1 / c);
-        relax(x, x0, done, BLACK, wall, a, 1 / c);
-        done++;
-        bool poll = done % POLL_INTERVAL == 0 || done == s.sweeps;
-        if (poll && s.tolerance >= 0) last = converged_after(done);
-    }
-    return last ? last : done;
+    const dim3 blocks = {blocks_at_once, 1, 1};
+    CUDA_LAUNCH_TOGETHER(relax_kernel, blocks, sweep_block, 0, field[x], field[x0],
+                         flags, sweep, s.sweeps, s.tolerance, wall, a, 1 / c);
+    profile_command("relax");
+    if (s.tolerance < 0) return s.sweeps;
+
+    int sweeps = 0;
+    CUDA_CHECK(cudaMemcpy(found, flags, (size_t)s.sweeps * sizeof *found,
+                          cudaMemcpyDeviceToHost));
+    profile_command("copy to host");
+    while (sweeps < s.sweeps && found[sweeps]) sweeps++;
+    return sweeps < s.sweeps ? sweeps + 1 : s.sweeps;
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)

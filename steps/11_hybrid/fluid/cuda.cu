@@ -34,25 +34,39 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     if (c < 2 * half_size(box)) x[c] += dt * source[c];
 }
 
-/* Relaxes the cells of one colour in a strip. Sets flags[sweep] to 1 if a cell changed
- * by more than the tolerance, or to NaN; the threads of a block combine their results
- * and one of them writes. Returns at once if an earlier sweep has converged, that is,
- * left its flag 0. */
-__global__ void relax_kernel(float *x, const float *x0, int *flags, int planes,
-                             int sweep, float tolerance, int colour, int wall, float a,
+/* The tiles into which the sweeps divide the box: `tiles` in all, counted along x, then
+ * along y, then along z, with `planes` planes each. */
+typedef struct {
+    int columns, rows, tiles, planes;
+} tiling;
+
+/* Relaxes a box until it has converged, at most `sweeps` times, one colour after the
+ * other. A block takes every gridDim.x-th tile. A sweep sets its flag to 1 if a cell
+ * changed by more than the tolerance, or to NaN; the threads of a block combine their
+ * results and one of them writes. No sweep follows one whose flag is still 0. */
+__global__ void relax_kernel(float *x, const float *x0, int *flags, tiling s,
+                             int sweeps, float tolerance, int wall, float a,
                              float inv_c)
 {
-    if (sweep > 0 && !flags[sweep - 1]) return;
-
     grid g = box;
-    int strip = GLOBAL_X, j = 1 + GLOBAL_Y, first = 1 + GLOBAL_Z * planes;
-    int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
-    int unconverged =
-        strip < strip_count(g, LANES) && j <= g.ny &&
-        relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, inv_c, tolerance);
-
     int leader = threadIdx.x == 0 && threadIdx.y == 0;
-    if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
+
+    for (int n = 0; n < 2 * sweeps; n++) { /* the red cells, then the black ones */
+        int sweep = n / 2, colour = n % 2 ? BLACK : RED, unconverged = 0;
+        if (sweep > 0 && !flags[sweep - 1]) return;
+        for (int tile = blockIdx.x; tile < s.tiles; tile += gridDim.x) {
+            int column = tile % s.columns, row = tile / s.columns % s.rows;
+            int strip = column * blockDim.x + threadIdx.x;
+            int j = 1 + row * blockDim.y + threadIdx.y;
+            int first = 1 + tile / (s.columns * s.rows) * s.planes;
+            int last = first + s.planes - 1 < g.nz ? first + s.planes - 1 : g.nz;
+            if (strip < strip_count(g, LANES) && j <= g.ny)
+                unconverged |= relax_strip(x, x0, g, colour, strip, j, first, last,
+                                           wall, a, inv_c, tolerance);
+        }
+        if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
+        CUDA_GRID_SYNC();
+    }
 }
 
 /* The last column of strip n: the second one of its pair. If nx is odd, the last strip
@@ -205,7 +219,9 @@ static setup s;
 static grid g;
 static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
-static int tile[3]; /* of a block in a sweep: strips, rows, planes */
+static tiling sweep;
+static dim3 sweep_block;
+static unsigned blocks_at_once; /* of a sweep */
 static float *field[FIELDS];
 static int *flags[FIELDS];   /* [s.sweeps]: 1 if a sweep has not converged */
 static int *found;           /* host copy of the flags of one solve */
@@ -217,16 +233,6 @@ static float *eigenvalue[2]; /* of the modes along y and z */
  * copy from it. */
 static float *pinned[FIELDS];
 static cudaEvent_t sent[FIELDS];
-
-/* Unfinished solves: `done` sweeps are enqueued. */
-static struct {
-    int wall, x0, done;
-    float a, inv_c;
-} solve[FIELDS];
-
-/* Sweeps that are enqueued beyond the number of the previous solve, before the host
- * reads the flags; chosen, not tuned. */
-enum { EXTRA = 2 };
 
 /* ---- times of tasks and transfers ------------------------------------------------ */
 
@@ -346,6 +352,32 @@ static void create_dct_arrays(void)
     }
 }
 
+/* Divides the box into tiles for the sweeps, and chooses as many blocks for them as the
+ * device holds at the same time. */
+static void divide_into_tiles(void)
+{
+    const int items[3] = {strip_count(g, LANES), g.ny, g.nz};
+    /* 32: the size of a warp; 4 rows are not tuned. */
+    const int default_tile[3] = {32, 4, planes_per_thread(g, cuda_threads_at_once())};
+    int tile[3], count[3], at_once;
+    for (int d = 0; d < 3; d++) {
+        tile[d] = s.group[d] ? s.group[d] : default_tile[d];
+        tile[d] = tile[d] < items[d] ? tile[d] : items[d];
+        count[d] = (items[d] + tile[d] - 1) / tile[d];
+    }
+    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, relax_kernel,
+                                                             tile[0] * tile[1], 0));
+    at_once *= cuda_multiprocessors();
+    sweep.columns = count[0];
+    sweep.rows = count[1];
+    sweep.tiles = count[0] * count[1] * count[2];
+    sweep.planes = tile[2];
+    blocks_at_once = (unsigned)(sweep.tiles < at_once ? sweep.tiles : at_once);
+    sweep_block.x = (unsigned)tile[0];
+    sweep_block.y = (unsigned)tile[1];
+    sweep_block.z = 1;
+}
+
 int device_begin(const setup *requested, int threads)
 {
     (void)threads;
@@ -358,9 +390,7 @@ int device_begin(const setup *requested, int threads)
     block.x = s.group[0] ? (unsigned)s.group[0] : 8;
     block.y = s.group[1] ? (unsigned)s.group[1] : 8;
     block.z = s.group[2] ? (unsigned)s.group[2] : 8;
-    /* 32: the size of a warp; 4 rows are not tuned. */
-    const int default_tile[3] = {32, 4, planes_per_thread(g, cuda_threads_at_once())};
-    for (int d = 0; d < 3; d++) tile[d] = s.group[d] ? s.group[d] : default_tile[d];
+    divide_into_tiles();
 
     for (int f = 0; f < FIELDS; f++) {
         field[f] = device_array(bytes);
@@ -456,72 +486,13 @@ static void device_add(int x, int source)
     end_interval();
 }
 
-static void relax(int x, int sweep, int colour)
-{
-    int items[3] = {strip_count(g, LANES), g.ny, g.nz}, group[3];
-    unsigned groups[3];
-    for (int d = 0; d < 3; d++) {
-        group[d] = tile[d] < items[d] ? tile[d] : items[d];
-        groups[d] = (unsigned)((items[d] + group[d] - 1) / group[d]);
-    }
-    dim3 blocks = {groups[0], groups[1], groups[2]};
-    dim3 threads = {(unsigned)group[0], (unsigned)group[1], 1};
-    CUDA_LAUNCH(relax_kernel, blocks, threads, 0, field[x], field[solve[x].x0],
-                flags[x], group[2], sweep, s.tolerance, colour, solve[x].wall,
-                solve[x].a, solve[x].inv_c);
-}
-
-static int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-/* Enqueues the sweeps of the solve of x up to sweep `end`. A sweep returns at once if
- * an earlier one has converged. */
-static void enqueue_sweeps(int x, int end)
-{
-    for (; solve[x].done < end; solve[x].done++) {
-        relax(x, solve[x].done, RED);
-        relax(x, solve[x].done, BLACK);
-    }
-}
-
-static int previous_sweeps[ALONG_Z + 1][FIELDS]; /* sweeps of the previous solve */
-
-static void start_solve(int wall, int x, int x0, float a, float c)
-{
-    int last = previous_sweeps[wall][x];
-    solve[x].wall = wall;
-    solve[x].x0 = x0;
-    solve[x].done = 0;
-    solve[x].a = a;
-    solve[x].inv_c = 1 / c;
-    CUDA_CHECK(cudaMemsetAsync(flags[x], 0, (size_t)s.sweeps * sizeof **flags, 0));
-    enqueue_sweeps(x, s.tolerance < 0 ? s.sweeps : smaller(last + EXTRA, s.sweeps));
-}
-
-/* Returns the first sweep after which the solve has converged; 0: none of those done.
- */
-static int converged_after(int x)
-{
-    int done = solve[x].done;
-    CUDA_CHECK(cudaMemcpy(found, flags[x], (size_t)done * sizeof *found,
-                          cudaMemcpyDeviceToHost));
-    for (int n = 0; n < done; n++)
-        if (!found[n]) return n + 1;
-    return 0;
-}
-
 int device_finish_solve(int x)
 {
-    int last;
-    while (!(last = converged_after(x)) && solve[x].done < s.sweeps) {
-        begin_interval(EXTRA_SWEEPS, "relax");
-        enqueue_sweeps(x, smaller(solve[x].done + EXTRA, s.sweeps));
-        end_interval();
-    }
-    previous_sweeps[solve[x].wall][x] = last ? last : s.sweeps;
-    return previous_sweeps[solve[x].wall][x];
+    int sweeps = 0;
+    CUDA_CHECK(cudaMemcpy(found, flags[x], (size_t)s.sweeps * sizeof *found,
+                          cudaMemcpyDeviceToHost));
+    while (sweeps < s.sweeps && found[sweeps]) sweeps++;
+    return sweeps < s.sweeps ? sweeps + 1 : s.sweeps;
 }
 
 /* Returns how many lines of this size, up to 32, fit in the shared memory of a block.
@@ -583,12 +554,16 @@ static void solve_pressure(float *p, float *b)
 
 static int device_solve(int wall, int x, int x0, float a, float c)
 {
+    const dim3 blocks = {blocks_at_once, 1, 1};
     bool directly = s.tolerance >= 0 && a == 1 && c == 6;
     begin_interval(task_kind, directly ? "pressure" : "relax");
-    if (directly)
+    if (directly) {
         solve_pressure(field[x], field[x0]);
-    else
-        start_solve(wall, x, x0, a, c);
+    } else {
+        CUDA_CHECK(cudaMemsetAsync(flags[x], 0, (size_t)s.sweeps * sizeof **flags, 0));
+        CUDA_LAUNCH_TOGETHER(relax_kernel, blocks, sweep_block, 0, field[x], field[x0],
+                             flags[x], sweep, s.sweeps, s.tolerance, wall, a, 1 / c);
+    }
     end_interval();
     record_ended();
     return 0;

@@ -42,8 +42,8 @@ void device_end(void);
  * record_task_time(). */
 void device_task(int kind);
 
-/* Waits for the last solve of x, enqueues further sweeps if it has not converged, and
- * returns the number of sweeps. x must not be used before. */
+/* Waits for the last solve of x and returns the number of sweeps. x must not be used
+ * before: if it has not converged, OpenCL enqueues further sweeps now. */
 int device_finish_solve(int x);
 
 /* Transfers a field. device_send is asynchronous: `src` must not change before
