@@ -703,6 +703,8 @@ Verifying result..."""
     np.save(tmp_path / "out.npy", np.pad(pile, 1))
     sandpile.expect(item, {"out": tmp_path / "out.npy"})
     copy = sandpile.build("own flags")
+    check("sandpile, run", runs.run(sandpile.command(copy), folder=copy).failure())
+    check.equal("sandpile, nothing written", sandpile.difference("", copy), math.inf)
     colours = np.array([[0xff, 0x92, 0], [0xf5, 0x3d, 0x52], [0xfc, 0xe3, 0x15],
                         [0x44, 0xc5, 0xcb]], "u1")
     wrong = pile.copy()

@@ -308,7 +308,7 @@ class Sandpile(Peer):
         path.write_text(text)
 
     def command(self, copy: Path) -> list[str]:
-        return ["sh", "-c", f"exec ./{self.binary} > pile.ppm"]
+        return ["/bin/sh", "-c", f"exec ./{self.binary} > pile.ppm"]
 
     def expect(self, item: Item, files: dict[str, Path]) -> None:
         self.pile = np.load(files["out"]).squeeze()[1:-1, 1:-1]
