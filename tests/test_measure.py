@@ -27,7 +27,7 @@ from tools.history import evidence, results, rungs, runs, spans, tree, verdict
 from tools.history.tree import Program, Step
 from tools.measure import bars, bench, ceilings, instructions, peers, registers, same, shares
 from tools.measure.item import Item, Measurement
-from tools.publish import front, lessons
+from tools.publish import front, lessons, paper_figures, papers_page
 
 PROGRAMS = {p.name: p for p in tree.programs()}
 
@@ -717,3 +717,68 @@ Verifying result..."""
     check.equal("one pile", (copy / "sandpiles.c").read_text().count("stabilize();"), 1)
     check.equal("its input", sandpile.arguments(), [f"config={sandpile.folder}/six.npy"])
     check.equal("six grains", int(np.load(sandpile.folder / "six.npy").sum()), 6 * side ** 2)
+
+
+def test_papers_page(check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each invented number stands in the row and the column to which it belongs."""
+    program, unit = PROGRAMS["sandpile"], "Gcells/s"
+    form = """paper = an abacus
+figure 1: Seconds
+first  | 00 | seq | - | the paper's first
+second | 01 | omp | - | -
+figure 2: Rates
+kind = rates
+sets = a b
+first  | 00 | seq | - | -
+figure 3: Threads
+kind  = lines
+sweep = OMP_NUM_THREADS 1 2
+first  | 01 | omp | - | -
+figure 4: Sizes
+kind  = lines
+sets  = a b
+value = rate
+first  | 01 | omp | - | -
+figure 5: Tiles
+kind  = heat
+sweep = tilew 8 16
+rows  = tileh 2 4
+first  | 01 | omp | - | -
+figure 6: From within
+kind = trace
+first  | 01 | omp | - | -
+figure 7: Elsewhere
+first  | 03 | gpu | - | -
+"""
+    (tmp_path / "sandpile.figures").write_text(form)
+    monkeypatch.setattr(papers_page, "FORMS", tmp_path)
+    monkeypatch.setattr(papers_page, "FOLDER", tmp_path)
+
+    def row(figure: int, **values: Any) -> dict[str, Any]:
+        known = {"program": "sandpile", "figure": figure, "label": "first", "backend": "omp",
+                 "set": "a", "x": values.get("set", "a"), "runs": 20}
+        return {**dict.fromkeys(("figure", "program", *paper_figures.COLUMNS), ""), **known,
+                **values}
+
+    rows = [row(1, total_mean=1.5, total_sd=0.25, speedup=1, paper_seconds=88, paper_speedup=1),
+            row(1, label="second", total_mean=0.5, total_sd=0.125, speedup=3),
+            row(2, rate_mean=10), row(2, set="b", rate_mean=30),
+            *(row(3, set=name, x=x, speedup=n) for n, (name, x) in
+              enumerate([("a", 1), ("a", 2), ("b", 1), ("b", 2)], 41)),
+            row(4, rate_mean=51), row(4, set="b", rate_mean=52),
+            *(row(5, x=x, y=y, rate_mean=n) for n, (x, y) in
+              enumerate([(8, 2), (16, 2), (8, 4), (16, 4)], 61)),
+            row(7, runs="", mark="no GPU measured")]
+    results.write(tmp_path / "some-machine.csv", list(rows[0]), rows)
+    text = papers_page.figures(program)
+    for line in ("some machine, means of 20 runs; the paper: an abacus.",
+                 "| a | first | omp | 1.5 ± 0.2 | 1 | 88 | 1 |",
+                 "| a | second | omp | 0.5 ± 0.1 | 3 | - | - |",
+                 f"| program | back-end | {unit} | the paper's {unit} |",
+                 "| first | omp | 20 | - |",
+                 "Speedup by OMP_NUM_THREADS:", "| first, set a | 41 | 42 |",
+                 "| first, set b | 43 | 44 |", f"{unit} by set:", "| first | 51 | 52 |",
+                 f"{unit} by tilew (columns) and tileh (rows):", "| 2 | 61 | 62 |",
+                 "| 4 | 63 | 64 |", "It shows one run from within",
+                 "Not measured: no GPU measured."):
+        check(line, line not in text and text)

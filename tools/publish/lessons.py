@@ -1,5 +1,5 @@
 """lessons.py - the generated parts of README.md, results/README.md,
-docs/how-we-measure.md, steps/NN/README.md and steps/NN/PROGRAM/README.md.
+docs/how-we-measure.md, docs/papers.md, steps/NN/README.md and steps/NN/PROGRAM/README.md.
 
     lessons.py            writes them again, in place
     lessons.py --check    exits with 1 and names each README and part that is stale
@@ -29,6 +29,8 @@ in results/README.md
   rungs      those of all steps
 in docs/how-we-measure.md
   flags NAME the first step of a program under other compiler flags
+in docs/papers.md
+  figures NAME the tables and figures of a program's paper (papers_page.py)
 If there is nothing to show, the part says so.
 """
 from __future__ import annotations
@@ -44,7 +46,7 @@ from tools.history import diff as diffs
 from tools.history import evidence, model, options, results, rungs, tree, verdict
 from tools.history.results import Row
 from tools.history.tree import BACKENDS, Program, Step
-from tools.publish import front
+from tools.publish import front, papers_page
 
 PAPERS = Path(__file__).resolve().parent / "papers"
 NEEDED = ("diff", "predict", "measured")  # in every lesson
@@ -450,6 +452,8 @@ def pages() -> Iterator[Any]:
     yield tree.ROOT / "docs" / "how-we-measure.md", {
         f"flags {p.name}": partial(flags_table, tree.steps()[0], p)
         for p in tree.programs()}, ()
+    yield tree.ROOT / "docs" / "papers.md", {
+        f"figures {p.name}": partial(papers_page.figures, p) for p in tree.programs()}, ()
     for step in tree.steps():
         yield step.folder / "README.md", {"programs": partial(programs_of_step, step)}, \
             ("programs",)

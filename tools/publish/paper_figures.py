@@ -4,7 +4,8 @@ tools/publish/papers/PROGRAM.figures declares what each figure shows, and PROGRA
 the paper measured; papers_form.py reads them. For each figure N, build/papers/PROGRAM gets
 figN.svg and figN.csv with its numbers. Variants are built by tools/measure/variants.py. All
 runs on one set are interleaved, verified, and kept in runs.csv until a binary or the query
-changes; RERUN=1 measures them again. Repetitions are 20, as in the paper, unless REPEAT= is
+changes; RERUN=1 measures them again. All numbers also go to results/papers/MACHINE.csv,
+which docs/papers.md shows, unless QUICK=1. Repetitions are 20, as in the paper, unless REPEAT= is
 set; QUICK=1 measures one set per figure with two repetitions, one for long runs. A bar that
 needs a GPU is taken from results/*.csv if this machine has none and another one had.
 """
@@ -22,8 +23,8 @@ from typing import Any
 from tools.history import copies, options, results, runs, tree, verdict
 from tools.history.results import Row
 from tools.history.tree import BACKENDS, Program, Step
+from tools.measure import bench, machine, variants
 from tools.measure import item as items_module
-from tools.measure import machine, variants
 from tools.measure.item import Item
 from tools.publish import draw
 from tools.publish.papers_form import Figure, Kind, Paper, read_figures
@@ -316,6 +317,11 @@ def measured_rows(program: Program, figures: Sequence[Figure],
     return rows
 
 
+def rounded(rows: Sequence[Row]) -> list[Row]:
+    return [{k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
+            for row in rows]
+
+
 def write_figures(program: Program, repeat: int, quick: bool) -> int:
     """Measures and draws all figures of a program. Returns their number."""
     figures, values = read_figures(FOLDER / f"{program.name}.figures")
@@ -337,6 +343,13 @@ def write_figures(program: Program, repeat: int, quick: bool) -> int:
     figures = [f for f in figures if names[f.number]]
     many = [f for f in figures if f.kind not in INSIDE]
     rows = measured_rows(program, many, queries, names, paper, repeat, quick)
+    if not quick:
+        about = {**bench.about_this(), "program": program.name}
+        results.replace(results.FOLDER / "papers" / f"{machine.name()}.csv",
+                        ["machine", "compiler", "commit", "program", "figure", *COLUMNS],
+                        [{**about, "figure": f.number, **row} for f in many
+                         for row in rounded(rows[f.number])],
+                        lambda r: (r["program"], r["figure"], r["set"]))
     for f in figures:
         path = folder / f"fig{f.number}.svg"
         if f.kind in INSIDE:
@@ -344,9 +357,7 @@ def write_figures(program: Program, repeat: int, quick: bool) -> int:
             draw.inside(path, f, inside, f"{results.display_name(machine.name())}, set "
                         f"{names[f.number][0]}, one run.")
             continue
-        results.write(path.with_suffix(".csv"), COLUMNS, [
-            {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
-            for row in rows[f.number]])
+        results.write(path.with_suffix(".csv"), COLUMNS, rounded(rows[f.number]))
         if f.kind == "lines" and not any(r["runs"] for r in rows[f.number]):
             path.unlink(missing_ok=True)
             print(f"figure {f.number}: {rows[f.number][0]['mark']}")
