@@ -782,3 +782,17 @@ first  | 03 | gpu | - | -
                  "| 4 | 63 | 64 |", "It shows one run from within",
                  "Not measured: no GPU measured."):
         check(line, line not in text and text)
+
+
+@pytest.mark.alone
+@pytest.mark.seconds(10)
+def test_papers(check: Any) -> None:
+    """make papers measures, verifies and draws; the numbers of QUICK=1 are not kept."""
+    kept = {p: p.read_text() for p in (Path(ROOT) / "results/papers").glob("*.csv")}
+    done = module("tools.publish.paper_figures", PROGRAM="sandpile", SET="64", QUICK="1")
+    check("make papers", done.returncode and done.stderr)
+    rows = results.read(tree.build() / "papers/sandpile/fig5.csv")
+    check.equal("bars", [(r["set"], r["label"], r["runs"]) for r in rows],
+                [("64", label, "2") for label in ("16 x 16", "rows, 64 per tile", "rows of bytes")])
+    check("speedups", not all(float(r["speedup"]) > 0 for r in rows) and f"{rows}")
+    check.equal("kept", kept, {p: p.read_text() for p in kept})

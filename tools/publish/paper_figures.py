@@ -82,8 +82,19 @@ class Runner(Item):
     def binary(self, program: Program, backend: str) -> Path:
         return self.path
 
+    def check_arguments(self, program: Program) -> list[str]:
+        return step_of(self.kind).check_arguments(program)
+
     def total(self) -> list[float]:
         return [m["init"] + m["run"] for m in self.times]
+
+
+def step_of(kind: Kind) -> Step:
+    number = kind.step.partition("/")[0]
+    found = next((s for s in tree.steps() if s.number == number), None)
+    if not found:
+        raise SystemExit(f"{kind.step}: there is no such step")
+    return found
 
 
 def built_with(program: Program, step: Step, backend: str, words: Sequence[str]) -> Path:
@@ -106,10 +117,9 @@ def prepare(program: Program, kind: Kind) -> How | None:
         if not tree.has_gpu() and not opencl_gpu():
             return None
         backend, device = GPU[backend][0 if tree.has_gpu() else 1]
-    number, _, variant_name = kind.step.partition("/")
-    step = next((s for s in tree.steps() if s.number == number), None)
-    if not step or backend not in step.backends(program):
-        raise SystemExit(f"{program.name}.figures: step {number} has no {backend}")
+    step, variant_name = step_of(kind), kind.step.partition("/")[2]
+    if backend not in step.backends(program):
+        raise SystemExit(f"{program.name}.figures: step {step.number} has no {backend}")
     if variant_name:
         variant = next((v for v in variants.points(program, kind.make())
                         if (v.step, v.point) == (step, variant_name)), None)
