@@ -724,6 +724,7 @@ def test_papers_page(check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     program, unit = PROGRAMS["sandpile"], "Gcells/s"
     form = """paper = an abacus
 figure 1: Seconds
+sets = a
 first  | 00 | seq | - | the paper's first
 second | 01 | omp | - | -
 figure 2: Rates
@@ -732,15 +733,17 @@ sets = a b
 first  | 00 | seq | - | -
 figure 3: Threads
 kind  = lines
+sets  = a b
 sweep = OMP_NUM_THREADS 1 2
 first  | 01 | omp | - | -
 figure 4: Sizes
 kind  = lines
-sets  = a b
+sets  = b a
 value = rate
 first  | 01 | omp | - | -
 figure 5: Tiles
 kind  = heat
+sets  = a
 sweep = tilew 8 16
 rows  = tileh 2 4
 first  | 01 | omp | - | -
@@ -748,6 +751,7 @@ figure 6: From within
 kind = trace
 first  | 01 | omp | - | -
 figure 7: Elsewhere
+sets = a
 first  | 03 | gpu | - | -
 """
     (tmp_path / "sandpile.figures").write_text(form)
@@ -762,7 +766,7 @@ first  | 03 | gpu | - | -
 
     rows = [row(1, total_mean=1.5, total_sd=0.25, speedup=1, paper_seconds=88, paper_speedup=1),
             row(1, label="second", total_mean=0.5, total_sd=0.125, speedup=3),
-            row(2, rate_mean=10), row(2, set="b", rate_mean=30),
+            row(2, rate_mean=1000), row(2, set="b", rate_mean=3008),
             *(row(3, set=name, x=x, speedup=n) for n, (name, x) in
               enumerate([("a", 1), ("a", 2), ("b", 1), ("b", 2)], 41)),
             row(4, rate_mean=51), row(4, set="b", rate_mean=52),
@@ -775,9 +779,9 @@ first  | 03 | gpu | - | -
                  "| a | first | omp | 1.5 ± 0.2 | 1 | 88 | 1 |",
                  "| a | second | omp | 0.5 ± 0.1 | 3 | - | - |",
                  f"| program | back-end | {unit} | the paper's {unit} |",
-                 "| first | omp | 20 | - |",
+                 "| first | omp | 2000 | - |",
                  "Speedup by OMP_NUM_THREADS:", "| first, set a | 41 | 42 |",
-                 "| first, set b | 43 | 44 |", f"{unit} by set:", "| first | 51 | 52 |",
+                 "| first, set b | 43 | 44 |", f"{unit} by set:", "| first | 52 | 51 |",
                  f"{unit} by tilew (columns) and tileh (rows):", "| 2 | 61 | 62 |",
                  "| 4 | 63 | 64 |", "It shows one run from within",
                  "Not measured: no GPU measured."):

@@ -20,7 +20,8 @@ set.2 = dim=1024 max_iterations=1000
 set.3 = config=alea dim=200 batch=3
 set.20000 = dim=1024 max_iterations=20000
 set.1024  = dim=1024
-long    = 20000 1024
+set.4096  = dim=4096 max_iterations=1000
+long    = 20000 1024 4096
 quick = 2
 
 # make bars: what is promised of two threads.

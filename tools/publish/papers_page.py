@@ -25,14 +25,19 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
                    for line in (head, ["---"] * len(head), *rows)) + "\n"
 
 
+def digits(value: float) -> str:
+    """Three digits, without an exponent if the number is large."""
+    rounded = f"{value:.3g}"
+    return f"{float(rounded):.0f}" if value >= 1000 else rounded
+
+
 def number(text: str) -> str:
-    """Three digits, or - for an empty cell."""
-    return f"{float(text):.3g}" if text else "-"
+    return digits(float(text)) if text else "-"
 
 
 def with_spread(row: Row, name: str) -> str:
     mean, spread = row[f"{name}_mean"], row[f"{name}_sd"]
-    return f"{float(mean):.3g} ± {float(spread):.1g}" if mean else row["mark"] or "-"
+    return f"{digits(float(mean))} ± {float(spread):.1g}" if mean else row["mark"] or "-"
 
 
 def bars(rows: Sequence[Row]) -> str:
@@ -51,7 +56,7 @@ def rates(rows: Sequence[Row], unit: str) -> str:
         own = [r for r in rows if r["label"] == label]
         measured = [float(r["rate_mean"]) for r in own if r["rate_mean"]]
         lines.append([label, own[0]["backend"],
-                      f"{statistics.mean(measured):.3g}" if measured else own[0]["mark"],
+                      digits(statistics.mean(measured)) if measured else own[0]["mark"],
                       number(own[0]["paper_rate"])])
     return table(["program", "back-end", unit, f"the paper's {unit}"], lines)
 
@@ -109,6 +114,7 @@ def figures(program: Program) -> str:
                 f"{' or '.join(map(str, counts))} runs; the paper: " \
                 f"{values.get('paper', 'see its csv')}.\n\n"
         for figure in shown:
-            text += one(figure, [r for r in rows if r["figure"] == figure.number],
-                        program.mk.get("rate", "rate"))
+            own = [r for name in figure.sets(program) for r in rows
+                   if (r["figure"], r["set"]) == (figure.number, name)]
+            text += one(figure, own, program.mk.get("rate", "rate"))
     return text or f"Not measured yet (`make papers PROGRAM={program.name}`).\n"
