@@ -28,8 +28,7 @@ set.216 = form=TTI nx=216 ny=216 nz=216 tmax=0.006
 # Grids for the bars: in 120 the wave soon reaches the sides, in 208 it does not.
 set.120 = form=TTI nx=120 ny=120 nz=120 tmax=0.1
 set.208 = form=TTI nx=208 ny=208 nz=208 tmax=0.03
-set.536 = form=TTI nx=536 ny=536 nz=536 tmax=0.003
-long    = 216 120 208 536
+long    = 216 120 208
 
 # make bars: what is promised. Step 10 updates a box around the source that contains the
 # wave; OpenCL on a CPU should be nearly as fast as OpenMP.
