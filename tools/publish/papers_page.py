@@ -86,18 +86,18 @@ def heat(figure: Figure, rows: Sequence[Row], unit: str) -> str:
 
 
 def one(figure: Figure, rows: Sequence[Row], unit: str) -> str:
-    text = f"**{figure.heading()}.** "
+    text = f"**{figure.heading()}.**"
     measured = [r for r in rows if r["runs"] or r["paper_seconds"] or r["paper_rate"]]
     if not rows:
-        return text + "It shows one run from within: `make papers` draws it.\n\n"
+        return text + " It shows one run from within: `make papers` draws it.\n\n"
     if not any(r["runs"] for r in rows):
-        return text + f"Not measured: {rows[0]['mark']}.\n\n"
+        return text + f" Not measured: {rows[0]['mark']}.\n\n"
     if figure.kind == "rates":
         return text + "\n\n" + rates(measured, unit)
     if figure.kind == "lines":
-        return text + lines(figure, measured, unit)
+        return text + " " + lines(figure, measured, unit)
     if figure.kind == "heat":
-        return text + heat(figure, measured, unit)
+        return text + " " + heat(figure, measured, unit)
     return text + "\n\n" + bars(measured)
 
 
