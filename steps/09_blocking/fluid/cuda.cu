@@ -37,8 +37,8 @@ typedef struct {
  * changed by more than the tolerance, or to NaN; the threads of a block combine their
  * results and one of them writes. No sweep follows one whose flag is still 0. */
 __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
-                             tiling s, int sweeps, float tolerance, int wall, float a,
-                             float inv_c)
+                             tiling parts, int sweeps, float tolerance, int wall,
+                             float a, float inv_c)
 {
     grid g = box;
     int leader = threadIdx.x == 0 && threadIdx.y == 0;
@@ -46,12 +46,13 @@ __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
     for (int n = 0; n < 2 * sweeps; n++) { /* the red cells, then the black ones */
         int sweep = n / 2, colour = n % 2 ? BLACK : RED, unconverged = 0;
         if (sweep > 0 && !flags[sweep - 1]) return;
-        for (int tile = blockIdx.x; tile < s.tiles; tile += gridDim.x) {
-            int column = tile % s.columns, row = tile / s.columns % s.rows;
+        for (int tile = blockIdx.x; tile < parts.tiles; tile += gridDim.x) {
+            int column = tile % parts.columns, row = tile / parts.columns % parts.rows;
             int i = 1 + 2 * (column * blockDim.x + threadIdx.x);
             int j = 1 + row * blockDim.y + threadIdx.y;
-            int first = 1 + tile / (s.columns * s.rows) * s.planes;
-            int last = first + s.planes - 1 < g.nz ? first + s.planes - 1 : g.nz;
+            int first = 1 + tile / (parts.columns * parts.rows) * parts.planes;
+            int last =
+                first + parts.planes - 1 < g.nz ? first + parts.planes - 1 : g.nz;
             if (i <= g.nx && j <= g.ny)
                 unconverged |= relax_columns(x, x0, g, colour, i, j, first, last, wall,
                                              a, inv_c, tolerance);
