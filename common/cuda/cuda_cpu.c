@@ -345,7 +345,7 @@ typedef struct team {
     char begun, ended[2];
 } team;
 
-/* Those of a cooperative launch come after those of all others. */
+/* The first TEAMS_MAX teams run ordinary launches, the others cooperative ones. */
 static team *teams[TEAMS_MAX + TOGETHER_MAX];
 static _Thread_local cuda_thread *current;
 

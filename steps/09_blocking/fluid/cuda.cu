@@ -26,16 +26,17 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     if (c < 2 * half_size(box)) x[c] += dt * source[c];
 }
 
-/* The tiles into which the sweeps divide the box: `tiles` in all, counted along x, then
- * along y, then along z, with `planes` planes each. */
+/* A division of the box into tiles of `planes` planes: `columns` tiles along x, `rows`
+ * along y, `tiles` in all. Tiles are numbered along x first, then along y and z. */
 typedef struct {
     int columns, rows, tiles, planes;
 } tiling;
 
 /* Relaxes a box until it has converged, at most `sweeps` times, one colour after the
- * other. A block takes every gridDim.x-th tile. A sweep sets its flag to 1 if a cell
- * changed by more than the tolerance, or to NaN; the threads of a block combine their
- * results and one of them writes. No sweep follows one whose flag is still 0. */
+ * other. Block b relaxes the tiles b, b + gridDim.x, b + 2 gridDim.x and so on. A sweep
+ * sets its flag to 1 if a cell changed by more than the tolerance, or to NaN; the
+ * threads of a block combine their results and one of them writes. A sweep that has
+ * left its flag 0 is the last one. */
 __global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
                              tiling parts, int sweeps, float tolerance, int wall,
                              float a, float inv_c)
