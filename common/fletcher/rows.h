@@ -9,6 +9,7 @@
  *   fetch(p)             hint: the cache line at p will be loaded soon
  *   load(p)              p[0] .. p[LANES - 1], unaligned, in one load (PoCL's vload
  *                        takes a load per two elements)
+ *   unload(p, v)         stores v there, in one store (PoCL's vstore takes three)
  */
 #ifndef ROWS_H
 #define ROWS_H
@@ -42,17 +43,20 @@ FN lanes multiply_add(lanes a, lanes b, lanes c)
 #if LANES == 1
 #define STORE(address, v, count) ((void)(count), *(address) = (v))
 #else
-typedef lanes unaligned_lanes
-    __attribute__((aligned(4))); /* at any address of a float */
+typedef lanes unaligned_lanes __attribute__((aligned(4))); /* anywhere */
 #undef load
-#define load(p) (*(GLOBAL const unaligned_lanes *)(p))
+#undef unload
+#define load(p)      (*(GLOBAL const unaligned_lanes *)(p))
+#define unload(p, v) (void)(*(GLOBAL unaligned_lanes *)(p) = (v))
 #define STORE(address, v, count)                                                       \
     do {                                                                               \
-        lanes value = v;                                                               \
+        const lanes whole_v = v;                                                       \
         if ((count) >= LANES)                                                          \
-            *(GLOBAL unaligned_lanes *)(address) = value;                              \
-        else                                                                           \
-            for (int l = 0; l < (count); l++) (address)[l] = lane(value, l);           \
+            unload(address, whole_v);                                                  \
+        else {                                                                         \
+            lanes in_memory = whole_v;                                                 \
+            for (int l = 0; l < (count); l++) (address)[l] = lane(in_memory, l);       \
+        }                                                                              \
     } while (0)
 #endif
 
