@@ -68,21 +68,29 @@ typedef lanes unaligned_lanes __attribute__((aligned(4))); /* anywhere */
 #define fetch(p) __builtin_prefetch((const void *)(size_t)(p), 0, 2)
 #endif
 
-/* Lanes k .. k + 15 of the vectors a and b, one after the other. */
+/* Lanes k .. k + 15 of the vectors at p and p + 16, one after the other. Clang needs
+ * one instruction for integers, but two for floats: a copy, and a permutation. */
 #if LANES == 16 && (defined(__clang__) || defined(__OPENCL_C_VERSION__))
-#define ACROSS(a, b, k)                                                                \
-    __builtin_shufflevector(a, b, k, (k) + 1, (k) + 2, (k) + 3, (k) + 4, (k) + 5,      \
-                            (k) + 6, (k) + 7, (k) + 8, (k) + 9, (k) + 10, (k) + 11,    \
-                            (k) + 12, (k) + 13, (k) + 14, (k) + 15)
+typedef mask unaligned_mask __attribute__((aligned(4), may_alias));
+#define LOAD_MASK(p) (*(GLOBAL const unaligned_mask *)(p))
+#ifdef __OPENCL_C_VERSION__
+#define AS_LANES(m) as_float16(m)
+#else
+#define AS_LANES(m) ((lanes)(m))
+#endif
+#define ACROSS(p, k)                                                                   \
+    AS_LANES(__builtin_shufflevector(LOAD_MASK(p), LOAD_MASK((p) + 16), k, (k) + 1,    \
+                                     (k) + 2, (k) + 3, (k) + 4, (k) + 5, (k) + 6,      \
+                                     (k) + 7, (k) + 8, (k) + 9, (k) + 10, (k) + 11,    \
+                                     (k) + 12, (k) + 13, (k) + 14, (k) + 15))
 #elif LANES == 16 && defined(__AVX512F__)
-#define ACROSS(a, b, k)                                                                \
-    ((lanes)__builtin_ia32_alignd512_mask((mask)(b), (mask)(a), k, (mask){0}, -1))
+#define ACROSS(p, k)                                                                   \
+    ((lanes)__builtin_ia32_alignd512_mask((mask)load((p) + 16), (mask)load(p), k,      \
+                                          (mask){0}, -1))
 #endif
 
 #ifdef ACROSS
-#define nearby(p, k)                                                                   \
-    ((k) < 0 ? ACROSS(load((p)-16), load(p), (k)&15)                                   \
-             : ACROSS(load(p), load((p) + 16), (k)&15))
+#define nearby(p, k) ((k) < 0 ? ACROSS((p)-16, (k)&15) : ACROSS(p, (k)&15))
 #else
 #define nearby(p, k) load((p) + (k))
 #endif
