@@ -61,15 +61,6 @@ void InsertSource(float f)
     qc[i] += f;
 }
 
-/* The number of points to compute in a row, rounded up to whole vectors if these end
- * within the row. Points beyond the end of the grid are in the halo or in the padding:
- * the medium has no velocity there, so they stay 0. */
-static int points_of_row(void)
-{
-    int points = g->sx - 2 * HALO, whole = (points + LINE - 1) / LINE * LINE;
-    return g->lead + HALO + whole <= g->pitch ? whole : points;
-}
-
 /* Computes the derivatives of `count` points of a row; the first is point i of the
  * field and point k of the plane. */
 WIDE void derive_row(const grid *grid_pointer, const float *f, float *out, size_t i,
@@ -101,8 +92,8 @@ static void derive(int z)
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
         size_t k = row_start(g, y, 0) + HALO, i = (size_t)z * n + k;
-        derive_row(g, pc, derivatives, i, k, points_of_row());
-        derive_row(g, qc, derivatives + QX * n, i, k, points_of_row());
+        derive_row(g, pc, derivatives, i, k, points_of_row(g));
+        derive_row(g, qc, derivatives + QX * n, i, k, points_of_row(g));
     }
 }
 
@@ -113,7 +104,7 @@ static void update(int z)
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
         size_t k = row_start(g, y, 0) + HALO, i = (size_t)z * n + k;
-        update_row(g, medium, pc, qc, pp, qp, derivatives, i, k, points_of_row());
+        update_row(g, medium, pc, qc, pp, qp, derivatives, i, k, points_of_row(g));
     }
 }
 

@@ -19,7 +19,7 @@ __kernel void derive(grid g, int first_z, GLOBAL const float *restrict pc,
     int x = HALO + LANES * get_global_id(0);
     int y = HALO + get_global_id(1);
     int z = first_z + get_global_id(2);
-    int count = g.sx - HALO - x; /* points from x to the end of the row */
+    int count = HALO + points_of_row(&g) - x; /* points from x to the end of the row */
     size_t k = row_start(&g, y, 0) + x, i = (size_t)z * g.plane + k;
     derivatives += get_global_id(2) * DERIVATIVES * g.plane;
 
@@ -38,7 +38,7 @@ __kernel void propagate(grid g, int first_z, GLOBAL const float *restrict medium
     int x = HALO + LANES * get_global_id(0);
     int y = HALO + get_global_id(1);
     int z = first_z + get_global_id(2);
-    int count = g.sx - HALO - x; /* points from x to the end of the row */
+    int count = HALO + points_of_row(&g) - x; /* points from x to the end of the row */
     size_t k = row_start(&g, y, 0) + x, i = (size_t)z * g.plane + k;
     derivatives += get_global_id(2) * DERIVATIVES * g.plane;
 

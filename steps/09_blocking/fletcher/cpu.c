@@ -69,15 +69,6 @@ void InsertSource(float f)
     qc[i] += f;
 }
 
-/* The number of points to compute in a row, rounded up to whole vectors if these end
- * within the row. Points beyond the end of the grid are in the halo or in the padding:
- * the medium has no velocity there, so they stay 0. */
-static int points_of_row(void)
-{
-    int points = g->sx - 2 * HALO, whole = (points + LINE - 1) / LINE * LINE;
-    return g->lead + HALO + whole <= g->pitch ? whole : points;
-}
-
 double Propagate(void)
 {
     double start = seconds();
@@ -92,7 +83,7 @@ double Propagate(void)
             int end = y + tile_rows < g->sy - HALO ? y + tile_rows : g->sy - HALO;
             for (int z = HALO; z < g->sz - HALO; z += 2)
                 march(g, medium, pc, qc, pp, qp, workspace, z,
-                      z + 1 < g->sz - HALO ? 2 : 1, y, end, points_of_row());
+                      z + 1 < g->sz - HALO ? 2 : 1, y, end, points_of_row(g));
         }
     }
 

@@ -60,7 +60,7 @@ __kernel void march_tile(grid g, tile_shape t, GLOBAL const float *restrict medi
                          GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
                          GLOBAL float *restrict qp, LOCAL float *workspaces)
 {
-    const int count = g.sx - 2 * HALO;
+    const int count = points_of_row(&g);
     const int first = HALO + get_global_id(0) * t.rows;
     const int end = min(first + t.rows, g.sy - HALO);
     LOCAL float *workspace = workspaces + get_global_id(0) * work_size(count);

@@ -70,15 +70,6 @@ void host_source(float f)
     qc[i] += f;
 }
 
-/* The number of points to compute in a row, rounded up to whole vectors if these end
- * within the row. Points beyond the end of the grid are in the halo or in the padding:
- * the medium has no velocity there, so they stay 0. */
-static int points_of_row(void)
-{
-    int points = g->sx - 2 * HALO, whole = (points + LINE - 1) / LINE * LINE;
-    return g->lead + HALO + whole <= g->pitch ? whole : points;
-}
-
 void host_planes(int first, int end, void (*poll)(void))
 {
     /* There is no barrier: two neighbouring tiles both compute the derivatives that
@@ -91,7 +82,7 @@ void host_planes(int first, int end, void (*poll)(void))
             int tile_end = y + tile_rows < g->sy - HALO ? y + tile_rows : g->sy - HALO;
             for (int z = first; z < end; z += 2) {
                 march(g, medium, pc, qc, pp, qp, workspace, z, z + 1 < end ? 2 : 1, y,
-                      tile_end, points_of_row());
+                      tile_end, points_of_row(g));
                 if (poll && omp_get_thread_num() == 0) poll();
             }
         }
