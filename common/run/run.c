@@ -275,9 +275,7 @@ void memory_check(double bytes, const char *what, ...)
          bytes / 1e9, memory_limit() / 1e9);
 }
 
-/* Asks for large pages, which cover megabytes with one entry of the TLB: a sweep over
- * tens of arrays would otherwise miss the TLB at each of them. */
-static void request_large_pages(void *p, size_t bytes)
+void memory_large_pages(void *p, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
     size_t page = (size_t)sysconf(_SC_PAGESIZE), offset = -(uintptr_t)p % page;
@@ -306,7 +304,7 @@ void *allocate_untouched(size_t count, size_t size, const char *what)
     if (posix_memalign(&p, CACHE_LINE, (bytes ? bytes : 1) + GUARD))
         fail("%s: not enough memory for %zu bytes", what, bytes);
     memory_forbid((char *)p + bytes, GUARD);
-    request_large_pages(p, bytes);
+    memory_large_pages(p, bytes);
     return p;
 }
 

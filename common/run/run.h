@@ -76,6 +76,11 @@ double cgroup_limit(const char *groups, const char *mount);
 void memory_forbid(const void *p, size_t bytes);
 void memory_permit(const void *p, size_t bytes);
 
+/* Asks for large pages, before the block is first written: each covers megabytes with
+ * one entry of the TLB, which a sweep over tens of arrays would otherwise miss at each
+ * of them. allocate_untouched() does it. */
+void memory_large_pages(void *p, size_t bytes);
+
 /* fail("what: ...") if more than memory_limit() bytes are needed. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

@@ -19,15 +19,26 @@ static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
 static cl_mem workspaces; /* of march.h, one per tile; NULL: the derivatives of a tile
                              are in local memory */
 static tile_shape t;
+static int is_gpu;    /* whether the device is one */
 static cl_uint units; /* compute units */
 static size_t local[3], global[3];
 
+/* The buffers of a CPU are in the host's memory. Large pages are requested for them
+ * before they are first written, as for the arrays of the C back-end. */
 static cl_mem create_buffer(size_t count)
 {
     cl_int err;
-    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, count * sizeof(cl_float),
-                                   NULL, &err);
+    const size_t bytes = count * sizeof(cl_float);
+    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &err);
     OCL_CHECK(err);
+    if (!is_gpu) {
+        void *host =
+            clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION,
+                               0, bytes, 0, NULL, NULL, &err);
+        OCL_CHECK(err);
+        memory_large_pages(host, bytes);
+        OCL_CHECK(clEnqueueUnmapMemObject(queue, memory, host, 0, NULL, NULL));
+    }
     return memory;
 }
 
@@ -73,7 +84,8 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
-    const int points = ocl_is_gpu(device) || g.group[0];
+    is_gpu = ocl_is_gpu(device);
+    const int points = is_gpu || g.group[0];
     const int lanes = points        ? 1
                       : width >= 16 ? 16
                       : width >= 8  ? 8

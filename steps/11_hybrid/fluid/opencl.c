@@ -161,12 +161,21 @@ static void launch(int k, const char *name, int x, int y, int z)
 
 /* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
  * array, but Oclgrind reports a buffer that was filled as uninitialized, even after
- * later writes. */
+ * later writes. The buffers of a CPU are in the host's memory: large pages are
+ * requested for them before they are first written. */
 static cl_mem create_buffer(size_t size, void *contents)
 {
     cl_int err;
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
+    if (!has_local_memory) {
+        void *host =
+            clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION,
+                               0, size, 0, NULL, NULL, &err);
+        OCL_CHECK(err);
+        memory_large_pages(host, size);
+        OCL_CHECK(clEnqueueUnmapMemObject(queue, buffer, host, 0, NULL, NULL));
+    }
     OCL_CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, contents, 0, NULL,
                                    profile_event("copy to device")));
     return buffer;
