@@ -36,17 +36,19 @@ static cl_mem zero_buffer(size_t n)
     return memory;
 }
 
-/* Returns the number of planes of a slab. A CPU takes one, whose derivatives stay in
- * the caches of the cores. On a GPU, the derivatives of a slab take at most half of the
- * cache, so that they are still there when they are read. But a slab has at least as
- * many planes as keep the whole device busy in a launch. */
+/* Returns the number of planes of a slab: as many as leave their derivatives in a cache
+ * until they are read, but at least as many as keep the whole device busy in a launch.
+ * On a GPU, the derivatives take at most half of the cache. On a CPU, each core adds
+ * its L2 cache and a part of the next one, which is assumed to be one and a half times
+ * as large. */
 static int choose_slab(cl_device_id device)
 {
-    if (!ocl_is_gpu(device)) return 1;
     const long at_once = (long)ocl_items_at_once(device);
     const long points = (long)(g.sx - 2 * HALO) * (g.sy - 2 * HALO); /* of a plane */
     const long bytes = DERIVATIVES * (long)sizeof(cl_float) * g.plane;
-    const long cached = (long)ocl_shared_cache(device) / 2 / bytes;
+    const long cache = (long)ocl_shared_cache(device);
+    const long cached =
+        (ocl_is_gpu(device) ? cache / 2 : at_once * cache * 5 / 2) / bytes;
     long planes = (at_once + points - 1) / points;
     if (planes < cached) planes = cached;
     return planes < g.sz - 2 * HALO ? (int)planes : g.sz - 2 * HALO;
