@@ -165,10 +165,13 @@ def test_estimate(check, folder):
                 check(f"{step} {name} {n}, {threads} threads", (
                     read_int32(folder / "sync.npy") != read_int32(folder / "async.npy"))
                     and "the grids differ")
+                taken = int(printed(ended.stdout)["iterations"])
                 if name in ("random", "symmetric", "high"):
-                    taken = int(printed(ended.stdout)["iterations"])
                     check(f"{step} {name} {n}: estimated", (
                         n >= 40 and 1.5 * taken > steps) and f"{taken} of {steps} steps")
+                if name == "uneven" and n >= 24 and n % 2 == 0:  # its proof fails
+                    check(f"{step} {name} {n}: begins anew", (
+                        taken != steps) and f"{taken} of {steps} steps")
 
 
 @pytest.mark.seconds(10)

@@ -499,36 +499,56 @@ static bool can_be_estimated(const cell *grid, int n)
            (n + 1.0) * (n + 1) * most <= 5e9;
 }
 
+/* Topples a grid as often as estimated. */
+static void estimate_grid(cell *grid, estimate *e)
+{
+    e->used = can_be_estimated(grid, e->grains.n);
+    if (!e->used) return;
+    load_field(grid, e->start);
+    load_field(grid, e->grains);
+    e->used = topple_estimated(e->grains, e->count);
+    if (e->used) store_field(e->grains, grid);
+}
+
+/* Proves the result of a grid. If that fails, the grid is again what it was at first,
+ * and the function returns false. */
+static bool prove_grid(cell *grid, estimate *e)
+{
+    if (!e->used) return true;
+    load_field(grid, e->grains);
+    bool proved = prove(e->grains, e->count, &e->fire);
+    store_field(proved ? e->grains : e->start, grid);
+    return proved;
+}
+
 /* Topples grids until they are stable, in any order: first as often as estimated, then
  * synchronously. If the result of a grid cannot be proved, it begins anew without an
- * estimate. */
+ * estimate. One grid is shared by the threads, of several each thread takes some. A
+ * loop over one grid would not do for both: the inner loops would be nested, and start
+ * new threads each time. */
 static void topple_asynchronously(pile *p, const run_plan *plan, workspace w)
 {
     size_t cells = pile_cells(p);
-#pragma omp parallel for schedule(dynamic) if (p->batch > 1)
-    for (int g = 0; g < p->batch; g++) {
-        cell *grid = p->grid + g * cells;
-        estimate *e = &w.estimates[g];
-        e->used = can_be_estimated(grid, p->dim - 2);
-        if (!e->used) continue;
-        load_field(grid, e->start);
-        load_field(grid, e->grains);
-        e->used = topple_estimated(e->grains, e->count);
-        if (e->used) store_field(e->grains, grid);
+    if (p->batch == 1)
+        estimate_grid(p->grid, w.estimates);
+    else {
+#pragma omp parallel for schedule(dynamic)
+        for (int g = 0; g < p->batch; g++)
+            estimate_grid(p->grid + g * cells, &w.estimates[g]);
     }
     topple_synchronously(p, plan, w);
 
     bool again = false;
-#pragma omp parallel for schedule(dynamic) reduction(|| : again) if (p->batch > 1)
-    for (int g = 0; g < p->batch; g++) {
-        cell *grid = p->grid + g * cells;
-        estimate *e = &w.estimates[g];
-        if (!e->used) continue;
-        load_field(grid, e->grains);
-        bool proved = prove(e->grains, e->count, &e->fire);
-        store_field(proved ? e->grains : e->start, grid);
-        if (!proved) p->iterations[g] = -1;
-        again = again || !proved;
+    if (p->batch == 1) {
+        again = !prove_grid(p->grid, w.estimates);
+        if (again) p->iterations[0] = -1;
+    } else {
+#pragma omp parallel for schedule(dynamic) reduction(|| : again)
+        for (int g = 0; g < p->batch; g++)
+            if (!prove_grid(p->grid + g * cells, &w.estimates[g])) {
+                p->iterations[g] = -1;
+                again = true;
+            }
     }
     if (again) topple_synchronously(p, plan, w);
 }
