@@ -294,7 +294,7 @@ static void shrink(field from, field to)
 
 /* The odometer of the whole grid at row y of a stored one, also beyond the border,
  * where it goes on as the negative of its mirror image: y = -1 .. n + 2. */
-static inline double odometer_at(field f, int y, int x)
+static inline int odometer_at(field f, int y, int x)
 {
     int sign = 1;
     if (y < 0 || y > f.n + 1) y = y < 0 ? -y : 2 * (f.n + 1) - y, sign = -sign;
@@ -326,7 +326,8 @@ static inline int with_margin(double value, int n, int edge)
 static void enlarge(field from, field to)
 {
     double ratio = (to.n + 1.0) / (from.n + 1), area = ratio * ratio;
-    int columns = from.n + 4;
+    int side = from.n + 4; /* odometer_at(from, y, x) is around[(y + 1) side + x + 1] */
+    int *around = allocate((size_t)side * side, sizeof *around, "the odometer");
     double *weight = allocate(4 * (size_t)to.pitch, sizeof *weight, "the odometer");
     int *first = allocate(to.pitch, sizeof *first, "the odometer");
     for (int x = 1; x <= to.rows; x++) {
@@ -335,15 +336,18 @@ static void enlarge(field from, field to)
     }
 #pragma omp parallel if (to.rows >= SHARED_ROWS)
     {
-        double *line = allocate(columns, sizeof *line, "the odometer");
+        double *line = allocate(side, sizeof *line, "the odometer");
+#pragma omp for
+        for (int y = 0; y < side; y++)
+            for (int x = 0; x < side; x++)
+                around[(size_t)y * side + x] = odometer_at(from, y - 1, x - 1);
 #pragma omp for
         for (int y = 1; y <= to.rows; y++) {
             const double *w = weight + 4 * y;
-            for (int i = 0; i < columns; i++) {
-                line[i] = 0;
-                for (int k = 0; k < 4; k++)
-                    line[i] += w[k] * odometer_at(from, first[y] - 1 + k, i - 1);
-            }
+            const int *rows = around + (size_t)first[y] * side; /* four rows */
+            for (int i = 0; i < side; i++)
+                line[i] = w[0] * rows[i] + w[1] * rows[side + i] +
+                          w[2] * rows[2 * side + i] + w[3] * rows[3 * side + i];
             for (int x = 1; x <= to.rows; x++) {
                 const double *v = weight + 4 * x, *l = line + first[x];
                 int edge = x < y ? x : y, opposite = to.n + 1 - (x < y ? y : x);
@@ -356,6 +360,7 @@ static void enlarge(field from, field to)
     }
     free(first);
     free(weight);
+    free(around);
 }
 
 static bool find_odometer(field grains, field count);
