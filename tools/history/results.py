@@ -94,3 +94,9 @@ def check(path: Path, rows: Sequence[Row]) -> None:
 def display_name(machine: str) -> str:
     """A machine's name for people: without the (R) of a trade mark."""
     return machine.replace("-R-", "-").replace("-", " ")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)

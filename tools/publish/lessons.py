@@ -44,7 +44,7 @@ from typing import Any
 
 from tools.history import diff as diffs
 from tools.history import evidence, model, options, results, rungs, tree, verdict
-from tools.history.results import Row
+from tools.history.results import Row, table
 from tools.history.tree import BACKENDS, Program, Step
 from tools.publish import front, papers_page
 
@@ -55,12 +55,6 @@ DIFF_LINES = 40  # the most that a lesson shows of a diff
 PART = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.S)
 # An OpenCL device with one of these in its name is a CPU; the others are GPUs.
 CPU_NAMES = re.compile(r"\bcpu|pthread|processor|epyc|xeon|ryzen|core\(tm\)", re.I)
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 # ---- diff ---------------------------------------------------------------------------

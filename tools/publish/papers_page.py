@@ -11,18 +11,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tools.history import results
-from tools.history.results import Row
+from tools.history.results import Row, table
 from tools.history.tree import Program
 from tools.publish.papers_form import Figure, read_figures
 
 FORMS = Path(__file__).resolve().parent / "papers"
 FOLDER = results.FOLDER / "papers"
 COLUMN = {"speedup": "speedup", "rate": "rate_mean", "seconds": "run_mean"}
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "".join("| " + " | ".join(line) + " |\n"
-                   for line in (head, ["---"] * len(head), *rows)) + "\n"
 
 
 def digits(value: float) -> str:
@@ -93,12 +88,14 @@ def one(figure: Figure, rows: Sequence[Row], unit: str) -> str:
     if not any(r["runs"] for r in rows):
         return text + f" Not measured: {rows[0]['mark']}.\n\n"
     if figure.kind == "rates":
-        return text + "\n\n" + rates(measured, unit)
-    if figure.kind == "lines":
-        return text + " " + lines(figure, measured, unit)
-    if figure.kind == "heat":
-        return text + " " + heat(figure, measured, unit)
-    return text + "\n\n" + bars(measured)
+        text += "\n\n" + rates(measured, unit)
+    elif figure.kind == "lines":
+        text += " " + lines(figure, measured, unit)
+    elif figure.kind == "heat":
+        text += " " + heat(figure, measured, unit)
+    else:
+        text += "\n\n" + bars(measured)
+    return text + "\n"
 
 
 def figures(program: Program) -> str:

@@ -36,7 +36,7 @@ from tools.history import (
     tree,
     verdict,
 )
-from tools.history.results import Row
+from tools.history.results import Row, table
 from tools.history.tree import Program, Step
 from tools.measure import section
 from tools.publish import draw, lessons, papers_form
@@ -333,12 +333,12 @@ def evidence_of_rungs(step: Step, program: Program) -> str:
     registers of its kernels."""
     text = ""
     for rung in evidence.of_rungs(step, program):
-        known = f"Predicted {rung['known']}:\n\n" + lessons.table(
+        known = f"Predicted {rung['known']}:\n\n" + table(
             ["", "predicted", "reason"],
             [[p["target"], p["speedup"], escape(p["reason"], False)] for p in rung["predictions"]])
         for key, (names, about) in EVIDENCE.items():
             columns = names.split()
-            known += f"\n{about}:\n\n" * bool(rung[key]) + lessons.table(
+            known += f"\n{about}:\n\n" * bool(rung[key]) + table(
                 [c.replace("_", " ") for c in columns],
                 [["" if r[c] is None else escape(str(r[c])) for c in columns] for r in rung[key]]
             ) * bool(rung[key])
@@ -499,7 +499,7 @@ def step_page(step: Step, path: Path, kinds: Mapping[str, Callable[[], str]]) ->
                          ", ".join(f"`{n}` {a}" for n, a in added.items())])
     text = said_anew(path, kinds)
     if rows:
-        text += "\n## New lines\n\n" + lessons.table(
+        text += "\n## New lines\n\n" + table(
             ["program", "the lesson", "the rest", "where"], rows) + "\n"
     return Page(page_of(step), spaced(step.name), text + nothing_gained(step),
                 f"steps/{step.name}", strip("../", step), neighbours("../", step))
@@ -514,13 +514,13 @@ def gained(program: Program) -> str:
                       step.title(program)] + [
             lessons.gains_text(lessons.gains(rows, step, program))
             for rows in machines.values()])
-    return lessons.table(["step", "what it does here"] + [
+    return table(["step", "what it does here"] + [
         f"gain on {results.display_name(m)}" for m in machines], lines)
 
 
 def timed(program: Program, rows: Sequence[Row]) -> str:
     """All sets and steps of a machine, in seconds."""
-    return lessons.table(
+    return table(
         ["set", "step", "back-end", "start", "run", "deviation", "median", "kernel",
          "over 00", "mark"],
         [[r["set"], r["step"], r["backend"], *(seconds(r[k]) for k in (
@@ -579,12 +579,12 @@ def program_page(program: Program, pictures: Any, figures: Any, folder: Path) ->
 def machines_page() -> Page:
     text = "# The machines\n\n"
     for machine, rows in results.measured().items():
-        text += f"## {results.display_name(machine)}\n\n" + lessons.table(["", ""], [
+        text += f"## {results.display_name(machine)}\n\n" + table(["", ""], [
             [key, "; ".join(dict.fromkeys(f"`{r[key]}`" for r in rows if r[key]))]
             for key in ("device", "compiler", "flags", "commit")]) + "\n"
         peaks = results.read(results.FOLDER / f"{machine}-ceilings.csv")
         if peaks:
-            text += "### Ceilings\n\n" + lessons.table(
+            text += "### Ceilings\n\n" + table(
                 ["device", "threads", "ceiling", ""],
                 [[r["device"], r["threads"], r["ceiling"], f"{r['value']} {r['unit']}"]
                  for r in peaks]) + "\n"
