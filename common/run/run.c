@@ -277,13 +277,9 @@ void memory_check(double bytes, const char *what, ...)
 
 void memory_large_pages(void *p, size_t bytes)
 {
-#ifdef MADV_HUGEPAGE
     size_t page = (size_t)sysconf(_SC_PAGESIZE), offset = -(uintptr_t)p % page;
     if (bytes >= LARGE_BLOCK)
         madvise((char *)p + offset, bytes - offset, MADV_HUGEPAGE);
-#else
-    (void)p, (void)bytes;
-#endif
 }
 
 void memory_forbid(const void *p, size_t bytes)

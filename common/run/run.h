@@ -76,9 +76,8 @@ double cgroup_limit(const char *groups, const char *mount);
 void memory_forbid(const void *p, size_t bytes);
 void memory_permit(const void *p, size_t bytes);
 
-/* Asks for large pages, before the block is first written: each covers megabytes with
- * one entry of the TLB, which a sweep over tens of arrays would otherwise miss at each
- * of them. allocate_untouched() does it. */
+/* Requests large pages for a block before it is written: each has one entry in the TLB,
+ * which a sweep over tens of arrays would otherwise miss at each array. */
 void memory_large_pages(void *p, size_t bytes);
 
 /* fail("what: ...") if more than memory_limit() bytes are needed. */

@@ -7,7 +7,7 @@ show one run from within have no rows: make papers draws them.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tools.history import results

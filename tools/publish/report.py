@@ -591,8 +591,8 @@ def machines_page() -> Page:
         else:
             text += "Ceilings are not measured: `make ceilings`.\n\n"
     text += "## Flags\n\n" + "".join(
-        table for p in tree.programs()
-        if "Not measured" not in (table := lessons.flags_table(tree.steps()[0], p)))
+        flags for p in tree.programs()
+        if "Not measured" not in (flags := lessons.flags_table(tree.steps()[0], p)))
     return Page("machines.html", "The machines", text, above=strip(""))
 
 
