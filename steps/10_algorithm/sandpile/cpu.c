@@ -523,9 +523,9 @@ static bool prove_grid(cell *grid, estimate *e)
 
 /* Topples grids until they are stable, in any order: first as often as estimated, then
  * synchronously. If the result of a grid cannot be proved, it begins anew without an
- * estimate. One grid is shared by the threads, of several each thread takes some. A
- * loop over one grid would not do for both: the inner loops would be nested, and start
- * new threads each time. */
+ * estimate. Several grids are divided among the threads. A single grid is shared by
+ * all threads, without a loop over grids: inside of one, its own parallel loops would
+ * be nested regions, which start new threads each time. */
 static void topple_asynchronously(pile *p, const run_plan *plan, workspace w)
 {
     size_t cells = pile_cells(p);
