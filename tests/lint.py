@@ -49,8 +49,6 @@ FULL_HEADINGS = ("In one sentence", "Terms( from lesson 00)?", "The idea",
                  "The (change|program)", "The rungs", "Why",
                  "What did not work, and what surprised", "Where it would not help", "Exercises")
 STEP_HEADINGS = ("The idea", "What it gains", "When it does not help")
-# 1200 of the lines are CUDA on the CPU (common/cuda), which replaces a GPU in all tests.
-COMMON_LINES, COMMON_LIMIT = 1500, 5120
 
 # Machines are named by what they are, never by where they stand.
 PLACES = re.compile(r"(?<![\w.])/(home|root|work|mnt|Users)/\w|\bfile://|"
@@ -441,8 +439,6 @@ def evidence_files():
 
 
 def common(files):
-    total = 0
-    front_ends = tuple(f"common/{program.name}/" for program in tree.programs())
     for path in files:
         if not path.startswith("common/") or not path.endswith((*C_LIKE, ".awk")):
             continue
@@ -451,11 +447,6 @@ def common(files):
         if not path.startswith("common/cuda/cuda_cpu."):
             check_lines(path, lines, "allocates, moves or launches: that is a lesson",
                         DEVICE_CALLS.search)
-        if not path.startswith(front_ends):
-            total += len(lines) - 1
-    print(f"common/ without front ends: {total} lines, about {COMMON_LINES} meant, at most "
-          f"{COMMON_LIMIT}")
-    check("common:1", f"{total} lines, more than {COMMON_LIMIT}", total > COMMON_LIMIT)
 
 
 def patches(*patterns):
