@@ -442,6 +442,12 @@ static int run(const char *name)
         CUDA_LAUNCH(race, grid, block, 0, device, 1);
         print_first();
     }
+    RULE(not_released)
+    {
+        cudaEvent_t event;
+        cudaEventCreate(&event);
+        cudaMalloc((void **)&device, 8);
+    }
     else return 0;
     return 1;
 }
@@ -454,5 +460,6 @@ int main(int argc, char **argv)
     CUDA_CHECK(cudaMallocHost((void **)&locked, N * sizeof *locked));
     if (argc != 2 || !run(argv[1])) fail("expected the name of a rule");
     puts(cudaGetErrorName(cudaGetLastError()));
+    cudaFree(device);
     return 0;
 }

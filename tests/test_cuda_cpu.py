@@ -48,6 +48,7 @@ PRINTS = {
     "some_leave": r"block \(0, 0, 0\): __syncthreads\(\) in .* reached by 63 of 64 threads",
     "two_barriers": r"__syncthreads\(\) in .* reached by (5|59) of 64 threads",
     "one_barrier": SUCCESS,
+    "not_released": "CUDA: not released: 2 blocks of memory, 1 events",
     "grid_barrier": f"1 {SUCCESS}",
     "no_grid_barrier": f"0 {SUCCESS}",
     "some_blocks": r"CUDA_GRID_SYNC\(\) in .* reached by 4 of 9 blocks",

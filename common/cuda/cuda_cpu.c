@@ -139,7 +139,7 @@ typedef struct {
 } memory_block;
 
 static memory_block *memory;
-static size_t memory_count, device_bytes;
+static size_t memory_count, device_bytes, event_count;
 static int device_open;   /* device memory can be accessed */
 static int constant_open; /* constant memory holds its contents */
 
@@ -715,9 +715,23 @@ static command queue[QUEUE_MAX];
 static size_t queue_first, queue_count;
 static generator delays;
 
+/* A program that ends well has released all that it has allocated. */
+static void check_released(int status, void *unused)
+{
+    (void)unused;
+    if (status || !(memory_count + event_count)) return;
+    fprintf(stderr, "CUDA: not released: %zu blocks of memory, %zu events\n",
+            memory_count, event_count);
+    fflush(NULL);
+    _exit(EXIT_FAILURE);
+}
+
 static void begin(void)
 {
     if (team_limit) return;
+#ifdef __GLIBC__
+    on_exit(check_released, NULL);
+#endif
     const char *text = getenv("CUDA_CPU_SEED");
     seed = text && *text ? (uint64_t)parse_double("CUDA_CPU_SEED", text, 1, UINT32_MAX)
                          : 1;
@@ -950,6 +964,8 @@ cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
     *event = (cudaEvent_t)calloc(1, sizeof **event);
     if (!*event) fail("an event: not enough memory");
+    begin();
+    event_count++;
     return result(cudaSuccess);
 }
 
@@ -979,6 +995,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     for (size_t n = 0; n < QUEUE_MAX; n++)
         if (queue[n].event == event) queue[n].event = NULL;
+    event_count--;
     free(event);
     return result(cudaSuccess);
 }

@@ -348,6 +348,13 @@ void device_start(const slab *c, int n, int steps, const cell *ghosts)
     OCL_CHECK(clFlush(state.queue));
 }
 
+static void release_events(const time_block *in_flight)
+{
+    clReleaseEvent(in_flight->first);
+    clReleaseEvent(in_flight->last);
+    clReleaseEvent(in_flight->done);
+}
+
 double device_wait(const slab *c, cell *step_flags, const cell **ghosts)
 {
     time_block *in_flight = state.time_blocks + state.waited++ % MAX_IN_FLIGHT;
@@ -355,9 +362,7 @@ double device_wait(const slab *c, cell *step_flags, const cell **ghosts)
     double begin, end, unused;
     ocl_event_span(in_flight->first, state.clock_offset, &begin, &unused);
     ocl_event_span(in_flight->last, state.clock_offset, &unused, &end);
-    clReleaseEvent(in_flight->first);
-    clReleaseEvent(in_flight->last);
-    clReleaseEvent(in_flight->done);
+    release_events(in_flight);
     hybrid_log("device", -1, "steps", begin, end);
 
     for (size_t i = 0; i < (size_t)in_flight->steps * c->p->batch; i++)
@@ -369,6 +374,8 @@ double device_wait(const slab *c, cell *step_flags, const cell **ghosts)
 void device_end(void)
 {
     OCL_CHECK(clFinish(state.queue));
+    while (state.waited < state.started) /* blocks that the host did not need */
+        release_events(state.time_blocks + state.waited++ % MAX_IN_FLIGHT);
     for (int i = 0; i < MAX_IN_FLIGHT; i++) {
         time_block *in_flight = state.time_blocks + i;
         release(in_flight->device_flags);
