@@ -30,7 +30,8 @@ BACKEND ?=
 SET ?=
 ARGS ?=
 RUNGS ?=
-export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS RUNGS REPEAT QUICK SEED COUNT NUMBER SECONDS SAN
+export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS RUNGS REPEAT QUICK SEED COUNT FILES NUMBER SECONDS \
+       SAN
 
 # ---- what is declared ------------------------------------------------------------------------
 
@@ -128,8 +129,8 @@ verify-random: $(random_needs) ## the same on random queries: SEED= COUNT= SECON
 	$(python) tools.verify.random_queries
 coverage: ## lines of the steps that random queries do not execute: SEED= COUNT=
 	$(python) tools.verify.coverage
-mutants: all data ## plant bugs; make verify must detect each of them
-	$(python) tests.mutants
+mutants: all data tests ## plant bugs, which must be found; SEED= COUNT= FILES=: drawn by lot
+	$(python) $(if $(SEED)$(COUNT)$(FILES),tests.lot,tests.mutants)
 variants: all data ## build and verify the experiments of steps/*/variants
 	$(python) tools.measure.variants
 test-systems: ## build and verify in fresh Debians, with clang, and for AArch64: SYSTEM=aarch64
