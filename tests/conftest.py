@@ -52,7 +52,11 @@ class Checks:
     """The checks of one test. A failed one does not end the test."""
 
     def __init__(self):
-        self.passed, self.failures = 0, []
+        self.passed, self.failures, self.notes = 0, [], []
+
+    def note(self, text):
+        """A text that the summary of all tests shows, whether the test passes or not."""
+        self.notes.append(text)
 
     def __call__(self, name, problem):
         """Counts one check, which passes if problem is falsy."""
@@ -101,7 +105,8 @@ def pytest_runtest_makereport(item, call):
     if call.when != "call" or check is None:
         return
     report = outcome.get_result()
-    report.user_properties.append(("checks", check.passed + len(check.failures)))
+    report.user_properties += [("checks", check.passed + len(check.failures)),
+                               *(("note", text) for text in check.notes)]
     text = "\n".join(check.failures) or "no check was made"
     if report.passed and (check.failures or not check.passed):
         report.outcome, report.longrepr = "failed", text
@@ -114,6 +119,9 @@ def pytest_terminal_summary(terminalreporter):
     for outcome in "passed", "failed":
         for report in terminalreporter.stats.get(outcome, ()):
             checks += dict(report.user_properties).get("checks", 1)
+            for key, text in report.user_properties:
+                if key == "note":
+                    terminalreporter.write_line(text)
     terminalreporter.write_line(f"{checks} checks")
 
 

@@ -6,8 +6,7 @@ results). FILES= names other files, as patterns of paths, which are then the onl
 mutation is made in a copy of the tree; what depends on the file is built, and tests run until
 one fails, the quickest first:
 
-    the tests that execute the line, by the map of reach.py (python3 -m tests.reach);
-    without a map, the unit tests
+    the tests that execute the line, by the map of reach.py, which is made once per tree
     make verify of the step and program; for common/, of the first and the later steps
     random queries of the same, then with AddressSanitizer and UBSan, for some seconds
 
@@ -17,7 +16,8 @@ result that a test could judge, a line of verify/mutants/equivalent.tsv says why
 count. At the end, the tests that found mutants must pass in the unchanged copy.
 
 The last line has the score of each group; the exit status is 1 if one is below 90 percent.
-With --sample, which make test uses, the sample takes a minute and the exit status is 0.
+With --sample, which make test uses, there is no map, the lot takes a minute, a mutant some
+seconds, and the exit status is 0.
 """
 from __future__ import annotations
 
@@ -393,8 +393,11 @@ def main() -> int:
     parser.add_argument("--sample", action="store_true", help=argparse.SUPPRESS)
     arguments = options.parse(parser)
     seed = arguments.seed or str(int(time.time()))
+    if not arguments.sample:
+        reach.make()
     lot = Lot(seed, int(arguments.count or 40), arguments.files.split(), arguments.sample)
-    processors = len(os.sched_getaffinity(0))
+    # A sample is one of several tests that run at a time.
+    processors = 1 if arguments.sample else len(os.sched_getaffinity(0))
     copies_made = [Copy(i) for i in range(processors)]
     with ThreadPoolExecutor(processors) as pool:
         list(pool.map(lot.work, copies_made))

@@ -5,9 +5,8 @@ of verification there. Each test gets a line of build/reach/map.jsonl: its secon
 binaries that it runs, and the lines that they execute. Kernels of OpenCL are not counted:
 tests that run a binary count as tests of its kernel.
 
-    python3 -m tests.reach      makes the map, or adds the tests that it does not have
-
-As a plugin of pytest (-p tests.reach) it records each test.
+make() makes the map, again if a source has changed since, or adds the tests that it does not
+have. As a plugin of pytest (-p tests.reach) it records each test.
 """
 from __future__ import annotations
 
@@ -19,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +96,15 @@ def pytest_runtest_protocol(item: Any) -> Generator[None, None, None]:
         print(json.dumps([item.nodeid, round(seconds, 2), sorted(binaries), lines]), file=out)
 
 
+MAP = FOLDER / "map.jsonl"
+
+
+@cache
 def entries() -> list[Entry]:
     """The tests of the map, quickest first; none if there is no map."""
-    path = FOLDER / "map.jsonl"
-    if not path.exists():
+    if not MAP.exists():
         return []
-    found = [Entry(*json.loads(line)) for line in path.read_text().splitlines()]
+    found = [Entry(*json.loads(line)) for line in MAP.read_text().splitlines()]
     return sorted(found, key=lambda e: e.seconds)
 
 
@@ -111,7 +114,11 @@ def modules() -> list[str]:
             if p.stem.removeprefix("test_") not in OTHERS]
 
 
-def main() -> int:
+def make() -> None:
+    sources = [p for folder in ("common", "steps", "verify")
+               for p in (tree.ROOT / folder).rglob("*.[ch]*")]
+    if MAP.exists() and MAP.stat().st_mtime < max(p.stat().st_mtime for p in sources):
+        MAP.unlink()
     problem = copies.make(*(f"{k}={v}" for k, v in FLAGS.items()), "binaries", "tools", "data",
                           "tests")
     if problem:
@@ -122,14 +129,9 @@ def main() -> int:
         [sys.executable, "-m", "pytest", "-q", "-n", "auto", "-m", "not slow",
          "-p", "tests.reach", "-p", "no:cacheprovider",
          *(f"--deselect={name}" for name in known), *modules()], cwd=tree.ROOT, env=env)
-    with open(FOLDER / "map.jsonl", "a") as out:
+    entries.cache_clear()
+    with open(MAP, "a") as out:
         for path in sorted(FOLDER.glob("map-*.jsonl")):
             out.write(path.read_text())
             path.unlink()
     shutil.rmtree(FOLDER / "counters", ignore_errors=True)
-    print(f"{len(entries())} tests in {FOLDER.relative_to(tree.ROOT)}/map.jsonl")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

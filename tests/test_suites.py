@@ -16,6 +16,7 @@ import time
 
 import pytest
 
+from tests import helpers
 from tools.history import rungs, tree
 
 PROGRAM = pytest.mark.parametrize("program", [
@@ -69,6 +70,19 @@ def test_mutants(check, program, everything):
     """Planted bugs: verification must catch each."""
     check.module("tests.mutants", *[] if everything else ["--chosen"],
                  PROGRAM=program)
+
+
+@pytest.mark.seconds(60)
+def test_drawn_mutants(check, everything):
+    """Bugs that are drawn anew each time. A sample is only reported; of all of them, tests must
+    find nine in ten."""
+    done = helpers.module("tests.lot", *[] if everything else ["--sample"],
+                          COUNT="40" if everything else "5")
+    check("drawn mutants", done.returncode and done.stdout + done.stderr)
+    found = done.stdout.splitlines()
+    survivors = [line for line in found if not line.startswith(("killed", "equivalent"))]
+    check.note("Bugs drawn by lot (make mutants SEED= COUNT=5), and those that no test found in "
+               "some seconds:\n" + "\n".join(survivors))
 
 
 @pytest.mark.seconds(70)
