@@ -32,12 +32,16 @@ def irregular(path: Path) -> str | None:
 
 
 def wrong_output(program: Program, arguments: Sequence[str], values: Mapping[str, str],
-                 files: Mapping[str, Path]) -> str | None:
-    """What is wrong with the values that a program printed; None if nothing is."""
+                 files: Mapping[str, Path], elapsed: float) -> str | None:
+    """What is wrong with the values that a program printed; None if nothing is. `elapsed` is
+    the time of the process in seconds."""
     for key, text in values.items():
-        if key.startswith("Time_") and not math.isfinite(number(text)):
-            return f"{key}={text[:40]}: expected a number"
-    kernel, run = (number(values.get(f"Time_{key}", "0")) for key in ("kernel", "run"))
+        if key.startswith("Time_") and not 0 <= number(text) < math.inf:
+            return f"{key}={text[:40]}: expected seconds"
+    kernel, run, init = (number(values.get(f"Time_{key}", "0"))
+                         for key in ("kernel", "run", "init"))
+    if init + run > 1.01 * elapsed + 1e-3:
+        return f"Time_init={init:g} Time_run={run:g}: the process took {elapsed:g} seconds"
     if kernel > 1.01 * run + 1e-3 and "Share" not in values:  # two sides can add up to more
         return f"Time_kernel={kernel:g}: expected at most Time_run={run:g}"
     module = queries.module(program)
@@ -85,7 +89,7 @@ def produce(step: Step, program: Program, backend: str, arguments: Sequence[str]
         return {**outcome, "ok": True, "reason": None, "caught": None, "refused": True}
     if not reason:
         reason = f"takes {refusal}" if refusal else \
-            wrong_output(program, [*arguments, *extra], values, files)
+            wrong_output(program, [*arguments, *extra], values, files, result.seconds)
         caught = "said" if reason else None
     return {**outcome, "ok": not reason, "reason": reason, "caught": caught}
 

@@ -66,6 +66,12 @@ class Matrix:
             outcome.update(ok=False, caught="vacuous", reason=f"{outcome['vacuous']:.2g} % of "
                            f"the values have budgets that no result could violate: expected "
                            f"at most {execute.MAX_VACUOUS} %")
+        kernels = [s for s in BACKENDS[backend].sources if s.endswith((".cl", ".cu"))]
+        if outcome["ok"] and kernels and not outcome.get("refused") and \
+                not (BACKENDS[backend].sides or BACKENDS[backend].launch) and \
+                not outcome["times"].get("kernel"):
+            outcome.update(ok=False, caught="said", reason="Time_kernel=0: expected the time of "
+                           "the kernels of a device")
         self.outcomes[case, name] = outcome
         if outcome["ok"]:
             self.compare_with_first(step, backend, case, arguments, outcome)
