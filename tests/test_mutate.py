@@ -19,7 +19,7 @@ static double f(const double *x, const double *y, int n, int m)
 #pragma omp parallel for reduction(+ : sum)
     for (int k = 0; k < n; k++)
         if (x[k] > 2 && m)
-            sum += fmax(x[k], y[k]) * 3;
+            sum += fmax(x[k], pow(x[k], y[k])) * 3;
     i++;
     return sum + (double)i;
 }
@@ -29,17 +29,17 @@ def f(x, y, n):
     \"\"\"Text.\"\"\"
     if x < y and n == 2:
         print(x)
-    z = min(x, y + 1)
+    z = min(g(x, y + 1), y)
     return z[0]
 """
 OF_C = {"relational": "k <= n", "arithmetic": "* 3;>/ 3;", "logical": "x[k] > 2 || m",
         "constant": "* 4", "condition": "!(x[k] > 2 && m)", "deletion": "(void)0;",
-        "variable": "x[n] > 2", "swap": "fmax(y[k], x[k])", "index": "x[(k) - 1]",
-        "width": "int i = 0;", "minimum": "fmin(x[k], y[k])", "barrier": "for \n",
+        "variable": "x[n] > 2", "swap": "pow(y[k], x[k])", "index": "x[(k) - 1]",
+        "width": "int i = 0;", "minimum": "fmin(x[k], pow(x[k], y[k]))", "barrier": "for \n",
         "start": "double sum ;", "return": "return 0;"}
 OF_PYTHON = {"relational": "x <= y", "condition": "(not (x < y and n == 2))", "deletion": "pass",
-             "minimum": "max(x", "arithmetic": "y - 1", "constant": "+ 2", "index": "z[0 + 1]",
-             "return": "return None", "variable": "if n < y", "swap": "min(y + 1, x)"}
+             "minimum": "max(g(x", "arithmetic": "y - 1", "constant": "+ 2", "index": "z[0 + 1]",
+             "return": "return None", "variable": "if n < y", "swap": "g(y + 1, x)"}
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), [("a.c", C, OF_C),

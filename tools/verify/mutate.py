@@ -36,6 +36,8 @@ ARITHMETIC = {"+": ("-",), "-": ("+",), "*": ("/",), "/": ("*",), "%": ("/",), "
 LOGICAL = {"&&": ("||",), "||": ("&&",)}
 EXTREMES = {"min": "max", "max": "min", "fmin": "fmax", "fmax": "fmin", "fminf": "fmaxf",
             "fmaxf": "fminf", "MIN": "MAX", "MAX": "MIN", "any": "all", "all": "any"}
+SYMMETRIC = {"min", "max", "fmin", "fmax", "fminf", "fmaxf", "hypot", "hypotf", "strcmp", "memcmp",
+             "MIN", "MAX", "set", "isinstance"}
 WIDE = re.compile(r"\b(size_t|ptrdiff_t|s?size_t|off_t|u?int64_t|(unsigned )?long( long)?)\b")
 PRAGMA = re.compile(r"#pragma omp (barrier|critical|atomic|single|master|flush).*")
 CLAUSE = re.compile(r"\b(reduction|private|firstprivate|lastprivate|collapse)\([^()]*\)")
@@ -211,6 +213,8 @@ class OfC:
             text = self.text[start:end].decode()
             if text.startswith(("(void)", "_Static_assert")):
                 return
+            if text.startswith("free(") and self.path.parts[0] == "verify":
+                return  # the process ends soon: no result changes
             kind = "barrier" if "barrier" in text[:40] or "sync" in text[:40] else "deletion"
             body = child.kind in (k.IF_STMT, k.FOR_STMT, k.WHILE_STMT)
             if text.count("\n") < 12:
@@ -268,7 +272,7 @@ class OfC:
         elif cursor.kind == k.CALL_EXPR:
             arguments = list(cursor.get_arguments())
             for a, b in zip(arguments, arguments[1:]):
-                if a and b and a.type.get_canonical().spelling == \
+                if cursor.spelling not in SYMMETRIC and a and b and a.type.get_canonical().spelling == \
                         b.type.get_canonical().spelling and self.source(a) and self.source(b):
                     first, last = self.range(a)[0], self.range(b)[1]
                     middle = self.text[self.range(a)[1]:self.range(b)[0]].decode()
@@ -398,7 +402,8 @@ class OfPython(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         for a, b in zip(node.args, node.args[1:]):
-            if not isinstance(a, ast.Starred) and not isinstance(b, ast.Starred):
+            if not isinstance(a, ast.Starred) and not isinstance(b, ast.Starred) and \
+                    self.source(node.func) not in SYMMETRIC:
                 middle = self.text[self.range(a)[1]:self.range(b)[0]].decode()
                 self.add("swap", self.range(a)[0], self.range(b)[1],
                          self.source(b) + middle + self.source(a))
