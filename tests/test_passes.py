@@ -23,7 +23,8 @@ REACH = 40, 60
 
 def words(path, places, output, *others):
     (path / f"{output}.places").write_text("sx gx\n" + "".join(f"{s} {g}\n" for s, g in places))
-    return [f"positions={output}.places", T0, *OPTIONS, f"aperture={REACH[0]},{REACH[1]}",
+    options = OPTIONS[:1] if any(word.startswith("ranges=") for word in others) else OPTIONS
+    return [f"positions={output}.places", T0, *options, f"aperture={REACH[0]},{REACH[1]}",
             f"stack={output}", *others]
 
 
@@ -31,22 +32,44 @@ def samples(path):
     return traces(path)[1]
 
 
-@pytest.mark.parametrize("further", [[], ["refine=1", "average=0.008"]], ids=["grid", "refine"])
-def test_two_passes(check, tmp_path, further):
+def write_mute(path, offsets, stretch, velocities):
+    """Writes the table of mute= that has the effect of a limit of the stretch, for rows of
+    (t0, smallest velocity)."""
+    t0, smallest = zip(*velocities)
+    with open(path, "w") as out:
+        for offset in sorted({abs(x) for x in offsets}):
+            tn = 0.0
+            for _ in range(100):  # t / tn = 1 + stretch, with t^2 = tn^2 + (offset / v(tn))^2
+                tn = offset / numpy.interp(tn, t0, smallest) / ((1 + stretch) ** 2 - 1) ** 0.5
+            out.write(f"{offset} {(1 + stretch) * tn:.9f}\n")
+
+
+@pytest.mark.parametrize("case", ["grid", "refine", "velocity", "velocities"])
+def test_two_passes(check, tmp_path, case):
     """Each live trace is predicted by a run in which it is dead; the residual is searched by a
-    single pass: the sum has the bytes of passes=2."""
+    single pass: the sum has the bytes of passes=2. With velocity= and mute=, the single passes
+    have the files of ranges_out= and of write_mute()."""
     survey(random.Random(4), tmp_path / "in.su")
     binary = binaries("semblance", ("omp",))[-1][2]
     head, rows = traces(tmp_path / "in.su")
-    ended = run([binary, "in=in.su", *words(tmp_path, PLACES, "two.su", "passes=2",
-                                            "coherence=c.su", *further)], tmp_path)
+    source, receiver = head[:, 72:76].copy().view("<i4"), head[:, 80:84].copy().view("<i4")
+    m, h = (source + receiver)[:, 0] / 2, (receiver - source)[:, 0] / 2
+    further = ["refine=1", "average=0.008"] if case == "refine" else []
+    asked = words(tmp_path, PLACES, "two.su", "passes=2", "coherence=c.su", *further)
+    if case.startswith("velocit"):
+        known = [(0.05, 1400), (0.3, 2700)] if case == "velocities" else [(0, 1600)]
+        (tmp_path / "v.txt").write_text("".join(f"{t} {v + 200} 200\n" for t, v in known))
+        write_mute(tmp_path / "mute.txt", 2 * h, 0.05, known)
+        asked = [word for word in asked if word[:2] not in ("a=", "b=", "c=", "d=", "e=")]
+        asked += ["mute=0.05", "ranges_out=r.txt",
+                  "velocity=v.txt" if case == "velocities" else "velocity=1600,2000"]
+        further = ["ranges=r.txt", "mute=mute.txt", "refine=1", "average=0.012"]
+    ended = run([binary, "in=in.su", *asked], tmp_path)
     assert ended.returncode == 0, ended.stderr
     ended = run([binary, "in=in.su", *words(tmp_path, PLACES, "one.su", "coherence=c1.su",
                                             *further)], tmp_path)
     assert ended.returncode == 0, ended.stderr
     residual = rows.copy()
-    source, receiver = head[:, 72:76].copy().view("<i4"), head[:, 80:84].copy().view("<i4")
-    m, h = (source + receiver)[:, 0] / 2, (receiver - source)[:, 0] / 2
     predicted = 0
     for i in range(len(rows)):
         near = any(abs(m[i] - (s + g) / 2) <= REACH[0] and abs(h[i] - (g - s) / 2) <= REACH[1]

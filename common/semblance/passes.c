@@ -115,9 +115,6 @@ void section_passes(request *r)
     section_pass(r, &(pass){.number = 1});
 
     r->coherence = r->parameters = r->ranges_out = NULL;
-    /* All passes use the ranges of the first one, which has none if no trace is in an
-     * aperture. */
-    if (r->row[0].np[A] > 0) r->velocities = 0;
     r->silent = true;
     r->stack = live;
     int *number = request_live_traces(r);

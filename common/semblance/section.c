@@ -262,7 +262,9 @@ void section_pass(request *r, const pass *p)
     if (s.max_aperture && !run_rank && !r->silent)
         survey_report(r, &part, s.first_trace);
     if (s.max_aperture) mute_input(r, &part, &s.line, s.first_trace);
-    if (r->velocities && s.max_aperture)
+    /* All passes use the ranges of the first one, which has none if no trace is in an
+     * aperture. */
+    if (r->velocities && s.max_aperture && (p->number == 1 || !(r->row[0].np[A] > 0)))
         criterion_ranges(r, &part, &s.line, s.first_trace);
     uint64_t hash = job_hash(&s, header);
     proc_require_same("the job", &hash, sizeof hash);
