@@ -98,6 +98,7 @@ size_t Initialize(const grid *input_grid, const float *medium)
     unsigned long long own_bytes = host_begin(input_grid, medium), total_bytes;
     prepare(requests[0], pp, qp);
     prepare(requests[1], pc, qc);
+    slot = 0;
     MPI_CHECK(MPI_Allreduce(&own_bytes, &total_bytes, 1, MPI_UNSIGNED_LONG_LONG,
                             MPI_SUM, MPI_COMM_WORLD));
     return total_bytes;
