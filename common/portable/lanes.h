@@ -11,6 +11,7 @@
  *   root(v)        square roots
  *   whole(v)       converts to integers, as a mask has: rounds towards 0
  *   real(i)        converts integers to floats
+ *   minus(i, n)    subtracts an integer from integers, modulo 2^32
  *   permute(v, i)  lane l is lane i[l] of v, 0 <= i[l] < LANES
  *   load_at(p, i)  lane l is p[i[l]]
  *   pick(m, a, b)  selects a in the lanes where m holds, else b
@@ -52,6 +53,7 @@ typedef int mask;
 #define root(v)       sqrtf(v)
 #define whole(v)      ((int)(v))
 #define real(i)       ((float)(i))
+#define minus(i, n)   ((int)((unsigned)(i) - (unsigned)(n)))
 #define permute(v, i) (v)
 #define load_at(p, i) ((p)[i])
 #define pick(m, a, b) ((m) ? (a) : (b))
@@ -71,8 +73,8 @@ typedef LANES_OF(int, LANES) mask;
 #define root(v)           sqrt(v)
 #define whole(v)          LANES_OF(convert_int, LANES)(v)
 #define real(i)           LANES_OF(convert_float, LANES)(i)
-/* PoCL's shuffle() goes through memory, and its all(), a macro, branches for each lane.
- */
+#define minus(i, n)       LANES_OF(as_int, LANES)(LANES_OF(as_uint, LANES)(i) - (n))
+/* PoCL's shuffle() goes through memory, and its macro all() branches for each lane. */
 #if defined(__AVX512DQ__) && LANES == 16
 #define permute(v, i) as_float16(__builtin_ia32_permvarsf512(v, i))
 #undef all
@@ -99,8 +101,10 @@ typedef LANE lanes_unaligned
 #define unload(p, v)  (void)(*(lanes_unaligned *)(p) = (lanes_unaligned)(v))
 #if LANE_BYTES == 4
 typedef int mask __attribute__((vector_size(4 * LANES)));
-#define whole(v) __builtin_convertvector(v, mask)
-#define real(i)  __builtin_convertvector(i, lanes)
+typedef unsigned unsigned_mask __attribute__((vector_size(4 * LANES)));
+#define whole(v)    __builtin_convertvector(v, mask)
+#define real(i)     __builtin_convertvector(i, lanes)
+#define minus(i, n) ((mask)((unsigned_mask)(i) - (unsigned)(n)))
 #ifndef __clang__
 #define permute(v, i) __builtin_shuffle(v, i)
 #elif defined(__AVX512F__) && LANES == 16

@@ -209,8 +209,7 @@ void fail(const char *format, ...)
 /* ---- memory ------------------------------------------------------------------------
  */
 
-/* The number in a file of a control group; INFINITY for "max" or if there is no file.
- */
+/* The number in a file of a control group; INFINITY for "max" or without a file. */
 static double limit_in(const char *path)
 {
     double limit;

@@ -133,8 +133,7 @@ static int first_not_finite(const float *data, int ns)
     return ns;
 }
 
-/* Returns the bits of a sample, in the byte order of the headers or in the other one.
- */
+/* Returns the bits of a sample, in the byte order of the headers or in the other. */
 static uint32_t sample_bits(const su_trace *t, int j, bool swapped)
 {
     uint32_t bits;

@@ -110,7 +110,7 @@ FN int add_close(const moveout_shape *s, GLOBAL const float *factors, lanes t0,
             for (int k = 0; k < PARAMETERS; k++)
                 factor[k] = each(factors[k * s->traces_stride + n]);
             lanes x = arrivals(t0, p, factor);
-            mask ix = whole(x), near = ix - from;
+            mask ix = whole(x), near = minus(ix, from);
             outside |= near;
             lanes weight1 = x - real(ix);
             lanes y0 = permute(load(y), near), y1 = permute(load(y + 1), near);
