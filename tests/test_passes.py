@@ -1,9 +1,13 @@
 """test_passes.py: passes=2, compared with single passes over each trace, and resumed after a
 stop at any write.
 """
+import contextlib
 import os
+import pty
 import random
+import re
 import signal
+import subprocess
 
 import numpy
 import pytest
@@ -163,3 +167,24 @@ def test_resumed(check, tmp_path):
     check("stops", not 20 < stop < 1000 and f"{stop}")
     again = run([binary, *job], tmp_path)
     check("complete", printed(again.stdout).get("There") != "2" and again.stdout)
+
+
+def test_progress(check, tmp_path):
+    """On a terminal, each pass shows its progress: at least its first and its last trace."""
+    survey(random.Random(4), tmp_path / "in.su")
+    binary = os.path.abspath(front_ends("semblance")[0][2])
+    terminal, device = pty.openpty()
+    text = b""
+    with subprocess.Popen([binary, "in=in.su", *words(tmp_path, PLACES, "s.su", "passes=2")],
+                          cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=device) as process:
+        os.close(device)
+        with contextlib.suppress(OSError):  # the end of the other side
+            while more := os.read(terminal, 4096):
+                text += more
+    os.close(terminal)
+    check("status", process.returncode)
+    shown = [(int(i), int(n)) for i, n in re.findall(rb"(\d+) of (\d+) traces, ", text)]
+    live = len(samples(tmp_path / "s.su.live"))
+    for passes, count in (2, len(PLACES)), (1, live):
+        for i in 1, count:
+            check.equal(f"{i} of {count} traces", shown.count((i, count)), passes)

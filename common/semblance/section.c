@@ -122,14 +122,15 @@ static uint64_t job_hash(const job *s, const su_header *header)
 /* ---- the searches ------------------------------------------------------------------
  */
 
-/* Shows the progress on a terminal, on one line. */
-static void show_progress(const journal *j, int done, double points, double elapsed)
+/* Shows the progress of a pass on a terminal, on one line, which was last shown when
+ * *shown seconds had elapsed. */
+static void show_progress(const journal *j, int done, double points, double elapsed,
+                          double *shown)
 {
-    static double last = -1;
     if (run_rank || !isatty(STDERR_FILENO) ||
-        (done < (int)j->traces && elapsed - last < 0.5))
+        (done < (int)j->traces && elapsed - *shown < 0.5))
         return;
-    last = elapsed;
+    *shown = elapsed;
     double rate = elapsed > 0 ? points / elapsed : 0;
     double left =
         ((double)(j->traces - j->done_before) * j->ns - points) / (rate + 1e-9);
@@ -309,12 +310,12 @@ void section_pass(request *r, const pass *p)
 
     /* Each process takes the next trace when it has finished one. */
     double transfers = t.run; /* of the input to a device, in search_begin() */
-    double begin = seconds();
+    double begin = seconds(), shown = -INFINITY;
     for (int next; (next = proc_next_item()) < pending_count;) {
         int i = pending[next];
         if (next)
             show_progress(&j, (int)j.done_before + next, (double)next * j.ns,
-                          seconds() - begin);
+                          seconds() - begin, &shown);
         double m = output_m(&s, i), h = output_h(&s, i);
         int n = select_aperture(&s, i, indices);
         for (int k = 0; k < n; k++) indices[k] -= s.first_trace;
@@ -335,7 +336,8 @@ void section_pass(request *r, const pass *p)
         journal_write(&j, (size_t)i, n < 2 ? SU_DEAD : SU_LIVE, row_pointers);
         dead += n < 2;
     }
-    show_progress(&j, s.traces, (double)pending_count * j.ns, seconds() - begin);
+    show_progress(&j, s.traces, (double)pending_count * j.ns, seconds() - begin,
+                  &shown);
     journal_close(&j);
 
     double sum[] = {points, dead};
