@@ -5,6 +5,7 @@ marked as complete is complete, and the same command then gives the bytes of a r
 not stopped.
 """
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -123,12 +124,27 @@ OPTIONS = {"in": "in.su", "m0": "4040,40,2", "h0": "-500,30,2", "t0": "0.4,0.004
            "tau": "0.008", "aperture": "80,90", "axis": "y", "ranges": "rows.txt",
            "window": "parallel", "smooth": "centre", "weight": "semblance", "refine": "0",
            "average": "0"}
-# One option each that differs from OPTIONS, so that the result does.
-OTHERS = [("m0", "4041,40,2"), ("m0", "4040,41,2"), ("h0", "-501,30,2"), ("h0", "-500,31,2"),
-          ("t0", "0.404,0.004,3"), ("t0", "0.4,0.008,3"), ("tau", "0.004"),
-          ("aperture", "90,90"), ("aperture", "80,100"), ("smooth", "window"),
-          ("weight", "none"), ("window", "moveout"), ("mute", "mute.txt"), ("refine", "1"),
-          ("average", "0.004")]
+# The same with a file of velocities.
+VELOCITY = {**OPTIONS, "ranges": None, "velocity": "v.txt", "mute": "0.4"}
+NUMBERS = {**OPTIONS, "ranges": None, "a": "-2e-5:2e-4:2", "b": "-3e-4", "c": "4e-7", "d": "1e-7",
+           "e": "0:2e-7:2"}
+# Changes of one option each, with which the result differs. None leaves an option out.
+PLACE = {"m0": None, "h0": None}
+OTHERS = [(OPTIONS, {key: value}) for key, *values in (
+    ("m0", "4041,40,2", "4040,41,2"), ("h0", "-501,30,2", "-500,31,2"), ("tau", "0.004"),
+    ("t0", "0.404,0.004,3", "0.4,0.008,3"), ("aperture", "90,90", "80,100"),
+    ("smooth", "window"), ("weight", "none"), ("window", "moveout"), ("mute", "mute.txt"),
+    ("refine", "1"), ("average", "0.004"), ("axis", "x"), ("bad", "skip"), ("passes", "2"))
+    for value in values]
+OTHERS += [(OPTIONS, {**PLACE, "positions": "places.txt"})]
+OTHERS += [(NUMBERS, {key: value}) for key, value in (
+    ("a", "-2e-5:2e-4:3"), ("b", "-2e-4"), ("c", "5e-7"), ("d", "2e-7"), ("e", "0:3e-7:2"))]
+OTHERS += [(VELOCITY, {key: value}) for key, *values in (
+    ("velocity", "v2.txt", "1500,2500"), ("mute", "0.41"), ("dip", "1e-4"), ("period", "0.05"))
+    for value in values]
+# Options that do not change the result, or that name what OTHERS and test_other_job() change.
+FREE = {"in", "ranges", "order", "local", "set", "choose", "fill", "out", "panel", "stack",
+        "coherence", "parameters", "ranges_out"}
 
 
 def other_rows(row, column):
@@ -161,15 +177,17 @@ def other_survey(folder: Path, place, header=False, dead=False):
 
 @pytest.fixture
 def completed(tmp_path):
-    """A folder with a completed job of OPTIONS; a function that repeats it with changes and
-    returns the process."""
+    """A folder with a completed job of OPTIONS; a function that repeats it with changes, or
+    another one, and returns the process."""
     other_survey(tmp_path, None)
-    (tmp_path / "rows.txt").write_text("\n".join(ROWS) + "\n")
-    (tmp_path / "mute.txt").write_text("0 0.402\n")
+    for name, text in (("rows", "\n".join(ROWS)), ("mute", "0 0.402"), ("places", "4040 -500\n" * 4),
+                       ("v", "0.1 1900 300\n0.403 2000 300"),
+                       ("v2", "0.1 1900 300\n0.403 2000 300\n0.41 2000 301")):
+        (tmp_path / f"{name}.txt").write_text(text + "\n")
     binary = os.path.abspath(last("omp"))
 
-    def again(**changes):
-        words = [f"{key}={value}" for key, value in {**OPTIONS, **changes}.items()]
+    def again(options=OPTIONS, **changes):
+        words = [f"{key}={value}" for key, value in {**options, **changes}.items() if value]
         return subprocess.run([binary, *words, *outputs(tmp_path)], cwd=tmp_path, text=True,
                               capture_output=True, timeout=TIMEOUT)
     first = again()
@@ -178,7 +196,8 @@ def completed(tmp_path):
 
 
 def test_other_job(check, completed):
-    """Each change of what the result depends on is refused, and the files stay."""
+    """Each change of what the result depends on is refused, and the files stay. Each option that
+    help lists is in OTHERS or FREE."""
     folder, again = completed
     before = contents(folder, "")
 
@@ -188,8 +207,10 @@ def test_other_job(check, completed):
               and f"status {ended.returncode}: {ended.stderr}")
         check(f"{name}: files", contents(folder, "") != before and "changed")
 
-    for key, value in OTHERS:
-        refused(f"{key}={value}", again(**{key: value}))
+    text = subprocess.run([os.path.abspath(last("omp")), "help"], capture_output=True, text=True)
+    listed = set(re.findall(r"^  (\w+)=", text.stdout, re.M))
+    known = FREE.union(*(changes for _, changes in OTHERS))
+    check("options", listed != known and f"of help and of this test: {listed ^ known}")
     for row in range(len(ROWS)):
         for column in range(16):
             (folder / "other.txt").write_text(other_rows(row, column))
@@ -197,6 +218,25 @@ def test_other_job(check, completed):
     for name in "samples", "header", "dead":
         other_survey(folder, (4060, -480), header=name == "header", dead=name == "dead")
         refused(name, again())
+
+
+def test_other_option(check, completed):
+    """A job is not resumed with another value of one option."""
+    folder, again = completed
+    for base in OPTIONS, NUMBERS, VELOCITY:
+        for name in FILES:
+            remove(folder, name)
+        first = again(base)
+        assert first.returncode == 0, first.stderr
+        before = contents(folder, "")
+        check.equal("the same job", printed(again(base).stdout).get("There"), "4")
+        for changes in [changes for options, changes in OTHERS if options is base]:
+            ended = again(base, **changes)
+            # The results of the first of two passes have another name.
+            message = "is missing, but" if "passes" in changes else "belongs to another job"
+            check(f"{changes}: refused", message not in ended.stderr
+                  and f"status {ended.returncode}: {ended.stderr}")
+            check(f"{changes}: files", contents(folder, "") != before and "changed")
 
 
 def test_same_job(check, completed):

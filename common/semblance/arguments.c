@@ -235,6 +235,38 @@ static void check_fill(request *r, const char *fill)
     if (!r->stack) fail("fill= is for traces: expected stack=, too");
 }
 
+/* Options that digest_options() leaves out: files for results, options that do not
+ * change the result, and those whose values, contents of files, or results are in the
+ * hash of a job (section.c). */
+static const char *const not_digested[] = {
+    "in",     "order",  "local",  "out",      "panel",     "stack", "coherence",
+    "set",    "choose", "fill",   "m0",       "h0",        "t0",    "parameters",
+    "a",      "b",      "c",      "d",        "e",         "tau",   "ranges_out",
+    "ranges", "dip",    "period", "velocity", "positions", "axis",  "aperture",
+    "mute",   "passes", "refine", "average",  "weight",    NULL};
+
+/* Returns a digest of the values of all other options of a table. */
+static uint64_t digest_options(const arg *table)
+{
+    uint64_t digest = 0;
+    for (const arg *a = table; a->key; a++) {
+        const char *const *left_out = not_digested;
+        while (*left_out && strcmp(*left_out, a->key)) left_out++;
+        if (*left_out) continue;
+        const void *value = a->value;
+        size_t size = a->type == ARG_DOUBLE ? sizeof(double) : sizeof(int);
+        if (a->type == ARG_INTS) size *= (size_t)a->count;
+        if (a->type == ARG_TEXT) {
+            const char *text = *(const char *const *)value;
+            value = text ? text : "";
+            size = strlen(value);
+        }
+        digest = digest_update(digest, a->key, strlen(a->key) + 1);
+        digest = digest_update(digest, value, size);
+    }
+    return digest;
+}
+
 static void parse_keys(request *r, int argc, char **argv, const char *about)
 {
     const char *range[5] = {0}, *order = "auto", *axis = "auto", *bad = "refuse";
@@ -354,6 +386,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
         {0},
     };
     args_parse(argc, argv, table, about);
+    r->options = digest_options(table);
 
     if (m0) r->m0 = parse_series("m0", m0, -DISTANCE_MAX, DISTANCE_MAX);
     if (h0) r->h0 = parse_series("h0", h0, -DISTANCE_MAX, DISTANCE_MAX);

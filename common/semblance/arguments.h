@@ -84,7 +84,8 @@ typedef struct {
     smooth_choice smooth;
     weight_choice weight;
     int group[3];
-    const char *in; /* SU file */
+    uint64_t options; /* digest of those that a job's hash does not have as values */
+    const char *in;   /* SU file */
     su_order order;
     su_axis axis;
     const char *out, *panel;                    /* for a point, or NULL */

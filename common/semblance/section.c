@@ -83,32 +83,24 @@ static void measure_apertures(job *s)
     free(indices);
 }
 
-/* Returns a hash of everything that the result depends on: the options, and all traces
- * in any aperture. */
+/* Returns a hash of everything that the result depends on: the options, what follows
+ * from them, and all traces in any aperture. */
 static uint64_t job_hash(const job *s, const su_header *header)
 {
     const request *r = s->r;
-    double choices[] = {(double)s->pass->number, (double)r->window, (double)r->smooth,
-                        (double)r->weight,       (double)r->refine, r->average};
-    double values[] = {r->m0.first,
-                       r->m0.step,
-                       r->h0.first,
-                       r->h0.step,
-                       r->t0.first,
-                       r->t0.step,
-                       r->tau,
-                       r->aperture[0],
-                       r->aperture[1],
-                       (double)r->m0.count,
-                       (double)r->h0.count,
-                       (double)r->t0.count};
-    uint64_t hash = digest_update(0, values, sizeof values);
+    double values[] = {s->pass->number, r->m0.first,    r->m0.step,  r->m0.count,
+                       r->h0.first,     r->h0.step,     r->h0.count, r->t0.first,
+                       r->t0.step,      r->t0.count,    r->tau,      r->average,
+                       r->aperture[0],  r->aperture[1], r->refine,   r->weight,
+                       r->axis,         r->stretch};
+    uint64_t hash = digest_update(r->options, values, sizeof values);
     hash = digest_update(hash, r->row, (size_t)r->rows * sizeof *r->row);
     hash = digest_update(hash, r->positions,
                          (size_t)r->position_count * sizeof *r->positions);
-    hash = digest_update(hash, choices, sizeof choices);
-    hash = digest_update(hash, &r->stretch, sizeof r->stretch);
     hash = digest_update(hash, r->mute, (size_t)r->mutes * sizeof *r->mute);
+    if (r->stretch > 0) /* else the velocities have no effect but the rows */
+        hash = digest_update(hash, r->velocity,
+                             (size_t)r->velocities * sizeof *r->velocity);
     hash = digest_update(hash, header, (size_t)s->traces * sizeof *header);
     for (int i = s->first_trace; i <= s->last_trace; i++) {
         const su_trace *t = &s->line.g.trace[i];
