@@ -116,6 +116,7 @@ static int prepend_zeros(su_gather *g, long delay, char why[SU_REASON_SIZE])
                (size_t)g->ns * sizeof(float));
     }
     moved.big_endian = g->big_endian;
+    moved.skipped = g->skipped;
     su_free(g);
     *g = moved;
     g->ns -= (int)delay;
