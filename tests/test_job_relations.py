@@ -1,0 +1,53 @@
+"""test_job_relations.py: random jobs of the main program, changed in ways whose effect on the
+result is known (relations.py). A failure names the relation and the number of the job;
+-k 'RELATION' repeats it.
+"""
+import random
+
+import pytest
+
+from tests import jobs
+from tests.relations import RELATIONS, Case
+
+COUNT = 6  # jobs of each relation
+# Steps and back-ends, and how often each is drawn: slow starts are rarer.
+BINARIES = {"10 omp": 24, "00 seq": 8, "09 omp": 3, "08 omp": 3, "05 omp": 1, "10 cuda-cpu": 2,
+            "10 ocl": 1, "12 mpi": 1, "11 hybrid": 1}
+MOVEOUT = "00 seq", "10 omp", "12 mpi", "10 ocl"
+
+
+def job_of(rng, name):
+    """A random job to which a relation applies."""
+    applies = RELATIONS[name][1]
+    while True:
+        fixed = {"choose": "1"} if name == "chosen_options" else {}
+        job = jobs.draw(rng, **fixed)
+        if applies(job):
+            return job
+
+
+def case_of(rng, folder, job, built):
+    """A use of a relation; the back-end is drawn."""
+    names = [n for n in BINARIES if n in built
+             and (job.options.get("window") != "moveout" or n in MOVEOUT)]
+    if job.options.get("choose") == "1" or job.options.get("passes") == "2":
+        names = [n for n in names if n in ("10 omp", "00 seq")]
+    name = rng.choices(names, [BINARIES[n] for n in names])[0]
+    return Case(rng, folder, built[name], built)
+
+
+@pytest.fixture(scope="module")
+def built():
+    return {f"{b[0][:2]} {b[1]}": b for b in jobs.chosen(*BINARIES)}
+
+
+@pytest.mark.seconds(5)
+@pytest.mark.parametrize("name", RELATIONS)
+def test_relation(check, tmp_path, built, everything, name):
+    for number in range(COUNT * (20 if everything else 1)):
+        rng = random.Random(f"{name} {number}")
+        job = job_of(rng, name)
+        case = case_of(rng, tmp_path, job, built)
+        problem = RELATIONS[name][0](case, job)
+        words = " ".join(job.words(tmp_path))
+        check(f"job {number}", problem and f"{case.binary[:2]}: {problem}\n{words}")
