@@ -171,13 +171,14 @@ FACTORS: dict[str, tuple[Any, ...]] = {
     "average": (None, 0, 2),  # samples
     "passes": ("1", "2"),
     "choose": ("0", "1"),
-    "lost": ("none", "lot", "first", "shot"),  # dead traces
+    "lost": ("none", "lot", "first", "shot", "most"),  # dead traces
     "zero": ("none", "some"),  # traces that are zero
     "delay": (0, 6, -4),  # samples
     "axis": ("x", "y"),
     "order": ("<", ">"),
     "scalco": (-4, -8, -100, 1),
     "bad": ("refuse", "skip"),
+    "size": ("small", "small", "long", "many"),  # many samples, or traces in an aperture
 }
 
 
@@ -193,7 +194,10 @@ def possible(choice: Mapping[str, Any]) -> bool:
         or (velocity and get("aperture") == "none" and get("lost") == "shot")
         or (get("output") == "dead" and (get("t0", "all") != "all" or (
             "lost" in choice and get("lost") == "none" and get("zero", "some") == "none")))
+        # The distances of shots are not known, or all traces are dead.
+        or (get("lost") == "most" and (not rows or get("zero") == "some"))
         or (get("window") == "moveout" and get("smooth") == "window")
+        or (get("size") == "many" and (get("passes") == "2" or get("choose") == "1"))
         or (consecutive and get("t0") == "every other")
         # Few live traces, of which choose= leaves some out.
         or (get("choose") == "1" and (get("aperture") == "narrow" or get("lost") == "shot")))
@@ -205,6 +209,8 @@ def draw_choice(rng: random.Random, **fixed: Any) -> dict[str, Any]:
         choice = {name: fixed.get(name, rng.choice(values)) for name, values in FACTORS.items()}
         if "choose" not in fixed and rng.random() < 0.8:
             choice["choose"] = "0"  # it takes 20 times as long
+        if "size" not in fixed and rng.random() < 0.5:
+            choice["size"] = "small"
         if possible(choice):
             return choice
 
@@ -213,8 +219,12 @@ def draw(rng: random.Random, **fixed: Any) -> Job:
     """A random job with these values of factors."""
     choice = draw_choice(rng, **fixed)
     dt, ns = rng.choice((1000, 2000, 4000)), rng.choice((41, 56, 64))
+    if choice["size"] == "long":
+        ns = 150  # more than a chunk of samples
     delay, fraction = choice["delay"], 1 if choice["scalco"] == 1 else 4
     shots, channels = (7, 6) if choice["choose"] == "1" else rng.choice(((5, 4), (4, 5), (6, 4)))
+    if choice["size"] == "many":
+        shots, channels = 11, 8  # more than a group of traces
     shot_gap, gap = rng.choice((20, 25, 33)), rng.choice((20, 25))
     scale = dt / 2000  # of times; the moveout is in samples
     start = rng.randint(-4000, 4000)
@@ -251,6 +261,8 @@ def draw(rng: random.Random, **fixed: Any) -> Job:
         wide = choice["aperture"] == "wide"
         low, high = ((45, 60), (31, 36)) if wide else ((26, 36), (21, 26))
         job.aperture = rng.randint(*low) + 0.3, rng.randint(*high) + 0.2
+        if choice["size"] == "many" and wide:
+            job.aperture = 300.3, 110.2
     if choice["tau"] is not None:
         job.tau = choice["tau"] * dt * 1e-6
     if choice["average"] is not None:
@@ -287,7 +299,8 @@ def lose(rng: random.Random, choice: Mapping[str, Any], traces: list[Trace], cha
     some = rng.sample(range(len(traces)), rng.randint(1, 4))
     middle = channels * (len(traces) // channels // 2)
     lost = {"none": [], "lot": some, "first": [0, *rng.sample(range(1, channels), 2)],
-            "shot": range(middle, middle + channels)}[choice["lost"]]
+            "shot": range(middle, middle + channels),
+            "most": rng.sample(range(len(traces)), len(traces) - rng.randint(2, 5))}[choice["lost"]]
     for i in lost:
         traces[i].dead = True
         if rng.random() < 0.5:
@@ -314,6 +327,8 @@ def draw_places(rng: random.Random, job: Job, start: float, length: float, gap: 
                 for k in range(counts[1])]
     places = [(m + rng.randint(-80, 80) / 4, h + rng.randint(-40, 40) / 4)
               for _ in range(rng.choice((1, 3, 4)))]
+    if rng.random() < 0.3:  # one place twice, and one next to it, which has the same aperture
+        places += [places[0], (places[0][0] + 1, places[0][1]), places[0]]
     return places + [(m + 9000, h)] * (rng.random() < 0.2)  # its aperture may be empty
 
 

@@ -138,7 +138,7 @@ def reversed_line(case: Case, job: Job) -> str:
     signs = [-1.0, -1, 1, 1, 1]
     other = moved(job, lambda s, g: (-s, -g))
     other.rows = with_rows(job, -1, signs)
-    return unequal(scaled(case.run(job), signs), case.run(other), ("trid",))
+    return unequal(scaled(case.run(job), signs), case.run(other), NUMBERS)
 
 
 @relation(fixed_ranges, no_choice)
@@ -294,6 +294,26 @@ def other_delay(case: Case, job: Job) -> str:
             t.row = numpy.concatenate([numpy.full(-other.delay, 9, "f4"), t.row])
     if other.delay * job.dt % 1000:
         return ""
+    return unequal(case.run(job), case.run(other))
+
+
+@relation()
+def between_samples(case: Case, job: Job) -> str:
+    """tau= and average= are rounded down to samples, the times of mute= up; a thousandth of a
+    sample is rounding."""
+    def part() -> float:
+        return case.rng.choice((0.5, 0.25, 0.99, -1e-4, 1e-4, 1e-9, -1e-9)) * job.dt * 1e-6
+    other = job.copy()
+    for name in "tau", "average":
+        if getattr(job, name) is not None:
+            setattr(other, name, max(0.0, getattr(job, name) + part()))
+    if job.velocity and job.average is None:
+        job.average = other.average = 0.0  # the default is tau=
+    if isinstance(job.mute, list):
+        job.mute = [(x, float(numpy.ceil(t * 1e6 / job.dt - 1e-3)) * job.dt * 1e-6)
+                    for x, t in ((0.0, job.mute[0][1]), (1e6, job.mute[0][1]))]
+        earlier = part()
+        other.mute = [(x, t - earlier) for x, t in job.mute]
     return unequal(case.run(job), case.run(other))
 
 
@@ -484,12 +504,14 @@ def each_trace_twice(case: Case, job: Job) -> str:
 
 
 @relation(places, fixed_ranges, no_choice, lambda job: len(job.places) > 1)
-def halves(case: Case, job: Job) -> str:
-    """The output traces are those of two jobs with a part of the places each."""
+def parts_of_the_places(case: Case, job: Job) -> str:
+    """The output traces are those of jobs with a part of the places each, or one."""
     job.output = "places"
     cut = case.rng.randint(1, len(job.places) - 1)
-    parts = [case.run(job.copy(places=some))
-             for some in (job.places[:cut], job.places[cut:])]
+    some = [job.places[:cut], job.places[cut:]]
+    if case.rng.random() < 0.5:
+        some = [[place] for place in job.places]
+    parts = [case.run(job.copy(places=part)) for part in some]
     found = case.run(job)
     if any(p.status for p in parts):
         return "".join(p.err for p in parts)
