@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import TIMEOUT, front_ends, printed
+from tests.helpers import ROOT, TIMEOUT, front_ends, printed
 from tests.sections import DATA, QUERY, outputs, read, traces
 from tests.test_cluster import last, ranks
 
@@ -114,6 +114,75 @@ def test_ranks(check, tmp_path):
         check(f"stop {stop}: resumes", resumed.returncode and resumed.err)
         check(f"stop {stop}: bytes", contents(tmp_path, "k-") != want and "differ")
         remove(tmp_path, "k-")
+
+
+# ---- what is on the disk ---------------------------------------------------------------
+
+ROW = 240 + 4 * 3  # bytes of a trace of an SU file
+
+
+@pytest.fixture(scope="module")
+def recorder(tmp_path_factory):
+    library = tmp_path_factory.mktemp("order") / "journal_order.so"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-Wall", "tests/journal_order.c", "-ldl",
+                    "-o", library], cwd=ROOT, check=True)
+    return library
+
+
+def trace_of(path, at):
+    """(number of the trace, whether it is the mark) of a write."""
+    if path.endswith(".npy"):
+        return (at - 128) // (3 * 5 * 4), False
+    return at // ROW, at % ROW == 28
+
+
+def misordered(log: Path):
+    """[what may be lost by a power failure]: a trace is marked before its samples are on the
+    disk, a file gets its name before its content is, or the last writes never are."""
+    waiting, synced, wrong = {}, set(), []  # writes not on the disk: {(process, path): {trace}}
+    temporary, marked = "", set()
+    for line in log.read_text().splitlines():
+        process, operation, at, size, path = line.split(" ", 4)
+        if operation == "sync":
+            waiting.pop((process, path), None)
+            synced.add(os.path.basename(path))
+        elif operation == "from":
+            temporary = os.path.basename(path)
+        elif operation == "rename" and temporary not in synced:
+            wrong.append(f"{path} gets its name before a sync")
+        elif operation == "write":
+            trace, mark = trace_of(path, int(at))
+            if mark and any(p == process and trace in traces and name != "mark"
+                            for (p, name), traces in waiting.items()):
+                wrong.append(f"trace {trace} is marked in {path} before its samples are synced")
+            # What is written later than a mark must be on the disk at the end, too.
+            waiting.setdefault((process, path), set()).add(-1 if mark else trace)
+            if mark:
+                marked.add((os.path.basename(path), trace))
+    wrong += [f"{path}: the last writes are not synced" for _, path in waiting]
+    want = {(p, i) for p in ("k-s.su", "k-c.su") for i in range(TRACES)}
+    return wrong + [f"marked: {sorted(marked)}"] * (marked != want)
+
+
+@pytest.mark.seconds(5)
+@pytest.mark.parametrize("sync", ["0", "1e9", "1e-3"])
+def test_order(check, tmp_path, recorder, sync):
+    """Samples are on the disk before their mark is written, and files before they get their
+    names."""
+    env = {"LD_PRELOAD": str(recorder), "JOURNAL_ORDER": str(tmp_path / "log"),
+           "SEMBLANCE_SYNC": sync}
+    words = [*JOB, *outputs(tmp_path, "k-")]
+    for name, binary in ("seq", front_ends("semblance")[0][2]), ("omp", last("omp")), \
+            ("mpi", last("mpi") if sync != "1e-3" else ""):
+        if not binary:
+            continue
+        ended = ranks(binary, words, tmp_path, env=env) if name == "mpi" else subprocess.run(
+            [os.path.abspath(binary), *words], cwd=tmp_path, env={**os.environ, **env},
+            capture_output=True, text=True, timeout=TIMEOUT)
+        check(f"{name}: runs", ended.returncode and ended.stderr)
+        check(f"{name}: order", "; ".join(misordered(tmp_path / "log")))
+        remove(tmp_path, "k-")
+        (tmp_path / "log").unlink()
 
 
 # ---- what belongs to a job -----------------------------------------------------------
