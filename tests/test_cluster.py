@@ -6,6 +6,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -229,6 +230,71 @@ def test_refused(check, mpi, folder, section):
     p = ranks(mpi, [*other, *outputs(folder, "all-")], folder, 3)
     one_line(check, "another job", p, "belongs to another job")
     check("another job: stays as it is", files(folder, "all-") != before and "changed")
+
+
+@pytest.mark.seconds(5)
+def test_one_argument(check, mpi, folder, everything):
+    """One argument of the last rank is another one, any of them: the first and the last one in
+    each run of the tests."""
+    path = os.path.abspath(mpi)
+    words = [f"in={DATA}", *JOB, *QUERY, "weight=none", "average=0.004",
+             *outputs(folder, "no-")]
+    places = range(len(words)) if everything else \
+        [0, *random.Random(os.getpid()).sample(range(1, len(words) - 1), 2), len(words) - 1]
+    for at in places:
+        other = [*words]
+        other[at] = other[at].replace("none", "semblance") if "none" in other[at] else \
+            other[at] + "1"
+        p = ranks(mpi, [], folder, launch=["-n", "1", path, *words, ":", "-n", "1", path, *other])
+        one_line(check, words[at], p, "the arguments: rank 1 differs from rank 0")
+        check(f"{words[at]}: nothing left", any(files(folder, "no-")) and "files are left")
+    p = ranks(mpi, [], folder, launch=["-n", "2", path, *words, ":", "-n", "1", path, *words,
+                                       "refine=1"])
+    one_line(check, "one argument more", p, "the arguments: rank 2 differs from rank 0")
+
+
+@pytest.mark.seconds(5)
+def test_one_rank(check, mpi, folder, section):
+    """One rank alone cannot read or write a file, or its disk is full: the job ends with one
+    message, and resumes."""
+    path, words = os.path.abspath(mpi), [*JOB, *QUERY]
+    good, bad = (os.path.join(folder, name) for name in ("good", "bad"))
+    for name in good, bad:
+        os.makedirs(name, exist_ok=True)
+        shutil.copy(DATA, os.path.join(name, "in.su"))
+
+    def run_apart(first, *, env=()):
+        """Rank 1 in another folder."""
+        return ranks(mpi, [], folder, launch=[
+            "-wdir", "good", "-n", "1", path, *first, ":", "-wdir", "bad", "-n", "1",
+            *(["env", *env] if env else []), path, *first])
+
+    for name, broken in (("s.su", "No such file"), ("c.su", "No such file"),
+                         ("p.npy", "No such file")):
+        there = [f"{w.split('=')[0]}={folder}/good/{w.split('=')[1]}" for w in outputs("", "o-")]
+        there = [w.replace(f"{folder}/good/", "") if w.endswith(name) else w for w in there]
+        p = run_apart([f"in={DATA}", *words, *there])
+        one_line(check, f"{name} of one rank", p, f"o-{name}: cannot be written: {broken}")
+        problem, _ = done(good, "o-", "../all-", 0)
+        check(f"{name} of one rank: journal", problem)
+        removed(good, "o-")
+    os.remove(os.path.join(bad, "in.su"))
+    p = run_apart(["in=in.su", *words, f"stack={folder}/no-s.su"])
+    one_line(check, "no input of one rank", p, "in.su: cannot be read")
+    check("no input of one rank: nothing left", any(files(folder, "no-")) and "files are left")
+
+    shim = os.path.join(folder, "full.so")
+    subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-O1", "-o", shim,
+                    os.path.join(ROOT, "tests/cluster_full.c"), "-ldl"], check=True)
+    job = [f"in={DATA}", *words, *(w.replace("=", f"={folder}/") for w in outputs("", "f-"))]
+    for after in 0, 4:
+        p = run_apart(job, env=(f"LD_PRELOAD={shim}", f"FULL_AFTER={after}"))
+        one_line(check, f"full after {after}", p, "cannot be written: No space left on device")
+        check(f"full after {after}: journal", done(folder, "f-", "all-", 2)[0])
+    p = ranks(mpi, job, folder)
+    check("goes on", (p.returncode and p.err)
+          or (files(folder, "f-") != files(folder, "all-") and "bytes differ"))
+    removed(folder, "f-")
 
 
 @pytest.mark.seconds(10)
