@@ -1,9 +1,11 @@
 /* cluster_full.c - simulates a full disk (LD_PRELOAD): pwrite() and pwritev(), which
  * MPI-IO calls, fail with ENOSPC after the first FULL_AFTER calls. With FULL_PART=1
- * these calls write half of the data instead. */
+ * these calls write half of the data instead. rmdir() of a relative path takes
+ * FULL_RMDIR microseconds, as on a busy machine. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -25,6 +27,13 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
     if (part) return real(fd, bytes, part, at);
     errno = ENOSPC;
     return -1;
+}
+
+int rmdir(const char *path)
+{
+    const char *delay = getenv("FULL_RMDIR");
+    if (delay && *path != '/') usleep((useconds_t)atol(delay));
+    return unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
 }
 
 ssize_t pwritev(int fd, const struct iovec *v, int n, off_t at)

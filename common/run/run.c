@@ -555,6 +555,7 @@ void result_drop(FILE *stream)
     sigset_t mask = table_lock();
     fclose(stream);
     if (r->path) unlink(r->temporary);
+    if (created_folder) rmdir(created_folder);
     result_clear(r);
     table_unlock(mask);
 }

@@ -196,9 +196,10 @@ int input_line(FILE *file, char *line, size_t size, char reason[REASON_SIZE]);
  * A result is written to a temporary file next to path, which is renamed when it is
  * complete. result_open() returns its stream, or NULL with errno set. result_close()
  * flushes and renames; it returns 0, or -1 with errno set and the temporary file
- * removed. result_drop() removes the temporary file. Both close the stream. fail(),
- * SIGHUP, SIGINT and SIGTERM remove the temporary files of all open results. If path
- * exists and is a device or a pipe (/dev/null, /dev/stdout), it is written in place. */
+ * removed. result_drop() removes the temporary file and an empty folder of
+ * result_folder(). Both close the stream. fail(), SIGHUP, SIGINT and SIGTERM remove
+ * those of all open results. If path exists and is a device or a pipe (/dev/null,
+ * /dev/stdout), it is written in place. */
 FILE *result_open(const char *path);
 const char *result_temporary(FILE *stream); /* NULL if path is written in place */
 int result_close(FILE *stream);

@@ -236,9 +236,12 @@ void slab_write(const slab *s, const char *path, const npy *a)
     }
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (error) {
-        /* Rank 0 removes its file before the first rank that fails aborts the job. */
-        result_drop(result);
-        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        /* Rank 0 removes its file, then the rank that created the folder removes that
+         * one, before the first rank that fails aborts the job. */
+        for (int turn = 0; turn < 2; turn++) {
+            if (turn == (rank_own() > 0)) result_drop(result);
+            MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        }
     } else if (result_close(result)) {
         error = errno;
     }
