@@ -133,7 +133,7 @@ mutants: all data tests ## plant bugs, which must be found; SEED= COUNT= FILES=:
 	$(python) $(if $(SEED)$(COUNT)$(FILES),tests.lot,tests.mutants)
 variants: all data ## build and verify the experiments of steps/*/variants
 	$(python) tools.measure.variants
-test-systems: ## build and verify in fresh Debians, with clang, and for AArch64: SYSTEM=aarch64
+test-systems: ## build and verify in fresh Debians, with clang, and for other processors: SYSTEM=avx2
 	$(python) tests.systems $(SYSTEM)
 san: ## sanitizers, race detectors, Oclgrind, and one minute of fuzzing
 	$(python) tools.verify.sanitize
@@ -144,7 +144,8 @@ lint: ## check the rules of the tree
 # Tests that measure time run alone; then the others, as many at a time as there are processors.
 test_needs = @./setup.sh test && $(MAKE) --no-print-directory JOBS= \
              $(if $(has_gpu),,CUDA=last) all data tests
-pytest = @$(PYTHON) -m pytest $1 -m "alone$2" tests; alone=$$?; \
+pytest = @export NOT_TESTED=$(BUILD)/not_tested; rm -f $$NOT_TESTED; \
+         $(PYTHON) -m pytest $1 -m "alone$2" tests; alone=$$?; \
          $(PYTHON) -m pytest $1 -n auto -m "not alone$2" tests && exit $$alone
 test: ## verify everything, and a sample of the other tests
 	$(test_needs)

@@ -12,12 +12,14 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.helpers import ROOT
-from tools.history import runs
+from tools.history import runs, tree
 
 # A make that a test starts has no part in the jobs of the make that runs the tests.
 for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
@@ -52,7 +54,7 @@ class Checks:
     """The checks of one test. A failed one does not end the test."""
 
     def __init__(self):
-        self.passed, self.failures, self.notes = 0, [], []
+        self.passed, self.failures, self.skipped, self.notes = 0, [], [], []
 
     def note(self, text):
         """A text that the summary of all tests shows, whether the test passes or not."""
@@ -77,13 +79,15 @@ class Checks:
         self(name, not good and f"exit status {ended.returncode}: {text[-2000:]}")
 
     def command(self, *command, **variables):
-        """Runs a command that prints "N passed, N failed" and counts what it counted."""
+        """Runs a command that prints "N passed, N failed" and counts what it counted. Its
+        lines "skipped: WHAT" are what this machine cannot test."""
         ended = subprocess.run(list(map(str, command)), cwd=ROOT, text=True,
                                errors="replace", env={**os.environ, **variables},
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         tallies = re.findall(r"^(?:\w+: )?(\d+) passed, (\d+) failed", ended.stdout, re.M)
         passed, failed = map(int, tallies[-1]) if tallies else (0, 0)
         self.passed += passed
+        self.skipped += re.findall(r"\bskipped: (.+)$", ended.stdout, re.M)
         if ended.returncode or failed or not passed:
             self.failures += [ended.stdout] + ["(see above)"] * (failed - 1)
         print(ended.stdout)
@@ -106,9 +110,10 @@ def pytest_runtest_makereport(item, call):
         return
     report = outcome.get_result()
     report.user_properties += [("checks", check.passed + len(check.failures)),
-                               *(("note", text) for text in check.notes)]
+                               *(("note", text) for text in check.notes),
+                               *(("skipped", what) for what in check.skipped)]
     text = "\n".join(check.failures) or "no check was made"
-    if report.passed and (check.failures or not check.passed):
+    if report.passed and not check.passed or not report.failed and check.failures:
         report.outcome, report.longrepr = "failed", text
     elif report.failed and check.failures:
         report.sections.append(("Failed checks", text))
@@ -123,6 +128,42 @@ def pytest_terminal_summary(terminalreporter):
                 if key == "note":
                     terminalreporter.write_line(text)
     terminalreporter.write_line(f"{checks} checks")
+    print_not_tested(terminalreporter)
+
+
+# ---- what is not tested --------------------------------------------------------------
+
+
+def beyond_machine():
+    """What no test can run on this machine."""
+    for backend in tree.BACKENDS.values():
+        if not any(backend.name in step.available(program)
+                   for step in tree.steps() for program in tree.programs()):
+            why = "no GPU" if backend.needs_gpu and not tree.has_gpu() else "not built"
+            yield f"back-end {backend.name}: {why}"
+    for flag, bits in (("avx2", 256), ("avx512f", 512)):
+        if not runs.processor_has(flag):
+            yield f"vectors of {bits} bits: not in this processor ({flag})"
+
+
+def print_not_tested(terminalreporter):
+    """Prints why tests were skipped, and how many for each reason. The runs of make test pass
+    this on in the file NOT_TESTED, and the last one prints all of it."""
+    kept = Path(os.environ.get("NOT_TESTED") or os.devnull)
+    reasons = Counter(kept.read_text().splitlines() if kept.exists() else ())
+    for report in terminalreporter.stats.get("skipped", ()):
+        text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[text.removeprefix("Skipped: ")] += 1
+    for outcome in "passed", "failed":
+        for report in terminalreporter.stats.get(outcome, ()):
+            reasons.update(what for key, what in report.user_properties if key == "skipped")
+    if os.environ.get("NOT_TESTED"):
+        kept.write_text("".join(f"{reason}\n" for reason in reasons.elements()))
+        reasons.update(beyond_machine())
+    if reasons:
+        terminalreporter.write_line("not tested on this machine:")
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"    {reason}" + f" ({count} times)" * (count > 1))
 
 
 # ---- order ---------------------------------------------------------------------------

@@ -7,14 +7,17 @@ which binary it changes and how:
     # step 07 backend omp random: tau of 101 samples is taken for 100
     # step 10 backend omp tests/test_section_oracle.py: counts are truncated
     # step 00 backend seq tests/test_npy.py::test_header: any version is read
+    # step 10 backend omp needs avx512: the second of two vectors is dropped
 
 The tree is copied, the patch applied there, the binary built and run on the cases of
 make verify until one is rejected: by the checker, by the program's own checks, or because
 it crashes or hangs. `random` means that no case detects the bug: at most 300 random
-queries follow, always the same ones. A mutant that passes all of them is a failure, and so
-is a patch that does not apply or does not compile. A patch of common/ changes the checker,
-too, if that shares the file. As a control, the unchanged binaries must pass the cases that
-detected their mutants.
+queries follow, always the same ones. `needs` names a property of the machine (NEEDS): the
+mutant is built for it, whatever ARCH= is, and skipped if the processor does not have it.
+The cases run as on one machine (MACHINE), whichever this one is. A mutant that passes all of
+them is a failure, and so is a patch that does not apply or does not compile. A patch of
+common/ changes the checker, too, if that shares the file. As a control, the unchanged
+binaries must pass the cases that detected their mutants.
 """
 from __future__ import annotations
 
@@ -26,12 +29,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.history import copies, options, runs, tree
-from tools.history.tree import Program, Step
+from tools.history.tree import BACKENDS, Program, Step
 from tools.verify import execute, queries
 
 TIMEOUT = 60  # seconds per run: the slowest correct one takes less than one
 RANDOM = 300  # queries
-HEADER = re.compile(r"# step (\S+) backend (\S+?)( random)?( tests/\S+)?: (.+)")
+HEADER = re.compile(r"# step (\S+) backend (\S+?)( needs \S+)?( random)?( tests/\S+)?: (.+)")
+# {property: (flag of /proc/cpuinfo, the variable of make that builds for it)}
+NEEDS = {"avx512": ("avx512f", "ARCH=-march=native"), "avx2": ("avx2", "ARCH=-march=x86-64-v3")}
+# The cores and the L2 cache that binaries find. Each rank of MPI has one thread.
+MACHINE = {"PROCESSORS": "2", "OMP_NUM_THREADS": "2", "POCL_MAX_PTHREAD_COUNT": "2",
+           "CACHE_L2": "1048576"}
 # A case of the program, the number of a random query, or a test.
 Case = str | int | Path
 
@@ -44,7 +52,13 @@ class Mutant:
         header = HEADER.match(lines[0]) if lines else None
         if not header:
             raise SystemExit(f"{path}:1: expected # step NN backend NAME: the bug")
-        number, self.backend, self.random, test, self.about = header.groups()
+        number, self.backend, needs, self.random, test, self.about = header.groups()
+        self.needs = (needs or " needs ").removeprefix(" needs ")
+        if self.needs and self.needs not in NEEDS:
+            raise SystemExit(f"{path}:1: needs: unknown ({self.needs}): expected one of "
+                             f"{' '.join(NEEDS)}")
+        self.flag, make = NEEDS.get(self.needs, ("", ""))
+        self.make = make.split()
         self.test = tree.ROOT / test.strip() if test else None
         named = [s for s in tree.steps() if number in (s.number, s.name)]
         if not named:
@@ -105,14 +119,15 @@ def rejection(copy: copies.Copy, program: Program, step: Step, backend: str, cas
               binary: Path | None = None, checker: Path | None = None
               ) -> execute.Outcome | None:
     """How a case is rejected; None if it passes."""
-    folder, env = copy.folder / "outputs", {}
+    folder = copy.folder / "outputs"
+    env = {**MACHINE, **({"OMP_NUM_THREADS": "1"} if BACKENDS[backend].launch else {})}
     if isinstance(case, Path):
         return test_rejection(copy, program, step, backend, case)
     if isinstance(case, int):
         query = queries.drawn(program, "mutants", case, folder / f"data-{case}")
         if not query.has(backend):
             return None
-        arguments, env, name = query.arguments, query.env, f"random-{case}"
+        arguments, env, name = query.arguments, {**env, **query.env}, f"random-{case}"
     else:
         arguments, name = program.cases[case], case
     for outputs in (program.outputs, program.timed):
@@ -135,7 +150,7 @@ def try_mutant(copy: copies.Copy, program: Program, mutant: Mutant) -> tuple[Cas
     checker: Path | None = None
     if any(name.startswith("common/") for name in mutant.files):
         checker = copy.folder / "build" / program.checker().name
-    problem = copy.make(binary, *([checker] if checker else []))
+    problem = copy.make(binary, *([checker] if checker else []), words=mutant.make)
     if problem:
         return None, f"does not compile: {problem}"
     cases: list[Case] = [*program.cases, *(range(RANDOM) if mutant.random else [])]
@@ -168,6 +183,9 @@ def try_program(program: Program, mutants: Sequence[Mutant], controls: bool
         place = f"{mutant.name:{width}} {mutant.step.number} {mutant.backend:8}"
         if mutant.backend not in mutant.step.available(program):
             print("    ", place, "not built here")
+            continue
+        if mutant.flag and not runs.processor_has(mutant.flag):
+            print("    ", place, f"skipped: the planted bugs that need {mutant.needs}")
             continue
         runs.progress(f"{mutant.name}: {mutant.about}")
         try:

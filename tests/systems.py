@@ -6,6 +6,8 @@
     aarch64              the same, cross-compiled and run by qemu-user, in Debian 12; also whole
                          output traces, where the processor shows: how a float that has no
                          integer, as a time that is not a number, becomes one
+    avx2, sse2           all of make test, compiled for processors without AVX-512, and without
+                         AVX
 
 The systems are made by debootstrap, in build/systems, and kept: remove a system's folder to
 begin anew. A system that cannot be made here is skipped, with the reason. The exit status is
@@ -55,6 +57,8 @@ class System:
     verify: Sequence[str]
 
 
+# Tests ask git for the files of the tree.
+REPOSITORY = "git init -q && git add -A && git -c user.name=x -c user.email=x commit -q -m tree"
 APT = "apt-get install -y -qq --no-install-recommends"
 SYSTEMS = {
     "debian12": System("bookworm", ["./setup.sh"],
@@ -72,6 +76,8 @@ SYSTEMS = {
         [f"{QUERIES.format(backends='seq omp')} CC=aarch64-cc ARCH= CCACHE= has_opencl="
          " has_mpi= has_openacc=",
          "python3 -m pytest -q -n auto tests/test_section_oracle.py"]),
+    **{name: System("bookworm", ["./setup.sh test", REPOSITORY], [f"make test ARCH={arch}"])
+       for name, arch in (("avx2", "-march=haswell"), ("sse2", ""))},
 }
 
 

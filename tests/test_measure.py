@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 from tests.helpers import ROOT, module
-from tools.history import evidence, results, rungs, runs, spans, tree, verdict
+from tools.history import copies, evidence, results, rungs, runs, spans, tree, verdict
 from tools.history.tree import Program, Step
 from tools.measure import bars, bench, ceilings, instructions, peers, registers, same, shares
 from tools.measure.item import Item, Measurement
@@ -458,7 +458,7 @@ def test_quick(check: Any, tmp_path: Path) -> None:
                                or "Traceback" in done.stderr) and done.stderr)
 
 
-def test_bars(check: Any, tmp_path: Path) -> None:
+def test_bars(check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for program in PROGRAMS.values():
         known = {(s.number, b) for s in tree.steps() for b in s.backends(program)}
         check(f"{program.name} promises nothing", not bars.bars_of(program))
@@ -473,6 +473,12 @@ def test_bars(check: Any, tmp_path: Path) -> None:
         bars.Side("05", ("omp", "ocl"), ()), 2.5))
     with pytest.raises(SystemExit):
         bars.Bar.parse("10 omp / 05 omp > 2")
+    calls: list[Any] = []
+    monkeypatch.setattr(copies, "built_with", lambda *words: (calls.append(words), tmp_path)[1])
+    item, = bars.Side.parse("10 omp accuracy=0 ARCH=-march=haswell").items(
+        PROGRAMS["gridding"], "askap")
+    check("built for other vectors", (item.alias, item.environment, calls[0][3]) != (
+        tmp_path, {}, ["ARCH=-march=haswell"]) and f"{item.alias} {calls}")
     path = tmp_path / "there.csv"
     done = module("tools.measure.bars", PROGRAM="semblance", STEP="05 08", BACKEND="omp",
                   SET="survey", QUICK="1", REPEAT="1", RESULTS=str(path))

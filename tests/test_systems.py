@@ -180,3 +180,12 @@ def test_systems_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch,
     output = capsys.readouterr().out
     assert "clang: skipped: not root" in output
     assert "0 passed, 0 failed, 1 skipped" in output
+
+
+def test_instruction_sets() -> None:
+    """All of make test runs without AVX-512 and without AVX, here and on the forge."""
+    forge = (tree.ROOT / ".github/workflows/test.yml").read_text()
+    for name, words in ("avx2", "ARCH=-march=haswell"), ("sse2", "ARCH="):
+        assert f"make test {words}" in systems.SYSTEMS[name].verify
+        assert f'"{words}"}}' in forge
+    assert "make test ${{ matrix.arch }}" in forge

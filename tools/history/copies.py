@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -34,6 +35,18 @@ def make(*words: Argument, folder: Path = tree.ROOT) -> str | None:
         return None
     lines = done.stderr.splitlines()
     return next((line for line in lines if "error" in line), lines[-1])
+
+
+def built_with(program: tree.Program, step: tree.Step, backend: str, words: Sequence[str]) -> Path:
+    """The binary of a step, built by make with some variables, in a folder of its own."""
+    name = re.sub(r"\W+", "_", " ".join(words))
+    folder = tree.build() / "with" / f"make{name}"
+    target = folder / step.name / f"{program.name}-{backend}"
+    problem = make(f"BUILD={os.path.relpath(folder, tree.ROOT)}", *words,
+                          os.path.relpath(target, tree.ROOT))
+    if problem:
+        raise SystemExit(f"make {' '.join(words)}: {problem}")
+    return target
 
 
 def put(source: Path, target: Path) -> None:

@@ -121,8 +121,8 @@ def launch(binary: Argument, backend: str, env: Environment | None = None
            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
            "PRTE_MCA_hwloc_default_binding_policy": "none",
            **mpi_folder(),
-           "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // number)), **env}
-    if number * int(env["OMP_NUM_THREADS"].split(",")[0]) > (os.cpu_count() or 1):
+           "OMP_NUM_THREADS": str(max(1, processors() // number)), **env}
+    if number * int(env["OMP_NUM_THREADS"].split(",")[0]) > processors():
         env.setdefault("OMP_WAIT_POLICY", os.environ.get("OMP_WAIT_POLICY", "passive"))
     return [shutil.which("mpirun") or "mpirun", "-n", str(number), binary], env
 
@@ -197,6 +197,16 @@ def cpu_name() -> str:
     return os.uname().machine
 
 
+def processor_has(flag: str) -> bool:
+    """Whether /proc/cpuinfo lists a flag, such as avx2."""
+    return re.search(rf"^flags\s.*\b{flag}\b", Path("/proc/cpuinfo").read_text(), re.M) is not None
+
+
+def processors() -> int:
+    """The number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def opencl_chosen() -> str:
     """The line of `make devices` about the device that DEVICE selects, by the rules of
     common/opencl: kind, platform, name .."""
@@ -269,7 +279,7 @@ def threads(backend: str) -> int:
         return about.threads
     if about.launch:
         return int(launch("", backend, os.environ)[1]["OMP_NUM_THREADS"])
-    return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or os.cpu_count() or 1)
+    return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or processors())
 
 
 def device(backend: str) -> str:

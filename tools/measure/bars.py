@@ -6,7 +6,8 @@ program.mk states them, one line per set or job, separated by semicolons:
 
 The first side is to be so many times as fast as the second. A side is a step, a back-end
 (of several the fastest counts), and words for the binary: arguments of the query, or
-variables of the environment in capitals, such as OMP_NUM_THREADS=1. The bars of a set are
+variables of the environment in capitals, such as OMP_NUM_THREADS=1. ARCH=-march=haswell is a
+variable of make: this side is built with it. The bars of a set are
 measured together, like the items of make bench (item.py), and each run is verified; the
 first item also runs under a second name (an A/A pair). The times are those of the search:
 Time_search where a program prints it, because what follows a search, such as the wait for a
@@ -21,9 +22,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools.history import options, results, runs, tree, verdict
+from tools.history import copies, options, results, runs, tree, verdict
 from tools.history.results import Row
-from tools.history.tree import Program
+from tools.history.tree import Program, Step
 from tools.measure import bench
 from tools.measure.item import Item, interleaved
 
@@ -56,6 +57,9 @@ class Side:
         given = [w for w in self.words if not w.partition("=")[0].isupper()]
         item.arguments = tree.with_arguments(list(item.arguments), given)
         item.environment = dict(w.split("=", 1) for w in self.words if w not in given)
+        arch = item.environment.pop("ARCH", None)
+        if arch is not None and isinstance(item.step, Step):
+            item.alias = copies.built_with(item.program, item.step, item.backend, [f"ARCH={arch}"])
         return item
 
     def __str__(self) -> str:

@@ -24,7 +24,6 @@ measured.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -54,7 +53,7 @@ def path_of(machine: str) -> Path:
 
 def thread_counts() -> list[int]:
     """1, 2, 4 .. and all."""
-    cores = os.cpu_count() or 1
+    cores = runs.processors()
     return sorted({2 ** n for n in range(cores.bit_length())} | {cores})
 
 

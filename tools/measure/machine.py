@@ -23,7 +23,7 @@ def generation() -> str:
 def name() -> str:
     """The name of the results file: the GPU, or the CPU if there is none."""
     device = runs.gpu_name() if tree.has_gpu() else \
-        f"{runs.cpu_name()}{generation()} {os.cpu_count()} cores"
+        f"{runs.cpu_name()}{generation()} {runs.processors()} cores"
     return re.sub(r"[^A-Za-z0-9]+", "-", device).strip("-")
 
 

@@ -111,5 +111,5 @@ def code(step: Step | Variant, program: Program, backend: str) -> str:
 def codes(wanted: Iterable[Point]) -> dict[Point, str]:
     """{(step, program, back-end): digest of its code}, computed on all cores."""
     wanted = list(wanted)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(runs.processors()) as pool:
         return dict(zip(wanted, pool.map(lambda point: code(*point), wanted)))

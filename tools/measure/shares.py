@@ -105,7 +105,7 @@ def environment(backend: str) -> dict[str, str]:
     device = BACKENDS[BACKENDS[backend].sides[1]].device
     if os.environ.get("OMP_NUM_THREADS") or not on_cpu[device]():
         return {}
-    cores = os.cpu_count() or 1
+    cores = runs.processors()
     threads = max(1, cores // 2)
     found = {"OMP_NUM_THREADS": str(threads)}
     if cores > 1:
@@ -133,7 +133,7 @@ def items_of(program: Program, step: Step, backend: str, sweep: Sequence[int], q
         item = SharedItem(program, name, *place, share)
         item.arguments, item.accepted, item.environment = arguments, accepted, dict(variables)
         if share == "device" and variables:
-            rest = max(1, (os.cpu_count() or 1) - int(variables["OMP_NUM_THREADS"]))
+            rest = max(1, runs.processors() - int(variables["OMP_NUM_THREADS"]))
             item.environment["POCL_MAX_PTHREAD_COUNT"] = str(rest)
         if share == SECOND:
             item.alias = tree.build() / "bench" / "aa" / f"{program.name}-{backend}"

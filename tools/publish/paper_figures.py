@@ -97,18 +97,6 @@ def step_of(kind: Kind) -> Step:
     return found
 
 
-def built_with(program: Program, step: Step, backend: str, words: Sequence[str]) -> Path:
-    """The binary of a step, built by make with some variables in a folder of its own."""
-    name = re.sub(r"\W+", "_", " ".join(words))
-    folder = tree.build() / "papers" / f"make{name}"
-    target = folder / step.name / f"{program.name}-{backend}"
-    problem = copies.make(f"BUILD={os.path.relpath(folder, tree.ROOT)}", *words,
-                          os.path.relpath(target, tree.ROOT))
-    if problem:
-        raise SystemExit(f"make {' '.join(words)}: {problem}")
-    return target
-
-
 def prepare(program: Program, kind: Kind) -> How | None:
     """The binary of a kind, built; None if it needs a GPU or a compiler that this machine
     does not have."""
@@ -128,7 +116,7 @@ def prepare(program: Program, kind: Kind) -> How | None:
             raise SystemExit(f"{kind.step}: {problem}")
         return variant.binary(program, backend), backend, device
     if kind.make():
-        return built_with(program, step, backend, kind.make()), backend, device
+        return copies.built_with(program, step, backend, kind.make()), backend, device
     binary = step.binary(program, backend)
     return (binary, backend, device) if binary.exists() else None
 

@@ -29,14 +29,13 @@ is the variant in PROGRAM.csv; "-" is none. Kinds:
 """
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tools.history import results
+from tools.history import results, runs
 from tools.history.tree import Program
 
 KINDS = ("bars", "rates", "lines", "heat", "shares", "trace", "busy")
@@ -116,7 +115,7 @@ def numbers(text: str) -> Any:
     """"1 .. cores" is 1, 2, 4 and so on, and as many as there are; else words as they
     stand."""
     if text.split() == ["1", "..", "cores"]:
-        cores = os.cpu_count() or 1
+        cores = runs.processors()
         return [str(n) for n in sorted({2 ** k for k in range(cores.bit_length())
                                         if 2 ** k <= cores} | {cores})]
     return text.split()

@@ -170,7 +170,7 @@ class Run:
         memory = sandbox.MEMORY if BACKENDS[self.backend].on_host else None
         within = sandbox.command(
             self.outputs, [binary, *runs.inputs(arguments)], [self.cache], variables,
-            memory=memory, cpu=(timeout + 1) * (os.cpu_count() or 1))
+            memory=memory, cpu=(timeout + 1) * runs.processors())
         with sandbox.Watch([self.outputs, self.cache]) as watch:
             try:
                 got = execute.produce(self.step, self.program, self.backend, arguments,

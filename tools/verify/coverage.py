@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.history import copies, options, tree
+from tools.history import copies, options, runs, tree
 from tools.history.tree import BACKENDS, FOR_CHECKING, Program, Step
 from tools.verify import execute, queries, random_queries
 
@@ -105,7 +105,7 @@ def main() -> int:
     jobs = [(p, steps, arguments.seed or getattr(queries.module(p), "COVERAGE", "1"), i,
              build / "random" / f"{p.name}-{i}")
             for i in range(int(arguments.count or COUNT)) for p in programs]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(runs.processors()) as pool:
         list(pool.map(lambda job: run_all(*job), jobs))
 
     executed, missed = report(build, steps, programs)

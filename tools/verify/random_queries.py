@@ -188,7 +188,7 @@ def main() -> int:
         if time.monotonic() < end:
             job[0](*job[1])
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(runs.processors()) as pool:
         list(pool.map(run, jobs))
     runs.progress("")
     print(f"SEED={seed}: {search.queries} queries, {search.vacuous} vacuous")
