@@ -194,18 +194,17 @@ OPTIONS = {"in": "in.su", "m0": "4040,40,2", "h0": "-500,30,2", "t0": "0.4,0.004
            "window": "parallel", "smooth": "centre", "weight": "semblance", "refine": "0",
            "average": "0"}
 # The same with a file of velocities.
-VELOCITY = {**OPTIONS, "ranges": None, "velocity": "v.txt", "mute": "0.4"}
-NUMBERS = {**OPTIONS, "ranges": None, "a": "-2e-5:2e-4:2", "b": "-3e-4", "c": "4e-7", "d": "1e-7",
+VELOCITY = {**OPTIONS, "ranges": "", "velocity": "v.txt", "mute": "0.4"}
+NUMBERS = {**OPTIONS, "ranges": "", "a": "-2e-5:2e-4:2", "b": "-3e-4", "c": "4e-7", "d": "1e-7",
            "e": "0:2e-7:2"}
-# Changes of one option each, with which the result differs. None leaves an option out.
-PLACE = {"m0": None, "h0": None}
+# Changes of one option each, with which the result differs. "" leaves an option out.
 OTHERS = [(OPTIONS, {key: value}) for key, *values in (
     ("m0", "4041,40,2", "4040,41,2"), ("h0", "-501,30,2", "-500,31,2"), ("tau", "0.004"),
     ("t0", "0.404,0.004,3", "0.4,0.008,3"), ("aperture", "90,90", "80,100"),
     ("smooth", "window"), ("weight", "none"), ("window", "moveout"), ("mute", "mute.txt"),
     ("refine", "1"), ("average", "0.004"), ("axis", "x"), ("bad", "skip"), ("passes", "2"))
     for value in values]
-OTHERS += [(OPTIONS, {**PLACE, "positions": "places.txt"})]
+OTHERS += [(OPTIONS, {"m0": "", "h0": "", "positions": "places.txt"})]
 OTHERS += [(NUMBERS, {key: value}) for key, value in (
     ("a", "-2e-5:2e-4:3"), ("b", "-2e-4"), ("c", "5e-7"), ("d", "2e-7"), ("e", "0:3e-7:2"))]
 OTHERS += [(VELOCITY, {key: value}) for key, *values in (
@@ -249,7 +248,8 @@ def completed(tmp_path):
     """A folder with a completed job of OPTIONS; a function that repeats it with changes, or
     another one, and returns the process."""
     other_survey(tmp_path, None)
-    for name, text in (("rows", "\n".join(ROWS)), ("mute", "0 0.402"), ("places", "4040 -500\n" * 4),
+    for name, text in (("rows", "\n".join(ROWS)), ("mute", "0 0.402"),
+                       ("places", "4040 -500\n" * 4),
                        ("v", "0.1 1900 300\n0.403 2000 300"),
                        ("v2", "0.1 1900 300\n0.403 2000 300\n0.41 2000 301")):
         (tmp_path / f"{name}.txt").write_text(text + "\n")
