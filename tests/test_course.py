@@ -177,6 +177,12 @@ def test_new_step(check, tmp_path):
     same = subprocess.run(["diff", "-r", "-x", "*.md", *pair], capture_output=True,
                           text=True)
     check("new-step: the code of the last", same.stdout)
+    mine = f"{int(number) + 1}_mine"
+    check.process("new-step AFTER=", new(NAME=mine, AFTER="01"), 0)
+    changed = module("tools.history.diff", root=folder, STEP=mine[:2], PROGRAM="all")
+    check("new-step AFTER=: changes nothing", changed.returncode or changed.stdout)
+    check("new-step: no answers", list(steps.glob(f"{mine}/*/answers.md")))
+    shutil.rmtree(steps / mine)
     lint = module("tests.lint", "steps", root=folder).stdout
     for rule in ("no `title`", f"no `title.{PROGRAM}`", f"no `predict.{PROGRAM}`"):
         check(f"new-step: lint says {rule}",

@@ -27,7 +27,7 @@ STEP_MK = """\
 title    =
 kind     = refactor
 backends = {backends}
-"""
+{after}"""
 
 PROGRAM_MK = """
 title.{name}       =
@@ -119,14 +119,17 @@ def main() -> None:
                for p in tree.programs()}
     programs = [p for p, having in started.items() if having]
     for program in programs:
-        shutil.copytree(started[program][-1].folder / program.name, folder / program.name)
+        shutil.copytree(started[program][-1].folder / program.name, folder / program.name,
+                        ignore=shutil.ignore_patterns("*.md"))
         (folder / program.name / "README.md").write_text(
             LESSON.format(number=name[:2], name=program.name))
     shutil.copy(source.folder / "Makefile", folder)
     kinds = " ".join(k for k in tree.KINDS if k != "start")
-    text = STEP_MK.format(kinds=kinds, backends=source.mk.get("backends", ""))
+    text = STEP_MK.format(
+        kinds=kinds, backends=source.mk.get("backends", ""),
+        after="" if source is steps[-1] else f"after    = {source.number}\n")
     text += "".join(f"{key}.{p.name} = {named}\n" for p in programs
-                    for key in ("backends", "check")
+                    for key in ("backends", "cflags", "check")
                     if (named := started[p][-1].mk.get(f"{key}.{p.name}")))
     text += "".join(PROGRAM_MK.format(name=p.name) for p in programs)
     (folder / "step.mk").write_text(text)
