@@ -10,10 +10,12 @@ import contextlib
 import csv
 import io
 import math
+import os
 import random
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -416,6 +418,23 @@ def test_machines(check: Any, tmp_path: Path) -> None:
         found = in_results(folder, ceilings.ceilings_of, "M", device, threads)
         ceilings.ceilings.cache_clear()
         check.equal(f"ceilings of {device}", found, {"fma": 100.0 * threads})
+
+
+def test_processors(check: Any) -> None:
+    """A process that may use one processor of the machine counts one: nothing in tools/ and tests/
+    counts those of the machine."""
+    code = ("from tools.history import runs; from tools.measure import ceilings, machine\n"
+            "print(runs.threads('omp'), runs.launch('', 'mpi', {'RANKS': '1'})[1]"
+            "['OMP_NUM_THREADS'], ceilings.thread_counts(), machine.name())")
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True,
+        env={k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"},
+        preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))
+    check("one processor", not re.match(r"1 1 \[1\] ", ended.stdout) and ended)
+    check("name", not (tree.has_gpu() or ended.stdout.endswith("-1-cores\n")) and ended.stdout)
+    for folder in "tools", "tests":
+        for path in Path(ROOT, folder).rglob("*.py"):
+            check(str(path), "cpu_" + "count" in path.read_text() and "counts all processors")
 
 
 def test_peak(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,12 @@ def run(command: Iterable[Argument], timeout: float = TIMEOUT, env: Environment 
                 os.killpg(process.pid, signal.SIGKILL)
 
 
+def processors() -> int:
+    """The number of processors that this process may use: taskset, Slurm or a container may
+    permit fewer than the machine has."""
+    return len(os.sched_getaffinity(0))
+
+
 def ranks() -> int:
     """The number of ranks of an MPI back-end: RANKS, or 2."""
     return int(os.environ.get("RANKS") or 2)

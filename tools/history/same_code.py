@@ -17,7 +17,6 @@ back-ends of two steps with the same functions.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -27,6 +26,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from tools.history import runs
 
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDES = tuple(f"-Icommon/{name}" for name in
@@ -231,7 +232,7 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", help="only sources below these paths")
     parser.add_argument("--strict", action="store_true", help="strings count, too")
     parser.add_argument("--quiet", action="store_true", help="print no source that is the same")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=int, default=runs.processors())
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="same-code-") as folder:
         old = Path(folder)

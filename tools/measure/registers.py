@@ -187,7 +187,7 @@ def main() -> None:
     if everything:
         os.environ["RUNGS"] = "1"
     with tempfile.TemporaryDirectory() as scratch, \
-            ThreadPoolExecutor(os.cpu_count()) as pool:
+            ThreadPoolExecutor(runs.processors()) as pool:
         made = pool.map(lambda job: job(tools, Path(scratch)), jobs())
         rows = sorted((row for of_file in made for row in of_file), key=order)
     runs.progress("")

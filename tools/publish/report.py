@@ -739,7 +739,7 @@ def main() -> None:
     for name in ("pictures", "figures", "papers"):
         (folder / name).mkdir(parents=True)
     shutil.copyfile(HERE / "report.css", folder / "report.css")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(runs.processors()) as pool:
         for done in [pool.submit(page.write, folder) for page in pages(folder)]:
             done.result()
     runs.progress("")
