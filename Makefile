@@ -64,6 +64,15 @@ $(foreach k,$3,$2.$k := $$($k)$(newline))
 endef
 program_keys := sources shared libs cflags double recipes suffix
 step_keys    := backends $(foreach p,$(programs),backends.$p cflags.$p)
+
+# Each key is a variable of make, too: one that has the name of another variable is an error.
+reserved := $(filter-out $(program_keys) $(step_keys),$(foreach v,$(.VARIABLES),\
+            $(if $(filter file override,$(origin $v)),$v)))
+declared := $(shell awk -F '[ :+?=]' '/^[A-Za-z_]+ *[:+?]?=/ { print FILENAME "/" $$1 }' \
+              $(programs:%=common/%/program.mk) $(steps:%=steps/%/step.mk))
+$(foreach k,$(declared),$(if $(filter $(notdir $k),$(reserved)),$(error \
+    $(patsubst %/,%,$(dir $k)): $(notdir $k): the Makefile has a variable of this name: \
+    expected another key)))
 $(foreach p,$(programs),$(eval $(call load,common/$p/program.mk,$p,$(program_keys))))
 $(foreach s,$(steps) $(rungs),$(eval $(call load,$(call folder_of,$s)/step.mk,$s,$(step_keys))))
 

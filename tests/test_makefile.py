@@ -86,6 +86,14 @@ def test_program_without_declarations(folder: Path) -> None:
         " ".join(f"{key}=[]" for key in keys)
 
 
+@pytest.mark.parametrize("place", ["common/sandpile/program.mk", "steps/03_ocl_3d/step.mk"])
+@pytest.mark.parametrize("name", ["steps", "programs", "rungs", "folder_of", "BUILD"])
+def test_keys_that_are_variables_of_the_makefile(folder: Path, place: str, name: str) -> None:
+    with open(folder / place, "a") as out:
+        out.write(f"{name} = 100\n")
+    assert f"{place}: {name}: the Makefile has" in make(folder, "-n", "help", succeeds=False)
+
+
 def test_run_builds_what_runs_here(folder: Path) -> None:
     """make run builds one program, without nvcc and without back-ends that only check."""
     output = make(folder, "-n", "run", "NVCC=/no/nvcc", "has_gpu=", "has_opencl=yes")

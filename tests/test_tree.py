@@ -188,6 +188,18 @@ def test_step_without_a_program(check: Any, copy: Copy) -> None:
         f"{k}={v}" for k, v in nothing.items())))
 
 
+# ---- program.mk ------------------------------------------------------------------------
+
+
+def test_program_mk(check: Any, copy: Copy) -> None:
+    mk = copy.folder / "common" / "sandpile" / "program.mk"
+    for key in "quik", "sets.4", "cluster.output", "set.", "case":
+        mk.write_text(Path(ROOT, "common/sandpile/program.mk").read_text() + f"{key} = 2\n")
+        refused(check, f"program.mk, {key}", copy.module("tools.history.diff", STEP="05"),
+                "common/sandpile/program.mk", f"{re.escape(key)}: there is no such key")
+    mk.write_text(Path(ROOT, "common/sandpile/program.mk").read_text())
+
+
 # ---- step.mk ---------------------------------------------------------------------------
 
 

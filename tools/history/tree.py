@@ -24,6 +24,14 @@ KINDS = ("start", "refactor", "port", "algebra", "memory")
 KEYS = ("title", "kind", "backends", "changes", "shown", "after")
 KEYS_OF_PROGRAM = {"predict": ("cpu", "gpu"), "bytes": ("l1", "l2", "l3", "dram"),
                    **dict.fromkeys((*KEYS, "reason", "flops", "cflags", "check"), ("",))}
+# The keys of a program.mk, and the first parts of those that have a second part, which may be
+# any, or one of these.
+PROGRAM_KEYS = set("""title order sources shared libs cflags double recipes suffix rate peak outputs
+    timed quick show long jobs rung_sets tiny wide entry unit perf instructions gcc_flags gpu groups
+    shares section cluster""".split())
+PROGRAM_PARTS: dict[str, Sequence[str]] = {
+    "set": (), "job": (), "case": (), "bar": (), "picture": (),
+    "cluster": ("bytes", "grow", "messages", "outputs", "part", "serial")}
 
 # `outputs` of a program.mk that does not set it. Each is
 #     key of the program : key of the checker : maximal difference from step 00's file
@@ -120,6 +128,12 @@ FOR_CHECKING = tuple(b.name for b in BACKENDS.values() if "checking" in b.limits
 SHARED = tuple(b.name for b in BACKENDS.values() if "shared" in b.limits)
 
 
+def refuse(errors: Sequence[str]) -> None:
+    """Ends the process with these messages, if there are any."""
+    if errors:
+        raise SystemExit("\n".join(errors))
+
+
 # ---- programs --------------------------------------------------------------------------
 
 
@@ -170,6 +184,14 @@ class Program:
         # The outputs that are written when times are measured: all, or those of `timed`.
         timed = self.mk.get("timed", "").split()
         self.timed = [o for o in self.outputs if not timed or o.key in timed]
+
+    def errors(self) -> Iterator[str]:
+        """The keys of program.mk that no tool reads: typing errors would go unnoticed."""
+        for key in self.mk.keys() - PROGRAM_KEYS:
+            first, _, part = key.partition(".")
+            parts = PROGRAM_PARTS.get(first)
+            if not part or parts is None or (parts and part not in parts):
+                yield f"{key}: there is no such key"
 
     def names(self) -> set[str]:
         """The values of PROGRAM= that select it."""
@@ -291,9 +313,7 @@ class Step:
 def steps() -> list[Step]:
     """All steps, in order."""
     found = [Step(p.parent.name) for p in sorted(ROOT.glob("steps/*/step.mk"))]
-    errors = [f"{s.folder}/step.mk: {what}" for s in found for what in s.errors()]
-    if errors:
-        raise SystemExit("\n".join(errors))
+    refuse([f"{s.folder}/step.mk: {what}" for s in found for what in s.errors()])
     return found
 
 
@@ -301,6 +321,7 @@ def steps() -> list[Step]:
 def programs() -> list[Program]:
     """All programs, sorted by `order` of program.mk: the main program first."""
     found = [Program(p.parent.name) for p in sorted(ROOT.glob("common/*/program.mk"))]
+    refuse([f"common/{p.name}/program.mk: {what}" for p in found for what in p.errors()])
     return sorted(found, key=lambda p: int(p.mk.get("order", 99)))
 
 
