@@ -54,7 +54,8 @@ STEP_HEADINGS = ("The idea", "What it gains", "When it does not help")
 PLACES = re.compile(r"(?<![\w.])/(home|root|work|mnt|Users)/\w|\bfile://|"
                     r"\b(10|127|192\.168|172\.(1[6-9]|2\d|3[01]))(\.\d{1,3}){2,3}\b|"
                     r"\b[\w-]+\.(internal|intranet|corp|lan)\b")
-NAMES_A_STEP = re.compile(r"steps/\d\d|\b\d\d_[a-z]\w*")
+NAMES_A_STEP = re.compile(r"steps/\d\d|\b\d\d_[a-z]\w*|\b[Ss]teps? \d\d\b|"
+                          r"\b[01]\d(,| or| and| to) [01]\d\b")
 DEVICE_CALLS = re.compile(r"\b(clEnqueue(?!Marker)\w+|clCreate(Sub)?Buffer\w*|cudaMalloc\w*|"
                           r"cudaMemcpy\w*)\s*\(")
 

@@ -33,9 +33,9 @@ typedef struct {
 
 /* SYNC: every step topples all unstable cells at once, from one grid into another; the
  * number of steps is a property of the pile. ASYNC: only the stable grid is required,
- * which is the same for every order of topplings. Most steps topple in place for ASYNC.
- * Steps 11 and 12 use the synchronous rule; so does step 10, after it has toppled the
- * cells as often as it estimates, and it counts only the synchronous steps. */
+ * which is the same for every order of topplings. A back-end may topple in place for
+ * ASYNC, or use the synchronous rule, also after it has toppled the cells as often as
+ * it estimates; it counts only the synchronous steps then. */
 typedef enum { SYNC, ASYNC } toppling_rule;
 
 /* One tile of a trace: which thread computed it, and when. */

@@ -231,8 +231,7 @@ void section_pass(request *r, const pass *p)
 {
     double start = seconds();
     if (r->window == WINDOW_MOVEOUT && !search_moveout)
-        fail("window=moveout: not in this back-end: expected window=parallel, or 00, "
-             "10 or 12");
+        fail("window=moveout: not in this step or back-end: expected window=parallel");
     job s = {.r = r, .pass = p, .line = survey_read(r)};
     s.traces = request_traces(r);
     su_header *header = headers_make(r, &s.line);
