@@ -92,7 +92,7 @@ static uint64_t job_hash(const job *s, const su_header *header)
                        r->h0.first,     r->h0.step,     r->h0.count, r->t0.first,
                        r->t0.step,      r->t0.count,    r->tau,      r->average,
                        r->aperture[0],  r->aperture[1], r->refine,   r->weight,
-                       r->axis,         r->stretch};
+                       r->stretch};
     uint64_t hash = digest_update(r->options, values, sizeof values);
     hash = digest_update(hash, r->row, (size_t)r->rows * sizeof *r->row);
     hash = digest_update(hash, r->positions,
