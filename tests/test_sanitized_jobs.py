@@ -24,7 +24,7 @@ def job(draw, folder):
     """The options of a random job. Writes the files that they name."""
     survey(draw, folder / "in.su")
     (folder / "v.txt").write_text("0.1 1700 200\n0.3 2000 100\n0.5 2800 500\n")
-    (folder / "m.txt").write_text("0 0.02\n120 0.1\n400 0.35\n")
+    (folder / "m.txt").write_text("0 0.02\n120 0.1\n230 0.35\n")
     (folder / "p.txt").write_text("sx gx\n1100 1250\n1110 1375\n1050 9000\n")
     (folder / "r.txt").write_text("".join(
         f"{t} {h}  -2e-4 4e-4 {n}  0 6e-4 2  2e-7 8e-7 2  0 6e-7 1  0 1e-7 1\n"
@@ -101,7 +101,8 @@ def test_jobs(check, sanitized, tmp_path, everything):
             kept.append({p.name: p.read_bytes() for p in folder.iterdir()})
         check(f"SEED={seed}, job {number}: two fills: {' '.join(words)}",
               kept[0] != kept[-1] and "other files")
-        if "s.su" in kept[0]:
-            finite = numpy.isfinite(traces(folder / "s.su")[1]).all()
-            check(f"SEED={seed}, job {number}: finite", not finite and "not finite")
+        for path in [*folder.glob("?.su*"), *folder.glob("*.npy")] if not ended.failure() else ():
+            values = numpy.load(path) if path.suffix == ".npy" else traces(path)[1]
+            check(f"SEED={seed}, job {number}: {path.name}: finite",
+                  not numpy.isfinite(values).all() and "not finite")
     check("complete jobs", complete <= number / 2 and f"{complete} jobs")
