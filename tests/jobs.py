@@ -67,6 +67,8 @@ class Job:
     scalco: int = -4
     across: float = 0     # the other coordinate, metres
     order: str = "<"
+    axis_set: bool = False   # whether axis= and order= are set
+    order_set: bool = False
 
     def copy(self, **changes: Any) -> Job:
         """A job with other values; traces and rows may be changed."""
@@ -131,6 +133,10 @@ class Job:
         elif self.mute:
             words["mute"] = "mute.txt"
             (folder / "mute.txt").write_text("".join(f"{x!r} {t!r}\n" for x, t in self.mute))
+        if self.axis_set:
+            words["axis"] = self.axis
+        if self.order_set:
+            words["order"] = "little" if self.order == "<" else "big"
         for name in "tau", "dip", "period", "average":
             if getattr(self, name) is not None:
                 words[name] = repr(getattr(self, name))
@@ -176,9 +182,13 @@ FACTORS: dict[str, tuple[Any, ...]] = {
     "delay": (0, 6, -4),  # samples
     "axis": ("x", "y"),
     "order": ("<", ">"),
-    "scalco": (-4, -8, -100, 1),
+    "scalco": (-4, -8, -16, 1),
     "bad": ("refuse", "skip"),
-    "size": ("small", "small", "long", "many"),  # many samples, or traces in an aperture
+    "axis_set": (False, True),
+    "order_set": (False, True),
+    "period": (None, 8),  # samples
+    "dip": (None, 2.0 ** -13),
+    "size": ("small", "long", "many"),  # many samples, or traces in an aperture
 }
 
 
@@ -189,7 +199,7 @@ def possible(choice: Mapping[str, Any]) -> bool:
     rows = get("ranges", "pair") not in ("pair", "velocities")
     consecutive = get("window") == "moveout" or get("passes") == "2" or get("choose") == "1"
     return not (
-        (rows and (get("mute") == "stretch" or get("choose") == "1"))
+        (rows and (get("mute") == "stretch" or get("choose") == "1" or get("period") or get("dip")))
         or ("ranges" in choice and not velocity and "tau" in choice and get("tau") is None)
         or (velocity and get("aperture") == "none" and get("lost") == "shot")
         or (get("output") == "dead" and (get("t0", "all") != "all" or (
@@ -199,26 +209,30 @@ def possible(choice: Mapping[str, Any]) -> bool:
         or (get("window") == "moveout" and get("smooth") == "window")
         or (get("size") == "many" and (get("passes") == "2" or get("choose") == "1"))
         or (consecutive and get("t0") == "every other")
-        # Few live traces, of which choose= leaves some out.
-        or (get("choose") == "1" and (get("aperture") == "narrow" or get("lost") == "shot")))
+        # Few live traces, of which choose= leaves some out; it takes long.
+        or (get("choose") == "1" and (get("size") in ("long", "many") or ("dip" in choice and not get("dip")) or get("aperture") == "narrow" or get("lost") == "shot")))
 
 
 def draw_choice(rng: random.Random, **fixed: Any) -> dict[str, Any]:
     """A value of each factor; some are fixed."""
-    while True:
+    for _ in range(100000):
         choice = {name: fixed.get(name, rng.choice(values)) for name, values in FACTORS.items()}
-        if "choose" not in fixed and rng.random() < 0.8:
+        if "choose" not in fixed and rng.random() < 0.93:
             choice["choose"] = "0"  # it takes 20 times as long
         if "size" not in fixed and rng.random() < 0.5:
             choice["size"] = "small"
         if possible(choice):
             return choice
+    raise ValueError(f"no job has {fixed}")
 
 
 def draw(rng: random.Random, **fixed: Any) -> Job:
     """A random job with these values of factors."""
     choice = draw_choice(rng, **fixed)
     dt, ns = rng.choice((1000, 2000, 4000)), rng.choice((41, 56, 64))
+    velocity = choice["ranges"] in ("pair", "velocities")
+    if velocity:  # D has fixed bounds: many values if the samples are short
+        dt = 4000 if choice["passes"] == "2" or choice["choose"] == "1" else rng.choice((2000, 4000))
     if choice["size"] == "long":
         ns = 150  # more than a chunk of samples
     delay, fraction = choice["delay"], 1 if choice["scalco"] == 1 else 4
@@ -237,7 +251,7 @@ def draw(rng: random.Random, **fixed: Any) -> Job:
             g = s + 40 + channel * gap
             x = (g - s) / 2000 * scale  # seconds at 2000 m/s and 2 ms
             times = (numpy.arange(ns) + delay) * dt * 1e-6
-            row = 0.2 * numbers.standard_normal(ns)
+            row = 0.1 * numbers.standard_normal(ns)
             for t, dip in (0.024, 1), (0.055, -1), (0.085, 1):
                 arrival = numpy.hypot(t * scale, x) + dip * bent * 1e-4 * scale * shot * shot_gap
                 u = numpy.pi / period * 0.863 * (times - arrival)
@@ -251,7 +265,8 @@ def draw(rng: random.Random, **fixed: Any) -> Job:
 
     job = Job(traces, dt, choice["output"], [], None, None, None, "file", None, None, None, {},
               delay=delay, axis=choice["axis"], scalco=choice["scalco"],
-              across=rng.choice((0, 7, -123)), order=choice["order"])
+              across=rng.choice((0, 7, -123)), order=choice["order"],
+              axis_set=choice["axis_set"], order_set=choice["order_set"])
     if job.output != "dead":
         job.places = draw_places(rng, job, start, shots * shot_gap, gap)
     draw_times(rng, job, choice)
@@ -260,8 +275,10 @@ def draw(rng: random.Random, **fixed: Any) -> Job:
         # About two shots, or most of the line; three channels, or most.
         wide = choice["aperture"] == "wide"
         low, high = ((45, 60), (31, 36)) if wide else ((26, 36), (21, 26))
+        if velocity and wide:
+            low, high = (32, 40), (27, 32)
         job.aperture = rng.randint(*low) + 0.3, rng.randint(*high) + 0.2
-        if choice["size"] == "many" and wide:
+        if choice["size"] == "many" and wide and not velocity:
             job.aperture = 300.3, 110.2
     if choice["tau"] is not None:
         job.tau = choice["tau"] * dt * 1e-6
@@ -340,7 +357,8 @@ def draw_times(rng: random.Random, job: Job, choice: Mapping[str, Any]) -> None:
         job.t0 = begin + rng.randint(0, 4), 2, rng.randint(5, 15)
     elif choice["t0"] == "some":
         first = begin + rng.randint(0, 9)
-        job.t0 = first, 1, rng.randint(2, end - first)
+        most = 5 if choice["choose"] == "1" else end - first
+        job.t0 = first, 1, rng.randint(2, most)
 
 
 def draw_ranges(rng: random.Random, job: Job, choice: Mapping[str, Any], scale: float) -> None:
@@ -353,8 +371,8 @@ def draw_ranges(rng: random.Random, job: Job, choice: Mapping[str, Any], scale: 
         job.form = rng.choice(("older", "file"))
         if kind == "velocities":
             job.velocity = [(0.02 * scale, low, high), (0.09 * scale, low + 64, high + 128)]
-        job.period = rng.choice((None, 8 * job.dt * 1e-6))
-        job.dip = rng.choice((None, 2.0 ** -13 * scale))
+        job.period = choice["period"] and choice["period"] * job.dt * 1e-6
+        job.dip = choice["dip"] and choice["dip"] * scale
         return
 
     def values() -> list[tuple[float, float, int]]:

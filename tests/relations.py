@@ -90,11 +90,15 @@ def no_choice(job: Job) -> bool:
     return not chooses(job)
 
 
+def not_refined(job: Job) -> bool:
+    """Line searches round differently if they go the other way."""
+    return job.options.get("refine", "0" if job.rows else "1") == "0"
+
+
 def on_grid(job: Job) -> bool:
     """Whether curves are values of the grid, so that rounding changes few of them."""
-    refine = job.options.get("refine", "0" if job.rows else "1")
     average = job.average if job.average is not None else 0 if job.rows else 1
-    return one_pass(job) and refine == "0" and average == 0
+    return one_pass(job) and not_refined(job) and average == 0
 
 
 def size(job: Job) -> float:
@@ -132,7 +136,7 @@ def scaled(found: Result, factors: list[float]) -> Result:
     return found
 
 
-@relation(fixed_ranges, no_choice)
+@relation(fixed_ranges, no_choice, not_refined)
 def reversed_line(case: Case, job: Job) -> str:
     """The line runs the other way: A and B change their signs."""
     signs = [-1.0, -1, 1, 1, 1]
@@ -141,7 +145,7 @@ def reversed_line(case: Case, job: Job) -> str:
     return unequal(scaled(case.run(job), signs), case.run(other), NUMBERS)
 
 
-@relation(fixed_ranges, no_choice)
+@relation(fixed_ranges, no_choice, not_refined)
 def exchanged_ends(case: Case, job: Job) -> str:
     """Sources become receivers: B and E change their signs."""
     signs = [1.0, -1, 1, 1, -1]
@@ -211,9 +215,7 @@ def other_unit(case: Case, job: Job) -> str:
 @relation()
 def other_axis(case: Case, job: Job) -> str:
     """The line follows the other axis; axis= may be set."""
-    other = job.copy(axis="y" if job.axis == "x" else "x")
-    if case.rng.random() < 0.5:
-        other.options["axis"] = other.axis
+    other = job.copy(axis="y" if job.axis == "x" else "x", axis_set=case.rng.random() < 0.5)
     found, again = case.run(job), case.run(other)
     if text := unequal(found, again, NUMBERS):
         return text
@@ -226,9 +228,7 @@ def other_axis(case: Case, job: Job) -> str:
 @relation()
 def other_byte_order(case: Case, job: Job) -> str:
     """The other byte order; order= may be set. fill=dead writes that of the input."""
-    other = job.copy(order="<" if job.order == ">" else ">")
-    if case.rng.random() < 0.5:
-        other.options["order"] = "little" if other.order == "<" else "big"
+    other = job.copy(order="<" if job.order == ">" else ">", order_set=case.rng.random() < 0.5)
     found, again = case.run(job), case.run(other)
     if text := unequal(found, again) or found.marks != again.marks and "marks":
         return text
@@ -478,7 +478,7 @@ def other_order_of_traces(case: Case, job: Job) -> str:
                                             and f"{found.fields(names)}{again.fields(names)}") or ""
 
 
-@relation(on_grid, places, fixed_period)
+@relation(on_grid, places, fixed_period, lambda job: job.options.get("window") != "moveout")
 def each_trace_twice(case: Case, job: Job) -> str:
     """Each trace is in the file twice. The factor of the amplitude depends on the number of
     traces, so there is none: weight=none. The second trace without an arrival ends a search, so
