@@ -9,15 +9,13 @@ import math
 import os
 import random
 import re
-import subprocess
 import time
-from pathlib import Path
 
 import numpy
 import pytest
 
-from tests.helpers import BUILD, ROOT, program_named, run
-from tests.test_bounds import compiled
+from tests.helpers import ROOT, program_named, run
+from tests.pairwise import pairwise
 from tools.history import tree
 from tools.history.tree import BACKENDS
 from tools.verify import execute, queries
@@ -58,7 +56,7 @@ class Point:
         rng, about = self.rng, BACKENDS[self.backend]
         options = {key: rng.choice(values) for key, values in NEUTRAL[self.program.name].items()
                    if rng.random() < 0.6}
-        if about.sides and not about.launch:
+        if about.sides:
             options["share"] = rng.choice(("0", "1", "37", "50", "99", "100", "auto"))
         lanes = about.device == "opencl" or "opencl" in about.needs
         return options, {
@@ -135,11 +133,12 @@ def test_neutral(check, name, tmp_path, everything):
     """Random queries give the same bytes with other threads, options of NEUTRAL and explicit
     defaults. In gridding, the order of the sums may vary, unless they are exact."""
     program = program_named(name)
-    for point in points(check, name, tmp_path, everything, 10):
+    for point in points(check, name, tmp_path, everything, 4):
         for number in range(100):
             query = queries.drawn(program, f"{SEED}-{point.name}", number, point.folder / "data")
             words = dict(word.split("=", 1) for word in query.arguments)
-            exact = name != "gridding" or words.get("kernel") == "integer" or \
+            whole = "in" not in words or not numpy.any(numpy.load(words["in"])[:, 3:] % 1)
+            exact = name != "gridding" or words.get("kernel") == "integer" and whole or \
                 words.get("task") == "degrid" and not BACKENDS[point.backend].sides
             if exact and words.get("rule") != "async" and "trace" not in words and \
                     words.get("solver") != "gs" and query.has(point.backend):
@@ -170,7 +169,7 @@ def bordered(cells):
 
 @pytest.mark.seconds(10)
 def test_sandpile(check, tmp_path, everything):
-    for point in points(check, "sandpile", tmp_path, everything, 8):
+    for point in points(check, "sandpile", tmp_path, everything, 4):
         rng = numpy.random.default_rng(point.rng.getrandbits(32))
         side = point.rng.choice((1, 2, 5, 8, 15, 16, 17, 23, 31, 33))
         most = point.rng.choice((4, 8, 8, 20, 300 if side < 12 else 8))
@@ -212,7 +211,7 @@ def test_sandpile(check, tmp_path, everything):
 def test_sandpile_exchanges(check, tmp_path, everything):
     """Every number of ghost rows and height of a tile, for piles of 0 to 7 grains, which the
     bit planes hold at once, and for larger ones."""
-    for point in points(check, "sandpile", tmp_path, everything, 8,
+    for point in points(check, "sandpile", tmp_path, everything, 4,
                         backends=("mpi", "hybrid", "hybrid-cuda-cpu")):
         rng = numpy.random.default_rng(point.rng.getrandbits(32))
         shape = point.rng.choice((1, 1, 2, 3)), *[point.rng.choice((23, 40, 61, 90))] * 2
@@ -231,7 +230,7 @@ def test_sandpile_exchanges(check, tmp_path, everything):
 
 @pytest.mark.seconds(10)
 def test_gridding(check, tmp_path, everything):
-    for point in points(check, "gridding", tmp_path, everything, 8):
+    for point in points(check, "gridding", tmp_path, everything, 4):
         rng = numpy.random.default_rng(point.rng.getrandbits(32))
         support, fine = int(rng.integers(0, 10)), int(rng.choice((1, 3, 4, 5, 8)))
         grid = 2 * support + int(rng.choice((1, 20, 41, 64)))
@@ -307,7 +306,7 @@ def written(path, events):
 
 @pytest.mark.seconds(10)
 def test_fluid(check, tmp_path, everything):
-    for point in points(check, "fluid", tmp_path, everything, 8):
+    for point in points(check, "fluid", tmp_path, everything, 4):
         rng = point.rng
         sides = [rng.choice((1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 33)) for _ in range(3)]
         steps = rng.choice((1, 2, 3))
@@ -365,7 +364,7 @@ def test_fluid(check, tmp_path, everything):
 
 @pytest.mark.seconds(10)
 def test_fletcher(check, tmp_path, everything):
-    for point in points(check, "fletcher", tmp_path, everything, 8):
+    for point in points(check, "fletcher", tmp_path, everything, 4):
         rng = point.rng
         sides = [rng.choice((1, 2, 5, 8, 9, 15, 17, 24, 33)) for _ in range(3)]
         steps = rng.choice((1, 2, 3, 4, 7, 10, 11))
@@ -422,13 +421,125 @@ def test_fletcher(check, tmp_path, everything):
                                                   for a, b in zip(cycled, base)))
 
 
-SOURCE = """
-#include <stdlib.h>
-#include "model.h"
-double test_source(const model *m, int it);
-/* The source times SOURCE_SCALE, in the steps whose number has the bits of SOURCE_STEPS. */
-double test_source(const model *m, int it)
-{
-    return it & atoi(getenv("SOURCE_STEPS")) ? atof(getenv("SOURCE_SCALE")) * source_at(m, it) : 0;
+# ---- every option with every other ------------------------------------------------------
+
+# Values of options, None for an option that is not given. Not options of the program are steps,
+# which determines tmax=, the variables, and the back-end, whose step is drawn.
+MACHINE = {
+    "OMP_NUM_THREADS": ("1", "2", "3", "7"), "RANKS": ("1", "2", "3", "5"),
+    "CACHE_L2": ("1", "20000", "2147483647"), "PROCESSORS": ("1", "4"),
+    "POCL_MAX_PTHREAD_COUNT": ("1", "3"), "DEVICE_AS": (None, "gpu"),
+    "share": (None, "0", "30", "100"), "local": (None, "1,1,1", "3,5,2", "8,2,1")}
+OPTIONS = {
+    "fletcher": {
+        "nx": ("1", "7", "24"), "ny": ("1", "5", "17"), "nz": ("2", "9", "20"),
+        "absorb": ("0", "1", "5"), "steps": ("1", "2", "21", "24"), "dx": ("12.5", "10"),
+        "dy": ("12.5", "11"), "dz": (None, "13"), "form": (None, "ISO", "VTI", "TTI"),
+        "vpz": (None, "2500", "file"), "epsilon": (None, "0.3", "0.1", "file"),
+        "delta": (None, "0.1", "0.4", "file"), "theta": (None, "-0.6", "file"),
+        "phi": (None, "2", "file"), "sigma": (None, "0.6", "11"), "pad": (None, "0"),
+        "snapshots": (None, "folder"), "picture": (None, "picture.png")},
+    "gridding": {
+        "uv": (None, "random", "file"), "visibilities": ("3", "40", "300"),
+        "grid": ("40", "65", "99"), "support": ("0", "1", "4", "9"),
+        "oversampling": ("1", "4", "5"), "planes": ("1", "2", "9"), "cell": ("40", "64"),
+        "baseline": ("100", "600"), "frequency": (None, "1.1e9"),
+        "kernel": (None, "w", "integer"), "precision": (None, "single", "double"),
+        "task": (None, "grid", "degrid", "image"), "field": (None, "1"), "strict": (None, "0"),
+        "model": (None, "sources", "noise", "file"), "accuracy": (None, "0", "0.001", "0.1"),
+        "copies": (None, "1", "3"), "strips": (None, "1,1", "3,2")},
+    "fluid": {
+        "n": ("3", "6"), "nx": ("0", "1", "9", "17"), "ny": ("0", "2", "8"),
+        "nz": (None, "1", "5", "12"), "steps": ("-1", "0", "1", "3"),
+        "dt": (None, "0", "0.5"), "diff": (None, "0", "0.01"), "visc": (None, "0", "0.02"),
+        "sweeps": (None, "0", "1", "5", "20"), "compat": (None, "none", "minho"),
+        "solver": (None, "rb"), "profile": (None, "1"), "events": ("short", "storm", "tiny")},
+    "sandpile": {
+        "config": (None, "dim", "alea", "big", "file"), "dim": ("3", "9", "18", "35", "66"),
+        "batch": (None, "1", "2", "5"), "seed": (None, "7"),
+        "max_iterations": ("0", "1", "17", "40"), "rule": (None, "sync", "async"),
+        "tilew": (None, "2", "5", "33"), "tileh": (None, "2", "3", "8"),
+        "halo": (None, "1", "2", "5", "40"), "trace": (None, "trace.csv")},
 }
-"""
+RANGES = {"vpz": (1500, 3500), "epsilon": (0, 0.3), "delta": (0, 0.3), "theta": (-1, 1),
+          "phi": (-3, 3)}
+
+
+def words_of(name, row, step, backend, folder, rng):
+    """The arguments of a row of options, without those that do not go together. Writes the
+    files that it names."""
+    row = {key: value for key, value in row.items() if value is not None}
+    source = numpy.random.default_rng(rng.getrandbits(32))
+    if name == "fletcher":
+        row.update(dt="0.0005", tmax=str(0.0005 * int(row.pop("steps"))))
+        shape = [int(row[key]) for key in ("nz", "ny", "nx")]
+        for key, ends in RANGES.items():
+            if row.get(key) == "file":
+                numpy.save(folder / f"{key}.npy", source.uniform(*ends, shape).astype("<f4"))
+                row[key] = folder / f"{key}.npy"
+        for key in "snapshots", "picture":
+            if key in row:
+                row[key] = folder / row[key]
+        (folder / "folder").mkdir()
+    elif name == "gridding":
+        row.pop("local", None)
+        if row.get("task") == "image":
+            row = {key: value for key, value in row.items() if key not in ("kernel", "precision")}
+            row["accuracy"] = "0.001"
+        grid, support = int(row["grid"]), int(row["support"])
+        if row.get("uv") == "file":
+            n, reach = int(row["visibilities"]), (grid // 2 - support - 1) * float(row["cell"])
+            rows = source.uniform(-reach, reach, (n, 6))
+            rows[:, 3:5] = source.integers(-4, 5, (n, 2))
+            rows[:, 5] = source.integers(0, 2, n)
+            rows[0, 5] = 1
+            numpy.save(folder / "in.npy", rows)
+            row["in"] = folder / "in.npy"
+            del row["uv"]
+        if row.get("model") == "file":
+            numpy.save(folder / "model.npy", source.integers(-4, 5, (grid, grid, 2)).astype("<f4"))
+            row["model"] = folder / "model.npy"
+    elif name == "fluid":
+        row["events"] = program_named(name).data / f"{row['events']}.txt"
+    else:
+        if row.get("rule") == "async" and "cpu.c" not in BACKENDS[backend].sources:
+            row["rule"] = "sync"
+        if "trace" in row:
+            row["trace"] = folder / row["trace"]
+            if backend not in ("seq", "omp") or step.number == "00":
+                del row["trace"]
+        if row.get("config") == "file":
+            shape = int(row.get("batch", 1)), *[int(row["dim"]) - 2] * 2
+            numpy.save(folder / "pile.npy", bordered(source.integers(0, 9, shape)))
+            row["config"] = folder / "pile.npy"
+    return [f"{key}={value}" for key, value in row.items()]
+
+
+@pytest.mark.seconds(15)
+@pytest.mark.parametrize("name", NAMES)
+def test_pairs(check, name, tmp_path, everything):
+    """Each pair of values of two options, on some step, against the oracle; some of them
+    without --all."""
+    print(f"RELATIONS_SEED={SEED}")
+    rng, program = random.Random(f"{SEED} {name}"), program_named(name)
+    having: dict[str, list] = {}
+    for step in tree.steps():
+        for backend in step.available(program):
+            having.setdefault(backend, []).append(step)
+    rows = pairwise({**OPTIONS[name], **MACHINE, "backend": list(having)})
+    check("at most 200 rows", len(rows) > 200 and len(rows))
+    for number, row in enumerate(rows if everything else rng.sample(rows, 7)):
+        backend = row.pop("backend")
+        env = {key: value for key in MACHINE if key.isupper() and (value := row.pop(key))}
+        step, folder = rng.choice(having[backend]), tmp_path / str(number)
+        folder.mkdir()
+        share = row.pop("share") if BACKENDS[backend].sides else None
+        row.pop("share", None)
+        words = words_of(name, row, step, backend, folder, rng)
+        outcome = execute.run_and_check(step, program, backend, words, folder / "out",
+                                        f"pairs-{os.getpid()}-{number}", env,
+                                        extra=[f"share={share}"] if share else ())
+        for path in (tree.build() / "oracle" / name).glob(f"pairs-{os.getpid()}-{number}-*"):
+            path.unlink()
+        check(f"{step.number} {backend} {' '.join(words)} share={share} {env}",
+              not outcome["ok"] and outcome["reason"])
