@@ -14,8 +14,9 @@ import time
 import numpy
 import pytest
 
-from tests.helpers import ROOT, program_named, run
+from tests.helpers import ROOT, binaries, npy, program_named, run
 from tests.pairwise import pairwise
+from tests.test_cluster import ranks
 from tools.history import tree
 from tools.history.tree import BACKENDS
 from tools.verify import execute, queries
@@ -90,14 +91,18 @@ class Point:
         return found
 
     def same(self, what, *pairs):
-        """Checks that arrays have the same values."""
+        """Checks that arrays have the same values. Denormal numbers count as 0: devices may
+        flush them."""
         for found, expected in pairs:
             found, expected = numpy.asarray(found), numpy.asarray(expected)
             wrong = "shapes differ" if found.shape != expected.shape else \
-                not numpy.array_equal(found, expected) and \
-                f"{numpy.count_nonzero(found != expected)} of {found.size} differ, first at " \
-                f"{numpy.argwhere(found != expected)[0]}"
+                self.differ(abs(found.astype(float) - expected) > 2.0**-120)
             self.check(f"{self.name}: {what}", wrong)
+
+    @staticmethod
+    def differ(where):
+        return where.any() and f"{numpy.count_nonzero(where)} of {where.size} differ, first at " \
+            f"{numpy.argwhere(where)[0]}"
 
     def close(self, what, tolerance, *pairs, least=0.0):
         """Checks that arrays are equal within a fraction of the largest value, or of `least`
@@ -419,6 +424,78 @@ def test_fletcher(check, tmp_path, everything):
                            dx=query["dy"], dy=query["dz"], dz=query["dx"])
             point.close("axes exchanged", 2e-6, *((a.transpose(1, 2, 0), b)
                                                   for a, b in zip(cycled, base)))
+
+
+# ---- ranks that differ ------------------------------------------------------------------
+
+RANKS = {
+    "fletcher": "nx=3 ny=4 nz=9 absorb=1 tmax=0.002 vpz=in.npy",
+    "gridding": "in=in.npy grid=40 support=2 oversampling=2 planes=2 cell=8",
+    "fluid": "events=in.txt n=6 steps=1",
+    "sandpile": "config=in.npy max_iterations=9"}
+OTHER = {"form": "VTI", "uv": "random", "kernel": "integer", "precision": "double",
+         "task": "degrid", "model": "noise", "compat": "minho", "rule": "async",
+         "preset": "small"}
+GROUP = {"local": "1,1,2", "strips": "1,2"}
+
+
+def input_of(name, changed=False):
+    """The bytes of the input file of RANKS."""
+    if name == "fluid":
+        return b"source 9 0\nforce 1 2 %d 0\n" % (3 + changed)
+    values = {"fletcher": numpy.full((9, 4, 3), 2000.0, "<f4"),
+              "gridding": numpy.ones((5, 6), "<f8"),
+              "sandpile": bordered(numpy.full((12, 12), 5))}[name]
+    if changed:
+        values[tuple(size - 1 - (name == "sandpile") for size in values.shape)] += 1
+    return npy(values, values.dtype.str)
+
+
+@pytest.mark.seconds(5)
+@pytest.mark.parametrize("name", NAMES)
+def test_rank_that_differs(check, name, tmp_path, everything):
+    """One rank has another value of an argument, or one more, or another file, none, or a part
+    of it: the run ends with one line and leaves no output."""
+    print(f"RELATIONS_SEED={SEED}")
+    rng = random.Random(f"{SEED} ranks {name}")
+    found = binaries(name, ("mpi",))
+    if not found:
+        pytest.skip("no MPI")
+    binary, base = os.path.abspath(found[-1][2]), RANKS[name].split()
+    source = base[-1 if name == "fletcher" else 0].partition("=")[2]
+    folders = {what: tmp_path / what for what in ("same", "other", "none", "part")}
+    for what, folder in folders.items():
+        folder.mkdir()
+        data = input_of(name, what == "other")
+        if what != "none":
+            (folder / source).write_bytes(data[:-5] if what == "part" else data)
+    help_text, changes = run([binary, "help"], ROOT).stdout, []
+    for key, value, text in re.findall(r"^  (\w+)=(\S*) +(.*)", help_text, re.M):
+        ends = re.search(r"\(from (\S+) to (\S+)\)$", text)
+        if ends:  # the least value, or another one if that is the default
+            low, high = ends.groups()
+            other = low if low != value else f"{min(float(low) + 1, float(high)):g}"
+        else:
+            other = OTHER.get(key, "other.npy")
+        if key != "out" and f"{key}=in" not in RANKS[name]:
+            changes.append(f"{key}={GROUP.get(key, other)}")
+    cases = [*((change, "same") for change in changes), ("", "other"), ("", "none"), ("", "part")]
+    some = [*rng.sample(cases[:-3], 3), rng.choice(cases[-3:])]
+    for change, what in cases if everything else some:
+        ranks_before, key = rng.randint(1, 3), change.partition("=")[0]
+        changed = [w for w in base if w.partition("=")[0] != key] + [change] * bool(change)
+        there = [*base, "out=out.npy"]
+        end = rng.choice(([], [":", "-wdir", folders["same"], "-n", "1", binary, *there]))
+        p = ranks(binary, [], str(tmp_path), launch=list(map(str, [
+            "-wdir", folders["same"], "-n", ranks_before, binary, *there, ":",
+            "-wdir", folders[what], "-n", "1", binary, *changed, "out=out.npy", *end])))
+        expected = {"same": f"the arguments: rank {ranks_before} differs from rank 0",
+                    "other": f"rank {ranks_before} differs from rank 0",
+                    "none": re.escape(source), "part": re.escape(source)}[what]
+        lines = [line for line in p.err.splitlines() if line.startswith(f"{name}: ")]
+        check(f"{change} {what}, rank {ranks_before}", (
+            p.returncode != 1 or len(lines) != 1 or not re.search(expected, lines[0]) or p.out
+            or list(tmp_path.glob("*/*out*"))) and f"{p.returncode} {p.out} {p.err[-500:]}")
 
 
 # ---- every option with every other ------------------------------------------------------

@@ -104,6 +104,7 @@ event_list events_read(const char *path)
                  MAX_LINE - 2);
         if (length == 0 || (line[length - 1] != '\n' && !feof(f)))
             fail("%s:%d: a zero byte: expected text", path, number);
+        list.digest = digest_update(list.digest, line, length);
         read_line(&list, path, number, line);
     }
     if (ferror(f)) fail("events=%s: cannot be read: %s", path, strerror(errno));

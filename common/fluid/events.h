@@ -24,6 +24,7 @@ typedef struct {
     size_t count;
     int steps;        /* value of the line `time`; -1: no such line */
     float max_source; /* largest density of a source; 0: no source */
+    uint64_t digest;  /* of all lines */
 } event_list;
 
 /* Reads an events file; calls fail() with file and line if it is not in this format. */

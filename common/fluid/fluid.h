@@ -27,6 +27,7 @@ typedef struct {
     float tolerance;  /* on the largest change in a sweep; negative: not tested */
     int gauss_seidel; /* 1: lexicographic order (Gauss-Seidel); 0: red-black order */
     int group[3];     /* work-items per work-group; 0: chosen by the back-end */
+    uint64_t events;  /* digest of the events, which must be the same on all ranks */
 } setup;
 
 /* Allocates all fields and sets them to 0. Called first. Calls fail() on any error. */

@@ -114,6 +114,7 @@ int main(int argc, char **argv)
     state b = {.s = make_setup(&r)};
     physics p = make_physics(&r);
     event_list events = events_read(r.events);
+    b.s.events = events.digest;
     int steps = step_count(&r, &events);
     if (out) result_check("out", out);
     if (velocity) result_check("velocity", velocity);

@@ -67,7 +67,7 @@ void fluid_begin(const setup *requested)
     plan_y = make_plan(g.ny, &eigenvalue_y, &scale_y);
     plan_z = make_plan(g.nz, &eigenvalue_z, &scale_z);
     pitch = (size_t)(g.nx + LANES - 1) / LANES * LANES;
-    own_slab = find_slab(g);
+    own_slab = find_slab(&s);
     modes = allocate_untouched(pitch * (size_t)g.ny *
                                    (size_t)(own_slab.last - own_slab.first + 2),
                                sizeof *modes, "a pressure");

@@ -53,9 +53,10 @@ static slab rank_slab(int rank)
     return s;
 }
 
-slab find_slab(grid box)
+slab find_slab(const setup *s)
 {
-    g = box;
+    ranks_check_same("the events", &s->events, sizeof s->events);
+    g = s->g;
     return own_slab = rank_slab(rank_own());
 }
 

@@ -16,9 +16,11 @@ typedef struct {
     int first_row, rows; /* rows of the pressure solver, from 0 */
 } slab;
 
-/* Return the slab of this rank and create the persistent requests, for modes[planes of
- * this rank][ny][pitch] and row_modes[nz][rows of this rank][pitch]. */
-slab find_slab(grid g);
+/* Checks that all ranks have the same events, and returns the slab of this rank. */
+slab find_slab(const setup *s);
+
+/* Creates the persistent requests, for modes[planes of this rank][ny][pitch] and
+ * row_modes[nz][rows of this rank][pitch]. */
 void ranks_begin(float *const field[FIELDS], float *modes, float *row_modes,
                  size_t pitch);
 void ranks_end(void);
