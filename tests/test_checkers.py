@@ -1,10 +1,22 @@
 """test_checkers.py: every checker accepts the results of the first step, rejects each of them
-after a small change, and counts the values that no result could violate."""
+after a small change, and counts the values that no result could violate.
+
+By how much an element may change is known for some places in each output of each case:
+tests/tolerances.tsv. A checker that permits 1.5 times as much, or not half of it, fails.
+`python3 -m tests.test_checkers [CASE ..]` measures the table again, after a change of a budget.
+"""
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
 import numpy
 import pytest
 
+from tests.helpers import ROOT, table
 from tools.history import runs, tree
-from tools.verify import execute, matrix
+from tools.verify import execute, matrix, queries
 
 
 def largest_changed(values):
@@ -68,3 +80,148 @@ def test_vacuous(check, tmp_path):
         check(name, outcome["ok"] != expected and (outcome["vacuous"], outcome["reason"]))
         check(f"{name}: counted", (outcome["vacuous"] <= execute.MAX_VACUOUS) != expected
               and outcome["vacuous"])
+
+
+# ---- how much may change --------------------------------------------------------------
+
+# Boxes that are too large for budgets of the oracle have others.
+MORE = {"fluid": {"large": "events={data}/stir.txt nx=50 ny=51 nz=52 steps=1",
+                  "large_fixed": "events={data}/short.txt nx=50 ny=51 nz=52 steps=1 sweeps=20"}}
+SMALLEST = 1e-32  # a tolerance below this fraction of the largest value: exact
+# Cases whose checks take long.
+LEFT_OUT = "default", "sky", "reach", "degrid", "nearest", "tall"
+
+
+class Case:
+    """A case of a program and its outputs, of the first step or of the last one."""
+
+    def __init__(self, program, name, arguments, folder, last=False):
+        having = [step for step in tree.steps() if step.has(program)]
+        self.step = [s for s in having if s.number <= "10"][-1] if last else having[0]
+        self.program, self.name, self.arguments, self.folder = program, name, arguments, folder
+        self.outcome = execute.produce(self.step, program, "omp" if last else "seq", arguments,
+                                       folder)
+        assert self.outcome["ok"], self.outcome["reason"]
+        self.files = self.outcome["files"]
+        self.values = {key: numpy.load(path) for key, path in self.files.items()}
+
+    def judged(self, key, place, change):
+        """What the checker says if an element changes, or all by a fraction (place -1)."""
+        values = self.values[key].copy()
+        if place < 0:
+            values *= 1 + change
+        else:
+            values.flat[place] += change
+        numpy.save(self.folder / "changed.npy", values)
+        return runs.check(self.program, self.arguments,
+                          {**self.files, key: self.folder / "changed.npy"}, self.name,
+                          self.step.check_arguments(self.program))
+
+    def tolerance(self, key, place, sign):
+        """The largest change that is accepted, within 5 percent."""
+        size = abs(self.values[key]).max() if place >= 0 else 1
+        low, high, change = 0.0, numpy.inf, sign * 1e-7 * size
+        while not low or high > 1.05 * low:
+            if self.judged(key, place, change)["ok"]:
+                low = abs(change)
+            else:
+                high = abs(change)
+            change = sign * (16 * low if high == numpy.inf else high / 16 if not low
+                             else (low * high) ** 0.5)
+            if not SMALLEST * size < abs(change) < 1e30 * size:
+                break
+        return sign * low
+
+
+def cases_of(program):
+    more = {name: program.arguments(text) for name, text in MORE.get(program.name, {}).items()}
+    return {name: words for name, words in {**program.cases, **more}.items()
+            if name not in LEFT_OUT}
+
+
+def places_of(values):
+    """The places of the largest, the median and a small element, of an element that is 0, of
+    the last, and -1 for all."""
+    order = numpy.argsort(abs(values), axis=None)
+    zeros = values.size - numpy.count_nonzero(values)
+    found = [order[-1], order[(zeros + values.size) // 2 - (zeros == values.size)],
+             order[zeros + (values.size - zeros) // 9 - (zeros == values.size)],
+             *order[zeros // 2:zeros // 2 + (zeros > 0)], values.size - 1, -1]
+    return sorted({int(place) for place in found} if values.size > 3 else range(values.size))
+
+
+TOLERANCES = table("tolerances.tsv")
+PROGRAMS = [p for p in tree.programs() if p.name in ("fletcher", "gridding", "fluid")]
+
+
+@pytest.mark.seconds(10)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_tolerances(check, program, tmp_path, everything):
+    for name, arguments in cases_of(program).items():
+        rows = [row[2:] for row in TOLERANCES if row[1:3] == (program.name, name)]
+        check(f"{name}: in the table", not rows and f"python3 -m tests.test_checkers {name}")
+        case = Case(program, name, arguments, tmp_path / name)
+        for _, key, place, text in rows if everything else random.sample(
+                rows, min(len(rows), 3)):
+            known, largest = float(text), abs(case.values[key]).max()
+            if abs(known) > largest and int(place) >= 0:
+                check(f"{name} {key} {place}: counted as vacuous",
+                      case.judged(key, int(place), 0)["vacuous"] == 0)
+            for factor, good in ((0.5, True), (1.5, False)):
+                change = known * factor or (largest or 1) * (0 if good else 1e-7)
+                found = case.judged(key, int(place), change)
+                check(f"{name} {key} {place}: changed by {change:.3g}",
+                      found["ok"] != good and found["reason"])
+
+
+@pytest.mark.seconds(5)
+@pytest.mark.parametrize("program", tree.programs()[1:], ids=lambda program: program.name)
+def test_drawn_places(check, program, tmp_path, everything):
+    """Elements of the outputs of random queries cannot become twice the largest value, unless
+    values were counted as vacuous."""
+    seed = str(time.time_ns() // 10**6 % 10**6)
+    rng = random.Random(seed)
+    print(f"seed {seed}")
+    for number in range(30 if everything else 4):
+        query = queries.drawn(program, f"places {seed}", number, tmp_path / f"{number}")
+        if not query.has("seq") or queries.refusal(program, query.arguments, tree.steps()[0],
+                                                   "seq"):
+            continue
+        name = f"places-{seed}-{number}"
+        case = Case(program, name, query.arguments, tmp_path / f"{number}" / "out")
+        for key, values in case.values.items():
+            if key == "counts" and "rule=async" in query.arguments:
+                continue  # several numbers of sweeps are right
+            for place in {rng.randrange(values.size) for _ in range(4)}:
+                change = 1 if values.dtype.kind == "i" else \
+                    rng.choice((-1, 1)) * (2 * float(abs(values).max()) or 1)
+                found = case.judged(key, place, change)
+                check(f"{' '.join(query.arguments)}: {key} {place} changed by {change:.3g}",
+                      found["ok"] and not found["vacuous"] and "is accepted")
+        for path in (tree.build() / "oracle" / program.name).glob(f"{name}-*"):
+            path.unlink()
+
+
+def main():
+    """Measures the table, or the cases that are named."""
+    lines = ["# The largest change of an output of the first step that its checker accepts:",
+             "# program, case, output, place (-1: all by this fraction), change."]
+    rng = random.Random(1)
+    for program in PROGRAMS:
+        for name, arguments in cases_of(program).items():
+            if sys.argv[1:] and name not in sys.argv[1:]:
+                lines += ["\t".join(row[1:]) for row in TOLERANCES
+                          if row[1:3] == (program.name, name)]
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                case = Case(program, name, arguments, Path(folder))
+                for key, values in case.values.items():
+                    for place in places_of(values):
+                        change = case.tolerance(key, place, rng.choice((-1, 1)))
+                        lines.append(f"{program.name}\t{name}\t{key}\t{place}\t{change:.3g}")
+                        print(lines[-1], flush=True)
+    Path(ROOT, "tests", "tolerances.tsv").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
