@@ -364,6 +364,20 @@ def address(session: Session) -> None:
                      f"out={session.folder}/out.npy"], variables)
 
 
+def optional_outputs(path: Path, step: Step, backend: str, folder: Path) -> list[str]:
+    """The arguments that request every output which does not come from the computation itself,
+    such as a timeline: several threads may write what it consists of. Only programs with tiles
+    know which thread computed which of them."""
+    known = dict(re.findall(r"^  (\w+)=(\S*)", runs.run([path, "help"]).out, re.M))
+    files = {"busy": "busy.csv", "trace": "trace.csv", "picture": "picture.png",
+             "image": "image.png"}
+    if backend != "omp" or step.number == "00":
+        files.pop("trace")
+    found = [f"{key}={folder / name}" for key, name in files.items() if key in known]
+    found += [f"{key}={folder}" for key in ("snapshots", "movie") if key in known]
+    return found + ["profile=1"] * ("profile" in known)
+
+
 def threads(session: Session) -> None:
     # TSan does not see loads and stores of more than 16 bytes: there are none of them.
     flags = ["-fsanitize=thread",
@@ -390,9 +404,14 @@ def threads(session: Session) -> None:
     if not session.build(folder, ["NVCC=", f"CC={compiler}", "OPT=-O1",
                                   f"EXTRA={' '.join(flags)}"], backends):
         return
+    draw = random.Random()
     for step, program, backend, path in session.binaries(folder, backends):
-        session.run(f"tsan {step.name} {program.name} {backend}",
-                    [*fixed, path, *query(program, "wide"), *extra(backend)], env)
+        name = f"tsan {step.name} {program.name} {backend}"
+        more = {"OMP_NUM_THREADS": draw.choice("2345"), "PROCESSORS": draw.choice("124"),
+                "CACHE_L2": draw.choice(("1", "20000", "2147483647"))}
+        session.run(" ".join([name, *(f"{key}={value}" for key, value in more.items())]),
+                    [*fixed, path, *query(program, "wide"), *extra(backend),
+                     *optional_outputs(path, step, backend, session.folder)], {**env, **more})
 
 
 def oclgrind(session: Session, log: Path, command: Sequence[runs.Argument]) -> tuple[bool, str]:
