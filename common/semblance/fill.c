@@ -145,7 +145,10 @@ void fill_trace(const request *r, const aperture *a, const float *coherence,
 {
     if (r->smooth == SMOOTH_WINDOW && r->weight == WEIGHT_NONE) return;
     for (int i = 0; i < r->t0.count; i++) {
-        if (!(coherence[i] > 0)) continue; /* no curve: the sample is 0 */
+        if (!(coherence[i] > 0)) {
+            stack[i] = 0; /* no curve */
+            continue;
+        }
         int used;
         double amplitude = aperture_mean(a, series_at(&r->t0, i),
                                          parameters + (size_t)PARAMETERS * i, &used);

@@ -1,20 +1,29 @@
-"""section_oracle.py - whole sections in double precision, from the file to the headers.
+"""section_oracle.py - whole jobs in double precision, from the command line and the input files
+to the output files: an independent reading of docs/using-your-data.md.
 
-Shares no code with the steps or common/: it reads SU traces byte by byte at the positions of
-the SEG-Y standard (rev. 1, trace header), selects apertures, interpolates ranges, searches
-all parameter tuples and builds the headers that the output must have.
+Shares no code with the steps or common/. It reads SU traces byte by byte at the positions of
+the SEG-Y standard (rev. 1, trace header), selects apertures, derives ranges, searches all
+parameter tuples (section_search.py) and builds the headers that the output must have.
+problems() judges the files of a job. A job in whose choices rounding decides, such as an
+aperture that ends at a trace at 0.1 m, raises Undecided.
 """
 from __future__ import annotations
 
+import math
+import re
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-Doubles = NDArray[numpy.float64]
+from tools.verify import section_search as curves
+from tools.verify.section_search import FLOAT, MARGIN, Aperture, Curves, Doubles, Sample
+
 HEADER = 240
 DEAD = 2
 # First byte, counted from 1, and type of the header fields that are read or written.
@@ -25,15 +34,27 @@ FIELDS = {"tracl": (1, "i"), "tracr": (5, "i"), "fldr": (9, "i"), "tracf": (13, 
           "scalco": (71, "h"), "sx": (73, "i"), "sy": (77, "i"), "gx": (81, "i"),
           "gy": (85, "i"), "counit": (89, "h"), "delrt": (109, "h"), "ns": (115, "H"),
           "dt": (117, "H"), "year": (157, "h")}
+# Last byte and width in bytes of the fields of a header: of SEG-Y, from 181 on of SU.
+WIDTHS = (28, 4), (36, 2), (68, 4), (72, 2), (88, 4), (180, 2), (208, 4), (240, 2)
 # The fields of output traces that are interpolated along the sources, the receivers, the
 # midpoints and the half-offsets. Numbers continue outside the survey, elevations do not.
 NUMBERS = {"fldr": "s", "ep": "s", "cdp": "m", "tracf": "h"}
 ELEVATIONS = {"selev": "s", "sdepth": "s", "sdel": "s", "swdep": "s", "gelev": "g", "gdel": "g",
               "gwdep": "g"}
 JOB = slice(228, 240)  # a mark and the hash of the job, which only the program knows
-# Permitted error from printing and from the last sums: of the semblance, and of the amplitude
-# relative to the largest sample.
-MARGIN = 1e-6
+MARK = b"Semb"
+SPIKE = 10
+
+
+class Undecided(Exception):
+    """Rounding in double precision decides what the job does."""
+
+
+class Refused(Exception):
+    """The program must refuse the job; the message begins with this."""
+
+
+# ---- traces --------------------------------------------------------------------------
 
 
 def get(header: bytes, name: str, order: str) -> int:
@@ -41,12 +62,22 @@ def get(header: bytes, name: str, order: str) -> int:
     return int(struct.unpack_from(order + kind, header, first - 1)[0])
 
 
-def put(values: dict[str, int], order: str) -> bytes:
-    """A header with these values, all other bytes 0."""
-    raw = bytearray(HEADER)
+def put(values: Mapping[str, int], order: str, header: bytes = bytes(HEADER)) -> bytes:
+    """A header with these values, in all other bytes those of `header`."""
+    raw = bytearray(header)
     for name, value in values.items():
         first, kind = FIELDS[name]
         struct.pack_into(order + kind, raw, first - 1, value)
+    return bytes(raw)
+
+
+def reversed_fields(header: bytes) -> bytes:
+    """A header in the other byte order."""
+    raw, at = bytearray(header), 0
+    for end, width in WIDTHS:
+        for at in range(at, end, width):
+            raw[at:at + width] = raw[at:at + width][::-1]
+        at = end
     return bytes(raw)
 
 
@@ -57,456 +88,413 @@ def split(path: Path, order: str) -> tuple[list[bytes], Doubles]:
     row = HEADER + 4 * ns
     assert len(raw) % row == 0, f"{path}: not traces of {ns} samples"
     starts = range(0, len(raw), row)
-    samples = [struct.unpack_from(f"{order}{ns}f", raw, i + HEADER) for i in starts]
+    samples = [numpy.frombuffer(raw, order + "f4", ns, i + HEADER) for i in starts]
     return [raw[i:i + HEADER] for i in starts], numpy.array(samples, "f8")
 
 
-def metres(values: dict[str, int], name: str) -> float:
+def byte_order(path: Path) -> str:
+    """The order in which the traces end at the end of the file."""
+    raw = path.read_bytes()
+    for order in "<>":
+        row = HEADER + 4 * get(raw[:HEADER], "ns", order)
+        if len(raw) % row == 0 and len({raw[i + 114:i + 118]
+                                        for i in range(0, len(raw), row)}) == 1:
+            return order
+    raise ValueError(f"{path}: not traces of one length")
+
+
+def metres(values: Mapping[str, int], name: str) -> float:
     """A coordinate or an elevation of a header."""
     scale = values["scalel" if name in ELEVATIONS else "scalco"]
     return values[name] / -scale if scale < 0 else float(values[name] * (scale or 1))
 
 
 @dataclass
+class Traces:
+    """The live traces that a pass uses; sample 0 is at time 0."""
+    number: NDArray[numpy.int_]  # in the file
+    source: Doubles
+    receiver: Doubles
+    samples: Doubles             # [traces][ns], muted
+    fields: list[dict[str, int]]
+    m: Doubles = field(init=False)
+    h: Doubles = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.m, self.h = (self.source + self.receiver) / 2, (self.receiver - self.source) / 2
+
+
+# ---- options -------------------------------------------------------------------------
+
+
+def values(text: str) -> list[float]:
+    """FIRST:LAST:COUNT, FIRST,STEP,COUNT or one number."""
+    if ":" in text:
+        first, last, count = text.split(":")
+        step = (float(last) - float(first)) / max(int(count) - 1, 1)
+    else:
+        first, step, count = (*text.split(","), 0, 1)[:3]
+    return [float(first) + float(step) * i for i in range(int(count))]
+
+
+def limits(text: str) -> list[float]:
+    """P0 P1 N of a range."""
+    if "," in text:
+        return [float(v) for v in text.split(",")]
+    all_values = values(text)
+    if len(all_values) == 1:
+        return [all_values[0], all_values[0], 1]
+    step = (float(text.split(":")[1]) - all_values[0]) / (len(all_values) - 1)
+    return [all_values[0], all_values[0] + step * len(all_values), len(all_values)]
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    """The rows of a text file, without comments and empty lines."""
+    rows = [line.partition("#")[0].split() for line in path.read_text().splitlines()]
+    return [row for row in rows if row]
+
+
+def numbers(path: Path) -> Doubles:
+    return numpy.array(rows_of(path), "f8")
+
+
+def varying(fields: Sequence[Mapping[str, int]]) -> str:
+    """The axes along which sources and receivers are not all at one place."""
+    first = fields[0]
+    return "".join(axis for axis in "xy" if any(
+        metres(f, end + axis) != metres(first, "s" + axis) for f in fields for end in "sg"))
+
+
+def exact(*numbers_: Any) -> bool:
+    """Whether sums of these numbers are not rounded: multiples of 1/64 below 2^40."""
+    return all(bool((numpy.abs(n) < 2 ** 40).all() and (numpy.mod(n, 1 / 64) == 0).all())
+               for n in map(numpy.asarray, numbers_))
+
+
 class Job:
-    """The options of a section. rows: t0, then P0 P1 N of A to E, as in ranges=FILE; with h0
-    after t0 or without."""
-    places: Sequence[tuple[float, float]]  # midpoint and half-offset of each output trace
-    t0: Sequence[float]  # seconds; evenly spaced
-    tau: float
-    rows: Sequence[Sequence[float]]
-    aperture: tuple[float, float]
-    axis: str
-    order: str
-    smooth: str = "centre"
-    weight: str = "semblance"
-    window: str = "parallel"
-    mute: Sequence[tuple[float, float]] = ()  # rows of offset and time
-    stretch: float = 0  # limit of t / tn - 1, for the velocity
-    velocity: float = 0
+    """A command: its options and the survey that it reads. Files are relative to folder."""
 
+    def __init__(self, arguments: Sequence[str], folder: Path = Path(), told: str = "") -> None:
+        self.option = dict(a.split("=", 1) for a in arguments)
+        self.folder = folder
+        option = self.option
+        if option.get("choose") == "1":  # the options that the program says it has chosen
+            chosen = re.findall(r": chosen: (.*)", told)
+            option |= dict(a.split("=", 1) for a in chosen[0].split())
+        path = folder / option["in"]
+        order = option.get("order", "auto")
+        self.order = {"little": "<", "big": ">"}.get(order) or byte_order(path)
+        self.heads, self.rows = split(path, self.order)
+        self.values = [{name: get(h, name, self.order) for name in FIELDS} for h in self.heads]
+        self.kept = [dict(v) for v in self.values]  # as in the file
+        self.bad = [i for i, row in enumerate(self.rows) if not numpy.isfinite(row).all()]
+        assert not self.bad or option.get("bad") == "skip"
+        for i in self.bad:
+            self.rows[i] = 0
+            self.values[i]["trid"] = DEAD
+        self.fill = option.get("fill") == "dead"
+        marked = [i for i, v in enumerate(self.values) if v["trid"] == DEAD]
+        self.dead = [i for i, row in enumerate(self.rows)
+                     if i in marked or self.fill and not row.any()]
+        self.zero = len(self.dead) - len(marked)
+        for i in self.dead:
+            self.values[i]["trid"] = DEAD
+        self.live = [i for i in range(len(self.rows)) if i not in self.dead]
+        self.ns, self.dt = len(self.rows[0]), self.values[0]["dt"]
+        self.axis = option.get("axis", "auto")
+        if self.axis == "auto":
+            self.axis = varying([self.values[i] for i in self.live])
+            assert len(self.axis) == 1, "cannot tell the axis"
+        self.delay = self.values[self.live[0]]["delrt"] * 1000 // self.dt  # samples
+        self.set_places()
+        self.set_times()
+        self.set_choices()
+        self.traces = self.gather(self.rows)
+        self.set_aperture()
+        self.near = [self.select(m, h) for m, h in self.places]
+        self.set_ranges()
 
-@dataclass
-class Gather:
-    """The traces of a line that are not dead; sample 0 of each is at time 0."""
-    m: Doubles
-    h: Doubles
-    fields: list[dict[str, int]]  # of their headers
-    samples: Doubles
-    dt: float  # microseconds
-    dead: Sequence[dict[str, int]] = ()
+    def ends(self, i: int) -> tuple[float, float]:
+        return (metres(self.values[i], "s" + self.axis), metres(self.values[i], "g" + self.axis))
 
+    def set_places(self) -> None:
+        option = self.option
+        if self.fill:
+            at = [self.ends(i) for i in self.dead]
+            self.places = [((s + g) / 2, (g - s) / 2) for s, g in at]
+        elif "positions" in option:
+            rows = rows_of(self.folder / option["positions"])
+            named = rows[0] == ["sx", "gx"]
+            pairs = [(float(x), float(y)) for x, y in rows[named:]]
+            self.places = [((s + g) / 2, (g - s) / 2) for s, g in pairs] if named else pairs
+        else:
+            self.places = [(m, h) for m in values(option["m0"]) for h in values(option["h0"])]
 
-@dataclass
-class Sample:
-    """What an output sample may be. Each tuple is A to E. unsure: a window of this tuple
-    begins or ends so close to an end of the record that rounding decides whether it is used."""
-    tuples: Doubles                 # [N][5]
-    semblance: Doubles              # [N]
-    stack: Doubles                  # [N]: the amplitude before the weight
-    used: NDArray[numpy.int_]       # [N]: number of traces in the stack
-    semblance_error: Doubles        # [N]: effect of rounding in float
-    stack_error: Doubles
-    unsure: NDArray[numpy.bool_]
+    def set_times(self) -> None:
+        self.first = max(self.delay, 0)
+        self.end = self.ns + self.delay
+        dt = self.dt * 1e-6
+        self.t0 = values(self.option["t0"]) if "t0" in self.option else \
+            [self.first * dt + k * dt for k in range(self.end - self.first)]
 
+    def set_choices(self) -> None:
+        option = self.option
+        self.window = option.get("window", "parallel")
+        self.smooth = option.get("smooth", "centre")
+        self.weight = option.get("weight", "semblance")
+        self.passes = int(option.get("passes", 1))
+        self.velocity = None
+        if "velocity" in option:
+            if "," in option["velocity"]:
+                low, high = (float(v) for v in option["velocity"].split(","))
+                self.velocity = numpy.array([[0, low, high]])
+            else:
+                t, v, dv = numbers(self.folder / option["velocity"]).T
+                self.velocity = numpy.array([t, v - dv, v + dv]).T
+        self.refined = option.get("refine", "1" if "velocity" in option else "0") == "1"
+        self.mute, self.stretch = None, 0.0
+        if "mute" in option:
+            try:
+                self.stretch = float(option["mute"])
+            except ValueError:
+                self.mute = numbers(self.folder / option["mute"])
 
-def mute_time(job: Job, h: float) -> float:
-    """Samples before this time are muted in traces with this half-offset."""
-    if job.mute:
-        return float(numpy.interp(2 * abs(h), *numpy.transpose(job.mute)))
-    if job.stretch:  # t / tn = 1 + stretch, with t^2 = tn^2 + (2 h / v)^2
-        tn = 2 * abs(h) / job.velocity / ((1 + job.stretch) ** 2 - 1) ** 0.5
-        return (1 + job.stretch) * tn
-    return 0
+    # ---- the traces of a pass
 
+    def mute_time(self, h: float) -> float:
+        """Samples before this time are muted in traces with this half-offset."""
+        if self.mute is not None:
+            return float(numpy.interp(2 * abs(h), *self.mute.T))
+        if not self.stretch or not h:
+            return 0
+        # t / tn = 1 + stretch, with t^2 = tn^2 + (2 h / v)^2 and v at tn
+        factor = math.sqrt((1 + self.stretch) ** 2 - 1)
+        early, late = 0.0, 1e6
+        for _ in range(200):
+            tn = (early + late) / 2
+            v = numpy.interp(tn, self.velocity[:, 0], self.velocity[:, 1])
+            early, late = (tn, late) if tn * factor < 2 * abs(h) / v else (early, tn)
+        return (1 + self.stretch) * late
 
-def muted(job: Job, g: Gather, h: float, t0: float) -> bool:
-    return t0 < mute_time(job, h) - 1e-9 * g.dt
+    def muted_times(self, h: float) -> int:
+        """How many output times are muted in a trace with this half-offset."""
+        until = self.mute_time(h) - 1e-9 * self.dt
+        if any(abs(t - until) < 1e-12 for t in self.t0):
+            raise Undecided("the time of a mute is that of a sample")
+        return sum(t < until for t in self.t0)
 
+    def gather(self, rows: Doubles) -> Traces:
+        source, receiver = numpy.array([self.ends(i) for i in self.live]).T
+        rows = rows[self.live]
+        rows = rows[:, -self.delay:] if self.delay < 0 else \
+            numpy.pad(rows, ((0, 0), (self.delay, 0)))
+        for row, half in zip(rows, (receiver - source) / 2, strict=True):
+            first = self.mute_time(half) / self.dt * 1e6 - 1e-3
+            if abs(first - round(first)) < 1e-9 and first > 0:
+                raise Undecided("the time of a mute is that of a sample")
+            row[:max(0, math.ceil(first))] = 0
+        return Traces(numpy.array(self.live), source, receiver, rows,
+                      [self.values[i] for i in self.live])
 
-def gather(path: Path, job: Job) -> Gather:
-    headers, rows = split(path, job.order)
-    fields = [{name: get(h, name, job.order) for name in FIELDS} for h in headers]
-    alive = [i for i, values in enumerate(fields) if values["trid"] != DEAD]
-    source, receiver = numpy.array([[metres(fields[i], end + job.axis) for end in "sg"]
-                                    for i in alive]).T
-    dt = get(headers[0], "dt", job.order)
-    delay = get(headers[alive[0]], "delrt", job.order) * 1000 // dt
-    rows = rows[alive]
-    rows = rows[:, -delay:] if delay < 0 else numpy.pad(rows, ((0, 0), (delay, 0)))
-    for row, half in zip(rows, (receiver - source) / 2, strict=True):
-        row[:max(0, int(numpy.ceil(mute_time(job, half) / dt * 1e6 - 1e-3)))] = 0
-    return Gather((source + receiver) / 2, (receiver - source) / 2,
-                  [fields[i] for i in alive], rows, dt,
-                  [values for values in fields if values["trid"] == DEAD])
+    def set_aperture(self) -> None:
+        """aperture=, or, with velocity=, 0.6 of the larger of two distances in midpoint and 5
+        times the distance between receivers in half-offset."""
+        if "aperture" in self.option:
+            m, h = self.option["aperture"].split(",")
+            self.aperture = float(m), float(h)
+        elif self.velocity is not None:
+            shots, receivers = gaps(self.traces)
+            self.aperture = 0.6 * max(shots, receivers), 5 * receivers
+        else:
+            self.aperture = math.inf, math.inf
 
+    def select(self, m0: float, h0: float) -> NDArray[numpy.bool_]:
+        """The traces in the aperture of an output trace."""
+        g = self.traces
+        near = numpy.ones(len(g.m), bool)
+        for at, centre, reach in ((g.m, m0, self.aperture[0]), (g.h, h0, self.aperture[1])):
+            distance = abs(at - centre)
+            close = abs(distance - reach) < 1e-9 * (1 + abs(at) + abs(centre)) \
+                if math.isfinite(reach) else near & False
+            if close.any() and not exact(at[close], centre, reach):
+                raise Undecided("an aperture ends at a trace")
+            near &= distance <= reach
+        return near
 
-def ranges_at(job: Job, h0: float, t0: float) -> Doubles:
-    """P0 P1 N of A to E at (h0, t0): interpolated between rows. Rows of 17 have h0 after t0."""
-    rows = numpy.array(job.rows, "f8")
-    if rows.shape[1] == 16:
-        rows = numpy.insert(rows, 1, 0, axis=1)
-    offsets = numpy.unique(rows[:, 1])
-    at_time = numpy.array([[numpy.interp(t0, some[:, 0], column) for column in some[:, 2:].T]
-                           for some in (rows[rows[:, 1] == h] for h in offsets)])
-    return numpy.array([numpy.interp(h0, offsets, column) for column in at_time.T]).reshape(5, 3)
+    # ---- ranges
+
+    def used(self) -> Traces:
+        """The live traces from the first to the last one of the file that are in an aperture
+        of two traces or more."""
+        g = self.traces
+        inside = numpy.any([near for near in self.near if near.sum() > 1] or [g.m < -math.inf],
+                           axis=0)
+        if not inside.any():
+            return Traces(g.number[:0], g.source[:0], g.receiver[:0], g.samples[:0], [])
+        low, high = g.number[inside].min(), g.number[inside].max()
+        some = (g.number >= low) & (g.number <= high)
+        return Traces(g.number[some], g.source[some], g.receiver[some], g.samples[some],
+                      [f for f, s in zip(g.fields, some, strict=True) if s])
+
+    def set_ranges(self) -> None:
+        option = self.option
+        self.tau = float(option["tau"]) if "tau" in option else math.nan
+        self.averaged = float(option.get("average", "nan" if "velocity" in option else "0"))
+        self.table: Doubles | None = None
+        if "ranges" in option:
+            rows = numbers(self.folder / option["ranges"])
+            self.ranges = numpy.insert(rows, 1, 0, axis=1) if rows.shape[1] == 16 else rows
+        elif self.velocity is None:
+            self.ranges = numpy.array([[0, 0, *(v for k in "abcde" for v in limits(option[k]))]])
+        else:
+            g = self.used()
+            if not len(g.m):  # all output traces are dead
+                self.half = self.reach = 0
+                self.ranges = numpy.zeros((0, 17))
+                return
+            self.period = float(option["period"]) if "period" in option else \
+                period(g, self.dt)
+            if math.isnan(self.tau):
+                self.tau = 0.6 * self.period
+            if math.isnan(self.averaged):
+                self.averaged = self.tau
+            self.dip = float(option.get("dip", 0.68 / self.velocity[:, 1].min()))
+            self.make_table()
+        self.half = int(self.tau * 1e6 / self.dt + 1e-3)
+        if self.half > 100 or 2 * self.half + 2 > self.end - self.first:
+            raise Refused("tau=")
+        step = abs(self.t0[1] - self.t0[0]) if len(self.t0) > 1 else math.inf
+        self.reach = int(min(self.averaged / step, len(self.t0)) + 1e-3)
+
+    def make_table(self) -> None:
+        """Rows of ranges: times at most 0.05 s apart, from the first to the last output time;
+        and as many half-offsets as output traces (of m0= and h0=: as of h0=), at most 100,
+        evenly spaced from the smallest to the largest, for passes=2 those of their apertures
+        and ten more."""
+        h = [h for _, h in self.places]
+        low, high, count = min(h), max(h), len(h)
+        if not self.fill and "h0" in self.option:
+            count = len(values(self.option["h0"]))
+        if low == high:
+            count = 1
+        if self.passes == 2:
+            low, high, count = low - self.aperture[1], high + self.aperture[1], count + 10
+        span = max(self.t0) - min(self.t0)
+        intervals = span / 0.05
+        if abs(intervals - round(intervals)) < 1e-9 and round(intervals) and "ranges_out" not in \
+                self.option:
+            raise Undecided("the number of rows")
+        rows = []
+        times = math.ceil(intervals) + 1
+        if (self.folder / self.option.get("ranges_out", "")).is_file():  # decides between two numbers that rounding permits
+            told = numbers(self.folder / self.option["ranges_out"])
+            if abs(len(set(told[:, 0])) - (intervals + 1)) < 1 + 1e-9:
+                times = len(set(told[:, 0]))
+        for h0 in numpy.linspace(low, high, min(count, 100)):
+            for t in numpy.linspace(min(self.t0), max(self.t0), times):
+                row = [t, h0]
+                bounds = velocity_ranges(self.velocity, self.dip, self.period, h0,
+                                         max(t, self.dt * 1e-6), self.aperture)
+                for first, last, n in bounds:
+                    if abs(n - round(n)) < 1e-6 and round(n) > 1:
+                        raise Undecided("the number of values of a range")
+                    n = math.ceil(n)
+                    middle = (last - first) / (2 * n)  # of the first of n parts
+                    row += [first + middle, last + middle, n]
+                rows.append(row)
+        self.ranges = self.table = numpy.array(rows)
+
+    def ranges_at(self, h0: float, t0: float) -> Doubles:
+        """P0 P1 N of A to E at (h0, t0), interpolated between rows."""
+        offsets = numpy.unique(self.ranges[:, 1])
+        at_time = numpy.array([[numpy.interp(t0, some[:, 0], column) for column in some[:, 2:].T]
+                               for some in (self.ranges[self.ranges[:, 1] == h]
+                                            for h in offsets)])
+        row = numpy.array([numpy.interp(h0, offsets, column) for column in at_time.T])
+        for k in range(2, 15, 3):
+            row[k] = self.count(row[k], k, h0, t0, offsets)
+        return row.reshape(5, 3)
+
+    def count(self, n: float, k: int, h0: float, t0: float, offsets: Doubles) -> int:
+        """The nearest whole number, of two the larger."""
+        if abs(n % 1 - 0.5) < 1e-9 and Fraction(n) != self.exactly(k, h0, t0, offsets):
+            raise Undecided("the number of values between two rows")
+        return math.floor(n + 0.5)
+
+    def exactly(self, k: int, h0: float, t0: float, offsets: Doubles) -> Fraction:
+        """Column k of the ranges at (h0, t0), interpolated without rounding."""
+        def between(x: float, pairs: list[tuple[float, Fraction]]) -> Fraction:
+            high = min((i for i, (at, _) in enumerate(pairs) if at >= x), default=len(pairs) - 1)
+            (a, p), (b, q) = pairs[max(high - 1, 0)], pairs[high]
+            if a == b:
+                return q
+            return p + (Fraction(x) - Fraction(a)) / (Fraction(b) - Fraction(a)) * (q - p)
+        return between(h0, [(h, between(t0, [(row[0], Fraction(row[2 + k])) for row in
+                                             self.ranges[self.ranges[:, 1] == h]]))
+                            for h in offsets])
 
 
 def grid(ranges: Doubles) -> Doubles:
     """All tuples, [N][5], E fastest."""
-    axes = []
-    for p0, p1, count in ranges:
-        n = int(numpy.floor(count + 0.5))
-        axes.append(p0 + numpy.arange(n) / n * (p1 - p0))
+    axes = [p0 + numpy.arange(int(n)) / n * (p1 - p0) for p0, p1, n in ranges]
     return numpy.stack(numpy.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 5)
-
-
-def aperture(g: Gather, job: Job, m0: float, h0: float) -> NDArray[numpy.bool_]:
-    return (abs(g.m - m0) <= job.aperture[0]) & (abs(g.h - h0) <= job.aperture[1])
-
-
-@dataclass
-class Arrivals:
-    """Where the curves of some tuples cross the traces of an aperture; arrays are [N][traces],
-    [N][1] or, of the whole aperture, [traces]."""
-    rows: Doubles                  # [traces][ns]
-    x: Doubles                     # samples
-    error: Doubles                 # effect of rounding on x
-    exists: NDArray[numpy.bool_]   # t^2 >= 0
-    likely: NDArray[numpy.bool_]   # rounding may make it so
-
-    def at(self, half: int) -> tuple[Doubles, NDArray[numpy.bool_], NDArray[numpy.bool_]]:
-        """(samples x - half .. x + half, [N][traces][2 half + 1], 0 where they do not all
-        exist; whether they exist, [N][traces]; whether rounding decides that for a trace,
-        [N])."""
-        x, ns = self.x, self.rows.shape[1]
-        used = self.exists & (x >= half) & (x < ns - half - 1)
-        unsure = (self.likely & ((abs(x - half) < self.error)
-                                 | (abs(x - (ns - half - 1)) < self.error))).any(axis=1)
-        first = numpy.where(used, numpy.floor(x), half).astype(int) - half
-        index = first[..., None] + numpy.arange(2 * half + 1)
-        part = numpy.where(used, x - numpy.floor(x), 0)[..., None]
-        trace = numpy.arange(len(self.rows))[:, None]
-        low, high = self.rows[trace, index], self.rows[trace, index + 1]
-        return (low + part * (high - low)) * used[..., None], used, unsure
-
-
-def arrivals(g: Gather, job: Job, m0: float, h0: float, t0: float, tuples: Doubles) -> Arrivals:
-    """The curves of the tuples, and what rounding to float can change.
-
-    A traveltime is computed with about ten roundings of relative size 2^-24 each, and the
-    differences dm, dh with one more: x, in samples, is wrong by at most dx = 16 * 2^-24 times
-    the largest number of samples that occurs in it."""
-    near = aperture(g, job, m0, h0)
-    rate = 1e6 / g.dt
-    dm, dh = g.m[near] - m0, g.h[near] - h0
-    a, b, c, d, e = (column[:, None] for column in tuples.T)
-    linear = t0 + a * dm + b * dh
-    square = linear ** 2 + c * dh ** 2 + d * dm ** 2 + e * dh * dm
-    x = numpy.sqrt(numpy.maximum(square, 0)) * rate
-    largest = rate * numpy.sqrt((t0 + abs(a * dm) + abs(b * dh)) ** 2 + abs(c) * dh ** 2
-                                + abs(d) * dm ** 2 + abs(e * dh * dm)).max() + 1
-    # sqrt amplifies the error of the square where terms cancel, to its own root at most.
-    rounding = 16 * 2.0 ** -24 * largest ** 2
-    return Arrivals(g.samples[near], x, rounding / numpy.maximum(x, rounding ** 0.5),
-                    square >= 0, square * rate ** 2 > -rounding)
-
-
-def rounding_of_values(at: Arrivals, used: NDArray[numpy.bool_], half: int) -> Doubles:
-    """How wrong values may be, root mean square over the traces: by the arrival's error times
-    the difference of two neighbouring samples, by the rounding of the interpolation, and of
-    sums of up to (traces * window) terms."""
-    slope = abs(numpy.diff(at.rows, axis=1)).max() if at.rows.shape[1] > 1 else 0
-    terms = len(at.rows) + 2 * half + 8
-    square = (numpy.where(used, at.error, 0) ** 2).sum(axis=1)
-    error: Doubles = numpy.sqrt(square / numpy.maximum(used.sum(axis=1), 1)) * slope
-    return error + terms * 2.0 ** -24 * abs(at.rows).max()
-
-
-def semblance_error(relative: Doubles) -> Doubles:
-    """The semblance is |P v|^2 / |v|^2 of all values v, P a projection, so a relative change r
-    of v changes its root by at most 2 r / (1 - r)."""
-    relative = numpy.minimum(relative, 0.5)
-    return 4 * relative / (1 - relative) ** 2
-
-
-def half_window(g: Gather, job: Job) -> int:
-    return int(job.tau * 1e6 / g.dt + 1e-3)
-
-
-def search(g: Gather, job: Job, m0: float, h0: float, t0: float,
-           tuples: Doubles | None = None) -> Sample:
-    """The semblance and the mean of the windows for every tuple (or those given, which then
-    are those of all times), and what rounding to float can change."""
-    if job.window == "moveout":
-        return search_moveout(g, job, m0, h0, t0, tuples)
-    half = half_window(g, job)
-    tuples = grid(ranges_at(job, h0, t0)) if tuples is None else tuples
-    at = arrivals(g, job, m0, h0, t0, tuples)
-    v, used, unsure = at.at(half)
-    count = numpy.maximum(used.sum(axis=1), 1)
-    energy = (v ** 2).sum(axis=(1, 2))
-    good = ((~used).sum(axis=1) < 2) & (energy > 0)
-    numerator = (v.sum(axis=1) ** 2).sum(axis=1)
-    semblance = numpy.where(good, numerator / numpy.where(energy > 0, energy, 1) / count, 0)
-    chosen = v if job.smooth == "window" else v[..., half:half + 1]
-    stack = numpy.where(good, chosen.sum(axis=(1, 2)) / (count * chosen.shape[2]), 0)
-
-    wrong = rounding_of_values(at, used, half)
-    rms = numpy.sqrt(energy / (count * (2 * half + 1)))
-    change = semblance_error(wrong / numpy.maximum(rms, 1e-300))
-    return Sample(tuples, semblance, stack, used.sum(axis=1), change, wrong, unsure)
-
-
-def search_moveout(g: Gather, job: Job, m0: float, h0: float, t0: float,
-                   tuples: Doubles | None) -> Sample:
-    """The same for windows of the arrivals at neighbouring t0. Of the samples k of a window,
-    S is the sum over the traces, Q that of the squares, K the number of traces; all are 0 at
-    negative times, and where two traces have no arrival. A tuple stands for the same fractions
-    of the ranges at all samples of the window. The semblance is the sum of S^2 over
-    that of K Q, and 0 where K Q is 0 at t0 itself. It is that of the values, those of sample k
-    times sqrt(K)."""
-    half, dt = half_window(g, job), g.dt * 1e-6
-    inside = [min(max(t, job.t0[0]), job.t0[-1])
-              for t in (t0 + k * dt for k in range(-half, half + 1))]
-    counts = ranges_at(job, h0, t0)[:, 2]
-    numerator = energy = size = wrong = numpy.zeros(1)
-    unsure = numpy.zeros(1, bool)
-    middle = None
-    for k, at_most in zip(range(-half, half + 1), inside, strict=True):
-        time = round((t0 + k * dt) / dt) * dt
-        if time < 0:
-            continue
-        if tuples is None:
-            ranges = ranges_at(job, h0, at_most)
-            ranges[:, 2] = counts
-            curves = grid(ranges)
-        else:
-            curves = tuples
-        at = arrivals(g, job, m0, h0, time, curves)
-        v, used, doubt = at.at(0)
-        K = used.sum(axis=1) * ((~used).sum(axis=1) < 2)
-        S, Q = v[..., 0].sum(axis=1), (v[..., 0] ** 2).sum(axis=1)
-        numerator = numerator + numpy.where(K > 0, S ** 2, 0)
-        energy = energy + K * Q
-        size = size + K ** 2
-        error = rounding_of_values(at, used, half)
-        wrong = numpy.maximum(wrong, error)
-        unsure = unsure | doubt
-        if k == 0:
-            middle = curves, K, K * Q > 0, numpy.where(K > 0, S / numpy.maximum(K, 1), 0), error
-    assert middle
-    curves, K, good, stack, error = middle
-    semblance = numpy.where(good, numerator / numpy.where(energy > 0, energy, 1), 0)
-    relative = wrong * numpy.sqrt(size) / numpy.maximum(numpy.sqrt(energy), 1e-300)
-    return Sample(curves, semblance, stack, K, semblance_error(relative), error, unsure)
-
-
-def weight(job: Job, semblance: float, used: int) -> float:
-    """The factor of a sample: the signal's share of the energy, (S - n) / (1 - n) if noise
-    alone has semblance n, over the share S that the stack keeps."""
-    if job.weight == "none":
-        return 1
-    noise = min(0.9, 3 / max(used, 1))
-    return max(0, (semblance - noise) / (1 - noise)) / semblance if semblance > 0 else 0
-
-
-def distances(tuples: Doubles, parameters: Doubles, scale: Doubles) -> Doubles:
-    """How far parameters are from each of the tuples."""
-    return (abs(tuples - parameters) / scale).max(axis=1)
-
-
-def scale_of(tuples: Doubles) -> Doubles:
-    """The size of each parameter."""
-    return abs(tuples).max(axis=0) + 1e-30
-
-
-def judge(job: Job, sample: Sample, semblance: float, stack: float, parameters: Doubles,
-          size: float, scale: Doubles | None = None) -> tuple[float, str]:
-    """(fraction of the error budget that an output sample used, which exceeds 1 or is NaN if
-    it is wrong; what is wrong). `size` is the largest amplitude of the input, `scale` that of
-    the parameters unless the sample has all tuples."""
-    distance = distances(sample.tuples, parameters,
-                         scale_of(sample.tuples) if scale is None else scale)
-    found, sure = int(distance.argmin()), ~sample.unsure
-    if not distance[found] <= 1e-5:
-        return numpy.inf, f"parameters {parameters} are not on the grid"
-    if sure.all() and sample.semblance.max() == 0 and found:
-        return numpy.inf, f"tuple {found} of equal ones, expected the first"
-    error = sample.semblance_error
-    used = [(0.0, "none")]
-    if sure[found]:
-        # The weight follows from the coherence that the program reports, which is compared.
-        amplitude = weight(job, semblance, sample.used[found]) * sample.stack[found]
-        used += [(abs(semblance - sample.semblance[found]) / (error[found] + MARGIN),
-                  f"coherence {semblance}, expected {sample.semblance[found]}"),
-                 (abs(stack - amplitude) / (sample.stack_error[found] + MARGIN * size),
-                  f"stack {stack}, expected {amplitude}")]
-    if sure.any():
-        lack = (sample.semblance - semblance) / (error + error[found] + MARGIN)
-        used.append((lack[sure].max(), f"coherence {semblance}, but the largest is "
-                                       f"{sample.semblance[sure].max()}"))
-    return max(used, key=lambda u: u[0] if u[0] == u[0] else numpy.inf)
-
-
-def judge_amplitude(job: Job, sample: Sample, stack: float, size: float) -> tuple[float, str]:
-    """Like judge(), of a result of which only the amplitude is known: that of one of the tuples
-    whose semblance may be the largest. `size` is the largest amplitude of the input."""
-    error = sample.semblance_error + MARGIN
-    if sample.unsure.any():
-        return 0.0, "unsure"
-    best = int(sample.semblance.argmax())
-    used, expected = numpy.inf, 0.0
-    for k in numpy.flatnonzero(sample.semblance >= sample.semblance[best] - error - error[best]):
-        s = float(sample.semblance[k])
-        weights = [weight(job, s + e, sample.used[k]) for e in (-error[k], 0, error[k])]
-        budget = sample.stack_error[k] + MARGIN * size \
-            + (max(weights) - min(weights)) * abs(sample.stack[k])
-        amplitude = weights[1] * sample.stack[k]
-        if abs(stack - amplitude) / budget < used:
-            used, expected = abs(stack - amplitude) / budget, amplitude
-    return used, f"stack {stack}, expected {expected}"
-
-
-# ---- curves after the search: refine= and average= ------------------------------------
-
-
-def refine(g: Gather, job: Job, m0: float, h0: float, t0: float, start: Doubles
-           ) -> tuple[Doubles, float]:
-    """(tuple, semblance) after the line searches from a tuple of the grid: for each parameter,
-    the best of the point, those half a step away, and the maximum of the parabola through
-    these three, if it has one, at an offset of at most half a step."""
-    def semblance(tuples: list[Doubles]) -> Doubles:
-        return search(g, job, m0, h0, t0, numpy.array(tuples)).semblance
-
-    point, value = numpy.array(start, "f8"), float(semblance([start])[0])
-    for k, (p0, p1, count) in enumerate(ranges_at(job, h0, t0)):
-        step = numpy.zeros(5)
-        step[k] = abs(p1 - p0) / numpy.floor(count + 0.5) / 2
-        if step[k] == 0:
-            continue
-        tried = [point, point - step, point + step]
-        before, after = semblance(tried[1:])
-        curvature = before + after - 2 * value
-        if curvature < 0:
-            tried.append(point + numpy.clip((before - after) / (2 * curvature), -1, 1) * step)
-        found = numpy.array([value, *semblance(tried[1:])])
-        point, value = tried[int(found.argmax())], float(found.max())
-    return point, value
-
-
-def average(coherence: Doubles, parameters: Doubles, reach: int) -> Doubles:
-    """The parameters [time][5] of a trace: means over `reach` samples on both sides, weighted
-    by coherence^4; where there is no curve, they do not change."""
-    result = parameters.copy()
-    for i in numpy.flatnonzero(coherence > 0):
-        near = slice(max(0, i - reach), i + reach + 1)
-        result[i] = numpy.average(parameters[near], axis=0, weights=coherence[near] ** 4)
-    return result
-
-
-def rounded(value: float) -> int:
-    return int(numpy.floor(value + 0.5 + 1e-6))
-
-
-def along(at: Doubles, values: Doubles, x: float, grows: bool) -> float:
-    """The values of traces at positions `at`, interpolated at x. Of traces at one position, the
-    first in the file counts. Outside, a number grows as on average between the ends."""
-    places, first = numpy.unique(at, return_index=True)
-    if grows and len(places) > 1 and not places[0] <= x <= places[-1]:
-        low, high = values[first[[0, -1]]]
-        return float(low + (x - places[0]) / (places[-1] - places[0]) * (high - low))
-    return float(numpy.interp(x, places, values[first]))
-
-
-def scale_of_places(job: Job, survey: int) -> int:
-    """The survey's scalco, or 1 to 1/10000 m: the first in which all coordinates are whole."""
-    ends = numpy.array([(m - h, m + h) for m, h in job.places])
-    for scale in (survey, 1, -10, -100, -1000, -10000):
-        units = ends * -scale if scale < 0 else ends / (scale or 1)
-        if abs(units - numpy.round(units)).max() < 1e-3:
-            break
-    return scale
-
-
-def header(g: Gather, job: Job, m: float, h: float, scalco: int) -> dict[str, int]:
-    """The fields of an output trace, except the number, trid and the times: those of the first
-    dead trace at its place, or interpolated."""
-    x = {"s": m - h, "g": m + h, "m": m, "h": h}
-    for values in g.dead:
-        if all(abs(metres(values, end + job.axis) - x[end]) <= 1e-3 for end in "sg"):
-            return values
-    at = {"s": g.m - g.h, "g": g.m + g.h, "m": g.m, "h": g.h}
-    scalel = g.fields[0]["scalel"]
-    found = {"scalco": scalco, "scalel": scalel, "counit": g.fields[0]["counit"]}
-    for name, axis in NUMBERS.items():
-        values_of = numpy.array([f[name] for f in g.fields], "f8")
-        found[name] = rounded(along(at[axis], values_of, x[axis], True))
-    other = "y" if job.axis == "x" else "x"
-    across = {"s" + other: "s", "g" + other: "g"}
-    meter = {name: along(at[axis], numpy.array([metres(f, name) for f in g.fields]), x[axis], False)
-             for name, axis in {**ELEVATIONS, **across}.items()}
-    meter |= {"s" + job.axis: x["s"], "g" + job.axis: x["g"]}
-    for name, value in meter.items():
-        scale = scalel if name in ELEVATIONS else scalco
-        found[name] = rounded(value * -scale if scale < 0 else value / (scale or 1))
-    side = [f["offset"] for f, half in zip(g.fields, g.h, strict=True)
-            if f["offset"] and half and (half > 0) == (h > 0)]
-    sign = numpy.sign(side[0]) if side else 1 if h > 0 else -1
-    found["offset"] = int(sign) * rounded(float(numpy.hypot(
-        2 * h, meter["g" + other] - meter["s" + other])))
-    return found
-
-
-def headers(g: Gather, job: Job) -> list[bytes]:
-    """The headers of all output traces, in the byte order of this machine."""
-    step = job.t0[1] - job.t0[0] if len(job.t0) > 1 else g.dt * 1e-6
-    scalco = scale_of_places(job, g.fields[0]["scalco"])
-    result = []
-    for i, (m, h) in enumerate(job.places):
-        alive = aperture(g, job, m, h).sum() >= 2
-        values = {"tracl": i + 1, "tracr": i + 1, **header(g, job, m, h, scalco),
-                  "trid": 1 if alive else DEAD, "delrt": round(job.t0[0] * 1e3),
-                  "ns": len(job.t0), "dt": round(step * 1e6)}
-        result.append(put(values, "="))
-    return result
 
 
 # ---- ranges from velocities ----------------------------------------------------------
 
 
-def gaps(g: Gather) -> tuple[float, float]:
-    """The lower quartiles of the distances between shots, and between receivers of a shot."""
-    source, receiver = numpy.round(g.m - g.h, 3), numpy.round(g.m + g.h, 3)
-    shots = numpy.diff(numpy.unique(source))
-    receivers = numpy.concatenate([numpy.diff(numpy.unique(receiver[source == s]))
-                                   for s in numpy.unique(source)])
+def gaps(g: Traces) -> tuple[float, float]:
+    """The lower quartiles of the distances between shots, and between receivers of a shot;
+    what is at most 0.5 m apart is at one place."""
+    shots = numpy.diff(numpy.unique(g.source))
+    receivers = numpy.concatenate([numpy.diff(numpy.unique(g.receiver[g.source == s]))
+                                   for s in numpy.unique(g.source)])
+    if not len(shots) or not len(receivers):
+        raise Refused("aperture= is missing")
+    if (shots <= 0.5).any() or (receivers <= 0.5).any():
+        raise Undecided("places that are nearly the same")
     return (float(numpy.quantile(shots, 0.25, method="lower")),
             float(numpy.quantile(receivers, 0.25, method="lower")))
 
 
-def period(g: Gather) -> float:
+def extremum(row: Doubles) -> int:
+    """The index of the largest value, the first of equal ones."""
+    best = int(row.argmax())
+    near = numpy.flatnonzero(row >= row[best] - 1e-9 * abs(row).max())
+    if len(near) > 1 and not (row[near] == 0).all():
+        raise Undecided("two extrema of a correlation")
+    return int(near[0])
+
+
+def period(g: Traces, dt: float) -> float:
     """The distance of the minima on both sides of the maximum, within 0.125 s, of the mean
     correlation of each trace with its nearest neighbour."""
     ns = g.samples.shape[1]
-    delays = min(int(0.125e6 / g.dt + 1e-9), (ns - 1) // 2)
+    delays = min(int(0.125e6 / dt), (ns - 1) // 2)
+    if delays < 1:
+        return 2e-6 * dt
     total = numpy.zeros(2 * delays + 1)
     for i, row in enumerate(g.samples):
         distance = (g.m - g.m[i]) ** 2 + (g.h - g.h[i]) ** 2
         distance[i] = numpy.inf
-        other = g.samples[int(distance.argmin())]
+        near = numpy.flatnonzero(distance <= distance.min() * (1 + 1e-12))
+        if len(near) > 1 and not exact(g.source, g.receiver) and distance.min():
+            raise Undecided("two nearest traces")
+        other = g.samples[int(near[0])]
         size = numpy.sqrt((row ** 2).sum() * (other ** 2).sum())
         if size > 0:
             total += numpy.correlate(other, row, "full")[ns - 1 - delays:ns + delays] / size
-    peak = int(total.argmax())
-    left, right = int(total[:peak + 1].argmin()), peak + int(total[peak:].argmin())
-    return (right - left) * g.dt * 1e-6
+    if not total.any():
+        return 2e-6 * dt
+    peak = extremum(total)
+    left, right = extremum(-total[peak::-1]), extremum(-total[peak:])
+    return (left + right or 2) * dt * 1e-6
 
 
 def velocity_ranges(velocity: Doubles, dip: float, T: float, h: float, t: float,
                     reach: tuple[float, float]) -> Doubles:
-    """P0 P1 N of A to E, for rows of (t0, smallest, largest) velocity, a largest dip and a
-    period. N is a float, before it is rounded up."""
+    """The smallest and largest values of A to E and the numbers of them, not rounded up, for
+    rows of (t0, smallest, largest) velocity, a largest dip and a period."""
     def z(column: int) -> float:
         """4 / v^2, for the velocity at the event's time at offset 0."""
         time, found = t, 0.0
@@ -530,3 +518,471 @@ def velocity_ranges(velocity: Doubles, dip: float, T: float, h: float, t: float,
     bounds = ((-dip, dip), b, c, d, (0, 0))
     counts = [max(shift / (T / 8), 1) for shift in shifts]
     return numpy.array([(low, high, n) for (low, high), n in zip(bounds, counts, strict=True)])
+
+
+# ---- headers -------------------------------------------------------------------------
+
+
+def rounded(value: float) -> int:
+    return int(numpy.floor(value + 0.5 + 1e-6))
+
+
+def along(at: Doubles, column: Doubles, x: float, grows: bool) -> float:
+    """The values of traces at positions `at`, interpolated at x. Of traces at one position, the
+    first in the file counts. Outside, a number grows as on average between the ends."""
+    places, first = numpy.unique(at, return_index=True)
+    if grows and len(places) > 1 and not places[0] <= x <= places[-1]:
+        low, high = column[first[[0, -1]]]
+        return float(low + (x - places[0]) / (places[-1] - places[0]) * (high - low))
+    return float(numpy.interp(x, places, column[first]))
+
+
+def scale_of_places(places: Sequence[tuple[float, float]], survey: int) -> int:
+    """The survey's scalco, or 1 to 1/10000 m: the first in which all coordinates are whole."""
+    ends = numpy.array([(m - h, m + h) for m, h in places])
+    for scale in (survey, 1, -10, -100, -1000, -10000):
+        units = ends * -scale if scale < 0 else ends / (scale or 1)
+        if abs(units - numpy.round(units)).max() < 1e-3:
+            break
+    return scale
+
+
+def header(job: Job, m: float, h: float, scalco: int) -> dict[str, int]:
+    """The fields of an output trace, except the number, trid and the times, interpolated."""
+    g, axis = job.traces, job.axis
+    x = {"s": m - h, "g": m + h, "m": m, "h": h}
+    at = {"s": g.source, "g": g.receiver, "m": g.m, "h": g.h}
+    scalel = g.fields[0]["scalel"]
+    found = {"scalco": scalco, "scalel": scalel, "counit": g.fields[0]["counit"]}
+    for name, end in NUMBERS.items():
+        column = numpy.array([f[name] for f in g.fields], "f8")
+        found[name] = rounded(along(at[end], column, x[end], True))
+    other = "y" if axis == "x" else "x"
+    across = {"s" + other: "s", "g" + other: "g"}
+    meter = {name: along(at[end], numpy.array([metres(f, name) for f in g.fields]), x[end], False)
+             for name, end in {**ELEVATIONS, **across}.items()}
+    meter |= {"s" + axis: x["s"], "g" + axis: x["g"]}
+    for name, value in meter.items():
+        scale = scalel if name in ELEVATIONS else scalco
+        found[name] = rounded(value * -scale if scale < 0 else value / (scale or 1))
+    side = [f["offset"] for f, half in zip(g.fields, g.h, strict=True)
+            if f["offset"] and half and (half > 0) == (h > 0)]
+    sign = numpy.sign(side[0]) if side else 1 if h > 0 else -1
+    found["offset"] = int(sign) * rounded(float(numpy.hypot(
+        2 * h, meter["g" + other] - meter["s" + other])))
+    return found
+
+
+def headers(job: Job, places: Sequence[tuple[float, float]], alive: Sequence[bool]) -> list[bytes]:
+    """The headers of output traces, in the byte order of this machine."""
+    step = job.t0[1] - job.t0[0] if len(job.t0) > 1 else job.dt * 1e-6
+    scalco = scale_of_places(places, job.traces.fields[0]["scalco"])
+    result = []
+    for i, (m, h) in enumerate(places):
+        times = {"trid": 1 if alive[i] else DEAD, "delrt": round(job.t0[0] * 1e3),
+                 "ns": len(job.t0), "dt": round(step * 1e6)}
+        replaced = [k for k in job.dead if all(
+            abs(a - b) <= 1e-3 for a, b in zip(job.ends(k), (m - h, m + h), strict=True))]
+        if replaced:  # a dead trace is at this place: its header is kept
+            head = job.heads[replaced[0]]
+            result.append(put(times, "=", head if job.order == ORDER else reversed_fields(head)))
+        else:
+            result.append(put({"tracl": i + 1, "tracr": i + 1, **header(job, m, h, scalco),
+                               **times}, "="))
+    return result
+
+
+ORDER = "<" if struct.pack("=h", 1) == struct.pack("<h", 1) else ">"
+
+
+# ---- judgements ----------------------------------------------------------------------
+
+
+@dataclass
+class Finding:
+    """One comparison. used: the fraction of the error budget, which exceeds 1 or is NaN if the
+    value is wrong."""
+    file: str
+    index: tuple[int, ...]  # of the value in the file
+    value: float
+    expected: float
+    budget: float
+
+    @property
+    def used(self) -> float:
+        difference = abs(self.value - self.expected)
+        return difference / self.budget if self.budget else numpy.inf if difference else \
+            difference
+
+    def __str__(self) -> str:
+        return f"{self.file}{list(self.index)}: {self.value}, expected {self.expected} " \
+               f"within {self.budget:.3g}"
+
+
+def said(file: str, right: bool, what: str) -> Finding:
+    """A comparison without a budget."""
+    return Finding(f"{file}: {what}", (), 0 if right else 1, 0, 0)
+
+
+@dataclass
+class Pass:
+    """One search of output traces in traces. files: {stack, coherence, parameters: name and
+    values [output trace][time]}, of those that are known."""
+    traces: Traces
+    places: Sequence[tuple[float, float]]
+    near: Sequence[NDArray[numpy.bool_]]
+    files: Mapping[str, tuple[str, Doubles]]
+
+
+EVERYTHING = 1  # every how many samples all tuples are searched
+
+
+class Judge:
+    """Compares the files of a job."""
+
+    def __init__(self, job: Job, every: int = EVERYTHING) -> None:
+        self.job, self.every = job, every
+        self.grids: dict[tuple[float, ...], Doubles] = {}
+        self.whole: dict[tuple[int, int], Sample] = {}  # of (trace, time): along all tuples
+
+    def tuples(self, h: float, t: float, counts: Doubles | None = None) -> Doubles:
+        ranges = self.job.ranges_at(h, t)
+        if counts is not None:
+            ranges[:, 2] = counts
+        key = tuple(ranges.ravel())
+        if key not in self.grids:
+            self.grids[key] = grid(ranges)
+        return self.grids[key]
+
+    def search(self, a: Aperture, h: float, times: Sequence[float], nearest: Mapping[int, Doubles]
+               ) -> list[Sample]:
+        """What the searches of an output trace may find at each time, along all tuples, or
+        along that which is nearest to some parameters."""
+        job = self.job
+        sets = [self.tuples(h, t) for t in times]
+        chosen = [slice(None) if k not in nearest else
+                  slice(i := int((abs(sets[k] - nearest[k]) / (abs(sets[k]).max(axis=0) + 1e-30)
+                                  ).max(axis=1).argmin()), i + 1) for k in range(len(times))]
+        if job.window == "parallel":
+            t0 = numpy.concatenate([numpy.full(len(s[c]), t) for s, c, t in
+                                    zip(sets, chosen, times, strict=True)])
+            one = curves.parallel(a, job.half, t0, numpy.concatenate(
+                [s[c] for s, c in zip(sets, chosen, strict=True)]))
+        else:
+            dt, window = job.dt * 1e-6, numpy.arange(-job.half, job.half + 1)
+            t0_of, curves_of = [], []
+            for t, which in zip(times, chosen, strict=True):
+                counts = job.ranges_at(h, t)[:, 2]
+                around = [round((t + k * dt) / dt) * dt for k in window]
+                some = numpy.stack([
+                    self.tuples(h, min(max(near, job.t0[0]), job.t0[-1]), counts)[which]
+                    for near in around], axis=1)
+                t0_of.append(numpy.broadcast_to(around, some.shape[:2]))
+                curves_of.append(some)
+            one = curves.moveout(a, numpy.concatenate(t0_of), numpy.concatenate(curves_of))
+        ends = numpy.cumsum([len(s[c]) for s, c in zip(sets, chosen, strict=True)])
+        return [one.part(slice(end - len(s[c]), end))
+                for s, c, end in zip(sets, chosen, ends, strict=True)]
+
+    def some(self, a: Aperture, i: int, h: float, times: Sequence[float],
+             nearest: Mapping[int, Doubles]) -> list[Sample]:
+        """The same for output trace i, without repeating searches along all tuples."""
+        wanted = [k for k in range(len(times)) if k not in nearest and (i, k) not in self.whole]
+        for k, sample in zip(wanted, self.search(a, h, [times[k] for k in wanted], {})
+                             if wanted else (), strict=True):
+            self.whole[i, k] = sample
+        few = sorted(nearest)
+        found = dict(zip(few, self.search(a, h, [times[k] for k in few], {
+            n: nearest[k] for n, k in enumerate(few)}) if few else (), strict=True))
+        return [found[k] if k in found else self.whole[i, k] for k in range(len(times))]
+
+    def files(self, names: Mapping[str, str]) -> Iterator[Finding]:
+        """All comparisons of the output files of the job, {option: name}."""
+        job, folder = self.job, self.job.folder
+        for name in names.values():
+            yield said(name, (folder / name).is_file() or not len(job.ranges), "is missing")
+        stack = names.get("stack", "") + ".filled" * job.fill
+        if "ranges_out" in names and job.table is not None:
+            yield from compare_table(job, names["ranges_out"])
+        known: dict[str, tuple[str, Doubles]] = {}
+        for key, name in names.items():
+            if key == "parameters":
+                known[key] = name, numpy.load(folder / name).astype("f8")
+                shape = len(job.places), len(job.t0), 5
+                yield said(name, known[key][1].shape == shape, f"shape, expected {shape}")
+            elif key != "ranges_out":
+                name = stack if key == "stack" else name
+                yield from compare_headers(job, name, folder / name, job.places, job.near)
+                known[key] = name, split(folder / name, "=")[1]
+        if stack and "coherence" in names:
+            heads = [split(folder / name, "=")[0] for name in (
+                stack + ".first" * (job.passes == 2), names["coherence"])]
+            yield said(names["coherence"], heads[0] == heads[1], "other headers than the stack")
+        if job.passes == 1:
+            yield from self.run(Pass(job.traces, job.places, job.near, known))
+        else:
+            known.pop("stack")
+            yield from compare_passes(job, self, known, stack)
+        if job.fill:
+            yield from compare_survey(job, names["stack"])
+
+    def run(self, p: Pass) -> Iterator[Finding]:
+        for i in range(len(p.places)):
+            yield from self.trace(p, i)
+
+    def trace(self, p: Pass, i: int) -> Iterator[Finding]:
+        """Judges output trace i."""
+        job = self.job
+        (m, h), near = p.places[i], p.near[i]
+        muted = len(job.t0) if near.sum() < 2 else job.muted_times(h)
+        for name, array in p.files.values():
+            for index in numpy.ndindex(array[i][:muted].shape):
+                yield Finding(name, (i, *index), array[(i, *index)], 0, 0)
+        times = job.t0[muted:]
+        if not times:
+            return
+        g = p.traces
+        a = Aperture(g.m[near] - m, g.h[near] - h, g.samples[near], 1e6 / job.dt)
+        known = {key: (name, array[i, muted:]) for key, (name, array) in p.files.items()}
+        size = abs(g.samples).max() if len(g.samples) else 0.0
+        nearest = {}
+        if self.every > 1 and "parameters" in known:
+            nearest = {k: known["parameters"][1][k] for k in range(len(times))
+                       if (k + i) % self.every}
+        samples = self.search(a, h, times, nearest) if self.every == 1 else \
+            self.some(a, i, h, times, nearest)
+        of_ranges = [job.ranges_at(h, t) for t in times]
+        rounding = numpy.array([4 * FLOAT * (abs(r[:, 0]) + abs(r[:, 1])) for r in of_ranges])
+        at = (i, muted)
+        if not (job.refined or job.reach):
+            for k, sample in enumerate(samples):
+                yield from self.sample(known, at, k, sample, rounding[k], size, k in nearest)
+            return
+        steps = numpy.array([abs(r[:, 1] - r[:, 0]) / r[:, 2] for r in of_ranges])
+        yield from self.moved(a, known, at, numpy.array(times), samples, rounding, steps, size)
+
+    def amplitude(self, sample: Sample, k: int, semblance: float) -> float:
+        """The output sample of a curve whose semblance is known."""
+        if semblance <= 0:
+            return 0.0
+        mean = (sample.smooth if self.job.smooth == "window" else sample.stack)[k]
+        factor = 1 if self.job.weight == "none" else \
+            curves.weight(semblance, int(sample.used[k]))
+        return float(factor * mean)
+
+    def sample(self, known: Mapping[str, tuple[str, Doubles]], at: tuple[int, int], k: int,
+               sample: Sample, rounding: Doubles, size: float, nearest: bool) -> Iterator[Finding]:
+        """Judges a sample whose curve is one of those of the search."""
+        i, index = at[0], at[1] + k
+        some = numpy.arange(len(sample.semblance)) if nearest else curves.largest(sample)
+        error = sample.semblance_error + MARGIN
+        if "parameters" in known:
+            name, parameters = known["parameters"][0], known["parameters"][1][k]
+            wrong = (abs(sample.tuples - parameters) / (rounding + 1e-30)).max(axis=1)
+            at_grid = int(wrong.argmin())
+            for c in range(5):
+                yield Finding(name, (i, index, c), parameters[c], sample.tuples[at_grid, c],
+                              rounding[c])
+            if at_grid not in some:
+                yield said(name, False, f"trace {i}, sample {index}: semblance "
+                           f"{sample.semblance[at_grid]}, the largest is "
+                           f"{sample.semblance.max()}")
+            # Equal tuples stand for each other.
+            some = numpy.flatnonzero(wrong <= wrong[at_grid])
+        if sample.unsure[some].any():
+            return
+        reported = None
+        if "coherence" in known:
+            reported = known["coherence"][1][k]
+            best = some[abs(sample.semblance[some] - reported).argmin()]
+            yield Finding(known["coherence"][0], (i, index), reported, sample.semblance[best],
+                          error[best])
+            some = some[abs(sample.semblance[some] - reported) <= error[some]]
+            if not len(some):
+                return
+        if "stack" not in known:
+            return
+        name, value = known["stack"][0], known["stack"][1][k]
+        choices = []
+        for c in some:
+            s = float(sample.semblance[c])
+            range_ = [reported] if reported is not None else [s, s - error[c], s + error[c]]
+            middle, *others = [self.amplitude(sample, c, v) for v in range_]
+            if reported is None and s <= error[c] and not curves.nothing(sample):
+                others.append(0.0)
+            budget = sample.stack_error[c] + MARGIN * size + max(
+                [abs(v - middle) for v in others], default=0)
+            choices.append(Finding(name, (i, index), value, middle, budget))
+        yield min(choices, key=lambda f: f.used if f.used == f.used else numpy.inf)
+
+    def moved(self, a: Aperture, known: Mapping[str, tuple[str, Doubles]], at: tuple[int, int],
+              times: Doubles, samples: Sequence[Sample], rounding: Doubles, steps: Doubles,
+              size: float) -> Iterator[Finding]:
+        """Judges an output trace whose curves refine= and average= have moved."""
+        job, (i, muted) = self.job, at
+        where = curves.found(samples, rounding)
+        if job.refined:
+            curves.refine(a, job.half, times, where, steps)
+        if job.reach and len(job.t0) > 1:
+            curves.average(where, job.reach)
+            curves.measure(a, job.half, times, where, steps)
+        wide = curves.wide(where.radius, steps, curves.CERTAIN) | (where.low <= 0)
+        if "parameters" in known:
+            for k, c in numpy.ndindex(len(times), 5):
+                yield Finding(known["parameters"][0], (i, muted + k, c),
+                              known["parameters"][1][k, c], where.centre[k, c],
+                              where.radius[k, c] + rounding[k, c])
+        if "coherence" in known and "parameters" not in known:
+            for k in range(len(times)):
+                low, high = max(where.low[k], 0), max(where.high[k], 0)
+                yield Finding(known["coherence"][0], (i, muted + k), known["coherence"][1][k],
+                              (low + high) / 2, (high - low) / 2 + MARGIN * (high > 0))
+        if "parameters" in known and "coherence" in known:
+            # The curves are known: what follows from them is certain.
+            one = curves.parallel(a, job.half, times, known["parameters"][1], double=True)
+            for k in numpy.flatnonzero(~one.unsure):
+                reported = known["coherence"][1][k]
+                absent = where.high[k] <= 0 or (where.low[k] <= 0 and reported == 0)
+                expected = 0 if absent else one.semblance[k]
+                yield Finding(known["coherence"][0], (i, muted + k), reported, expected,
+                              one.semblance_error[k] + MARGIN * (expected > 0))
+                if "stack" in known:
+                    yield Finding(known["stack"][0], (i, muted + k), known["stack"][1][k],
+                                  self.amplitude(one, k, reported),
+                                  one.stack_error[k] + MARGIN * size * (reported > 0))
+        elif "stack" in known:
+            starts = where.centre[:, None] + curves.STARTS * where.radius[:, None]
+            count = len(curves.STARTS)
+            one = curves.parallel(a, job.half, numpy.repeat(times, count), starts.reshape(-1, 5),
+                                  double=True)
+            for k in range(len(times)):
+                part = one.part(slice(count * k, count * (k + 1)))
+                if part.unsure.any() or wide[k] and where.high[k] > 0:
+                    continue
+                middle = self.amplitude(part, 0, (where.low[k] + where.high[k]) / 2)
+                ends = numpy.array([[self.amplitude(part, c, v) for c in range(count)]
+                                    for v in (where.low[k], where.high[k])])
+                change = abs(ends[:, :1] - middle).max() + curves.sensitivity(ends).max()
+                yield Finding(known["stack"][0], (i, muted + k), known["stack"][1][k], middle,
+                              part.stack_error.max() + MARGIN * size + change)
+
+
+def compare_headers(job: Job, name: str, path: Path, places: Sequence[tuple[float, float]],
+                    near: Sequence[NDArray[numpy.bool_]]) -> Iterator[Finding]:
+    """The headers of an SU file of output traces."""
+    heads, _ = split(path, "=")
+    wanted = headers(job, places, [n.sum() > 1 for n in near])
+    yield said(name, len(heads) == len(wanted), f"{len(heads)} traces, not {len(wanted)}")
+    for i, (head, want) in enumerate(zip(heads, wanted, strict=False)):
+        wrong = [k + 1 for k in range(JOB.start) if head[k] != want[k]]
+        yield said(name, not wrong, f"trace {i}: bytes {wrong} of the header: "
+                   f"{ {f: get(head, f, '=') for f in FIELDS} }, expected "
+                   f"{ {f: get(want, f, '=') for f in FIELDS} }")
+        yield said(name, head[JOB.start:JOB.start + 4] == MARK, f"trace {i}: no mark")
+
+
+def findings(job: Job, every: int = EVERYTHING) -> Iterator[Finding]:
+    """All comparisons of the output files of a job."""
+    return Judge(job, every).files({key: job.option[key] for key in (
+        "stack", "coherence", "parameters", "ranges_out") if key in job.option})
+
+
+def compare_passes(job: Job, judge: Judge, files: Mapping[str, tuple[str, Doubles]], stack: str
+                   ) -> Iterator[Finding]:
+    """The files of passes=2: each is judged with those before it."""
+    folder = job.folder
+    first, live, residual = (f"{stack}.{name}" for name in ("first", "live", "residual"))
+    base = split(folder / first, "=")[1]
+    yield from compare_headers(job, first, folder / first, job.places, job.near)
+    yield from judge.run(Pass(job.traces, job.places, job.near,
+                              {**files, "stack": (first, base)}))
+
+    # The live traces in apertures, in the order of midpoints, each without itself.
+    g = job.traces
+    inside = numpy.flatnonzero(numpy.any([*job.near, g.m < -math.inf], axis=0))
+    inside = sorted(inside, key=lambda k: (g.m[k], k))
+    rows = job.rows.copy().astype("f4")
+    if inside:
+        places = [(float(g.m[k]), float(g.h[k])) for k in inside]
+        near = []
+        for k, place in zip(inside, places, strict=True):
+            near.append(job.select(*place))
+            near[-1][k] = False
+        predicted = split(folder / live, "=")[1]
+        yield from compare_headers(job, live, folder / live, places, near)
+        yield from judge.run(Pass(g, places, near, {"stack": (live, predicted)}))
+        start = round(job.t0[0] / job.dt * 1e6) - job.delay
+        for k, row in zip(inside, predicted, strict=True):
+            rows[g.number[k], start:start + len(job.t0)] -= row.astype("f4")
+    heads, rest = split(folder / residual, job.order)
+    wanted = [put({"trid": DEAD}, job.order, head) if i in job.bad else head
+              for i, head in enumerate(job.heads)]
+    yield said(residual, heads == wanted, "headers differ")
+    for i, k in zip(*numpy.nonzero(rest != rows), strict=True):
+        yield Finding(residual, (int(i), int(k)), rest[i, k], float(rows[i, k]), 0)
+    total = split(folder / stack, "=")[1]
+    yield from judge.run(Pass(job.gather(rest), job.places, job.near,
+                              {"stack": (stack, total - base)}))
+
+
+def compare_survey(job: Job, name: str) -> Iterator[Finding]:
+    """The whole survey that fill=dead writes."""
+    heads, filled = split(job.folder / f"{name}.filled", "=")
+    raw = (job.folder / name).read_bytes()
+    start = round(job.t0[0] / job.dt * 1e6) - job.delay
+    wanted = b""
+    for i, (head, row) in enumerate(zip(job.heads, job.rows, strict=True)):
+        if i in job.dead:
+            k = job.dead.index(i)
+            head = put({"trid": get(heads[k], "trid", "="),
+                        "delrt": job.values[job.live[0]]["delrt"]}, job.order, head)
+            row = numpy.zeros(job.ns)
+            row[start:start + len(job.t0)] = filled[k]
+        wanted += head + row.astype(job.order + "f4").tobytes()
+    wrong = [k for k, (a, b) in enumerate(zip(raw, wanted, strict=False)) if a != b]
+    yield said(name, raw == wanted, f"{len(raw)} bytes, not {len(wanted)}; {len(wrong)} differ, "
+               f"from {wrong[:1]} on")
+
+
+def compare_table(job: Job, name: str) -> Iterator[Finding]:
+    """The file of ranges_out=."""
+    assert job.table is not None
+    text = (job.folder / name).read_text()
+    said_ = re.search(r"tau=(\S+) aperture=(\S+),(\S+) refine=(\S+) average=(\S+)", text)
+    yield said(name, bool(said_), "no line of options")
+    wanted = [job.tau, *job.aperture, job.refined, job.averaged]
+    for k, value in enumerate(wanted if said_ else ()):
+        yield Finding(name, (-1, k), float(said_[k + 1]) if said_ else 0, value, 1e-12 * value)
+    told = numbers(job.folder / name)
+    yield said(name, told.shape == job.table.shape, f"{told.shape}, not {job.table.shape}")
+    if told.shape == job.table.shape:
+        scale = abs(job.table).max(axis=0)
+        for i, k in numpy.ndindex(told.shape):
+            yield Finding(name, (i, k), told[i, k], job.table[i, k], 1e-9 * scale[k])
+
+
+def printed(job: Job, out: str, err: str) -> Iterator[Finding]:
+    """What a job of one pass prints."""
+    alive = [i for i, near in enumerate(job.near) if near.sum() > 1]
+    points = sum(len(job.t0) - job.muted_times(job.places[i][1]) for i in alive)
+    found = dict(re.findall(r"^(\w+)=(.*)$", out, re.M))
+    expected = {"Traces": len(job.places), "There": 0, "Dead": len(job.places) - len(alive)}
+    if job.passes == 1:
+        expected["Points"] = points
+    for key, number in expected.items():
+        yield said("standard output", found.get(key) == str(number),
+                   f"{key}={found.get(key)}, not {number}")
+    total, zero = len(job.rows), 0
+    g = job.used()
+    lines = {f"{len(job.bad)} of {total} traces have samples that are not finite": job.bad,
+             f"{len(job.dead) - len(job.bad)} of {total} traces are dead":
+             len(job.dead) > len(job.bad) and not job.fill,
+             f"{len(job.dead)} of {total} traces are to be filled: "
+             f"{len(job.dead) - job.zero} with trid 2, {job.zero} all zero": job.fill,
+             f"{len(job.places) - len(alive)} of {len(job.places)} output traces have less than "
+             "2 traces": len(alive) < len(job.places)}
+    raw = job.rows[g.number]
+    zero = int((~raw[:, max(0, -job.delay):].any(axis=1)).sum())
+    lines[f"{zero} of {len(raw)} live traces are all zero"] = zero
+    for line, present in lines.items():
+        yield said("standard error", (line in err) == bool(present), f"{line!r}: {err!r}")
