@@ -13,6 +13,7 @@
  * the expected square of the error (a Wiener filter of one coefficient).
  */
 #include "fill.h"
+#include "refine.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,8 +47,10 @@ void aperture_set(aperture *a, const request *r, const su_gather *g, double m, d
     a->n = n;
     a->ns = g->ns;
     /* refine= and average= use parallel windows. */
-    bool parallel = r->window == WINDOW_PARALLEL || r->refine || r->average > 0;
+    a->moved = r->refine || average_reach(r) > 0;
+    bool parallel = r->window == WINDOW_PARALLEL || a->moved;
     a->tau = parallel ? tau_samples(r, g) : 0;
+    a->half = a->moved && r->smooth == SMOOTH_WINDOW ? a->tau : 0;
     a->rate = 1e6 / g->dt;
     for (int k = 0; k < n; k++) {
         const su_trace *t = &g->trace[indices[k]];
@@ -96,11 +99,12 @@ double aperture_mean(const aperture *a, double t0, const float *p, int *used)
             if (!fits(a, x)) continue;
             int i = (int)x;
             const float *v = a->data[k] + i;
-            sum += v[0] + (x - i) * ((double)v[1] - v[0]);
+            for (int j = -a->half; j <= a->half; j++)
+                sum += v[j] + (x - i) * ((double)v[j + 1] - v[j]);
             ++*used;
         }
     }
-    return *used ? sum / *used : 0;
+    return *used ? sum / (*used * (2.0 * a->half + 1)) : 0;
 }
 
 double aperture_semblance(const aperture *a, double t0, const float *p)
@@ -143,7 +147,8 @@ double semblance_weight(double semblance, int traces)
 void fill_trace(const request *r, const aperture *a, const float *coherence,
                 const float *parameters, float *stack)
 {
-    if (r->smooth == SMOOTH_WINDOW && r->weight == WEIGHT_NONE) return;
+    bool of_search = r->smooth == SMOOTH_WINDOW && !a->moved;
+    if (of_search && r->weight == WEIGHT_NONE) return;
     for (int i = 0; i < r->t0.count; i++) {
         if (!(coherence[i] > 0)) {
             stack[i] = 0; /* no curve */
@@ -152,7 +157,7 @@ void fill_trace(const request *r, const aperture *a, const float *coherence,
         int used;
         double amplitude = aperture_mean(a, series_at(&r->t0, i),
                                          parameters + (size_t)PARAMETERS * i, &used);
-        if (r->smooth == SMOOTH_WINDOW) amplitude = stack[i];
+        if (of_search) amplitude = stack[i];
         if (r->weight == WEIGHT_SEMBLANCE)
             amplitude *= used ? semblance_weight(coherence[i], used) : 0;
         stack[i] = (float)amplitude;

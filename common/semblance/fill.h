@@ -12,6 +12,8 @@ typedef struct {
     const float **data; /* [n][ns]: samples */
     int ns;             /* samples */
     int tau;            /* samples that a window needs on each side of an arrival */
+    int half;           /* samples on each side of an arrival that a mean has */
+    bool moved;         /* whether the curves are not those of the search */
     double rate;        /* samples per second */
 } aperture;
 
@@ -24,8 +26,8 @@ void aperture_set(aperture *a, const request *r, const su_gather *g, double m, d
                   const int *indices, int n);
 
 /* Returns the mean of the traces' samples where the curve of t0 and p[PARAMETERS]
- * crosses them, interpolated linearly, and in *used the number of these traces: those
- * in which the window of the search fits. */
+ * crosses them, and of a->half samples on each side, interpolated linearly, and in
+ * *used the number of these traces: those in which the window of the search fits. */
 double aperture_mean(const aperture *a, double t0, const float *p, int *used);
 
 /* Returns the semblance of the windows around that curve; 0 if more than one of them
@@ -35,7 +37,7 @@ double aperture_semblance(const aperture *a, double t0, const float *p);
 /* Returns the factor of a sample whose curve has this semblance in so many traces. */
 double semblance_weight(double semblance, int traces);
 
-/* Replaces stack[], the window means of the samples of a trace, by the amplitudes that
+/* Replaces stack[], the window means that the search has found, by the amplitudes that
  * smooth= and weight= select. coherence[] has the semblance of each sample,
  * parameters[][PARAMETERS] its curve. */
 void fill_trace(const request *r, const aperture *a, const float *coherence,

@@ -119,14 +119,20 @@ __attribute__((weak)) void for_samples(int samples, void (*f)(int, const void *)
     for (int k = 0; k < samples; k++) f(k, context);
 }
 
+int average_reach(const request *r)
+{
+    int samples = r->t0.count;
+    if (samples < 2) return 0;
+    return (int)(fmin(r->average / fabs(r->t0.step), samples) + AVERAGE_ROUNDING);
+}
+
 void refine_trace(const request *r, const aperture *a, const query *q, float *coherence,
                   float *parameters)
 {
-    int samples = r->t0.count;
-    int reach = (int)(fmin(r->average / fabs(r->t0.step), samples) + AVERAGE_ROUNDING);
+    int samples = r->t0.count, reach = average_reach(r);
     trace_curves t = {r, a, q, coherence, parameters};
     if (r->refine) for_samples(samples, search_lines, &t);
-    if (samples < 2 || reach == 0) return;
+    if (reach == 0) return;
     average(coherence, parameters, samples, reach);
     for_samples(samples, measure, &t);
 }
