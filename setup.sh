@@ -44,6 +44,7 @@ test    libcmocka-dev                 the unit tests in C are not built
 test    python3-pytest                no test runs
 test    python3-pytest-xdist          make test fails: it runs tests in parallel
 test    python3-clang                 no bugs are drawn by lot (make mutants SEED=)
+test    python3-hypothesis            random jobs of whole traces are not drawn
 test    mypy                          lint does not check the types of Python
 test    ruff                          lint checks Python with pyflakes3 alone
 test    pyflakes3                     lint does not check Python if ruff is missing, too

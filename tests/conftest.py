@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import ROOT
+from tests.helpers import BUILD, ROOT
 from tools.history import runs, tree
 
 # A make that a test starts has no part in the jobs of the make that runs the tests.
@@ -32,6 +32,8 @@ os.environ.setdefault("SEMBLANCE_SYNC", "0")
 # All ranks are on this machine. Without this, Open MPI looks for networks, which takes it up
 # to a second per start.
 os.environ.setdefault("OMPI_MCA_pml", "ob1")
+# What Hypothesis would keep in the current folder.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.path.join(BUILD, "hypothesis"))
 # Of each process of pytest-xdist, for ranks that start without mpirun.
 os.environ.update(runs.mpi_folder())
 

@@ -72,7 +72,7 @@ SYSTEMS = {
         ["./setup.sh", "dpkg --add-architecture arm64", "apt-get update -qq",
          f"{APT} gcc-aarch64-linux-gnu qemu-user libc6-dev:arm64 libgomp1:arm64"
          " libpng-dev:arm64 libfftw3-dev:arm64"
-         " python3-pytest python3-pytest-xdist python3-segyio"],
+         " python3-hypothesis python3-pytest python3-pytest-xdist"],
         [f"{QUERIES.format(backends='seq omp')} CC=aarch64-cc ARCH= CCACHE= has_opencl="
          " has_mpi= has_openacc=",
          "python3 -m pytest -q -n auto tests/test_section_oracle.py"]),

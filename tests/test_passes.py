@@ -16,7 +16,6 @@ from tests.helpers import binaries, front_ends, printed, run
 from tests.sections import traces
 from tests.test_cluster import ranks
 from tests.test_criterion import survey
-from tools.verify import section_oracle as oracle
 
 OPTIONS = ["tau=0.012", "a=-2e-4,3e-4,3", "b=0,6e-4,4", "c=2e-7,8e-7,2", "d=0,6e-7,2", "e=0,1e-7,1"]
 FIRST, COUNT = 60, 25  # samples of 4 ms
@@ -106,43 +105,6 @@ def test_two_passes(check, tmp_path, case):
                                                *further)], tmp_path)
         check("ranks", ended.returncode and ended.err)
         check("ranks: bytes", (samples(tmp_path / "ranks.su") != want).any() and "differ")
-
-
-def test_oracle(check, tmp_path):
-    """The amplitudes of both passes are those of section_oracle.py: of the output traces, of the
-    live traces without themselves, and of the residual."""
-    survey(random.Random(5), tmp_path / "in.su")
-    binary = binaries("semblance", ("omp",))[-1][2]
-    ended = run([binary, "in=in.su", *words(tmp_path, PLACES[:2], "s.su", "passes=2")], tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    rows = [0.0, *(float(v) for option in OPTIONS[1:] for v in option[2:].split(","))]
-    job = oracle.Job([((s + g) / 2, (g - s) / 2) for s, g in PLACES[:2]],
-                     [(FIRST + k) * 0.004 for k in range(COUNT)], 0.012, [rows], REACH, "x", "=")
-    files = {name: oracle.split(tmp_path / f"s.su{name}", "=")
-             for name in ("", ".first", ".live", ".residual")}
-
-    def compare(name, g, place, found):
-        for k, t in enumerate(job.t0):
-            sample = oracle.search(g, job, place[0], place[1], t)
-            used, why = oracle.judge_amplitude(job, sample, found[k], abs(g.samples).max())
-            check(f"{name}, sample {k}", not used <= 1 and why)
-
-    g, residual = (oracle.gather(tmp_path / name, job) for name in ("in.su", "s.su.residual"))
-    for i, place in enumerate(job.places):
-        compare(f"first {i}", g, place, files[".first"][1][i])
-        compare(f"second {i}", residual, place, files[""][1][i] - files[".first"][1][i])
-    near = [k for k in range(len(g.m))
-            if any(abs(g.m[k] - m) <= REACH[0] and abs(g.h[k] - h) <= REACH[1]
-                   for m, h in job.places)]
-    order = sorted(near, key=lambda k: (g.m[k], k))
-    check("live traces", len(files[".live"][1]) != len(order) and f"{len(order)}")
-    for row, k in enumerate(order):
-        others = numpy.arange(len(g.m)) != k
-        without = oracle.Gather(g.m[others], g.h[others], [], g.samples[others], g.dt)
-        compare(f"live {k}", without, (g.m[k], g.h[k]), files[".live"][1][row])
-        rest = g.samples[k, FIRST:FIRST + COUNT] - files[".live"][1][row]
-        check(f"residual {k}", abs(residual.samples[k, FIRST:FIRST + COUNT] - rest).max() > 1e-6
-              and "differs")
 
 
 def test_resumed(check, tmp_path):

@@ -25,6 +25,7 @@ WHOLE = (*copies.MAKE, "setup.sh", "LICENSE", "tools/__init__.py",
          "tools/history", "tools/teach/run.py", "tools/measure/section.py",
          "tools/verify/matrix.py", "tools/verify/execute.py",
          "tools/verify/section_check.py", "tools/verify/section_oracle.py",
+         "tools/verify/section_search.py",
          "tools/verify/queries/__init__.py", "verify/verify.c", "verify/verdict.h")
 
 README = """\
