@@ -1,8 +1,8 @@
 """section_jobs.py - random jobs of whole traces: strategies of Hypothesis, which draws surveys
 and valid combinations of options, and shrinks those that fail.
 
-A survey has 3 to 20 traces of 30 to 100 samples: a line of shots, or traces by lot; some dead
-or zero, some at one place. Left out: what is refused (messages.tsv), and large searches.
+A survey has 3 to 20 traces, or 72, of 30 to 100 samples: a line of shots, or traces by lot; some
+dead or zero, some at one place. Left out: what is refused (messages.tsv), and large searches.
 """
 from __future__ import annotations
 
@@ -63,6 +63,8 @@ def places(draw: Draw, step: float) -> list[tuple[float, float]]:
     """Midpoints and half-offsets, relative to the start of the line."""
     if one_of(draw, True, True, False):
         shots, channels = draw(st.integers(2, 4)), draw(st.integers(2, 5))
+        if one_of(draw, *[False] * 9, True):
+            shots, channels = 6, 12  # more traces than are processed at a time
         shot_gap, receiver_gap = one_of(draw, (25, 25), (50, 25), (20, 40), (24.5, 25))
         near, side = one_of(draw, 0, 50, 100), one_of(draw, 1, -1)
         found = []

@@ -194,7 +194,8 @@ def accepted(wanted):
 def notice(check, name, wanted, folder):
     """Changes one value of each file by 1.5 error budgets, up and down, and each field of the
     headers by 1."""
-    found = [f for f in section_check.findings(wanted) if f.index and f.used <= 1 and f.index[0] >= 0]
+    found = [f for f in section_check.findings(wanted)
+             if f.index and f.used <= 1 and f.index[0] >= 0]
     lot = random.Random(name)
     for file in sorted({f.file for f in found if not f.file.endswith(".txt")}):
         some = [f for f in found if f.file == file]

@@ -73,11 +73,11 @@ def put(values: Mapping[str, int], order: str, header: bytes = bytes(HEADER)) ->
 
 def reversed_fields(header: bytes) -> bytes:
     """A header in the other byte order."""
-    raw, at = bytearray(header), 0
+    raw, begin = bytearray(header), 0
     for end, width in WIDTHS:
-        for at in range(at, end, width):
+        for at in range(begin, end, width):
             raw[at:at + width] = raw[at:at + width][::-1]
-        at = end
+        begin = end
     return bytes(raw)
 
 
@@ -381,15 +381,15 @@ class Job:
             low, high, count = low - self.aperture[1], high + self.aperture[1], count + 10
         span = max(self.t0) - min(self.t0)
         intervals = span / 0.05
-        nearest = math.floor(intervals + 0.5)
-        if nearest and abs(intervals - nearest) < 1e-9 and "ranges_out" not in self.option:
-            raise Undecided("the number of rows")
-        rows = []
         times = math.ceil(intervals) + 1
-        if (self.folder / self.option.get("ranges_out", "")).is_file():  # decides between two numbers that rounding permits
-            told = numbers(self.folder / self.option["ranges_out"])
-            if abs(len(set(told[:, 0])) - (intervals + 1)) < 1 + 1e-9:
-                times = len(set(told[:, 0]))
+        nearest = math.floor(intervals + 0.5)
+        if nearest and abs(intervals - nearest) < 1e-9:  # rounding decides, the file tells
+            table = self.folder / self.option.get("ranges_out", "")
+            told = len(set(numbers(table)[:, 0])) if table.is_file() else 0
+            if told not in (nearest + 1, nearest + 2):
+                raise Undecided("the number of rows")
+            times = told
+        rows = []
         for h0 in numpy.linspace(low, high, min(count, 100)):
             for t in numpy.linspace(min(self.t0), max(self.t0), times):
                 row = [t, h0]
