@@ -208,10 +208,13 @@ SPANS = 2e-4, 2e-4, 4e-7, 4e-7, 3e-7
 def flat(draw: Draw, most: int) -> list[float]:
     """P0 P1 N of A to E."""
     row: list[float] = []
+    many = most > 2 and one_of(draw, *[False] * 9, True)  # D and E that hardly move an arrival
     for k, span in enumerate(SPANS):
-        count = draw(st.integers(1, most))
+        count = draw(st.integers(1, 2 if many else most))
         middle = one_of(draw, 0.0, 0.5, -0.3, 1.0) * span + (k == 2) * 6e-7
         width = one_of(draw, 1.0, 0.37, 0.0) * span
+        if many and k > 2:
+            width, count = span / 500, 12
         row += [middle - width, middle + width, count]
     return row
 
