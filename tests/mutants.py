@@ -98,8 +98,8 @@ def test_rejection(copy: copies.Copy, program: Program, step: Step, backend: str
         if path.is_file() and path not in wanted:
             path.unlink()
     problem = copy.make(*wanted, copy.folder / "build" / program.checker().name)
-    if problem:
-        return {"ok": False, "caught": "build", "reason": problem}
+    if problem:  # what a test needs must build with each mutant
+        raise SystemExit(f"{test}: {problem}")
     data = copy.folder / "build" / "data"
     if not data.exists():
         data.symlink_to(tree.build().absolute() / "data")

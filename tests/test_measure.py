@@ -493,7 +493,12 @@ def test_bars(check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(SystemExit):
         bars.Bar.parse("10 omp / 05 omp > 2")
     calls: list[Any] = []
-    monkeypatch.setattr(copies, "built_with", lambda *words: (calls.append(words), tmp_path)[1])
+
+    def built_with(*words: Any) -> Path:
+        calls.append(words)
+        return tmp_path
+
+    monkeypatch.setattr(copies, "built_with", built_with)
     item, = bars.Side.parse("10 omp accuracy=0 ARCH=-march=haswell").items(
         PROGRAMS["gridding"], "askap")
     check("built for other vectors", (item.alias, item.environment, calls[0][3]) != (

@@ -22,7 +22,6 @@ rungs after it still apply; WITHOUT=05.3 adds it to STEP=. Its parent is that of
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import re
 import subprocess
@@ -34,6 +33,7 @@ from pathlib import Path
 
 from tools.history import options, tree
 from tools.history.diff import display
+from tools.history.runs import key
 from tools.history.tree import BACKENDS, Program, Step
 
 # The folder of all rungs does not depend on BUILD: it contains sources.
@@ -306,16 +306,25 @@ def step_mk(step: Step, declared: Mapping[str, str]) -> str:
 
 def digest(step: Step) -> str:
     """A digest of all that the folders of a step's rungs are made from."""
-    mark = hashlib.sha256(Path(__file__).read_bytes())
+    parts: list[str | Path] = [*sorted(Path(__file__).parent.glob("*.py")),
+                               tree.ROOT / "common" / "backends.mk"]
     for program in programs(step):
         parent = step.parent(program)
-        for name, data in {**(files(parent.folder / program.name) if parent else {}),
-                           **{p.name: p.read_bytes() for p in paths(step, program)}}.items():
-            mark.update(f"{program.name}/{name} {len(data)}\n".encode() + data)
+        parts += [program.name, *([parent.folder / program.name] if parent else [])]
+        for path in paths(step, program):
+            parts += [path.name, path]
     for name in ("step.mk", "README.md", "Makefile"):
         if (step.folder / name).exists():
-            mark.update((step.folder / name).read_bytes())
-    return mark.hexdigest()
+            parts += [name, step.folder / name]
+    return key(*parts)
+
+
+def contents(step: Step) -> str:
+    """A digest of what the folders of a step's rungs contain."""
+    parts: list[str | Path] = []
+    for folder in sorted(FOLDER.glob(f"{step.number}.[0-9]*")):
+        parts += [folder.name, folder]
+    return key(*parts)
 
 
 def write(step: Step) -> None:
@@ -324,7 +333,7 @@ def write(step: Step) -> None:
     with open(FOLDER / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         stamp, now = FOLDER / f"{step.number}.stamp", digest(step)
-        if stamp.exists() and stamp.read_text() == now:
+        if stamp.exists() and stamp.read_text() == f"{now} {contents(step)}":
             return
         stamp.unlink(missing_ok=True)
         folders: dict[int, dict[str, bytes]] = {}
@@ -352,4 +361,4 @@ def write(step: Step) -> None:
         for place, found in folders.items():
             put({**found, **shared, "step.mk": step_mk(step, declared[place]).encode()},
                 FOLDER / f"{step.number}.{place}")
-        stamp.write_text(now)
+        stamp.write_text(f"{now} {contents(step)}")

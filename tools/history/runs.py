@@ -142,25 +142,48 @@ def bound(backend: str, env: Environment | None = None) -> dict[str, str]:
     return found
 
 
+def key(*parts: Argument) -> str:
+    """A digest of texts and, for paths, of the contents of files and of all files in folders.
+    The name of a path does not count."""
+    mark = hashlib.sha256()
+
+    def add(kind: str, name: str, data: bytes) -> None:
+        mark.update(f"{kind} {len(name)} {len(data)}\n{name}".encode() + data)
+
+    for part in parts:
+        if isinstance(part, str):
+            add("text", "", part.encode())
+        elif part.is_dir():
+            for path in sorted(p for p in part.rglob("*") if p.is_file()):
+                add("in a folder", str(path.relative_to(part)), path.read_bytes())
+            add("folder", "", b"")
+        else:
+            add("file", "", part.read_bytes())
+    return mark.hexdigest()
+
+
 def inputs(arguments: Iterable[str]) -> list[Path]:
     """The files that a query names."""
     paths = (Path(argument.partition("=")[2] or argument) for argument in arguments)
     return [p for p in paths if p.is_file()]
 
 
-def oracle_path(checker: Path, program: Program, name: str, arguments: Sequence[str]) -> Path:
-    """Where the oracle's result of a query is kept. The name depends on the query, its
-    files and the checker, so that no outdated result is read."""
-    digest = hashlib.sha256()
+def query_key(arguments: Iterable[str], *others: Argument) -> str:
+    """A digest of a query, of its files, wherever they are, and of others."""
+    parts: list[Argument] = []
     for argument in arguments:
         path = Path(argument.partition("=")[2] or argument)
-        text = argument.replace(str(path), path.name) if path.is_file() else argument
-        digest.update(text.encode() + b"\0")
-    for path in [*inputs(arguments), checker]:
-        digest.update(path.read_bytes())
+        parts += [argument.replace(str(path), path.name), path] if path.is_file() else [argument]
+    return key(*parts, *others)
+
+
+def oracle_path(checker: Path, program: Program, name: str, arguments: Sequence[str],
+                method: Sequence[str] = ()) -> Path:
+    """Where the oracle's result of a query is kept. The name depends on the query, its
+    files, the checker and its arguments, so that no outdated result is read."""
     folder = build() / "oracle" / program.name
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{name}-{digest.hexdigest()[:16]}.npy"
+    return folder / f"{name}-{query_key(arguments, *method, checker)[:16]}.npy"
 
 
 def check(program: Program, arguments: Sequence[str], files: Mapping[str, Path], name: str,
@@ -173,17 +196,20 @@ def check(program: Program, arguments: Sequence[str], files: Mapping[str, Path],
     one line."""
     checker = checker or program.checker()
     command = [str(checker), *arguments, *method,
-               f"oracle={oracle_path(checker, program, name, arguments)}"]
+               f"oracle={oracle_path(checker, program, name, arguments, method)}"]
     command += [f"{o.check}={files[o.key]}" for o in program.outputs if o.key in files]
     truths = (Path(f"{p}.truth") for p in inputs(arguments))
     command += [f"truth={p}" for p in truths if p.exists()]
     result = run(command, timeout)
     values = result.values()
-    ok = result.status == 0 and values.get("verdict", "") == "ok"
+    share, vacuous = (number(values.get(name, "")) for name in ("share", "vacuous"))
+    # The checker's three statements must agree.
+    ok = result.status == 0 and values.get("verdict", "") == "ok" and 0 <= share <= 100 and \
+        0 <= vacuous <= 100
     without_reason = f"{checker.name} {result.failure() or 'prints no reason'}"
-    return {"ok": ok, "share": float(values["share"]) if "share" in values else None,
-            "vacuous": float(values.get("vacuous", 0)), "rms": values.get("image_rms", ""),
-            "reason": values.get("worst", without_reason)}
+    return {"ok": ok, "share": share if "share" in values else None,
+            "vacuous": vacuous if "vacuous" in values else 0.0,
+            "rms": values.get("image_rms", ""), "reason": values.get("worst", without_reason)}
 
 
 def number(text: str) -> float:

@@ -130,9 +130,10 @@ def compiled(unit: Compilation, root: Path, text: str | None = None) -> Code | N
             Path(source).write_text(text)
         if output([*unit.command, "-c", source, "-o", made], root) is None:
             return None
-        listing = output(["objdump", "-dr", "--no-addresses", "--no-show-raw-insn", made],
-                         root) or ""
-        dump = output(["objdump", "-s", made], root) or ""
+        listing = output(["objdump", "-dr", "--no-addresses", "--no-show-raw-insn", made], root)
+        dump = output(["objdump", "-s", made], root)
+    if not listing or not dump:
+        return None
     return Code(functions_of(re.sub(r"^.*file format.*$", "", listing, flags=re.M)),
                 *data_of(dump))
 

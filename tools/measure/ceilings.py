@@ -23,7 +23,6 @@ measured.
 """
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -139,10 +138,8 @@ def count(program: Program, arguments: Sequence[str]) -> dict[str, float] | None
     tool = tree.build() / f"{program.name}-count"
     if not tool.exists():
         return None
-    mark = hashlib.sha256("\0".join(arguments).encode())
-    for path in [tool, *runs.inputs(arguments)]:
-        mark.update(path.read_bytes())
-    kept = tree.build() / "count" / program.name / f"{mark.hexdigest()[:16]}.txt"
+    mark = runs.query_key(arguments, tool)
+    kept = tree.build() / "count" / program.name / f"{mark[:16]}.txt"
     if not kept.exists():
         result = runs.run([tool, *arguments], 600)
         if result.failure():

@@ -134,7 +134,7 @@ class Item:
     def verify(self, files: Mapping[str, Path]) -> None:
         """Runs the checker, unless it has accepted the same bytes before."""
         method = self.step.check_arguments(self.program)
-        mark = " ".join([execute.digest(files), *method])
+        mark = runs.query_key([*self.arguments, *method], execute.digest(files))
         if mark not in self.accepted:
             checked = execute.check(self.program, self.arguments, files, f"set{self.set}", method)
             if not checked["ok"]:

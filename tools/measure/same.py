@@ -95,7 +95,8 @@ def code(step: Step | Variant, program: Program, backend: str) -> str:
         if step.path.is_file() and "+++ b/common/" in step.path.read_text():
             return step.name  # what is compared here leaves out common/
     binary = step.binary(program, backend)
-    mark = hashlib.sha256(binary.read_bytes() + Path(__file__).read_bytes()).hexdigest()
+    mark = runs.key(binary, Path(__file__), Path(same_code.__file__), root / "common",
+                    folder / program.name, folder / "step.mk", *runs.flags(program, build))
     kept = tree.build() / "same" / program.name / f"{backend}-{mark}"
     if not kept.exists():
         flags = [*runs.flags(program, build),

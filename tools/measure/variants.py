@@ -19,7 +19,6 @@ VARIANTS=1` measure the times.
 """
 from __future__ import annotations
 
-import hashlib
 import re
 import sys
 from collections.abc import Sequence
@@ -87,14 +86,12 @@ class Variant:
         return None
 
     def sources(self) -> str:
-        """A digest of all that the binaries are built from."""
-        mark = hashlib.sha256()
-        for top in (self.path, *(tree.ROOT / name for name in
-                                 (*copies.MAKE, "common", "steps"))):
-            for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
-                if path.is_file() and path.suffix != ".md":
-                    mark.update(str(path).encode() + path.read_bytes())
-        return mark.hexdigest()
+        """A digest of all that the binaries are built from, and with which flags and
+        compilers."""
+        return runs.key(self.path, *self.make, *(tree.ROOT / name for name in
+                                                 (*copies.MAKE, "common", "steps")),
+                        *(path for name in ("flags", "toolchain")
+                          if (path := tree.build() / name).exists()))
 
 
 def points(program: Program, make: Sequence[str] = ()) -> list[Variant]:

@@ -11,7 +11,6 @@ needs a GPU is taken from results/*.csv if this machine has none and another one
 """
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import statistics
@@ -73,11 +72,8 @@ class Runner(Item):
         self.extra = [a for a in query if a.startswith("share=")]  # no checker knows it
         self.arguments = [a for a in query if a not in self.extra]
         self.environment = {"DEVICE": self.device, **kind.environment()}
-        mark = hashlib.sha256("\0".join([*self.arguments, *self.extra, *map(
-            "=".join, self.environment.items())]).encode())
-        for path in [self.path, *runs.inputs(self.arguments)]:
-            mark.update(path.read_bytes())
-        self.key = mark.hexdigest()[:16]
+        self.key = runs.query_key([*self.arguments, *self.extra], self.path, *map(
+            "=".join, self.environment.items()))[:16]
 
     def binary(self, program: Program, backend: str) -> Path:
         return self.path

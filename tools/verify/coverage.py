@@ -34,7 +34,9 @@ def binaries(program: Program, steps: Sequence[Step]) -> list[tuple[Step, str, P
 
 
 def run_all(program: Program, steps: Sequence[Step], seed: str, number: int,
-            folder: Path) -> None:
+            folder: Path) -> int:
+    """Runs a query on all binaries. Returns how many runs failed."""
+    failed = 0
     query = queries.drawn(program, seed, number, folder)
     for step, backend, _ in binaries(program, steps):
         if not query.has(backend):
@@ -48,9 +50,11 @@ def run_all(program: Program, steps: Sequence[Step], seed: str, number: int,
                 {**query.env, **env}, extra=extra,
                 outputs=program.timed if query.timed else None)
             if not outcome["ok"]:
-                print(f"{program.name} {seed} {number} {step.name} {backend}: "
+                failed += 1
+                print(f"FAIL {program.name} {seed} {number} {step.name} {backend}: "
                       f"{outcome['reason']}", flush=True)
     shutil.rmtree(folder)
+    return failed
 
 
 def counted(build: Path) -> dict[str, dict[int, int]]:
@@ -58,7 +62,8 @@ def counted(build: Path) -> dict[str, dict[int, int]]:
     lines: dict[str, dict[int, int]] = {}
     for notes in build.rglob("*.gcda"):
         text = subprocess.run(["gcov", "--json-format", "--stdout", notes.resolve()],
-                              cwd=notes.parent.resolve(), capture_output=True).stdout
+                              cwd=notes.parent.resolve(), capture_output=True,
+                              check=True).stdout
         if text[:2] == b"\x1f\x8b":
             text = gzip.decompress(text)
         for line in text.splitlines():
@@ -106,12 +111,12 @@ def main() -> int:
              build / "random" / f"{p.name}-{i}")
             for i in range(int(arguments.count or COUNT)) for p in programs]
     with ThreadPoolExecutor(runs.processors()) as pool:
-        list(pool.map(lambda job: run_all(*job), jobs))
+        failed = sum(pool.map(lambda job: run_all(*job), jobs))
 
     executed, missed = report(build, steps, programs)
     print(f"{executed} lines executed, {missed} not")
-    print(f"{executed} passed, {missed} failed")
-    return 1 if missed or not executed else 0
+    print(f"{executed} passed, {missed + failed} failed")
+    return 1 if missed or failed or not executed else 0
 
 
 if __name__ == "__main__":

@@ -66,13 +66,15 @@ def produce(step: Step, program: Program, backend: str, arguments: Sequence[str]
         result    a runs.Result
         refused   True if the query is not for this back-end and was refused as expected
 
-    `extra` are arguments for the binary alone, `within` is a command that runs it, and
-    `outputs` are the outputs that are requested: all unless given."""
+    An output in folder that was not requested is an error. `extra` are arguments for the binary
+    alone, `within` is a command that runs it, and `outputs` are the outputs that are
+    requested: all unless given."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = {o.key: folder / o.file for o in outputs or program.outputs}
     for path in files.values():
         path.unlink(missing_ok=True)  # an earlier run's file must not be checked
+    before = set(os.listdir(folder))
 
     command, variables = launch(binary or step.binary(program, backend), backend, env)
     command = [*within, *command, *arguments, *extra, *(f"{k}={p}" for k, p in files.items())]
@@ -83,7 +85,11 @@ def produce(step: Step, program: Program, backend: str, arguments: Sequence[str]
 
     refusal = queries.refusal(program, arguments, step, backend)
     written = [path for path in files.values() if os.path.lexists(path)]
-    reason = result.failure() or next(filter(None, map(irregular, written)), None)
+    kinds = tuple(path.suffix for path in files.values())
+    others = {name for name in os.listdir(folder) if name.endswith(kinds)} - before - {
+        path.name for path in written}
+    reason = result.failure() or next(filter(None, map(irregular, written)), None) or \
+        (f"writes {', '.join(sorted(others))}, which was not requested" if others else None)
     caught = reason.split(":")[0] if reason else None
     if refusal and reason and caught == "refuses" and refusal in reason and not written:
         return {**outcome, "ok": True, "reason": None, "caught": None, "refused": True}
@@ -117,11 +123,13 @@ def run_and_check(step: Step, program: Program, backend: str, arguments: Sequenc
     outcome = produce(step, program, backend, arguments, folder, env, timeout, binary, extra,
                       outputs=outputs)
     if outcome["ok"] and not outcome.get("refused"):
-        mark = " ".join([digest(outcome["files"], arguments), *step.check_arguments(program)])
+        method = step.check_arguments(program)
+        mark = runs.query_key([*arguments, *method], digest(outcome["files"], arguments),
+                              checker or program.checker())
         known = checked if checked is not None else {}
         if mark not in known:
-            known[mark] = check(program, arguments, outcome["files"], name,
-                                step.check_arguments(program), checker=checker)
+            known[mark] = check(program, arguments, outcome["files"], name, method,
+                                checker=checker)
         outcome.update(known[mark])
         outcome["caught"] = None if outcome["ok"] else "check"
     return outcome

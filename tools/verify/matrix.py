@@ -113,17 +113,21 @@ class Matrix:
             result = runs.run([tree.build() / "verify", *files, *how])
             lines = (line.strip().split(None, 1) for line in result.out.splitlines())
             values = {line[0]: line[1] for line in lines if len(line) > 1}
-            failed = {} if result.status == 0 else {
-                "failed": values.get("worst", result.failure() or "")}
+            failed = {} if result.status == 0 and 0 <= share_of(values) <= 100 else {
+                "failed": values.get("worst", result.failure() or "verify prints no share")}
             self.compared[key] = {**values, **failed}
         values = self.compared[key]
         if "failed" in values:
             outcome.update(ok=False, caught="verify",
                            reason=f"{output.key}.npy against {against}, {how[-1]}: "
                                   f"{values['failed']}")
-        elif "share" in values and len(how) == 1:
-            share = float(values["share"].split()[0])
-            outcome["share"] = max(outcome["share"] or 0, share)
+        elif len(how) == 1:
+            outcome["share"] = max(outcome["share"] or 0, share_of(values))
+
+
+def share_of(values: Mapping[str, str]) -> float:
+    """The percent of the budget that BUILD/verify printed."""
+    return runs.number(values.get("share", "").removesuffix(" %"))
 
 
 def variants(program: Program, backend: str) -> list[Variant]:

@@ -33,7 +33,7 @@ from typing import Any
 from tools.history import options, runs, tree
 from tools.history.tree import BACKENDS, Program, Step
 from tools.verify import execute, queries
-from tools.verify.sanitize import Sanitized
+from tools.verify.sanitize import REPORTED, Sanitized
 
 FOUND = re.compile(r"AddressSanitizer: .*? on |LeakSanitizer: .*|runtime error: .*")
 COUNT = 500  # queries, distributed cyclically among the programs
@@ -88,12 +88,13 @@ def failures(program: Program, query: queries.Query, folder: Path, name: str,
                 step, program, backend, query.arguments, folder / f"{step.number}-{backend}",
                 f"random-{name}", {**query.env, **env}, binary=binary, extra=extra,
                 outputs=program.timed if query.timed else None, checked=checked)
-            reason = outcome["reason"]
-            found = FOUND.search(outcome["result"].err)
-            if sanitized and found:
-                reason = found[0]
-            if outcome["ok"] and not outcome.get("refused"):
-                reason = None
+            reason = None if outcome["ok"] else outcome["reason"]
+            # A report counts whichever exit status the program had.
+            report = outcome["result"].out + outcome["result"].err
+            if sanitized and REPORTED.search(report):
+                found = FOUND.search(report)
+                reason = found[0] if found else "a sanitizer reports an error"
+            elif outcome["ok"] and not outcome.get("refused"):
                 mark = execute.digest(outcome["files"], query.arguments)
                 digests[step, backend] = mark
                 earlier = tree.bytes_reference(step, program, backend)

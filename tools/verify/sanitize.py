@@ -172,12 +172,16 @@ class Session:
 
     def binaries(self, folder: Path, backends: Iterable[str]
                  ) -> Iterator[tuple[Step, Program, str, Path]]:
-        """What was built in a folder, of some back-ends."""
+        """What was built in a folder, of some back-ends. Nothing is a failed check."""
+        wanted, found = set(backends), False
         for step, program in self.parts():
             for backend in step.backends(program):
                 path = folder / step.name / f"{program.name}-{backend}"
-                if backend in backends and path.exists():
+                if backend in wanted and path.exists():
+                    found = True
                     yield step, program, backend, path
+        if not found:
+            self.check(f"{folder.name}: has binaries", False, f"none of {', '.join(wanted)}")
 
     def build(self, folder: Path, words: Sequence[str], backends: Iterable[str],
               more: Sequence[Path] = ()) -> bool:

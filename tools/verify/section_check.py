@@ -22,6 +22,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from tools.history import runs
 from tools.verify import section_search as curves
 from tools.verify.section_oracle import (
     DEAD,
@@ -432,8 +433,13 @@ def printed(job: Job, out: str, err: str) -> Iterator[Finding]:
 
 
 @cache
-def judge_of(*arguments: str) -> Judge:
+def kept_judge(key: str, *arguments: str) -> Judge:
     return Judge(Job(arguments), EVERY)
+
+
+def judge_of(*arguments: str) -> Judge:
+    """The oracle of a job and of the contents of its files."""
+    return kept_judge(runs.query_key(arguments), *arguments)
 
 
 def check(arguments: Sequence[str], files: Mapping[str, Path]) -> dict[str, Any]:
