@@ -329,7 +329,7 @@ def test_checked_once(check, fake, tmp_path):
     """The checker is spared what it has seen, and only that."""
     fake.checker(*ACCEPTED)
     fake.binary("01", "omp")
-    checked = {}
+    checked: dict[str, execute.Outcome] = {}
     (tmp_path / "in").mkdir()
 
     def run(words=TINY, method=(), what="pass", folder="x"):
@@ -585,10 +585,11 @@ def test_planted_bugs(check, fake, program, monkeypatch, capsys, tmp_path):
         mutants.Mutant(tmp_path / "wrong.patch")
 
 
-def test_variant_is_verified(fake, program):
+def test_variant_is_verified(fake, program, monkeypatch):
     """Each case of a variant is run and named."""
     variant = variants.points(SEMBLANCE)[0]
-    variant.binary = lambda program, backend: fake.folder / "01_openmp" / f"semblance-{backend}"
+    monkeypatch.setattr(variant, "binary", lambda program, backend: fake.folder / "01_openmp" /
+                        f"semblance-{backend}")
     variant.folder = fake.folder / "v"
     fake.binary("01", "omp", "status = 3", LAST)
     variant.arguments = []
