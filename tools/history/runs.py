@@ -234,11 +234,6 @@ def processor_has(flag: str) -> bool:
     return re.search(rf"^flags\s.*\b{flag}\b", Path("/proc/cpuinfo").read_text(), re.M) is not None
 
 
-def processors() -> int:
-    """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def opencl_chosen() -> str:
     """The line of `make devices` about the device that DEVICE selects, by the rules of
     common/opencl: kind, platform, name .."""
