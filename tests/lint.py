@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections import defaultdict
 
+from tests import mutants
 from tools.history import diff, evidence, ruff, rungs, tree
 
 ROOT = str(tree.ROOT)
@@ -461,6 +462,18 @@ def patches(*patterns):
                   said[-1] if done.returncode else None)
 
 
+def planted_bugs(program):
+    """Mutants have the trailers of tests/mutants.py, and short subjects."""
+    try:
+        found = mutants.of(program)
+    except SystemExit as error:
+        check(f"verify/mutants/{program.name}:1", "wrong trailer", error)
+        return
+    for mutant in found:
+        check(f"{diff.display(mutant.path)}:1", f"subject: at most {SUBJECT} characters",
+              mutant.about[SUBJECT:])
+
+
 # ---- terms and links ----------------------------------------------------------------
 
 
@@ -628,6 +641,8 @@ def main():
         folders(files)
         evidence_files()
         patches("verify/mutants/*/*.patch")
+        for program in tree.programs():
+            planted_bugs(program)
     for step in tree.steps():
         declared(step, step is tree.steps()[0])
         page(f"steps/{step.name}/README.md", f"{step.number} ", STEP_HEADINGS)

@@ -1,70 +1,98 @@
 """mutants.py - make mutants: planted bugs, each of which verification must detect.
 
-A mutant is a patch of the tree, verify/mutants/PROGRAM/NAME.patch, whose first line says
-which binary it changes and how:
+A mutant is a patch of the tree, verify/mutants/PROGRAM/NAME.patch, in git's mail format,
+like a rung (tools/history/rungs.py). Its subject says what is wrong. Its trailers:
 
-    # step 07 backend omp: the first trace is dropped
-    # step 07 backend omp random: tau of 101 samples is taken for 100
-    # step 10 backend omp tests/test_section_oracle.py: counts are truncated
-    # step 00 backend seq tests/test_npy.py::test_header: any version is read
-    # step 10 backend omp needs avx512: the second of two vectors is dropped
+    Step:       the step whose binary it changes, as 07
+    Backends:   the back-end whose binary it changes
+    Found-by:   what detects it: `cases`, those of make verify; `random`, which means that
+                no case detects it, but one of at most 300 random queries, always the same
+                ones; or a test, as tests/test_npy.py
+    Class:      one of CLASSES
+    Needs:      a property of the machine (NEEDS): the binary is built for it, whatever
+                ARCH= is, and the mutant is skipped if the processor does not have it
 
-The tree is copied, the patch applied there, the binary built and run on the cases of
-make verify until one is rejected: by the checker, by the program's own checks, or because
-it crashes or hangs. `random` means that no case detects the bug: at most 300 random
-queries follow, always the same ones. `needs` names a property of the machine (NEEDS): the
-mutant is built for it, whatever ARCH= is, and skipped if the processor does not have it.
-The cases run as on one machine (MACHINE), whichever this one is. A mutant that passes all of
-them is a failure, and so is a patch that does not apply or does not compile. A patch of
-common/ changes the checker, too, if that shares the file. As a control, the unchanged
+The tree is copied, the patch applied there, the binary built and run on what detects the
+bug until one run is rejected: by the checker, by the program's own checks, or because it
+crashes or hangs. A mutant that passes is a failure, and so is a patch that does not apply
+or does not compile. A patch of common/ changes the checker, too, if that shares the file.
+The cases run as on one machine (MACHINE), whichever this one is. As a control, the unchanged
 binaries must pass the cases that detected their mutants.
 """
 from __future__ import annotations
 
 import os
-import re
+import random
+import resource
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tools.history import copies, options, runs, tree
+from tools.history import copies, options, rungs, runs, tree
+from tools.history.diff import display
 from tools.history.tree import BACKENDS, Program, Step
 from tools.verify import execute, queries
 
 TIMEOUT = 60  # seconds per run: the slowest correct one takes less than one
 RANDOM = 300  # queries
-HEADER = re.compile(r"# step (\S+) backend (\S+?)( needs \S+)?( random)?( tests/\S+)?: (.+)")
+CHOSEN = 5  # seconds of processor time per program; the last mutant may take 30 more
 # {property: (flag of /proc/cpuinfo, the variable of make that builds for it)}
 NEEDS = {"avx512": ("avx512f", "ARCH=-march=native"), "avx2": ("avx2", "ARCH=-march=x86-64-v3")}
 # The cores and the L2 cache that binaries find. Each rank of MPI has one thread.
 MACHINE = {"PROCESSORS": "2", "OMP_NUM_THREADS": "2", "POCL_MAX_PTHREAD_COUNT": "2",
            "CACHE_L2": "1048576"}
+CLASSES = {
+    "checker": "what a checker may overlook: a single NaN, memory that is never written",
+    "format": "the rules of a file or of a command line",
+    "halo": "ghost zones, halos, and other elements that belong to a neighbour",
+    "header": "the headers of output traces",
+    "journal": "what a resumed job finds",
+    "key": "a hash that does not depend on all that it should",
+    "large": "wrong only beyond a size",
+    "padding": "alignment, padding, the last vector of a row, the last block of a launch",
+    "race": "a missing barrier, wait or private buffer",
+    "rank": "an error or a difference of one rank",
+    "rounding": "values that are rounded, or trusted although they are not exact",
+    "shape": "wrong only for one shape of input",
+    "share": "the cut between device and host, ranks, threads or blocks",
+    "skip": "work that is left out: bounds, convergence, sleeping tiles",
+    "stale": "values of an earlier call, pass, batch, step or trace",
+    "tie": "which of several equal values is taken",
+}
+TRAILERS = {"Step", "Backends", "Found-by", "Class", "Needs"}
 # A case of the program, the number of a random query, or a test.
 Case = str | int | Path
 
 
 class Mutant:
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.name = path.stem
-        lines = path.read_text().splitlines()
-        header = HEADER.match(lines[0]) if lines else None
-        if not header:
-            raise SystemExit(f"{path}:1: expected # step NN backend NAME: the bug")
-        number, self.backend, needs, self.random, test, self.about = header.groups()
-        self.needs = (needs or " needs ").removeprefix(" needs ")
-        if self.needs and self.needs not in NEEDS:
-            raise SystemExit(f"{path}:1: needs: unknown ({self.needs}): expected one of "
-                             f"{' '.join(NEEDS)}")
-        self.flag, make = NEEDS.get(self.needs, ("", ""))
-        self.make = make.split()
-        self.test = tree.ROOT / test.strip() if test else None
-        named = [s for s in tree.steps() if number in (s.number, s.name)]
-        if not named:
-            raise SystemExit(f"{path}:1: there is no step {number}")
-        self.step = named[0]
-        self.files = [line[6:].split("\t")[0] for line in lines
+        patch = rungs.read(path)
+        self.path, self.name, self.about = path, path.stem, patch.subject
+        for key in patch.trailers.keys() - TRAILERS:
+            raise SystemExit(f"{display(path)}: {key}: unknown trailer: expected "
+                             f"{', '.join(sorted(TRAILERS))}")
+
+        def trailer(key: str, expected: str, values: Iterable[str]) -> str:
+            value = patch.trailers.get(key, "")
+            if value not in values:
+                raise SystemExit(f"{display(path)}: {key}: wrong value ({value}): expected "
+                                 f"{expected}")
+            return value
+
+        steps = {s.number: s for s in tree.steps()}
+        self.step = steps[trailer("Step", "the number of a step", steps)]
+        self.backend = trailer("Backends", "one back-end", BACKENDS)
+        self.needs = trailer("Needs", f"one of {' '.join(NEEDS)}", ("", *NEEDS))
+        self.flag, self.make = NEEDS.get(self.needs, ("", ""))
+        self.kind = trailer("Class", "one of CLASSES in tests/mutants.py", CLASSES)
+        found_by = patch.trailers.get("Found-by", "")
+        self.test = tree.ROOT / found_by if found_by.startswith("tests/") else None
+        named = [found_by] if self.test and Path(tree.ROOT, found_by.split("::")[0]).is_file() \
+            else []
+        self.random = trailer("Found-by", "cases, random or a test",
+                              ("cases", "random", *named)) == "random"
+        self.files = [line[6:].split("\t")[0] for line in path.read_text().splitlines()
                       if line.startswith("+++ b/")]
 
     @property
@@ -72,13 +100,21 @@ class Mutant:
         return self.step, self.backend
 
 
-def sample(mutants: Sequence[Mutant]) -> list[Mutant]:
-    """For each back-end, the mutant of the last step that a case detects; for each file of
-    tests, one that a test of it detects."""
-    last = {}
-    for m in sorted((m for m in mutants if not m.random), key=lambda m: m.step.number):
-        last[str(m.test).partition("::")[0] if m.test else m.backend] = m
-    return [m for m in mutants if m in last.values()]
+def of(program: Program) -> list[Mutant]:
+    folder = tree.ROOT / "verify" / "mutants" / program.name
+    return [Mutant(path) for path in sorted(folder.glob("*.patch"))]
+
+
+def drawn(mutants: Sequence[Mutant], seed: str) -> list[Mutant]:
+    """Those that a case detects however the threads run, in an order drawn by lot."""
+    certain = [m for m in mutants if not m.test and not m.random and m.kind != "race"]
+    return random.Random(seed).sample(certain, len(certain))
+
+
+def processor_time() -> float:
+    """Seconds of this process and of all those that it has started and that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
 
 
 def test_rejection(copy: copies.Copy, program: Program, step: Step, backend: str, test: Path
@@ -150,7 +186,7 @@ def try_mutant(copy: copies.Copy, program: Program, mutant: Mutant) -> tuple[Cas
     checker: Path | None = None
     if any(name.startswith("common/") for name in mutant.files):
         checker = copy.folder / "build" / program.checker().name
-    problem = copy.make(binary, *([checker] if checker else []), words=mutant.make)
+    problem = copy.make(binary, *([checker] if checker else []), words=mutant.make.split())
     if problem:
         return None, f"does not compile: {problem}"
     cases: list[Case] = [*program.cases, *(range(RANDOM) if mutant.random else [])]
@@ -166,9 +202,11 @@ def try_mutant(copy: copies.Copy, program: Program, mutant: Mutant) -> tuple[Cas
     return None, "SURVIVES"
 
 
-def try_program(program: Program, mutants: Sequence[Mutant], controls: bool
-                ) -> tuple[int, int]:
-    """Prints a line for each mutant and each control. Returns how many passed and failed."""
+def try_program(program: Program, mutants: Sequence[Mutant], controls: bool,
+                seconds: float = float("inf")) -> tuple[int, int]:
+    """Prints a line for each mutant and each control. Starts no mutant after so many seconds
+    of processor time. Returns how many passed and failed."""
+    end = processor_time() + seconds
     copy = copies.Copy(tree.build() / "mutants" / program.name, built=True)
     results: list[bool] = []
     detected_by: dict[tuple[Step, str], set[Case]] = {}
@@ -180,6 +218,8 @@ def try_program(program: Program, mutants: Sequence[Mutant], controls: bool
 
     width = max(len(m.name) for m in mutants)
     for mutant in mutants:
+        if results and processor_time() > end:
+            break
         place = f"{mutant.name:{width}} {mutant.step.number} {mutant.backend:8}"
         if mutant.backend not in mutant.step.available(program):
             print("    ", place, "not built here")
@@ -210,20 +250,25 @@ def main() -> int:
     parser = options.parser(__doc__, "PROGRAM")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these mutants")
     parser.add_argument("--chosen", action="store_true",
-                        help="a sample: one per back-end and per file of tests, of each "
-                        "program; without controls, which make test runs anyway")
+                        help=f"a sample, drawn by lot, of the mutants that cases detect: of each "
+                        f"program, as many as {CHOSEN} seconds of processor time permit; without "
+                        f"controls, which make test runs anyway")
+    parser.add_argument("--seed", default=str(random.randrange(10**6)), help="of the lot")
     arguments = options.parse(parser)
     queries.require_numpy()
+    if arguments.chosen:
+        print(f"--seed {arguments.seed}")
     passed = failed = 0
     for program in tree.selected(tree.programs(), "PROGRAM"):
-        folder = tree.ROOT / "verify" / "mutants" / program.name
-        mutants = [Mutant(p) for p in sorted(folder.glob("*.patch"))]
+        mutants = of(program)
         if arguments.names:
             mutants = [m for m in mutants if m.name in arguments.names]
         if arguments.chosen:
-            mutants = sample(mutants)
+            mutants = drawn(mutants, arguments.seed)
         if mutants:
-            some_passed, some_failed = try_program(program, mutants, not arguments.chosen)
+            some_passed, some_failed = try_program(
+                program, mutants, not arguments.chosen,
+                CHOSEN if arguments.chosen else float("inf"))
             passed, failed = passed + some_passed, failed + some_failed
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

@@ -114,7 +114,7 @@ def take_away(copy: Copy, step: Step, program: Program) -> None:
     for path in copy.path(step, "variants").glob(f"*.{program.name}.patch"):
         path.unlink()
     for path in (copy.folder / "verify" / "mutants" / program.name).glob("*.patch"):
-        if path.read_text().startswith(f"# step {step.number} "):
+        if f"\nStep: {step.number}\n" in path.read_text():
             path.unlink()
 
 

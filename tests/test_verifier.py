@@ -556,9 +556,14 @@ class Copy:
 @pytest.mark.seconds(3)
 def test_planted_bugs(check, fake, program, monkeypatch, capsys, tmp_path):
     """A bug that survives, or cannot be built, fails; so does a control that is rejected."""
-    (tmp_path / "bug.patch").write_text("# step 01 backend omp: a bug\n+++ b/steps/x\n")
-    (tmp_path / "needs.patch").write_text("# step 01 backend omp needs avx512: a bug\n")
-    bug, needs = mutants.Mutant(tmp_path / "bug.patch"), mutants.Mutant(tmp_path / "needs.patch")
+    def planted_bug(name, trailers=""):
+        path = tmp_path / f"{name}.patch"
+        path.write_text("From: a <a@example.org>\nSubject: A bug\n\nStep: 01\nBackends: omp\n"
+                        f"Found-by: cases\nClass: race\n{trailers}---\n--- a/steps/x\n"
+                        "+++ b/steps/x\n@@ -1 +1 @@\n-a\n+b\n")
+        return mutants.Mutant(path)
+
+    bug, needs = planted_bug("bug"), planted_bug("needs", "Needs: avx512\n")
     monkeypatch.setattr(mutants.copies, "Copy", lambda *a, **k: Copy(fake))
 
     def tried(planted, what, expected, pattern, controls=False):
@@ -580,9 +585,8 @@ def test_planted_bugs(check, fake, program, monkeypatch, capsys, tmp_path):
     tried(bug, "status = 3", (0, 1), "does not compile: error")
     monkeypatch.setattr(Copy, "problem", "hunk")
     tried(bug, "status = 3", (0, 1), "the patch does not apply: hunk")
-    (tmp_path / "wrong.patch").write_text("# step 01 backend omp needs luck: a bug\n")
-    with pytest.raises(SystemExit, match="needs: unknown"):
-        mutants.Mutant(tmp_path / "wrong.patch")
+    with pytest.raises(SystemExit, match="Needs: wrong value"):
+        planted_bug("wrong", "Needs: luck\n")
 
 
 def test_variant_is_verified(fake, program, monkeypatch):
