@@ -181,7 +181,7 @@ def test_many_traces(check, tmp_path):
              "dip=1e-6", "tau=0", "refine=0", "average=0", "stack=s.su"]
     ended = run([*words, "t0=0.06:0.076:5", "ranges_out=r.txt"], tmp_path)
     assert ended.returncode == 0, ended.stderr
-    g = oracle.gather(tmp_path / "in.su", oracle.Job([], [], 0, [], (0, 0), "x", "="))
+    g = oracle.Job([*words[1:], "t0=0.06:0.076:5"], tmp_path).traces
     order = sorted(range(len(g.m)), key=lambda i: (g.m[i], i))
     delays = 19
     total = numpy.zeros(2 * delays + 1)
@@ -197,8 +197,8 @@ def test_many_traces(check, tmp_path):
     rows = [line.split() for line in (tmp_path / "r.txt").read_text().splitlines()
             if line[0] != "#"]
     found = sorted({float(r[1]) for r in rows})
-    h = [h for _, h in places]
-    want = numpy.linspace(min(h), max(h), 100)
+    offsets = [h for _, h in places]
+    want = numpy.linspace(min(offsets), max(offsets), 100)
     check("half-offsets", (len(found) != 100 or not numpy.allclose(found, want)) and f"{found}")
     (tmp_path / "s.su").unlink()
     ended = run([*words, "t0=0.068", "choose=1", "weight=none", "passes=1", "period=0.04"],

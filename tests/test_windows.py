@@ -10,6 +10,7 @@ import pytest
 from tests import jobs
 from tests.test_job_relations import BINARIES
 from tools.verify import section_oracle as oracle
+from tools.verify import section_search
 
 PLAIN = {"output": "places", "ranges": "older", "aperture": "wide", "mute": "none",
          "weight": "none", "refine": "0", "average": None, "passes": "1", "choose": "0",
@@ -79,16 +80,17 @@ STATES = {"constant": (0, 1, -1), "size": (2, 4, 6), "length": (0, 1, 5, BURST),
 
 def after_burst(job, folder, count):
     """[places][samples]: whether all arrivals are later than the burst, with their windows."""
-    assert job.rows and job.tau is not None
-    rows = [[0, *(v for values in job.rows[0].values for v in values)]]
-    about = oracle.Job(job.places, [], job.tau, rows, job.aperture or (1e9, 1e9), job.axis,
-                       job.order)
-    g = oracle.gather(folder / "in.su", about)
-    tuples = oracle.grid(oracle.ranges_at(about, 0, 0))
-    half = round(job.tau * 1e6 / job.dt)
-    return numpy.array([[not oracle.aperture(g, about, m, h).any() or oracle.arrivals(
-        g, about, m, h, k * job.dt * 1e-6, tuples).x.min() > BURST + half + 2
-        for k in range(count)] for m, h in job.places])
+    about = oracle.Job(job.words(folder), folder)
+    rate = 1e6 / about.dt
+    good = []
+    for (m, h), near in zip(about.places, about.near, strict=True):
+        a = section_search.Aperture(about.traces.m[near] - m, about.traces.h[near] - h,
+                                    about.traces.samples[near], rate)
+        for k in range(count):
+            tuples = oracle.grid(about.ranges_at(h, k / rate))
+            x = section_search.arrivals(a, numpy.full(len(tuples), k / rate), tuples, True).x
+            good.append(not near.any() or x.min() > BURST + about.half + 2)
+    return numpy.array(good).reshape(len(about.places), count)
 
 
 @pytest.mark.seconds(10)
