@@ -6,7 +6,8 @@
     fuzzer      libFuzzer, for FUZZ_SECONDS (60 unless set; 0: not at all): the SU reader
 
 Runs the smallest query of each program (`tiny` of program.mk), or, to find races, one whose
-rows have several vectors (`wide`). Each tool must first find a planted fault: a tool that
+rows have several vectors (`wide`), with all outputs that a program can write, and some random
+queries. Each tool must first find a planted fault: a tool that
 does not report it would report nothing. A tool that is not installed is a failure, and the
 others run. CUDA on a GPU (compute-sanitizer) is left out.
 """
@@ -25,6 +26,7 @@ from pathlib import Path
 from tools.history import copies, options, runs, tree
 from tools.history.runs import TIMEOUT
 from tools.history.tree import BACKENDS, FOR_CHECKING, Program, Step
+from tools.verify import queries
 
 REPORTED = re.compile(r"Sanitizer|runtime error:")
 ADDRESS_FLAGS = ("-fsanitize=address,undefined,float-cast-overflow -fno-omit-frame-pointer "
@@ -209,10 +211,11 @@ class Session:
             print(*(f"    {line}" for line in lines[:12]), sep="\n", flush=True)
 
     def run(self, name: str, command: Sequence[runs.Argument],
-            env: Mapping[str, str] | None = None) -> None:
-        """Passes if the command succeeds and no sanitizer reports anything."""
+            env: Mapping[str, str] | None = None, about: str = "") -> None:
+        """Passes if the command succeeds and no sanitizer reports anything. `about` is printed
+        otherwise."""
         result = runs.run(command, TIMEOUT, env)
-        text = result.out + result.err
+        text = f"{about}\n{result.out}{result.err}"
         self.check(name, not result.failure() and not REPORTED.search(text),
                    text + (result.failure() or ""))
 
@@ -368,6 +371,20 @@ def address(session: Session) -> None:
                      f"out={session.folder}/out.npy"], variables)
 
 
+RANDOM_QUERIES = 3  # per back-end, under ThreadSanitizer
+
+
+def drawn_query(session: Session, step: Step, program: Program, backend: str,
+                draw: random.Random) -> list[str]:
+    """A random query that the back-end takes. Its files stay in the folder of the session."""
+    while True:
+        seed, folder = str(draw.randrange(10**6)), session.folder / "query"
+        shutil.rmtree(folder, ignore_errors=True)
+        found = queries.drawn(program, seed, 0, folder / seed)
+        if found.has(backend) and not queries.refusal(program, found.arguments, step, backend):
+            return [w for w in found.arguments if not w.startswith("trace=")]
+
+
 def optional_outputs(path: Path, step: Step, backend: str, folder: Path) -> list[str]:
     """The arguments that request every output which does not come from the computation itself,
     such as a timeline: several threads may write what it consists of. Only programs with tiles
@@ -410,12 +427,18 @@ def threads(session: Session) -> None:
         return
     draw = random.Random()
     for step, program, backend, path in session.binaries(folder, backends):
-        name = f"tsan {step.name} {program.name} {backend}"
-        more = {"OMP_NUM_THREADS": draw.choice("2345"), "PROCESSORS": draw.choice("124"),
-                "CACHE_L2": draw.choice(("1", "20000", "2147483647"))}
-        session.run(" ".join([name, *(f"{key}={value}" for key, value in more.items())]),
-                    [*fixed, path, *query(program, "wide"), *extra(backend),
-                     *optional_outputs(path, step, backend, session.folder)], {**env, **more})
+        outputs = optional_outputs(path, step, backend, session.folder)
+        for number in range(1 + RANDOM_QUERIES):
+            more = {"OMP_NUM_THREADS": draw.choice("2345"), "PROCESSORS": draw.choice("124"),
+                    "CACHE_L2": draw.choice(("1", "20000", "2147483647"))}
+            words = query(program, "wide")
+            if number:
+                words = drawn_query(session, step, program, backend, draw)
+                outputs = [w for w in outputs if w.split("=")[0] in ("busy", "trace")]
+            settings = " ".join(f"{key}={value}" for key, value in more.items())
+            session.run(f"tsan {step.name} {program.name} {backend} {number}",
+                        [*fixed, path, *words, *extra(backend), *outputs], {**env, **more},
+                        f"{settings} {' '.join(words)}")
 
 
 def oclgrind(session: Session, log: Path, command: Sequence[runs.Argument]) -> tuple[bool, str]:
