@@ -34,21 +34,20 @@ def weak_changed(values):
     return values
 
 
-def last_lost(values):
-    values.flat[-1] = numpy.nan if values.dtype.kind == "f" else -1
-    return values
-
-
-def middle_lost(values):
-    values.flat[values.size // 2] = numpy.nan if values.dtype.kind == "f" else -1
-    return values
+def lost(part):
+    """An element that was not written: at this part of the array."""
+    def change(values):
+        values.flat[int(part * (values.size - 1))] = numpy.nan if values.dtype.kind == "f" else -1
+        return values
+    return change
 
 
 CHANGES = {
     "largest element": largest_changed,
     "weak element": weak_changed,
-    "last element": last_lost,
-    "an element that others follow": middle_lost,
+    "first element": lost(0),
+    "an element that others follow": lost(0.5),
+    "last element": lost(1),
     "moved by one": lambda values: numpy.roll(values, 1),
     "type": lambda values: values.astype("<f4" if values.dtype == "<f8" else "<f8"),
     "one element less": lambda values: values[..., :-1],

@@ -31,10 +31,9 @@ def inner_rungs():
     """{(rung, program): digest of all that decides whether it is verified}, without the last
     rung of a step, which is the step."""
     shared = [tree.ROOT / name for name in ("common", "data", "verify", "tools/verify")]
-    return {(rung, program): runs.key(rung.folder / program.name, rung.folder / "step.mk",
-                                      rung.parent(program).folder / program.name,
-                                      tree.steps()[0].folder / program.name,
-                                      tree.build() / "flags", *shared)
+    return {(rung, program): runs.key(*(s.folder / program.name for s in
+                                        (rung, rung.parent(program), tree.steps()[0]) if s),
+                                      rung.folder / "step.mk", tree.build() / "flags", *shared)
             for step in tree.steps() for rung in rungs.of(step)
             for program in rungs.programs(step)
             if rung.place < len(rungs.paths(step, program))}
