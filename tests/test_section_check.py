@@ -10,13 +10,14 @@ from tests.helpers import binaries, program_named
 from tools.verify import section_check
 from tools.verify import section_oracle as oracle
 
-SAMPLES = range(1, 4)  # none of which is a multiple of EVERY
+COUNT = 16
+SAMPLES = 1, 2, 3, COUNT - 1  # none of which is a multiple of EVERY
 FILES = {"stack": "s.su", "coherence": "c.su", "parameters": "p.npy"}
 
 
 def words():
     data = program_named("semblance").data
-    return [f"in={data}/small.su", "m0=4120", "h0=-480", f"t0=0.56,0.004,{max(SAMPLES) + 11}",
+    return [f"in={data}/small.su", "m0=4120", "h0=-480", f"t0=0.56,0.004,{COUNT}",
             "tau=0.008", "aperture=300,300", "a=-0.0003,0.0003,4", "b=-0.0004,0.0001,5",
             "c=4e-7,8e-7,3", "d=1e-7,5e-7,3", "e=0,2e-7,2"]
 
@@ -83,6 +84,31 @@ def test_not_the_largest(check, outputs):
 
 def read(path, k):
     return float(numpy.frombuffer(path.read_bytes(), "<f4", 1, oracle.HEADER + 4 * k)[0])
+
+
+def test_shapes(check, outputs):
+    """One trace or sample of parameters more or less."""
+    array = numpy.load(outputs["parameters"])
+    for name, other in (("a trace", numpy.concatenate((array, array))), ("none", array[:0]),
+                        ("a sample less", array[:, :-1]),
+                        ("a sample more", numpy.concatenate((array, array[:, :1]), axis=1))):
+        numpy.save(outputs["parameters"], other)
+        check(name, verdict(outputs)["ok"] and "accepted")
+
+
+def test_other_contents(check, outputs, tmp_path):
+    """What was computed for a file is not used for another one of the same name."""
+    path = tmp_path / "in.su"
+    job = [f"in={path}", *words()[1:]]
+    shutil.copy(words()[0].removeprefix("in="), path)
+    check("its own outputs", not section_check.check(job, outputs)["ok"] and "refused")
+    raw = bytearray(path.read_bytes())
+    length = oracle.HEADER + 4 * oracle.get(bytes(raw[:oracle.HEADER]), "ns", "<")
+    for at in range(0, len(raw), length):
+        samples = numpy.frombuffer(raw, "<f4", (length - oracle.HEADER) // 4, at + oracle.HEADER)
+        raw[at + oracle.HEADER:at + length] = (samples[::-1] * 2).tobytes()
+    path.write_bytes(raw)
+    check("those of another file", section_check.check(job, outputs)["ok"] and "accepted")
 
 
 def test_header(check, outputs):
