@@ -194,7 +194,10 @@ class Judge:
         samples = self.search(a, h, times, nearest) if self.every == 1 else \
             self.some(a, i, h, times, nearest)
         of_ranges = [job.ranges_at(h, t) for t in times]
-        rounding = numpy.array([4 * FLOAT * (abs(r[:, 0]) + abs(r[:, 1])) for r in of_ranges])
+        # Of the parameters in float, and of their interpolation in double.
+        least = 2.0 ** -48 * abs(job.ranges[:, 2:]).max(axis=0).reshape(5, 3)[:, :2].max(axis=1)
+        rounding = numpy.array([4 * FLOAT * (abs(r[:, 0]) + abs(r[:, 1])) + least
+                                for r in of_ranges])
         at = (i, muted)
         if not (job.refined or job.reach):
             for k, sample in enumerate(samples):
