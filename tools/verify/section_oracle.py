@@ -341,6 +341,7 @@ class Job:
         self.tau = float(option["tau"]) if "tau" in option else math.nan
         self.averaged = float(option.get("average", "nan" if "velocity" in option else "0"))
         self.table: Doubles | None = None
+        self.interpolated: dict[tuple[float, float], Doubles] = {}
         if "ranges" in option:
             rows = numbers(self.folder / option["ranges"])
             self.ranges = numpy.insert(rows, 1, 0, axis=1) if rows.shape[1] == 16 else rows
@@ -406,6 +407,11 @@ class Job:
 
     def ranges_at(self, h0: float, t0: float) -> Doubles:
         """P0 P1 N of A to E at (h0, t0), interpolated between rows."""
+        if (h0, t0) not in self.interpolated:
+            self.interpolated[h0, t0] = self.between_rows(h0, t0)
+        return self.interpolated[h0, t0].copy()
+
+    def between_rows(self, h0: float, t0: float) -> Doubles:
         offsets = numpy.unique(self.ranges[:, 1])
         at_time = numpy.array([[numpy.interp(t0, some[:, 0], column) for column in some[:, 2:].T]
                                for some in (self.ranges[self.ranges[:, 1] == h]
