@@ -50,7 +50,8 @@ def backends(job):
 
 
 def folder_of_worker():
-    folder = Path(BUILD, "section_jobs", os.environ.get("PYTEST_XDIST_WORKER", "main")).absolute()
+    """An empty folder, which is kept if a test fails."""
+    folder = Path(BUILD, "section_jobs", str(os.getpid())).absolute()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
@@ -143,6 +144,7 @@ def drawn(count, seed, judge):
     def test(job):
         judge(job)
     test()
+    shutil.rmtree(folder_of_worker())
 
 
 @pytest.mark.seconds(20)

@@ -253,8 +253,8 @@ void section_pass(request *r, const pass *p)
         part = proc_read_samples(r->in, &s.line.g, s.first_trace, s.last_trace);
     if (s.max_aperture && !run_rank && !r->silent)
         survey_report(r, &part, s.first_trace);
-    double reported =
-        0; /* ranks share the samples: none mutes them before the report */
+    /* Ranks share the samples: none mutes them before the report. */
+    double reported = 0;
     proc_sum(&reported, 1);
     if (s.max_aperture) mute_input(r, &part, &s.line, s.first_trace);
     /* All passes use the ranges of the first one, which has none if no trace is in an
