@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tests import section_jobs
+from tests import helpers, section_jobs
 from tests.helpers import BUILD, binaries
 from tests.section_jobs import hypothesis
+from tests.test_criterion import survey
 from tools.history import runs
 from tools.verify import random_queries, section_check
 from tools.verify import section_oracle as oracle
@@ -251,3 +252,25 @@ def test_noticed(check):
 
     drawn(200, "noticed", judge)
     check("kinds", missing and f"{list(missing)} were not drawn")
+
+
+BUDGETS = {"window=parallel": {"s.su": 5.4624e-05, "c.su": 0.0017246, "p.npy": 1.3043e-12},
+           "window=moveout": {"s.su": 5.4709e-05, "c.su": 0.0017938, "p.npy": 1.3043e-12},
+           "refine=1": {"s.su": 3.8091e-06, "c.su": 8.3065e-05, "p.npy": 1.77e-08}}
+
+
+@pytest.mark.parametrize("option", BUDGETS)
+def test_budgets(check, tmp_path, option):
+    """The mean error budgets of a job that does not change are these: no check is looser."""
+    survey(random.Random(4), tmp_path / "in.su")
+    arguments = ["in=in.su", "m0=1150", "h0=75,25,2", "t0=0.2,0.004,25", "tau=0.012",
+                 "a=-2e-4,3e-4,3", "b=1e-4,6e-4,4", "c=2e-7,8e-7,2", "d=1e-7,6e-7,2", "e=1e-8",
+                 "aperture=60,90", option, "stack=s.su", "coherence=c.su", "parameters=p.npy"]
+    ended = helpers.run([os.path.abspath(binaries("semblance", ("seq",))[0][2]), *arguments], tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    found = [*section_check.findings(oracle.Job(arguments, tmp_path))]
+    for name, expected in BUDGETS[option].items():
+        mean = numpy.exp(numpy.mean([numpy.log(f.budget) for f in found
+                                     if f.file == name and f.budget]))
+        check(name, abs(mean / expected - 1) > 0.01 and f"{mean:.5g}, not {expected}")
+    check("right", [str(f) for f in found if not f.used <= 1])
