@@ -89,8 +89,8 @@ class Job:
         other = "y" if self.axis == "x" else "x"
         at = {"s" + self.axis: t.s, "g" + self.axis: t.g,
               "s" + other: self.across, "g" + other: self.across}
-        return {"trid": DEAD if t.dead else 1, **t.fields, "scalco": self.scalco,
-                "ns": self.ns, "dt": self.dt, "delrt": self.delay * self.dt // 1000,
+        return {"trid": DEAD if t.dead else 1, "delrt": self.delay * self.dt // 1000, **t.fields,
+                "scalco": self.scalco, "ns": self.ns, "dt": self.dt,
                 **{name: self.coordinate(x) for name, x in at.items()}}
 
     def survey(self) -> bytes:
@@ -320,6 +320,7 @@ def lose(rng: random.Random, choice: Mapping[str, Any], traces: list[Trace], cha
             "most": rng.sample(range(len(traces)), len(traces) - rng.randint(2, 5))}[choice["lost"]]
     for i in lost:
         traces[i].dead = True
+        traces[i].fields |= {"delrt": 33, "scalel": 1, "counit": 3, "offset": -7}
         if rng.random() < 0.5:
             traces[i].row = numpy.full_like(traces[i].row, 1e3)
     if choice["zero"] == "some":

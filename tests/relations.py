@@ -437,7 +437,8 @@ def filled_and_placed(case: Case, job: Job) -> str:
     want = bytearray(job.survey())
     row = len(want) // len(job.traces)
     for i, head, samples in zip(gone, found.fields(["trid"]), found.stack, strict=True):
-        values = {**job.header(job.traces[i]), "trid": head[0]}
+        values = {**job.header(job.traces[i]), "trid": head[0],
+                  "delrt": job.delay * job.dt // 1000}
         full = numpy.zeros(job.ns, job.order + "f4")
         full[max(0, -job.delay):] = samples
         want[i * row:(i + 1) * row] = oracle.put(values, job.order) + full.tobytes()
@@ -465,6 +466,32 @@ def outside_of_apertures(case: Case, job: Job) -> str:
     if "axis" in again.err:  # one trace is left, whose axis cannot be seen
         again = case.run(job.copy(traces=near), more=[f"axis={job.axis}"])
     return unequal(found, again, names)
+
+
+@relation(places, fixed_ranges, one_pass)
+def edge_of_the_aperture(case: Case, job: Job) -> str:
+    """A trace at the distance of aperture= is used, on both sides; one beyond it is not."""
+    t = case.rng.choice([t for t in job.traces if not t.dead])
+    m, h = case.rng.choice(job.places)
+    dm, dh = abs((t.s + t.g) / 2 - m), abs((t.g - t.s) / 2 - h)
+    far_away = dm > 400
+    job.places = [p for p in ((m, h), (m + 2 * ((t.s + t.g) / 2 - m), h)) if not far_away] \
+        or job.places
+    job.output = "places"
+    beyond = case.rng.choice((1e-6, -1e-6, 0.01))
+    near = job.copy(aperture=(dm, dh))
+    if beyond > 0:
+        return unequal(case.run(near), case.run(job.copy(aperture=(dm + beyond, dh + beyond))))
+    within = job.copy(aperture=(dm + beyond, dh))
+    without = job.copy(aperture=(dm, dh), traces=[
+        u for u in job.copy().traces
+        if all(abs(abs((u.s + u.g) / 2 - p[0]) - dm) > 1e-3 for p in job.places)])
+    if far_away or dm < 1 or not any(not u.dead for u in without.traces):
+        return ""
+    found, again = case.run(within), case.run(without)
+    if "axis" in again.err:
+        again = case.run(without, more=[f"axis={job.axis}"] * (not job.axis_set))
+    return unequal(found, again, ("trid", "ns", "dt"))
 
 
 @relation(on_grid, places, fixed_period)

@@ -9,7 +9,7 @@ import pytest
 from tests import jobs
 from tests.relations import RELATIONS, Case
 
-COUNT = 5  # jobs of each relation
+COUNT = 10  # jobs of each relation
 # Steps and back-ends, and how often each is drawn: slow starts are rarer.
 BINARIES = {"10 omp": 24, "00 seq": 8, "09 omp": 3, "08 omp": 3, "05 omp": 1, "10 cuda-cpu": 2,
             "10 ocl": 1, "12 mpi": 1, "11 hybrid": 1}
