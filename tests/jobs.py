@@ -219,7 +219,7 @@ def draw_choice(rng: random.Random, **fixed: Any) -> dict[str, Any]:
         choice = {name: fixed.get(name, rng.choice(values)) for name, values in FACTORS.items()}
         if "choose" not in fixed and rng.random() < 0.93:
             choice["choose"] = "0"  # it takes 20 times as long
-        if "size" not in fixed and rng.random() < 0.5:
+        if "size" not in fixed and rng.random() < 0.3:
             choice["size"] = "small"
         if possible(choice):
             return choice
@@ -350,6 +350,13 @@ def draw_places(rng: random.Random, job: Job, start: float, length: float, gap: 
     return places + [(m + 9000, h)] * (rng.random() < 0.2)  # its aperture may be empty
 
 
+def below_whole(job: Job, first: int) -> bool:
+    """Whether a quotient of the time of a sample and the sampling interval is below the whole
+    number that it stands for."""
+    return (first * (job.dt * 1e-6) - job.delay * job.dt // 1000 * 1e-3) * 1e6 / job.dt \
+        < first - job.delay
+
+
 def draw_times(rng: random.Random, job: Job, choice: Mapping[str, Any]) -> None:
     begin, end = max(0, job.delay), job.ns + job.delay  # samples that exist
     if choice["t0"] == "one":
@@ -358,8 +365,11 @@ def draw_times(rng: random.Random, job: Job, choice: Mapping[str, Any]) -> None:
         job.t0 = begin + rng.randint(0, 4), 2, rng.randint(5, 15)
     elif choice["t0"] == "some":
         first = begin + rng.randint(0, 9)
+        awkward = [k for k in range(begin, end - 2) if below_whole(job, k)]
+        if awkward and rng.random() < 0.5:
+            first = rng.choice(awkward)
         most = 5 if choice["choose"] == "1" else end - first
-        job.t0 = first, 1, rng.randint(2, most)
+        job.t0 = first, 1, min(rng.randint(2, max(2, most)), end - first)
 
 
 def draw_ranges(rng: random.Random, job: Job, choice: Mapping[str, Any], scale: float) -> None:

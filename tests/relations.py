@@ -302,13 +302,13 @@ def between_samples(case: Case, job: Job) -> str:
     """tau= and average= are rounded down to samples, the times of mute= up; a thousandth of a
     sample is rounding."""
     def part() -> float:
-        return case.rng.choice((0.5, 0.25, 0.99, -1e-4, 1e-4, 1e-9, -1e-9)) * job.dt * 1e-6
+        return case.rng.choice((0.5, 0.25, 0.99, -1e-4, -1e-4, 1e-4, -1e-9)) * job.dt * 1e-6
+    step = job.t0[1] if job.t0 else 1
+    job.average = case.rng.choice((1, 2, 3)) * step * job.dt * 1e-6
     other = job.copy()
     for name in "tau", "average":
         if getattr(job, name) is not None:
             setattr(other, name, max(0.0, getattr(job, name) + part()))
-    if job.velocity and job.average is None:
-        job.average = other.average = 0.0  # the default is tau=
     if isinstance(job.mute, list):
         job.mute = [(x, float(numpy.ceil(t * 1e6 / job.dt - 1e-3)) * job.dt * 1e-6)
                     for x, t in ((0.0, job.mute[0][1]), (1e6, job.mute[0][1]))]

@@ -16,11 +16,17 @@ BINARIES = {"10 omp": 24, "00 seq": 8, "09 omp": 3, "08 omp": 3, "05 omp": 1, "1
 MOVEOUT = "00 seq", "10 omp", "12 mpi", "10 ocl"
 
 
-def job_of(rng, name):
+# Values of factors of the jobs of a relation: of each, and of every second one.
+ALWAYS = {"chosen_options": {"choose": "1"}}
+OFTEN = {"other_order_of_traces": {"size": "many", "aperture": "wide"},
+         "other_back_end": {"size": "many", "aperture": "wide"}}
+
+
+def job_of(rng, name, number):
     """A random job to which a relation applies."""
     applies = RELATIONS[name][1]
+    fixed = ALWAYS.get(name) or (OFTEN.get(name) if number % 2 else None) or {}
     while True:
-        fixed = {"choose": "1"} if name == "chosen_options" else {}
         job = jobs.draw(rng, **fixed)
         if applies(job):
             return job
@@ -47,7 +53,7 @@ def test_relation(check, tmp_path, built, everything, name):
     count = 1 if name == "chosen_options" else COUNT
     for number in range(20 * count if everything else count):
         rng = random.Random(f"{name} {number}")
-        job = job_of(rng, name)
+        job = job_of(rng, name, number)
         case = case_of(rng, tmp_path, job, built)
         problem = RELATIONS[name][0](case, job)
         words = " ".join(job.words(tmp_path))
