@@ -51,6 +51,8 @@ CHANGES = {
     "moved by one": lambda values: numpy.roll(values, 1),
     "type": lambda values: values.astype("<f4" if values.dtype == "<f8" else "<f8"),
     "one element less": lambda values: values[..., :-1],
+    "one element more": lambda values: numpy.concatenate((values, values[..., -1:]), axis=-1),
+    "one axis more": lambda values: values[..., None],
 }
 
 

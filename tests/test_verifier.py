@@ -640,3 +640,71 @@ def test_checks_are_counted(check, tmp_path):
         for what in "a bug", "no tool":
             check(what, not re.search(rf"^ +{what}" + r" \(2 times\)" * (times == 2) + "$", block,
                                       re.M) and done.stdout)
+
+
+# ---- exit statuses ---------------------------------------------------------------------------
+
+
+def status(monkeypatch, tool, *words):
+    monkeypatch.setattr(sys, "argv", [tool.__name__, *words])
+    return tool.main()
+
+
+def test_status_of_verify(fake, monkeypatch, program):
+    """1 if a run fails, or if none is made; 0 if all pass."""
+    monkeypatch.setattr(tree, "programs", lambda: [program])
+    words = ["--program", "semblance", "--step", "01", "--backend", "omp"]
+    assert status(monkeypatch, matrix, *words) == 1
+    for what, expected in (("status = 3", 1), ("pass", 0)):
+        fake.binary("01", "omp", what, LAST)
+        assert status(monkeypatch, matrix, *words) == expected
+
+
+def test_status_of_random_queries(check, fake, monkeypatch, capsys):
+    """1 if a run fails, if none is made, or if too many queries are vacuous."""
+    monkeypatch.setattr(queries, "kept", lambda program: {})
+    monkeypatch.setattr(queries, "drawn", lambda *words: queries.Query([]))
+    words = ["--program", "semblance", "--seed", "9", "--backend", "omp", "--count"]
+    for count, vacuous, bad, expected in (
+            (20, lambda n: 0, "", 0), (20, lambda n: 6 * (n < 2), "", 0),
+            (20, lambda n: 6 * (n < 3), "", 1), (20, lambda n: 5, "", 0), (1, lambda n: 0, "x", 1),
+            (0, lambda n: 0, "", 1), (19, lambda n: 6, "", 0)):
+        def failures(program, query, folder, name, *others, vacuous=vacuous, bad=bad):
+            others[-1]["it"] = {"vacuous": vacuous(int(name.rpartition("-")[2]))}
+            folder.mkdir(parents=True)
+            yield STEPS["00"], "seq", bad
+
+        monkeypatch.setattr(random_queries, "failures", failures)
+        check.equal(f"{count} {bad}", status(monkeypatch, random_queries, *words, str(count)),
+                    expected)
+        shutil.rmtree(fake.folder / "random", ignore_errors=True)
+        check("counts", f"{count - bool(bad)} passed" not in (out := capsys.readouterr().out)
+              and out)
+
+
+def test_status_of_sanitizers(check, fake, monkeypatch):
+    """1 if a check fails, if none is made, or if a tool is missing."""
+    monkeypatch.setattr(sanitize.copies, "make", lambda *words: None)
+
+    def missing(session):
+        raise sanitize.Missing("it")
+
+    for name, tool, expected in (
+            ("good", lambda session: session.check("a", True, ""), 0),
+            ("bad", lambda session: session.check("a", False, ""), 1),
+            ("nothing", lambda session: None, 1), ("missing", missing, 1)):
+        monkeypatch.setattr(sanitize, "TOOLS", {"tool": tool})
+        check.equal(name, status(monkeypatch, sanitize), expected)
+
+
+def test_status_of_variants(check, fake, monkeypatch):
+    """1 if a variant is rejected or not built, or if there is none."""
+    variant = variants.points(SEMBLANCE)[0]
+    monkeypatch.setattr(variant, "available", lambda program: ["omp"])
+    for name, found, problem, rejected, expected in (
+            ("good", [variant], None, [], 0), ("rejected", [variant], None, ["x"], 1),
+            ("not built", [variant], "error", [], 1), ("none", [], None, [], 1)):
+        monkeypatch.setattr(variant, "build", lambda program, problem=problem: problem)
+        monkeypatch.setattr(variants, "points", lambda program, found=found: found)
+        monkeypatch.setattr(variants, "verify", lambda *words, rejected=rejected: rejected)
+        check.equal(name, status(monkeypatch, variants, "--program", "semblance"), expected)
