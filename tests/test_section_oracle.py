@@ -266,7 +266,8 @@ def test_budgets(check, tmp_path, option):
     arguments = ["in=in.su", "m0=1150", "h0=75,25,2", "t0=0.2,0.004,25", "tau=0.012",
                  "a=-2e-4,3e-4,3", "b=1e-4,6e-4,4", "c=2e-7,8e-7,2", "d=1e-7,6e-7,2", "e=1e-8",
                  "aperture=60,90", option, "stack=s.su", "coherence=c.su", "parameters=p.npy"]
-    ended = helpers.run([os.path.abspath(binaries("semblance", ("seq",))[0][2]), *arguments], tmp_path)
+    binary = os.path.abspath(binaries("semblance", ("seq",))[0][2])
+    ended = helpers.run([binary, *arguments], tmp_path)
     assert ended.returncode == 0, ended.stderr
     found = [*section_check.findings(oracle.Job(arguments, tmp_path))]
     for name, expected in BUDGETS[option].items():
