@@ -67,11 +67,16 @@ def places(draw: Draw, step: float) -> list[tuple[float, float]]:
             shots, channels = 6, 12  # more traces than are processed at a time
         shot_gap, receiver_gap = one_of(draw, (25, 25), (50, 25), (20, 40), (24.5, 25))
         near, side = one_of(draw, 0, 50, 100), one_of(draw, 1, -1)
+        irregular = one_of(draw, False, True)
         found = []
-        for shot in range(shots):
-            for channel in range(channels):
-                source = shot_gap * shot
-                receiver = source + side * (near + receiver_gap * channel)
+
+        def stations(count: int, gap: float) -> list[float]:
+            gaps = [gap * (draw(st.integers(1, 3)) if irregular else 1) for _ in range(count)]
+            return [sum(gaps[:i]) for i in range(count)]
+
+        spread = stations(channels, receiver_gap)
+        for source in stations(shots, shot_gap):
+            for receiver in (source + side * (near + x) for x in spread):
                 found.append(((source + receiver) / 2, (receiver - source) / 2))
     else:
         count = draw(st.integers(3, 16))
@@ -136,6 +141,7 @@ def written(s: Survey, ends: list[tuple[float, float]], scalco: int, lot: random
     noise = numpy.random.default_rng(lot.getrandbits(32))
     scalel, counit = lot.choice((1, 0, -10, 10)), lot.choice((0, 1))
     signs = lot.choice(((-1, 1), (1, 1), (1, -1), (0, 0)))
+    mixed = lot.random() < 0.3  # signs that differ on one side, too
     other, foreign = lot.choice((0, 7)), lot.random() < 0.5
     event, middle = lot.uniform(0.3, 0.8), s.at[len(s.at) // 2][0]
     raw = b""
@@ -145,7 +151,9 @@ def written(s: Survey, ends: list[tuple[float, float]], scalco: int, lot: random
         values = {"cdp": 100 + i, "trid": 2 if i in s.dead else lot.choice((1, 1, 0, 3)),
                   "scalco": scalco, "scalel": scalel, "counit": counit,
                   "delrt": s.delay * s.dt // 1000 + (i in s.dead) * lot.choice((0, 4)),
-                  "ns": s.ns, "dt": s.dt, "offset": signs[h > 0] * round(abs(2 * h)),
+                  "ns": s.ns, "dt": s.dt,
+                  "offset": (lot.choice((-1, 0, 1)) if mixed else signs[h > 0])
+                  * round(abs(2 * h)),
                   "s" + s.axis: round(source / s.unit), "g" + s.axis: round(receiver / s.unit)}
         for name in ("sx", "gx") if s.axis == "y" else ("sy", "gy"):
             values[name] = other + (lot.randrange(40) if s.crooked else 0)

@@ -132,7 +132,7 @@ class Tally:
         judged = [what for what in self.results.values() if what is None]
         check("judged", len(judged) < 0.6 * len(self.results)
               and f"{len(judged)} of {len(self.results)}, {self.undecided}")
-        check("budgets", self.vague > 0.2 * len(judged)
+        check("budgets", self.vague > 0.35 * len(judged)
               and f"most are large in {self.vague} of {len(judged)} jobs")
 
 

@@ -144,7 +144,7 @@ def parallel(a: Aperture, half: int, t0: Doubles, tuples: Doubles, double: bool 
     semblance = numpy.where(good, numerator / numpy.where(energy > 0, energy, 1) / count, 0)
     wrong = rounding_of_values(at, used, half, double)
     rms = numpy.sqrt(energy / (count * (2 * half + 1)))
-    change = semblance_error(wrong / numpy.maximum(rms, 1e-300))
+    change = semblance_error(wrong / numpy.maximum(rms, wrong + 1e-300))
     change[silent | ((~used).sum(axis=1) >= 2)] = 0
     return Sample(tuples, semblance, v[..., half].sum(axis=1) / count,
                   v.sum(axis=(1, 2)) / (count * (2 * half + 1)), used.sum(axis=1), change,
@@ -179,7 +179,7 @@ def moveout(a: Aperture, t0: Doubles, tuples: Doubles) -> Sample:
     semblance = numpy.where(good, (S ** 2 * (K > 0)).sum(axis=1)
                             / numpy.where(energy > 0, energy, 1), 0)
     relative = wrong.max(axis=1) * numpy.sqrt((K ** 2).sum(axis=1)) \
-        / numpy.maximum(numpy.sqrt(energy), 1e-300)
+        / numpy.maximum(numpy.sqrt(energy), wrong.max(axis=1) + 1e-300)
     change = semblance_error(relative)
     change[(K[:, middle] == 0) | silent.reshape(n, -1)[:, middle]] = 0
     return Sample(tuples[:, middle], semblance, mean, mean, K[:, middle], change,
