@@ -272,6 +272,11 @@ def jobs(draw: Draw) -> Drawn:
     else:
         grain = 1000 // int(numpy.gcd(1000, s.dt)) if s.dt < 1000 else 1
         start = s.first + grain * draw(st.integers(0, (s.end - s.first - 1) // grain))
+        begin = s.delay * s.dt // 1000 * 1e-3
+        below = [k for k in range(s.first, s.end - 1, grain)  # quotients below a whole number
+                 if (float(text(k * dt)) - begin) * 1e6 / s.dt < k - s.delay]
+        if below and one_of(draw, False, True):
+            start = one_of(draw, *below)
         stride = 1 if consecutive else draw(st.integers(1, 3))
         count = draw(st.integers(1, max(1, min(30, (s.end - 1 - start) // stride + 1))))
         job.arguments.append(f"t0={spaced(draw, start * dt, stride * dt, count)}")
