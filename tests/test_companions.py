@@ -3,7 +3,8 @@ without a reference: the same bytes with other threads, ranks, sizes of work-gro
 symmetries, superposition, shifts, conservation, and steps that are split.
 
 Each test draws back-ends, queries and variations from a seed, which is new in every run and
-printed by a test that fails; RELATIONS_SEED repeats it. With --all, more are drawn.
+printed by a test that fails; RELATIONS_SEED repeats it. With --all, more are drawn; STEP= draws
+from these steps only.
 """
 import math
 import os
@@ -46,7 +47,7 @@ class Point:
         self.rng = random.Random(f"{SEED} {name} {key}")
         print(f"RELATIONS_SEED={SEED}")
         self.check, self.program, self.folder = check, program_named(name), folder
-        points = [(step, backend) for step in tree.steps()
+        points = [(step, backend) for step in tree.selected(tree.steps(), "STEP")
                   for backend in step.available(self.program)
                   if not backends or backend in backends]
         # Each back-end is as likely as each other: few steps have ranks or two sides.
@@ -492,12 +493,15 @@ def test_rank_that_differs(check, name, tmp_path, everything):
     some = [*rng.sample(cases[:-3], 3), rng.choice(cases[-3:])]
     for change, what in cases if everything else some:
         ranks_before, key = rng.randint(1, 3), change.partition("=")[0]
-        changed = [w for w in base if w.partition("=")[0] != key] + [change] * bool(change)
         there = [*base, "out=out.npy"]
+        cut = rng.randrange(len(there))  # each argument is the last one in some runs
+        there = there[cut:] + there[:cut]
+        changed = [change if w.partition("=")[0] == key else w for w in there]
+        changed += [change] * (bool(change) and changed == there)
         end = rng.choice(([], [":", "-wdir", folders["same"], "-n", "1", binary, *there]))
         p = ranks(binary, [], str(tmp_path), launch=list(map(str, [
             "-wdir", folders["same"], "-n", ranks_before, binary, *there, ":",
-            "-wdir", folders[what], "-n", "1", binary, *changed, "out=out.npy", *end])))
+            "-wdir", folders[what], "-n", "1", binary, *changed, *end])))
         expected = {"same": f"the arguments: rank {ranks_before} differs from rank 0",
                     "other": f"rank {ranks_before} differs from rank 0",
                     "none": re.escape(source), "part": re.escape(source)}[what]
