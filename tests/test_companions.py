@@ -151,6 +151,8 @@ def test_neutral(check, name, tmp_path, everything):
             whole = "in" not in words or not numpy.any(numpy.load(words["in"])[:, 3:] % 1)
             exact = name != "gridding" or words.get("kernel") == "integer" and whole or \
                 words.get("task") == "degrid" and not BACKENDS[point.backend].sides
+            # Which taps are omitted depends on the sizes of blocks.
+            exact = exact and float(words.get("accuracy", 0)) == 0
             if exact and words.get("rule") != "async" and "trace" not in words and \
                     words.get("solver") != "gs" and query.has(point.backend):
                 break
@@ -280,7 +282,7 @@ def gridding(point):
     # Powers of two, with functions that are not integers.
     model = rng.standard_normal((grid, grid, 2))
     for task in "degrid", "grid":
-        real = {"kernel": "w", "task": task, "accuracy": rng.choice((0, 0, 0.01))}
+        real = {"kernel": "w", "task": task}
         small = rows.copy()
         small[:, 3:5] *= 2.0**-20
         if task == "grid":
