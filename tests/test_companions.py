@@ -144,7 +144,7 @@ def test_neutral(check, name, tmp_path, everything):
     """Random queries give the same bytes with other threads, options of NEUTRAL and explicit
     defaults. In gridding, the order of the sums may vary, unless they are exact."""
     program = program_named(name)
-    for point in points(check, name, tmp_path, everything, 4):
+    for point in points(check, name, tmp_path, everything, 3):
         for number in range(100):
             query = queries.drawn(program, f"{SEED}-{point.name}", number, point.folder / "data")
             words = dict(word.split("=", 1) for word in query.arguments)
@@ -223,7 +223,7 @@ def sandpile(point):
 def test_sandpile_exchanges(check, tmp_path, everything):
     """Every number of ghost rows and height of a tile, for piles of 0 to 7 grains, which the
     bit planes hold at once, and for larger ones."""
-    for point in points(check, "sandpile", tmp_path, everything, 4,
+    for point in points(check, "sandpile", tmp_path, everything, 3,
                         backends=("mpi", "hybrid", "hybrid-cuda-cpu")):
         rng = numpy.random.default_rng(point.rng.getrandbits(32))
         shape = point.rng.choice((1, 1, 2, 3)), *[point.rng.choice((23, 40, 61, 90))] * 2
@@ -434,7 +434,7 @@ def fletcher(point):
 @pytest.mark.parametrize("name", NAMES)
 def test_relations(check, name, tmp_path, everything):
     relations = {"fletcher": fletcher, "gridding": gridding, "fluid": fluid, "sandpile": sandpile}
-    for point in points(check, name, tmp_path, everything, 4):
+    for point in points(check, name, tmp_path, everything, 3):
         relations[name](point)
 
 
@@ -622,7 +622,7 @@ def test_pairs(check, name, tmp_path, everything):
             having.setdefault(backend, []).append(step)
     rows = pairwise({**OPTIONS[name], **MACHINE, "backend": list(having)})
     check("at most 200 rows", len(rows) > 200 and len(rows))
-    for number, row in enumerate(rows if everything else rng.sample(rows, 7)):
+    for number, row in enumerate(rows if everything else rng.sample(rows, 6)):
         backend = row.pop("backend")
         env = {key: value for key in MACHINE if key.isupper() and (value := row.pop(key))}
         step, folder = rng.choice(having[backend]), tmp_path / str(number)
