@@ -189,7 +189,7 @@ def spaced(draw: Draw, first: float, step: float, count: int) -> str:
 def outputs(draw: Draw, s: Survey, job: Drawn, line: bool) -> list[tuple[float, float]]:
     """Adds positions; returns them."""
     near = [s.at[draw(st.integers(0, len(s.at) - 1))] for _ in range(draw(st.integers(1, 3)))]
-    shift = one_of(draw, 0, 10, 2.5, -0.7, 5000)
+    shift = one_of(draw, 0, 10, 2.5, -0.7, 0.125, 5000)
     near = [(m + shift, h + one_of(draw, 0, 0, 5, -2.5)) for m, h in near]
     form = one_of(draw, "values", "positions", "ends")
     if s.dead | s.zero | s.bad and one_of(draw, False, True):
@@ -275,7 +275,7 @@ def jobs(draw: Draw) -> Drawn:
         begin = s.delay * s.dt // 1000 * 1e-3
         below = [k for k in range(s.first, s.end - 1, grain)  # quotients below a whole number
                  if (float(text(k * dt)) - begin) * 1e6 / s.dt < k - s.delay]
-        if below and one_of(draw, False, True):
+        if below and (passes == 2 or one_of(draw, False, True)):
             start = one_of(draw, *below)
         stride = 1 if consecutive else draw(st.integers(1, 3))
         count = draw(st.integers(1, max(1, min(30, (s.end - 1 - start) // stride + 1))))
