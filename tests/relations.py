@@ -171,7 +171,7 @@ def twice_as_long(case: Case, job: Job) -> str:
     other.rows = with_rows(job, 2, factors)
     if job.aperture:
         other.aperture = job.aperture[0] * 2, job.aperture[1] * 2
-    if job.mute:
+    if isinstance(job.mute, list):
         other.mute = [(2 * x, t) for x, t in job.mute]
     return unequal(scaled(case.run(job), factors), case.run(other), ("trid", "fldr", "ep"))
 
@@ -185,7 +185,7 @@ def twice_as_slow(case: Case, job: Job) -> str:
         other.tau = 2 * job.tau
     if job.average is not None:
         other.average = 2 * job.average
-    if job.mute:
+    if isinstance(job.mute, list):
         other.mute = [(x, 2 * t) for x, t in job.mute]
     return unequal(scaled(case.run(job), factors), case.run(other),
                    [name for name in NUMBERS if name not in ("dt", "delrt")])
@@ -450,7 +450,8 @@ def outside_of_apertures(case: Case, job: Job) -> str:
     """Traces outside of all apertures do not matter, nor where they are in the file."""
     assert job.aperture
     dm, dh = job.aperture
-    near, away = [], []
+    near: list[Trace] = []
+    away: list[Trace] = []
     for t in job.copy().traces:
         used = any(abs((t.s + t.g) / 2 - m) <= dm and abs((t.g - t.s) / 2 - h) <= dh
                    for m, h in job.places)
@@ -614,7 +615,8 @@ def passes_by_hand(case: Case, job: Job) -> str:
 @relation(on_grid, places, lambda job: isinstance(job.mute, list))
 def mute_by_hand(case: Case, job: Job) -> str:
     """Samples before the time of mute= are set to 0 in the input and in the output."""
-    offsets, times = zip(*job.mute, strict=True)  # type: ignore[arg-type]
+    assert isinstance(job.mute, list)
+    offsets, times = zip(*job.mute, strict=True)
     other = job.copy(mute=None)
     dt = job.dt * 1e-6
     for t in other.traces:
@@ -645,9 +647,8 @@ def stretch_as_table(case: Case, job: Job) -> str:
     pairs = [(t.s, t.g) for t in job.traces] + [(m - h, m + h) for m, h in job.places]
     offsets = sorted({abs(g - s) for s, g in pairs} - {0.0})
     tn = 1 / job.velocity[0][1] / (stretched ** 2 - 1) ** 0.5
-    other = job.copy(mute=[(x, stretched * tn * x) for x in offsets])
-    if 0.0 in {g - s for s, g in pairs}:
-        other.mute = [(0.0, 0.0), *other.mute]
+    table = [(x, stretched * tn * x) for x in offsets]
+    other = job.copy(mute=[(0.0, 0.0)] * (0.0 in {g - s for s, g in pairs}) + table)
     return unequal(case.run(job), case.run(other))
 
 

@@ -3,11 +3,13 @@ result is known (relations.py). A failure names the relation and the number of t
 -k 'RELATION' repeats it.
 """
 import random
+import re
 
 import pytest
 
 from tests import jobs
-from tests.relations import RELATIONS, Case
+from tests.helpers import run
+from tests.relations import DEFAULTS, RELATIONS, Case
 
 COUNT = 10  # jobs of each relation
 # Steps and back-ends, and how often each is drawn: slow starts are rarer.
@@ -58,3 +60,16 @@ def test_relation(check, tmp_path, built, everything, name):
         problem = RELATIONS[name][0](case, job)
         words = " ".join(job.words(tmp_path))
         check(f"job {number}", problem and f"{case.binary[:2]}: {problem}\n{words}")
+
+
+# Options whose default is not one value, or which a job does not have.
+NO_DEFAULT = set("in set m0 h0 positions fill t0 tau a b c d e ranges velocity dip period ranges_out "
+                 "mute aperture refine average local out panel stack coherence parameters".split())
+
+
+def test_defaults(check, built, tmp_path):
+    """explicit_defaults() has all options of help."""
+    text = run([built["00 seq"][2], "help"], ".").stdout
+    told = dict(re.findall(r"^  (\w+)=(\S*)  ", text, re.M))
+    check("options", set(told) ^ NO_DEFAULT ^ set(DEFAULTS))
+    check("values", {key: told.get(key) for key in DEFAULTS} != DEFAULTS and f"{told}")

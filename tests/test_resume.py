@@ -139,8 +139,8 @@ def trace_of(path, at):
 def misordered(log: Path):
     """[what may be lost by a power failure]: a trace is marked before its samples are on the
     disk, a file gets its name before its content is, or the last writes never are."""
-    waiting, synced, wrong = {}, set(), []  # writes not on the disk: {(process, path): {trace}}
-    temporary, marked = "", set()
+    waiting: dict[tuple[str, str], set[int]] = {}  # {(process, path): traces not on the disk}
+    synced, marked, temporary, wrong = set(), set(), "", []
     for line in log.read_text().splitlines():
         process, operation, at, size, path = line.split(" ", 4)
         if operation == "sync":
@@ -152,8 +152,8 @@ def misordered(log: Path):
             wrong.append(f"{path} gets its name before a sync")
         elif operation == "write":
             trace, mark = trace_of(path, int(at))
-            if mark and any(p == process and trace in traces and name != "mark"
-                            for (p, name), traces in waiting.items()):
+            if mark and any(p == process and trace in traces
+                            for (p, _), traces in waiting.items()):
                 wrong.append(f"trace {trace} is marked in {path} before its samples are synced")
             # What is written later than a mark must be on the disk at the end, too.
             waiting.setdefault((process, path), set()).add(-1 if mark else trace)
