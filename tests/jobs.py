@@ -179,7 +179,7 @@ FACTORS: dict[str, tuple[Any, ...]] = {
     "choose": ("0", "1"),
     "lost": ("none", "lot", "first", "shot", "most"),  # dead traces
     "zero": ("none", "some"),  # traces that are zero
-    "delay": (0, 6, -4),  # samples
+    "delay": (0, 6, -7),  # samples
     "axis": ("x", "y"),
     "order": ("<", ">"),
     "scalco": (-4, -8, -16, 1),
