@@ -63,8 +63,9 @@ def test_relation(check, tmp_path, built, everything, name):
 
 
 # Options whose default is not one value, or which a job does not have.
-NO_DEFAULT = set("in set m0 h0 positions fill t0 tau a b c d e ranges velocity dip period ranges_out "
-                 "mute aperture refine average local out panel stack coherence parameters".split())
+NO_DEFAULT = set("in set m0 h0 positions fill t0 tau a b c d e ranges velocity dip period "
+                 "ranges_out mute aperture refine average local out panel stack coherence "
+                 "parameters".split())
 
 
 def test_defaults(check, built, tmp_path):

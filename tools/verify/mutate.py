@@ -272,8 +272,10 @@ class OfC:
         elif cursor.kind == k.CALL_EXPR:
             arguments = list(cursor.get_arguments())
             for a, b in zip(arguments, arguments[1:]):
-                if cursor.spelling not in SYMMETRIC and a and b and a.type.get_canonical().spelling == \
-                        b.type.get_canonical().spelling and self.source(a) and self.source(b):
+                if not a or not b or cursor.spelling in SYMMETRIC:
+                    continue
+                one, other = (c.type.get_canonical().spelling for c in (a, b))
+                if one == other and self.source(a) and self.source(b):
                     first, last = self.range(a)[0], self.range(b)[1]
                     middle = self.text[self.range(a)[1]:self.range(b)[0]].decode()
                     self.add("swap", first, last, self.source(b) + middle + self.source(a))
