@@ -42,6 +42,9 @@ OF_PYTHON = {"relational": "x <= y", "condition": "(not (x < y and n == 2))", "d
              "return": "return None", "variable": "if n < y", "swap": "g(y + 1, x)"}
 
 
+pytest.importorskip("clang.cindex", reason="libclang for Python (python3-clang) is missing")
+
+
 @pytest.mark.parametrize(("name", "text", "expected"), [("a.c", C, OF_C),
                                                         ("a.py", PYTHON, OF_PYTHON)])
 def test_kinds(check, name, text, expected, tmp_path, monkeypatch):

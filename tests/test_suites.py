@@ -74,8 +74,12 @@ def test_mutants(check, program, everything):
 def test_drawn_mutants(check, everything):
     """Bugs that are drawn anew each time. A sample is only reported; of all of them, tests must
     find nine in ten."""
+    if not (tree.ROOT / ".git").exists():
+        pytest.skip("bugs drawn by lot: no checkout of git")
     done = helpers.module("tests.lot", *[] if everything else ["--sample"],
                           COUNT="40" if everything else "5")
+    if "libclang" in done.stderr:
+        pytest.skip(f"bugs drawn by lot: {done.stderr.strip()}")
     check("drawn mutants", done.returncode and done.stdout + done.stderr)
     found = done.stdout.splitlines()
     survivors = [line for line in found if not line.startswith(("killed", "equivalent"))]
