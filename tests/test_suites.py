@@ -13,8 +13,7 @@ import sys
 
 import pytest
 
-from tests import helpers
-from tools.history import rungs, runs, tree
+from tools.history import copies, rungs, runs, tree
 
 PROGRAM = pytest.mark.parametrize("program", [
     pytest.param(p.name, marks=pytest.mark.seconds(200 if p.name == "semblance" else 80))
@@ -76,8 +75,11 @@ def test_drawn_mutants(check, everything):
     find nine in ten."""
     if not (tree.ROOT / ".git").exists():
         pytest.skip("bugs drawn by lot: no checkout of git")
-    done = helpers.module("tests.lot", *[] if everything else ["--sample"],
-                          COUNT="40" if everything else "5")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.lot", *[] if everything else ["--sample"]], cwd=tree.ROOT,
+        env=copies.environment(BUILD=os.environ.get("BUILD", "build"),
+                               COUNT="40" if everything else "5"),
+        capture_output=True, text=True)
     if "libclang" in done.stderr:
         pytest.skip(f"bugs drawn by lot: {done.stderr.strip()}")
     check("drawn mutants", done.returncode and done.stdout + done.stderr)
