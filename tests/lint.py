@@ -16,7 +16,6 @@ import subprocess
 import sys
 from collections import defaultdict
 
-from tests import mutants
 from tools.history import diff, evidence, ruff, rungs, tree
 
 ROOT = str(tree.ROOT)
@@ -464,6 +463,8 @@ def patches(*patterns):
 
 def planted_bugs(program):
     """Mutants have the trailers of tests/mutants.py, and short subjects."""
+    from tests import mutants  # not in an exported tree
+
     try:
         found = mutants.of(program)
     except SystemExit as error:

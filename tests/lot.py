@@ -46,7 +46,7 @@ from tools.verify.mutate import Mutation
 
 BAR = 90  # percent
 # Seconds: of queries, of the tests of a mutant in all, and of those of a sample.
-QUERIES, SANITIZED, LIMIT, SAMPLE_LIMIT, SAMPLE = 12, 20, 150, 6, 60
+QUERIES, SANITIZED, LIMIT, SAMPLE_LIMIT, SAMPLE = 12, 20, 150, 20, 60
 BATCHES = (3, 12, 45)  # seconds of tests that run in one process of pytest
 SOURCES = (".c", ".h", ".cl", ".cu")
 EQUIVALENT = tree.ROOT / "verify" / "mutants" / "equivalent.tsv"

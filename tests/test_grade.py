@@ -451,7 +451,7 @@ def test_output_is_plain(check, tmp_path):
     attempt(tmp_path / "times", "atexit(late);",
             'static void late(void) { puts("Time_run=never"); }')
     check.process("times", grade(tmp_path / "times"), 1,
-                  "NO, .*Time_run=never: expected a number")
+                  "NO, .*Time_run=never: expected seconds")
 
 
 def test_result_that_is_a_link(check, tmp_path):

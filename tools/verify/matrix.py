@@ -19,6 +19,7 @@ Runs one thing at a time.
 """
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -42,12 +43,13 @@ class Matrix:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.first = next(s for s in tree.steps() if s.has(program))
-        self.folder = tree.build() / "matrix" / program.name
+        # Another process may verify the same program.
+        self.folder = tree.build() / "matrix" / f"{program.name}-{os.getpid()}"
         self.outcomes: dict[tuple[str, str], execute.Outcome] = {}
         self.checked: dict[str, dict[str, execute.Outcome]] = {}  # by case, by digest
         self.compared: dict[tuple[Any, ...], dict[str, str]] = {}
         self.on_gpu = cache(runs.on_gpu)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
 
     def run(self, step: Step, backend: str, case: str, arguments: Sequence[str],
             variant: Variant = ("", (), {}), outputs: Sequence[Output] | None = None

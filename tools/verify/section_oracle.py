@@ -530,7 +530,8 @@ def velocity_ranges(velocity: Doubles, dip: float, T: float, h: float, t: float,
 
 
 def rounded(value: float) -> int:
-    return int(numpy.floor(value + 0.5 + 1e-6))
+    """The nearest whole number that a field can hold."""
+    return int(numpy.clip(numpy.floor(value + 0.5 + 1e-6), -2**31, 2**31 - 1))
 
 
 def along(at: Doubles, column: Doubles, x: float, grows: bool) -> float:
@@ -544,13 +545,18 @@ def along(at: Doubles, column: Doubles, x: float, grows: bool) -> float:
 
 
 def scale_of_places(places: Sequence[tuple[float, float]], survey: int) -> int:
-    """The survey's scalco, or 1 to 1/10000 m: the first in which all coordinates are whole."""
+    """The survey's scalco, or 1 to 1/10000 m: the first in which all coordinates are whole, or
+    the last before it in which they fit into 32 bits."""
     ends = numpy.array([(m - h, m + h) for m, h in places])
+    fitting = survey
     for scale in (survey, 1, -10, -100, -1000, -10000):
         units = ends * -scale if scale < 0 else ends / (scale or 1)
+        if abs(units).max() > 2**31 - 1:
+            break
+        fitting = scale
         if abs(units - numpy.round(units)).max() < 1e-3:
             break
-    return scale
+    return fitting
 
 
 def header(job: Job, m: float, h: float, scalco: int) -> dict[str, int]:
