@@ -9,10 +9,11 @@ A test counts single checks with the fixture `check`, so that one run of a progr
 checked in many respects. The summary adds the checks of all tests.
 """
 import os
+import random
 import re
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -172,11 +173,22 @@ def print_not_tested(terminalreporter):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out slow tests unless all are wanted; puts the longest first."""
+    """Leaves out slow tests unless all are wanted; puts the longest first. If the tests of
+    several files run in parallel, as in make test, only N of a file that is marked drawn(N) do,
+    which are drawn anew each time."""
     if not config.getoption("--all"):
-        slow = [item for item in items if item.get_closest_marker("slow")]
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in slow]
+        modules = defaultdict(list)
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # the same in all processes
+        for item in items if run and not config.pluginmanager.has_plugin("tests.reach") else ():
+            if item.get_closest_marker("drawn"):
+                modules[item.path].append(item)
+        rng = random.Random(run)
+        left = [item for item in items if item.get_closest_marker("slow")]
+        for found in modules.values():
+            left += rng.sample(found, max(0, len(found)
+                                          - found[0].get_closest_marker("drawn").args[0]))
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
 
     def seconds(item):
         marker = item.get_closest_marker("seconds")

@@ -18,6 +18,7 @@ from tests.helpers import BUILD, ROOT, binaries, front_ends, run, trace
 from tools.history import tree
 from tools.measure import registers
 
+pytestmark = pytest.mark.drawn(5)
 BUDGET = 1e-5  # absolute, for semblance and stack
 
 

@@ -342,16 +342,19 @@ def report(tmp_path_factory):
     return copy / "build/report"
 
 
+@pytest.mark.slow
 @pytest.mark.seconds(60)
 def test_texts(check, report):
     steps = report.parent.parent.glob("steps/*/step.mk")
     check_texts(check, report, sorted(p.parent for p in steps))
 
 
+@pytest.mark.slow
 def test_words(check, report):
     check_words(check, report)
 
 
+@pytest.mark.slow
 def test_complaints(check, report):
     check_complaints(check, report.parent.parent)
 

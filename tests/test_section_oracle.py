@@ -25,7 +25,7 @@ from tools.verify import random_queries, section_check
 from tools.verify import section_oracle as oracle
 
 PARTS = 4       # of each test, so that processes share it
-JOBS = int(os.environ.get("SECTION_JOBS", 120))  # of each test
+JOBS = int(os.environ.get("SECTION_JOBS", 80))  # of each test
 SEED = os.environ.get("SECTION_SEED") or str(int(time.time()))
 SHRINKING = 10  # seconds, after the first failure
 MOST = 4e7      # window samples of the searches of a job that is judged
