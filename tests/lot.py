@@ -39,14 +39,14 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from tests import reach
-from tools.history import copies, options, tree
+from tools.history import copies, options, runs, tree
 from tools.history.tree import Program, Step
 from tools.verify import mutate
 from tools.verify.mutate import Mutation
 
 BAR = 90  # percent
 # Seconds: of queries, of the tests of a mutant in all, and of those of a sample.
-QUERIES, SANITIZED, LIMIT, SAMPLE_LIMIT, SAMPLE = 12, 20, 150, 20, 60
+QUERIES, SANITIZED, LIMIT, SAMPLE_LIMIT, SAMPLE = 12, 20, 150, 15, 60
 BATCHES = (3, 12, 45)  # seconds of tests that run in one process of pytest
 SOURCES = (".c", ".h", ".cl", ".cu")
 EQUIVALENT = tree.ROOT / "verify" / "mutants" / "equivalent.tsv"
@@ -137,8 +137,11 @@ class Copy:
                 if code(self.folder / "build" / t) != code(tree.build() / t)]
 
     def restore(self, path: Path) -> None:
-        """Undoes a mutation; the file becomes newer than what was built from it."""
+        """Undoes a mutation; the file becomes newer than what was built from it. Queries that
+        found it are not kept."""
         shutil.copyfile(tree.ROOT / path, self.folder / path)
+        shutil.rmtree(self.folder / "verify" / "kept")
+        copies.put(tree.ROOT / "verify" / "kept", self.folder / "verify" / "kept")
 
 
 # ---- what tests a mutant -------------------------------------------------------------------
@@ -224,10 +227,10 @@ def of_programs(mutation: Mutation, backends: Sequence[str], sanitized: bool
         if not having:
             continue
         if not sanitized:
-            yield Command(f"verify {names['STEP']} {program.name}", ["tools.verify.matrix"],
+            yield Command(f"verify {names['STEP']} {program.name}", ["tools.verify.matrix", "--first"],
                           {**names, **some, "REQUIRE": "none"}, 15, built)
         yield Command(f"queries{' SAN=native' * sanitized} {names['STEP']} {program.name}",
-                      ["tools.verify.random_queries"],
+                      ["tools.verify.random_queries", "--first"],
                       {**names, **({} if sanitized else some), "SEED": "lot", "COUNT": "300",
                        "SECONDS": str(SANITIZED if sanitized else QUERIES),
                        **({"SAN": "native"} if sanitized else {})}, QUERIES, built)
@@ -396,8 +399,7 @@ def main() -> int:
     if not arguments.sample:
         reach.make()
     lot = Lot(seed, int(arguments.count or 40), arguments.files.split(), arguments.sample)
-    # A sample is one of several tests that run at a time.
-    processors = 1 if arguments.sample else len(os.sched_getaffinity(0))
+    processors = runs.processors()
     copies_made = [Copy(i) for i in range(processors)]
     with ThreadPoolExecutor(processors) as pool:
         list(pool.map(lot.work, copies_made))

@@ -171,8 +171,10 @@ def cell(outcomes: Sequence[tuple[str, execute.Outcome]]) -> str:
     return f"{share:.1f} %" + " =" * all(o["bytes"] for _, o in outcomes)
 
 
-def verify_program(program: Program, with_sets: bool) -> tuple[int, list[str]]:
-    """Prints the table of a program. Returns how many runs passed, and the failures."""
+def verify_program(program: Program, with_sets: bool, first: bool = False
+                   ) -> tuple[int, list[str]]:
+    """Prints the table of a program. Returns how many runs passed, and the failures; with
+    `first`, returns after the first failure."""
     cases = dict(program.cases)
     if with_sets:
         cases.update({f"set{name}": program.sets[name] for name in program.usual})
@@ -191,7 +193,12 @@ def verify_program(program: Program, with_sets: bool) -> tuple[int, list[str]]:
         for backend in available:
             if only and backend not in only:
                 continue
-            outcomes = list(outcomes_of(matrix, step, backend, cases))
+            outcomes = []
+            for named in outcomes_of(matrix, step, backend, cases):
+                outcomes.append(named)
+                if first and not named[1]["ok"]:
+                    return passed, [f"{step.name} {program.name}-{backend} {named[0]}: "
+                                    f"{named[1]['reason']}"]
             bad = [(name, o) for name, o in outcomes if not o["ok"]]
             passed += len(outcomes) - len(bad)
             failed += [f"{step.name} {program.name}-{backend} {name}: {o['reason']}"
@@ -243,6 +250,8 @@ def main() -> int:
     parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "REQUIRE", "RUNGS")
     parser.add_argument("--sets", action="store_true",
                         help="the sets of make run, too, which take longer")
+    parser.add_argument("--first", action="store_true",
+                        help="stop after the first failure of each program")
     parser.add_argument("--needs", action="store_true",
                         help="only print what else must be built for the comparisons")
     arguments = options.parse(parser)
@@ -252,7 +261,8 @@ def main() -> int:
     queries.require_numpy()
     passed, failed = 0, []
     for program in tree.selected(tree.programs(), "PROGRAM"):
-        some_passed, some_failed = verify_program(program, arguments.sets)
+        some_passed, some_failed = verify_program(program, arguments.sets,
+                                                      arguments.first)
         passed += some_passed
         failed += some_failed
     for line in failed:

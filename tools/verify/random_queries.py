@@ -169,9 +169,11 @@ class Search:
 
 
 def main() -> int:
-    arguments = options.parse(options.parser(
-        __doc__, "STEP", "PROGRAM", "BACKEND", "SEED", "COUNT", "SECONDS", "NUMBER", "SAN",
-        "RUNGS"))
+    parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "SEED", "COUNT", "SECONDS",
+                            "NUMBER", "SAN", "RUNGS")
+    parser.add_argument("--first", action="store_true",
+                        help="start no query after the first failure")
+    arguments = options.parse(parser)
     queries.require_numpy()
     seed = arguments.seed or str(int(time.time()))
     programs = [p for p in tree.selected(tree.programs(), "PROGRAM") if queries.module(p)]
@@ -186,7 +188,7 @@ def main() -> int:
                  for i in range(int(arguments.count or COUNT))]
 
     def run(job: tuple[Callable[..., None], Any]) -> None:
-        if time.monotonic() < end:
+        if time.monotonic() < end and not (arguments.first and search.failed):
             job[0](*job[1])
 
     with ThreadPoolExecutor(runs.processors()) as pool:
