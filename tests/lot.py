@@ -227,7 +227,8 @@ def of_programs(mutation: Mutation, backends: Sequence[str], sanitized: bool
         if not having:
             continue
         if not sanitized:
-            yield Command(f"verify {names['STEP']} {program.name}", ["tools.verify.matrix", "--first"],
+            yield Command(f"verify {names['STEP']} {program.name}",
+                          ["tools.verify.matrix", "--first"],
                           {**names, **some, "REQUIRE": "none"}, 15, built)
         yield Command(f"queries{' SAN=native' * sanitized} {names['STEP']} {program.name}",
                       ["tools.verify.random_queries", "--first"],
