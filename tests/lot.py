@@ -96,6 +96,8 @@ class Command:
             return "hangs"
         if process.returncode == 0:
             return None
+        if "pytest" in self.words and process.returncode != 1:
+            raise SystemExit(f"pytest ended with {process.returncode}: {out[-500:]}")
         failed = re.findall(r"^(?:FAILED|ERROR|FAIL) (.*)", out, re.M)
         return failed[0][:110] if failed else (out.strip().splitlines() or ["failed"])[-1][:110]
 

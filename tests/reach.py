@@ -5,8 +5,7 @@ of verification there. Each test gets a line of build/reach/map.jsonl: its secon
 binaries that it runs, and the lines that they execute. Kernels of OpenCL are not counted:
 tests that run a binary count as tests of its kernel.
 
-make() makes the map, again if a source has changed since, or adds the tests that it does not
-have. As a plugin of pytest (-p tests.reach) it records each test.
+make() makes the map, again if a source or a test has changed since. As a plugin of pytest (-p tests.reach) it records each test.
 """
 from __future__ import annotations
 
@@ -115,23 +114,22 @@ def modules() -> list[str]:
 
 
 def make() -> None:
+    """Makes the map if there is none, or if a source or a test has changed since."""
     sources = [p for folder in ("common", "steps", "verify")
                for p in (tree.ROOT / folder).rglob("*.[ch]*")]
-    if MAP.exists() and MAP.stat().st_mtime < max(p.stat().st_mtime for p in sources):
-        MAP.unlink()
+    newest = max(p.stat().st_mtime for p in [*sources, *tree.ROOT.glob("tests/*.*")])
+    if MAP.exists() and MAP.stat().st_mtime > newest:
+        return
     problem = copies.make(*(f"{k}={v}" for k, v in FLAGS.items()), "binaries", "tools", "data",
                           "tests")
     if problem:
         raise SystemExit(problem)
-    known = [e.name for e in entries()]
-    env = copies.environment(**FLAGS)
+    for path in FOLDER.glob("map*.jsonl"):
+        path.unlink()
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "auto", "-m", "not slow",
-         "-p", "tests.reach", "-p", "no:cacheprovider",
-         *(f"--deselect={name}" for name in known), *modules()], cwd=tree.ROOT, env=env)
-    entries.cache_clear()
-    with open(MAP, "a") as out:
-        for path in sorted(FOLDER.glob("map-*.jsonl")):
-            out.write(path.read_text())
-            path.unlink()
+         "-p", "tests.reach", "-p", "no:cacheprovider", *modules()], cwd=tree.ROOT,
+        env=copies.environment(**FLAGS))
+    MAP.write_text("".join(p.read_text() for p in sorted(FOLDER.glob("map-*.jsonl"))))
     shutil.rmtree(FOLDER / "counters", ignore_errors=True)
+    entries.cache_clear()
