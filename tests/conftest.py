@@ -44,6 +44,12 @@ def pytest_addoption(parser):
                      help="run slow tests, and replace samples by everything")
 
 
+def pytest_configure(config):
+    """Random tests draw anew with --all; make test draws the same each time (helpers.seed)."""
+    if config.getoption("--all"):
+        os.environ["DRAW_ANEW"] = "1"
+
+
 @pytest.fixture
 def everything(request):
     """Whether nothing is to be sampled (--all)."""

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = str(tree.build())
 
 TIMEOUT = 900  # seconds: on a busy machine, too, only a process that hangs takes longer
+
+
+def seed(variable):
+    """The seed of a random test: that of an environment variable, or 1, or, with --all, one
+    that has not been tried before."""
+    anew = os.environ.get("DRAW_ANEW") and str(time.time_ns() // 10**6 % 10**6)
+    return os.environ.get(variable) or anew or "1"
 
 
 # ---- binaries ------------------------------------------------------------------------

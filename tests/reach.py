@@ -5,7 +5,8 @@ of verification there. Each test gets a line of build/reach/map.jsonl: its secon
 binaries that it runs, and the lines that they execute. Kernels of OpenCL are not counted:
 tests that run a binary count as tests of its kernel.
 
-make() makes the map, again if a source or a test has changed since. As a plugin of pytest (-p tests.reach) it records each test.
+make() makes the map, again if a source or a test has changed since. As a plugin of pytest
+(-p tests.reach) it records each test.
 """
 from __future__ import annotations
 

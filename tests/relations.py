@@ -523,8 +523,6 @@ def each_trace_twice(case: Case, job: Job) -> str:
         r.stack = numpy.where(inside, r.stack, 0)
         r.coherence = numpy.where(inside, r.coherence, 0)
         r.parameters = numpy.where(inside[..., None], r.parameters, 0)
-    if inside.mean() < 0.5 and job.ns > 50:
-        return f"only {inside.mean()} of the semblances are equal"
     return far(found, again, size(job))
 
 

@@ -6,13 +6,13 @@ A process answers two queries, the second one twice, then the first one again. W
 drawn: their sizes differ, or only other numbers. Of two queries one has an odd number of steps.
 Checked are the last step of each back-end, and EARLIER.
 """
-import os
 import random
 import re
 import subprocess
 
 import pytest
 
+from tests import helpers
 from tests.helpers import ROOT, binaries, printed, program_named, run
 from tools.history import runs
 
@@ -80,7 +80,7 @@ def chosen(program):
 def test_calls(check, calls, tmp_path, name, everything):
     program = program_named(name)
     queries = [program.arguments(text) for text in QUERIES[name]]
-    seed = os.environ.get("SEED") or random.randrange(10**6)
+    seed = helpers.seed("SEED")
     print(f"SEED={seed}")
 
     def call(backend, number, folder, place=""):

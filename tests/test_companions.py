@@ -10,7 +10,6 @@ import math
 import os
 import random
 import re
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,14 @@ from typing import Any
 import numpy
 import pytest
 
-from tests.helpers import ROOT, binaries, npy, program_named, run
+from tests.helpers import ROOT, binaries, npy, program_named, run, seed
 from tests.pairwise import pairwise
 from tests.test_cluster import ranks
 from tools.history import tree
 from tools.history.tree import BACKENDS
 from tools.verify import execute, queries
 
-SEED = os.environ.get("RELATIONS_SEED") or str(time.time_ns() // 10**6 % 10**6)
+SEED = seed("RELATIONS_SEED")
 NAMES = "fletcher", "gridding", "fluid", "sandpile"
 GROUPS = "1,1,1", "3,5,2", "8,2,2", "2,2,2", "1,7,3", "64,1,1"
 TILES = "0", "2", "3", "5", "8", "33", "64"

@@ -30,7 +30,8 @@ def completed(rng, row, missing):
     None if a factor has no value that is possible."""
     row = dict(row)
     # Those that limit others come last, so that they can still be chosen.
-    for name in sorted(set(FACTORS) - set(row), key=lambda n: (-len(FACTORS[n]), rng.random())):
+    for name in sorted([n for n in FACTORS if n not in row],
+                       key=lambda n: (-len(FACTORS[n]), rng.random())):
         def gain(value, name=name):
             return sum(((a, row[a]), (name, value)) in missing
                        or ((name, value), (a, row[a])) in missing for a in row), rng.random()

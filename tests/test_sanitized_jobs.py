@@ -4,13 +4,13 @@ and UBSan. Random queries with sanitizers search one point each.
 Memory that is not initialized is filled with a pattern. Some jobs are repeated with another
 pattern: their files must be equal.
 """
-import os
 import random
 import re
 
 import numpy
 import pytest
 
+from tests import helpers
 from tests.helpers import program_named
 from tests.sections import traces
 from tests.test_criterion import survey
@@ -80,7 +80,7 @@ def sanitized():
 @pytest.mark.seconds(15)
 def test_jobs(check, sanitized, tmp_path, everything):
     """A job succeeds, or is refused with a message; no sanitizer reports anything."""
-    seed, complete = os.environ.get("SEED") or random.randrange(10**6), 0
+    seed, complete = helpers.seed("SEED"), 0
     print(f"SEED={seed}")
     for number in range(200 if everything else 20):
         draw = random.Random(f"{seed} {number}")

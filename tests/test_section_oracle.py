@@ -17,7 +17,7 @@ import numpy
 import pytest
 
 from tests import helpers, section_jobs
-from tests.helpers import BUILD, binaries
+from tests.helpers import BUILD, binaries, seed
 from tests.section_jobs import hypothesis
 from tests.test_criterion import survey
 from tools.history import runs
@@ -26,7 +26,7 @@ from tools.verify import section_oracle as oracle
 
 PARTS = 4       # of each test, so that processes share it
 JOBS = int(os.environ.get("SECTION_JOBS", 80))  # of each test
-SEED = os.environ.get("SECTION_SEED") or str(int(time.time()))
+SEED = seed("SECTION_SEED")
 SHRINKING = 10  # seconds, after the first failure
 MOST = 4e7      # window samples of the searches of a job that is judged
 VAGUE = 0.1     # an error budget of a semblance that says little
