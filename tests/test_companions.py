@@ -2,9 +2,9 @@
 without a reference: the same bytes with other threads, ranks, sizes of work-groups and tiles;
 symmetries, superposition, shifts, conservation, and steps that are split.
 
-Each test draws back-ends, queries and variations from a seed, which is new in every run and
-printed by a test that fails; RELATIONS_SEED repeats it. With --all, more are drawn; STEP= draws
-from these steps only.
+Each test draws back-ends, queries and variations from a seed, which a test that fails
+prints; RELATIONS_SEED sets it. With --all, more are drawn, with a new seed; STEP= draws from
+these steps only.
 """
 import math
 import os

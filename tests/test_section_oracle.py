@@ -2,8 +2,8 @@
 tools/verify/section_oracle.py in double precision.
 
 Surveys and options are drawn (section_jobs.py), and jobs that fail are shrunk: the message has
-the command that repeats the smallest one. Some jobs are always the same; others follow from a
-seed that is printed. SECTION_SEED repeats them, SECTION_JOBS sets their number.
+the command that repeats the smallest one. The jobs are always the same; with --all, most
+follow from a new seed, which is printed. SECTION_SEED repeats it, SECTION_JOBS sets the number.
 """
 import os
 import random
