@@ -33,7 +33,7 @@ os.environ.setdefault("SEMBLANCE_SYNC", "0")
 # All ranks are on this machine. Without this, Open MPI looks for networks, which takes it up
 # to a second per start.
 os.environ.setdefault("OMPI_MCA_pml", "ob1")
-# What Hypothesis would keep in the current folder.
+# Hypothesis stores its files here instead of in the current folder.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.path.join(BUILD, "hypothesis"))
 # Of each process of pytest-xdist, for ranks that start without mpirun.
 os.environ.update(runs.mpi_folder())

@@ -52,7 +52,7 @@ SOURCES = (".c", ".h", ".cl", ".cu")
 EQUIVALENT = tree.ROOT / "verify" / "mutants" / "equivalent.tsv"
 # Tools that judge results; the others draw inputs, or are no part of what they test.
 JUDGES = ("execute", "matrix", "random_queries", "section_check", "section_oracle")
-# What a mutant may leave unused is no error.
+# A variable that a mutant leaves unused is no error.
 QUIET = b"".join(b'_Pragma("GCC diagnostic ignored \\"-W%s\\"") ' % word for word in (
     b"unused-variable", b"unused-but-set-variable", b"unused-parameter", b"unused-function",
     b"unused-value", b"uninitialized", b"type-limits", b"sign-compare", b"div-by-zero"))

@@ -27,7 +27,7 @@ import pytest
 from tools.history import copies, tree
 
 FOLDER = tree.ROOT / "build" / "reach"
-# A make that a test calls uses the same flags.
+# Tests that call make use the same flags.
 FLAGS = {"BUILD": "build/reach", "OPT": "-O1", "EXTRA": "--coverage", "NVCC": "", "CCACHE": ""}
 # Tests of what is not mutated: the build, rungs, measurements, pages, exercises.
 OTHERS = """suites course contributing grade rungs measure report rebuild makefile systems slurm

@@ -676,7 +676,7 @@ def other_back_end(case: Case, job: Job) -> str:
     """Another step or back-end: rounding."""
     moveout = job.options.get("window") == "moveout"
     names = sorted(n for n in case.others if not moveout or n[:2] in ("00", "10", "12"))
-    # Those that start slowly are rarer.
+    # Back-ends that start slowly are drawn less often.
     slow = case.rng.random() < 0.2
     names = [n for n in names if slow or not any(b in n for b in ("ocl", "mpi", "hybrid"))]
     other = case.others[case.rng.choice(names)]

@@ -29,7 +29,7 @@ def completed(rng, row, missing):
     """A row with a value for each factor: that with which most missing pairs are in the row;
     None if a factor has no value that is possible."""
     row = dict(row)
-    # Those that limit others come last, so that they can still be chosen.
+    # Factors that limit others come last: they can still be chosen then.
     for name in sorted([n for n in FACTORS if n not in row],
                        key=lambda n: (-len(FACTORS[n]), rng.random())):
         def gain(value, name=name):

@@ -158,7 +158,7 @@ def misordered(log: Path):
             if mark and any(p == process and trace in traces
                             for (p, _), traces in waiting.items()):
                 wrong.append(f"trace {trace} is marked in {path} before its samples are synced")
-            # What is written later than a mark must be on the disk at the end, too.
+            # Samples that are written after a mark must be on the disk at the end, too.
             waiting.setdefault((process, path), set()).add(-1 if mark else trace)
             if mark:
                 marked.add((os.path.basename(path), trace))

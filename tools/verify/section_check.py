@@ -195,7 +195,7 @@ class Judge:
         samples = self.search(a, h, times, nearest) if self.every == 1 else \
             self.some(a, i, h, times, nearest)
         of_ranges = [job.ranges_at(h, t) for t in times]
-        # Of the parameters in float, and of their interpolation in double.
+        # Rounding errors: parameters in float, their interpolation in double.
         least = 2.0 ** -48 * abs(job.ranges[:, 2:]).max(axis=0).reshape(5, 3)[:, :2].max(axis=1)
         rounding = numpy.array([4 * FLOAT * (abs(r[:, 0]) + abs(r[:, 1])) + least
                                 for r in of_ranges])
