@@ -63,6 +63,22 @@ def module(name, *words, root=ROOT, **variables):
                           timeout=TIMEOUT)
 
 
+def preloaded(*sources):
+    """The value of LD_PRELOAD for libraries that are compiled from these files of C."""
+    libraries = [Path(BUILD, "tests", Path(source).stem).with_suffix(".so").absolute()
+                 for source in sources]
+    for source, library in zip(sources, libraries, strict=True):
+        source = Path(ROOT, source)
+        if library.exists() and library.stat().st_mtime > source.stat().st_mtime:
+            continue
+        library.parent.mkdir(parents=True, exist_ok=True)
+        made = f"{library}.{os.getpid()}"  # tests run at the same time
+        subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-shared", "-fPIC", "-Wall",
+                        "-Wextra", "-Werror", source, "-o", made, "-ldl"], check=True)
+        os.replace(made, library)
+    return " ".join(map(str, libraries))
+
+
 def run(command, folder, environment=None, **options):
     """Runs command in folder; the result has returncode, stdout and stderr (text)."""
     options = {"stdout": subprocess.PIPE, "timeout": TIMEOUT, **options}

@@ -20,7 +20,7 @@ from typing import Any
 import numpy
 
 from tests import jobs
-from tests.helpers import ROOT
+from tests.helpers import preloaded
 from tests.jobs import Job, Result, Trace, far, run_job, unequal
 from tools.history import runs
 from tools.verify import section_oracle as oracle
@@ -688,10 +688,7 @@ def other_back_end(case: Case, job: Job) -> str:
 def same_process(case: Case, job: Job) -> str:
     """The job after another one in the same process, and again, as in a process of its own.
     calls.c calls main() again."""
-    library = case.folder.parent / "calls.so"
-    if not library.exists():
-        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/calls.c", "-ldl", "-o", library],
-                       cwd=ROOT, check=True)
+    library = preloaded("tests/calls.c")
     other = jobs.draw(case.rng, choose="0", window=job.options.get("window", "parallel"))
     alone = case.run(job, wanted=("stack", "coherence"))
     for pair in (other, job), (job, job):

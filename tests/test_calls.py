@@ -8,12 +8,11 @@ Checked are the last step of each back-end, and EARLIER.
 """
 import random
 import re
-import subprocess
 
 import pytest
 
 from tests import helpers
-from tests.helpers import ROOT, binaries, printed, program_named, run
+from tests.helpers import ROOT, binaries, preloaded, printed, program_named, run
 from tools.history import runs
 
 QUERIES = {
@@ -58,11 +57,8 @@ SHARES = 37, 100, 0, 60, 100, 37
 
 
 @pytest.fixture(scope="module")
-def calls(tmp_path_factory):
-    library = tmp_path_factory.mktemp("calls") / "calls.so"
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/calls.c", "-ldl", "-o", library],
-                   cwd=ROOT, check=True)
-    return library
+def calls():
+    return preloaded("tests/calls.c")
 
 
 def chosen(program):

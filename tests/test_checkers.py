@@ -94,6 +94,7 @@ def test_vacuous(check, tmp_path):
 # Boxes that are too large for budgets of the oracle have others.
 MORE = {"fluid": {"large": "events={data}/stir.txt nx=50 ny=51 nz=52 steps=1",
                   "large_fixed": "events={data}/short.txt nx=50 ny=51 nz=52 steps=1 sweeps=20"}}
+ORACLE = 1e-6  # by which the mean logarithm may differ from the table's
 SMALLEST = 1e-32  # a tolerance below this fraction of the largest value: exact
 # Cases whose checks take long.
 LEFT_OUT = "default", "sky", "reach", "degrid", "nearest", "tall"
@@ -123,6 +124,15 @@ class Case:
         return runs.check(self.program, self.arguments,
                           {**self.files, key: self.folder / "changed.npy"}, self.name,
                           self.step.check_arguments(self.program))
+
+    def fingerprint(self):
+        """Of the results and error budgets of the oracle: how many are not 0, and the mean of
+        the logarithms of their magnitudes."""
+        path = runs.oracle_path(self.program.checker(), self.program, self.name, self.arguments,
+                                self.step.check_arguments(self.program))
+        values = numpy.load(path)[1:]  # the first one is a digest
+        logarithms = numpy.log(abs(values[numpy.isfinite(values) & (values != 0)]))
+        return len(logarithms), float(logarithms.mean()) if len(logarithms) else 0.0
 
     def tolerance(self, key, place, sign):
         """The largest change that is accepted, within 5 percent."""
@@ -172,6 +182,12 @@ def test_tolerances(check, program, tmp_path):
         check(f"{name}: in the table", not rows and f"python3 -m tests.test_checkers {name}")
         case = Case(program, name, arguments, tmp_path / name)
         for _, key, place, text in rows:
+            if key == "oracle":
+                count, mean = case.fingerprint()
+                check(f"{name}: the oracle",
+                      (count != int(place) or abs(mean - float(text)) > ORACLE)
+                      and f"{count} values, mean logarithm {mean}: expected {place}, {text}")
+                continue
             known, largest = float(text), abs(case.values[key]).max()
             if abs(known) > largest and int(place) >= 0:
                 check(f"{name} {key} {place}: counted as vacuous",
@@ -214,7 +230,8 @@ def test_drawn_places(check, program, tmp_path, everything):
 def main():
     """Measures the table, or the cases that are named."""
     lines = ["# The largest change of an output of the first step that its checker accepts:",
-             "# program, case, output, place (-1: all by this fraction), change."]
+             "# program, case, output, place (-1: all by this fraction), change.",
+             "# oracle: the number of its values that are not 0, and their mean logarithm."]
     rng = random.Random(1)
     for program in PROGRAMS:
         for name, arguments in cases_of(program).items():
@@ -229,6 +246,8 @@ def main():
                         change = case.tolerance(key, place, rng.choice((-1, 1)))
                         lines.append(f"{program.name}\t{name}\t{key}\t{place}\t{change:.3g}")
                         print(lines[-1], flush=True)
+                count, mean = case.fingerprint()
+                lines.append(f"{program.name}\t{name}\toracle\t{count}\t{mean:.9g}")
     Path(ROOT, "tests", "tolerances.tsv").write_text("\n".join(lines) + "\n")
 
 

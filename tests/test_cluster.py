@@ -14,7 +14,7 @@ import time
 import numpy
 import pytest
 
-from tests.helpers import ROOT, TIMEOUT, Started, binaries, printed, run
+from tests.helpers import TIMEOUT, Started, binaries, preloaded, printed, run
 from tests.sections import DATA, JOB, QUERY, outputs, read, rewritten, traces
 from tests.test_criterion import survey
 from tools.history import runs
@@ -283,9 +283,7 @@ def test_one_rank(check, mpi, folder, section):
     one_line(check, "no input of one rank", p, "in.su: cannot be read")
     check("no input of one rank: nothing left", any(files(folder, "no-")) and "files are left")
 
-    shim = os.path.join(folder, "full.so")
-    subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-O1", "-o", shim,
-                    os.path.join(ROOT, "tests/cluster_full.c"), "-ldl"], check=True)
+    shim = preloaded("tests/cluster_full.c")
     job = [f"in={DATA}", *words, *(w.replace("=", f"={folder}/") for w in outputs("", "f-"))]
     for after in 0, 4:
         p = run_apart(job, env=(f"LD_PRELOAD={shim}", f"FULL_AFTER={after}"))
@@ -307,9 +305,7 @@ def test_full_disk(check, mpi, folder, section):
     check("full disk: nothing left",
                 [n for n in os.listdir(folder) if n.startswith("full-")])
 
-    shim = os.path.join(folder, "full.so")
-    subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-O1", "-o", shim,
-                    os.path.join(ROOT, "tests/cluster_full.c"), "-ldl"], check=True)
+    shim = preloaded("tests/cluster_full.c")
     words = [f"in={DATA}", *JOB, *QUERY, *outputs(folder, "f-")]
     for after, part in (0, ""), (5, ""), (13, ""), (21, "1"):
         env = {"LD_PRELOAD": shim, "FULL_AFTER": str(after)} | ({"FULL_PART": part} if part else {})

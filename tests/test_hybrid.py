@@ -6,12 +6,11 @@ must be possible and show both at work at once. What it computes is checked as w
 checker, and as bytes where the program's results do not depend on the share.
 """
 import re
-import subprocess
 import time
 
 import pytest
 
-from tests.helpers import ROOT, printed, run
+from tests.helpers import ROOT, preloaded, printed, run
 from tools.history import runs, spans, tree
 from tools.measure import shares
 
@@ -151,12 +150,9 @@ def device_that_fails(h, shim, count):
 
 
 @pytest.fixture(scope="module")
-def shim(tmp_path_factory):
+def shim():
     """A library for LD_PRELOAD that counts kernels, and lets one fail."""
-    path = tmp_path_factory.mktemp("shim") / "ocl_fail.so"
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tests/ocl_fail.c", "-o", path,
-                    "-ldl"], cwd=ROOT, check=True)
-    return str(path)
+    return preloaded("tests/ocl_fail.c")
 
 
 @pytest.mark.seconds(15)

@@ -14,7 +14,17 @@ from functools import partial
 
 import pytest
 
-from tests.helpers import BUILD, ROOT, TIMEOUT, arguments, binaries, emptied, refusal, run
+from tests.helpers import (
+    BUILD,
+    ROOT,
+    TIMEOUT,
+    arguments,
+    binaries,
+    emptied,
+    preloaded,
+    refusal,
+    run,
+)
 from tools.history import copies, runs
 
 # program: words for a short run; the keys of its outputs, and for folders their first file.
@@ -147,11 +157,9 @@ def test_limit_of_standard_output(check, program, folder, work):
 def test_full_disk_of_ranks(check, folder, work):
     """A field of which each rank writes a part: the disk is full at once, or takes half. The
     rank that created a folder removes it late, as on a busy machine."""
-    shim = folder / "full.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", shim,
-                    os.path.join(ROOT, "tests/cluster_full.c")], check=True)
     command, environment = runs.launch(last("fletcher", "mpi"), "mpi", {
-        "RANKS": "3", "LD_PRELOAD": str(shim), "FULL_AFTER": "0", "FULL_RMDIR": "1000000"})
+        "RANKS": "3", "LD_PRELOAD": preloaded("tests/cluster_full.c"), "FULL_AFTER": "0",
+        "FULL_RMDIR": "1000000"})
     parts: tuple[dict[str, str], ...] = {}, {"FULL_PART": "1"}
     for part in parts:
         ended = run([*command, *words("fletcher", folder, "out=out.npy", "snapshots=s")], work,

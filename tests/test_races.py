@@ -5,11 +5,10 @@ with the vectors of a CPU, and the last step of the other programs. Oclgrind's o
 no vectors, as a GPU.
 """
 import shutil
-import subprocess
 
 import pytest
 
-from tests.helpers import ROOT, binaries, program_named, run
+from tests.helpers import ROOT, binaries, preloaded, program_named, run
 from tools.history import tree
 
 
@@ -19,9 +18,7 @@ from tools.history import tree
 def test_races(check, tmp_path, name):
     program = program_named(name)
     found = binaries(name, ("ocl",))
-    guard = tmp_path / "guard.so"  # it replaces the number of lanes
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tools/verify/opencl_guard.c", "-o", guard],
-                   cwd=ROOT, check=True)
+    guard = preloaded("tools/verify/opencl_guard.c")  # it replaces the number of lanes
     tried = [(*point, 1) for point in (found if name == "semblance" else found[-1:])]
     tried += [(*point, 4) for point in found if name == "semblance" and point[0] >= "08"]
     for step, _, path, lanes in tried:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT, TIMEOUT, front_ends, printed
+from tests.helpers import TIMEOUT, front_ends, preloaded, printed
 from tests.sections import DATA, QUERY, outputs, read, traces
 from tests.test_cluster import last, ranks
 
@@ -125,11 +125,8 @@ ROW = 240 + 4 * 3  # bytes of a trace of an SU file
 
 
 @pytest.fixture(scope="module")
-def recorder(tmp_path_factory):
-    library = tmp_path_factory.mktemp("order") / "journal_order.so"
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-Wall", "tests/journal_order.c", "-ldl",
-                    "-o", library], cwd=ROOT, check=True)
-    return library
+def recorder():
+    return preloaded("tests/journal_order.c")
 
 
 def trace_of(path, at):

@@ -191,6 +191,9 @@ static void memory_add(memory_block m)
 static void memory_remove(memory_block *m)
 {
     *m = memory[--memory_count];
+    if (memory_count) return;
+    free(memory);
+    memory = NULL;
 }
 
 static void memory_access(const memory_block *m, int accessible)
@@ -422,14 +425,15 @@ NO_TSAN void *cuda_cpu_shared(void)
 
 static team *team_allocate(void)
 {
-    team *t = (team *)calloc(1, sizeof *t);
-    size_t size = CUDA_SHARED_BYTES + page();
-    size = (size + page() - 1) / page() * page();
-    char *map = (char *)mmap(NULL, size, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!t || map == MAP_FAILED || mprotect(map + size - page(), page(), PROT_NONE))
+    /* Shared memory, a page that cannot be accessed, and the team. */
+    size_t shared = (CUDA_SHARED_BYTES + page() - 1) / page() * page();
+    char *map =
+        (char *)mmap(NULL, shared + page() + sizeof(team), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED || mprotect(map + shared, page(), PROT_NONE))
         fail("a block of a kernel: not enough memory");
-    t->shared_end = map + size - page();
+    team *t = (team *)(map + shared + page());
+    t->shared_end = map + shared;
     return t;
 }
 
