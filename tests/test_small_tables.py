@@ -1,0 +1,78 @@
+"""test_small_tables.py: tables that only long runs fill. Copies of the programs with tables of
+one to three entries pass the checks of small cases.
+"""
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import BUILD, program_named, run
+from tools.history import copies, tree
+from tools.verify import execute
+
+# program, file, table, its new size, back-ends, cases
+TABLES = [
+    ("fluid", "common/fluid/profile_ocl.h", "MAX_PENDING", 2, ["10 ocl"], ["short"]),
+    ("fluid", "steps/11_hybrid/fluid/opencl.c", "MAX_PENDING", 2, ["11 hybrid"], ["short", "calm"]),
+    ("fluid", "steps/11_hybrid/fluid/cuda.cu", "MAX_INTERVALS", 2, ["11 hybrid-cuda-cpu"],
+     ["short", "calm"]),
+    ("fluid", "steps/11_hybrid/fluid/hybrid.c", "MAX_TASKS", 2,
+     ["11 hybrid", "11 hybrid-cuda-cpu"], ["short", "calm"]),
+    ("fluid", "steps/10_algorithm/fluid/host.h", "MAX_PLANES", 2,
+     ["10 omp", "10 ocl", "10 cuda-cpu"], ["calm", "wide"]),
+    ("fluid", "common/cuda/cuda_cpu.c", "QUEUE_MAX", 2, ["10 cuda-cpu"], ["short"]),
+    ("sandpile", "steps/04_inline/sandpile/host.h", "POLL_STEPS", 3,
+     ["04 omp", "04 ocl", "04 cuda-cpu"], ["odd", "batch", "power"]),
+    ("sandpile", "steps/08_vector/sandpile/host.h", "POLL_STEPS", 3,
+     ["08 omp", "08 ocl", "08 cuda-cpu"], ["odd", "batch", "power"]),
+    ("sandpile", "steps/10_algorithm/sandpile/host.h", "POLL_STEPS", 3,
+     ["10 omp", "10 ocl", "10 cuda-cpu"], ["odd", "batch", "power", "lanes"]),
+    ("sandpile", "steps/10_algorithm/sandpile/odometer.h", "UNDO_MAX", 1, ["10 omp"],
+     ["power", "lanes"]),
+    ("sandpile", "common/sandpile/main.c", "TRACE_CAPACITY", 3, ["01 omp", "09 omp"], ["odd"]),
+    ("gridding", "common/gridding/stack.c", "MAX_SIDE", 64, ["10 omp", "10 ocl"],
+     ["short", "reach"]),
+    ("semblance", "steps/12_cluster/semblance/mpi.c", "BATCH_BYTES", 1, ["12 mpi"], ["small"]),
+]
+
+
+def made(copy, program, wanted):
+    """[(step, back-end, binary)] of a copy, of those that can be built here."""
+    found = []
+    for number, backend in (words.split() for words in wanted):
+        step = next(s for s in tree.steps() if s.number == number)
+        if backend in step.available(program):
+            found.append((step, backend, copy.binary(program, step, backend)))
+    problem = copy.make(*(binary for _, _, binary in found)) if found else None
+    assert not problem, problem
+    return found
+
+
+@pytest.mark.seconds(20)
+@pytest.mark.parametrize("program", sorted({row[0] for row in TABLES}))
+def test_small_tables(check, program, tmp_path):
+    copy = copies.Copy(Path(BUILD, "tests", f"small_{program}").absolute(), built=True)
+    of_program = program_named(program)
+    for _, name, table, size, wanted, cases in (row for row in TABLES if row[0] == program):
+        path = copy.folder / name
+        text, count = re.subn(rf"\b({table} =) [^,;}}]+?( *[,}};])", rf"\1 {size}\2",
+                              path.read_text())
+        check(f"{name}: {table}", count != 1 and f"{count} definitions")
+        path.write_text(text)
+        for step, backend, binary in made(copy, of_program, wanted):
+            for case in cases:
+                outcome = execute.run_and_check(
+                    step, of_program, backend, of_program.cases[case],
+                    tmp_path / f"{table}-{step.name}-{backend}-{case}", case, binary=binary)
+                check(f"{table} = {size}: {step.name} {backend} {case}",
+                      not outcome["ok"] and outcome["reason"])
+            if table == "TRACE_CAPACITY":
+                ended = run([os.path.abspath(binary), "dim=64", "max_iterations=40", "tilew=5",
+                             "tileh=5", "trace=t.csv"], tmp_path)
+                rows = (tmp_path / "t.csv").read_text().count("\n") - 1
+                told = re.search(r"only the first 3 of (\d+) tiles", ended.stderr)
+                check(f"trace of {step.name} {backend}", (
+                    ended.returncode or rows != 3 or not told or int(told[1]) <= 3)
+                    and f"{rows} rows: {ended.stderr}")
+        copy.restore([name])
