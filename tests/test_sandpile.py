@@ -17,7 +17,7 @@ import pytest
 from matplotlib.image import imread
 
 from tests.helpers import BUILD, binaries, front_ends, npy, printed, run
-from tools.history import tree
+from tools.history import runs, tree
 
 CHECKER = os.path.join(BUILD, "sandpile-check")
 KNOWN = {32: (241, 2136), 64: (1024, 9248), 128: (4242, 38344), 256: (17035, 157064)}
@@ -227,10 +227,9 @@ def test_checker(check, folder):
     check("checker, another shape", "shape" not in told.stdout)
 
 
-def test_picture_and_trace(check, folder):
+def test_picture(check, folder):
     path = last("omp")
-    run([path, "dim=20", "batch=2", "picture=p.png", "out=p.npy", "trace=t.csv",
-         "tilew=6", "tileh=5"], folder, {"OMP_NUM_THREADS": "2"})
+    run([path, "dim=20", "batch=2", "picture=p.png", "out=p.npy"], folder)
     pixels = (255 * imread(folder / "p.png")).round().astype(int)
     check("picture, shape", pixels.shape != (20, 40, 3))
     seen = [COLOURS.get(tuple(pixel)) for pixel in pixels.reshape(-1, 3).tolist()]
@@ -238,17 +237,6 @@ def test_picture_and_trace(check, folder):
     right = [cells[g * 400 + y * 20 + x] for y in range(20) for g in range(2)
              for x in range(20)]
     check("picture, colours", seen != right and "a colour is another's")
-
-    rows = (folder / "t.csv").read_text().split("\n")[1:-1]
-    tiles = [[float(v) for v in row.split(",")] for row in rows]
-    first = [t for t in tiles if t[0] == 0]
-    check("trace, tiles", len(first) < 8 and f"{len(first)} in the first step")
-    check("trace, times", any(not 0 <= t[7] <= t[8] for t in tiles))
-    covered = {(t[1], x, y) for t in first for x in range(int(t[3]), int(t[3] + t[5]))
-               for y in range(int(t[4]), int(t[4] + t[6]))}
-    missing = [(g, x, y) for g in range(2) for x in range(1, 19) for y in range(1, 19)
-               if (g, x, y) not in covered]
-    check("trace, every cell", missing[:3])
 
 
 @pytest.mark.seconds(10)
@@ -291,3 +279,42 @@ def test_sources(check, folder):
             bare = [w.strip() for w in words.split(",")
                     if re.match(r"\s*const\b.*\*", w) and "__restrict__" not in w]
             check(f"{step.name} {name}: what is only read is __restrict__", bare)
+
+
+def test_trace(check, tmp_path):
+    """In each iteration that a trace has, the tiles of each grid cover it once."""
+    words = ["config=alea", "dim=23", "batch=3", "max_iterations=4", "tilew=7", "tileh=5"]
+    for step, backend, path in binaries("sandpile", ("omp",)):
+        ended = run([os.path.abspath(path), *words, "trace=t.csv"], tmp_path, {
+            "OMP_NUM_THREADS": "3"})
+        rows = [line.split(",") for line in (tmp_path / "t.csv").read_text().splitlines()[1:]]
+        cells = numpy.zeros((4, 3, 23, 23), int)
+        wrong = [ended.stderr] if ended.returncode or not rows else []
+        for row in rows:
+            iteration, grid, worker, x, y, w, h = map(int, row[:7])
+            cells[iteration, grid, y:y + h, x:x + w] += 1
+            if not 0 <= worker < 3 or w < 1 or not 0 <= float(row[7]) <= float(row[8]) < 6e7:
+                wrong.append(row)
+        for iteration, grid in {(int(row[0]), int(row[1])) for row in rows}:
+            if len(set(cells[iteration, grid, 1:-1, 1:-1].flat)) != 1:
+                wrong.append(f"iteration {iteration}, grid {grid}")
+        check(f"{step}", wrong[:3] or cells[:, :, 1:-1, 1:-1].max() != 1 and cells.max()
+              or len({row[1] for row in rows}) != 3 and "grids")
+
+
+@pytest.mark.seconds(10)
+def test_wide_rows(check, folder):
+    """Rows of one vector of bits, of several, and of one and a bit more."""
+    first = binaries("sandpile", ("seq",))[0]
+    for dim in (258, 515, 1027):
+        words = ["config=alea", f"dim={dim}", "max_iterations=3", "out=w.npy"]
+        right = None
+        for step, backend, path in (first, *binaries("sandpile", ("omp", "ocl", "hybrid", "mpi"))):
+            if backend != "seq" and step < "08":
+                continue
+            command, variables = runs.launch(path, backend, {"RANKS": "2", "OMP_NUM_THREADS": "2"})
+            ended = run([*command, *words], folder, variables)
+            cells = ended.returncode or (folder / "w.npy").read_bytes()
+            right = right or cells
+            check(f"{step} {backend} dim={dim}", cells != right and (ended.stderr or "another pile"))
+            (folder / "w.npy").unlink()
