@@ -204,3 +204,27 @@ def test_many_traces(check, tmp_path):
     ended = run([*words, "t0=0.068", "choose=1", "weight=none", "passes=1", "period=0.04"],
                 tmp_path)
     check("left out", "choose=1: 48 live traces are left out" not in ended.stderr and ended.stderr)
+
+
+def test_longest_names(check, tmp_path):
+    """The longest folders and the longest line that are not refused."""
+    def folder(length):
+        return "." + "/." * (length // 2 - 1) + "/" * (1 + length % 2)
+
+    fletcher = ["nx=5", "ny=4", "nz=6", "absorb=1", "dx=10", "dy=11", "dz=12", "dt=0.001",
+                "tmax=0.003"]
+    for _, backend, path in front_ends("fletcher"):
+        ended = run([os.path.abspath(path), *fletcher, f"snapshots={folder(4000)}"], tmp_path)
+        check(f"fletcher {backend}", ended.returncode and ended.stderr)
+    for _, backend, path in front_ends("fluid"):
+        fluid = [os.path.abspath(path), "events=e.txt", "n=3", "sweeps=1", "steps=1"]
+        for line, good in (("source 1 0".ljust(254), True), ("source 1 0".ljust(255), False)):
+            for end in "\n", "":
+                (tmp_path / "e.txt").write_text(line + end)
+                ended = run(fluid, tmp_path)
+                check(f"fluid {backend}: a line of {len(line)}",
+                      (ended.returncode == 0) != good and ended.stderr)
+        (tmp_path / "e.txt").write_text("source 1 0\n")
+        for length, good in ((3988, True), (3989, False)):
+            ended = run([*fluid, f"movie={folder(length)}"], tmp_path)
+            check(f"fluid {backend}: {length}", (ended.returncode == 0) != good and ended.stderr)

@@ -284,7 +284,7 @@ def test_sources(check, folder):
 def test_trace(check, tmp_path):
     """In each iteration that a trace has, the tiles of each grid cover it once."""
     words = ["config=alea", "dim=23", "batch=3", "max_iterations=4", "tilew=7", "tileh=5"]
-    for step, backend, path in binaries("sandpile", ("omp",)):
+    for step, _, path in binaries("sandpile", ("omp",)):
         ended = run([os.path.abspath(path), *words, "trace=t.csv"], tmp_path, {
             "OMP_NUM_THREADS": "3"})
         rows = [line.split(",") for line in (tmp_path / "t.csv").read_text().splitlines()[1:]]
@@ -316,5 +316,6 @@ def test_wide_rows(check, folder):
             ended = run([*command, *words], folder, variables)
             cells = ended.returncode or (folder / "w.npy").read_bytes()
             right = right or cells
-            check(f"{step} {backend} dim={dim}", cells != right and (ended.stderr or "another pile"))
+            check(f"{step} {backend} dim={dim}", cells != right
+                  and (ended.stderr or "another pile"))
             (folder / "w.npy").unlink()
