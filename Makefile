@@ -177,9 +177,9 @@ shares: all data ## measure a host and a device that share the work, from 0 to 1
 	$(python) tools.measure.shares
 flags: all data ## measure 00_sequential, or STEP=08, with other compiler flags
 	$(python) tools.measure.flags
-cluster: all data ## measure the last step with MPI, for the model of more ranks (QUICK=1)
+cluster: all data ## measure the last step with MPI on one and two ranks (QUICK=1)
 	$(python) tools.measure.cluster
-ceilings: tools ## measure the peaks of this machine: arithmetic, caches, memory, messages
+ceilings: tools ## measure the peaks of this machine: arithmetic, caches, memory
 	$(python) tools.measure.ceilings
 registers: ## registers and spills, as the compilers report them
 	$(python) tools.measure.registers
@@ -197,12 +197,10 @@ survey: tools $(section_needs) ## fill test surveys, draw them, and compare with
 	$(python) tools.publish.survey
 interpolation: tools $(section_needs) ## quality and time of methods on the test surveys
 	$(python) tools.measure.interpolation
-evidence: ## what is declared and measured of each rung, in one file: results/evidence
-	$(python) tools.history.evidence
-lessons: evidence ## update the generated parts of the lessons
+lessons: ## update the generated parts of the lessons
 	$(python) tools.publish.lessons
-report: evidence tools data ## write the whole history as pages, build/report/index.html
-	$(python) tools.publish.report
+report: ## write all pages as a site, build/report/index.html
+	$(python) tools.publish.site
 
 diff: ## what a step changes: STEP=05 [PROGRAM=semblance]
 	$(python) tools.history.diff

@@ -68,8 +68,8 @@ $(BUILD)/common/%.o: common/%.cu $(BUILD)/toolchain
 $(BUILD)/common/cuda/cuda_cpu.o $(BUILD)/common/hybrid/hybrid.o: private CFLAGS += -fopenmp
 $(BUILD)/common/mpi/ranks.o: $(BUILD)/toolchain
 # ccache does not know the assignments in MPICC.
-$(BUILD)/common/mpi/ranks.o $(BUILD)/pingpong: private override CC := $(MPICC)
-$(BUILD)/common/mpi/ranks.o $(BUILD)/pingpong: private override CCACHE :=
+$(BUILD)/common/mpi/ranks.o: private override CC := $(MPICC)
+$(BUILD)/common/mpi/ranks.o: private override CCACHE :=
 
 # These files change when a compiler or its flags do, and objects depend on them. Tools read
 # the compiler and the flags of CPU code in the first line.
@@ -90,8 +90,7 @@ tools := $(BUILD)/verify $(if $(has_opencl),$(BUILD)/devices) \
          $(programs:%=$(BUILD)/%-data) \
          $(patsubst tools/measure/count_%.c,$(BUILD)/%-count,$(wildcard tools/measure/count_*.c))
 ifneq ($(wildcard tools/measure/ceilings.c),) # an exported step does not have it
-tools += $(BUILD)/ceilings $(if $(has_mpi),$(BUILD)/pingpong) \
-         $(if $(has_cuda),$(BUILD)/ceilings-cuda)
+tools += $(BUILD)/ceilings $(if $(has_cuda),$(BUILD)/ceilings-cuda)
 endif
 data_of    = $(patsubst %,$(BUILD)/data/$1/%.$($1.suffix),$($1.recipes))
 data_files := $(foreach p,$(programs),$(call data_of,$p))
@@ -116,8 +115,6 @@ $(BUILD)/ceilings: tools/measure/ceilings.c $(run_objects)
 $(BUILD)/ceilings-cuda: tools/measure/ceilings.cu $(BUILD)/common/cuda/cuda_device.o $(run_objects)
 	@$(say)
 	$(nvcc) $(filter %.cu %.o,$^) -o $@
-$(BUILD)/pingpong: tools/measure/pingpong.c $(run_objects) $(BUILD)/common/mpi/ranks.o
-	$(call tool)
 test_objects := $(run_objects) $(BUILD)/common/su/su.o $(BUILD)/common/semblance/line.o
 $(BUILD)/tests/%_test: tests/%_test.c $(test_objects)
 	$(call tool,-Iverify,-lcmocka)

@@ -50,7 +50,7 @@ test    ruff                          lint checks Python with pyflakes3 alone
 test    pyflakes3                     lint does not check Python if ruff is missing, too
 test    python3-matplotlib            figures are not drawn
 test    python3-segyio                the SU reader is not compared with another one
-test    pandoc                        the report is not written
+test    mkdocs-material               the report is not written
 publish libclc-14|libclc-18|libclc-19|libclc-N                  registers are not counted
 publish libclc-14-dev|libclc-18-dev|libclc-19-dev|libclc-N-dev  registers are not counted
 publish valgrind                      instructions are not counted without perf

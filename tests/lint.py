@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections import defaultdict
 
-from tools.history import diff, evidence, ruff, rungs, tree
+from tools.history import diff, ruff, rungs, tree
 
 ROOT = str(tree.ROOT)
 
@@ -425,17 +425,6 @@ def declared_rung(where, name, step, program, patch):
           (body > RUNG_BODY_LINES or total > RUNG_LINES) and not patch.trailers.get("Reason"))
 
 
-def evidence_files():
-    """The evidence of each rung is there and as make evidence writes it, and no other."""
-    try:
-        found = list(evidence.checked())
-    except SystemExit as error:
-        check("results/evidence", "cannot be made", str(error))
-        return
-    for path, problem in found:
-        check(path, problem or "evidence", bool(problem))
-
-
 # ---- common ------------------------------------------------------------------------
 
 
@@ -640,7 +629,6 @@ def main():
         links(files)
         layers(files)
         folders(files)
-        evidence_files()
         patches("verify/mutants/*/*.patch")
         for program in tree.programs():
             planted_bugs(program)

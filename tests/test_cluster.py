@@ -2,6 +2,7 @@
 one process, and a job that lost a rank, ran out of disk or was called otherwise here than
 there loses and mixes nothing.
 """
+import ctypes
 import os
 import random
 import re
@@ -10,11 +11,12 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import numpy
 import pytest
 
-from tests.helpers import TIMEOUT, Started, binaries, preloaded, printed, run
+from tests.helpers import BUILD, ROOT, TIMEOUT, Started, binaries, preloaded, printed, run
 from tests.sections import DATA, JOB, QUERY, outputs, read, rewritten, traces
 from tests.test_criterion import survey
 from tools.history import runs
@@ -375,3 +377,22 @@ def test_survey(check, omp, mpi, tmp_path):
         p = ranks(mpi, words, tmp_path)
         check(f"stop {stop}: resumes", p.returncode and p.err)
         check(f"stop {stop}: bytes", read(tmp_path / "all.su") != want and "differ")
+
+
+def test_equal_parts(check, tmp_path):
+    """Ranks have equal work, but for one element: a rank that has none, or all, gives the same
+    results. The tree is the one next to BUILD, so that a mutant is tested, too."""
+    root = next(p for p in (Path(BUILD).parent, Path(ROOT)) if (p / "common").is_dir())
+    text = (root / "common/mpi/ranks.h").read_text()
+    function = re.search(r"^static inline (int rank_first\(.*?^})", text, re.M | re.S)
+    assert function
+    (tmp_path / "ranks.c").write_text(function[1])
+    subprocess.run(["gcc", "-shared", "-fPIC", "ranks.c", "-o", "ranks.so"], cwd=tmp_path,
+                   check=True)
+    first = ctypes.CDLL(str(tmp_path / "ranks.so")).rank_first
+    for ranks in 1, 2, 3, 7:
+        for n in 0, 1, 5, 20, 2**31 - 1:
+            begins = [first(n, r, ranks) for r in range(ranks + 1)]
+            parts = {b - a for a, b in zip(begins, begins[1:])}
+            check(f"{n} over {ranks} ranks", (begins[0], begins[-1]) != (0, n) or
+                  not parts <= {n // ranks, -(-n // ranks)})

@@ -3,7 +3,6 @@
 Step 02 consists of three rungs. The program prints a number; git bisect finds the rung that
 changes it.
 """
-import json
 import os
 import re
 import shutil
@@ -223,101 +222,6 @@ def test_wrong_patches(tree, expect, name, text, message):
     patches = tree.series().patches()
     tree.note(f"steps/02_c/rungs/prog/{name}", text or patches["3-change.patch"])
     refused(expect, name, tree.rungs("write", STEP="02.1"), message)
-
-
-# ---- evidence ------------------------------------------------------------------------------
-
-MEASURED = """program,set,step,backend,runs,over_previous,over_previous_is,over_first_is,run_median
-prog,1,02.2,omp,15,2.50,gain,gain,0.100
-prog,1,02_c,omp,15,2.40,gain,gain,0.104
-"""
-COUNTED = {"instructions": "program,step,backend,instructions\nprog,02.2,omp,12.50\n",
-           "registers": "program,step,compiler,window,registers\nprog,02.2,nvcc,any,63\n"}
-LINT = "from tests import lint; lint.evidence_files(); print(lint.counts)"
-
-
-def evidence(tree, *words):
-    return tree.module("tools.history.evidence", *words)
-
-
-def problems(tree):
-    """{file: problem} of evidence --check, which fails if there is one."""
-    done = evidence(tree, "--check")
-    lines = done.stdout.splitlines()
-    assert done.returncode == bool(lines) and not done.stderr, done
-    return {Path(path).name: problem.split()[0] for path, problem in
-            (line.split(": ", 1) for line in lines)}
-
-
-def measured(tree):
-    """Cuts step 02 into rungs and invents results."""
-    tree.series().note("results/Invented.csv", MEASURED)
-    for name, text in COUNTED.items():
-        tree.note(f"results/{name}.csv", text)
-    return Path(tree.folder, "results/evidence/prog")
-
-
-def test_evidence(tree, expect):
-    folder = measured(tree)
-    done = evidence(tree)
-    names = ["02.1.json", "02.2.json", "02.3.json", "02.json"]
-    expect("written", done.stdout.count("written") == 4 and
-           sorted(p.name for p in folder.iterdir()) == names, done)
-    found = json.loads((folder / "02.2.json").read_text())
-    expect("declared", (found["title"], found["kind"], found["previous"], found["predicted"]) ==
-           ("Compute in vectors", "refactor", "02.1", "before"), found)
-    expect("prediction", found["predictions"] == [{
-        "target": "omp", "speedup": "1.0", "ratio": 1, "reason": "no operation changes"}], found)
-    row, = found["measured"]
-    expect("measured", (row["machine"], row["over_previous"], row["run_median"], row["missed"],
-                        row["process_median"]) == ("Invented", 2.5, 0.1, True, None), row)
-    expect("counted", found["instructions"] == [{"backend": "omp", "instructions": 12.5}] and
-           found["registers"] == [{"compiler": "nvcc", "window": "any", "registers": 63}], found)
-    whole = json.loads((folder / "02.json").read_text())
-    expect("the step", whole["step"] == "02_c" and whole["measured"][0]["over_previous"] == 2.4)
-    texts = {p: p.read_bytes() for p in folder.iterdir()}
-    expect("nothing to write", evidence(tree).stdout == "" and problems(tree) == {})
-    shutil.rmtree(folder)
-    expect("missing", problems(tree) == dict.fromkeys(names, "is"))
-    expect("the same bytes", evidence(tree).returncode == 0 and
-           {p: p.read_bytes() for p in folder.iterdir()} == texts)
-
-
-@pytest.mark.parametrize("path, old, new, stale", [
-    ("steps/02_c/rungs/prog/2-change.patch", "before measuring", "after measuring", "02.2"),
-    ("steps/02_c/rungs/prog/2-change.patch", "omp: 1.0", "omp: 1.5", "02.2"),
-    ("results/Invented.csv", "02.2,omp,15,2.50", "02.2,omp,15,2.51", "02.2"),
-    ("results/Invented.csv", "02_c,omp,15,2.40", "02_c,omp,15,2.41", "02"),
-    ("results/instructions.csv", "12.50", "12.51", "02.2"),
-    ("results/registers.csv", "63", "64", "02.2"),
-    ("results/evidence/prog/02.1.json", "refactor", "memory", "02.1")])
-def test_stale_evidence(tree, expect, path, old, new, stale):
-    """A change of a trailer, of a row of a table or of the file itself makes it stale."""
-    measured(tree)
-    evidence(tree)
-    text = Path(tree.folder, path).read_text()
-    tree.note(path, text.replace(old, new, 1))
-    expect("stale", problems(tree) == {f"{stale}.json": "stale:"}, problems(tree))
-    evidence(tree)
-    expect("renewed", problems(tree) == {})
-
-
-def test_evidence_of_no_rung(tree, expect):
-    """The evidence of a rung that is gone is refused, also by make lint."""
-    folder = measured(tree)
-    evidence(tree)
-    Path(tree.folder, "steps/02_c/rungs/prog/3-change.patch").unlink()
-    (folder / "notes.txt").write_text("none\n")
-    copies.put(Path(ROOT, "tests/lint.py"), Path(tree.folder, "tests/lint.py"))
-    expect("refused", problems(tree) == {"02.3.json": "belongs", "notes.txt": "belongs"})
-    lint = subprocess.run([sys.executable, "-c", LINT], cwd=tree.folder, capture_output=True,
-                          text=True, env={"PATH": os.environ["PATH"]})
-    expect("lint", "02.3.json: belongs to no rung" in lint.stdout and
-           "{'passed': 3, 'failed': 2}" in lint.stdout, lint)
-    expect("deleted", evidence(tree).stdout.count("deleted") == 2 and problems(tree) == {} and
-           not (folder / "02.3.json").exists())
-    tree.note("results/Invented.csv", MEASURED.replace("gain", "perhaps"))
-    refused(expect, "a wrong table", evidence(tree), "Invented.csv: over_previous_is: unknown")
 
 
 # ---- the history ---------------------------------------------------------------------------

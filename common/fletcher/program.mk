@@ -39,14 +39,9 @@ bar.208 = 10 omp / 09 omp >= 3
 # make shares: enough work for host and device to be measured.
 shares = 2
 
-# make cluster, and its model: per step, a rank sends each neighbour four planes of p and
-# of q.
+# make cluster.
 cluster          = form=TTI nx=216 ny=216 nz=216 tmax=0.008
 cluster.outputs  = out q
-cluster.part     = max(ceil(planes / P), 4) / planes
-cluster.messages = 2 * min(P - 1, 2) * steps
-cluster.bytes    = 32 * plane * min(P - 1, 2) * steps
-cluster.grow     = planes: planes * P
 
 # make report: a picture of the result.
 picture.front = form=TTI nx=160 ny=160 nz=160 tmax=0.25 dt=0.0015 picture={png} | p in the xz plane of the source after 0.25 s: the wavefront is an ellipse, tilted like the layers

@@ -32,14 +32,6 @@ bar.168x2 = 09 omp / 08 omp >= 1.25; 10 omp / 09 omp >= 1
 # make shares: enough work to measure both sides.
 shares = 84x10
 
-# make cluster, messages: half a plane to each neighbour per half sweep; and per time
-# step two pressure solves with two all-to-all transposes each, six halo exchanges, and
-# four solves with global reductions of their flags.
-cluster.part     = ceil(n / P) / n
-cluster.messages = 2 * sweeps * min(P - 1, 2) + steps * (4 * (P - 1) + 12 * min(P - 1, 2) + 8 * ceil(log2(P)))
-cluster.bytes    = (4 * sweeps + 24 * steps) * n ** 2 * min(P - 1, 2) + 16 * steps * n ** 3 * (P - 1) / P ** 2
-cluster.grow     = n: n * P ** (1 / 3)
-
 # make report: a picture of the result.
 picture.plume = events={data}/plume.txt n=64 dt=0.03 visc=0 diff=1e-6 picture={png} | Dye carried upwards by a swaying jet, the middle slice
 

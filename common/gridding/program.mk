@@ -36,12 +36,6 @@ bar.askap = 10 omp accuracy=0 / 09 omp accuracy=0 >= 1; 09 omp / 08 omp >= 0.95;
 # make shares: enough work to measure both sides.
 shares = askap
 
-# make cluster: each rank selects its visibilities from all; rank 0 gathers the rows.
-cluster.messages = P - 1
-cluster.bytes    = 8 * grid ** 2 * (P - 1) / P
-cluster.serial   = 72 * visibilities / dram
-cluster.grow     = visibilities: visibilities * P
-
 # make report: pictures of the results.
 picture.points = preset=default grid=512 cell=1 baseline=100 support=48 planes=65 image={png} | Six sources over a wide field, gridded with the w term: points
 picture.arcs   = preset=default grid=512 cell=1 baseline=100 support=48 planes=1 image={png} | The same visibilities without it: arcs

@@ -30,16 +30,9 @@ bar.20000 = 10 omp / 10 omp OMP_NUM_THREADS=1 >= 1.8; 10 ocl / 10 ocl POCL_MAX_P
 # make shares: queries with enough work to measure both sides.
 shares = 2 max_iterations=40000 | 2 batch=4 max_iterations=20000
 
-# make cluster: the model computes a quarter of the pile in four planes, with 32 ghost rows
-# per neighbor and 32 steps per exchange. A step computes 16 of the 32 ghost rows on
-# average. Every rank packs the whole pile (serial).
+# make cluster.
 cluster = dim=1024 max_iterations=20000
 cluster.outputs  = out counts
-cluster.part     = min(ceil(dim / 2 / P) + 16 * min(P - 1, 2), dim / 2) / (dim / 2)
-cluster.messages = steps / 32 * (min(P - 1, 2 * ceil(64 * P / dim)) + ceil(log2(P)))
-cluster.bytes    = steps * dim / 4 * min(P - 1, 2)
-cluster.serial   = 12 * dim ** 2 / dram
-cluster.grow     = dim: dim * sqrt(P)
 
 # make report: pictures.
 picture.pile = dim=512 picture={png} | Four grains in every cell of 512 x 512, after 69190 steps: 0 dark blue, 1 blue, 2 yellow, 3 red

@@ -52,10 +52,6 @@ shares = 2 panel a=-0.00088484,0.00111516,40 b=-0.001194,0.000806,40
 # make cluster: a section of many short traces.
 cluster = in={data}/line.su m0=3900,6,64 h0=-480 t0=0.3,0.016,15 tau=0.004 aperture=160,110 a=-0.0002,0.00025,9 b=-0.0004,0,9 c=5e-7,1e-6,6 d=5e-8,3.5e-7,4 e=-5e-8,1e-7,2
 cluster.outputs  = stack
-# A round trip to the counter for each trace, and one more that returns no trace.
-cluster.part     = ceil(traces / P) / traces
-cluster.messages = 2 * (ceil(traces / P) + 1)
-cluster.grow     = traces: traces * P
 
 # make verify: small cases at the limits: np all different, ns prime, all kinds of windows.
 case.awkward = in={data}/awkward.su m0=4120 h0=-480 t0=1.5 tau=0.008 a=-0.00002,0.00026,7 b=-0.00032,-0.00008,6 c=4e-7,9e-7,5 d=0,4e-7,4 e=0,3e-7,3

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +93,39 @@ def check(path: Path, rows: Sequence[Row]) -> None:
                                  f"{', '.join(filter(None, words))}")
 
 
+@cache
+def processors() -> list[list[str]]:
+    """(maker, family, model, name) of processors."""
+    lines = (FOLDER / "processors.tsv").read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
 def display_name(machine: str) -> str:
-    """A machine's name for people: without the (R) of a trade mark."""
+    """A machine's name for people."""
+    found = re.fullmatch(r"(\w+)-.*-family-(\w+)-model-(\w+)-(\d+)-cores", machine)
+    if found:
+        for maker, family, model, name in processors():
+            if (maker, family, model) == found.groups()[:3]:
+                return f"{name}, {found[4]} cores"
     return machine.replace("-R-", "-").replace("-", " ")
+
+
+@cache
+def reference() -> Mapping[str, str]:
+    """{"cpu": machine, "gpu": machine}, whose numbers the pages show."""
+    return tree.read_mk(FOLDER / "reference")
+
+
+def shown(tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
+    """Those of some tables that a page shows: of the reference machines, or, if these were not
+    measured, of all."""
+    found = {m: tables[m] for m in reference().values() if m in tables}
+    return found or dict(tables)
+
+
+def elsewhere(machine: str) -> str:
+    """Why a page shows a machine that is no reference; nothing if it is one."""
+    return "" if machine in reference().values() else " (not measured on the reference machine)"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

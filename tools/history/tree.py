@@ -31,7 +31,7 @@ PROGRAM_KEYS = set("""title order sources shared libs cflags double recipes suff
     shares section cluster""".split())
 PROGRAM_PARTS: dict[str, Sequence[str]] = {
     "set": (), "job": (), "case": (), "bar": (), "picture": (),
-    "cluster": ("bytes", "grow", "messages", "outputs", "part", "serial")}
+    "cluster": ("outputs",)}
 
 # `outputs` of a program.mk that does not set it. Each is
 #     key of the program : key of the checker : maximal difference from step 00's file

@@ -31,13 +31,12 @@ from typing import Any
 
 from tools.history import options, results, runs, tree
 from tools.history.results import Row
-from tools.history.tree import BACKENDS, Program, Step
+from tools.history.tree import Program, Step
 from tools.measure import machine as here
 
 COLUMNS = ["machine", "device", "threads", "ceiling", "value", "unit"]
 REPETITIONS = 2
 LEVELS = ("l1", "l2", "l3", "dram")
-RANKS = "2 ranks"  # the device of what pingpong measures
 
 
 # ---- measuring ---------------------------------------------------------------------
@@ -58,10 +57,7 @@ def thread_counts() -> list[int]:
 
 def peaks_of(tool: str, *arguments: str) -> Peaks:
     """What a tool measures."""
-    launched = next(b.name for b in BACKENDS.values() if b.launch)
-    command, variables = runs.launch(
-        tree.build() / tool, launched if tool == "pingpong" else "", {"RANKS": "2"})
-    result = runs.run([*command, *arguments], 300, variables)
+    result = runs.run([tree.build() / tool, *arguments], 300)
     if result.failure():
         raise SystemExit(f"{tool}: {result.failure()}")
     return {name: (float(text.split()[0]), text.split()[1])
@@ -70,29 +66,23 @@ def peaks_of(tool: str, *arguments: str) -> Peaks:
 
 def add_best(known: Peaks, found: Peaks) -> None:
     for name, peak in found.items():
-        better = min if name == "latency" else max
-        known[name] = better(known.get(name, peak), peak)
+        known[name] = max(known.get(name, peak), peak)
 
 
 def measured_here() -> list[Row]:
     """The rows of this machine."""
     by_threads: dict[int, Peaks] = {threads: {} for threads in thread_counts()}
-    messages: Peaks = {}
     busy_before, own_before = here.busy(), here.own()
     for n in range(REPETITIONS):
         for threads, known in by_threads.items():
             runs.progress(f"repetition {n + 1} of {REPETITIONS}: {threads} threads")
             add_best(known, peaks_of("ceilings", f"threads={threads}"))
-        if (tree.build() / "pingpong").exists():
-            runs.progress(f"repetition {n + 1} of {REPETITIONS}: {RANKS}")
-            add_best(messages, peaks_of("pingpong"))
     runs.progress("")
     used = here.own() - own_before
     if here.busy() - busy_before - used > here.FOREIGN * used:
         print("busy: other processes ran at the same time; these may be too low")
     found: list[tuple[str, Any, Peaks]] = [
-        *((runs.cpu_name(), threads, known) for threads, known in by_threads.items()),
-        (RANKS, "", messages)]
+        (runs.cpu_name(), threads, known) for threads, known in by_threads.items()]
     if tree.has_gpu() and (tree.build() / "ceilings-cuda").exists():
         found.append((runs.gpu_name(), "", peaks_of("ceilings-cuda")))
     return [dict(zip(COLUMNS, (here.name(), device, threads, name, f"{value:.4g}", unit)))

@@ -7,11 +7,9 @@ checker knows the files that `cluster.outputs` names: they must have the bytes t
 writes in the step that the MPI back-end came from.
 
 Writes results/MACHINE-cluster.csv, replacing the rows that it measured.
-tools/history/model.py extrapolates them to more ranks, and make report draws it.
 """
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -19,11 +17,11 @@ from pathlib import Path
 from tools.history import options, results, runs, tree, verdict
 from tools.history.results import Row
 from tools.history.tree import BACKENDS, Program, Step
-from tools.measure import bench, ceilings
+from tools.measure import bench
 from tools.measure.item import Item
 from tools.verify import execute
 
-COLUMNS = """machine commit program set sizes step ranks threads runs per_round run_median
+COLUMNS = """machine commit program set step ranks threads runs per_round run_median
 run_q1 run_q3 cpu_percent over_one over_one_low over_one_high over_one_is over_threads
 over_threads_low over_threads_high over_threads_is aa_spread mark""".split()
 SHAPES = (1, 2), (1, 1), (2, 1)  # ranks, threads of each
@@ -33,15 +31,6 @@ def query(program: Program) -> list[str]:
     """The arguments that are measured."""
     return program.arguments(program.mk["cluster"]) if "cluster" in program.mk else \
         program.sets[program.shown]
-
-
-def counted_query(program: Program) -> list[str]:
-    """The query for BUILD/PROGRAM-count, which needs the keys of the outputs, but writes no
-    file."""
-    checked = {o.key for o in program.outputs}
-    return query(program) + [f"{key}=none" for key in
-                             program.mk.get("cluster.outputs", "").split()
-                             if key not in checked]
 
 
 def mpi_backend() -> str:
@@ -85,15 +74,6 @@ def reference(program: Program, step: Step, outputs: Sequence[tree.Output]) -> s
     return execute.digest(item.once())
 
 
-def sizes_of(item: RankItem) -> dict[str, float]:
-    """The counted sizes of its query, and the numbers that it printed."""
-    printed = {k: float(v) for k, v in runs.Result(0, item.printed, "").values().items()
-               if re.fullmatch(r"\w+", k) and re.fullmatch(r"\d+(\.\d*)?", v) and
-               not k.startswith("Time_")}
-    counted = ceilings.count(item.program, counted_query(item.program)) or {}
-    return {**printed, **counted}
-
-
 class Session(bench.Session):
     def __init__(self, program: Program, step: Step) -> None:
         self.program, self.pairs = program, []
@@ -114,14 +94,13 @@ class Session(bench.Session):
         """Prints the table. Returns its rows."""
         spread = self.spread()
         two, one, _ = self.shapes
-        sizes = " ".join(f"{k}={v:.10g}" for k, v in sizes_of(one).items())
         rows: list[Row] = []
         for item in self.shapes:
             marks = set(item.marks)
             if quick or len(item.times) < verdict.ROUNDS:
                 marks.add("quick" if quick else "few")
             columns: Row = {
-                **about, "program": self.program.name, "set": self.set, "sizes": sizes,
+                **about, "program": self.program.name, "set": self.set,
                 "step": item.step.name, "ranks": item.ranks, "threads": item.threads,
                 **bench.time_columns(item),
                 **bench.ratio_columns(item, one, "over_one", spread),

@@ -1,4 +1,4 @@
-"""draw.py - the figures of the report and of make papers, as SVG, with matplotlib.
+"""draw.py - the figures of make papers, section and survey, as SVG, with matplotlib.
 
 The look, and light and dark, are those of docs/figures/theme.py. Sizes are inches of a page,
 on which a figure is shown at its size. Left out: numbers that are not passed to a function.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PHONE, CARD, PAGE = 3.54, 2.29, 7.5  # inches: widths on a page
 SMALL = 8.5  # points
-# Colors of the back-ends on light and on dark pages; report.css has the same.
+# Colors of the back-ends on light and on dark pages.
 COLOURS = {name: theme.color(*pair) for name, pair in {
     "seq": ("#646c78", "#a9b0ba"), "omp": ("#1c5fab", "#7cb1ee"), "ocl": ("#b04e06", "#f0a25c"),
     "cuda": ("#0b7465", "#5ccfba"), "hybrid": ("#75489c", "#c6a3ea"),
@@ -52,15 +52,6 @@ PAPER: dict[str, Any] = {"color": THEIRS, "markersize": 6, "markerfacecolor": "n
 
 theme.plt.rcParams.update({"text.parse_math": False, "axes.axisbelow": True,
                            "xtick.major.size": 0, "ytick.major.size": 0})
-
-
-def number(value: Any) -> str:
-    """Three digits or so: 0.080, 0.95, 2.04, 12.3, 1240."""
-    value = float(value)
-    if value < 0.0995:
-        return f"{value:.3f}"
-    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 \
-        else f"{value:.0f}"
 
 
 # ---- pieces ------------------------------------------------------------------------
@@ -87,20 +78,6 @@ def key(axes: Any, **more: Any) -> None:
                    "handlelength": 1.5, "borderaxespad": 0, **more})
 
 
-def by_end(series: Mapping[str, Mapping[int, Any]]) -> list[tuple[str, Any]]:
-    """The lines in the order in which they end, the highest first, as a legend has them."""
-    return sorted(series.items(), key=lambda item: item[1][max(item[1])], reverse=True)
-
-
-def intervals(axes: Any, points: Mapping[Any, Sequence[float]], style: str, **more: Any
-              ) -> None:
-    """Points {x: (y, low, high)} with their intervals."""
-    xs = sorted(points)
-    y, low, high = np.array([points[x] for x in xs]).T
-    axes.errorbar(xs, y, yerr=[np.maximum(0, y - low), np.maximum(0, high - y)], fmt=style,
-                  elinewidth=1.2, **more)
-
-
 def across(axes: Any, labels: Sequence[str]) -> None:
     """Bars lie: one label per bar, the first on top."""
     axes.set_yticks(range(len(labels)), labels)
@@ -121,105 +98,12 @@ def sheet(figure: Any, caption: str, bars: Sequence[float], columns: int = 1) ->
     return drawn, panels
 
 
-# ---- the steps of a program ----------------------------------------------------------
-
-
-def stairs(path: Path, steps: Sequence[str], series: Mapping[str, Mapping[int, Any]],
-           width: float = PHONE) -> None:
-    """Speedups over step 00. steps: their numbers; series: {back-end: {index of step:
-    (value, low, high)}}. The best of all is named."""
-    small = width < PHONE
-    figure, axes = theme.figure(width, 1.5 if small else 2.8)
-    logarithmic(axes.yaxis, [1, 2, *(v for points in series.values()
-                                     for three in points.values() for v in three)])
-    axes.grid(axis="y")
-    axes.axhline(1, **DASHED)
-    for backend, points in by_end(series):
-        intervals(axes, points, MARKS[backend] + "-", drawstyle="steps-mid", label=backend,
-                  color=COLOURS[backend], markersize=3 if small else 5)
-    value, x = max((three[0], x) for points in series.values() for x, three in points.items())
-    axes.annotate(number(value), (x, value), (0, 6), textcoords="offset points",
-                  ha="right", fontweight="bold")
-    every = 3 if small else 2
-    axes.set_xticks(range(0, len(steps), every), steps[::every])
-    axes.set_xlim(-0.5, len(steps) - 0.5)
-    axes.spines[:].set_visible(False)
-    if not small:
-        axes.set_title("Speedup over step 00", pad=14)
-        axes.set_xlabel("step")
-    key(axes)
-    save(figure, path, "Speedup of each step over step 00, by back-end")
-
-
-def shares(path: Path, steps: Sequence[str], series: Mapping[str, Mapping[int, float]]) -> None:
-    """Percent of what the machine can do at most, by step."""
-    figure, axes = theme.figure(PHONE, 2.8)
-    axes.grid(axis="y")
-    wide = 0.8 / len(series)
-    for place, (backend, points) in enumerate(series.items()):
-        axes.bar([x + (place + 0.5) * wide - 0.4 for x in points], points.values(), wide,
-                 color=COLOURS[backend], label=backend)
-    axes.set_xticks(range(0, len(steps), 2), steps[::2])
-    axes.set(xlim=(-0.5, len(steps) - 0.5), xlabel="step",
-             title="Percent of the machine's ceiling")
-    axes.spines["left"].set_visible(False)
-    key(axes)
-    save(figure, path, "Percent of the machine's ceiling that each step reaches, by back-end")
-
-
-def ranks(path: Path, curve: Sequence[tuple[int, float]], points: Mapping[int, Any],
-          knee: int | None, weak: bool = False) -> None:
-    """What a model says of 1, 2, .. ranks, curve: [(ranks, value)], and what was measured,
-    points: {ranks: (value, low, high)}. Values are speedups over one rank or, where the work
-    grows with the ranks (weak), percent of the speed of one rank."""
-    figure, axes = theme.figure(PHONE, 2.8)
-    most = max([2, *points, *(p for p, _ in curve)])
-    if weak:
-        axes.set(ylim=(0, 112))
-    else:
-        logarithmic(axes.yaxis, [1, most, *(v for _, v in curve),
-                                 *(v for three in points.values() for v in three)])
-    logarithmic(axes.xaxis, [1, most])
-    axes.grid()
-    axes.spines[:].set_visible(False)
-    axes.plot((1, most), (100, 100) if weak else (1, most), color=theme.GREY, linewidth=1,
-              linestyle=(0, (1, 3)), label="ideal")
-    if curve:
-        axes.plot(*zip(*curve), color=COLOURS["mpi"], linestyle=(0, (5, 3)), label="model")
-    if knee:
-        axes.plot(knee, dict(curve)[knee], "o", **{**PAPER, "markersize": 11},
-                  label=f"knee: {knee}")
-    intervals(axes, points, MARKS["mpi"], color=theme.INK, label="measured", zorder=3)
-    axes.set(xlabel="ranks of one thread" + ", as much work each" * weak,
-             title="Percent of the speed of one rank" if weak else "Speedup over one rank")
-    key(axes)
-    save(figure, path, "Speed on more ranks, by a model and as measured")
-
-
 # ---- what the search sees ------------------------------------------------------------
 
 
 def greys(axes: Any, samples: Any, most: float, extent: Sequence[float]) -> None:
     """Traces as grey levels, time downwards."""
     axes.imshow(samples.T, cmap="Greys", vmin=-most, vmax=most, aspect="auto", extent=extent)
-
-
-def gather(path: Path, traces: Any, t0: float, dt: float, arrivals: Any,
-           bare: bool = False) -> None:
-    """Traces around the time t0 as greys, and where the moveout found meets them: lines of
-    (number from 1, time). bare is a small one without axes."""
-    half = round(0.1 / dt)
-    first = max(0, round(t0 / dt) - half)
-    shown = traces[:, first:first + 2 * half]
-    extent = 0.5, len(traces) + 0.5, (first + shown.shape[1] - 0.5) * dt, (first - 0.5) * dt
-    figure, axes = theme.figure(*((CARD, 1.4) if bare else (PHONE, 3.3)))
-    greys(axes, shown, np.abs(shown).max(), extent)
-    for places in arrivals:
-        axes.plot(*zip(*places), color="#d1480b", linewidth=1.2 if bare else 1.6)
-    axes.set(xlim=extent[:2], ylim=extent[2:], xlabel="trace", ylabel="time, s")
-    if bare:
-        axes.set_axis_off()
-    save(figure, path, "Traces, and the moveout that was found")
 
 
 def section(path: Path, sheets: Any, dt: float) -> None:
@@ -257,21 +141,6 @@ def filled_survey(p: Picture) -> None:
     save(figure, p.path, f"The {p.name} survey: traces of one offset, of which every third is "
          f"missing; filled; the truth; the difference; below, the signal-to-noise ratio of each "
          f"filled trace, on average {gain:.1f} dB above that of the best NMO mean")
-
-
-def search_panel(path: Path, values: Any, a: Any, b: Any, found: Any) -> None:
-    """The largest semblance of each (A, B); a and b are (from, to) in s/m, found the best
-    pair."""
-    figure, axes = theme.figure(PHONE, 3.3)
-    step = [(p[1] - p[0]) / n for p, n in zip((a, b), values.shape)]
-    extent = [1e3 * v for p, d in zip((a, b), step) for v in (p[0] - d / 2, p[1] - d / 2)]
-    drawn = axes.imshow(values.T, origin="lower", cmap="viridis", vmin=0, extent=extent,
-                        aspect="auto")
-    axes.plot(1e3 * found[0], 1e3 * found[1], "o", markersize=13, markerfacecolor="none",
-              markeredgecolor="#d1480b", markeredgewidth=2)
-    axes.set(xlabel="A, ms/m", ylabel="B, ms/m")
-    figure.colorbar(drawn).outline.set_visible(False)
-    save(figure, path, "The largest semblance of each (A, B), and the best")
 
 
 # ---- the figures of the papers -------------------------------------------------------
@@ -459,38 +328,7 @@ def kernels(figure: Any, parts: Any, caption: str) -> Any:
     return drawn
 
 
-# ---- what host and device share -------------------------------------------------------
-
-
-def share_curve(path: Path, rows: Sequence[Row], column: str) -> None:
-    """What a sweep of shares took (column run: seconds) or reached (column over_sum: its rate
-    over the sum of both alone), against the percent of the work that the device had. The
-    line is what would be if each side took as long for its part as it takes alone; p* is
-    where both end at once. Rows are those of tools/measure/shares.py."""
-    of = {r["share"]: r for r in rows}
-    took = column == "run"
-    columns = ("run_median", "run_low", "run_high") if took else \
-        (column, f"{column}_low", f"{column}_high")
-    host, device = (float(of[s]["run_median"]) for s in ("0", "100"))
-    even = float(of["auto"]["even"])
-    figure, axes = theme.figure(PHONE, 3.2)
-    axes.grid()
-    p = np.linspace(0, 100, 201)
-    model = np.maximum((1 - p / 100) * host, p / 100 * device)
-    axes.plot(p, model if took else host * device / (host + device) / model,
-              color=theme.GREY, linewidth=1, label="each as fast as alone")
-    mark_even(axes, even)
-    for names, style, color, label in (
-            ([s for s in of if s.isdigit()], "o-", "hybrid", "swept"),
-            (["auto"], "D", "ocl", "auto")):
-        points = {float(of[s]["share_had"] or (even if s == "auto" else s)):
-                  tuple(float(of[s][c]) for c in columns) for s in names}
-        intervals(axes, points, style, color=COLOURS[color], markersize=5, linewidth=1.2,
-                  label=label, zorder=3)
-    axes.set(ylim=(0, None), xlabel="percent of the work for the device")
-    axes.set_title("Seconds" if took else "Rate over the sum of both", pad=16)
-    key(axes, loc="upper center", bbox_to_anchor=(0.45, -0.22), ncol=3, columnspacing=1)
-    save(figure, path, "Host and device sharing the work, by the device's part")
+# ---- tiles ------------------------------------------------------------------------------
 
 
 def tiles(rows: Sequence[Mapping[str, str]]) -> list[Span]:
@@ -538,10 +376,3 @@ def timelines(panels: Any, parts: Sequence[tuple[str, Sequence[Span]]]) -> None:
     key(panels[0, 0])
 
 
-def busy_times(path: Path, parts: Sequence[tuple[str, Sequence[Span]]]) -> None:
-    """Who was busy when, [(title, spans)]."""
-    bars = [len(spans.by_owner(own)) for _, own in parts]
-    drawn, panels = theme.figure(PAGE, 0.3 * sum(bars) + 0.7 * len(bars), nrows=len(bars),
-                                 squeeze=False, gridspec_kw={"height_ratios": bars})
-    timelines(panels, parts)
-    save(drawn, path, "Who was busy when")

@@ -1,4 +1,4 @@
-"""lessons.py - the generated parts of README.md, results/README.md,
+"""lessons.py - the generated parts of README.md, results/README.md, results/PROGRAM.md,
 docs/how-we-measure.md, docs/papers.md, steps/NN/README.md and steps/NN/PROGRAM/README.md.
 
     lessons.py            writes them again, in place
@@ -12,21 +12,23 @@ A part stands between two marks, which stay:
 KIND is, in a program's lesson, one of
   diff       at most DIFF_LINES lines of the change, of the file that step.mk names
   predict    the prediction of step.mk
-  measured   results/*.csv, all machines, then tools/publish/papers/PROGRAM.csv
-  rungs      results/evidence: the isolated changes of the step, predicted and measured
+  measured   results/*.csv, of the reference machines, then tools/publish/papers/PROGRAM.csv
+  rungs      the isolated changes of the step, predicted and measured
   registers  results/registers.csv: the largest numbers of each file, of all steps
   flags      results/MACHINE-flags.csv: the step under other compiler flags
   shares     results/MACHINE-shares.csv: host and device sharing the work
-  ranks      results/MACHINE-cluster.csv, and the model of more ranks (model.py)
+  ranks      results/MACHINE-cluster.csv
 in a step's page
   programs   what each program does in it, the prediction and the speedup
 in README.md
-  programs   the best steps of each program (front.py)
-  races      the best steps and a public code for the same problem (front.py)
+  steps      the time of each step of the main program (front.py)
+  programs   the speedups of each program, and a public code for the same task
 in results/README.md
-  matrix     the speedup of each step over the previous one
   marks      the words that mark a measurement
   rungs      those of all steps
+in results/PROGRAM.md
+  machines   the speedups of all steps on all machines
+  races      a public code for the same task
 in docs/how-we-measure.md
   flags NAME the first step of a program under other compiler flags
 in docs/papers.md
@@ -43,14 +45,13 @@ from pathlib import Path
 from typing import Any
 
 from tools.history import diff as diffs
-from tools.history import evidence, model, options, results, rungs, tree, verdict
+from tools.history import evidence, options, results, rungs, tree, verdict
 from tools.history.results import Row, table
 from tools.history.tree import BACKENDS, Program, Step
 from tools.publish import front, papers_page
 
 PAPERS = Path(__file__).resolve().parent / "papers"
 NEEDED = ("diff", "predict", "measured")  # in every lesson
-FAR = (16, 128, 1024)  # ranks, by the model
 DIFF_LINES = 40  # the most that a lesson shows of a diff
 PART = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.S)
 # An OpenCL device with one of these in its name is a CPU; the others are GPUs.
@@ -133,12 +134,13 @@ def rungs_table(step: Step, program: Program) -> str:
         predicted = {p["target"]: p["speedup"] for p in rung["predictions"]}
         lines.append([f"{n} {rung['title']}", rung["kind"],
                       ", ".join(predicted.get(d, "-") for d in ("omp", "ocl"))])
-    rows = [*found, evidence.read(program, step.number)]
+    rows = [*found, evidence.of_whole(step, program)]
     lines.append(["all", "", ""])
     own = {(r["machine"], r["set"], r["backend"], n): r
            for n, row in enumerate(rows) for r in row["measured"]}
     legends = []
-    for machine in sorted({key[0] for key in own}):
+    machines: dict[str, list[Row]] = {key[0]: [] for key in sorted(own) if key[3] < len(found)}
+    for machine in results.shown(machines):
         columns = [(machine, name, backend) for name in program.mk.get("rung_sets", "").split()
                    for backend in ("seq", "omp", "ocl")
                    if (machine, name, backend, len(found) - 1) in own]
@@ -150,7 +152,8 @@ def rungs_table(step: Step, program: Program) -> str:
                             + " missed" * bool(r and r["missed"]))
         if columns:
             count = runs([r for key, r in own.items() if key[:3] in columns])
-            legends.append(f"{results.display_name(machine)}, medians of {count} interleaved "
+            legends.append(f"{results.display_name(machine)}{results.elsewhere(machine)}, "
+                           f"medians of {count} interleaved "
                            "runs; `~`: within measurement noise; `same code`: as the rung "
                            "before; `-`: not there; `missed`: outside half to double of the "
                            "prediction.\n\n")
@@ -183,10 +186,10 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
 
 
 def measured_here(step: Step, program: Program) -> str:
-    """A table for each machine, with a row for each back-end and set."""
+    """A table for the reference CPU and GPU, with a row for each back-end and set."""
     of_rungs = program.mk.get("rung_sets", "").split()
     tables, found = [], []
-    for machine, rows in results.measured().items():
+    for machine, rows in results.shown(results.measured()).items():
         here = [r for r in in_order(rows) if r["program"] == program.name
                 and r["step"].partition("/")[0] == step.name and r["set"] not in of_rungs
                 and (r["set"] in program.usual or r["over_previous"] + r["over_first"])]
@@ -210,7 +213,8 @@ def measured_here(step: Step, program: Program) -> str:
         found += here
     if not tables:
         return "Not measured yet (`make bench`).\n\n" if step.backends(program) else ""
-    return "".join(tables) + legend(found)
+    return "".join(tables) + legend(found) + \
+        f"[Other machines](../../../results/{program.name}.md)\n\n"
 
 
 def legend(rows: Sequence[Row]) -> str:
@@ -307,9 +311,8 @@ def gains_text(rows: Mapping[str, Row], long: bool = True) -> str:
 
 
 def programs_of_step(step: Step) -> str:
-    """What each program does in the step, and its speedup on every machine on which it was
-    measured."""
-    machines = {m: rows for m, rows in results.measured().items()
+    """What each program does in the step, and its speedup on the reference machines."""
+    machines = {m: rows for m, rows in results.shown(results.measured()).items()
                 if any(gains(rows, step, p) for p in tree.programs())}
     head = ["program", "what changes", "predicted"] + [
         f"speedup on {results.display_name(m)}" for m in machines] + [""]
@@ -332,37 +335,14 @@ def best_of(rows: Sequence[Row], program: Program) -> Row | None:
     return max(found, key=lambda r: float(r["over_first"])) if found else None
 
 
-def matrix() -> str:
-    """A row per step, a column per program that was measured: the speedups outside
-    measurement noise."""
-    text = ""
-
-    def cell(rows: Sequence[Row], step: Step, program: Program) -> str:
-        here = gains(rows, step, program)
-        return gains_text(here, long=False) or ("·" if here else "-")
-
-    for machine, rows in results.measured().items():
-        programs = [p for p in tree.programs()
-                    if any(gains(rows, step, p) for step in tree.steps())]
-        if not programs:
-            continue
-        lines = []
-        for step in tree.steps()[1:]:
-            cells = [cell(rows, step, p) if step.has(p) else "" for p in programs]
-            lines.append([f"[{step.name}](../steps/{step.name}/README.md)", *cells])
-        text += f"On {results.display_name(machine)}:\n\n" + table(
-            ["step", *(p.name for p in programs)], lines) + "\n"
-    return text or "Not measured yet.\n"
-
-
 def flags_table(step: Step, program: Program) -> str:
     text = ""
-    for machine, measured_flags in results.of_kind("flags").items():
+    for machine, measured_flags in results.shown(results.of_kind("flags")).items():
         rows = [r for r in measured_flags
                 if (r["program"], r["step"]) == (program.name, step.number)]
         if rows:
             text += f"{program.name}, step {step.number}, set {rows[0]['set']}, on " \
-                f"{results.display_name(machine)}:\n\n" + table(
+                f"{results.display_name(machine)}{results.elsewhere(machine)}:\n\n" + table(
                     ["flags", "speed (default flags: 1)",
                      "95 % interval" if any(r["is"] for r in rows) else "quartiles"],
                     [[r["flags"], f"{float(r['ratio']):.2f}" if r["is"] != "same code"
@@ -373,7 +353,7 @@ def flags_table(step: Step, program: Program) -> str:
 
 def sweeps(step: Step, program: Program) -> Iterator[tuple[str, str, dict[str, Row]]]:
     """(machine, back-end, {fraction: row}) of each sweep that make shares measured."""
-    for machine, rows in results.of_kind("shares").items():
+    for machine, rows in results.shown(results.of_kind("shares")).items():
         found: dict[tuple[str, str, str], dict[str, Row]] = {}
         for r in rows:
             if (r["program"], r["step"]) == (program.name, step.name):
@@ -388,7 +368,7 @@ def shares_table(step: Step, program: Program) -> str:
     for machine, backend, of in sweeps(step, program):
         auto = of["auto"]
         best = min((s for s in of if s.isdigit()), key=lambda s: float(of[s]["run_median"]))
-        text += f"{results.display_name(machine)}, {backend}, " \
+        text += f"{results.display_name(machine)}{results.elsewhere(machine)}, {backend}, " \
             f"{' '.join(['set', auto['set'], auto['words']]).strip()}, " \
             f"{auto['threads']} thread{'s' * (auto['threads'] != '1')}, {auto['device']}; " \
             f"p* = {auto['even']} %:\n\n" + \
@@ -407,30 +387,48 @@ def shares_table(step: Step, program: Program) -> str:
 
 
 def ranks_table(step: Step, program: Program) -> str:
-    """What was measured with ranks and threads, what the model gives for them, and for more."""
+    """What was measured with ranks and threads."""
     text = ""
-    for machine, rows in model.measured(program).items():
-        known = model.model_of(program, machine, rows)
-
-        def modelled(ranks: int, known: Any = known) -> str:
-            return f"{known.seconds(ranks):.3g}" if known else "-"
-        lines = [[f"{ranks} x {threads}", f"{float(row['run_median']):.3g}",
-                  *(f"{float(row[k]):.2f} {verdict.interval_text(row, k)}" if row[k] else "-"
-                    for k in ("over_one", "over_threads")),
-                  modelled(ranks) if threads == 1 else "-"]
-                 for (ranks, threads), row in sorted(rows.items())]
-        lines += [[f"{ranks} x 1", "not measured", "-", "-", modelled(ranks)]
-                  for ranks in FAR if known]
-        text += f"{results.display_name(machine)}:\n\n" + table(
-            ["ranks x threads", "seconds", "speedup over 1 x 1", "speedup over 1 x 2",
-             "seconds by the model"], lines) + "\n"
-        if known:
-            strong, weak = known.knee(), known.knee(weak=True)
-            text += "According to the model the efficiency falls to one half at " \
-                f"{strong or f'more than {model.MAX_RANKS}'} ranks, or at " \
-                f"{weak or f'more than {model.MAX_RANKS}'} if the work grows with the " \
-                f"ranks.\n\n"
+    for machine, rows in results.shown(results.of_kind("cluster")).items():
+        lines = [[f"{r['ranks']} x {r['threads']}", f"{float(r['run_median']):.3g}",
+                  *(f"{float(r[k]):.2f} {verdict.interval_text(r, k)}" if r[k] else "-"
+                    for k in ("over_one", "over_threads"))]
+                 for r in sorted(rows, key=lambda r: (int(r["ranks"]), int(r["threads"])))
+                 if r["program"] == program.name]
+        if lines:
+            text += f"{results.display_name(machine)}{results.elsewhere(machine)}:\n\n" + \
+                table(["ranks x threads", "seconds", "speedup over 1 x 1",
+                       "speedup over 1 x 2"], lines) + "\n"
     return text or f"Not measured yet: `make cluster PROGRAM={program.name}` measures it.\n"
+
+
+# ---- results/PROGRAM.md ------------------------------------------------------------------
+
+
+def of_program(program: Program) -> str:
+    """A table per set: a row per step and back-end, a column per machine."""
+    text = ""
+    tables = results.measured()
+    for name in program.usual:
+        cells: dict[tuple[str, str], dict[str, str]] = {}
+        for machine, rows in tables.items():
+            for r in in_order(rows):
+                if (r["program"], r["set"]) == (program.name, name) and "/" not in r["step"] \
+                        and r["backend"] not in tree.FOR_CHECKING:
+                    before = verdict.short(r, "over_previous")
+                    first = f"{float(r['over_first']):.4g}" if r["over_first"] else \
+                        "1" if r["backend"] == "seq" else "-"
+                    cells.setdefault((r["step"], r["backend"]), {})[machine] = \
+                        f"{first} ({before})" if before else first
+        machines = [m for m in tables if any(m in row for row in cells.values())]
+        if machines:
+            text += f"**Set {name}**\n\n" + table(
+                ["step", "back-end", *map(results.display_name, machines)],
+                [[f"[{step}](../steps/{step}/{program.name}/README.md)", backend,
+                  *(row.get(m, "-") for m in machines)]
+                 for (step, backend), row in sorted(cells.items(), key=lambda c: (
+                     c[0][0], list(tree.BACKENDS).index(c[0][1])))]) + "\n"
+    return text or "Not measured yet.\n"
 
 
 # ---- the READMEs --------------------------------------------------------------------
@@ -438,11 +436,15 @@ def ranks_table(step: Step, program: Program) -> str:
 
 def pages() -> Iterator[Any]:
     """(path, what each KIND says there, the KINDs that must be there) of every README."""
-    yield tree.ROOT / "README.md", {"programs": front.table, "races": front.races}, \
-        ("programs", "races")
+    yield tree.ROOT / "README.md", {"steps": front.steps, "programs": front.programs}, \
+        ("steps", "programs")
     if (tree.ROOT / "results" / "README.md").exists():  # a new tree has no results
         yield tree.ROOT / "results" / "README.md", {
-            "matrix": matrix, "marks": marks, "rungs": all_rungs}, ("matrix", "marks", "rungs")
+            "marks": marks, "rungs": all_rungs}, ("marks", "rungs")
+    for program in tree.programs():
+        yield results.FOLDER / f"{program.name}.md", {
+            "machines": partial(of_program, program),
+            "races": partial(front.races, program)}, ("machines", "races")
     yield tree.ROOT / "docs" / "how-we-measure.md", {
         f"flags {p.name}": partial(flags_table, tree.steps()[0], p)
         for p in tree.programs()}, ()
