@@ -290,10 +290,15 @@ class Judge:
             one = curves.parallel(a, job.half, times, known["parameters"][1], double=True)
             for k in numpy.flatnonzero(~one.unsure):
                 reported = known["coherence"][1][k]
-                absent = where.high[k] <= 0 or (where.low[k] <= 0 and reported == 0)
-                expected = 0 if absent else one.semblance[k]
+                low, high = max(where.low[k], 0), max(where.high[k], 0)
+                if one.semblance[k] <= one.semblance_error[k]:  # perhaps that before
+                    expected, error = (low + high) / 2, (high - low) / 2
+                elif high == 0 or (low == 0 and reported == 0):
+                    expected, error = 0, one.semblance_error[k]
+                else:
+                    expected, error = one.semblance[k], one.semblance_error[k]
                 yield Finding(known["coherence"][0], (i, muted + k), reported, expected,
-                              one.semblance_error[k] + MARGIN * (expected > 0))
+                              error + MARGIN * (expected > 0))
                 if "stack" in known:
                     yield Finding(known["stack"][0], (i, muted + k), known["stack"][1][k],
                                   self.amplitude(one, k, reported),
