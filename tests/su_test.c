@@ -54,16 +54,18 @@ static su_gather survey(size_t ntraces, int16_t scalco)
 static int to_line(su_gather *g, su_axis axis, double source, double receiver)
 {
     size_t dead;
+    line_axis along = {.kind = axis};
     char reason[SU_REASON_SIZE];
-    return su_line(g, &axis, source, receiver, &dead, reason);
+    return su_line(g, &along, source, receiver, &dead, reason);
 }
 
 static void line_refused(su_gather g, su_axis axis, double source, double receiver,
                          const char *says)
 {
     size_t dead;
+    line_axis along = {.kind = axis};
     char reason[SU_REASON_SIZE];
-    assert_int_equal(su_line(&g, &axis, source, receiver, &dead, reason), -1);
+    assert_int_equal(su_line(&g, &along, source, receiver, &dead, reason), -1);
     assert_says(reason, says);
     su_free(&g);
 }
@@ -83,7 +85,7 @@ TEST(line_and_its_origin)
             su_gather g = survey(3, units[u].scalco);
             size_t dead = 9;
             char reason[SU_REASON_SIZE];
-            su_axis along = (su_axis)axis;
+            line_axis along = {.kind = (su_axis)axis};
             assert_int_equal(su_line(&g, &along, 30, -50, &dead, reason), 0);
             assert_int_equal(dead, 0);
             for (int i = 0; i < 3; i++) {
@@ -164,13 +166,12 @@ TEST(line_without_the_dead)
         g.trace[i].header.delrt = (int16_t)(7 * i + 3);
     }
     size_t dead;
-    su_axis axis;
+    line_axis axis = {.kind = SU_AXIS_AUTO};
     char reason[SU_REASON_SIZE];
-    axis = SU_AXIS_AUTO;
     assert_int_equal(su_line(&g, &axis, 1000, 1000, &dead, reason), 0);
     assert_int_equal(dead, 3);
     assert_int_equal(g.ntraces, 5);
-    assert_int_equal(axis, SU_AXIS_X);
+    assert_int_equal(axis.kind, SU_AXIS_X);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(g.trace[i].header.trid, i % 2 ? 1 : SU_DEAD);
         assert_int_equal(g.trace[i].header.cdp, 500 + (int)i);

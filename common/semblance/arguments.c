@@ -243,7 +243,7 @@ static const char *const not_digested[] = {
     "set",    "choose", "fill",   "m0",       "h0",        "t0",    "parameters",
     "a",      "b",      "c",      "d",        "e",         "tau",   "ranges_out",
     "ranges", "dip",    "period", "velocity", "positions", "axis",  "aperture",
-    "mute",   "passes", "refine", "average",  "weight",    NULL};
+    "mute",   "passes", "refine", "average",  "weight",    "offset", NULL};
 
 /* Returns a digest of the values of all other options of a table. */
 static uint64_t digest_options(const arg *table)
@@ -270,6 +270,7 @@ static uint64_t digest_options(const arg *table)
 static void parse_keys(request *r, int argc, char **argv, const char *about)
 {
     const char *range[5] = {0}, *order = "auto", *axis = "auto", *bad = "refuse";
+    const char *offset = "check";
     static const char parallel[] = "parallel", centre[] = "centre";
     static const char semblance[] = "semblance";
     const char *window = parallel, *smooth = centre, *weight = semblance;
@@ -372,7 +373,11 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
          "dead)",
          0},
         {"axis", ARG_TEXT, &axis, 0, 0,
-         "coordinate along the line: auto (the one that varies), x or y", 0},
+         "coordinate along the line: auto (the one that varies; if both do, along the "
+         "straight line that is closest), x or y",
+         0},
+        {"offset", ARG_TEXT, &offset, 0, 0,
+         "header word offset: check (it must agree with the positions) or ignore", 0},
         {"out", ARG_TEXT, &r->out, 0, 0,
          "for a point: .npy of A, B, C, D, E, stack, semblance", 0},
         {"panel", ARG_TEXT, &r->panel, 0, 0,
@@ -454,7 +459,8 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     r->weight = (weight_choice)parse_choice("weight", weight, "semblance", "none");
     r->order = (su_order)parse_choice("order", order, "auto", "little", "big");
     if (parse_choice("bad", bad, "refuse", "skip")) r->order |= SU_SKIP_BAD;
-    r->axis = (su_axis)parse_choice("axis", axis, "auto", "x", "y");
+    r->axis.kind = (su_axis)parse_choice("axis", axis, "auto", "x", "y");
+    r->any_offset = parse_choice("offset", offset, "check", "ignore") == 1;
 }
 
 /* Checks conditions on several arguments. */
@@ -526,6 +532,62 @@ origin request_origin(const request *r)
     return (origin){round(m0 - h0), round(m0 + h0)};
 }
 
+void request_find_axis(request *r, const su_gather *g)
+{
+    char why[SU_REASON_SIZE];
+    bool chosen = r->axis.kind == SU_AXIS_AUTO;
+    if (su_find_axis(g, &r->axis, why) != 0) fail("%s: %s", r->in, why);
+    const line_axis *a = &r->axis;
+    if (chosen && a->kind == SU_AXIS_OBLIQUE && !run_rank && !r->silent)
+        fprintf(stderr,
+                "%s: %s: x and y vary: positions are metres from (%.10g, %.10g) along "
+                "a line at %.2f degrees to x; sources and receivers are up to %.2f m "
+                "away from it\n",
+                run_name, r->in, a->x0, a->y0, atan2(a->uy, a->ux) * 180 / acos(-1),
+                a->farthest);
+}
+
+/* Compares offsets with positions, and reports what differs. */
+static void check_offsets(const request *r, const su_gather *g)
+{
+    size_t count, first;
+    char why[SU_REASON_SIZE];
+    if (r->any_offset) return;
+    if (su_check_offsets(g, &r->axis, &count, &first, why) != 0)
+        fail("%s: %s", r->in, why);
+    if (!count || run_rank || r->silent) return;
+    trace_ends p = line_ends(&g->trace[first].header, &r->axis);
+    fprintf(stderr,
+            "%s: %s: %zu of %zu traces: offset is not the distance of source and "
+            "receiver, the first time in trace %zu (offset %d, %g m apart)\n",
+            run_name, r->in, count, g->ntraces, first + 1,
+            g->trace[first].header.offset, fabs(p.receiver - p.source));
+}
+
+/* Prints how many traces are auxiliary, and of which kinds. */
+static void report_auxiliary(const request *r, const su_gather *g)
+{
+    enum { KINDS = 5 };
+    int kind[KINDS], kinds = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < g->ntraces; i++) {
+        const su_header *h = &g->trace[i].header;
+        if (su_is_data(h) || h->trid == SU_DEAD) continue;
+        count++;
+        int k = 0;
+        while (k < kinds && kind[k] != h->trid) k++;
+        if (k == kinds && k < KINDS) kind[kinds++] = h->trid;
+    }
+    if (!count || run_rank || r->silent) return;
+    char list[KINDS * 8] = "";
+    for (int k = 0; k < kinds; k++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%d", k ? ", " : "",
+                 kind[k]);
+    fprintf(stderr,
+            "%s: %s: %zu of %zu traces are not seismic data (trid %s%s) and not used\n",
+            run_name, r->in, count, g->ntraces, list, kinds == KINDS ? " .." : "");
+}
+
 su_gather request_gather(request *r, su_header **header)
 {
     su_gather g;
@@ -538,6 +600,9 @@ su_gather request_gather(request *r, su_header **header)
         *header = allocate(g.ntraces, sizeof **header, "the headers");
         for (size_t i = 0; i < g.ntraces; i++) (*header)[i] = g.trace[i].header;
     }
+    request_find_axis(r, &g);
+    check_offsets(r, &g);
+    report_auxiliary(r, &g);
     if (su_line(&g, &r->axis, from.source, from.receiver, &dead, reason))
         fail("%s: %s", r->in, reason);
     if (g.skipped && !run_rank && !r->silent)

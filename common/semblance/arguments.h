@@ -87,7 +87,8 @@ typedef struct {
     uint64_t options; /* digest of those that a job's hash does not have as values */
     const char *in;   /* SU file */
     su_order order;
-    su_axis axis;
+    line_axis axis;
+    bool any_offset; /* offset=ignore: it may contradict the positions */
     const char *out, *panel;                    /* for a point, or NULL */
     const char *stack, *coherence, *parameters; /* for a section, or NULL */
 } request;
@@ -124,6 +125,10 @@ origin request_origin(const request *r);
  * stderr. Stores a copy of the headers of the file in *header, unless header is NULL.
  * fail() if the traces are invalid. */
 su_gather request_gather(request *r, su_header **header);
+
+/* Completes r->axis from the traces of g, and prints the direction of an oblique line.
+ * fail() if there is no line. */
+void request_find_axis(request *r, const su_gather *g);
 
 /* Completes r from the traces of g, which request_gather() has read: without t0=, a
  * section covers all recorded times. fail() if t0 does not fit the traces. Calls
