@@ -42,15 +42,16 @@ static trace_ends project(const su_header *h, const line_axis *axis, double ux,
                           double uy)
 {
     trace_ends x = x_ends(h), y = y_ends(h);
-    return (trace_ends){
-        to_millimetre((x.source - axis->x0) * ux + (y.source - axis->y0) * uy),
-        to_millimetre((x.receiver - axis->x0) * ux + (y.receiver - axis->y0) * uy)};
+    return (trace_ends){(x.source - axis->x0) * ux + (y.source - axis->y0) * uy,
+                        (x.receiver - axis->x0) * ux + (y.receiver - axis->y0) * uy};
 }
 
 trace_ends line_ends(const su_header *h, const line_axis *axis)
 {
-    if (axis->kind == SU_AXIS_OBLIQUE) return project(h, axis, axis->ux, axis->uy);
-    return axis->kind == SU_AXIS_X ? x_ends(h) : y_ends(h);
+    if (axis->kind != SU_AXIS_OBLIQUE)
+        return axis->kind == SU_AXIS_X ? x_ends(h) : y_ends(h);
+    trace_ends p = project(h, axis, axis->ux, axis->uy);
+    return (trace_ends){to_millimetre(p.source), to_millimetre(p.receiver)};
 }
 
 trace_ends line_across(const su_header *h, const line_axis *axis)
