@@ -196,8 +196,8 @@ TEST(line_that_is_not_straight)
         double bend; /* degrees */
         int apart;   /* centimetres */
         bool straight;
-    } lines[] = {{0, 0, true}, {15, 0, true}, {30, 0, false}, {0, 2500, true},
-                 {0, 5000, false}};
+    } lines[] = {
+        {0, 0, true}, {15, 0, true}, {30, 0, false}, {0, 2500, true}, {0, 5000, false}};
     for (size_t k = 0; k < LENGTH(lines); k++) {
         su_gather g = oblique(100, 0, 0, 20);
         su_gather bent = oblique(100, 0, 0, 20 + lines[k].bend);
@@ -368,8 +368,8 @@ TEST(line_with_a_scale_of_times)
     static const struct {
         int16_t delrt, tscale;
         int samples;
-    } delays[] = {{40, 0, 10},     {40, 1, 10},        {40, -1, 10},     {4, 10, 10},
-                  {400, -10, 10},  {4000, -100, 10},   {-80, -10, -2},   {0, 77, 0},
+    } delays[] = {{40, 0, 10},    {40, 1, 10},       {40, -1, 10},       {4, 10, 10},
+                  {400, -10, 10}, {4000, -100, 10},  {-80, -10, -2},     {0, 77, 0},
                   {2, 1000, 500}, {20000, -1000, 5}, {30000, -10000, -1}};
     for (size_t k = 0; k < LENGTH(delays); k++) {
         su_gather g = survey(2, 1);

@@ -186,10 +186,12 @@ static void take_traces(problem *p, const file *f, const char *path, const char 
     long delay = 0; /* samples */
     for (size_t i = 0; i < all; i++)
         if (is_data(f, i * row)) {
-            long scale = int16_at(f, i * row, 215), time = int16_at(f, i * row, 109) * 1000;
+            long scale = int16_at(f, i * row, 215),
+                 time = int16_at(f, i * row, 109) * 1000;
             delay = (scale > 0   ? time * scale
                      : scale < 0 ? time / -scale
-                                 : time) / f->dt;
+                                 : time) /
+                    f->dt;
         }
     p->ns = (int)(f->ns + delay);
     if (p->ns < 1) fail("%s: no sample after time 0", path);

@@ -1,11 +1,11 @@
 /* dead.c - fill=dead: the dead traces of the input are the output traces, and the
  * output file is the whole survey, in the order of the input, with these traces filled.
  *
- * A trace is dead if trid is 2, or if it has data and all its samples are zero. The filled traces are
- * written to STACK.filled, a section like others: an interrupted run is resumed. When
- * it is complete, the survey is assembled. Live and auxiliary traces keep all their bytes. A dead
- * trace keeps its header, except for trid and delrt. It stays dead if it cannot be
- * filled.
+ * A trace is dead if trid is 2, or if it has data and all its samples are zero. The
+ * filled traces are written to STACK.filled, a section like others: an interrupted run
+ * is resumed. When it is complete, the survey is assembled. Live and auxiliary traces
+ * keep all their bytes. A dead trace keeps its header, except for trid and delrt. It
+ * stays dead if it cannot be filled.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -27,6 +27,7 @@ static bool all_zero(const su_trace *t, int ns)
 /* Stores the numbers and the places of the dead traces of *g in r. */
 static void find_dead(request *r, su_gather *g)
 {
+    char why[SU_REASON_SIZE];
     int marked = 0;
     r->dead = allocate(g->ntraces, sizeof *r->dead, "the dead traces");
     for (size_t i = 0; i < g->ntraces; i++) {
@@ -42,7 +43,7 @@ static void find_dead(request *r, su_gather *g)
         fail("%s: no trace is dead (trid 2 or all zero): expected at least one for "
              "fill=dead",
              r->in);
-    request_find_axis(r, g);
+    if (su_find_axis(g, &r->axis, why) != 0) fail("%s: %s", r->in, why);
     fprintf(stderr,
             "%s: %s: %d of %zu traces are to be filled: %d with trid 2, %d all "
             "zero\n",

@@ -216,7 +216,8 @@ static void set_times(const request *r, const survey *s, const su_header *live,
 {
     double dt = r->t0.count > 1 ? r->t0.step * 1e6 : s->g.dt;
     double delay = r->t0.first * 1e3, scaled = to_units(delay, live->tscale);
-    if (live->delrt && fabs(scaled - nearbyint(scaled)) <= 1e-6 && scaled <= INT16_MAX) {
+    if (live->delrt && fabs(scaled - nearbyint(scaled)) <= 1e-6 &&
+        scaled <= INT16_MAX) {
         t->tscale = live->tscale;
         delay = scaled;
     }
@@ -262,15 +263,17 @@ su_header *headers_make(const request *r, const survey *s)
             t->scalel = first->scalel;
             t->counit = first->counit;
             for (size_t f = 0; f < sizeof field / sizeof *field; f++) {
-                double value = interpolate(r, s, &axis[field[f].axis], at[field[f].axis],
-                                           field[f].at, field[f].kind);
+                double value =
+                    interpolate(r, s, &axis[field[f].axis], at[field[f].axis],
+                                field[f].at, field[f].kind);
                 if (field[f].kind == ELEVATION) value = to_units(value, t->scalel);
                 put_field(t, field[f].at, value);
             }
-            double x, y, across[2] = {interpolate(r, s, &axis[SOURCE], at[SOURCE], 0,
-                                                  SOURCE_ACROSS),
-                                      interpolate(r, s, &axis[RECEIVER], at[RECEIVER],
-                                                  0, RECEIVER_ACROSS)};
+            double x, y,
+                across[2] = {
+                    interpolate(r, s, &axis[SOURCE], at[SOURCE], 0, SOURCE_ACROSS),
+                    interpolate(r, s, &axis[RECEIVER], at[RECEIVER], 0,
+                                RECEIVER_ACROSS)};
             line_place(&r->axis, at[SOURCE], across[0], &x, &y);
             t->sx = round_number(to_units(x, scalco));
             t->sy = round_number(to_units(y, scalco));

@@ -122,8 +122,8 @@ static void fit_line(const su_gather *g, line_axis *axis)
     for (size_t i = 0; i < g->ntraces; i++) {
         if (!su_is_data(&g->trace[i].header)) continue;
         trace_ends p = line_across(&g->trace[i].header, axis);
-        axis->farthest = fmax(axis->farthest, fmax(fabs(p.source - middle),
-                                                   fabs(p.receiver - middle)));
+        axis->farthest = fmax(axis->farthest,
+                              fmax(fabs(p.source - middle), fabs(p.receiver - middle)));
     }
 }
 
@@ -146,13 +146,13 @@ static int check_straight(const su_gather *g, const line_axis *axis,
     if (axis->farthest <= STRAIGHT * (high - low) &&
         (double)shorter <= CROOKED * (double)n)
         return 0;
-    return refuse(why,
-                  "x and y vary, not along a straight line: %.4g m away from one of "
-                  "%.4g m (%.0f %% of the source-receiver distances become shorter): "
-                  "expected at most %g %%: select a straight part, or one coordinate by "
-                  "axis=x or axis=y",
-                  axis->farthest, high - low, 100 * (double)shorter / (double)n,
-                  100 * STRAIGHT);
+    return refuse(
+        why,
+        "x and y vary, not along a straight line: %.4g m away from one of "
+        "%.4g m (%.0f %% of the source-receiver distances become shorter): "
+        "expected at most %g %%: select a straight part, or one coordinate by "
+        "axis=x or axis=y",
+        axis->farthest, high - low, 100 * (double)shorter / (double)n, 100 * STRAIGHT);
 }
 
 /* ---- offset ------------------------------------------------------------------------
@@ -206,15 +206,17 @@ static void explain_factor(char text[SU_REASON_SIZE], double factor, const su_he
     bool scaled = power != 0 && fabs(factor / pow(10, power) - 1) < NEAR &&
                   fabs(scale / pow(10, digits) - 1) < NEAR && fabs(digits) <= 4;
     if (scaled)
-        snprintf(text, SU_REASON_SIZE, "set scalco to %.0f if offset is right (it is %d)",
+        snprintf(text, SU_REASON_SIZE,
+                 "set scalco to %.0f if offset is right (it is %d)",
                  digits < 0 ? -pow(10, -digits) : pow(10, digits), h->scalco);
     else if (fabs(factor / FOOT - 1) < NEAR || fabs(factor * FOOT - 1) < NEAR)
         snprintf(text, SU_REASON_SIZE, "one is in feet: convert it to metres");
     else
-        snprintf(text, SU_REASON_SIZE,
-                 "expected metres in both: scalco is %d, counit %d; project coordinates "
-                 "that are angles",
-                 h->scalco, h->counit);
+        snprintf(
+            text, SU_REASON_SIZE,
+            "expected metres in both: scalco is %d, counit %d; project coordinates "
+            "that are angles",
+            h->scalco, h->counit);
 }
 
 int su_check_offsets(const su_gather *g, const line_axis *axis, size_t *count,
@@ -249,10 +251,11 @@ int su_check_offsets(const su_gather *g, const line_axis *axis, size_t *count,
                       "trace %zu: source and receiver are %g m apart, offset is %d, a "
                       "factor of %.3g as in most traces: %s; or offset=ignore",
                       *first + 1, along_distance(h, axis), h->offset, factor, text);
-    return refuse(why,
-                  "trace %zu: source and receiver are %g m apart, offset is %d, and most "
-                  "traces differ, too: %s; or offset=ignore",
-                  *first + 1, along_distance(h, axis), h->offset, text);
+    return refuse(
+        why,
+        "trace %zu: source and receiver are %g m apart, offset is %d, and most "
+        "traces differ, too: %s; or offset=ignore",
+        *first + 1, along_distance(h, axis), h->offset, text);
 }
 
 /* ---- su_line() ---------------------------------------------------------------------
@@ -294,11 +297,12 @@ static int localize_traces(su_gather *g, const line_axis *axis, double source,
         if (axis->kind == SU_AXIS_OBLIQUE) {
             trace_ends p = line_ends(h, axis);
             if (localize_oblique(h, axis, source, receiver) != 0)
-                return refuse(why,
-                              "trace %zu: at %g and %g m on an oblique line, too far "
-                              "from the output point's %g and %g m: expected a distance "
-                              "of 32 bits, in millimetres",
-                              i + 1, p.source, p.receiver, source, receiver);
+                return refuse(
+                    why,
+                    "trace %zu: at %g and %g m on an oblique line, too far "
+                    "from the output point's %g and %g m: expected a distance "
+                    "of 32 bits, in millimetres",
+                    i + 1, p.source, p.receiver, source, receiver);
             h->sx = h->gx = 0;
             continue;
         }
@@ -332,11 +336,12 @@ static int find_delay(const su_gather *g, long *delay, char why[SU_REASON_SIZE])
         int scale = abs((int)h->tscale);
         if (h->delrt && scale > 1 && scale != 10 && scale != 100 && scale != 1000 &&
             scale != 10000)
-            return refuse(why,
-                          "trace %zu: delrt is %d and its scale in bytes 215-216 is %d: "
-                          "expected 1, 10, 100, 1000 or 10000, negative to divide, or 0 "
-                          "if delrt is in ms",
-                          i + 1, h->delrt, h->tscale);
+            return refuse(
+                why,
+                "trace %zu: delrt is %d and its scale in bytes 215-216 is %d: "
+                "expected 1, 10, 100, 1000 or 10000, negative to divide, or 0 "
+                "if delrt is in ms",
+                i + 1, h->delrt, h->tscale);
         if (su_delay(h) != su_delay(reference))
             return refuse(why, "trace %zu: delrt is %g ms, other traces have %g", i + 1,
                           su_delay(h) / 1000, su_delay(reference) / 1000);
@@ -472,8 +477,7 @@ int su_line(su_gather *g, line_axis *axis, double source, double receiver, size_
             char why[SU_REASON_SIZE])
 {
     *dead = 0;
-    for (size_t i = 0; i < g->ntraces; i++)
-        *dead += g->trace[i].header.trid == SU_DEAD;
+    for (size_t i = 0; i < g->ntraces; i++) *dead += g->trace[i].header.trid == SU_DEAD;
     long delay = 0;
     if (su_find_axis(g, axis, why) != 0 || check_kinds(g, why) != 0 ||
         check_unit(g, why) != 0 || find_delay(g, &delay, why) != 0 ||

@@ -18,9 +18,10 @@ typedef enum { SU_AXIS_AUTO, SU_AXIS_X, SU_AXIS_Y, SU_AXIS_OBLIQUE } su_axis;
 typedef struct {
     su_axis kind;
     /* Of an oblique line: */
-    double x0, y0;   /* the first source, metres */
-    double ux, uy;   /* unit vector along the line */
-    double farthest; /* metres: largest distance of a source or receiver from the line */
+    double x0, y0; /* the first source, metres */
+    double ux, uy; /* unit vector along the line */
+    double
+        farthest; /* metres: largest distance of a source or receiver from the line */
 } line_axis;
 
 /* A header coordinate or elevation in metres, the nearest double. */
@@ -66,8 +67,8 @@ int su_check_offsets(const su_gather *g, const line_axis *axis, size_t *count,
  * scalco (1 m if scalco multiplies; 1 mm on an oblique line); sx and gx become 0.
  * - Sample 0 is moved to time 0: samples before it (delrt < 0) are removed; if the
  * recording began later, there are g->first zeros. su_delay() must be the same in all
- * traces and a whole number of samples. Other header words, such as cdp and offset, are not
- * changed. */
+ * traces and a whole number of samples. Other header words, such as cdp and offset, are
+ * not changed. */
 int su_line(su_gather *g, line_axis *axis, double source, double receiver, size_t *dead,
             char why[SU_REASON_SIZE]);
 

@@ -299,9 +299,9 @@ static size_t reel_header(const unsigned char *bytes, size_t size)
         if (begin > size - SU_HEADER_BYTES) begin = REEL;
         if (format < 1 || format > FORMATS) continue;
         const unsigned char *trace = bytes + begin;
-        bool repeated = ns > 0 ? ns == field_ns(trace, big)
-                               : dt > 0 && dt == field_dt(trace, big) &&
-                                     field_ns(trace, big) > 0;
+        bool repeated =
+            ns > 0 ? ns == field_ns(trace, big)
+                   : dt > 0 && dt == field_dt(trace, big) && field_ns(trace, big) > 0;
         if (repeated || is_text(bytes, TEXT)) return begin;
     }
     return 0;
@@ -451,8 +451,9 @@ typedef enum { COPY_SAMPLES, MAP_SAMPLES, SKIP_SAMPLES } sample_mode;
 static int check_memory(size_t ntraces, int ns, bool samples,
                         char reason[SU_REASON_SIZE])
 {
-    double need = (double)ntraces *
-                  (double)(sizeof(su_trace) + (samples ? sizeof(float) * (size_t)ns : 0));
+    double need =
+        (double)ntraces *
+        (double)(sizeof(su_trace) + (samples ? sizeof(float) * (size_t)ns : 0));
     if (need <= memory_limit()) return 0;
     return refuse(reason,
                   "%zu traces of %d samples need %.3g GB of memory: expected at most "

@@ -138,11 +138,14 @@ static inline float su_scale(int16_t scalco)
 static inline double su_delay(const su_header *h)
 {
     double delay = 1000.0 * h->delrt;
-    return h->tscale == 0 ? delay : h->tscale > 0 ? delay * h->tscale : delay / -h->tscale;
+    return h->tscale == 0  ? delay
+           : h->tscale > 0 ? delay * h->tscale
+                           : delay / -h->tscale;
 }
 
 /* Whether a trace has seismic data: trid is 0 (unknown), 1, or 11 to 17. A dead trace
- * (2) has none, and all other kinds are auxiliary: time breaks, sweeps, signatures ... */
+ * (2) has none, and all other kinds are auxiliary: time breaks, sweeps, signatures ...
+ */
 static inline bool su_is_data(const su_header *h)
 {
     return h->trid == 0 || h->trid == SU_LIVE ||
