@@ -425,8 +425,8 @@ int su_find_axis(const su_gather *g, line_axis *axis, char why[SU_REASON_SIZE])
         return refuse(why, "all of its %zu traces are dead (trid 2)", g->ntraces);
     if (!live)
         return refuse(why,
-                      "none of its %zu traces has seismic data: expected trid 0, 1 or "
-                      "11 to 17",
+                      "none of its %zu traces has seismic data: expected trid 0, 1, "
+                      "11..17",
                       g->ntraces);
     if (axis->kind != SU_AXIS_AUTO) return 0;
     int varies = find_varying(g);

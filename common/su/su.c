@@ -324,8 +324,8 @@ static int check_layout(const unsigned char *bytes, size_t size, int big,
     if (reel)
         return refuse(reason,
                       "is SEG-Y with its reel header (%zu bytes): expected SU, where "
-                      "trace 1 begins at the first byte: docs/using-your-data.md "
-                      "explains the conversion",
+                      "trace 1 begins at the first byte: the page \"Use your own "
+                      "data\" explains the conversion",
                       reel);
     if (matching_traces(bytes, size, !big) == SIZE_MAX)
         return refuse(reason, "is byte-swapped: %s, not %s", order_name(!big),

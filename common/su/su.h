@@ -45,7 +45,7 @@ typedef struct {
     int16_t unassigned[12];                /* 217 */
 } su_header;
 
-/* trid, the kind of a trace (SEG-Y rev. 1). 11 to 17 are sensors of pressure and
+/* trid, the kind of a trace (SEG-Y rev. 1). 11..17 are sensors of pressure and
  * components of motion. */
 enum { SU_LIVE = 1, SU_DEAD = 2, SU_PRESSURE = 11, SU_RADIAL = 17 };
 
@@ -143,7 +143,7 @@ static inline double su_delay(const su_header *h)
                            : delay / -h->tscale;
 }
 
-/* Whether a trace has seismic data: trid is 0 (unknown), 1, or 11 to 17. A dead trace
+/* Whether a trace has seismic data: trid is 0 (unknown), 1, or 11..17. A dead trace
  * (2) has none, and all other kinds are auxiliary: time breaks, sweeps, signatures ...
  */
 static inline bool su_is_data(const su_header *h)

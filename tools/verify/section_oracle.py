@@ -635,7 +635,8 @@ def headers(job: Job, places: Sequence[tuple[float, float]], alive: Sequence[boo
         del delay["tscale"]
     result = []
     for i, (m, h) in enumerate(places):
-        times = {"trid": job.kind if alive[i] else DEAD, **delay, "ns": len(job.t0), "dt": round(step * 1e6)}
+        times = {"trid": job.kind if alive[i] else DEAD, **delay,
+                 "ns": len(job.t0), "dt": round(step * 1e6)}
         replaced = [k for k in job.dead if all(
             abs(a - b) <= 1e-3 for a, b in zip(job.ends(k), (m - h, m + h), strict=True))]
         if replaced:  # a dead trace is at this place: its header is kept
