@@ -44,7 +44,7 @@ def survey(order="<", change=lambda values: values, other=False):
     traces, dead, missing = [], [], []
     for shot in range(SHOTS):
         if other:
-            sweep = 50 * numpy.sin(numpy.arange(NS) ** 2 / 100)
+            sweep = 50 * numpy.sin(numpy.arange(NS) ** 2 / 100) * (shot > 0)  # one is zero
             head = header(order, trid=6, sx=50 * shot, delrt=8, offset=3)
             traces.append(head + sweep.astype(order + "f4").tobytes())
         for k in range(RECEIVERS):
