@@ -515,8 +515,8 @@ static int convert(unsigned char *bytes, size_t size, su_order order, sample_mod
     bool swapped = samples_swapped(&read);
     if (swapped && order == SU_DETECT &&
         matching_traces(bytes, size, !big) == SIZE_MAX) {
-        /* The headers fit both orders, the samples do not; they are still as in the file,
-         * because the order of the machine is tried first. */
+        /* The headers fit both orders, the samples do not; they are still as in the
+         * file, because the order of the machine is tried first. */
         free_unmapped(&read);
         order = big ? SU_LITTLE : SU_BIG;
         if (skip_bad) order |= SU_SKIP_BAD;
