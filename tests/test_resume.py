@@ -191,8 +191,8 @@ ROWS = ["0.3 -2e-5 2e-4 3 -3e-4 -1e-4 2 4e-7 9e-7 2 1e-7 5e-7 2 0 3e-7 2",
         "0.5 -2e-5 3e-4 3 -3e-4 -1e-4 2 4e-7 9e-7 2 1e-7 5e-7 2 0 3e-7 2"]
 OPTIONS = {"in": "in.su", "m0": "4040,40,2", "h0": "-500,30,2", "t0": "0.4,0.004,3",
            "tau": "0.008", "aperture": "80,90", "axis": "y", "ranges": "rows.txt",
-           "window": "parallel", "smooth": "centre", "weight": "semblance", "refine": "0",
-           "average": "0"}
+           "offset": "ignore", "window": "parallel", "smooth": "centre",
+           "weight": "semblance", "refine": "0", "average": "0"}
 # The same with a file of velocities.
 VELOCITY = {**OPTIONS, "ranges": "", "velocity": "v.txt", "mute": "0.4"}
 NUMBERS = {**OPTIONS, "ranges": "", "a": "-2e-5:2e-4:2", "b": "-3e-4", "c": "4e-7", "d": "1e-7",
@@ -215,7 +215,7 @@ OTHERS += [(VELOCITY, {key: value}) for key, *values in (
     for value in values]
 # Options that do not change the result, or that name what OTHERS and test_other_job() change.
 FREE = {"in", "ranges", "order", "local", "set", "choose", "fill", "out", "panel", "stack",
-        "coherence", "parameters", "ranges_out"}
+        "coherence", "parameters", "ranges_out", "offset"}
 
 
 def other_rows(row, column):

@@ -38,7 +38,7 @@ su_gather section_read(const char *path, su_order order)
 
 int section_first(const request *r, const su_gather *g, const su_trace *t)
 {
-    return (int)lround((r->t0.first - t->header.delrt * 1e-3) * 1e6 / g->dt);
+    return (int)lround((r->t0.first * 1e6 - su_delay(&t->header)) / g->dt);
 }
 
 bool *section_used(const survey *line, const request *r)

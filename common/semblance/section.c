@@ -104,7 +104,7 @@ static uint64_t job_hash(const job *s, const su_header *header)
     hash = digest_update(hash, header, (size_t)s->traces * sizeof *header);
     for (int i = s->first_trace; i <= s->last_trace; i++) {
         const su_trace *t = &s->line.g.trace[i];
-        if (t->header.trid == SU_DEAD) continue;
+        if (!su_is_data(&t->header)) continue;
         hash = digest_update(hash, &t->header, sizeof t->header);
         hash = digest_update(hash, t->data, (size_t)s->line.g.ns * sizeof(float));
     }
@@ -241,6 +241,7 @@ void section_pass(request *r, const pass *p)
     journal j = {.file = {{"stack", r->stack, -1},
                           {"coherence", r->coherence, -1},
                           {"parameters", r->parameters, -1}},
+                 .live = survey_kind(&s.line),
                  .traces = (size_t)s.traces,
                  .ns = r->t0.count,
                  .parameters = PARAMETERS};

@@ -17,6 +17,25 @@ static int by_number(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
+/* Refuses positions that contradict velocity= and the time of the record: in most
+ * traces, the receiver is more than BEYOND times farther from the source than the
+ * fastest wave comes. */
+static void check_reach(const request *r, const survey *s)
+{
+    static const double BEYOND = 5;
+    double fastest = 0, end = (s->g.ns - 1) * 1e-6 * s->g.dt;
+    for (int i = 0; i < r->velocities; i++)
+        fastest = fmax(fastest, r->velocity[i].high);
+    int far = 0;
+    for (int i = 0; i < s->live; i++)
+        far += 2 * fabs(s->places[i].h) > BEYOND * fastest * end;
+    if (r->velocities && far > s->live / 2)
+        fail("%s: %d of %d traces: source and receiver are more than %g m apart, which "
+             "needs more than %g times the recorded %g s at velocity=%g: expected "
+             "metres: check scalco and counit",
+             r->in, far, s->live, BEYOND * fastest * end, BEYOND, end, fastest);
+}
+
 survey survey_read(request *r)
 {
     survey s = {0};
@@ -26,7 +45,7 @@ survey survey_read(request *r)
     s.places = allocate(s.g.ntraces, sizeof *s.places, "the midpoints");
     for (size_t i = 0; i < s.g.ntraces; i++) {
         const su_header *t = &s.g.trace[i].header;
-        if (t->trid == SU_DEAD) continue;
+        if (!su_is_data(t)) continue;
         double unit = t->scalco < 0 ? -1.0 / t->scalco : 1;
         double source = from.source + t->sy * unit;
         double receiver = from.receiver + t->gy * unit;
@@ -34,7 +53,14 @@ survey survey_read(request *r)
             (trace_place){(receiver + source) / 2, (receiver - source) / 2, (int)i};
     }
     qsort(s.places, (size_t)s.live, sizeof *s.places, by_midpoint);
+    check_reach(r, &s);
     return s;
+}
+
+int16_t survey_kind(const survey *s)
+{
+    int16_t kind = s->live ? s->header[s->places[0].number].trid : SU_LIVE;
+    return kind ? kind : SU_LIVE;
 }
 
 void survey_free(survey *s)
@@ -66,7 +92,7 @@ void survey_report(const request *r, const su_gather *part, int first)
     float *peak = allocate(2 * n, sizeof *peak, "the amplitudes"), *sorted = peak + n;
     for (size_t i = 0; i < n; i++) {
         peak[i] = 0;
-        if (part->trace[i].header.trid == SU_DEAD) continue;
+        if (!su_is_data(&part->trace[i].header)) continue;
         for (int k = 0; k < part->ns; k++)
             peak[i] = fmaxf(peak[i], fabsf(part->trace[i].data[k]));
         if (peak[i] > 0)

@@ -13,13 +13,16 @@ typedef struct {
 typedef struct {
     su_gather g;
     su_header *header;   /* [g.ntraces]: as in the file */
-    trace_place *places; /* [live], sorted by midpoint: the traces that are not dead */
+    trace_place *places; /* [live], sorted by midpoint: the traces with data */
     int live;
 } survey;
 
 /* Reads the traces of r with request_gather() and completes r with request_fit(). */
 survey survey_read(request *r);
 void survey_free(survey *s);
+
+/* Returns the trid of the live traces, of which 0 counts as 1. */
+int16_t survey_kind(const survey *s);
 
 /* Prints on stderr how many live traces of `part`, which begins with trace `first` of
  * the file, are all zero, and how many spikes there are: samples of more than SPIKE

@@ -389,8 +389,10 @@ def compare_survey(job: Job, name: str) -> Iterator[Finding]:
     for i, (head, row) in enumerate(zip(job.heads, job.rows, strict=True)):
         if i in job.dead:
             k = job.dead.index(i)
-            head = put({"trid": get(heads[k], "trid", "="),
-                        "delrt": job.values[job.live[0]]["delrt"]}, job.order, head)
+            live = job.values[job.live[0]]
+            head = put({"trid": get(heads[k], "trid", "="), "delrt": live["delrt"],
+                        **({"tscale": live["tscale"]} if live["delrt"] else {})},
+                       job.order, head)
             row = numpy.zeros(job.ns)
             row[start:start + len(job.t0)] = filled[k]
         wanted += head + row.astype(job.order + "f4").tobytes()
@@ -432,6 +434,8 @@ def printed(job: Job, out: str, err: str) -> Iterator[Finding]:
     lines = {f"{len(job.bad)} of {total} traces have samples that are not finite": job.bad,
              f"{len(job.dead) - len(job.bad)} of {total} traces are dead":
              len(job.dead) > len(job.bad) and not job.fill,
+             f"{len(job.other)} of {total} traces are not seismic data": job.other,
+             "positions are metres from": len(job.axis) == 2,
              f"{len(job.dead)} of {total} traces are to be filled: "
              f"{len(job.dead) - job.zero} with trid 2, {job.zero} all zero": job.fill,
              f"{len(job.places) - len(alive)} of {len(job.places)} output traces have less than "
