@@ -157,7 +157,8 @@ space space_of(const query *w)
         }
         if (distance > w->absorb) continue;
         double vp = w->property[VPZ][nearest], vs = shear(w, nearest);
-        /* A medium without a positive energy (p and q as coupled strings) is not varied. */
+        /* A medium without a positive energy (p and q as coupled strings) is not
+         * varied. */
         double across = 1 + 2 * w->property[DELTA][nearest];
         bool varies = w->property[DELTA][nearest] <= w->property[EPSILON][nearest] &&
                       vs * vs <= vp * vp * across;

@@ -162,9 +162,10 @@ static rock rock_inside(const model *m, size_t i)
  * b)^2 + 4 (1 - s) (N - s) a b, is not negative if s <= min(1, N), and, for epsilon
  * below delta, if s <= 1.
  *
- * If the velocities vary, H M is symmetric for H = (1, -1; -1, (X - s) / (N - s)), which
- * is positive if epsilon >= delta and s < N: then an energy is conserved. Otherwise
- * waves gain energy from random velocities: the absorbing band keeps those of the rock.
+ * If the velocities vary, H M is symmetric for H = (1, -1; -1, (X - s) / (N - s)),
+ * which is positive if epsilon >= delta and s < N: then an energy is conserved.
+ * Otherwise waves gain energy from random velocities: the absorbing band keeps those of
+ * the rock.
  */
 typedef struct {
     double x, n, s;
@@ -192,8 +193,8 @@ static double largest_velocity(const rock *r)
     for (int i = 0; i <= ANGLES; i++) {
         double a = (double)i / ANGLES, b = 1 - a;
         double difference = (k.x - k.s) * a - (1 - k.s) * b;
-        double root = sqrt(fmax(
-            difference * difference + 4 * (1 - k.s) * (k.n - k.s) * a * b, 0));
+        double root = sqrt(
+            fmax(difference * difference + 4 * (1 - k.s) * (k.n - k.s) * a * b, 0));
         largest = fmax(largest, (k.x * a + b + k.s + root) / 2);
     }
     return r->vpz * sqrt(largest);

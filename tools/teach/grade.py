@@ -333,7 +333,7 @@ class Grading:
                  "reference solution": self.reference}
         for run in three.values():
             run.seconds, run.outside = [], []
-        runs.stage(f"{self.backend}: timing {self.repetitions} repetitions of {' and '.join(three)}")
+        runs.stage(f"{self.backend}: timing {self.repetitions} repetitions of each program")
         busy, own = machine.busy(), machine.own() + time.process_time()
         for n in range(self.repetitions):
             for name in list(three)[n % 3:] + list(three)[:n % 3]:
