@@ -5,6 +5,10 @@
 # are declared in common/backends.mk, and a step names those that it has in its step.mk.
 
 include config.mk
+ifneq ($(words $(BUILD))$(findstring :,$(BUILD))$(findstring %,$(BUILD))$(filter -%,$(BUILD)),1)
+$(error BUILD=$(BUILD): expected the name of a folder without blanks, : and %, and without - \
+        at its beginning)
+endif
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Sequence
 
 # Options that are written as VARIABLE= for make and as --variable for a tool.
@@ -31,6 +32,25 @@ FLAGS = {
     "RUNGS": "the rungs of the steps, too",
     "VARIANTS": "measure the variants of steps/*/variants, too",
 }
+
+
+# The variables that are whole numbers; SECONDS may have a fraction.
+NUMBERS = "REPEAT", "COUNT", "SECONDS", "NUMBER"
+
+
+def is_positive(text: str) -> bool:
+    try:
+        return 0 <= float(text) < float("inf")
+    except ValueError:
+        return False
+
+
+def split(variable: str, text: str) -> list[str]:
+    """The words of a variable, in which quotes protect blanks."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise SystemExit(f"{variable}={text}: {error}: expected pairs of quotes") from None
 
 
 def is_set(variable: str) -> bool:
@@ -58,6 +78,10 @@ def parse(made: argparse.ArgumentParser, words: Sequence[str] | None = None
     """Parses words, by default the command line. The variables get the values of their
     options, such that tree.selected() and a make that is called see them."""
     found = made.parse_args(words)
+    for name in NUMBERS:
+        text = str(getattr(found, name.lower(), None) or "0")
+        if not text.isdecimal() and not (name == "SECONDS" and is_positive(text)):
+            raise SystemExit(f"{name}={text}: expected a number")
     for name in VARIABLES:
         if hasattr(found, name.lower()):
             os.environ[name] = getattr(found, name.lower())

@@ -16,7 +16,6 @@ missed: BARS, the gain over the best NMO mean.
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -207,7 +206,7 @@ def main(draw: Callable[[Picture], None], words: list[str] | None = None) -> int
     parser.add_argument("--figures", default=os.environ.get("FIGURES", str(folder())),
                         metavar="FOLDER", help="where the figures are written")
     arguments = options.parse(parser, words)
-    further = shlex.split(arguments.args)
+    further = options.split("ARGS", arguments.args)
     backend = arguments.backend or "omp"
     last, missed = [], False
     for name, (below, ratio, seed) in SURVEYS.items():
