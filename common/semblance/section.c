@@ -11,6 +11,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "section.h"
+#include "check.h"
 #include "choose.h"
 #include "criterion.h"
 #include "fill.h"
@@ -141,9 +142,8 @@ typedef struct {
 static void check_semblance(const point *p, double m, double h, double t)
 {
     if (!(p->semblance >= 0 && p->semblance <= MAX_SEMBLANCE))
-        fail("m0=%g h0=%g t0=%g: semblance %g, expected 0 to 1 (are the samples too "
-             "large for float?)",
-             m, h, t, p->semblance);
+        fail("internal error: m0=%g h0=%g t0=%g: semblance %g: expected 0 to 1", m, h,
+             t, p->semblance);
 }
 
 /* The default of a step that has only window=parallel. */
@@ -190,15 +190,18 @@ static int margin_of(const request *r, const su_gather *g)
     return r->window == WINDOW_MOVEOUT ? tau_samples(r, g) : 0;
 }
 
-/* Searches the output trace at (m, h) in n traces of the gather. Returns the number of
- * samples that are searched: those that are not muted. */
-static int search_trace(const request *r, search_state *state, const su_gather *gather,
-                        double m, double h, const int *indices, int n,
-                        const trace_buffers *b, run_times *t)
+/* Output times of a trace: samples of them, from number `first` on. */
+typedef struct {
+    int first, samples;
+} span;
+
+/* Searches these times of the output trace at (m, h) in n traces of the gather. */
+static void search_trace(const request *r, search_state *state, const su_gather *gather,
+                         double m, double h, const int *indices, int n, span times,
+                         const trace_buffers *b, run_times *t)
 {
-    int margin = margin_of(r, gather);
-    int first = mute_output(r, gather, h), ns = r->t0.count - first;
-    if (ns == 0) return 0;
+    int margin = margin_of(r, gather), first = times.first, ns = times.samples;
+    if (ns == 0) return;
     query *q = b->q + margin;
     set_queries(r, gather, m, h, n, margin, q);
     search_result *result = b->result + first;
@@ -214,7 +217,107 @@ static int search_trace(const request *r, search_state *state, const su_gather *
         b->coherence[k] = best->semblance;
         memcpy(b->parameters + PARAMETERS * k, &best->a, PARAMETERS * sizeof(float));
     }
-    return ns;
+}
+
+/* Curves are steep if |A| exceeds this part of dip=: the range of A may be too small if
+ * much of the energy is filled along such curves. */
+static const double AT_BOUND = 0.9, STEEP_MAX = 0.1;
+
+/* Fills these times of the output trace at (m, h) from n traces of the gather, and adds
+ * to *sums what has been found. The other times are 0. */
+static void fill_times(const request *r, search_state *state, const su_gather *gather,
+                       double m, double h, const int *indices, int n, span times,
+                       aperture *around, const trace_buffers *b, run_times *t,
+                       fill_sums *sums)
+{
+    size_t ns = (size_t)r->t0.count;
+    memset(b->stack, 0, ns * sizeof(float));
+    memset(b->coherence, 0, ns * sizeof(float));
+    memset(b->parameters, 0, ns * PARAMETERS * sizeof(float));
+    if (n < 2) return;
+    search_trace(r, state, gather, m, h, indices, n, times, b, t);
+    aperture_set(around, r, gather, m, h, indices, n);
+    refine_trace(r, around, b->q + margin_of(r, gather), b->coherence, b->parameters);
+    fill_trace(r, around, b->coherence, b->parameters, b->stack, sums);
+    sums->samples += times.samples;
+    for (int k = times.first; k < times.first + times.samples; k++) {
+        double energy = (double)b->stack[k] * b->stack[k];
+        sums->energy += energy;
+        if (fabs(b->parameters[PARAMETERS * k + A]) > AT_BOUND * r->dip)
+            sums->steep += energy;
+    }
+}
+
+/* Returns the number of samples that the search of one output sample visits, on
+ * average, from some of the output traces. */
+static double mean_visits(const job *s, const su_gather *part, int *indices)
+{
+    enum { TRACES = 8, TIMES = 8 };
+    const request *r = s->r;
+    int window = r->window == WINDOW_MOVEOUT ? 1 : 2 * tau_samples(r, part) + 1;
+    double visits = 0;
+    for (int i = 0; i < TRACES; i++) {
+        int trace = (int)((double)i / TRACES * s->traces);
+        double n = select_aperture(s, trace, indices);
+        for (int k = 0; k < TIMES; k++) {
+            int sample = (int)((double)k / TIMES * r->t0.count);
+            query q = query_at(r, part, output_m(s, trace), output_h(s, trace),
+                               series_at(&r->t0, sample));
+            double points = 1;
+            for (int j = 0; j < PARAMETERS; j++) points *= q.np[j];
+            visits += points * n * window;
+        }
+    }
+    return fmax(visits / (TRACES * TIMES), 1);
+}
+
+/* Adds the energy of the samples of a live trace, and that of the error of its filled
+ * ones, to check[0] and check[1]. Of a residual, `prediction` was subtracted, before the samples
+ * were multiplied by 2^scale. */
+static void compare_samples(const request *r, const su_gather *part, const float *data,
+                            const float *prediction, int scale, const check_trace *c,
+                            const float *filled, double check[2])
+{
+    for (int k = c->first; k < c->first + c->samples; k++) {
+        double sample = check_sample(r, part, data, k), error = sample - filled[k];
+        if (prediction) sample += ldexp(prediction[k], scale);
+        check[0] += sample * sample;
+        check[1] += error * error;
+    }
+}
+
+/* Returns for each trace of the survey whether it has a prediction. */
+static bool *predicted_traces(const pass *p, size_t traces)
+{
+    bool *found = allocate(traces, sizeof *found, "the predicted traces");
+    memset(found, 0, traces * sizeof *found);
+    for (int i = 0; i < p->predicted_count; i++) found[p->predicted[i]] = true;
+    return found;
+}
+
+/* Returns the prediction of trace `number` in the file of p->live, whose contents are
+ * *live; NULL if the input is no residual. */
+static const float *prediction_of(const pass *p, const su_gather *live, int number)
+{
+    for (int i = 0; i < p->predicted_count; i++)
+        if (p->predicted[i] == number) return live->trace[i].data;
+    return NULL;
+}
+
+/* Prints the means over the filled samples, and a warning if much of their energy has
+ * the largest or the smallest A. */
+static void report(const request *r, const fill_sums *sums)
+{
+    if (!(sums->samples > 0)) return;
+    double share = sums->energy > 0 ? sums->steep / sums->energy : 0;
+    printf("Mean_semblance=%.3f\nMean_weight=%.3f\nDip_steep=%.3f\n",
+           sums->semblance / sums->samples, sums->weight / sums->samples, share);
+    if (r->velocities && share > STEEP_MAX)
+        fprintf(stderr,
+                "%s: %s: WARNING: dip=%.3g: %.0f %% of the filled energy has the largest "
+                "dip that is searched: expected at most %.0f %%: steeper events are "
+                "lost: try dip=%.2g\n",
+                run_name, r->in, r->dip, 100 * share, 100 * STEEP_MAX, 1.6 * r->dip);
 }
 
 void section(request *r)
@@ -262,6 +365,7 @@ void section_pass(request *r, const pass *p)
     if (r->velocities && s.max_aperture && (p->number == 1 || !(r->row[0].np[A] > 0)))
         criterion_ranges(r, &part, &s.line, s.first_trace);
     uint64_t hash = job_hash(&s, header);
+    int scale = s.max_aperture ? survey_scale(&part) : 0;
     proc_require_same("the job", &hash, sizeof hash);
     journal_open(&j, header, hash);
     if (j.done_before && !run_rank)
@@ -279,19 +383,40 @@ void section_pass(request *r, const pass *p)
         .parameters = allocate((size_t)j.ns, PARAMETERS * sizeof(float), "a trace")};
     const float *row_pointers[JOURNAL_FILES] = {buffers.stack, buffers.coherence,
                                                 buffers.parameters};
-    su_gather base = {0};
-    char why[SU_REASON_SIZE];
-    if (p->base && su_read(p->base, SU_DETECT, &base, why) != 0)
-        fail("%s: %s", p->base, why);
+    su_gather base = {0}, live = {0};
+    if (p->base) base = section_read(p->base, SU_DETECT);
     int *indices = allocate(s.line.g.ntraces, sizeof *indices, "an aperture");
     int *pending =
         allocate(j.traces - j.done_before, sizeof *pending, "traces to be filled");
     int pending_count = 0;
     aperture around = aperture_new(s.max_aperture);
-    double points = 0, dead = 0, dead_before = 0;
+    double dead = 0, dead_before = 0;
+    static fill_sums filled; /* of the first pass */
+    if (p->number == 1) filled = (fill_sums){0};
+    fill_sums later = {0}, *sums = p->number == 1 ? &filled : &later;
     for (int i = 0; i < s.traces; i++) {
         if (!j.state[i]) pending[pending_count++] = i;
         dead_before += j.state[i] == SU_DEAD;
+    }
+
+    /* The hash and the report are those of the samples as they are in the file. */
+    survey_rescale(&part, scale);
+    int checks = 0;
+    check_trace *check = NULL;
+    bool *usable = p->live ? predicted_traces(p, s.line.g.ntraces) : NULL;
+    check_job of = {.r = r,
+                    .line = &s.line,
+                    .output = pending,
+                    .outputs = pending_count,
+                    .low = s.first_trace,
+                    .high = s.last_trace,
+                    .aperture = s.max_aperture,
+                    .part = &part,
+                    .usable = usable};
+    if (s.max_aperture && pending_count) {
+        of.visits = mean_visits(&s, &part, indices);
+        if (p->last && r->check) check = check_choose(&of, &checks);
+        if (checks && p->live) live = section_read(p->live, SU_DETECT);
     }
 
     search_state *state = NULL;
@@ -305,25 +430,35 @@ void section_pass(request *r, const pass *p)
     /* Each process takes the next trace when it has finished one. */
     double transfers = t.run; /* of the input to a device, in search_begin() */
     double begin = seconds(), shown = -INFINITY;
-    for (int next; (next = proc_next_item()) < pending_count;) {
+    double check_time = 0, compared[] = {0, 0};
+    fill_sums of_check = {0};
+    run_times unused = {0};
+    for (int next; (next = proc_next_item()) < pending_count + checks;) {
+        if (next >= pending_count) {
+            const check_trace *c = &check[next - pending_count];
+            double check_begin = seconds();
+            int n = check_select(&of, c, indices);
+            for (int k = 0; k < n; k++) indices[k] -= s.first_trace;
+            fill_times(r, state, &part, c->at.m, c->at.h, indices, n,
+                       (span){c->first, c->samples}, &around, &buffers, &unused,
+                       &of_check);
+            compare_samples(r, &part, s.line.g.trace[c->number].data,
+                            prediction_of(p, &live, c->number), scale, c, buffers.stack,
+                            compared);
+            check_time += seconds() - check_begin;
+            continue;
+        }
         int i = pending[next];
         if (next)
             show_progress(&j, (int)j.done_before + next, (double)next * j.ns,
                           seconds() - begin, &shown);
         double m = output_m(&s, i), h = output_h(&s, i);
-        int n = select_aperture(&s, i, indices);
+        int n = select_aperture(&s, i, indices), mute = mute_output(r, &part, h);
         for (int k = 0; k < n; k++) indices[k] -= s.first_trace;
-        memset(buffers.stack, 0, (size_t)j.ns * sizeof(float));
-        memset(buffers.coherence, 0, (size_t)j.ns * sizeof(float));
-        memset(buffers.parameters, 0, (size_t)j.ns * PARAMETERS * sizeof(float));
-        if (n >= 2) {
-            points += search_trace(r, state, &part, m, h, indices, n, &buffers, &t);
-            aperture_set(&around, r, &part, m, h, indices, n);
-            refine_trace(r, &around, buffers.q + margin, buffers.coherence,
-                         buffers.parameters);
-            fill_trace(r, &around, buffers.coherence, buffers.parameters,
-                       buffers.stack);
-        }
+        fill_times(r, state, &part, m, h, indices, n, (span){mute, j.ns - mute}, &around,
+                   &buffers, &t, sums);
+        for (int k = 0; k < j.ns && scale != 0; k++)
+            buffers.stack[k] = ldexpf(buffers.stack[k], -scale);
         for (int k = 0; k < j.ns && p->base; k++)
             buffers.stack[k] += base.trace[i].data[k];
         survey_check_input(r, &s.line);
@@ -334,22 +469,32 @@ void section_pass(request *r, const pass *p)
                   &shown);
     journal_close(&j);
 
-    double sum[] = {points, dead};
-    proc_sum(sum, 2);
+    double sum[] = {sums->samples, dead, compared[0], compared[1]};
+    proc_sum(sum, sizeof sum / sizeof *sum);
     static run_times total; /* of all passes */
     static double searched; /* seconds in transfers and search(), of all passes */
     searched += t.run;
-    /* Until the last process has finished. */
-    t.run = transfers + seconds() - begin;
+    /* Until the last process has finished, without the check. */
+    t.run = transfers + seconds() - begin - check_time;
     if (state) search_end(state); /* not timed: drivers take up to 65 ms */
     total.init += t.init, total.run += t.run, total.kernel += t.kernel;
     if (p->last) {
+        double of_first[] = {filled.samples, filled.semblance, filled.weight,
+                             filled.energy, filled.steep};
+        proc_sum(of_first, sizeof of_first / sizeof *of_first);
+        filled = (fill_sums){of_first[0], of_first[1], of_first[2], of_first[3],
+                             of_first[4]};
         printf("Traces=%d\nThere=%zu\nDead=%.0f\nPoints=%.0f\n", s.traces,
                j.done_before, dead_before + sum[1], sum[0]);
         printf("Time_init=%.9g\nTime_run=%.9g\nTime_search=%.9g\nTime_kernel=%.9g\n",
                total.init, total.run, searched, total.kernel);
+        if (!run_rank) report(r, &filled);
+        if (checks && !run_rank) check_report(r, check, checks, sum[2], sum[3]);
         if (fflush(stdout)) fail("standard output: cannot be written");
     }
+    if (checks && p->live) su_free(&live);
+    free(check);
+    free(usable);
     aperture_free(&around);
     free(pending);
     free(indices);

@@ -99,6 +99,47 @@ void survey_report(const request *r, const su_gather *part, int first)
             run_name, r->in, spikes, trace, sample * 1e-6 * part->dt, SPIKE);
 }
 
+/* Samples of a search, as powers of two: smallest (except 0) and largest magnitude. The
+ * difference of two neighbours can have a magnitude 2^-24 times that of the samples, and
+ * a part of it 2^-24 times that; for a relative error of 2^-24, the square of a normal
+ * sample is not below 2^-126. With a largest sample of 2^41, the square of a sum of
+ * 10,000 traces is below 2^110, and that leaves a factor of 2^17 for the sum over a
+ * window. */
+enum { SMALLEST = -38, LARGEST = 41, SCALED = 40 };
+
+int survey_scale(const su_gather *part)
+{
+    float smallest = INFINITY, largest = 0;
+    for (size_t i = 0; i < part->ntraces; i++) {
+        if (part->trace[i].header.trid == SU_DEAD) continue;
+        for (int k = 0; k < part->ns; k++) {
+            float x = fabsf(part->trace[i].data[k]);
+            largest = fmaxf(largest, x);
+            if (x > 0) smallest = fminf(smallest, x);
+        }
+    }
+    if (largest == 0 ||
+        (smallest >= ldexpf(1, SMALLEST) && largest <= ldexpf(1, LARGEST)))
+        return 0;
+    int exponent;
+    frexpf(largest, &exponent);
+    return exponent == SCALED ? 1 : SCALED - exponent;
+}
+
+void survey_rescale(su_gather *part, int exponent)
+{
+    double barrier = 0;
+    if (exponent == 0) return;
+    if (proc_owns_samples())
+        for (size_t i = 0; i < part->ntraces; i++)
+            for (int k = 0; k < part->ns; k++) {
+                double x = ldexp(part->trace[i].data[k], exponent);
+                bool small = fabs(x) < ldexp(1, SMALLEST);
+                part->trace[i].data[k] = small ? 0 : (float)x;
+            }
+    proc_sum(&barrier, 1);
+}
+
 void survey_check_input(const request *r, const survey *s)
 {
     char why[SU_REASON_SIZE];

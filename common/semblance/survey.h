@@ -27,6 +27,16 @@ void survey_free(survey *s);
 enum { SPIKE = 10 };
 void survey_report(const request *r, const su_gather *part, int first);
 
+/* Returns the exponent of the power of two by which the samples of the live traces of
+ * *part must be multiplied so that their squares and the sums of these are floats with
+ * full precision; 0 if they are as they are. */
+int survey_scale(const su_gather *part);
+
+/* Multiplies these samples by 2^exponent, which is exact, except that samples become 0
+ * which are smaller than 3e-24 of the largest one. Does nothing if exponent is 0. All
+ * processes call it. */
+void survey_rescale(su_gather *part, int exponent);
+
 /* fail() if the input file has become shorter. */
 void survey_check_input(const request *r, const survey *s);
 
