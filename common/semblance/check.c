@@ -39,6 +39,14 @@ double check_snr(double energy, double error)
     return 10 * log10(energy / error);
 }
 
+/* A constant offset of the samples is no signal. */
+double check_mean(const request *r, const su_gather *g, const float *data)
+{
+    double sum = 0;
+    for (int k = 0; k < r->t0.count; k++) sum += check_sample(r, g, data, k);
+    return sum / r->t0.count;
+}
+
 double check_sample(const request *r, const su_gather *g, const float *data, int k)
 {
     double x = series_at(&r->t0, k) * 1e6 / g->dt;
@@ -162,12 +170,12 @@ static void set_times(const check_job *job, int samples, check_trace *c)
     int mute = mute_output(r, g, c->at.h), ns = r->t0.count - mute;
     c->samples = samples < ns ? samples : ns;
     c->first = mute;
-    double sum = 0, largest = 0;
+    double sum = 0, largest = 0, mean = check_mean(r, g, data);
     for (int k = 0; k < ns; k++) {
-        double in = check_sample(r, g, data, mute + k);
+        double in = check_sample(r, g, data, mute + k) - mean;
         sum += in * in;
         if (k >= c->samples) {
-            double out = check_sample(r, g, data, mute + k - c->samples);
+            double out = check_sample(r, g, data, mute + k - c->samples) - mean;
             sum -= out * out;
         }
         if (k + 1 < c->samples || !(sum > largest)) continue;
@@ -204,7 +212,7 @@ check_trace *check_choose(const check_job *job, int *count)
     return chosen;
 }
 
-void check_report(const request *r, const check_trace *check, int checks, double energy,
+void check_report(const check_trace *check, int checks, double energy,
                   double error)
 {
     double snr = check_snr(energy, error);
@@ -213,9 +221,9 @@ void check_report(const request *r, const check_trace *check, int checks, double
     printf("Check_traces=%d\nCheck_shots=%d\nCheck_SNR=%.2f\n", checks, shots, snr);
     if (!(snr < SNR_MIN)) return;
     fprintf(stderr,
-            "%s: %s: WARNING: live traces that were left out are filled with an SNR of "
+            "%s: WARNING: live traces that were left out are filled with an SNR of "
             "%.1f dB, noise included (check=1, %d traces): expected at least %g dB: "
             "either the traces are mostly noise, or positions, velocities or options "
             "do not fit them\n",
-            run_name, r->in, snr, checks, SNR_MIN);
+            run_name, snr, checks, SNR_MIN);
 }

@@ -38,10 +38,12 @@ int check_select(const check_job *job, const check_trace *c, int *indices);
 /* Returns sample k of the output times of a trace of g, interpolated linearly. */
 double check_sample(const request *r, const su_gather *g, const float *data, int k);
 
+/* Returns the mean over the output times. */
+double check_mean(const request *r, const su_gather *g, const float *data);
+
 /* Prints, as the last lines of a job, the SNR of the filled traces, and a warning if it
  * is low. */
-void check_report(const request *r, const check_trace *check, int checks, double energy,
-                  double error);
+void check_report(const check_trace *check, int checks, double energy, double error);
 
 /* Returns the signal-to-noise ratio in dB. */
 double check_snr(double energy, double error);

@@ -271,17 +271,35 @@ static double mean_visits(const job *s, const su_gather *part, int *indices)
     return fmax(visits / (TRACES * TIMES), 1);
 }
 
-/* Adds the energy of the samples of a live trace, and that of the error of its filled
- * ones, to check[0] and check[1]. Of a residual, `prediction` was subtracted, before the samples
- * were multiplied by 2^scale. */
+/* Says how large a large search is, before it begins. */
+static void report_work(const request *r, double visits, int traces)
+{
+    static const double LARGE = 1e12;
+    double total = visits * traces * r->t0.count;
+    if (!(total > LARGE) || run_rank || r->trial) return;
+    fprintf(stderr,
+            "%s: %d traces of %d times, %.2g visits of samples each: %.2g visits, of "
+            "which one core makes about 1e9 per second: to reduce them, set a smaller "
+            "aperture= (%g,%g), dip= or range of velocity=%s\n",
+            run_name, traces, r->t0.count, visits, total, r->aperture[0],
+            r->aperture[1],
+            r->window == WINDOW_MOVEOUT ? "" : ", or window=moveout");
+}
+
+/* Adds the energy of the samples of a live trace, without their mean, and that of the
+ * error of its filled ones, to check[0] and check[1]. Of a residual, `prediction` was
+ * subtracted, before the samples were multiplied by 2^scale. */
 static void compare_samples(const request *r, const su_gather *part, const float *data,
                             const float *prediction, int scale, const check_trace *c,
                             const float *filled, double check[2])
 {
+    double mean = check_mean(r, part, data);
+    for (int k = 0; k < r->t0.count && prediction; k++)
+        mean += ldexp(prediction[k], scale) / r->t0.count;
     for (int k = c->first; k < c->first + c->samples; k++) {
         double sample = check_sample(r, part, data, k), error = sample - filled[k];
         if (prediction) sample += ldexp(prediction[k], scale);
-        check[0] += sample * sample;
+        check[0] += (sample - mean) * (sample - mean);
         check[1] += error * error;
     }
 }
@@ -314,10 +332,10 @@ static void report(const request *r, const fill_sums *sums)
            sums->semblance / sums->samples, sums->weight / sums->samples, share);
     if (r->velocities && share > STEEP_MAX)
         fprintf(stderr,
-                "%s: %s: WARNING: dip=%.3g: %.0f %% of the filled energy has the largest "
+                "%s: WARNING: dip=%.3g: %.0f %% of the filled energy has the largest "
                 "dip that is searched: expected at most %.0f %%: steeper events are "
                 "lost: try dip=%.2g\n",
-                run_name, r->in, r->dip, 100 * share, 100 * STEEP_MAX, 1.6 * r->dip);
+                run_name, r->dip, 100 * share, 100 * STEEP_MAX, 1.6 * r->dip);
 }
 
 void section(request *r)
@@ -356,9 +374,9 @@ void section_pass(request *r, const pass *p)
         part = proc_read_samples(r->in, &s.line.g, s.first_trace, s.last_trace);
     if (s.max_aperture && !run_rank && !r->silent)
         survey_report(r, &part, s.first_trace);
-    /* Ranks share the samples: none mutes them before the report. */
-    double reported = 0;
-    proc_sum(&reported, 1);
+    /* Ranks share the samples: none changes them before the report. */
+    float *offset = s.max_aperture ? survey_offset(r, &part) : NULL;
+    survey_subtract(&part, offset);
     if (s.max_aperture) mute_input(r, &part, &s.line, s.first_trace);
     /* All passes use the ranges of the first one, which has none if no trace is in an
      * aperture. */
@@ -415,6 +433,7 @@ void section_pass(request *r, const pass *p)
                     .usable = usable};
     if (s.max_aperture && pending_count) {
         of.visits = mean_visits(&s, &part, indices);
+        report_work(r, of.visits, pending_count);
         if (p->last && r->check) check = check_choose(&of, &checks);
         if (checks && p->live) live = section_read(p->live, SU_DETECT);
     }
@@ -457,8 +476,12 @@ void section_pass(request *r, const pass *p)
         for (int k = 0; k < n; k++) indices[k] -= s.first_trace;
         fill_times(r, state, &part, m, h, indices, n, (span){mute, j.ns - mute}, &around,
                    &buffers, &t, sums);
+        double constant = 0;
+        for (int k = 0; k < n && offset; k++) constant += (double)offset[indices[k]] / n;
         for (int k = 0; k < j.ns && scale != 0; k++)
             buffers.stack[k] = ldexpf(buffers.stack[k], -scale);
+        for (int k = mute; k < j.ns && n >= 2 && offset; k++)
+            buffers.stack[k] += (float)constant;
         for (int k = 0; k < j.ns && p->base; k++)
             buffers.stack[k] += base.trace[i].data[k];
         survey_check_input(r, &s.line);
@@ -489,12 +512,13 @@ void section_pass(request *r, const pass *p)
         printf("Time_init=%.9g\nTime_run=%.9g\nTime_search=%.9g\nTime_kernel=%.9g\n",
                total.init, total.run, searched, total.kernel);
         if (!run_rank) report(r, &filled);
-        if (checks && !run_rank) check_report(r, check, checks, sum[2], sum[3]);
+        if (checks && !run_rank) check_report(check, checks, sum[2], sum[3]);
         if (fflush(stdout)) fail("standard output: cannot be written");
     }
     if (checks && p->live) su_free(&live);
     free(check);
     free(usable);
+    free(offset);
     aperture_free(&around);
     free(pending);
     free(indices);

@@ -59,6 +59,49 @@ static bool is_spike(const float *x, int ns, int k, float limit)
     return fabsf(x[k]) > SPIKE * fmaxf(limit, fmaxf(before, after));
 }
 
+float *survey_offset(const request *r, const su_gather *part)
+{
+    static const double SHARE = 0.2;
+    double energy = 0, of_means = 0;
+    int recorded = part->ns - part->first;
+    float *offset = allocate(part->ntraces, sizeof *offset, "the means of the traces");
+    for (size_t i = 0; i < part->ntraces; i++) {
+        const float *x = part->trace[i].data;
+        double sum = 0;
+        offset[i] = 0;
+        if (part->trace[i].header.trid == SU_DEAD) continue;
+        for (int k = part->first; k < part->ns; k++) {
+            sum += x[k];
+            energy += (double)x[k] * x[k];
+        }
+        offset[i] = (float)(sum / recorded);
+        of_means += sum * sum / recorded;
+    }
+    if (!(of_means > SHARE * energy)) {
+        free(offset);
+        return NULL;
+    }
+    if (!run_rank && !r->silent)
+        fprintf(stderr,
+                "%s: %s: WARNING: %.0f %% of the energy of the live traces is a constant "
+                "offset: expected at most %.0f %%: the mean of each trace is subtracted "
+                "before the search, and added to the filled traces\n",
+                run_name, r->in, 100 * of_means / energy, 100 * SHARE);
+    return offset;
+}
+
+void survey_subtract(su_gather *part, const float *offset)
+{
+    double barrier = 0;
+    proc_sum(&barrier, 1);
+    if (!offset) return;
+    if (proc_owns_samples())
+        for (size_t i = 0; i < part->ntraces; i++)
+            for (int k = part->first; k < part->ns; k++)
+                part->trace[i].data[k] -= offset[i];
+    proc_sum(&barrier, 1);
+}
+
 void survey_report(const request *r, const su_gather *part, int first)
 {
     size_t n = part->ntraces, live = 0, zero = 0, spikes = 0, trace = 0;
