@@ -8,7 +8,8 @@
  *
  * The noise of a sample cannot be predicted: it counts as an error. Samples of 0 would
  * have an SNR of 0 dB, whatever the noise is. So traces with less are worse than no
- * traces.
+ * traces. Where traces have little noise, the nearest trace of the aperture, shifted and
+ * scaled, shows it: it is a lower bound on what the traces permit.
  *
  * The work is bounded by a part of the job's: of each trace, only the consecutive
  * samples are filled that have the largest energy.
@@ -32,19 +33,15 @@ enum { TRACES_MIN = 4, TRACES_MAX = 48, SAMPLES_MIN = 8, SAMPLES = 64 };
 enum { NEAREST = 24 }; /* live traces that are compared with an output trace */
 static const double SAME = 0.5; /* m: closer shots or receivers are one */
 static const uint64_t SEED = 58;
-static const double SNR_MIN = 1; /* dB: below it, a warning */
+/* Samples by which a neighbour is shifted at most. */
+enum { SHIFT_MAX = 12 };
+/* A warning is given below this SNR, and if it is so much below that of a neighbour
+ * (dB). */
+static const double SNR_MIN = 0.5, NEAREST_BETTER = 1;
 
 double check_snr(double energy, double error)
 {
     return 10 * log10(energy / error);
-}
-
-/* A constant offset of the samples is no signal. */
-double check_mean(const request *r, const su_gather *g, const float *data)
-{
-    double sum = 0;
-    for (int k = 0; k < r->t0.count; k++) sum += check_sample(r, g, data, k);
-    return sum / r->t0.count;
 }
 
 double check_sample(const request *r, const su_gather *g, const float *data, int k)
@@ -170,7 +167,9 @@ static void set_times(const check_job *job, int samples, check_trace *c)
     int mute = mute_output(r, g, c->at.h), ns = r->t0.count - mute;
     c->samples = samples < ns ? samples : ns;
     c->first = mute;
-    double sum = 0, largest = 0, mean = check_mean(r, g, data);
+    double sum = 0, largest = 0, mean = 0;
+    for (int k = 0; k < r->t0.count; k++)
+        mean += check_sample(r, g, data, k) / r->t0.count;
     for (int k = 0; k < ns; k++) {
         double in = check_sample(r, g, data, mute + k) - mean;
         sum += in * in;
@@ -212,18 +211,61 @@ check_trace *check_choose(const check_job *job, int *count)
     return chosen;
 }
 
-void check_report(const check_trace *check, int checks, double energy,
-                  double error)
+int check_nearest(const check_job *job, const check_trace *c, const int *indices, int n)
 {
-    double snr = check_snr(energy, error);
+    int nearest = c->number;
+    double least = INFINITY;
+    for (int k = 0; k < n; k++) {
+        position p = place_of(job->r, job->line, indices[k]);
+        double distance = hypot(p.m - c->at.m, p.h - c->at.h);
+        if (!(distance < least)) continue;
+        least = distance;
+        nearest = indices[k];
+    }
+    return nearest;
+}
+
+void check_compare(const check_trace *c, int ns, const double *own, const double *filled,
+                   const double *nearest, check_sums *sums)
+{
+    double mean = 0, energy = 0, explained = 0;
+    for (int k = 0; k < ns; k++) mean += own[k] / ns;
+    int end = c->first + c->samples;
+    for (int k = c->first; k < end; k++) {
+        energy += (own[k] - mean) * (own[k] - mean);
+        sums->error += (own[k] - filled[k]) * (own[k] - filled[k]);
+    }
+    for (int shift = -SHIFT_MAX; shift <= SHIFT_MAX; shift++) {
+        double product = 0, square = 0;
+        for (int k = c->first; k < end; k++) {
+            int other = k + shift;
+            if (other < 0 || other >= ns) continue;
+            product += (own[k] - mean) * nearest[other];
+            square += nearest[other] * nearest[other];
+        }
+        if (product > 0) explained = fmax(explained, product * product / square);
+    }
+    sums->energy += energy;
+    sums->nearest += energy - explained;
+}
+
+void check_report(const check_trace *check, int checks, const check_sums *sums)
+{
+    double snr = check_snr(sums->energy, sums->error);
+    double nearest = check_snr(sums->energy, sums->nearest);
     int shots = 0;
     for (int i = 0; i < checks; i++) shots += check[i].with[0];
-    printf("Check_traces=%d\nCheck_shots=%d\nCheck_SNR=%.2f\n", checks, shots, snr);
-    if (!(snr < SNR_MIN)) return;
+    printf("Check_traces=%d\nCheck_shots=%d\nCheck_nearest=%.2f\nCheck_SNR=%.2f\n",
+           checks, shots, nearest, snr);
+    double expected = fmax(SNR_MIN, nearest - NEAREST_BETTER);
+    if (!(snr < expected)) return;
     fprintf(stderr,
-            "%s: WARNING: live traces that were left out are filled with an SNR of "
-            "%.1f dB, noise included (check=1, %d traces): expected at least %g dB: "
-            "either the traces are mostly noise, or positions, velocities or options "
-            "do not fit them\n",
-            run_name, snr, checks, SNR_MIN);
+            "%s: WARNING: %d live traces that were left out are filled with an SNR of "
+            "%.1f dB (check=1): expected at least %.1f dB%s\n",
+            run_name, checks, snr, expected,
+            expected > SNR_MIN
+                ? ", because a shifted neighbour of each has more: positions, velocities "
+                  "or options do not fit the traces"
+                : ": the traces are mostly noise, or positions, velocities or options "
+                  "do not fit them");
 }

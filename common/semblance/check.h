@@ -38,12 +38,25 @@ int check_select(const check_job *job, const check_trace *c, int *indices);
 /* Returns sample k of the output times of a trace of g, interpolated linearly. */
 double check_sample(const request *r, const su_gather *g, const float *data, int k);
 
-/* Returns the mean over the output times. */
-double check_mean(const request *r, const su_gather *g, const float *data);
+/* Sums over the samples that are compared. */
+typedef struct {
+    double energy; /* of the live traces, without the mean of each */
+    double error;  /* of the filled ones */
+    double nearest; /* of the nearest trace that is not left out, shifted and scaled so
+                       that it fits best */
+} check_sums;
+
+/* Adds to *sums what c contributes. The arrays are [ns], the output times: its samples,
+ * the filled ones, and those of the nearest trace. */
+void check_compare(const check_trace *c, int ns, const double *own, const double *filled,
+                   const double *nearest, check_sums *sums);
+
+/* Returns the trace of the n indices that is nearest to c. */
+int check_nearest(const check_job *job, const check_trace *c, const int *indices, int n);
 
 /* Prints, as the last lines of a job, the SNR of the filled traces, and a warning if it
  * is low. */
-void check_report(const check_trace *check, int checks, double energy, double error);
+void check_report(const check_trace *check, int checks, const check_sums *sums);
 
 /* Returns the signal-to-noise ratio in dB. */
 double check_snr(double energy, double error);

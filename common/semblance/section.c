@@ -221,7 +221,7 @@ static void search_trace(const request *r, search_state *state, const su_gather 
 
 /* Curves are steep if |A| exceeds this part of dip=: the range of A may be too small if
  * much of the energy is filled along such curves. */
-static const double AT_BOUND = 0.9, STEEP_MAX = 0.1;
+static const double AT_BOUND = 0.9, STEEP_MAX = 0.12;
 
 /* Fills these times of the output trace at (m, h) from n traces of the gather, and adds
  * to *sums what has been found. The other times are 0. */
@@ -286,24 +286,6 @@ static void report_work(const request *r, double visits, int traces)
             r->window == WINDOW_MOVEOUT ? "" : ", or window=moveout");
 }
 
-/* Adds the energy of the samples of a live trace, without their mean, and that of the
- * error of its filled ones, to check[0] and check[1]. Of a residual, `prediction` was
- * subtracted, before the samples were multiplied by 2^scale. */
-static void compare_samples(const request *r, const su_gather *part, const float *data,
-                            const float *prediction, int scale, const check_trace *c,
-                            const float *filled, double check[2])
-{
-    double mean = check_mean(r, part, data);
-    for (int k = 0; k < r->t0.count && prediction; k++)
-        mean += ldexp(prediction[k], scale) / r->t0.count;
-    for (int k = c->first; k < c->first + c->samples; k++) {
-        double sample = check_sample(r, part, data, k), error = sample - filled[k];
-        if (prediction) sample += ldexp(prediction[k], scale);
-        check[0] += (sample - mean) * (sample - mean);
-        check[1] += error * error;
-    }
-}
-
 /* Returns for each trace of the survey whether it has a prediction. */
 static bool *predicted_traces(const pass *p, size_t traces)
 {
@@ -335,7 +317,45 @@ static void report(const request *r, const fill_sums *sums)
                 "%s: WARNING: dip=%.3g: %.0f %% of the filled energy has the largest "
                 "dip that is searched: expected at most %.0f %%: steeper events are "
                 "lost: try dip=%.2g\n",
-                run_name, r->dip, 100 * share, 100 * STEEP_MAX, 1.6 * r->dip);
+                run_name, r->dip, 100 * share, 100 * STEEP_MAX, 2 * r->dip);
+}
+
+/* Stores the samples of trace `number` at the output times; to those of a residual, the
+ * prediction is added. The gather was multiplied by 2^scale. */
+static void output_samples(const job *s, const su_gather *part, const float *prediction,
+                           int scale, int number, double *sample)
+{
+    for (int k = 0; k < s->r->t0.count; k++) {
+        sample[k] = check_sample(s->r, part, s->line.g.trace[number].data, k);
+        if (prediction) sample[k] += ldexp(prediction[k], scale);
+    }
+}
+
+/* Fills the live trace c without itself, and compares it. *live has the predictions that
+ * were subtracted from the traces, if p->live is set. */
+static void check_one(const job *s, const check_job *of, const check_trace *c,
+                      const su_gather *live, int scale, search_state *state,
+                      aperture *around, const trace_buffers *b, int *indices,
+                      check_sums *sums)
+{
+    const request *r = s->r;
+    int ns = r->t0.count, n = check_select(of, c, indices);
+    int nearest = check_nearest(of, c, indices, n);
+    for (int k = 0; k < n; k++) indices[k] -= s->first_trace;
+    fill_sums unused = {0};
+    run_times time = {0};
+    fill_times(r, state, of->part, c->at.m, c->at.h, indices, n,
+               (span){c->first, c->samples}, around, b, &time, &unused);
+    double *own = allocate(3 * (size_t)ns, sizeof *own, "the check");
+    double *other = own + ns, *filled = other + ns;
+    const float *prediction = prediction_of(s->pass, live, c->number);
+    output_samples(s, of->part, prediction, scale, c->number, own);
+    output_samples(s, of->part, prediction_of(s->pass, live, nearest), scale, nearest,
+                   other);
+    for (int k = 0; k < ns; k++)
+        filled[k] = b->stack[k] + (prediction ? ldexp(prediction[k], scale) : 0);
+    check_compare(c, ns, own, filled, other, sums);
+    free(own);
 }
 
 void section(request *r)
@@ -449,21 +469,13 @@ void section_pass(request *r, const pass *p)
     /* Each process takes the next trace when it has finished one. */
     double transfers = t.run; /* of the input to a device, in search_begin() */
     double begin = seconds(), shown = -INFINITY;
-    double check_time = 0, compared[] = {0, 0};
-    fill_sums of_check = {0};
-    run_times unused = {0};
+    double check_time = 0;
+    check_sums compared = {0};
     for (int next; (next = proc_next_item()) < pending_count + checks;) {
         if (next >= pending_count) {
-            const check_trace *c = &check[next - pending_count];
             double check_begin = seconds();
-            int n = check_select(&of, c, indices);
-            for (int k = 0; k < n; k++) indices[k] -= s.first_trace;
-            fill_times(r, state, &part, c->at.m, c->at.h, indices, n,
-                       (span){c->first, c->samples}, &around, &buffers, &unused,
-                       &of_check);
-            compare_samples(r, &part, s.line.g.trace[c->number].data,
-                            prediction_of(p, &live, c->number), scale, c, buffers.stack,
-                            compared);
+            check_one(&s, &of, &check[next - pending_count], &live, scale, state, &around,
+                      &buffers, indices, &compared);
             check_time += seconds() - check_begin;
             continue;
         }
@@ -492,7 +504,8 @@ void section_pass(request *r, const pass *p)
                   &shown);
     journal_close(&j);
 
-    double sum[] = {sums->samples, dead, compared[0], compared[1]};
+    double sum[] = {sums->samples, dead, compared.energy, compared.error,
+                    compared.nearest};
     proc_sum(sum, sizeof sum / sizeof *sum);
     static run_times total; /* of all passes */
     static double searched; /* seconds in transfers and search(), of all passes */
@@ -512,7 +525,8 @@ void section_pass(request *r, const pass *p)
         printf("Time_init=%.9g\nTime_run=%.9g\nTime_search=%.9g\nTime_kernel=%.9g\n",
                total.init, total.run, searched, total.kernel);
         if (!run_rank) report(r, &filled);
-        if (checks && !run_rank) check_report(check, checks, sum[2], sum[3]);
+        compared = (check_sums){sum[2], sum[3], sum[4]};
+        if (checks && !run_rank) check_report(check, checks, &compared);
         if (fflush(stdout)) fail("standard output: cannot be written");
     }
     if (checks && p->live) su_free(&live);
