@@ -36,7 +36,9 @@ class Layout:
     spacing: float  # of the shots, metres
     # The shots and channels that are scored, and those that are drawn.
     scored: tuple[tuple[int, ...], range]
+    more: tuple[int, ...]  # traces that are scored, too
     shown: tuple[range, int]
+    uneven: float  # metres: half-offsets that differ by less are the same channel's
 
 
 def marine() -> Layout:
@@ -45,7 +47,7 @@ def marine() -> Layout:
     source = shot * SPACING
     receiver = source + FIRST_OFFSET + np.tile(np.arange(CHANNELS), SHOTS) * SPACING
     return Layout(source, receiver, shot % 3 == 1, CHANNELS, SPACING,
-                  ((19, 40, 64, 85), range(2, 60, 4)), (range(22, 82), 22))
+                  ((19, 40, 64, 85), range(2, 60, 4)), (), (range(22, 82), 22), 1.0)
 
 
 def split() -> Layout:
@@ -60,7 +62,9 @@ def split() -> Layout:
     shot = first // 2
     dead = (shot % 4 == 2) | (channel == 30)
     return Layout(source, at[first + channel], dead, channels, 2 * station,
-                  ((10, 22, 34, 46), range(1, 48, 3)), (range(4, 56), 36))
+                  ((10, 22, 34, 46), range(1, 48, 3)),
+                  tuple(shot * channels + 30 for shot in (12, 25, 36, 49)), (range(4, 56), 36),
+                  station / 2)
 
 
 @dataclass
