@@ -239,11 +239,11 @@ static void check_fill(request *r, const char *fill)
  * change the result, and those whose values, contents of files, or results are in the
  * hash of a job (section.c). */
 static const char *const not_digested[] = {
-    "in",     "order",  "local",  "out",      "panel",     "stack", "coherence",
-    "set",    "choose", "check",  "fill",   "m0",       "h0",        "t0",    "parameters",
-    "a",      "b",      "c",      "d",        "e",         "tau",   "ranges_out",
-    "ranges", "dip",    "period", "velocity", "positions", "axis",  "aperture",
-    "mute",   "passes", "refine", "average",  "weight",    NULL};
+    "in",         "order",  "local",  "out",    "panel",    "stack",     "coherence",
+    "set",        "choose", "check",  "fill",   "m0",       "h0",        "t0",
+    "parameters", "a",      "b",      "c",      "d",        "e",         "tau",
+    "ranges_out", "ranges", "dip",    "period", "velocity", "positions", "axis",
+    "aperture",   "mute",   "passes", "refine", "average",  "weight",    NULL};
 
 /* Returns a digest of the values of all other options of a table. */
 static uint64_t digest_options(const arg *table)

@@ -3,13 +3,13 @@
  * For some of the traces that are to be filled, a live trace nearby is filled, too,
  * without itself, and compared with its samples. If all traces of the missing one's
  * shot are missing, the live trace is filled without those of its shot; the same holds
- * for its receiver and its offset. Of the live traces around a missing one, the trace is
- * taken whose aperture then has the most similar number of traces.
+ * for its receiver and its offset. Of the live traces around a missing one, the trace
+ * is taken whose aperture then has the most similar number of traces.
  *
  * The noise of a sample cannot be predicted: it counts as an error. Samples of 0 would
  * have an SNR of 0 dB, whatever the noise is. So traces with less are worse than no
- * traces. Where traces have little noise, the nearest trace of the aperture, shifted and
- * scaled, shows it: it is a lower bound on what the traces permit.
+ * traces. Where traces have little noise, the nearest trace of the aperture, shifted
+ * and scaled, shows it: it is a lower bound on what the traces permit.
  *
  * The work is bounded by a part of the job's: of each trace, only the consecutive
  * samples are filled that have the largest energy.
@@ -30,7 +30,7 @@ static const double VISITS_MIN = 1e7;
 /* Live traces: at least so many, if the work permits, at most so many; and output
  * samples of each that suffice. */
 enum { TRACES_MIN = 4, TRACES_MAX = 48, SAMPLES_MIN = 8, SAMPLES = 64 };
-enum { NEAREST = 24 }; /* live traces that are compared with an output trace */
+enum { NEAREST = 24 };          /* live traces that are compared with an output trace */
 static const double SAME = 0.5; /* m: closer shots or receivers are one */
 static const uint64_t SEED = 58;
 /* Samples by which a neighbour is shifted at most. */
@@ -75,8 +75,8 @@ int check_select(const check_job *job, const check_trace *c, int *indices)
     double own[3], other[3];
     coordinates(c->at, own);
     for (int k = 0; k < n; k++) {
-        bool left_out = indices[k] == c->number ||
-                        (job->usable && !job->usable[indices[k]]);
+        bool left_out =
+            indices[k] == c->number || (job->usable && !job->usable[indices[k]]);
         coordinates(place_of(job->r, job->line, indices[k]), other);
         for (int i = 0; i < 3; i++)
             left_out |= c->with[i] && fabs(other[i] - own[i]) <= SAME;
@@ -196,7 +196,8 @@ check_trace *check_choose(const check_job *job, int *count)
     samples = fmin(samples / traces, r->t0.count);
     for (int i = 0; i < (int)traces; i++) {
         /* One output trace from each of so many equal parts of the list. */
-        double part = job->outputs / traces, random = (double)splitmix64(SEED, (uint64_t)i + 1);
+        double part = job->outputs / traces,
+               random = (double)splitmix64(SEED, (uint64_t)i + 1);
         int k = (int)((i + ldexp(random, -64)) * part);
         position output =
             request_position(r, job->output[k < job->outputs ? k : job->outputs - 1]);
@@ -225,8 +226,8 @@ int check_nearest(const check_job *job, const check_trace *c, const int *indices
     return nearest;
 }
 
-void check_compare(const check_trace *c, int ns, const double *own, const double *filled,
-                   const double *nearest, check_sums *sums)
+void check_compare(const check_trace *c, int ns, const double *own,
+                   const double *filled, const double *nearest, check_sums *sums)
 {
     double mean = 0, energy = 0, explained = 0;
     for (int k = 0; k < ns; k++) mean += own[k] / ns;
@@ -259,13 +260,14 @@ void check_report(const check_trace *check, int checks, const check_sums *sums)
            checks, shots, nearest, snr);
     double expected = fmax(SNR_MIN, nearest - NEAREST_BETTER);
     if (!(snr < expected)) return;
-    fprintf(stderr,
-            "%s: WARNING: %d live traces that were left out are filled with an SNR of "
-            "%.1f dB (check=1): expected at least %.1f dB%s\n",
-            run_name, checks, snr, expected,
-            expected > SNR_MIN
-                ? ", because a shifted neighbour of each has more: positions, velocities "
-                  "or options do not fit the traces"
-                : ": the traces are mostly noise, or positions, velocities or options "
-                  "do not fit them");
+    fprintf(
+        stderr,
+        "%s: WARNING: %d live traces that were left out are filled with an SNR of "
+        "%.1f dB (check=1): expected at least %.1f dB%s\n",
+        run_name, checks, snr, expected,
+        expected > SNR_MIN
+            ? ", because a shifted neighbour of each has more: positions, velocities "
+              "or options do not fit the traces"
+            : ": the traces are mostly noise, or positions, velocities or options "
+              "do not fit them");
 }

@@ -22,9 +22,9 @@ typedef struct {
     int low, high, aperture; /* the first and the last trace in an aperture; the largest
                                 number of traces in one */
     const su_gather *part;   /* traces low to high */
-    const bool *usable; /* [line->g.ntraces]: traces whose samples are those that the pass
-                           searches in; or NULL: all */
-    double visits;           /* samples that a search of one output sample visits */
+    const bool *usable; /* [line->g.ntraces]: traces whose samples are those that the
+                           pass searches in; or NULL: all */
+    double visits;      /* samples that a search of one output sample visits */
 } check_job;
 
 /* Chooses live traces that resemble the output traces. Stores their number in *count.
@@ -40,19 +40,20 @@ double check_sample(const request *r, const su_gather *g, const float *data, int
 
 /* Sums over the samples that are compared. */
 typedef struct {
-    double energy; /* of the live traces, without the mean of each */
-    double error;  /* of the filled ones */
+    double energy;  /* of the live traces, without the mean of each */
+    double error;   /* of the filled ones */
     double nearest; /* of the nearest trace that is not left out, shifted and scaled so
                        that it fits best */
 } check_sums;
 
 /* Adds to *sums what c contributes. The arrays are [ns], the output times: its samples,
  * the filled ones, and those of the nearest trace. */
-void check_compare(const check_trace *c, int ns, const double *own, const double *filled,
-                   const double *nearest, check_sums *sums);
+void check_compare(const check_trace *c, int ns, const double *own,
+                   const double *filled, const double *nearest, check_sums *sums);
 
 /* Returns the trace of the n indices that is nearest to c. */
-int check_nearest(const check_job *job, const check_trace *c, const int *indices, int n);
+int check_nearest(const check_job *job, const check_trace *c, const int *indices,
+                  int n);
 
 /* Prints, as the last lines of a job, the SNR of the filled traces, and a warning if it
  * is low. */

@@ -297,10 +297,11 @@ static double measure_period(const request *r, const su_gather *g, const survey 
         if (sum[d] < sum[right]) right = d;
     free(block);
     if ((left == -delays || right == delays) && right > left && !run_rank && !r->silent)
-        fprintf(stderr,
-                "%s: %s: WARNING: period: the estimate, %.3g s, is at its bound of %.3g s "
-                "on one side at least: expected a shorter period: set period=\n",
-                run_name, r->in, (right - left) * dt, 2 * delays * dt);
+        fprintf(
+            stderr,
+            "%s: %s: WARNING: period: the estimate, %.3g s, is at its bound of %.3g s "
+            "on one side at least: expected a shorter period: set period=\n",
+            run_name, r->in, (right - left) * dt, 2 * delays * dt);
     return (right > left ? right - left : 2) * dt;
 }
 
@@ -359,7 +360,8 @@ void criterion_aperture(request *r, const survey *s)
         fail("aperture= is missing: cannot tell the distances between shots and "
              "receivers: expected DM,DH");
     r->aperture[0] = fmax(GAPS * shot_gap, fmin(GAPS * receiver_gap, REACH_MAX[0]));
-    r->aperture[1] = fmax(receiver_gap, fmin(RECEIVER_GAPS * receiver_gap, REACH_MAX[1]));
+    r->aperture[1] =
+        fmax(receiver_gap, fmin(RECEIVER_GAPS * receiver_gap, REACH_MAX[1]));
 }
 
 void criterion_ranges(request *r, const su_gather *g, const survey *s, int first)

@@ -150,7 +150,8 @@ void fill_trace(const request *r, const aperture *a, const float *coherence,
     bool of_search = r->smooth == SMOOTH_WINDOW && !a->moved;
     for (int i = 0; i < r->t0.count; i++) {
         if (!(coherence[i] > 0)) {
-            if (!of_search || r->weight == WEIGHT_SEMBLANCE) stack[i] = 0; /* no curve */
+            if (!of_search || r->weight == WEIGHT_SEMBLANCE)
+                stack[i] = 0; /* no curve */
             continue;
         }
         int used;

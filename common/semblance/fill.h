@@ -45,7 +45,8 @@ typedef struct {
 
 /* Replaces stack[], the window means that the search has found, by the amplitudes that
  * smooth= and weight= select. coherence[] has the semblance of each sample,
- * parameters[][PARAMETERS] its curve. Adds these semblances and their weights to *sums. */
+ * parameters[][PARAMETERS] its curve. Adds these semblances and their weights to *sums.
+ */
 void fill_trace(const request *r, const aperture *a, const float *coherence,
                 const float *parameters, float *stack, fill_sums *sums);
 

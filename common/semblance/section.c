@@ -282,8 +282,7 @@ static void report_work(const request *r, double visits, int traces)
             "which one core makes about 1e9 per second: to reduce them, set a smaller "
             "aperture= (%g,%g), dip= or range of velocity=%s\n",
             run_name, traces, r->t0.count, visits, total, r->aperture[0],
-            r->aperture[1],
-            r->window == WINDOW_MOVEOUT ? "" : ", or window=moveout");
+            r->aperture[1], r->window == WINDOW_MOVEOUT ? "" : ", or window=moveout");
 }
 
 /* Returns for each trace of the survey whether it has a prediction. */
@@ -331,8 +330,8 @@ static void output_samples(const job *s, const su_gather *part, const float *pre
     }
 }
 
-/* Fills the live trace c without itself, and compares it. *live has the predictions that
- * were subtracted from the traces, if p->live is set. */
+/* Fills the live trace c without itself, and compares it. *live has the predictions
+ * that were subtracted from the traces, if p->live is set. */
 static void check_one(const job *s, const check_job *of, const check_trace *c,
                       const su_gather *live, int scale, search_state *state,
                       aperture *around, const trace_buffers *b, int *indices,
@@ -474,8 +473,8 @@ void section_pass(request *r, const pass *p)
     for (int next; (next = proc_next_item()) < pending_count + checks;) {
         if (next >= pending_count) {
             double check_begin = seconds();
-            check_one(&s, &of, &check[next - pending_count], &live, scale, state, &around,
-                      &buffers, indices, &compared);
+            check_one(&s, &of, &check[next - pending_count], &live, scale, state,
+                      &around, &buffers, indices, &compared);
             check_time += seconds() - check_begin;
             continue;
         }
@@ -486,10 +485,11 @@ void section_pass(request *r, const pass *p)
         double m = output_m(&s, i), h = output_h(&s, i);
         int n = select_aperture(&s, i, indices), mute = mute_output(r, &part, h);
         for (int k = 0; k < n; k++) indices[k] -= s.first_trace;
-        fill_times(r, state, &part, m, h, indices, n, (span){mute, j.ns - mute}, &around,
-                   &buffers, &t, sums);
+        fill_times(r, state, &part, m, h, indices, n, (span){mute, j.ns - mute},
+                   &around, &buffers, &t, sums);
         double constant = 0;
-        for (int k = 0; k < n && offset; k++) constant += (double)offset[indices[k]] / n;
+        for (int k = 0; k < n && offset; k++)
+            constant += (double)offset[indices[k]] / n;
         for (int k = 0; k < j.ns && scale != 0; k++)
             buffers.stack[k] = ldexpf(buffers.stack[k], -scale);
         for (int k = mute; k < j.ns && n >= 2 && offset; k++)

@@ -13,7 +13,7 @@ typedef struct {
                          predicted[predicted_count] of the input; or NULL */
     const int *predicted;
     int predicted_count;
-    bool last; /* prints the summary */
+    bool last;        /* prints the summary */
     const char *base; /* SU file whose traces are added to the result; or NULL */
 } pass;
 

@@ -62,8 +62,11 @@ static bool is_spike(const float *x, int ns, int k, float limit)
 float *survey_offset(const request *r, const su_gather *part)
 {
     static const double SHARE = 0.2;
+    /* In fewer samples, a mean can be a part of an event. */
+    enum { RECORDED_MIN = 50 };
     double energy = 0, of_means = 0;
     int recorded = part->ns - part->first;
+    if (recorded < RECORDED_MIN) return NULL;
     float *offset = allocate(part->ntraces, sizeof *offset, "the means of the traces");
     for (size_t i = 0; i < part->ntraces; i++) {
         const float *x = part->trace[i].data;
@@ -82,11 +85,12 @@ float *survey_offset(const request *r, const su_gather *part)
         return NULL;
     }
     if (!run_rank && !r->silent)
-        fprintf(stderr,
-                "%s: %s: WARNING: %.0f %% of the energy of the live traces is a constant "
-                "offset: expected at most %.0f %%: the mean of each trace is subtracted "
-                "before the search, and added to the filled traces\n",
-                run_name, r->in, 100 * of_means / energy, 100 * SHARE);
+        fprintf(
+            stderr,
+            "%s: %s: WARNING: %.0f %% of the energy of the live traces is a constant "
+            "offset: expected at most %.0f %%: the mean of each trace is subtracted "
+            "before the search, and added to the filled traces\n",
+            run_name, r->in, 100 * of_means / energy, 100 * SHARE);
     return offset;
 }
 
@@ -143,10 +147,10 @@ void survey_report(const request *r, const su_gather *part, int first)
 }
 
 /* Samples of a search, as powers of two: smallest (except 0) and largest magnitude. The
- * difference of two neighbours can have a magnitude 2^-24 times that of the samples, and
- * a part of it 2^-24 times that; for a relative error of 2^-24, the square of a normal
- * sample is not below 2^-126. With a largest sample of 2^41, the square of a sum of
- * 10,000 traces is below 2^110, and that leaves a factor of 2^17 for the sum over a
+ * difference of two neighbours can have a magnitude 2^-24 times that of the samples,
+ * and a part of it 2^-24 times that; for a relative error of 2^-24, the square of a
+ * normal sample is not below 2^-126. With a largest sample of 2^41, the square of a sum
+ * of 10,000 traces is below 2^110, and that leaves a factor of 2^17 for the sum over a
  * window. */
 enum { SMALLEST = -38, LARGEST = 41, SCALED = 40 };
 

@@ -28,8 +28,8 @@ enum { SPIKE = 10 };
 void survey_report(const request *r, const su_gather *part, int first);
 
 /* Returns the mean of each trace of *part, 0 of a dead one, if these constant offsets
- * have much of the energy of the live traces, and says so on stderr; otherwise NULL. The
- * caller frees the array. */
+ * have much of the energy of the live traces, and says so on stderr; otherwise NULL.
+ * The caller frees the array. */
 float *survey_offset(const request *r, const su_gather *part);
 
 /* Subtracts offset[i] from the recorded samples of trace i, unless offset is NULL. All

@@ -151,7 +151,7 @@ def rivals(of: synthetic.Survey, samples: Array) -> Iterator[tuple[str, float]]:
         plain = max(plain, snr(truth, mean))
         for constant in NOISE_SEMBLANCE:
             floor = np.minimum(constant / count, 0.9)
-            weight = np.maximum(coherence - floor, 0) / (1 - floor) / coherence
+            weight = np.maximum(coherence - floor, 0) / (1 - floor) / np.maximum(coherence, 1e-30)
             weighted = max(weighted, snr(truth, mean * weight))
     yield "best NMO mean", plain
     yield "best NMO mean times the weight", weighted

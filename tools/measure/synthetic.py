@@ -1,9 +1,9 @@
 """synthetic.py - synthetic surveys with known traces, for make survey.
 
 A 2-D line of 120 shots with 60 channels. Five reflectors, some of which cross, and a
-diffractor, or others at other velocities or positions, are modelled by Kirchhoff's integral: each point of
-a reflector scatters the wavelet of the source to the receiver, delayed by the length of the
-path over a velocity of the reflector's own. So amplitudes, curved and crossing events, edges
+diffractor, or others at other velocities or positions, are modelled by Kirchhoff's integral: each
+point of a reflector scatters the wavelet of the source to the receiver, delayed by the length of
+the path over a velocity of the reflector's own. So amplitudes, curved and crossing events, edges
 and diffractions are those of waves, but velocities are constant along each event. Every third
 shot is dead. Another line (split) has a split spread and uneven stations.
 """

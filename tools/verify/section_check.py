@@ -187,9 +187,6 @@ class Judge:
         g = p.traces
         a = Aperture(g.m[near] - m, g.h[near] - h, g.samples[near], 1e6 / job.dt)
         known = {key: (name, array[i, muted:]) for key, (name, array) in p.files.items()}
-        if "stack" in known and job.offset.any():
-            constant = job.offset[g.number[near]].mean()
-            known["stack"] = known["stack"][0], known["stack"][1] - constant
         size = abs(g.samples).max() if len(g.samples) else 0.0
         nearest = {}
         if self.every > 1 and "parameters" in known:
