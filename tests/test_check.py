@@ -174,3 +174,8 @@ def test_period(check, tmp_path):
             out.write(head + (slow * row.any()).astype("f4").tobytes())
     ended = run([binary(), *JOB, VELOCITY, "aperture=30,60", "tau=0.02"], tmp_path)
     check("said", ("period: the estimate" not in ended.stderr) and ended.stderr)
+    _, said, _ = filled(tmp_path)
+    measured = float(re.findall(r"period=(\S+) s", said)[0])
+    for factor, told in (0.4, True), (0.7, False), (1.5, False), (2.5, True):
+        _, said, _ = filled(tmp_path, f"period={factor * measured}", "dip=0", "tau=0.02")
+        check(f"{factor}", ("the traces have a period of" in said) != told and said)

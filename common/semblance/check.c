@@ -69,14 +69,20 @@ static position place_of(const request *r, const survey *line, int number)
     return (position){(receiver + source) / 2, (receiver - source) / 2};
 }
 
+/* Returns whether the back-end has the samples that the pass searches in. */
+static bool is_usable(const check_job *job, int number)
+{
+    return number >= job->low && number <= job->high &&
+           (!job->usable || job->usable[number]);
+}
+
 int check_select(const check_job *job, const check_trace *c, int *indices)
 {
     int n = survey_select(job->line, job->r, c->at.m, c->at.h, indices), kept = 0;
     double own[3], other[3];
     coordinates(c->at, own);
     for (int k = 0; k < n; k++) {
-        bool left_out =
-            indices[k] == c->number || (job->usable && !job->usable[indices[k]]);
+        bool left_out = indices[k] == c->number || !is_usable(job, indices[k]);
         coordinates(place_of(job->r, job->line, indices[k]), other);
         for (int i = 0; i < 3; i++)
             left_out |= c->with[i] && fabs(other[i] - own[i]) <= SAME;
@@ -116,9 +122,7 @@ static int find_nearest(const check_job *job, position at, neighbour near[NEARES
     }
     for (int i = 0; i < job->line->live; i++) {
         const trace_place *p = &job->line->places[i];
-        if (p->number < job->low || p->number > job->high ||
-            (job->usable && !job->usable[p->number]))
-            continue;
+        if (!is_usable(job, p->number)) continue;
         double distance = hypot((p->m - at.m) * scale[0], (p->h - at.h) * scale[1]);
         int k = count < NEAREST ? count++ : NEAREST - 1;
         if (k == NEAREST - 1 && count == NEAREST && near[k].place &&
@@ -147,9 +151,7 @@ static bool choose_trace(const check_job *job, position output, int *indices,
         other.at = (position){p->m, p->h};
         if (fixed && (p->h < r->row[0].h0 || p->h > r->row[r->rows - 1].h0)) continue;
         int found = check_select(job, &other, indices);
-        if (found < 2 || found > job->aperture || indices[0] < job->low ||
-            indices[found - 1] > job->high)
-            continue;
+        if (found < 2 || found > job->aperture) continue;
         if (least >= 0 && abs(found - n) >= least) continue;
         least = abs(found - n);
         *c = other;

@@ -46,7 +46,9 @@ static const double ROW_INTERVAL = 0.05; /* s between rows of the table */
 /* Half-offsets of the table, and those that passes=2 adds. */
 enum { OFFSETS_MAX = 100, OFFSETS_AROUND = 10 };
 static const double PERIOD_MAX = 0.25; /* s: the longest possible period */
-enum { PERIOD_TRACES = 200 };          /* traces that the period is measured on */
+/* A period that is set may differ by this factor from the measured one. */
+static const double PERIOD_RATIO = 2;
+enum { PERIOD_TRACES = 200 }; /* traces that the period is measured on */
 /* The default aperture: in midpoint, a part of the distance between shots or between
  * receivers, whichever is larger; in half-offset, distances between receivers. A
  * missing shot needs traces of both neighbours, whose midpoints are half a distance
@@ -296,7 +298,8 @@ static double measure_period(const request *r, const su_gather *g, const survey 
     for (int d = peak; d <= delays; d++)
         if (sum[d] < sum[right]) right = d;
     free(block);
-    if ((left == -delays || right == delays) && right > left && !run_rank && !r->silent)
+    bool at_bound = right > left && (left == -delays || right == delays);
+    if (at_bound && isnan(r->period) && !run_rank && !r->silent)
         fprintf(
             stderr,
             "%s: %s: WARNING: period: the estimate, %.3g s, is at its bound of %.3g s "
@@ -366,7 +369,15 @@ void criterion_aperture(request *r, const survey *s)
 
 void criterion_ranges(request *r, const su_gather *g, const survey *s, int first)
 {
-    if (isnan(r->period)) r->period = measure_period(r, g, s, first);
+    double measured = measure_period(r, g, s, first);
+    if (isnan(r->period)) r->period = measured;
+    double ratio = r->period / measured;
+    if ((ratio > PERIOD_RATIO || ratio < 1 / PERIOD_RATIO) && !run_rank && !r->silent)
+        fprintf(
+            stderr,
+            "%s: WARNING: period=%.3g: the traces have a period of %.3g s: expected "
+            "at most %g times as much or as little\n",
+            run_name, r->period, measured, PERIOD_RATIO);
     if (isnan(r->tau)) r->tau = TAU * r->period;
     if (isnan(r->average)) r->average = r->tau;
     if (isnan(r->dip)) {

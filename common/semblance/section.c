@@ -308,10 +308,12 @@ static const float *prediction_of(const pass *p, const su_gather *live, int numb
 static void report(const request *r, const fill_sums *sums)
 {
     if (!(sums->samples > 0)) return;
+    printf("Mean_semblance=%.3f\nMean_weight=%.3f\n", sums->semblance / sums->samples,
+           sums->weight / sums->samples);
+    if (!r->velocities) return;
     double share = sums->energy > 0 ? sums->steep / sums->energy : 0;
-    printf("Mean_semblance=%.3f\nMean_weight=%.3f\nDip_steep=%.3f\n",
-           sums->semblance / sums->samples, sums->weight / sums->samples, share);
-    if (r->velocities && share > STEEP_MAX)
+    printf("Dip_steep=%.3f\n", share);
+    if (share > STEEP_MAX)
         fprintf(stderr,
                 "%s: WARNING: dip=%.3g: %.0f %% of the filled energy has the largest "
                 "dip that is searched: expected at most %.0f %%: steeper events are "
