@@ -24,9 +24,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double WORK = 0.025; /* of the job: output samples that are checked */
-/* Visits of samples, about 10 ms: so many are checked also if the job is shorter. */
-static const double VISITS_MIN = 1e7;
+static const double WORK = 0.02; /* of the job: output samples that are checked */
+/* Visits of samples, about 5 ms: so many are checked also if the job is shorter. */
+static const double VISITS_MIN = 5e6;
 /* Live traces: at least so many, if the work permits, at most so many; and output
  * samples of each that suffice. */
 enum { TRACES_MIN = 4, TRACES_MAX = 48, SAMPLES_MIN = 8, SAMPLES = 64 };

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int by_midpoint(const void *a, const void *b)
 {
@@ -70,12 +71,19 @@ float *survey_offset(const request *r, const su_gather *part)
     float *offset = allocate(part->ntraces, sizeof *offset, "the means of the traces");
     for (size_t i = 0; i < part->ntraces; i++) {
         const float *x = part->trace[i].data;
-        double sum = 0;
+        enum { LANES = 8 }; /* independent sums */
+        double sums[LANES] = {0}, energies[LANES] = {0}, sum = 0;
         offset[i] = 0;
         if (part->trace[i].header.trid == SU_DEAD) continue;
-        for (int k = part->first; k < part->ns; k++) {
-            sum += x[k];
-            energy += (double)x[k] * x[k];
+        for (int k = part->first; k < part->ns; k += LANES)
+            for (int j = 0; j < LANES && k + j < part->ns; j++) {
+                double value = x[k + j];
+                sums[j] += value;
+                energies[j] += value * value;
+            }
+        for (int j = 0; j < LANES; j++) {
+            sum += sums[j];
+            energy += energies[j];
         }
         offset[i] = (float)(sum / recorded);
         of_means += sum * sum / recorded;
@@ -156,15 +164,23 @@ enum { SMALLEST = -38, LARGEST = 41, SCALED = 40 };
 
 int survey_scale(const su_gather *part)
 {
-    float smallest = INFINITY, largest = 0;
+    /* The bits of magnitudes increase with them; those of 0, less 1, are the largest.
+     */
+    uint32_t least = UINT32_MAX, most = 0;
     for (size_t i = 0; i < part->ntraces; i++) {
         if (part->trace[i].header.trid == SU_DEAD) continue;
         for (int k = 0; k < part->ns; k++) {
-            float x = fabsf(part->trace[i].data[k]);
-            largest = fmaxf(largest, x);
-            if (x > 0) smallest = fminf(smallest, x);
+            uint32_t bits;
+            memcpy(&bits, &part->trace[i].data[k], sizeof bits);
+            bits &= UINT32_MAX >> 1;
+            most = bits > most ? bits : most;
+            least = bits - 1 < least ? bits - 1 : least;
         }
     }
+    float smallest, largest;
+    least++;
+    memcpy(&smallest, &least, sizeof smallest);
+    memcpy(&largest, &most, sizeof largest);
     if (largest == 0 ||
         (smallest >= ldexpf(1, SMALLEST) && largest <= ldexpf(1, LARGEST)))
         return 0;
