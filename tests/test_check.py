@@ -93,7 +93,9 @@ def test_passes(check, tmp_path):
 def test_ranks(check, tmp_path):
     """Ranks share the check, the offsets and the scaling."""
     mpi = binary("12_cluster", "mpi")
-    for words, of in ([], {}), (["passes=2"], {"constant": 2.0}), ([], {"scale": 1e-30}):
+    jobs: list[tuple[list[str], dict[str, float]]] = [
+        ([], {}), (["passes=2"], {"constant": 2.0}), ([], {"scale": 1e-30})]
+    for words, of in jobs:
         _, said, one = filled(tmp_path, *words, **of)
         alone = said.splitlines()
         for old in tmp_path.glob("s.su*"):
@@ -145,7 +147,8 @@ def test_scale(check, tmp_path, step, backend):
 
 def test_dip(check, tmp_path):
     """Events at the largest dip are said, with a dip that contains them."""
-    for words, dip, told in ([], 1e-4, False), (["dip=1e-4"], 4e-4, True):
+    jobs: list[tuple[list[str], float, bool]] = [([], 1e-4, False), (["dip=1e-4"], 4e-4, True)]
+    for words, dip, told in jobs:
         values, said, _ = filled(tmp_path, *words, dip=dip)
         check(f"{words}", ("try dip=0.0002" in said) != told and f"{values} {said}")
         check(f"{words}: printed", (float(values["Dip_steep"]) > 0.12) != told and f"{values}")
@@ -159,6 +162,7 @@ def test_work(check, tmp_path):
     large = [binary(), "in=in.su", "m0=1300", "h0=100", "tau=0.1", "stack=large.su",
              *(f"{k}=0:1e-7:64" for k in "abcde")]
     with subprocess.Popen(large, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as job:
+        assert job.stderr
         lines = job.stderr.readline() + job.stderr.readline()
         job.kill()
     check("said", not re.search(" visits, .* smaller aperture=", lines) and lines)
