@@ -214,7 +214,7 @@ OTHERS += [(VELOCITY, {key: value}) for key, *values in (
     ("velocity", "v2.txt", "1500,2500"), ("mute", "0.400001"), ("dip", "1e-4"), ("period", "0.05"))
     for value in values]
 # Options that do not change the result, or that name what OTHERS and test_other_job() change.
-FREE = {"in", "ranges", "order", "local", "set", "choose", "fill", "out", "panel", "stack",
+FREE = {"in", "ranges", "order", "local", "set", "choose", "check", "fill", "out", "panel", "stack",
         "coherence", "parameters", "ranges_out"}
 
 

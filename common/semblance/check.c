@@ -35,9 +35,9 @@ static const double SAME = 0.5; /* m: closer shots or receivers are one */
 static const uint64_t SEED = 58;
 /* Samples by which a neighbour is shifted at most. */
 enum { SHIFT_MAX = 12 };
-/* A warning is given below this SNR, and if it is so much below that of a neighbour
- * (dB). */
-static const double SNR_MIN = 0.5, NEAREST_BETTER = 1;
+/* A warning is given if the SNR is below SNR_MIN, or so much below that of a neighbour,
+ * but not if it is above SNR_GOOD (dB). */
+static const double SNR_MIN = 0.5, NEAREST_BETTER = 1, SNR_GOOD = 6;
 
 double check_snr(double energy, double error)
 {
@@ -260,7 +260,7 @@ void check_report(const check_trace *check, int checks, const check_sums *sums)
     for (int i = 0; i < checks; i++) shots += check[i].with[0];
     printf("Check_traces=%d\nCheck_shots=%d\nCheck_nearest=%.2f\nCheck_SNR=%.2f\n",
            checks, shots, nearest, snr);
-    double expected = fmax(SNR_MIN, nearest - NEAREST_BETTER);
+    double expected = fmax(SNR_MIN, fmin(nearest - NEAREST_BETTER, SNR_GOOD));
     if (!(snr < expected)) return;
     fprintf(
         stderr,
