@@ -72,8 +72,7 @@ static position place_of(const request *r, const survey *line, int number)
 /* Returns whether the back-end has the samples that the pass searches in. */
 static bool is_usable(const check_job *job, int number)
 {
-    return number >= job->low && number <= job->high &&
-           (!job->usable || job->usable[number]);
+    return number >= job->low && number <= job->high && job->usable[number];
 }
 
 int check_select(const check_job *job, const check_trace *c, int *indices)
@@ -254,6 +253,7 @@ void check_compare(const check_trace *c, int ns, const double *own,
 
 void check_report(const check_trace *check, int checks, const check_sums *sums)
 {
+    if (!(sums->energy > 0)) return;
     double snr = check_snr(sums->energy, sums->error);
     double nearest = check_snr(sums->energy, sums->nearest);
     int shots = 0;

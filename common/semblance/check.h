@@ -22,9 +22,9 @@ typedef struct {
     int low, high, aperture; /* the first and the last trace in an aperture; the largest
                                 number of traces in one */
     const su_gather *part;   /* traces low to high */
-    const bool *usable; /* [line->g.ntraces]: traces whose samples are those that the
-                           pass searches in; or NULL: all */
-    double visits;      /* samples that a search of one output sample visits */
+    const bool *usable;      /* [line->g.ntraces]: traces in apertures whose samples are
+                                those      that the pass searches in */
+    double visits;           /* samples that a search of one output sample visits */
 } check_job;
 
 /* Chooses live traces that resemble the output traces. Stores their number in *count.

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char about[] =
     "search the traveltime parameters A to E of a reflection around (m0, h0, t0);\n"
@@ -41,7 +42,11 @@ static void one_point(request *r)
              h0);
     su_gather g = proc_read_samples(r->in, &line.g, low, indices[n - 1]);
     for (int i = 0; i < n; i++) indices[i] -= low;
-    int scale = survey_scale(&g);
+    bool *used = allocate(g.ntraces, sizeof *used, "the traces");
+    memset(used, 0, g.ntraces * sizeof *used);
+    for (int i = 0; i < n; i++) used[indices[i]] = true;
+    int scale = survey_scale(&g, used);
+    free(used);
     survey_rescale(&g, scale);
     query q = query_at(r, &g, m0, h0, r->t0.first);
     q.ntraces = n;

@@ -36,6 +36,7 @@ typedef struct {
     int max_aperture; /* largest number of traces in an aperture */
     /* The first and the last trace of the gather in any aperture. */
     int first_trace, last_trace;
+    bool *used; /* [ntraces]: traces in any aperture */
 } job;
 
 static double output_m(const job *s, int i)
@@ -59,12 +60,14 @@ static int select_aperture(const job *s, int i, int *indices)
     return kept;
 }
 
-/* Computes max_aperture, first_trace and last_trace, and reports output traces whose
- * aperture has fewer than 2 traces. */
+/* Computes max_aperture, first_trace, last_trace and used, and reports output traces
+ * whose aperture has fewer than 2 traces. */
 static void measure_apertures(job *s)
 {
     int *indices = allocate(s->line.g.ntraces, sizeof *indices, "an aperture");
     int sparse = 0;
+    s->used = allocate(s->line.g.ntraces, sizeof *s->used, "the traces");
+    memset(s->used, 0, s->line.g.ntraces * sizeof *s->used);
     s->first_trace = INT_MAX;
     for (int i = 0; i < s->traces; i++) {
         int n = select_aperture(s, i, indices);
@@ -72,6 +75,7 @@ static void measure_apertures(job *s)
             sparse++;
             continue;
         }
+        for (int k = 0; k < n; k++) s->used[indices[k]] = true;
         if (n > s->max_aperture) s->max_aperture = n;
         if (indices[0] < s->first_trace) s->first_trace = indices[0];
         if (indices[n - 1] > s->last_trace) s->last_trace = indices[n - 1];
@@ -396,7 +400,8 @@ void section_pass(request *r, const pass *p)
     if (s.max_aperture && !run_rank && !r->silent)
         survey_report(r, &part, s.first_trace);
     /* Ranks share the samples: none changes them before the report. */
-    float *offset = s.max_aperture ? survey_offset(r, &part) : NULL;
+    float *offset =
+        s.max_aperture ? survey_offset(r, &part, s.used + s.first_trace) : NULL;
     survey_subtract(&part, offset);
     if (s.max_aperture) mute_input(r, &part, &s.line, s.first_trace);
     /* All passes use the ranges of the first one, which has none if no trace is in an
@@ -404,7 +409,7 @@ void section_pass(request *r, const pass *p)
     if (r->velocities && s.max_aperture && (p->number == 1 || !(r->row[0].np[A] > 0)))
         criterion_ranges(r, &part, &s.line, s.first_trace);
     uint64_t hash = job_hash(&s, header);
-    int scale = s.max_aperture ? survey_scale(&part) : 0;
+    int scale = s.max_aperture ? survey_scale(&part, s.used + s.first_trace) : 0;
     proc_require_same("the job", &hash, sizeof hash);
     journal_open(&j, header, hash);
     if (j.done_before && !run_rank)
@@ -443,6 +448,7 @@ void section_pass(request *r, const pass *p)
     int checks = 0;
     check_trace *check = NULL;
     bool *usable = p->live ? predicted_traces(p, s.line.g.ntraces) : NULL;
+    for (size_t i = 0; i < s.line.g.ntraces && usable; i++) usable[i] &= s.used[i];
     check_job of = {.r = r,
                     .line = &s.line,
                     .output = pending,
@@ -451,7 +457,7 @@ void section_pass(request *r, const pass *p)
                     .high = s.last_trace,
                     .aperture = s.max_aperture,
                     .part = &part,
-                    .usable = usable};
+                    .usable = usable ? usable : s.used};
     if (s.max_aperture && pending_count) {
         of.visits = mean_visits(&s, &part, indices);
         report_work(r, of.visits, pending_count);
@@ -534,6 +540,7 @@ void section_pass(request *r, const pass *p)
     if (checks && p->live) su_free(&live);
     free(check);
     free(usable);
+    free(s.used);
     free(offset);
     aperture_free(&around);
     free(pending);

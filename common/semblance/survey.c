@@ -60,7 +60,7 @@ static bool is_spike(const float *x, int ns, int k, float limit)
     return fabsf(x[k]) > SPIKE * fmaxf(limit, fmaxf(before, after));
 }
 
-float *survey_offset(const request *r, const su_gather *part)
+float *survey_offset(const request *r, const su_gather *part, const bool *used)
 {
     static const double SHARE = 0.2;
     /* In fewer samples, a mean can be a part of an event. */
@@ -74,7 +74,7 @@ float *survey_offset(const request *r, const su_gather *part)
         enum { LANES = 8 }; /* independent sums */
         double sums[LANES] = {0}, energies[LANES] = {0}, sum = 0;
         offset[i] = 0;
-        if (part->trace[i].header.trid == SU_DEAD) continue;
+        if (!used[i]) continue;
         for (int k = part->first; k < part->ns; k += LANES)
             for (int j = 0; j < LANES && k + j < part->ns; j++) {
                 double value = x[k + j];
@@ -162,13 +162,13 @@ void survey_report(const request *r, const su_gather *part, int first)
  * window. */
 enum { SMALLEST = -38, LARGEST = 41, SCALED = 40 };
 
-int survey_scale(const su_gather *part)
+int survey_scale(const su_gather *part, const bool *used)
 {
     /* The bits of magnitudes increase with them; those of 0, less 1, are the largest.
      */
     uint32_t least = UINT32_MAX, most = 0;
     for (size_t i = 0; i < part->ntraces; i++) {
-        if (part->trace[i].header.trid == SU_DEAD) continue;
+        if (!used[i]) continue;
         for (int k = 0; k < part->ns; k++) {
             uint32_t bits;
             memcpy(&bits, &part->trace[i].data[k], sizeof bits);

@@ -326,7 +326,10 @@ class Job:
     def check_offset(self) -> None:
         """Raises Undecided if the means of the traces have much of their energy: they are
         subtracted then (tests/test_check.py)."""
-        raw = self.rows[self.used().number][:, max(0, -self.delay):].astype(float)
+        g = self.traces
+        inside = numpy.any([near for near in self.near if near.sum() > 1] or [g.m < -math.inf],
+                           axis=0)
+        raw = self.rows[g.number[inside]][:, max(0, -self.delay):].astype(float)
         energy, constant = (raw ** 2).sum(), (raw.sum(axis=1) ** 2).sum() / raw.shape[1]
         if raw.shape[1] >= 50 and constant > (0.2 - 1e-6) * energy:
             raise Undecided("a constant offset")
