@@ -177,7 +177,6 @@ FACTORS: dict[str, tuple[Any, ...]] = {
     "average": (None, 0, 2),  # samples
     "passes": ("1", "2"),
     "choose": ("0", "1"),
-    "check": ("1", "0"),
     "lost": ("none", "lot", "first", "shot", "most"),  # dead traces
     "zero": ("none", "some"),  # traces that are zero
     "delay": (0, 6, -7),  # samples
@@ -293,7 +292,7 @@ def draw(rng: random.Random, **fixed: Any) -> Job:
     elif choice["mute"] == "table":
         job.mute = [(45.0, rng.randint(4, 9) * dt * 1e-6),
                     (90.0, (rng.randint(9, 14) + rng.choice((0, 0.5))) * dt * 1e-6)]
-    for name in "window", "smooth", "weight", "refine", "passes", "choose", "check", "bad":
+    for name in "window", "smooth", "weight", "refine", "passes", "choose", "bad":
         default = {"refine": None, "weight": "semblance", "passes": "1"}.get(name, FACTORS[name][0])
         if choice[name] is not None and (choice[name] != default or rng.random() < 0.2):
             job.options[name] = choice[name]
