@@ -278,7 +278,7 @@ static double mean_visits(const job *s, const su_gather *part, int *indices)
 /* Says how large a large search is, before it begins. */
 static void report_work(const request *r, double visits, int traces)
 {
-    static const double LARGE = 1e12;
+    static const double LARGE = 2e11;
     double total = visits * traces * r->t0.count;
     if (!(total > LARGE) || run_rank || r->trial) return;
     fprintf(stderr,
