@@ -319,7 +319,7 @@ def between_samples(case: Case, job: Job) -> str:
     return unequal(case.run(job), case.run(other))
 
 
-DEFAULTS = {"window": "parallel", "passes": "1", "choose": "0", "smooth": "centre",
+DEFAULTS = {"window": "parallel", "passes": "1", "choose": "0", "check": "1", "smooth": "centre",
             "weight": "semblance", "order": "auto", "bad": "refuse", "axis": "auto"}
 
 

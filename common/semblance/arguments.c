@@ -239,11 +239,12 @@ static void check_fill(request *r, const char *fill)
  * change the result, and those whose values, contents of files, or results are in the
  * hash of a job (section.c). */
 static const char *const not_digested[] = {
-    "in",     "order",  "local",  "out",      "panel",     "stack",  "coherence",
-    "set",    "choose", "fill",   "m0",       "h0",        "t0",     "parameters",
-    "a",      "b",      "c",      "d",        "e",         "tau",    "ranges_out",
-    "ranges", "dip",    "period", "velocity", "positions", "axis",   "aperture",
-    "mute",   "passes", "refine", "average",  "weight",    "offset", NULL};
+    "in",        "order",    "local",      "out",        "panel",    "stack",
+    "coherence", "set",      "choose",     "check",      "fill",     "m0",
+    "h0",        "t0",       "parameters", "a",          "b",        "c",
+    "d",         "e",        "tau",        "ranges_out", "ranges",   "dip",
+    "period",    "velocity", "positions",  "axis",       "aperture", "mute",
+    "passes",    "refine",   "average",    "weight",     "offset",   NULL};
 
 /* Returns a digest of the values of all other options of a table. */
 static uint64_t digest_options(const arg *table)
@@ -275,7 +276,8 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     static const char semblance[] = "semblance";
     const char *window = parallel, *smooth = centre, *weight = semblance;
     static const char one_pass[] = "1";
-    const char *passes = one_pass, *choose = "0";
+    static const char checked[] = "1";
+    const char *passes = one_pass, *choose = "0", *check = checked;
     const char *refine = NULL;
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
     const char *velocity = NULL, *positions = NULL, *fill = NULL, *mute = NULL;
@@ -357,6 +359,10 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
          "with velocity=: 0, or 1: choose aperture, tau, weight and passes, unless "
          "they are "
          "set, by filling live traces that are left out",
+         0},
+        {"check", ARG_TEXT, &check, 0, 0,
+         "for traces: 1, the default: also fill a few live traces that are left out, "
+         "and print their SNR; or 0",
          0},
         {"refine", ARG_TEXT, &refine, 0, 0,
          "for traces: 1: move the curves between the values of A to E, or 0; default: "
@@ -450,6 +456,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
                              : smooth != centre    ? "smooth"
                              : weight != semblance ? "weight"
                              : refine              ? "refine"
+                             : check != checked    ? "check"
                              : !isnan(r->average)  ? "average"
                                                    : NULL;
     if (!is_section(r) && for_traces)
@@ -457,6 +464,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     r->refine_set = refine;
     r->refine = refine ? parse_choice("refine", refine, "0", "1") : velocity != NULL;
     if (!velocity && isnan(r->average)) r->average = 0;
+    r->check = parse_choice("check", check, "0", "1");
     r->passes = 1 + parse_choice("passes", passes, "1", "2");
     if ((r->passes > 1 || r->choose) && !r->stack)
         fail("%s= is for traces: expected stack=, too",

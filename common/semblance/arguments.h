@@ -75,6 +75,7 @@ typedef struct {
     int dead_count;
     window_choice window;
     bool choose; /* options that are not set are chosen (choose.c) */
+    bool check;  /* live traces are left out and filled (check.c) */
     bool passes_set, weight_set,
         refine_set; /* whether the command sets these options */
     bool trial;     /* of choose=: the files are not those that the command names */

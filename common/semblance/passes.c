@@ -123,6 +123,7 @@ void section_passes(request *r)
     double barrier = 0;
     proc_sum(&barrier, 1);
 
+    int predicted = r->position_count;
     free(r->positions);
     r->positions = asked.positions;
     r->position_count = asked.position_count;
@@ -130,7 +131,12 @@ void section_passes(request *r)
     r->h0 = asked.h0;
     r->stack = asked.stack;
     r->in = residual;
-    section_pass(r, &(pass){.number = 3, .base = first, .last = !r->trial});
+    section_pass(r, &(pass){.number = 3,
+                            .base = first,
+                            .live = live,
+                            .predicted = number,
+                            .predicted_count = predicted,
+                            .last = !r->trial});
     free(number);
     free(residual);
     free(live);

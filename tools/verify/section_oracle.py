@@ -236,6 +236,7 @@ class Job:
         self.traces = self.gather(self.rows)
         self.set_aperture()
         self.near = [self.select(m, h) for m, h in self.places]
+        self.check_offset()
         self.set_ranges()
 
     def ends(self, i: int) -> tuple[float, float]:
@@ -327,13 +328,14 @@ class Job:
 
     def set_aperture(self) -> None:
         """aperture=, or, with velocity=, 0.6 of the larger of two distances in midpoint and 5
-        times the distance between receivers in half-offset."""
+        times the distance between receivers in half-offset, with upper bounds."""
         if "aperture" in self.option:
             m, h = self.option["aperture"].split(",")
             self.aperture = float(m), float(h)
         elif len(self.velocity):
             shots, receivers = gaps(self.traces)
-            self.aperture = 0.6 * max(shots, receivers), 5 * receivers
+            self.aperture = (max(0.6 * shots, min(0.6 * receivers, 60.0)),
+                             max(receivers, min(5 * receivers, 250.0)))
         else:
             self.aperture = math.inf, math.inf
 
@@ -349,6 +351,17 @@ class Job:
                 raise Undecided("an aperture ends at a trace")
             near &= distance <= reach
         return near
+
+    def check_offset(self) -> None:
+        """Raises Undecided if the means of the traces have much of their energy: they are
+        subtracted then (tests/test_check.py)."""
+        g = self.traces
+        inside = numpy.any([near for near in self.near if near.sum() > 1] or [g.m < -math.inf],
+                           axis=0)
+        raw = self.rows[g.number[inside]][:, max(0, -self.delay):].astype(float)
+        energy, constant = (raw ** 2).sum(), (raw.sum(axis=1) ** 2).sum() / raw.shape[1]
+        if raw.shape[1] >= 50 and constant > (0.2 - 1e-6) * energy:
+            raise Undecided("a constant offset")
 
     # ---- ranges
 
@@ -503,19 +516,20 @@ def extremum(row: Doubles) -> int:
 
 def period(g: Traces, dt: float) -> float:
     """The distance of the minima on both sides of the maximum, within 0.125 s, of the mean
-    correlation of each trace with its nearest neighbour."""
+    correlation of each trace, without its mean, with its nearest neighbour."""
     ns = g.samples.shape[1]
     delays = min(int(0.125e6 / dt), (ns - 1) // 2)
     if delays < 1:
         return 2e-6 * dt
     total = numpy.zeros(2 * delays + 1)
-    for i, row in enumerate(g.samples):
+    samples = g.samples - g.samples.mean(axis=1, keepdims=True)
+    for i, row in enumerate(samples):
         distance = (g.m - g.m[i]) ** 2 + (g.h - g.h[i]) ** 2
         distance[i] = numpy.inf
         near = numpy.flatnonzero(distance <= distance.min() * (1 + 1e-12))
         if len(near) > 1 and not exact(g.source, g.receiver) and distance.min():
             raise Undecided("two nearest traces")
-        other = g.samples[int(near[0])]
+        other = samples[int(near[0])]
         size = numpy.sqrt((row ** 2).sum() * (other ** 2).sum())
         if size > 0:
             total += numpy.correlate(other, row, "full")[ns - 1 - delays:ns + delays] / size
