@@ -20,6 +20,7 @@ from typing import Any
 
 try:
     import numpy as np
+
     from docs.figures import theme
 except ImportError as error:
     raise SystemExit(f"make picture: {error.name} not found by {sys.executable} (Debian: "
@@ -239,6 +240,7 @@ def draw(of: Survey, values: Any, name: str, seconds: float, png: bool) -> Any:
 def main(words: list[str] | None = None) -> int:
     parser = options.parser(__doc__, "IN", "STACK", "COHERENCE", "APERTURE", "GAIN", "OUT")
     given = vars(options.parse(parser, words))
+    base = os.path.splitext(given["out"] or given["stack"])[0]
     try:
         for name in "IN", "STACK":
             if not given[name.lower()]:
@@ -252,8 +254,6 @@ def main(words: list[str] | None = None) -> int:
         of = combine(segy.read_su(given["in"]), segy.read_su(given["stack"]))
         values, name = weights(of, segy.read_su(given["coherence"]), given["aperture"]) \
             if given["coherence"] else (None, "")
-        base = given["out"] or given["stack"]
-        base = os.path.splitext(base)[0]
         inputs = [given[k] for k in ("in", "stack", "coherence") if given[k]]
         about = f"The survey {given['in']} and the same with its missing traces filled"
         for end in "svg", "png":
@@ -265,10 +265,11 @@ def main(words: list[str] | None = None) -> int:
         print(f"make picture: {reason}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"make picture: {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"make picture: {error.filename or base}: {error.strerror or error}", file=sys.stderr)
         return 1
     return 0
 
 
 if __name__ == "__main__":
+    segy.stop_cleanly()
     sys.exit(main())

@@ -105,8 +105,9 @@ def start_of_traces(path: str, head: bytes, order: str, size: int) -> tuple[int,
     if extended < 0:  # as many as there are before the one with the mark
         with open(path, "rb") as file:
             file.seek(REEL)
-            extended = 1
-            while not any(mark in (text := file.read(TEXT)) for mark in END_OF_TEXT):
+            extended, text = 0, b""
+            while not any(mark in text for mark in END_OF_TEXT):
+                text = file.read(TEXT)
                 extended += 1
                 if len(text) < TEXT:
                     raise Refused(f"{path}: its extended text headers have no end: expected one "
@@ -217,14 +218,12 @@ def library() -> Any:
 @contextlib.contextmanager
 def result(path: str, *inputs: str) -> Iterator[BinaryIO]:
     """A file of another name, which gets the name `path` when all is written."""
-    for name in inputs:
-        if os.path.exists(path) and os.path.samefile(path, name):
-            raise Refused(f"OUT={path}: is also an input: expected another file")
-    if os.path.isdir(path):
-        raise Refused(f"OUT={path}: is a folder: expected a file")
+    if any(os.path.exists(path) and os.path.samefile(path, name) for name in inputs):
+        raise Refused(f"OUT={path}: is also an input: expected another file")
     path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise Refused(f"OUT={path}: is not a regular file: expected the name of one")
     temporary = f"{path}.{os.getpid()}"
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with open(temporary, "x+b") as file:
             yield file
@@ -234,6 +233,11 @@ def result(path: str, *inputs: str) -> Iterator[BinaryIO]:
             os.unlink(temporary)
 
 
+def stop_cleanly() -> None:
+    """Makes SIGTERM an exception, so that no temporary file is left."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
 def to_su(source: str, target: str, ibm: bool) -> str:
     """Converts, and returns what it did."""
     file = read_su(source, IBM) if ibm else read_segy(source)
@@ -241,7 +245,7 @@ def to_su(source: str, target: str, ibm: bool) -> str:
     filled, size = 0, None
     with result(target, source) as out:
         for first, traces in file.blocks():
-            ns, dt = (file.field(traces, at, "u2").copy() for at in (115, 117))
+            ns, dt = file.field(traces, 115, "u2"), file.field(traces, 117, "u2")
             filled += int(((ns == 0) | (dt == 0)).sum())
             ns[ns == 0], dt[dt == 0] = file.ns, file.dt
             size = size or (file.ns, int(dt[0]))
@@ -306,9 +310,9 @@ def check_su(files: list[File], finite: str) -> tuple[int, int]:
     ns, dt = files[0].ns, int(files[0].field(files[0].mapped()[:1], 117, "u2")[0])
     for file in files:
         for first, traces in file.blocks():
-            check_sizes(file, first, *(file.field(traces, at, "u2") for at in (115, 117)),
-                        (ns, dt))
-            bad = np.argwhere(~np.isfinite(traces["samples"])) if finite else []
+            check_sizes(file, first, file.field(traces, 115, "u2"),
+                        file.field(traces, 117, "u2"), (ns, dt))
+            bad = np.argwhere(~np.isfinite(traces["samples"]) & bool(finite))
             if len(bad):
                 raise Refused(f"{file.path}: trace {first + bad[0][0] + 1}: sample "
                               f"{bad[0][1] + 1} is not finite: expected numbers that IBM floats, "
@@ -396,20 +400,21 @@ def main(words: list[str] | None = None) -> int:
         for name in needed:
             if not getattr(given, name.lower()):
                 raise Refused(f"{name}= is not set: expected make {given.target} {usage}")
-        vars(given)["in_"] = vars(given)["in"]
+        source = vars(given)["in"]
         if given.target == "su":
-            print(to_su(given.in_, given.out, given.ibm))
+            print(to_su(source, given.out, given.ibm))
         else:
-            print(to_segy(given.in_, given.like, given.out, given.filled))
+            print(to_segy(source, given.like, given.out, given.filled))
     except Refused as reason:
         print(f"make {given.target}: {reason}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"make {given.target}: {error.filename or given.out}: {error.strerror}",
+        print(f"make {given.target}: {error.filename or given.out}: {error.strerror or error}",
               file=sys.stderr)
         return 1
     return 0
 
 
 if __name__ == "__main__":
+    stop_cleanly()
     sys.exit(main())
