@@ -100,6 +100,21 @@ def test_stays_dead(check, tmp_path):
     check("nothing", not numpy.isnan(of.samples([DEAD[0]], True)).all() and "drawn")
 
 
+def test_auxiliary(check, tmp_path):
+    """A sweep is neither drawn nor missing, and the delay has a scale."""
+    survey(tmp_path)
+    for name, filled in ("a.su", False), ("filled.su", True):
+        heads = [head[:214] + b"\xf6\xff" + head[216:] for head in lines(filled=filled)]
+        heads[0] = oracle.put({"trid": 6, "delrt": 0}, "<", heads[0])
+        samples = values(range(SHOTS * CHANNELS))
+        samples[0] = 0
+        write(tmp_path / name, heads, samples)
+    of = picture.combine(*(segy.read_su(str(tmp_path / n)) for n in ("a.su", "filled.su")))
+    check("filled", numpy.flatnonzero(of.missing).tolist() != DEAD and f"{of.missing}")
+    check("drawn", not numpy.isnan(of.samples([0], True)).all() and "drawn")
+    check("delay", not numpy.isclose(of.t0, 0.04) and f"{of.t0}")
+
+
 def test_columns(check):
     """Pixels belong to the nearest trace; a place without a trace stays empty."""
     x = numpy.array([0.0, 10, 20, 50, 60])

@@ -33,6 +33,7 @@ from tools.publish.segy import DEAD, File, Refused
 SHOWN = 240       # traces of the second row
 COLUMNS = 1200    # of a panel, in pixels
 CLIP = 98         # percentile of the amplitudes that is black
+DATA = [0, 1, *range(11, 18)]  # kinds of traces (trid) with seismic data
 NOISE, NOISE_MAX = 3, 0.9  # constants of the weight, as in common/semblance/fill.c
 WIDTH, HEIGHT = 10.5, 3.9  # inches: the width, and the height of a row
 
@@ -44,6 +45,7 @@ class Survey:
     stack: File
     before: Any    # number of each trace in IN, -1: none
     after: Any     # and in STACK, -1: as in IN
+    auxiliary: Any  # whether it is no seismic data,
     missing: Any   # whether it is a trace to be filled,
     filled: Any    # and whether it has been filled
     m: Any
@@ -52,13 +54,13 @@ class Survey:
     dt: float      # s
 
     def samples(self, numbers: Any, filled: bool) -> Any:
-        """[trace][sample] of some traces; dead ones are NaN."""
+        """[trace][sample] of some traces; dead and auxiliary ones are NaN."""
         found = np.full((len(numbers), self.source.ns), np.nan)
         old, new = self.source.mapped(), self.stack.mapped()
         for row, i in enumerate(numbers):
             if self.filled[i] and filled:
                 found[row] = new[self.after[i]]["samples"]
-            elif not self.missing[i]:
+            elif not self.missing[i] and not self.auxiliary[i]:
                 found[row] = old[self.before[i]]["samples"]
         return found
 
@@ -66,10 +68,16 @@ class Survey:
 # ---- which traces -------------------------------------------------------------------------
 
 
-def silent(file: File) -> Any:
-    """Whether each trace is dead or all zero."""
-    return np.concatenate([(file.field(t, 29, "i2") == DEAD) | ~t["samples"].any(axis=1)
-                           for _, t in file.blocks()])
+def kinds(file: File) -> tuple[Any, Any]:
+    """(whether each trace is dead or, if it has data, all zero; whether it is auxiliary, such as
+    a sweep), as fill=dead selects them."""
+    dead, auxiliary = [], []
+    for _, traces in file.blocks():
+        trid = file.field(traces, 29, "i2")
+        data = np.isin(trid, DATA)
+        dead.append((trid == DEAD) | data & ~traces["samples"].any(axis=1))
+        auxiliary.append(~data & (trid != DEAD))
+    return np.concatenate(dead), np.concatenate(auxiliary)
 
 
 def places(keys: dict[str, Any], direction: Any = None) -> tuple[Any, Any, Any]:
@@ -86,7 +94,8 @@ def places(keys: dict[str, Any], direction: Any = None) -> tuple[Any, Any, Any]:
 def combine(source: File, stack: File) -> Survey:
     ns, dt = segy.check_su([source, stack], "")
     old, new = segy.keys(source), segy.keys(stack)
-    dead = silent(source)
+    dead, auxiliary = kinds(source)
+    first = source.mapped()[int(np.argmax(~dead & ~auxiliary)):][:1]
     whole = source.count == stack.count and all(
         (old[k] == new[k]).all() for k in ("sx", "sy", "gx", "gy"))
     m, h, direction = places(old)
@@ -99,14 +108,17 @@ def combine(source: File, stack: File) -> Survey:
         before = np.where(of_stack, -1, order)
         after = np.where(of_stack, order - source.count, -1)
         missing = np.concatenate([dead, np.full(stack.count, True)])[order]
+        auxiliary = np.concatenate([auxiliary, np.full(stack.count, False)])[order]
         filled = of_stack & np.concatenate([dead, new["trid"] != DEAD])[order]
         more = places(new, direction)
         m, h = (np.concatenate(both)[order] for both in ((m, more[0]), (h, more[1])))
     if not filled.any():
         raise Refused(f"STACK={stack.path}: no filled trace: expected traces that are dead in "
                       f"{source.path}, or others than there")
-    delay = int(source.field(source.mapped()[:1], 109, "i2")[0])
-    return Survey(source, stack, before, after, missing, filled, m, h, delay * 1e-3, dt * 1e-6)
+    delay, scale = (float(source.field(first, at, "i2")[0]) for at in (109, 215))
+    delay *= 1e-3 * (scale or 1 if scale >= 0 else -1 / scale)
+    return Survey(source, stack, before, after, auxiliary, missing, filled, m, h, delay,
+                  dt * 1e-6)
 
 
 def one_offset(of: Survey) -> Any:
@@ -147,7 +159,7 @@ def weights(of: Survey, coherence: File, aperture: str) -> tuple[Any, str]:
     except ValueError:
         raise Refused(f"APERTURE={aperture}: expected DM,DH in metres, as the program printed "
                       f"it") from None
-    live, weight = ~of.missing, np.zeros_like(values)
+    live, weight = ~of.missing & ~of.auxiliary, np.zeros_like(values)
     for row, i in enumerate(np.flatnonzero(of.missing)):
         count = (live & (abs(of.m - of.m[i]) <= dm) & (abs(of.h - of.h[i]) <= dh)).sum()
         noise = min(NOISE / max(count, 1), NOISE_MAX)
