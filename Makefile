@@ -31,7 +31,7 @@ SET ?=
 ARGS ?=
 RUNGS ?=
 export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS RUNGS REPEAT QUICK SEED COUNT FILES NUMBER SECONDS \
-       SAN IN OUT LIKE FILLED STACK COHERENCE APERTURE GAIN IBM
+       SAN IN OUT LIKE FILLED STACK COHERENCE APERTURE GAIN IBM IEEE
 
 # ---- what is declared ------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ papers: all data ## the papers' figures, measured here (QUICK=1: small)
 section_needs := $(call binaries_of,$(steps),semblance,$(or $(BACKEND),omp))
 section: tools data $(section_needs) ## fill a gap in a line of traces, and draw it
 	$(python) tools.publish.section
-su: ## convert SEG-Y to SU: IN=a.sgy OUT=a.su (IBM=1: IN is SU with IBM floats)
+su: ## convert SEG-Y to SU: IN=a.sgy OUT=a.su (IBM=1, IEEE=1: so are the samples)
 	$(python) tools.publish.segy su
 segy: ## convert SU to SEG-Y: IN=a.su LIKE=a.sgy OUT=b.sgy (FILLED=new.su: with its traces)
 	$(python) tools.publish.segy segy

@@ -213,6 +213,22 @@ def test_no_order(check, tmp_path):
         [heads[i] for i in (*order, 3)], samples[[*order, 3]], ">", 5) and "differ")
 
 
+@pytest.mark.parametrize("order", "<>")
+def test_wrong_format(check, tmp_path, order):
+    """A format code that contradicts the samples is refused, and can be replaced."""
+    heads, samples = survey(order, 40)
+    (tmp_path / "a.sgy").write_bytes(reel(order, 1) + body(heads, samples, order, 5))
+    ended = su(tmp_path)
+    check("refused", (ended.returncode != 1 or "set IEEE=1 if they are" not in ended.stderr)
+          and f"{ended}")
+    (tmp_path / "b.sgy").write_bytes(reel(order, 5) + body(heads, samples, order, 1))
+    for name, option in ("a.sgy", "--ieee"), ("b.sgy", "--ibm"):
+        ended = su(tmp_path, name, "a.su", option)
+        check(f"{name}: status", ended.returncode and f"{ended}")
+        got = oracle.split(tmp_path / "a.su", oracle.ORDER)[1]
+        check(name, not numpy.allclose(got, samples, 2.0 ** -20, 0) and "differs")
+
+
 GOOD = reel() + body(*survey())
 ROW = 240 + 4 * NS
 REFUSED = {

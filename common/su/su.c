@@ -245,7 +245,7 @@ static int check_samples(su_gather *g, size_t first, bool swapped,
             return refuse(
                 reason,
                 "its samples are IBM floats (%s): expected IEEE floats: "
-                "convert them first, for example with segyread conv=1 of Seismic Unix",
+                "convert them first: make su IN=FILE OUT=FILE IBM=1",
                 order_name(g->big_endian ^ other));
     if (swapped)
         return refuse(reason,

@@ -37,7 +37,8 @@ VARIABLES = {
 FLAGS = {
     "QUICK": "a rough measurement: few repetitions, small sets; writes no file",
     "RUNGS": "the rungs of the steps, too",
-    "IBM": "the samples of IN are IBM floats",
+    "IBM": "the samples of IN are IBM floats, whatever its format code is; IN may be SU",
+    "IEEE": "the same for IEEE floats",
     "VARIANTS": "measure the variants of steps/*/variants, too",
 }
 
