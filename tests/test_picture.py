@@ -89,6 +89,29 @@ def test_traces(check, tmp_path, angle, names):
           and f"{weight[0, 0]}")
 
 
+def test_chosen(check, tmp_path, monkeypatch):
+    """The traces with the most filled ones are drawn, each with its own semblance; of duplicates,
+    the first."""
+    survey(tmp_path)
+    every = range(SHOTS * CHANNELS)
+    order = [*every, 1, 9]  # duplicates
+    heads = lines(filled=True)
+    write(tmp_path / "a.su", [lines()[i] for i in order], values(order))
+    write(tmp_path / "filled.su", [heads[i] for i in order], values(order))
+    of = picture.combine(*(segy.read_su(str(tmp_path / n)) for n in ("a.su", "filled.su")))
+    of.h[:] = 50  # all at one offset
+    section = picture.one_offset(of)
+    check("duplicates", ({36, 37} & set(section.tolist()) or len(section) == len(order))
+          and f"{section}")
+    monkeypatch.setattr(picture, "SHOWN", 6)
+    row = picture.in_order(of)
+    check("row", (len(row) != 6 or of.filled[row].sum() != CHANNELS) and f"{row}")
+    coherence = numpy.array([[k] * NS for k, i in enumerate([*DEAD, 9])])
+    found = picture.chosen(of, coherence, numpy.array([3, 9, 27, 37]))[:, 0]
+    check("values", not numpy.array_equal(found, [numpy.nan, 1, 7, 8], equal_nan=True)
+          and f"{found}")
+
+
 def test_stays_dead(check, tmp_path):
     """A trace that could not be filled is no filled one."""
     survey(tmp_path)

@@ -168,6 +168,15 @@ def weights(of: Survey, coherence: File, aperture: str) -> tuple[Any, str]:
     return weight, "weight"
 
 
+def chosen(of: Survey, values: Any, numbers: Any) -> Any:
+    """Values of missing traces [missing trace][sample] as [trace][sample] of these traces, NaN in
+    the others."""
+    found = np.full((len(numbers), of.source.ns), np.nan)
+    here = of.missing[numbers]
+    found[here] = values[(np.cumsum(of.missing) - 1)[numbers[here]]]
+    return found
+
+
 # ---- drawing ------------------------------------------------------------------------------
 
 
@@ -209,7 +218,6 @@ def draw(of: Survey, values: Any, name: str, seconds: float, png: bool) -> Any:
     figure, panels = theme.figure(WIDTH, 0.6 + HEIGHT * len(rows), nrows=len(rows),
                                   ncols=2 + (values is not None), squeeze=False, sharey=True)
     end = of.t0 + of.source.ns * of.dt
-    of_missing = np.cumsum(of.missing) - 1
     for axes, (numbers, x, label) in zip(panels, rows):
         before, after = (of.samples(numbers, filled) for filled in (False, True))
         factor = gain(before if np.isfinite(before).any() else after, seconds, of.dt)
@@ -219,10 +227,7 @@ def draw(of: Survey, values: Any, name: str, seconds: float, png: bool) -> Any:
         sheets = [("input", before * factor, {"cmap": "Greys", "vmin": -most, "vmax": most}),
                   ("filled", after * factor, {"cmap": "Greys", "vmin": -most, "vmax": most})]
         if values is not None:
-            shown = np.full_like(after, np.nan)
-            here = of.missing[numbers]
-            shown[here] = values[of_missing[numbers[here]]]
-            sheets.append((f"{name} of the filled samples", shown,
+            sheets.append((f"{name} of the filled samples", chosen(of, values, numbers),
                            {"cmap": "viridis", "vmin": 0, "vmax": 1}))
         for one, (title, traces, style) in zip(axes, sheets):
             pixels, ends = columns(x, traces, step)

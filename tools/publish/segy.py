@@ -74,7 +74,7 @@ class File:
 
     def kind(self) -> Any:
         return np.dtype([("header", "u1", HEADER),
-                         ("samples", self.order + FORMATS[self.format], self.ns)])
+                         ("samples", self.order + FORMATS[self.format], (self.ns,))])
 
     def mapped(self) -> Any:
         return np.memmap(self.path, self.kind(), "r", self.start, self.count)
@@ -267,7 +267,7 @@ def check_ibm(file: File, words: Any) -> None:
 def to_su(source: str, target: str, code: int) -> str:
     """Converts, and returns what it did. code: the format of the samples, or 0."""
     file = read_as(source, code)
-    kind = np.dtype([("header", "u1", HEADER), ("samples", NATIVE + "f4", file.ns)])
+    kind = np.dtype([("header", "u1", HEADER), ("samples", NATIVE + "f4", (file.ns,))])
     filled, size = 0, None
     with result(target, source) as out:
         for first, traces in file.blocks():
@@ -389,7 +389,7 @@ def to_segy(source: str, like: str, target: str, filled: str) -> str:
     ns, dt = check_su(files, like if code == IBM else "")
     order, name = merged(*files) if filled else (np.arange(files[0].count), "")
     head = headers_like(pattern, code, ns, dt, len(order))
-    kind = np.dtype([("header", "u1", HEADER), ("samples", pattern.order + "f4", ns)])
+    kind = np.dtype([("header", "u1", HEADER), ("samples", pattern.order + "f4", (ns,))])
     step = max(1, BLOCK // kind.itemsize)
     with result(target, *(path for path in (source, like, filled) if path)) as out:
         out.write(head)
