@@ -1,9 +1,9 @@
 """segy.py - make su and make segy: converts SEG-Y to SU, and SU back to SEG-Y.
 
-make su IN=a.sgy OUT=a.su [IBM=1] [IEEE=1]: SEG-Y of revisions 0 to 2 with IBM or IEEE floats or integers,
-of either byte order. The SU file has the byte order of this machine and all bytes of the trace
-headers; ns and dt that are 0 come from the binary header. IBM=1 and IEEE=1: the samples are such
-floats whatever the format code is; IN may be an SU file, too.
+make su IN=a.sgy OUT=a.su [IBM=1] [IEEE=1]: SEG-Y of revisions 0 to 2 with IBM or IEEE floats or
+integers, of either byte order. The SU file has the byte order of this machine and all bytes of
+the trace headers; ns and dt that are 0 come from the binary header. IBM=1 and IEEE=1: the samples
+are such floats whatever the format code is; IN may be an SU file, too.
 
 make segy IN=a.su LIKE=a.sgy OUT=b.sgy [FILLED=new.su]: the text headers, the binary header, the
 byte order and the format are those of LIKE; integers become IEEE floats. FILLED has traces that
@@ -259,9 +259,9 @@ def check_ibm(file: File, words: Any) -> None:
     words = words[words << 1 != 0]
     zeros = (words >> 20 & 15 == 0).sum()
     if len(words) >= 1000 and zeros > 0.02 * len(words):
-        raise Refused(f"{file.path}: its format code is {IBM}, but {100 * zeros / len(words):.0f} % "
-                      f"of its samples are no IBM floats: set IEEE=1 if they are IEEE floats, "
-                      f"otherwise IBM=1")
+        percent = round(100 * zeros / len(words))
+        raise Refused(f"{file.path}: its format code is {IBM}, but {percent} % of its samples are "
+                      f"no IBM floats: set IEEE=1 if they are IEEE floats, otherwise IBM=1")
 
 
 def to_su(source: str, target: str, code: int) -> str:
