@@ -82,6 +82,9 @@ def test_traces(check, tmp_path, angle, names):
     check("half-offset", not numpy.allclose(abs(of.h[section]), h[0], atol=0.01) and f"{of.h}")
     steps = abs(numpy.diff(of.m[section]))
     check("midpoints", not numpy.allclose(steps, 50, atol=0.01) and f"{steps}")
+    first = 50 + 12.5 * (section[0] % CHANNELS) + 50 * (section[0] // CHANNELS)
+    check("origin", not numpy.isclose(abs(of.m[section[0]]), first, atol=0.01)
+          and f"{of.m[section[0]]}")
     coherence = segy.read_su(str(tmp_path / "c.su"))
     weight, name = picture.weights(of, coherence, "120,15")
     n = 3 / sum(abs(of.m[DEAD[0]] - of.m[i]) <= 120 and abs(of.h[DEAD[0]] - of.h[i]) <= 15

@@ -20,6 +20,7 @@ from typing import Any
 
 try:
     import numpy as np
+    from matplotlib.ticker import MaxNLocator
 
     from docs.figures import theme
 except ImportError as error:
@@ -95,10 +96,14 @@ def combine(source: File, stack: File) -> Survey:
     ns, dt = segy.check_su([source, stack], "")
     old, new = segy.keys(source), segy.keys(stack)
     dead, auxiliary = kinds(source)
-    first = source.mapped()[int(np.argmax(~dead & ~auxiliary)):][:1]
     whole = source.count == stack.count and all(
         (old[k] == new[k]).all() for k in ("sx", "sy", "gx", "gy"))
     m, h, direction = places(old)
+    first_live = int(np.argmax(~dead & ~auxiliary))
+    first = source.mapped()[first_live:][:1]
+    # As in the program, places on an oblique line begin at the first source of data.
+    oblique = all(np.ptp(np.concatenate([old["s" + xy], old["g" + xy]])) > 0 for xy in "xy")
+    origin = (m - h)[first_live] if oblique else 0.0
     if whole:
         before = after = np.arange(source.count)
         missing, filled = dead, dead & (new["trid"] != DEAD)
@@ -117,7 +122,7 @@ def combine(source: File, stack: File) -> Survey:
                       f"{source.path}, or others than there")
     delay, scale = (float(source.field(first, at, "i2")[0]) for at in (109, 215))
     delay *= 1e-3 * (scale or 1 if scale >= 0 else -1 / scale)
-    return Survey(source, stack, before, after, auxiliary, missing, filled, m, h, delay,
+    return Survey(source, stack, before, after, auxiliary, missing, filled, m - origin, h, delay,
                   dt * 1e-6)
 
 
@@ -125,12 +130,12 @@ def one_offset(of: Survey) -> Any:
     """The traces of the half-offset with the most filled ones, by midpoint; of traces at one
     midpoint, the first."""
     steps = np.diff(np.unique(np.round(of.h, 2)))
-    reach = 0.5 * np.quantile(steps[steps > 0.5], 0.25) if (steps > 0.5).any() else 0.5
-    bins = np.round(of.h / (2 * reach)).astype(int)
-    values, counts = np.unique(bins[of.filled], return_counts=True)
+    reach = 0.25 * np.quantile(steps[steps > 0.5], 0.25) if (steps > 0.5).any() else 0.5
+    ordered = np.sort(of.h[of.filled])
+    counts = np.searchsorted(ordered, ordered + reach) - np.searchsorted(ordered, ordered - reach)
     # Of equally many, the smallest offset: it has most of the events.
-    best = min(values[counts == counts.max()], key=abs)
-    here = np.flatnonzero(bins == best)
+    best = min(ordered[counts == counts.max()], key=abs)
+    here = np.flatnonzero(abs(of.h - best) <= reach)
     _, first = np.unique(np.round(of.m[here], 2), return_index=True)
     return here[first]
 
@@ -212,7 +217,7 @@ def draw(of: Survey, values: Any, name: str, seconds: float, png: bool) -> Any:
 
     section, row = one_offset(of), in_order(of)
     rows = [(section, of.m[section],
-             f"midpoint along the line, m (half-offset {np.median(of.h[section]):.0f} m)"),
+             f"midpoint along the line, m (half-offset {np.median(of.h[section]):.4g} m)"),
             (row, row + 1.0, "trace, in the order of the survey")]
     rows = rows[len(section) < 3:]  # two traces are no section
     figure, panels = theme.figure(WIDTH, 0.6 + HEIGHT * len(rows), nrows=len(rows),
@@ -236,12 +241,13 @@ def draw(of: Survey, values: Any, name: str, seconds: float, png: bool) -> Any:
                                interpolation="antialiased", **style)
             one.set_title(title, pad=10)
             one.set_xlabel(label)
+            one.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+            one.ticklabel_format(axis="x", style="plain", useOffset=False)
             one.set_facecolor(colour(theme.FILL))
-            for i, at in zip(numbers, x):
-                if of.filled[i]:
-                    one.plot([at - step / 2, at + step / 2], [1.012, 1.012], linewidth=3,
-                             transform=one.get_xaxis_transform(), clip_on=False,
-                             color=colour(theme.B), solid_capstyle="butt")
+            marked = x[of.filled[numbers]]
+            one.hlines(np.full(len(marked), 1.012), marked - step / 2, marked + step / 2,
+                       colors=colour(theme.B), linewidth=3, clip_on=False,
+                       transform=one.get_xaxis_transform())
         axes[0].set_ylabel("time, s")
         if values is not None:
             figure.colorbar(image, ax=axes[-1], shrink=0.8, pad=0.02)
