@@ -108,7 +108,7 @@ def test_chosen(check, tmp_path, monkeypatch):
     check("duplicates", ({36, 37} & set(section.tolist()) or len(section) == len(order))
           and f"{section}")
     monkeypatch.setattr(picture, "SHOWN", 6)
-    row = picture.in_order(of)
+    row = picture.most_filled(of, numpy.arange(len(order)))
     check("row", (len(row) != 6 or of.filled[row].sum() != CHANNELS) and f"{row}")
     coherence = numpy.array([[k] * NS for k, i in enumerate([*DEAD, 9])])
     found = picture.chosen(of, coherence, numpy.array([3, 9, 27, 37]))[:, 0]

@@ -5,8 +5,8 @@ make picture IN=a.su STACK=filled.su [COHERENCE=coherence.su] [APERTURE=DM,DH] [
 [OUT=filled.svg]: STACK is the whole survey, as fill=dead writes it, or has only the filled
 traces. Both OUT.svg and OUT.png are written (default: the name of STACK).
 
-The first row is a section of one half-offset, the one with the most filled traces; the second has
-up to 240 traces in the order of the survey. With COHERENCE, the third column is the semblance of
+The first row is a section of one half-offset, the one with the most filled traces; the second is
+in the order of the survey. Each has up to 240 traces. With COHERENCE, the third column is the semblance of
 each filled sample, and with the APERTURE of the job its weight. GAIN: all traces are divided by
 the root mean square of the live ones that are shown, over so many seconds; 0: they are not.
 """
@@ -31,7 +31,7 @@ from tools.history import options
 from tools.publish import segy
 from tools.publish.segy import DEAD, File, Refused
 
-SHOWN = 240       # traces of the second row
+SHOWN = 240       # traces of a row
 COLUMNS = 1200    # of a panel, in pixels
 CLIP = 98         # percentile of the amplitudes that is black
 DATA = [0, 1, *range(11, 18)]  # kinds of traces (trid) with seismic data
@@ -140,15 +140,14 @@ def one_offset(of: Survey) -> Any:
     return here[first]
 
 
-def in_order(of: Survey) -> Any:
-    """Up to SHOWN traces around the place with the most filled ones."""
-    n = len(of.filled)
-    sums = np.concatenate([[0], np.cumsum(of.filled)])
-    width = min(SHOWN, n)
+def most_filled(of: Survey, numbers: Any) -> Any:
+    """Up to SHOWN of these traces, around the place with the most filled ones."""
+    sums = np.concatenate([[0], np.cumsum(of.filled[numbers])])
+    width = min(SHOWN, len(numbers))
     found = sums[width:] - sums[:-width]
     best = np.flatnonzero(found == found.max())
     first = int(best[len(best) // 2])
-    return np.arange(first, first + width)
+    return numbers[first:first + width]
 
 
 def weights(of: Survey, coherence: File, aperture: str) -> tuple[Any, str]:
@@ -215,7 +214,8 @@ def draw(of: Survey, values: Any, name: str, seconds: float, png: bool) -> Any:
     def colour(placeholder: str) -> str:
         return theme.COLORS[placeholder][0] if png else placeholder
 
-    section, row = one_offset(of), in_order(of)
+    section, row = (most_filled(of, numbers)
+                    for numbers in (one_offset(of), np.arange(len(of.filled))))
     rows = [(section, of.m[section],
              f"midpoint along the line, m (half-offset {np.median(of.h[section]):.4g} m)"),
             (row, row + 1.0, "trace, in the order of the survey")]
@@ -248,6 +248,7 @@ def draw(of: Survey, values: Any, name: str, seconds: float, png: bool) -> Any:
             one.hlines(np.full(len(marked), 1.012), marked - step / 2, marked + step / 2,
                        colors=colour(theme.B), linewidth=3, clip_on=False,
                        transform=one.get_xaxis_transform())
+            one.set_ylim(end - of.dt / 2, of.t0 - of.dt / 2)
         axes[0].set_ylabel("time, s")
         if values is not None:
             figure.colorbar(image, ax=axes[-1], shrink=0.8, pad=0.02)
