@@ -6,9 +6,10 @@ make picture IN=a.su STACK=filled.su [COHERENCE=coherence.su] [APERTURE=DM,DH] [
 traces. Both OUT.svg and OUT.png are written (default: the name of STACK).
 
 The first row is a section of one half-offset, the one with the most filled traces; the second is
-in the order of the survey. Each has up to 240 traces. With COHERENCE, the third column is the semblance of
-each filled sample, and with the APERTURE of the job its weight. GAIN: all traces are divided by
-the root mean square of the live ones that are shown, over so many seconds; 0: they are not.
+in the order of the survey. Each has up to 240 traces. With COHERENCE, the third column is the
+semblance of each filled sample, and with the APERTURE of the job its weight. GAIN: all traces are
+divided by the root mean square of the live ones that are shown, over so many seconds; 0: they are
+not.
 """
 from __future__ import annotations
 
