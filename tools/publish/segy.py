@@ -234,6 +234,9 @@ def result(path: str, *inputs: str) -> Iterator[BinaryIO]:
         with open(temporary, "x+b") as file:
             yield file
         os.replace(temporary, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) if error.filename == temporary \
+            else error from None
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
