@@ -245,11 +245,10 @@ static int check_samples(su_gather *g, size_t first, bool swapped,
 {
     for (int other = 0; other < 2; other++)
         if (has_ibm_floats(g, other))
-            return refuse(
-                reason,
-                "its samples are IBM floats (%s): expected IEEE floats: "
-                "convert them first, for example with segyread conv=1 of Seismic Unix",
-                order_name(g->big_endian ^ other));
+            return refuse(reason,
+                          "its samples are IBM floats (%s): expected IEEE floats: "
+                          "convert them first: make su IN=FILE OUT=FILE IBM=1",
+                          order_name(g->big_endian ^ other));
     if (swapped)
         return refuse(reason,
                       "its samples are byte-swapped: headers are %s, samples %s",

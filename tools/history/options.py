@@ -25,11 +25,21 @@ VARIABLES = {
     "SAN": "1: with AddressSanitizer and UBSan, for three vector widths; native: for one",
     "NUMBER": "run only the query with this number",
     "RESULTS": "the file to write (default: results/MACHINE.csv)",
+    "IN": "the file to read",
+    "OUT": "the file to write",
+    "LIKE": "SEG-Y file whose text and binary headers are used",
+    "FILLED": "SU file of traces that IN has not",
+    "STACK": "SU file with the filled traces",
+    "COHERENCE": "SU file with the semblance of the filled traces",
+    "APERTURE": "DM,DH in metres, as the program printed it",
+    "GAIN": "seconds of the gain (default: 0.25; 0: none)",
     "SPACES": "0: ignore lines that differ only in white space",
 }
 FLAGS = {
     "QUICK": "a rough measurement: few repetitions, small sets; writes no file",
     "RUNGS": "the rungs of the steps, too",
+    "IBM": "the samples of IN are IBM floats, whatever its format code is; IN may be SU",
+    "IEEE": "the same for IEEE floats",
     "VARIANTS": "measure the variants of steps/*/variants, too",
 }
 
