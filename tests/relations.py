@@ -320,7 +320,8 @@ def between_samples(case: Case, job: Job) -> str:
 
 
 DEFAULTS = {"window": "parallel", "passes": "1", "choose": "0", "check": "1", "smooth": "centre",
-            "weight": "semblance", "order": "auto", "bad": "refuse", "axis": "auto"}
+            "weight": "semblance", "order": "auto", "bad": "refuse", "axis": "auto",
+            "offset": "check"}
 
 
 @relation()
