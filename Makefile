@@ -5,6 +5,10 @@
 # are declared in common/backends.mk, and a step names those that it has in its step.mk.
 
 include config.mk
+ifneq ($(words $(BUILD))$(findstring :,$(BUILD))$(findstring %,$(BUILD))$(filter -%,$(BUILD)),1)
+$(error BUILD=$(BUILD): expected the name of a folder without blanks, : and %, and without - \
+        at its beginning)
+endif
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -31,7 +35,7 @@ SET ?=
 ARGS ?=
 RUNGS ?=
 export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS RUNGS REPEAT QUICK SEED COUNT FILES NUMBER SECONDS \
-       SAN
+       SAN IN OUT LIKE FILLED STACK COHERENCE APERTURE GAIN IBM IEEE
 
 # ---- what is declared ------------------------------------------------------------------------
 
@@ -193,6 +197,12 @@ papers: all data ## the papers' figures, measured here (QUICK=1: small)
 section_needs := $(call binaries_of,$(steps),semblance,$(or $(BACKEND),omp))
 section: tools data $(section_needs) ## fill a gap in a line of traces, and draw it
 	$(python) tools.publish.section
+su: ## convert SEG-Y to SU: IN=a.sgy OUT=a.su (IBM=1, IEEE=1: so are the samples)
+	$(python) tools.publish.segy su
+segy: ## convert SU to SEG-Y: IN=a.su LIKE=a.sgy OUT=b.sgy (FILLED=new.su: with its traces)
+	$(python) tools.publish.segy segy
+picture: ## draw a survey and its filled traces: IN=a.su STACK=filled.su (COHERENCE= GAIN= OUT=)
+	$(python) tools.publish.picture
 survey: tools $(section_needs) ## fill test surveys, draw them, and compare with normal moveout
 	$(python) tools.publish.survey
 interpolation: tools $(section_needs) ## quality and time of methods on the test surveys

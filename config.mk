@@ -16,8 +16,14 @@ ARCH    := $(shell $(CC) -march=x86-64-v3 -E -x c /dev/null >/dev/null 2>&1 && \
 endif
 NATIVE   = $(if $(filter -march=x86-64-v3,$(ARCH)),-march=native)
 EXTRA   ?=
-# Compilation results are reused where ccache is installed; CCACHE= turns that off.
-CCACHE  ?= $(shell command -v ccache 2>/dev/null)
+# Compilation results are reused where ccache is installed and works (it needs a folder that it
+# can write); CCACHE= turns that off.
+ifeq ($(origin CCACHE),undefined)
+CCACHE  := $(shell command -v ccache 2>/dev/null)
+CCACHE  := $(if $(CCACHE),$(shell folder=$$(mktemp -d) && echo >$$folder/a.c && \
+             $(CCACHE) $(CC) -c $$folder/a.c -o $$folder/a.o >/dev/null 2>&1 && echo $(CCACHE); \
+             rm -rf "$$folder"))
+endif
 # Copies of the tree, which tests make, reuse the results of the tree: of the folder's name only
 # a debugger would need to know.
 export CCACHE_NOHASHDIR = 1
@@ -31,9 +37,13 @@ endif
 has_gpu := $(if $(shell nvidia-smi -L 2>/dev/null),yes)
 CUDA_ARCH ?= $(if $(has_gpu),native,sm_75)
 
-# The Python of an active virtual environment, or else the system's, for which setup.sh
-# installs packages.
-PYTHON  ?= $(firstword $(wildcard $(VIRTUAL_ENV:%=%/bin/python3) /usr/bin/python3) python3)
+# The Python of an active virtual environment that has numpy, or else the system's, for which
+# setup.sh installs packages.
+ifeq ($(origin PYTHON),undefined)
+virtual := $(if $(filter 1,$(words $(VIRTUAL_ENV))),$(wildcard $(VIRTUAL_ENV)/bin/python3))
+PYTHON  := $(firstword $(if $(virtual),$(shell $(virtual) -c 'import numpy' 2>/dev/null && \
+             echo $(virtual))) $(wildcard /usr/bin/python3) python3)
+endif
 
 # ------------------------------------------------------------------------------------
 # Everything below is detected.

@@ -31,6 +31,8 @@ build   ocl-icd-opencl-dev            the OpenCL back-ends are not built
 build   pocl-opencl-icd               OpenCL does not run without a GPU
 build   openmpi-bin                   the back-ends with MPI do not run
 build   libopenmpi-dev                the back-ends with MPI are not built
+build   python3-segyio                SEG-Y with IBM floats is not converted (make su, make segy)
+build   python3-matplotlib            make picture and figures are not drawn
 test    ccache                        every compilation is done anew
 test    patch                         variants are not built
 test    bubblewrap                    make grade refuses to run
@@ -48,8 +50,6 @@ test    python3-hypothesis            random jobs of whole traces are not drawn
 test    mypy                          lint does not check the types of Python
 test    ruff                          lint checks Python with pyflakes3 alone
 test    pyflakes3                     lint does not check Python if ruff is missing, too
-test    python3-matplotlib            figures are not drawn
-test    python3-segyio                the SU reader is not compared with another one
 test    mkdocs-material               the report is not written
 publish libclc-14|libclc-18|libclc-19|libclc-N                  registers are not counted
 publish libclc-14-dev|libclc-18-dev|libclc-19-dev|libclc-N-dev  registers are not counted

@@ -5,11 +5,13 @@
  * and MPI.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr */
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
@@ -42,8 +44,13 @@ static int find_code(struct dl_phdr_info *program, size_t size, void *unused)
     return 1; /* the first one is the program */
 }
 
+/* Programs that this one starts, such as the linker of an OpenCL kernel, are not
+ * counted, but ranks are. */
 __attribute__((constructor)) static void begin(void)
 {
+    const char *name = program_invocation_short_name;
+    if (strncmp(name, "mpi", 3) && strncmp(name, "orte", 4) && strncmp(name, "prte", 4))
+        unsetenv("LD_PRELOAD");
     dl_iterate_phdr(find_code, NULL);
 }
 

@@ -459,7 +459,7 @@ def result(job: Job, folder: Path, prefix: str, ended: subprocess.CompletedProce
            ) -> Result:
     """What a run has left in a folder."""
     values = {key: value for key, value in printed(ended.stdout).items()
-              if not key.startswith(("Time_", "Share"))}
+              if not key.startswith(("Time_", "Share", "Check_", "Mean_", "Dip_"))}
     found = Result(ended.returncode, ended.stderr, values, [], [], None, None, None, b"")
     if ended.returncode:
         return found

@@ -168,6 +168,8 @@ def twice_as_long(case: Case, job: Job) -> str:
     """All distances are doubled: A and B are halved, C, D and E divided by 4."""
     factors = [0.5, 0.5, 0.25, 0.25, 0.25]
     other = moved(job, lambda s, g: (2 * s, 2 * g))
+    for trace in other.traces:
+        trace.fields = trace.fields | {"offset": 2 * trace.fields["offset"]}
     other.rows = with_rows(job, 2, factors)
     if job.aperture:
         other.aperture = job.aperture[0] * 2, job.aperture[1] * 2
@@ -317,8 +319,9 @@ def between_samples(case: Case, job: Job) -> str:
     return unequal(case.run(job), case.run(other))
 
 
-DEFAULTS = {"window": "parallel", "passes": "1", "choose": "0", "smooth": "centre",
-            "weight": "semblance", "order": "auto", "bad": "refuse", "axis": "auto"}
+DEFAULTS = {"window": "parallel", "passes": "1", "choose": "0", "check": "1", "smooth": "centre",
+            "weight": "semblance", "order": "auto", "bad": "refuse", "axis": "auto",
+            "offset": "check"}
 
 
 @relation()

@@ -6,6 +6,7 @@ dead or zero, some at one place. Left out: what is refused (messages.tsv), and l
 """
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ Draw = Callable[[Any], Any]
 
 @dataclass
 class Survey:
-    axis: str
+    axis: str            # x, y, or xy: oblique
     order: str
     dt: int
     ns: int
@@ -34,6 +35,7 @@ class Survey:
     dead: set[int]
     zero: set[int]
     bad: set[int]
+    other: set[int]      # auxiliary traces
     raw: bytes = b""
 
     @property
@@ -125,9 +127,15 @@ def surveys(draw: Draw) -> Survey:
     bad = {live[-1]} - zero if one_of(draw, *[False] * 5, True) and len(live) - len(zero) > 2 \
         else set()
     axis, order = one_of(draw, "x", "y"), one_of(draw, "<", ">")
-    crooked = one_of(draw, False, True)
+    used = [i for i in live if i not in zero | bad]
+    other = set(used[2::3]) if one_of(draw, False, False, True) else set()
+    if unit < 1 and one_of(draw, False, True):
+        axis = "xy"
+        shift = next(s for i, (s, _) in enumerate(ends) if i in set(used) - other)
+        ends = [(s - shift, g - shift) for s, g in ends]
+    crooked = axis != "xy" and one_of(draw, False, True)
     survey = Survey(axis, order, dt, ns, delay, unit, crooked,
-                    [((s + g) / 2, (g - s) / 2) for s, g in ends], dead, zero, bad)
+                    [((s + g) / 2, (g - s) / 2) for s, g in ends], dead, zero, bad, other)
     lot = random.Random(draw(st.integers(0, 999)))
     offset, loud = one_of(draw, 0, 0, 0, 20, 1000), one_of(draw, 1, 1, 1, 1e-5, 1e4)
     survey.raw = written(survey, ends, scalco, lot, offset, loud)
@@ -143,20 +151,30 @@ def written(s: Survey, ends: list[tuple[float, float]], scalco: int, lot: random
     signs = lot.choice(((-1, 1), (1, 1), (1, -1), (0, 0)))
     mixed = lot.random() < 0.3  # signs that differ on one side, too
     other, foreign = lot.choice((0, 7)), lot.random() < 0.5
+    kinds = lot.choice(((1, 1, 0), (1,), (11,), (12,), (17,)))
+    tenths = lot.choice((1, 1, 10)) if abs(s.delay * s.dt) < 3 * 10**6 else 1
+    angle = lot.uniform(-0.7, 0.7)
     event, middle = lot.uniform(0.3, 0.8), s.at[len(s.at) // 2][0]
     raw = b""
     time = (numpy.arange(s.ns) + s.delay) * s.dt * 1e-6
     for i, (source, receiver) in enumerate(ends):
         m, h = s.at[i]
-        values = {"cdp": 100 + i, "trid": 2 if i in s.dead else lot.choice((1, 1, 0, 3)),
+        values = {"cdp": 100 + i, "trid": 2 if i in s.dead else lot.choice(kinds),
                   "scalco": scalco, "scalel": scalel, "counit": counit,
-                  "delrt": s.delay * s.dt // 1000 + (i in s.dead) * lot.choice((0, 4)),
+                  "delrt": s.delay * s.dt // (1000 // tenths)
+                  + (i in s.dead) * lot.choice((0, 4)),
+                  "tscale": -tenths if tenths > 1 else lot.choice((0, 1, -1)),
                   "ns": s.ns, "dt": s.dt,
                   "offset": (lot.choice((-1, 0, 1)) if mixed else signs[h > 0])
-                  * round(abs(2 * h)),
-                  "s" + s.axis: round(source / s.unit), "g" + s.axis: round(receiver / s.unit)}
-        for name in ("sx", "gx") if s.axis == "y" else ("sy", "gy"):
-            values[name] = other + (lot.randrange(40) if s.crooked else 0)
+                  * round(abs(2 * h))}
+        for end, at in ("s", source), ("g", receiver):
+            across = other + (lot.randrange(40) if s.crooked else 0)
+            if s.axis == "xy":
+                values |= {end + "x": round((5000 + math.cos(angle) * at) / s.unit),
+                           end + "y": round((-3000 + math.sin(angle) * at) / s.unit)}
+            else:
+                values |= {end + s.axis: round(at / s.unit),
+                           end + ("y" if s.axis == "x" else "x"): across}
         for name in ("fldr", "ep", "tracf", "tracl", "year", *oracle.ELEVATIONS):
             values[name] = lot.randrange(-90, 900)
         t = numpy.hypot(event * time[-1], abs(h) / 1000 + abs(m - middle) / 4000)
@@ -167,6 +185,9 @@ def written(s: Survey, ends: list[tuple[float, float]], scalco: int, lot: random
             row *= 0
         if i in s.bad:
             row[lot.randrange(s.ns)] = lot.choice((numpy.nan, numpy.inf))
+        if i in s.other:
+            values |= {"trid": lot.choice((-1, 3, 4, 6, 10, 18, 28, 300)), "delrt": 3, "tscale": 5,
+                       "counit": 3, "offset": 77, "sx": lot.randrange(-9999, 9999)}
         head = lot.randbytes(oracle.HEADER) if foreign else bytes(oracle.HEADER)
         raw += oracle.put(values, s.order, head) + row.astype(s.order + "f4").tobytes()
     return raw
@@ -329,7 +350,7 @@ def jobs(draw: Draw) -> Drawn:
         job.arguments.append(f"mute={one_of(draw, 0.5, 0.1, 2)}")
     if s.bad:
         job.arguments.append("bad=skip")
-    if s.crooked or one_of(draw, False, True):
+    if s.crooked or s.axis != "xy" and one_of(draw, False, True):
         job.arguments.append(f"axis={s.axis}")
     if one_of(draw, False, True):
         job.arguments.append(f"order={'little' if s.order == '<' else 'big'}")

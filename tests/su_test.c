@@ -14,6 +14,7 @@
 
 #include "c_test.h"
 
+#include <math.h>
 #include <sys/stat.h>
 
 static void assert_says(const char *reason, const char *text)
@@ -54,16 +55,18 @@ static su_gather survey(size_t ntraces, int16_t scalco)
 static int to_line(su_gather *g, su_axis axis, double source, double receiver)
 {
     size_t dead;
+    line_axis along = {.kind = axis};
     char reason[SU_REASON_SIZE];
-    return su_line(g, &axis, source, receiver, &dead, reason);
+    return su_line(g, &along, source, receiver, &dead, reason);
 }
 
 static void line_refused(su_gather g, su_axis axis, double source, double receiver,
                          const char *says)
 {
     size_t dead;
+    line_axis along = {.kind = axis};
     char reason[SU_REASON_SIZE];
-    assert_int_equal(su_line(&g, &axis, source, receiver, &dead, reason), -1);
+    assert_int_equal(su_line(&g, &along, source, receiver, &dead, reason), -1);
     assert_says(reason, says);
     su_free(&g);
 }
@@ -83,7 +86,7 @@ TEST(line_and_its_origin)
             su_gather g = survey(3, units[u].scalco);
             size_t dead = 9;
             char reason[SU_REASON_SIZE];
-            su_axis along = (su_axis)axis;
+            line_axis along = {.kind = (su_axis)axis};
             assert_int_equal(su_line(&g, &along, 30, -50, &dead, reason), 0);
             assert_int_equal(dead, 0);
             for (int i = 0; i < 3; i++) {
@@ -127,11 +130,155 @@ TEST(line_and_its_axis)
     su_free(&g);
 
     g = survey(2, 1);
-    g.trace[1].header.sy = 8;
-    line_refused(g, SU_AXIS_AUTO, 0, 0, "x and y both vary");
-    g = survey(2, 1);
     g.trace[0].header.gx = g.trace[1].header.sx = g.trace[1].header.gx = 0;
     line_refused(g, SU_AXIS_AUTO, 0, 0, "neither x nor y varies");
+}
+
+/* Sources every 10 m and receivers 100 m before them, on a line through (x0, y0), in
+ * centimetres. */
+static su_gather oblique(size_t ntraces, double x0, double y0, double degrees)
+{
+    su_gather g = survey(ntraces, -100);
+    double ux = cos(degrees * acos(-1) / 180), uy = sin(degrees * acos(-1) / 180);
+    for (size_t i = 0; i < ntraces; i++) {
+        su_header *h = &g.trace[i].header;
+        double source = 10 * (double)i, receiver = source + 100;
+        h->sx = (int32_t)lround(100 * (x0 + source * ux));
+        h->sy = (int32_t)lround(100 * (y0 + source * uy));
+        h->gx = (int32_t)lround(100 * (x0 + receiver * ux));
+        h->gy = (int32_t)lround(100 * (y0 + receiver * uy));
+    }
+    return g;
+}
+
+/* Distances along an oblique line grow with x, or with y if the line is steeper. */
+TEST(line_and_its_direction)
+{
+    static const double x0 = 612345.67, y0 = -6123456.78;
+    for (int degrees = 3; degrees < 360; degrees += 10) {
+        double ux = cos(degrees * acos(-1) / 180), uy = sin(degrees * acos(-1) / 180);
+        int sign = fabs(ux) > fabs(uy) ? ux > 0 : uy > 0;
+        su_gather g = oblique(40, x0, y0, degrees);
+        line_axis axis = {.kind = SU_AXIS_AUTO};
+        size_t dead, count, first;
+        char reason[SU_REASON_SIZE];
+        assert_int_equal(su_find_axis(&g, &axis, reason), 0);
+        assert_int_equal(axis.kind, SU_AXIS_OBLIQUE);
+        assert_true(axis.farthest < 0.01);
+        assert_int_equal(su_check_offsets(&g, &axis, &count, &first, reason), 0);
+        assert_int_equal(count, 0);
+        for (int i = 0; i < 40; i++) {
+            const su_header *h = &g.trace[i].header;
+            trace_ends along = line_ends(h, &axis), across = line_across(h, &axis);
+            double x, y;
+            assert_float_equal(along.source, (sign ? 10 : -10) * i, 0.02);
+            line_place(&axis, along.receiver, across.receiver, &x, &y);
+            assert_float_equal(x, h->gx / 100.0, 0.002);
+            assert_float_equal(y, h->gy / 100.0, 0.002);
+        }
+        trace_ends last = line_ends(&g.trace[39].header, &axis);
+        assert_int_equal(su_line(&g, &axis, 30, -50, &dead, reason), 0);
+        const su_header *h = &g.trace[39].header;
+        assert_int_equal(h->scalco, -1000);
+        assert_int_equal(h->sy, lround(1000 * last.source) - 30000);
+        assert_int_equal(h->gy, lround(1000 * last.receiver) + 50000);
+        assert_int_equal(h->sx, 0);
+        assert_int_equal(h->gx, 0);
+        su_free(&g);
+    }
+}
+
+/* A line may bend by 15 degrees, not by 30, and sources and receivers must not be on
+ * two lines that are far apart. */
+TEST(line_that_is_not_straight)
+{
+    static const struct {
+        double bend; /* degrees */
+        int apart;   /* centimetres */
+        bool straight;
+    } lines[] = {
+        {0, 0, true}, {15, 0, true}, {30, 0, false}, {0, 2500, true}, {0, 5000, false}};
+    for (size_t k = 0; k < LENGTH(lines); k++) {
+        su_gather g = oblique(100, 0, 0, 20);
+        su_gather bent = oblique(100, 0, 0, 20 + lines[k].bend);
+        for (int i = 0; i < 50; i++) { /* the first half, mirrored and turned */
+            su_header *h = &g.trace[i].header, *other = &bent.trace[i].header;
+            h->sx = -other->sx, h->sy = -other->sy;
+            h->gx = -other->gx, h->gy = -other->gy;
+        }
+        for (int i = 0; i < 100; i++) g.trace[i].header.gy += lines[k].apart;
+        line_axis axis = {.kind = SU_AXIS_AUTO};
+        char reason[SU_REASON_SIZE];
+        assert_int_equal(su_find_axis(&g, &axis, reason), lines[k].straight ? 0 : -1);
+        if (!lines[k].straight) assert_says(reason, "not along a straight line");
+        su_free(&g);
+        su_free(&bent);
+    }
+}
+
+/* The header word offset names scalco, feet or other units, or axis=. */
+TEST(offsets_and_positions)
+{
+    static const struct {
+        int16_t scalco;
+        double times; /* offset, in metres of the right scale 1 */
+        int zeros, wrong;
+        const char *says; /* NULL: no error */
+    } surveys[] = {
+        {1, 1, 0, 0, NULL},
+        {1, 0, 0, 0, NULL}, /* no offsets */
+        {1, 1.05, 0, 0, NULL},
+        {1, 0.95, 0, 0, NULL},
+        {-10, 1, 0, 20, "factor of 0.1 as in most traces: set scalco to 1 if"},
+        {1, 0.01, 0, 20, "factor of 100 as in most traces: set scalco to -100 if"},
+        {-100, 0.1, 0, 20, "factor of 0.1 as in most traces: set scalco to -10 if"},
+        {-1000, 10, 0, 20, "factor of 0.0001 as in most traces: set scalco to 10 if"},
+        {10, 1, 0, 20, "factor of 10 as in most traces: set scalco to 1 if"},
+        {1, 3.2808, 0, 20, "factor of 0.305 as in most traces: one is in feet"},
+        {1, 0.3048, 0, 20, "factor of 3.28 as in most traces: one is in feet"},
+        {1, 30.87, 0, 20, "project coordinates that are angles"},
+        {1, 0.01, 9, 11, "factor of 100"}, /* 9 of 20 offsets are not known */
+        {1, 0.01, 11, 9, NULL},            /* too few to judge */
+    };
+    for (size_t k = 0; k < LENGTH(surveys); k++) {
+        su_gather g = survey(20, surveys[k].scalco);
+        for (int i = 0; i < 20; i++) {
+            su_header *h = &g.trace[i].header;
+            h->gx = h->sx + 1000 + 200 * i;
+            h->offset = (int32_t)lround(surveys[k].times * (h->gx - h->sx));
+            if (i % 2) h->offset = -h->offset;
+            if (i >= 20 - surveys[k].zeros) h->offset = 0;
+        }
+        line_axis axis = {.kind = SU_AXIS_X};
+        size_t count, first;
+        char reason[SU_REASON_SIZE] = "";
+        int status = su_check_offsets(&g, &axis, &count, &first, reason);
+        if (surveys[k].says) assert_says(reason, surveys[k].says);
+        assert_int_equal(status, surveys[k].says ? -1 : 0);
+        assert_int_equal(count, surveys[k].wrong);
+        su_free(&g);
+    }
+    /* Offsets that are right, of a line that does not follow x. */
+    su_gather g = oblique(20, 0, 0, 45);
+    line_axis axis = {.kind = SU_AXIS_X};
+    size_t count, first;
+    char reason[SU_REASON_SIZE];
+    assert_int_equal(su_check_offsets(&g, &axis, &count, &first, reason), -1);
+    assert_says(reason, "the line does not follow axis=x: leave that option out");
+    su_free(&g);
+    /* A few wrong ones are counted; of dead and auxiliary traces, none. */
+    g = survey(20, 1);
+    for (int i = 3; i < 15; i++) g.trace[i].header.offset = 90 + 3 * i;
+    g.trace[4].header.trid = SU_DEAD;
+    for (int i = 7; i < 10; i++) g.trace[i].header.trid = 6;
+    assert_int_equal(su_check_offsets(&g, &axis, &count, &first, reason), 0);
+    assert_int_equal(first, 10);
+    assert_int_equal(count, 5);
+    /* Without a constant factor, positions are asked for. */
+    for (int i = 0; i < 20; i++) g.trace[i].header.offset = 1 + 37 * i * i;
+    assert_int_equal(su_check_offsets(&g, &axis, &count, &first, reason), -1);
+    assert_says(reason, "most traces differ, too: expected positions in sx, sy, gx");
+    su_free(&g);
 }
 
 TEST(line_too_far)
@@ -164,13 +311,12 @@ TEST(line_without_the_dead)
         g.trace[i].header.delrt = (int16_t)(7 * i + 3);
     }
     size_t dead;
-    su_axis axis;
+    line_axis axis = {.kind = SU_AXIS_AUTO};
     char reason[SU_REASON_SIZE];
-    axis = SU_AXIS_AUTO;
     assert_int_equal(su_line(&g, &axis, 1000, 1000, &dead, reason), 0);
     assert_int_equal(dead, 3);
     assert_int_equal(g.ntraces, 5);
-    assert_int_equal(axis, SU_AXIS_X);
+    assert_int_equal(axis.kind, SU_AXIS_X);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(g.trace[i].header.trid, i % 2 ? 1 : SU_DEAD);
         assert_int_equal(g.trace[i].header.cdp, 500 + (int)i);
@@ -182,6 +328,78 @@ TEST(line_without_the_dead)
     g = survey(2, 1);
     g.trace[0].header.trid = g.trace[1].header.trid = 2;
     line_refused(g, SU_AXIS_X, 0, 0, "all of its 2 traces are dead (trid 2)");
+}
+
+/* Auxiliary traces are kept, and their coordinates and delays are ignored. Data are of
+ * one kind. */
+TEST(line_without_auxiliary_traces)
+{
+    static const int16_t data[] = {0, 1, 11, 12, 13, 14, 15, 16, 17};
+    for (int trid = -2; trid < 300; trid++) {
+        bool is_data = false;
+        for (size_t k = 0; k < LENGTH(data); k++) is_data |= trid == data[k];
+        su_gather g = survey(3, 1);
+        su_header *h = &g.trace[1].header;
+        h->trid = (int16_t)trid;
+        assert_int_equal(su_is_data(h), is_data);
+        if (!is_data) h->sx = INT32_MIN, h->sy = INT32_MAX, h->delrt = 3, h->counit = 3;
+        char reason[SU_REASON_SIZE];
+        line_axis axis = {.kind = SU_AXIS_AUTO};
+        size_t dead;
+        int status = su_line(&g, &axis, 0, 0, &dead, reason);
+        assert_int_equal(status, is_data && trid > 1 ? -1 : 0);
+        if (status) assert_says(reason, "but 1 in trace 1: expected one kind of data");
+        if (!status) assert_int_equal(axis.kind, SU_AXIS_X);
+        if (!status) assert_int_equal(dead, trid == SU_DEAD);
+        su_free(&g);
+    }
+    su_gather g = survey(3, 1);
+    for (int i = 0; i < 3; i++) g.trace[i].header.trid = 12;
+    assert_int_equal(to_line(&g, SU_AXIS_X, 0, 0), 0);
+    su_free(&g);
+    g = survey(3, 1);
+    for (int i = 0; i < 3; i++) g.trace[i].header.trid = (int16_t)(2 + i);
+    line_refused(g, SU_AXIS_X, 0, 0, "none of its 3 traces has seismic data");
+}
+
+/* Bytes 215-216 scale delrt. */
+TEST(line_with_a_scale_of_times)
+{
+    static const struct {
+        int16_t delrt, tscale;
+        int samples;
+    } delays[] = {{40, 0, 10},    {40, 1, 10},       {40, -1, 10},       {4, 10, 10},
+                  {400, -10, 10}, {4000, -100, 10},  {-80, -10, -2},     {0, 77, 0},
+                  {2, 1000, 500}, {20000, -1000, 5}, {30000, -10000, -1}};
+    for (size_t k = 0; k < LENGTH(delays); k++) {
+        su_gather g = survey(2, 1);
+        for (int i = 0; i < 2; i++) {
+            g.trace[i].header.delrt = delays[k].delrt;
+            g.trace[i].header.tscale = delays[k].tscale;
+        }
+        if (delays[k].samples == -1 && delays[k].tscale == -10000) {
+            line_refused(g, SU_AXIS_X, 0, 0,
+                         "delrt is 3 ms, not a whole number of samples");
+            continue;
+        }
+        assert_int_equal(to_line(&g, SU_AXIS_X, 0, 0), 0);
+        assert_int_equal(g.ns, 20 + delays[k].samples);
+        su_free(&g);
+    }
+    su_gather g = survey(2, 1); /* 40 ms in two ways */
+    g.trace[0].header.delrt = 40, g.trace[1].header.delrt = 4;
+    g.trace[1].header.tscale = 10;
+    assert_int_equal(to_line(&g, SU_AXIS_X, 0, 0), 0);
+    su_free(&g);
+    g = survey(2, 1);
+    g.trace[0].header.delrt = g.trace[1].header.delrt = 40;
+    g.trace[1].header.tscale = -10;
+    line_refused(g, SU_AXIS_X, 0, 0, "trace 2: delrt is 4 ms, other traces have 40");
+    g = survey(2, 1);
+    g.trace[1].header.delrt = 40, g.trace[1].header.tscale = 77;
+    g.trace[0].header.trid = SU_DEAD;
+    line_refused(g, SU_AXIS_X, 0, 0,
+                 "trace 2: delrt is 40 and its scale in bytes 215-216 is 77");
 }
 
 TEST(line_from_time_0)
@@ -329,7 +547,7 @@ TEST(allocation_limits)
     f(29, trid) f(31, nvs) f(35, duse) f(69, scalel) f(71, scalco) f(89, counit)       \
     f(91, wevel) f(105, laga) f(109, delrt) f(113, mute) f(115, ns) f(117, dt)         \
     f(119, gain) f(137, stae) f(141, afilf) f(157, year) f(159, day) f(165, sec)       \
-    f(179, otrav)
+    f(179, otrav) f(215, tscale)
 // clang-format on
 
 TEST(header_layout)

@@ -6,6 +6,7 @@ tests/tolerances.tsv. A checker that permits 1.5 times as much, or not half of i
 `python3 -m tests.test_checkers [CASE ..]` measures the table again, after a change of a budget.
 """
 import random
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -225,6 +226,54 @@ def test_drawn_places(check, program, tmp_path, everything):
                       found["ok"] and not found["vacuous"] and "is accepted")
         for path in (tree.build() / "oracle" / program.name).glob(f"{name}-*"):
             path.unlink()
+
+
+# A small query of each program, and other values of its keys: with as many results.
+OTHER_QUERIES = {
+    "semblance": ("in={data}/small.su m0=4120 h0=-480 t0=0.6 tau=0.008 a=-0.00002,0.00026,2 "
+                  "b=-0.00032,-0.00008,3 c=4e-7,9e-7,2 d=1e-7,5e-7,2 e=0,3e-7,3",
+                  "in={data}/awkward.su m0=4121 h0=-481 t0=0.604 tau=0.012 a=-0.00003,0.00026,2 "
+                  "b=-0.00032,-0.00009,3 c=3e-7,9e-7,2 d=1e-7,6e-7,2 d=1e-7,5e-7,3 e=0,4e-7,3"),
+    "fletcher": ("form=TTI nx=5 ny=8 nz=6 absorb=2 dx=12.5 dy=11 dz=10 dt=0.001 tmax=0.006",
+                 "form=VTI absorb=3 dx=12 dy=12 dz=11 dt=0.0009 tmax=0.007 vpz=3001 sigma=0.6 "
+                 "epsilon=0.2 delta=0.05 theta=0.3 phi=0.3"),
+    "fluid": ("events={data}/tiny.txt nx=6 ny=5 nz=4 sweeps=3 steps=2",
+              "events={data}/short.txt sweeps=4 steps=3 dt=0.06 visc=0.01 diff=0.01 "
+              "compat=minho"),
+    "sandpile": ("config=alea dim=12 batch=2 seed=3 max_iterations=5",
+                 "config=big seed=4 max_iterations=6"),
+    "gridding": ("uv=random visibilities=200 grid=64 support=4 oversampling=3 planes=3 cell=80",
+                 "support=5 oversampling=5 planes=5 cell=70 kernel=integer visibilities=201 "
+                 "precision=double uv=earth baseline=900")}
+SWAPPED = {"fletcher": ("nx=8 ny=5", "ny=6 nz=8"), "fluid": ("nx=5 ny=6", "ny=4 nz=5")}
+
+
+@pytest.mark.seconds(10)
+@pytest.mark.parametrize("name", OTHER_QUERIES)
+def test_file_of_another_query(check, tmp_path, name):
+    """The oracle's file of a query is refused with each other query, or has the same values."""
+    program = helpers.program_named(name)
+    words, others = (text.replace("{data}", str(tree.build() / "data" / name)).split()
+                     for text in OTHER_QUERIES[name])
+    having = next(s for s in tree.steps() if s.has(program))
+
+    def oracle(arguments, path):
+        return helpers.run([program.checker(), *arguments, *having.check_arguments(program),
+                            f"oracle={path}"], tmp_path)
+    first = tmp_path / "first.npy"
+    ended = oracle(words, first)
+    check("written", not first.exists() and ended.stderr)
+    for change in [[word] for word in others] + [text.split() for text in SWAPPED.get(name, ())]:
+        keys = [word.split("=")[0] for word in change]
+        query = [w for w in words if w.split("=")[0] not in keys] + change
+        ended = oracle(query, first)
+        if re.search("belongs to another query|is not", ended.stderr):
+            continue
+        own = tmp_path / "own.npy"
+        own.unlink(missing_ok=True)
+        told = oracle(query, own)
+        check(f"{' '.join(change)}", not own.exists() and told.stderr[-200:]
+              or own.exists() and own.read_bytes() != first.read_bytes() and "is accepted")
 
 
 def main():

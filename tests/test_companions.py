@@ -564,6 +564,10 @@ def words_of(name: str, row: dict[str, Any], step: tree.Step, backend: str, fold
     source = numpy.random.default_rng(rng.getrandbits(32))
     if name == "fletcher":
         row.update(dt="0.0005", tmax=str(0.0005 * int(row.pop("steps"))))
+        if row.get("sigma") == "11" and row.get("delta") in ("0.4", "file"):
+            row["delta"] = "0.1" if row.get("epsilon") != "file" else "0"  # not above epsilon
+        if row.get("sigma") == "11" and row.get("form") == "ISO" and "epsilon" not in row:
+            row["delta"] = "0"
         shape = [int(row[key]) for key in ("nz", "ny", "nx")]
         for key, ends in RANGES.items():
             if row.get(key) == "file":

@@ -53,7 +53,7 @@ def attempt(folder, line="", before="", replace=("", "")):
 
 def grade(folder, code=GRADE, **variables):
     asked = {"STEP": STEP[:2], "PROGRAM": PROGRAM, "BACKEND": "omp", "SET": "1",
-             "GRADE_REPETITIONS": "3", "GRADE_TIMEOUT": "100",
+             "GRADE_REPETITIONS": "3", "GRADE_TIMEOUT": "100", "GRADE_BUSY": "1",
              "BUILD": BUILD, "WORK": str(folder / "work"), **variables}
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT,
                           env=copies.environment(**asked), stdin=subprocess.DEVNULL,
@@ -479,6 +479,12 @@ def test_busy_machine(check, tmp_path):
             other.wait()
     check.process("busy", done, 0, r"(?m)^ +busy +other processes used",
                   r"(?m)^grade: .*right.*, busy: other processes used \d+ % of the CPU time$")
+
+
+def test_missing_file(check, tmp_path):
+    """An attempt without cpu.c is told so, before anything is compiled."""
+    (attempt(tmp_path) / "cpu.c").unlink()
+    check.process("cpu.c", grade(tmp_path), 1, r"(?m)^grade: .*: cpu\.c is missing$")
 
 
 # ---- fresh data ------------------------------------------------------------------------

@@ -9,8 +9,9 @@ import subprocess
 
 import pytest
 
-from tests.helpers import preloaded, program_named
-from tools.history import tree
+from tests.helpers import binaries, preloaded, program_named, run
+from tests.sections import JOB, QUERY, RANGES, rewritten
+from tools.history import copies, runs, tree
 from tools.verify import execute, sanitize
 
 
@@ -39,6 +40,43 @@ def test_late(check, memory, libraries, tmp_path, name):
             kept = re.search("not released:.*", outcome["result"].err)
             check(f"{step.name} {name} {backend}", outcome["reason"] if not outcome["ok"]
                   else kept and kept[0])
+
+
+def some_dead(header, number):
+    """Every seventh trace of the small gather is dead."""
+    header["trid"] = 2 if number % 7 == 3 else 1
+
+
+@pytest.mark.seconds(10)
+def test_jobs(check, memory, tmp_path):
+    """Jobs with each file that a job can read or write."""
+    (tmp_path / "v.txt").write_text("0 1800 300\n1 2600 400\n")
+    (tmp_path / "mute.txt").write_text("0 0.05\n900 0.3\n")
+    (tmp_path / "places.txt").write_text("4120 -480\n4130 -430\n")
+    row = "0.1 " + " ".join(" ".join(map(str, RANGES[k])) for k in "abcde")
+    (tmp_path / "ranges.txt").write_text(f"{row}\n{row.replace('0.1', '0.9', 1)}\n")
+    places = ["positions=places.txt", "t0=0.5,0.004,20", "stack=s.su", "coherence=c.su",
+              "parameters=p.npy"]
+    for number, words in enumerate((
+            [*places, "velocity=v.txt", "mute=mute.txt", "passes=2", "ranges_out=r.txt"],
+            [*places, "ranges=ranges.txt", "tau=0.008", "window=moveout", "refine=1"],
+            ["fill=dead", "velocity=v.txt", "choose=1", "aperture=200,200", "stack=s.su"],
+            [*JOB, *QUERY, "stack=s.su", "aperture=60,60", "average=0.01"])):
+        for step, backend, path in (binaries("semblance", ("seq",))[0],
+                                    *binaries("semblance", ("omp", "ocl", "mpi"))[-4:]):
+            if "window=moveout" in words and step[:2] not in ("00", "10", "12") \
+                    or "choose=1" in words and backend != "omp":
+                continue
+            folder = tmp_path / f"{number}-{step}-{backend}"
+            folder.mkdir()
+            for name in ("v", "mute", "places", "ranges"):
+                copies.put(tmp_path / f"{name}.txt", folder / f"{name}.txt")
+            rewritten(folder / "in.su", some_dead)
+            command, variables = runs.launch(os.path.abspath(path), backend, {"RANKS": "2"})
+            ended = run([*command, "in=in.su", *words], folder, {**variables, "LD_PRELOAD": memory})
+            kept = re.search("not released:.*", ended.stderr)
+            check(f"{step} {backend} {' '.join(words)}", ended.returncode and ended.stderr
+                  or kept and kept[0])
 
 
 def test_leak(check, libraries, tmp_path):

@@ -75,6 +75,7 @@ def test_second_batch(check, tmp_path):
     rows = numpy.fromfile(DATA, "u1").reshape(len(traces(DATA)[0]), -1)
     far = rows[0].copy()
     far[76:80] = far[84:88] = numpy.frombuffer(struct.pack("<i", 99999), "u1")
+    far[36:40] = 0  # offset
     row = 240 + 4 * traces(DATA)[1].shape[1]
     filler = far.tobytes() * (1 + (12 << 20) // row // len(rows))
     with open(tmp_path / "large.su", "wb") as file:

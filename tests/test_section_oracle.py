@@ -251,7 +251,7 @@ def test_noticed(check):
             return
         del missing[kind]
 
-    drawn(200, "noticed", judge)
+    drawn(400, "noticed", judge)
     check("kinds", missing and f"{list(missing)} were not drawn")
 
 

@@ -22,7 +22,7 @@ FRONT = [f"{BUILD}/common/{name}.o" for name in
           "semblance/line", "semblance/processes", "semblance/pick",
           "su/su", "run/run", "run/args", "run/npy")]
 MAIN = [f"{BUILD}/common/semblance/{name}.o" for name in
-        ("main", "survey", "headers", "section", "dead", "passes", "choose", "refine",
+        ("main", "survey", "headers", "section", "dead", "passes", "choose", "check", "refine",
          "fill", "journal")]
 CASES = ("small", "outside", "wide")
 STEPS = [s for s in tree.steps() if s.has(program_named("semblance"))]

@@ -1,4 +1,6 @@
 """test_survey.py: make survey, on a part of the scored traces."""
+import dataclasses
+
 import numpy
 import pytest
 
@@ -12,10 +14,13 @@ CHANNELS = range(10, 60, 16)
 @pytest.fixture(scope="module")
 def modelled():
     """The survey, of which only the shots around the first scored one are modelled."""
-    whole = survey.SHOTS[0]
+    layout = synthetic.marine()
+    whole = layout.scored[0][0]
     shots = range(whole - 8, whole + 9)
     keep = numpy.isin(numpy.repeat(numpy.arange(synthetic.SHOTS), synthetic.CHANNELS), shots)
     of = synthetic.geometry(synthetic.line())
+    of.layout = dataclasses.replace(layout, scored=((whole,), CHANNELS),
+                                    shown=(range(whole - 2, whole + 5), 22))
     of.truth[keep] = numpy.concatenate([
         synthetic.shot_traces(of.below, of.source[row], of.receiver[row])
         for row in map(synthetic.rows, shots)])
@@ -29,8 +34,6 @@ def part(monkeypatch, tmp_path, modelled):
         pytest.skip("no semblance-omp is built")
     monkeypatch.setattr(survey, "folder", lambda: tmp_path)
     monkeypatch.setattr(synthetic, "survey", lambda below: modelled)
-    monkeypatch.setattr(survey, "SHOTS", survey.SHOTS[:1])
-    monkeypatch.setattr(survey, "CHANNELS", CHANNELS)
     # The ratio is that of all traces, of which most are zero here.
     modelled_part = (modelled.truth != 0).any(axis=1).mean()
     monkeypatch.setattr(survey, "SURVEYS", {
@@ -60,7 +63,6 @@ def test_interpolation(check, capsys, part):
 @pytest.mark.seconds(10)
 def test_bars(check, monkeypatch, capsys, part):
     """The last lines, and the exit status, above and below a bar."""
-    monkeypatch.setattr(survey, "SHOWN", range(survey.SHOTS[0] - 2, survey.SHOTS[0] + 5))
     for bar, status in (3.0, 0), (40.0, 1):
         monkeypatch.setattr(survey, "BARS", {("noisy", 1): bar})
         check(f"bar {bar}: status", publish.main([]) != status and "other")
@@ -79,7 +81,7 @@ def test_rivals(check, modelled):
     t = numpy.sqrt(time ** 2 + (2 * modelled.h / velocity) ** 2)
     u = 70 * (numpy.arange(synthetic.SAMPLES) * synthetic.DT - t[:, None])
     event[:] = (1 - 2 * u ** 2) * numpy.exp(-u ** 2)
-    traces = survey.scored()[:3]
+    traces = survey.scored(modelled)[:3]
     truth = event[traces, survey.FIRST:survey.LAST]
     mean, coherence, count = survey.nmo_mean(modelled, event, (25, 60), traces)
     check("mean", survey.snr(truth, mean) < 15 and f"{survey.snr(truth, mean)}")

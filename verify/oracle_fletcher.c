@@ -157,10 +157,16 @@ space space_of(const query *w)
         }
         if (distance > w->absorb) continue;
         double vp = w->property[VPZ][nearest], vs = shear(w, nearest);
-        if (distance) {
+        /* A medium without a positive energy (p and q as coupled strings) is not
+         * varied. */
+        double across = 1 + 2 * w->property[DELTA][nearest];
+        bool varies = w->property[DELTA][nearest] <= w->property[EPSILON][nearest] &&
+                      vs * vs <= vp * vp * across;
+        if (distance && varies) {
             double weight = (double)distance / w->absorb, random = random_number(i);
             vp += weight * (random * fastest - vp);
             vs += weight * (random * fastest_shear - vs);
+            if (vs * vs > vp * vp * across) vs = vp * sqrt(across);
         }
         double theta = w->property[THETA][nearest], phi = w->property[PHI][nearest];
         a.rock[i] =

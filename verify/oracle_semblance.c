@@ -147,6 +147,13 @@ static double metres(const file *f, size_t trace, size_t position)
     return scale < 0 ? value / -scale : scale > 0 ? value * scale : value;
 }
 
+/* Whether a trace is data: trid 0, 1, or 11 to 17. */
+static bool is_data(const file *f, size_t trace)
+{
+    long kind = int16_at(f, trace, 29);
+    return kind == 0 || kind == 1 || (kind >= 11 && kind <= 17);
+}
+
 /* Returns whether the coordinates of sources and receivers at these positions differ.
  */
 static bool varies(const file *f, size_t source, size_t receiver)
@@ -154,7 +161,7 @@ static bool varies(const file *f, size_t source, size_t receiver)
     double min = INFINITY, max = -INFINITY;
     size_t row = HEADER + 4 * (size_t)f->ns;
     for (size_t start = 0; start < f->size; start += row) {
-        if (int16_at(f, start, 29) == 2) continue;
+        if (!is_data(f, start)) continue;
         double s = metres(f, start, source), r = metres(f, start, receiver);
         min = fmin(min, fmin(s, r));
         max = fmax(max, fmax(s, r));
@@ -162,8 +169,8 @@ static bool varies(const file *f, size_t source, size_t receiver)
     return max > min;
 }
 
-/* Stores the coordinates and the samples, from time 0 on, of the traces that are not
- * dead. Samples before delrt are 0. */
+/* Stores the coordinates and the samples, from time 0 on, of the traces that are
+ * data. Samples before delrt are 0. */
 static void take_traces(problem *p, const file *f, const char *path, const char *axis)
 {
     bool along_x = varies(f, 73, 81), along_y = varies(f, 77, 85);
@@ -178,8 +185,14 @@ static void take_traces(problem *p, const file *f, const char *path, const char 
 
     long delay = 0; /* samples */
     for (size_t i = 0; i < all; i++)
-        if (int16_at(f, i * row, 29) != 2)
-            delay = int16_at(f, i * row, 109) * 1000 / f->dt;
+        if (is_data(f, i * row)) {
+            long scale = int16_at(f, i * row, 215),
+                 time = int16_at(f, i * row, 109) * 1000;
+            delay = (scale > 0   ? time * scale
+                     : scale < 0 ? time / -scale
+                                 : time) /
+                    f->dt;
+        }
     p->ns = (int)(f->ns + delay);
     if (p->ns < 1) fail("%s: no sample after time 0", path);
     p->dm = allocate(all, sizeof *p->dm, "midpoints");
@@ -188,7 +201,7 @@ static void take_traces(problem *p, const file *f, const char *path, const char 
 
     for (size_t i = 0; i < all; i++) {
         size_t start = i * row;
-        if (int16_at(f, start, 29) == 2) continue;
+        if (!is_data(f, start)) continue;
         double s = metres(f, start, source), r = metres(f, start, receiver);
         p->dm[p->traces] = (r + s) / 2 - p->m0;
         p->dh[p->traces] = (r - s) / 2 - p->h0;

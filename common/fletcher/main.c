@@ -21,6 +21,9 @@ static const char about[] = "models how waves travel from a source in the center
 enum { FOLDER_LENGTH = 4000 }; /* with the name of a snapshot, below PATH_MAX */
 static const double SNAPSHOT_INTERVAL = 0.01; /* seconds of model time */
 static const double TIME_TOLERANCE = 1e-9;    /* seconds, for the rounding of it * dt */
+/* A mode that does not grow reaches at most the sum of all source values, times the
+ * number of steps. The factor allows for rocks in which p and q are not orthogonal. */
+static const double GROWTH = 100;
 
 /* Returns the fields of the medium, computed in double and rounded to float once. */
 static float *medium_of(const model *m, const grid *g, const slab *s)
@@ -156,13 +159,14 @@ int main(int argc, char **argv)
     size_t bytes = Initialize(&g, medium);
     double init = seconds() - start;
 
-    double run = 0, kernel = 0;
+    double run = 0, kernel = 0, source = 0;
     int written = 0;
     for (int it = 1; it <= m.steps; it++) {
         bool last = it == m.steps;
         bool snapshot = snapshots &&
                         it * m.dt + TIME_TOLERANCE >= (written + 1) * SNAPSHOT_INTERVAL;
         double step_start = seconds();
+        source += fabs(source_at(&m, it));
         InsertSource((float)source_at(&m, it));
         kernel += Propagate();
         UpdatePointers(last || snapshot ? p : NULL, last ? q : NULL);
@@ -173,6 +177,10 @@ int main(int argc, char **argv)
     Finalize();
 
     double energy = energy_of("p", p, &g, &s) + energy_of("q", q, &g, &s);
+    if (sqrt(energy) > GROWTH * source * m.steps)
+        fail("p and q have grown without bound (energy %.3g): expected rock with delta "
+             "at most epsilon, or fewer steps than %d",
+             energy, m.steps);
     if (out) write_field(out, p, &g, &s);
     if (out_q) write_field(out_q, q, &g, &s);
     if (picture) write_picture(picture, p, &g, &s);

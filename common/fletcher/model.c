@@ -148,27 +148,104 @@ static rock rock_inside(const model *m, size_t i)
     return r;
 }
 
-/* Finds the largest velocities. Calls fail() if the time step is unstable for them. */
+/* ---- stability ----------------------------------------------------------------------
+ *
+ * A plane wave with the parts a = k_H2^2 across the axis and b = k_H1^2 along it obeys
+ * u_tt = -vpz^2 M u with
+ *
+ *     M = | X a + s b   (1 - s) b |    X = 1 + 2 epsilon, N = 1 + 2 delta,
+ *         | (N - s) a   b + s a   |    s = vsz^2 / vpz^2
+ *
+ * It does not grow if the eigenvalues of M are real and not negative for all a, b >= 0.
+ * The determinant, s (X a^2 + b^2) + (X - N + s (1 + N)) a b, is not negative if
+ * s (1 + delta + sqrt(X)) >= delta - epsilon; the discriminant, ((X - s) a - (1 - s)
+ * b)^2 + 4 (1 - s) (N - s) a b, is not negative if s <= min(1, N), and, for epsilon
+ * below delta, if s <= 1.
+ *
+ * If the velocities vary, H M is symmetric for H = (1, -1; -1, (X - s) / (N - s)),
+ * which is positive if epsilon >= delta and s < N: then an energy is conserved.
+ * Otherwise waves gain energy from random velocities: the absorbing band keeps those of
+ * the rock.
+ */
+typedef struct {
+    double x, n, s;
+} ratios;
+
+static ratios ratios_of(const rock *r)
+{
+    return (ratios){1 + 2 * r->epsilon, 1 + 2 * r->delta,
+                    r->vsz * r->vsz / r->vpz / r->vpz};
+}
+
+/* Whether an energy is conserved in rock whose velocities vary. */
+static bool conserves_energy(const rock *r)
+{
+    ratios k = ratios_of(r);
+    return r->epsilon >= r->delta && k.s <= k.n;
+}
+
+/* Returns the largest phase velocity in this rock, over all angles, m/s. */
+static double largest_velocity(const rock *r)
+{
+    enum { ANGLES = 256 };
+    ratios k = ratios_of(r);
+    double largest = 0;
+    for (int i = 0; i <= ANGLES; i++) {
+        double a = (double)i / ANGLES, b = 1 - a;
+        double difference = (k.x - k.s) * a - (1 - k.s) * b;
+        double root = sqrt(
+            fmax(difference * difference + 4 * (1 - k.s) * (k.n - k.s) * a * b, 0));
+        largest = fmax(largest, (k.x * a + b + k.s + root) / 2);
+    }
+    return r->vpz * sqrt(largest);
+}
+
+/* Calls fail() if plane waves grow in the rock at point i of the inner grid, whatever
+ * the time step is. */
+static void require_stable_rock(const model *m, const rock *r, size_t i)
+{
+    static const double rounding = 1e-9;
+    ratios k = ratios_of(r);
+    double apart = fabs(r->epsilon - r->delta);
+    double low = r->delta > r->epsilon ? apart : apart / fmin(1, k.n);
+    double high = fmin(1 + r->delta + sqrt(k.x), SIGMA_WITHOUT_SHEAR);
+    bool below = k.s > 0 && m->sigma < low * (1 - rounding);
+    bool above = r->delta > r->epsilon && m->sigma > high * (1 + rounding);
+    /* Shear waves faster than P waves are stable, too, if they are fast enough. */
+    if (below && k.s >= fmax(1, r->delta > r->epsilon ? k.n : 0)) below = false;
+    if (!below && !above) return;
+    size_t nx = (size_t)m->n[0], ny = (size_t)m->n[1];
+    fail("sigma=%g: waves grow without bound where epsilon=%g and delta=%g (z %zu, y "
+         "%zu, x %zu): expected %s %.6g",
+         m->sigma, r->epsilon, r->delta, i / nx / ny, i / nx % ny, i % nx,
+         above ? "at most" : "at least", above ? high : low);
+}
+
+/* Finds the largest velocities. Calls fail() if the rock or the time step is unstable.
+ */
 static void require_stability(model *m)
 {
     size_t points = (size_t)m->n[0] * (size_t)m->n[1] * (size_t)m->n[2];
     bool uniform = true;
     for (int k = 0; k < PROPERTIES; k++) uniform &= !m->field[k];
-    double epsilon = -1;
+    double epsilon = -1, fastest = 0;
     for (size_t i = 0; i < (uniform ? 1 : points); i++) {
         rock r = rock_inside(m, i);
+        require_stable_rock(m, &r, i);
         m->vpz_max = fmax(m->vpz_max, r.vpz);
         m->vsz_max = fmax(m->vsz_max, r.vsz);
         if (r.epsilon > epsilon) epsilon = r.epsilon; /* fmax stops gcc 12, AArch64 */
+        if (!conserves_energy(&r)) fastest = fmax(fastest, largest_velocity(&r));
     }
     /* The largest velocity and the largest epsilon can meet in the absorbing band. */
     double vpx = m->vpz_max * sqrt(1 + 2 * fmax(epsilon, 0));
+    fastest = fmax(fastest, fmax(vpx, m->vsz_max));
     double h = fmin(m->d[0], fmin(m->d[1], m->d[2]));
-    double limit = MAX_COURANT * h / fmax(vpx, m->vsz_max);
+    double limit = MAX_COURANT * h / fastest;
     if (!(m->dt <= limit))
         fail("dt=%g: unstable: expected at most %.6g s for %g m between points and "
              "%.6g m/s",
-             m->dt, limit, h, fmax(vpx, m->vsz_max));
+             m->dt, limit, h, fastest);
 }
 
 model model_parse(int argc, char **argv, arg *extra, const char *about)
@@ -300,10 +377,11 @@ rock rock_at(const model *m, int x, int y, int z)
                            (size_t)nearest[0]);
     if (halo) {
         r.vpz = r.vsz = 0;
-    } else if (depth > 0) {
+    } else if (depth > 0 && conserves_energy(&r)) {
         double d = fmin((double)depth / m->absorb, 1), random = random_number(point);
         r.vpz = r.vpz * (1 - d) + m->vpz_max * random * d;
         r.vsz = r.vsz * (1 - d) + m->vsz_max * random * d;
+        r.vsz = fmin(r.vsz, r.vpz * sqrt(1 + 2 * r.delta));
     }
     return r;
 }

@@ -38,8 +38,10 @@ grid grid_of(const model *m);
 
 /* Returns the rock at point (x, y, z) of the whole grid. Random boundary (Clapp 2009):
  * in the absorbing band the velocities change gradually to random ones, so that
- * reflections are incoherent. In the halo they are 0. The random number depends on the
- * coordinates only, not on the order of the calls. */
+ * reflections are incoherent. Rock in which waves would gain energy from that (epsilon
+ * below delta, or vsz above vpz sqrt(1 + 2 delta)) keeps its velocities there. In the
+ * halo they are 0. The random number depends on the coordinates only, not on the order
+ * of the calls. */
 rock rock_at(const model *m, int x, int y, int z);
 
 /* Returns the source's value at step it, 1 .. steps: a Ricker wavelet. */

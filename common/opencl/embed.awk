@@ -30,6 +30,7 @@ function embed(file, line, number, name) {
     print quote("#line 1 \"" file "\"")
     while ((getline line < file) > 0) {
         number++
+        sub(/\r$/, "", line) # a file with the line ends of Windows
         if (line ~ /^#include "/) {
             name = line
             gsub(/^#include "|".*$/, "", name)

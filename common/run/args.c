@@ -225,8 +225,28 @@ static bool asks_help(const char *text)
     return !strcmp(text, "help") || !strcmp(text, "-h") || !strcmp(text, "--help");
 }
 
+/* Calls fail() if OMP_NUM_THREADS asks for more threads than OpenMP can start: libgomp
+ * would end in a segmentation fault. An entry per nested level, separated by commas. */
+static void require_threads(void)
+{
+    enum { MAX_THREADS = 4096 };
+    const char *text = getenv("OMP_NUM_THREADS");
+    while (text && *text) {
+        char *end;
+        long long threads = strtoll(text, &end, 10);
+        bool is_number = end != text;
+        text = end + strspn(end, " ");
+        if (!is_number || threads < 1 || threads > MAX_THREADS ||
+            (*text && *text != ','))
+            fail("OMP_NUM_THREADS=%s: expected a whole number from 1 to %d",
+                 getenv("OMP_NUM_THREADS"), MAX_THREADS);
+        text += *text == ',';
+    }
+}
+
 void args_parse(int argc, char **argv, arg *table, const char *about)
 {
+    require_threads();
     static char output[1 << 16]; /* larger than what a program prints */
     setvbuf(stdout, output, _IOFBF, sizeof output);
     install_handlers();

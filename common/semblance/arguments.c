@@ -239,11 +239,12 @@ static void check_fill(request *r, const char *fill)
  * change the result, and those whose values, contents of files, or results are in the
  * hash of a job (section.c). */
 static const char *const not_digested[] = {
-    "in",     "order",  "local",  "out",      "panel",     "stack", "coherence",
-    "set",    "choose", "fill",   "m0",       "h0",        "t0",    "parameters",
-    "a",      "b",      "c",      "d",        "e",         "tau",   "ranges_out",
-    "ranges", "dip",    "period", "velocity", "positions", "axis",  "aperture",
-    "mute",   "passes", "refine", "average",  "weight",    NULL};
+    "in",        "order",    "local",      "out",        "panel",    "stack",
+    "coherence", "set",      "choose",     "check",      "fill",     "m0",
+    "h0",        "t0",       "parameters", "a",          "b",        "c",
+    "d",         "e",        "tau",        "ranges_out", "ranges",   "dip",
+    "period",    "velocity", "positions",  "axis",       "aperture", "mute",
+    "passes",    "refine",   "average",    "weight",     "offset",   NULL};
 
 /* Returns a digest of the values of all other options of a table. */
 static uint64_t digest_options(const arg *table)
@@ -270,11 +271,13 @@ static uint64_t digest_options(const arg *table)
 static void parse_keys(request *r, int argc, char **argv, const char *about)
 {
     const char *range[5] = {0}, *order = "auto", *axis = "auto", *bad = "refuse";
+    const char *offset = "check";
     static const char parallel[] = "parallel", centre[] = "centre";
     static const char semblance[] = "semblance";
     const char *window = parallel, *smooth = centre, *weight = semblance;
     static const char one_pass[] = "1";
-    const char *passes = one_pass, *choose = "0";
+    static const char checked[] = "1";
+    const char *passes = one_pass, *choose = "0", *check = checked;
     const char *refine = NULL;
     const char *m0 = NULL, *h0 = NULL, *t0 = NULL, *file = NULL, *aperture = NULL;
     const char *velocity = NULL, *positions = NULL, *fill = NULL, *mute = NULL;
@@ -287,11 +290,13 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
             parse_positional(r, paper_set[parse_int("set", argv[i] + 4, 1, 3) - 1]);
 
     arg table[] = {
-        {"in", ARG_TEXT, &r->in, 0, 0, "SU file to search", 0},
+        {"in", ARG_TEXT, &r->in, 0, 0, "SU file to search, in either byte order", 0},
         {"set", ARG_INT, &set, 1, 3,
          "parameter set of the paper; other keys override it", 0},
-        {"m0", ARG_TEXT, &m0, 0, 0, "midpoints of the output, m: values, see above", 0},
-        {"h0", ARG_TEXT, &h0, 0, 0, "half-offsets of the output, m: values", 0},
+        {"m0", ARG_TEXT, &m0, 0, 0,
+         "midpoints of the output, m: values from -1e9 to 1e9, see above", 0},
+        {"h0", ARG_TEXT, &h0, 0, 0,
+         "half-offsets of the output, m: values from -1e9 to 1e9", 0},
         {"positions", ARG_TEXT, &positions, 0, 0,
          "for traces: file instead of m0= and h0=: rows of m0 h0, m, or, after a row "
          "\"sx gx\", of these",
@@ -302,38 +307,46 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
          "stack= is the whole file with these filled",
          0},
         {"t0", ARG_TEXT, &t0, 0, 0,
-         "times of the output, s: values; default for traces: all samples", 0},
+         "times of the output, s: values from 0 to the end of the traces; default for "
+         "traces: all samples",
+         0},
         {"tau", ARG_DOUBLE, &r->tau, 0, TIME_MAX,
-         "half width of the window, s; at most 100 samples", 0},
-        {"a", ARG_TEXT, &range[0], 0, 0, "values of A to search, s/m", 0},
-        {"b", ARG_TEXT, &range[1], 0, 0, "values of B, s/m", 0},
-        {"c", ARG_TEXT, &range[2], 0, 0, "values of C, s^2/m^2", 0},
-        {"d", ARG_TEXT, &range[3], 0, 0, "values of D, s^2/m^2", 0},
-        {"e", ARG_TEXT, &range[4], 0, 0, "values of E, s^2/m^2", 0},
+         "half width of the window, s: at most 100 samples; default: with velocity= "
+         "0.6 periods, else none",
+         0},
+        {"a", ARG_TEXT, &range[0], 0, 0,
+         "values of A to search, s/m: from -1000 to 1000, see above; no default", 0},
+        {"b", ARG_TEXT, &range[1], 0, 0, "values of B, s/m: from -1000 to 1000", 0},
+        {"c", ARG_TEXT, &range[2], 0, 0, "values of C, s^2/m^2: from -1000 to 1000", 0},
+        {"d", ARG_TEXT, &range[3], 0, 0, "values of D, s^2/m^2: from -1000 to 1000", 0},
+        {"e", ARG_TEXT, &range[4], 0, 0, "values of E, s^2/m^2: from -1000 to 1000", 0},
         {"ranges", ARG_TEXT, &file, 0, 0,
          "file instead of a= to e=: rows of t0 in s (and h0 in m), then P0 P1 N of A "
          "to E",
          0},
         {"velocity", ARG_TEXT, &velocity, 0, 0,
-         "for traces: VMIN,VMAX, m/s, ends included, or a file of rows t0 v dv, "
-         "instead of "
-         "ranges",
+         "for traces: VMIN,VMAX, m/s, from 1 to 1e5, ends included, or a file of rows "
+         "t0 v dv, s and m/s, instead of ranges",
          0},
         {"dip", ARG_DOUBLE, &r->dip, 0, PARAMETER_MAX,
          "with velocity=: largest |A|, s/m; default .68 / VMIN, a dip of 20 degrees",
          0},
         {"period", ARG_DOUBLE, &r->period, 1e-6, TIME_MAX,
-         "with velocity=: period of the events, s; default: from the traces", 0},
+         "with velocity=: period of the events, s; default: measured in the traces, at "
+         "most 0.25",
+         0},
         {"ranges_out", ARG_TEXT, &r->ranges_out, 0, 0,
          "with velocity=: file for the ranges, in the form that ranges= reads", 0},
         {"mute", ARG_TEXT, &mute, 0, 0,
          "for traces: file of rows offset t, m and s: samples before t are 0 and not "
          "used; "
-         "with velocity=, also the largest NMO stretch, such as 0.5",
+         "with velocity=, also the largest NMO stretch, 0.01 to 3, such as 0.5; "
+         "default: "
+         "none",
          0},
         {"aperture", ARG_TEXT, &aperture, 0, 0,
-         "DM,DH: maximum distance of traces in midpoint and half-offset, m; default: "
-         "all, with velocity= 0.6 shot gaps and 5 receiver gaps",
+         "DM,DH: maximum distance of traces in midpoint and half-offset, m, from 0 to "
+         "1e9; default: all, with velocity= 0.6 shot gaps and 5 receiver gaps",
          0},
         {"window", ARG_TEXT, &window, 0, 0,
          "for traces: parallel (samples around each arrival) or moveout (the arrivals "
@@ -343,8 +356,13 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
          "for traces: 1, or 2: search again in what the first pass does not predict",
          0},
         {"choose", ARG_TEXT, &choose, 0, 0,
-         "with velocity=: 1: choose aperture, tau, weight and passes, unless they are "
+         "with velocity=: 0, or 1: choose aperture, tau, weight and passes, unless "
+         "they are "
          "set, by filling live traces that are left out",
+         0},
+        {"check", ARG_TEXT, &check, 0, 0,
+         "for traces: 1, the default: also fill a few live traces that are left out, "
+         "and print their SNR; or 0",
          0},
         {"refine", ARG_TEXT, &refine, 0, 0,
          "for traces: 1: move the curves between the values of A to E, or 0; default: "
@@ -372,7 +390,11 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
          "dead)",
          0},
         {"axis", ARG_TEXT, &axis, 0, 0,
-         "coordinate along the line: auto (the one that varies), x or y", 0},
+         "coordinate along the line: auto (the one that varies; if both do, along the "
+         "straight line that is closest), x or y",
+         0},
+        {"offset", ARG_TEXT, &offset, 0, 0,
+         "header word offset: check (it must agree with the positions) or ignore", 0},
         {"out", ARG_TEXT, &r->out, 0, 0,
          "for a point: .npy of A, B, C, D, E, stack, semblance", 0},
         {"panel", ARG_TEXT, &r->panel, 0, 0,
@@ -434,6 +456,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
                              : smooth != centre    ? "smooth"
                              : weight != semblance ? "weight"
                              : refine              ? "refine"
+                             : check != checked    ? "check"
                              : !isnan(r->average)  ? "average"
                                                    : NULL;
     if (!is_section(r) && for_traces)
@@ -441,6 +464,7 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     r->refine_set = refine;
     r->refine = refine ? parse_choice("refine", refine, "0", "1") : velocity != NULL;
     if (!velocity && isnan(r->average)) r->average = 0;
+    r->check = parse_choice("check", check, "0", "1");
     r->passes = 1 + parse_choice("passes", passes, "1", "2");
     if ((r->passes > 1 || r->choose) && !r->stack)
         fail("%s= is for traces: expected stack=, too",
@@ -454,7 +478,8 @@ static void parse_keys(request *r, int argc, char **argv, const char *about)
     r->weight = (weight_choice)parse_choice("weight", weight, "semblance", "none");
     r->order = (su_order)parse_choice("order", order, "auto", "little", "big");
     if (parse_choice("bad", bad, "refuse", "skip")) r->order |= SU_SKIP_BAD;
-    r->axis = (su_axis)parse_choice("axis", axis, "auto", "x", "y");
+    r->axis.kind = (su_axis)parse_choice("axis", axis, "auto", "x", "y");
+    r->any_offset = parse_choice("offset", offset, "check", "ignore") == 1;
 }
 
 /* Checks conditions on several arguments. */
@@ -526,11 +551,56 @@ origin request_origin(const request *r)
     return (origin){round(m0 - h0), round(m0 + h0)};
 }
 
+static void report_line(const request *r)
+{
+    const line_axis *a = &r->axis;
+    if (a->kind != SU_AXIS_OBLIQUE) return;
+    fprintf(stderr,
+            "%s: %s: x and y vary: positions are metres from (%.10g, %.10g) along a "
+            "line at %.2f degrees to x; sources and receivers are up to %.2f m away "
+            "from it\n",
+            run_name, r->in, a->x0, a->y0, atan2(a->uy, a->ux) * 180 / acos(-1),
+            a->farthest);
+}
+
+/* Prints in how many traces offset and positions differ, the first of which is given.
+ */
+static void report_offsets(const request *r, const su_gather *g, size_t count,
+                           int offset, double distance, size_t first)
+{
+    if (!count) return;
+    fprintf(stderr,
+            "%s: %s: %zu of %zu traces: offset is not the distance of source and "
+            "receiver, the first time in trace %zu (offset %d, %g m apart)\n",
+            run_name, r->in, count, g->ntraces, first + 1, offset, distance);
+}
+
+/* Prints how many traces are auxiliary, and of which kinds. */
+static void report_auxiliary(const request *r, const su_gather *g)
+{
+    enum { KINDS = 5 };
+    int kind[KINDS], kinds = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < g->ntraces; i++) {
+        const su_header *h = &g->trace[i].header;
+        if (su_is_data(h) || h->trid == SU_DEAD) continue;
+        count++;
+        int k = 0;
+        while (k < kinds && kind[k] != h->trid) k++;
+        if (k == kinds && k < KINDS) kind[kinds++] = h->trid;
+    }
+    if (!count) return;
+    fprintf(stderr, "%s: %s: %zu of %zu traces are not seismic data (trid", run_name,
+            r->in, count, g->ntraces);
+    for (int k = 0; k < kinds; k++) fprintf(stderr, " %d", kind[k]);
+    fprintf(stderr, "%s) and not used\n", kinds == KINDS ? " .." : "");
+}
+
 su_gather request_gather(request *r, su_header **header)
 {
     su_gather g;
     char reason[SU_REASON_SIZE];
-    size_t dead;
+    size_t dead, differing = 0, first = 0;
     origin from = request_origin(r);
     if (proc_read_headers(r->in, r->order, &g, reason)) fail("%s: %s", r->in, reason);
     for (int i = 0; i < r->dead_count; i++) g.trace[r->dead[i]].header.trid = SU_DEAD;
@@ -538,17 +608,29 @@ su_gather request_gather(request *r, su_header **header)
         *header = allocate(g.ntraces, sizeof **header, "the headers");
         for (size_t i = 0; i < g.ntraces; i++) (*header)[i] = g.trace[i].header;
     }
+    if (su_find_axis(&g, &r->axis, reason) ||
+        (!r->any_offset && su_check_offsets(&g, &r->axis, &differing, &first, reason)))
+        fail("%s: %s", r->in, reason);
+    trace_ends ends = line_ends(&g.trace[first].header, &r->axis);
     if (su_line(&g, &r->axis, from.source, from.receiver, &dead, reason))
         fail("%s: %s", r->in, reason);
-    if (g.skipped && !run_rank && !r->silent)
+    bool quiet = run_rank || r->silent || r->reported;
+    r->reported = true;
+    if (g.skipped && !quiet)
         fprintf(
             stderr,
             "%s: %s: %zu of %zu traces have samples that are not finite and count as "
             "dead (bad=skip)\n",
             run_name, r->in, g.skipped, g.ntraces);
-    if (dead > g.skipped && !run_rank && !r->silent && !r->dead)
+    if (dead > g.skipped && !quiet && !r->dead)
         fprintf(stderr, "%s: %s: %zu of %zu traces are dead (trid 2) and ignored\n",
                 run_name, r->in, dead - g.skipped, g.ntraces);
+    if (!quiet) {
+        report_auxiliary(r, &g);
+        report_line(r);
+        report_offsets(r, &g, differing, g.trace[first].header.offset,
+                       fabs(ends.receiver - ends.source), first);
+    }
     if (g.ntraces > INT_MAX)
         fail("%s: %zu traces: expected at most 2^31 - 1", r->in, g.ntraces);
     return g;

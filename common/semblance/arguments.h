@@ -75,10 +75,12 @@ typedef struct {
     int dead_count;
     window_choice window;
     bool choose; /* options that are not set are chosen (choose.c) */
+    bool check;  /* live traces are left out and filled (check.c) */
     bool passes_set, weight_set,
         refine_set; /* whether the command sets these options */
     bool trial;     /* of choose=: the files are not those that the command names */
     bool silent;    /* in a later pass, whose messages would be those of the first */
+    bool reported;  /* what request_gather() prints */
     bool refine;    /* curves between the points of the grid (refine.c) */
     double average; /* seconds before and after a sample; NaN: not set */
     smooth_choice smooth;
@@ -87,8 +89,9 @@ typedef struct {
     uint64_t options; /* digest of those that a job's hash does not have as values */
     const char *in;   /* SU file */
     su_order order;
-    su_axis axis;
-    const char *out, *panel;                    /* for a point, or NULL */
+    line_axis axis;
+    bool any_offset;         /* offset=ignore: it may contradict the positions */
+    const char *out, *panel; /* for a point, or NULL */
     const char *stack, *coherence, *parameters; /* for a section, or NULL */
 } request;
 
@@ -120,9 +123,11 @@ typedef struct {
 origin request_origin(const request *r);
 
 /* Reads the traces, relative to r's origin (see su_line()), with samples as
- * proc_read_headers() provides them. Sets r->axis. Reports the number of dead traces on
- * stderr. Stores a copy of the headers of the file in *header, unless header is NULL.
- * fail() if the traces are invalid. */
+ * proc_read_headers() provides them. Sets r->axis. Reports once, on
+ * stderr, how many traces are dead, auxiliary or have another offset than the
+ * positions, and the direction of an oblique line. Stores a copy of the headers of the
+ * file in *header, unless header is NULL. fail() if the traces are invalid, or
+ * contradict offset=check. */
 su_gather request_gather(request *r, su_header **header);
 
 /* Completes r from the traces of g, which request_gather() has read: without t0=, a

@@ -16,6 +16,7 @@
  * that are larger than those to be filled.
  */
 #include "choose.h"
+#include "check.h"
 #include "criterion.h"
 #include "processes.h"
 #include "section.h"
@@ -116,7 +117,7 @@ static double compare(const request *r, const left_out *some)
     }
     su_free(&filled);
     su_free(&g);
-    return 10 * log10(energy / error);
+    return check_snr(energy, error);
 }
 
 static void wait_for_all(void)

@@ -46,13 +46,19 @@ static const double ROW_INTERVAL = 0.05; /* s between rows of the table */
 /* Half-offsets of the table, and those that passes=2 adds. */
 enum { OFFSETS_MAX = 100, OFFSETS_AROUND = 10 };
 static const double PERIOD_MAX = 0.25; /* s: the longest possible period */
-enum { PERIOD_TRACES = 200 };          /* traces that the period is measured on */
+/* A period that is set may differ by this factor from the measured one. */
+static const double PERIOD_RATIO = 2;
+enum { PERIOD_TRACES = 200 }; /* traces that the period is measured on */
 /* The default aperture: in midpoint, a part of the distance between shots or between
  * receivers, whichever is larger; in half-offset, distances between receivers. A
  * missing shot needs traces of both neighbours, whose midpoints are half a distance
  * away. A wider aperture contains more traces, but only one of two events that cross:
  * with 1, two passes fill the clean survey 3 dB worse, and the third 1 dB better. */
 static const double GAPS = 0.6, RECEIVER_GAPS = 5;
+/* Upper bounds on these distances, in metres: the work grows with the fourth power of
+ * the aperture. In midpoint, the bound is for the part of the distance between
+ * receivers; in half-offset, at least one distance between receivers remains. */
+static const double REACH_MAX[] = {60, 250};
 
 /* ---- velocities --------------------------------------------------------------------
  */
@@ -235,21 +241,28 @@ static int nearest_other(const survey *s, const trace_place *of, int low, int hi
     return number;
 }
 
-/* Adds the correlation of two traces, divided by their sums of magnitudes, to
- * sum[-delays .. delays]. */
+static double mean(const float *x, int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += x[k];
+    return sum / n;
+}
+
+/* Adds the correlation of two traces without their means, divided by the roots of their
+ * energies, to sum[-delays .. delays]. */
 static void add_correlation(const su_gather *g, const float *x, const float *y,
                             int delays, double *sum)
 {
-    double energy_x = 0, energy_y = 0;
+    double energy_x = 0, energy_y = 0, mean_x = mean(x, g->ns), mean_y = mean(y, g->ns);
     for (int k = 0; k < g->ns; k++) {
-        energy_x += (double)x[k] * x[k];
-        energy_y += (double)y[k] * y[k];
+        energy_x += (x[k] - mean_x) * (x[k] - mean_x);
+        energy_y += (y[k] - mean_y) * (y[k] - mean_y);
     }
     double scale = sqrt(energy_x) * sqrt(energy_y);
     for (int d = -delays; d <= delays && scale > 0; d++) {
         double product = 0;
         for (int k = d < 0 ? -d : 0; k < g->ns && k + d < g->ns; k++)
-            product += (double)x[k] * y[k + d];
+            product += (x[k] - mean_x) * (y[k + d] - mean_y);
         sum[d] += product / scale;
     }
 }
@@ -257,7 +270,8 @@ static void add_correlation(const su_gather *g, const float *x, const float *y,
 /* Returns the period of the events in seconds: the distance between the two minima
  * around the maximum of the correlation of neighbouring traces. Noise that differs
  * between them does not contribute. */
-static double measure_period(const su_gather *g, const survey *s, int first)
+static double measure_period(const request *r, const su_gather *g, const survey *s,
+                             int first)
 {
     double dt = g->dt * 1e-6;
     int delays = (int)fmin(PERIOD_MAX / 2 / dt, (g->ns - 1) / 2);
@@ -284,6 +298,13 @@ static double measure_period(const su_gather *g, const survey *s, int first)
     for (int d = peak; d <= delays; d++)
         if (sum[d] < sum[right]) right = d;
     free(block);
+    bool at_bound = right > left && (left == -delays || right == delays);
+    if (at_bound && isnan(r->period) && !run_rank && !r->silent)
+        fprintf(
+            stderr,
+            "%s: %s: WARNING: period: the estimate, %.3g s, is at its bound of %.3g s "
+            "on one side at least: expected a shorter period: set period=\n",
+            run_name, r->in, (right - left) * dt, 2 * delays * dt);
     return (right > left ? right - left : 2) * dt;
 }
 
@@ -341,13 +362,22 @@ void criterion_aperture(request *r, const survey *s)
     if (!(shot_gap > 0 && receiver_gap > 0))
         fail("aperture= is missing: cannot tell the distances between shots and "
              "receivers: expected DM,DH");
-    r->aperture[0] = GAPS * fmax(shot_gap, receiver_gap);
-    r->aperture[1] = RECEIVER_GAPS * receiver_gap;
+    r->aperture[0] = fmax(GAPS * shot_gap, fmin(GAPS * receiver_gap, REACH_MAX[0]));
+    r->aperture[1] =
+        fmax(receiver_gap, fmin(RECEIVER_GAPS * receiver_gap, REACH_MAX[1]));
 }
 
 void criterion_ranges(request *r, const su_gather *g, const survey *s, int first)
 {
-    if (isnan(r->period)) r->period = measure_period(g, s, first);
+    double measured = measure_period(r, g, s, first);
+    if (isnan(r->period)) r->period = measured;
+    double ratio = r->period / measured;
+    if ((ratio > PERIOD_RATIO || ratio < 1 / PERIOD_RATIO) && !run_rank && !r->silent)
+        fprintf(
+            stderr,
+            "%s: WARNING: period=%.3g: the traces have a period of %.3g s: expected "
+            "at most %g times as much or as little\n",
+            run_name, r->period, measured, PERIOD_RATIO);
     if (isnan(r->tau)) r->tau = TAU * r->period;
     if (isnan(r->average)) r->average = r->tau;
     if (isnan(r->dip)) {

@@ -1,11 +1,11 @@
 /* dead.c - fill=dead: the dead traces of the input are the output traces, and the
  * output file is the whole survey, in the order of the input, with these traces filled.
  *
- * A trace is dead if trid is 2 or all its samples are zero. The filled traces are
- * written to STACK.filled, a section like others: an interrupted run is resumed. When
- * it is complete, the survey is assembled. Live traces keep all their bytes. A dead
- * trace keeps its header, except for trid and delrt. It stays dead if it cannot be
- * filled.
+ * A trace is dead if trid is 2, or if it has data and all its samples are zero. The
+ * filled traces are written to STACK.filled, a section like others: an interrupted run
+ * is resumed. When it is complete, the survey is assembled. Live and auxiliary traces
+ * keep all their bytes. A dead trace keeps its header, except for trid and delrt. It
+ * stays dead if it cannot be filled.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -32,7 +32,9 @@ static void find_dead(request *r, su_gather *g)
     r->dead = allocate(g->ntraces, sizeof *r->dead, "the dead traces");
     for (size_t i = 0; i < g->ntraces; i++) {
         su_trace *t = &g->trace[i];
-        if (t->header.trid != SU_DEAD && !all_zero(t, g->ns)) continue;
+        if (t->header.trid != SU_DEAD &&
+            !(su_is_data(&t->header) && all_zero(t, g->ns)))
+            continue;
         marked += t->header.trid == SU_DEAD;
         t->header.trid = SU_DEAD;
         r->dead[r->dead_count++] = (int)i;
@@ -48,7 +50,7 @@ static void find_dead(request *r, su_gather *g)
             run_name, r->in, r->dead_count, g->ntraces, marked, r->dead_count - marked);
     r->positions = allocate((size_t)r->dead_count, sizeof *r->positions, "positions");
     for (int i = 0; i < r->dead_count; i++) {
-        trace_ends p = line_ends(&g->trace[r->dead[i]].header, r->axis);
+        trace_ends p = line_ends(&g->trace[r->dead[i]].header, &r->axis);
         r->positions[i] =
             (position){(p.source + p.receiver) / 2, (p.receiver - p.source) / 2};
     }
@@ -58,14 +60,16 @@ static void find_dead(request *r, su_gather *g)
 static void replace(const request *r, su_gather *g, const su_gather *filled)
 {
     const int *dead = r->dead;
-    size_t live = 0;
-    for (int i = 0; i < r->dead_count && dead[i] == (int)live; i++) live++;
-    int16_t delay = g->trace[live].header.delrt;
-    int first = section_first(r, g, &g->trace[live]);
+    const su_trace *live = g->trace;
+    for (int i = 0; i < r->dead_count; i++) g->trace[dead[i]].header.trid = SU_DEAD;
+    while (!su_is_data(&live->header)) live++;
+    int16_t delay = live->header.delrt, scale = live->header.tscale;
+    int first = section_first(r, g, live);
     for (int i = 0; i < r->dead_count; i++) {
         su_trace *t = &g->trace[dead[i]];
         t->header.trid = filled->trace[i].header.trid;
         t->header.delrt = delay;
+        if (delay) t->header.tscale = scale;
         memset(t->data, 0, (size_t)g->ns * sizeof(float));
         memcpy(t->data + first, filled->trace[i].data,
                (size_t)filled->ns * sizeof(float));

@@ -145,21 +145,23 @@ double semblance_weight(double semblance, int traces)
 }
 
 void fill_trace(const request *r, const aperture *a, const float *coherence,
-                const float *parameters, float *stack)
+                const float *parameters, float *stack, fill_sums *sums)
 {
     bool of_search = r->smooth == SMOOTH_WINDOW && !a->moved;
-    if (of_search && r->weight == WEIGHT_NONE) return;
     for (int i = 0; i < r->t0.count; i++) {
         if (!(coherence[i] > 0)) {
-            stack[i] = 0; /* no curve */
+            if (!of_search || r->weight == WEIGHT_SEMBLANCE)
+                stack[i] = 0; /* no curve */
             continue;
         }
         int used;
         double amplitude = aperture_mean(a, series_at(&r->t0, i),
                                          parameters + (size_t)PARAMETERS * i, &used);
+        double weight = used ? semblance_weight(coherence[i], used) : 0;
+        sums->semblance += coherence[i];
+        sums->weight += weight;
         if (of_search) amplitude = stack[i];
-        if (r->weight == WEIGHT_SEMBLANCE)
-            amplitude *= used ? semblance_weight(coherence[i], used) : 0;
+        if (r->weight == WEIGHT_SEMBLANCE) amplitude *= weight;
         stack[i] = (float)amplitude;
     }
 }

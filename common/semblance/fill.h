@@ -37,10 +37,17 @@ double aperture_semblance(const aperture *a, double t0, const float *p);
 /* Returns the factor of a sample whose curve has this semblance in so many traces. */
 double semblance_weight(double semblance, int traces);
 
+/* Sums over the samples that are searched. */
+typedef struct {
+    double samples, semblance, weight;
+    double energy, steep; /* of the filled samples; of those whose curve is steep */
+} fill_sums;
+
 /* Replaces stack[], the window means that the search has found, by the amplitudes that
  * smooth= and weight= select. coherence[] has the semblance of each sample,
- * parameters[][PARAMETERS] its curve. */
+ * parameters[][PARAMETERS] its curve. Adds these semblances and their weights to *sums.
+ */
 void fill_trace(const request *r, const aperture *a, const float *coherence,
-                const float *parameters, float *stack);
+                const float *parameters, float *stack, fill_sums *sums);
 
 #endif

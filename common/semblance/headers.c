@@ -31,9 +31,10 @@ typedef struct {
     int count;
 } axis_table;
 
-/* The unit of a field. Numbers continue outside the survey; there, coordinates
- * and elevations keep their last value. */
-typedef enum { NUMBER, ELEVATION, COORDINATE } field_kind;
+/* The unit of a field, or the position of a source or receiver across the line. Numbers
+ * continue outside the survey; there, positions and elevations keep their last value.
+ */
+typedef enum { NUMBER, ELEVATION, SOURCE_ACROSS, RECEIVER_ACROSS } field_kind;
 
 static const struct {
     size_t at; /* offset in the header, in bytes */
@@ -60,8 +61,8 @@ static int by_position(const void *a, const void *b)
     return x->number - y->number;
 }
 
-/* Returns the positions on an axis of the traces that are dead, or of those that are
- * not; with `all`, positions that are equal are kept. */
+/* Returns the positions on an axis of the traces that are dead, or of those that have
+ * data; with `all`, positions that are equal are kept. */
 static axis_table make_axis(const request *r, const survey *s, axis_kind axis,
                             bool dead, bool all)
 {
@@ -69,8 +70,8 @@ static axis_table make_axis(const request *r, const survey *s, axis_kind axis,
                         allocate(s->g.ntraces, sizeof *t.site, "positions of traces")};
     for (size_t i = 0; i < s->g.ntraces; i++) {
         const su_header *h = &s->header[i];
-        if ((h->trid == SU_DEAD) != dead) continue;
-        trace_ends p = line_ends(h, r->axis);
+        if (dead ? h->trid != SU_DEAD : !su_is_data(h)) continue;
+        trace_ends p = line_ends(h, &r->axis);
         double x = axis == SOURCE     ? p.source
                    : axis == RECEIVER ? p.receiver
                    : axis == MIDPOINT ? (p.source + p.receiver) / 2
@@ -101,36 +102,39 @@ static int first_from(const axis_table *t, double x)
     return low;
 }
 
-/* Returns a field of trace `number`: coordinates and elevations in metres. */
-static double field_value(const survey *s, int number, size_t at, field_kind kind)
+/* Returns a field of trace `number`: positions, for which `at` has no meaning, and
+ * elevations in metres. */
+static double field_value(const request *r, const survey *s, int number, size_t at,
+                          field_kind kind)
 {
     const su_header *h = &s->header[number];
+    if (kind == SOURCE_ACROSS) return line_across(h, &r->axis).source;
+    if (kind == RECEIVER_ACROSS) return line_across(h, &r->axis).receiver;
     int32_t value;
     memcpy(&value, (const char *)h + at, sizeof value);
-    int16_t scale = kind == COORDINATE ? h->scalco : kind == ELEVATION ? h->scalel : 1;
-    return line_metres(value, scale);
+    return line_metres(value, kind == ELEVATION ? h->scalel : 1);
 }
 
 /* Returns a field at position x, interpolated linearly between the sites around it.
  * Outside them, a number grows as it does on average between the first site and the
  * last. */
-static double interpolate(const survey *s, const axis_table *t, double x, size_t at,
-                          field_kind kind)
+static double interpolate(const request *r, const survey *s, const axis_table *t,
+                          double x, size_t at, field_kind kind)
 {
     int high = first_from(t, x), low = high - 1;
     if (high < t->count && t->site[high].x == x) low = high;
     const site *a = &t->site[low < 0 ? 0 : low];
     const site *b = &t->site[high == t->count ? low : high];
-    double value = field_value(s, a->number, at, kind);
+    double value = field_value(r, s, a->number, at, kind);
     bool outside = low < 0 || high == t->count;
     if (outside) {
         if (kind != NUMBER) return value;
         a = &t->site[0];
         b = &t->site[t->count - 1];
-        if (low >= 0) value = field_value(s, a->number, at, kind);
+        if (low >= 0) value = field_value(r, s, a->number, at, kind);
     }
     if (a->x == b->x) return value;
-    double other = field_value(s, b->number, at, kind);
+    double other = field_value(r, s, b->number, at, kind);
     return value + (x - a->x) / (b->x - a->x) * (other - value);
 }
 
@@ -154,13 +158,13 @@ static void put_field(su_header *t, size_t at, double value)
 
 /* Returns the scalco of the survey if all output coordinates are whole numbers in it;
  * else the coarsest of 1 to 1/10000 of a metre in which they are; if there is none, the
- * finest in which they fit into 32 bits. */
+ * finest in which they fit into 32 bits. On an oblique line, at least millimetres. */
 static int16_t choose_scalco(const request *r, int16_t survey_scale)
 {
     const int16_t scale[] = {survey_scale, 1, -10, -100, -1000, -10000};
     enum { SCALES = sizeof scale / sizeof *scale };
-    double largest = 0;
-    int found = 0;
+    double largest = fabs(r->axis.x0) + fabs(r->axis.y0) + 2 * r->axis.farthest;
+    int found = r->axis.kind == SU_AXIS_OBLIQUE ? SCALES - 2 : 0;
     for (; found < SCALES - 1; found++) {
         double worst = 0;
         for (int i = 0; i < request_traces(r); i++) {
@@ -185,7 +189,7 @@ static int dead_at(const request *r, const survey *s, const axis_table *dead,
     for (int k = first_from(dead, source - SAME);
          k < dead->count && dead->site[k].x <= source + SAME; k++) {
         int number = dead->site[k].number;
-        trace_ends p = line_ends(&s->header[number], r->axis);
+        trace_ends p = line_ends(&s->header[number], &r->axis);
         if (fabs(p.receiver - receiver) <= SAME && number < found) found = number;
     }
     return found < INT_MAX ? found : -1;
@@ -199,17 +203,24 @@ static void find_signs(const request *r, const survey *s, int sign[2])
     sign[0] = -1, sign[1] = 1;
     for (size_t i = s->g.ntraces; i-- > 0;) {
         const su_header *h = &s->header[i];
-        trace_ends p = line_ends(h, r->axis);
-        if (h->trid == SU_DEAD || h->offset == 0 || p.receiver == p.source) continue;
+        trace_ends p = line_ends(h, &r->axis);
+        if (!su_is_data(h) || h->offset == 0 || p.receiver == p.source) continue;
         sign[p.receiver > p.source] = h->offset < 0 ? -1 : 1;
     }
 }
 
-/* Sets the fields that describe the output times. fail() if these do not fit. */
-static void set_times(const request *r, const survey *s, su_header *t)
+/* Sets the fields that describe the output times; the delay has the scale that it has
+ * in `live`, or is in ms. fail() if the times do not fit. */
+static void set_times(const request *r, const survey *s, const su_header *live,
+                      su_header *t)
 {
     double dt = r->t0.count > 1 ? r->t0.step * 1e6 : s->g.dt;
-    double delay = r->t0.first * 1e3;
+    double delay = r->t0.first * 1e3, scaled = to_units(delay, live->tscale);
+    if (live->delrt && fabs(scaled - nearbyint(scaled)) <= 1e-6 &&
+        scaled <= INT16_MAX) {
+        t->tscale = live->tscale;
+        delay = scaled;
+    }
     if (fabs(dt - nearbyint(dt)) > 1e-6 || dt < 1 || dt > 65535)
         fail("t0: steps of %g s, expected a whole number of microseconds, 1 to 65535",
              r->t0.step);
@@ -226,11 +237,6 @@ static void set_times(const request *r, const survey *s, su_header *t)
 
 su_header *headers_make(const request *r, const survey *s)
 {
-    bool x = r->axis == SU_AXIS_X;
-    size_t source_along = x ? offsetof(su_header, sx) : offsetof(su_header, sy);
-    size_t source_across = x ? offsetof(su_header, sy) : offsetof(su_header, sx);
-    size_t receiver_along = x ? offsetof(su_header, gx) : offsetof(su_header, gy);
-    size_t receiver_across = x ? offsetof(su_header, gy) : offsetof(su_header, gx);
     axis_table axis[AXES], dead = make_axis(r, s, SOURCE, true, true);
     for (int k = 0; k < AXES; k++)
         axis[k] = make_axis(r, s, (axis_kind)k, false, false);
@@ -238,8 +244,8 @@ su_header *headers_make(const request *r, const survey *s)
     find_signs(r, s, sign);
 
     su_header times = {0}, *first = s->header;
-    set_times(r, s, &times);
-    while (first->trid == SU_DEAD) first++;
+    while (!su_is_data(first)) first++;
+    set_times(r, s, first, &times);
     int16_t scalco = choose_scalco(r, first->scalco);
     su_header *header = allocate((size_t)traces, sizeof *header, "the headers");
     memset(header, 0, (size_t)traces * sizeof *header);
@@ -257,23 +263,28 @@ su_header *headers_make(const request *r, const survey *s)
             t->scalel = first->scalel;
             t->counit = first->counit;
             for (size_t f = 0; f < sizeof field / sizeof *field; f++) {
-                double value = interpolate(s, &axis[field[f].axis], at[field[f].axis],
-                                           field[f].at, field[f].kind);
+                double value =
+                    interpolate(r, s, &axis[field[f].axis], at[field[f].axis],
+                                field[f].at, field[f].kind);
                 if (field[f].kind == ELEVATION) value = to_units(value, t->scalel);
                 put_field(t, field[f].at, value);
             }
-            double across[2] = {
-                interpolate(s, &axis[SOURCE], at[SOURCE], source_across, COORDINATE),
-                interpolate(s, &axis[RECEIVER], at[RECEIVER], receiver_across,
-                            COORDINATE)};
-            put_field(t, source_along, to_units(at[SOURCE], scalco));
-            put_field(t, receiver_along, to_units(at[RECEIVER], scalco));
-            put_field(t, source_across, to_units(across[0], scalco));
-            put_field(t, receiver_across, to_units(across[1], scalco));
+            double x, y,
+                across[2] = {
+                    interpolate(r, s, &axis[SOURCE], at[SOURCE], 0, SOURCE_ACROSS),
+                    interpolate(r, s, &axis[RECEIVER], at[RECEIVER], 0,
+                                RECEIVER_ACROSS)};
+            line_place(&r->axis, at[SOURCE], across[0], &x, &y);
+            t->sx = round_number(to_units(x, scalco));
+            t->sy = round_number(to_units(y, scalco));
+            line_place(&r->axis, at[RECEIVER], across[1], &x, &y);
+            t->gx = round_number(to_units(x, scalco));
+            t->gy = round_number(to_units(y, scalco));
             double distance = hypot(2 * p.h, across[1] - across[0]);
             t->offset = sign[p.h > 0] * round_number(distance);
         }
         t->delrt = times.delrt;
+        if (times.delrt) t->tscale = times.tscale;
         t->ns = times.ns;
         t->dt = times.dt;
     }

@@ -98,12 +98,13 @@ static void read_states(journal *j, int f, const su_header *header)
         ssize_t got = pread(j->file[f].fd, &h, sizeof h, (off_t)(i * row_bytes(j)));
         if (got < 0) fail_file(j, f, "read");
         want.trid = h.trid;
-        if (got != sizeof h || h.trid < 0 || h.trid > SU_DEAD ||
-            memcmp(&h, &want, sizeof h) != 0)
+        bool known = h.trid == 0 || h.trid == SU_DEAD || h.trid == j->live;
+        if (got != sizeof h || !known || memcmp(&h, &want, sizeof h) != 0)
             fail("%s=%s: belongs to another job (trace %zu: other options, other input "
                  "or no section): remove it or name another file",
                  j->file[f].key, j->file[f].path, i + 1);
-        if (j->state[i] == UNKNOWN || h.trid == 0) j->state[i] = (unsigned char)h.trid;
+        int state = h.trid == j->live ? SU_LIVE : h.trid;
+        if (j->state[i] == UNKNOWN || state == 0) j->state[i] = (unsigned char)state;
     }
 }
 
@@ -197,7 +198,7 @@ static void mark_written(journal *j)
         if (j->file[f].path) require_written(j, f, proc_sync(f));
     for (size_t n = 0; n < j->unmarked_count; n++) {
         size_t i = j->unmarked[n];
-        int16_t trid = j->state[i];
+        int16_t trid = j->state[i] == SU_LIVE ? j->live : SU_DEAD;
         for (int f = 0; f < JOURNAL_SU; f++)
             if (j->file[f].path)
                 write_bytes(j, f, &trid, sizeof trid, i * row_bytes(j) + TRID);

@@ -3,12 +3,12 @@
  *
  * A file has its full length and all its headers from the moment that it has its name.
  * A trace that is not computed yet has trid 0 and samples of 0. It becomes live (trid
- * 1), or dead (2) if its aperture has too few traces, when its samples are on the disk.
- * To wait for the disk after each trace would take as long as a short search, so that
- * happens once a second; the environment variable SEMBLANCE_SYNC sets other seconds.
- * So a job that was stopped, by a signal, a full disk or a power failure, can be
- * resumed. Bytes 229-240 of every header, which SU does not use, hold a hash of
- * everything that the result depends on: files of another job are rejected.
+ * of the survey), or dead (2) if its aperture has too few traces, when its samples are
+ * on the disk. To wait for the disk after each trace would take as long as a short
+ * search, so that happens once a second; the environment variable SEMBLANCE_SYNC sets
+ * other seconds. So a job that was stopped, by a signal, a full disk or a power
+ * failure, can be resumed. Bytes 229-240 of every header, which SU does not use, hold a
+ * hash of everything that the result depends on: files of another job are rejected.
  *
  * All processes of a job write to the files, each its own traces. Only the first one
  * creates the files and reads their state.
@@ -31,7 +31,8 @@ typedef struct {
     size_t traces;
     int ns, parameters;   /* samples per trace; floats per sample in the .npy */
     size_t npy_header;    /* size in bytes */
-    unsigned char *state; /* [traces]: trid */
+    int16_t live;         /* trid of a live trace */
+    unsigned char *state; /* [traces]: 0, SU_LIVE or SU_DEAD */
     size_t done_before;   /* traces that were done when the files were opened */
     size_t *unmarked; /* [unmarked_count]: traces that are written, but not marked */
     size_t unmarked_count;

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char about[] =
     "search the traveltime parameters A to E of a reflection around (m0, h0, t0);\n"
@@ -41,6 +42,12 @@ static void one_point(request *r)
              h0);
     su_gather g = proc_read_samples(r->in, &line.g, low, indices[n - 1]);
     for (int i = 0; i < n; i++) indices[i] -= low;
+    bool *used = allocate(g.ntraces, sizeof *used, "the traces");
+    memset(used, 0, g.ntraces * sizeof *used);
+    for (int i = 0; i < n; i++) used[indices[i]] = true;
+    int scale = survey_scale(&g, used);
+    free(used);
+    survey_rescale(&g, scale);
     query q = query_at(r, &g, m0, h0, r->t0.first);
     q.ntraces = n;
     size_t cells = (size_t)q.np[A] * (size_t)q.np[B];
@@ -55,8 +62,8 @@ static void one_point(request *r)
 
     survey_check_input(r, &line);
     if (!(result.best.semblance >= 0 && result.best.semblance <= MAX_SEMBLANCE))
-        fail("semblance %g: expected 0 to 1 (are the samples too large for float?)",
-             result.best.semblance);
+        fail("internal error: semblance %g: expected 0 to 1", result.best.semblance);
+    result.best.stack = ldexpf(result.best.stack, -scale);
 
     if (r->out) npy_write(r->out, &(npy){NPY_F4, 1, {7}, &result.best});
     if (r->panel)

@@ -83,8 +83,8 @@ void mute_input(const request *r, su_gather *g, const survey *s, int first)
 {
     for (size_t i = 0; i < g->ntraces; i++) {
         const su_header *header = &s->header[(size_t)first + i];
-        if (header->trid == SU_DEAD) continue;
-        trace_ends p = line_ends(header, r->axis);
+        if (!su_is_data(header)) continue;
+        trace_ends p = line_ends(header, &r->axis);
         double time = mute_time(r, (p.receiver - p.source) / 2);
         double samples = fmin(ceil(time * 1e6 / g->dt - TOLERANCE), g->ns);
         if (samples > 0) memset(g->trace[i].data, 0, (size_t)samples * sizeof(float));

@@ -38,7 +38,7 @@ su_gather section_read(const char *path, su_order order)
 
 int section_first(const request *r, const su_gather *g, const su_trace *t)
 {
-    return (int)lround((r->t0.first - t->header.delrt * 1e-3) * 1e6 / g->dt);
+    return (int)lround((r->t0.first * 1e6 - su_delay(&t->header)) / g->dt);
 }
 
 bool *section_used(const survey *line, const request *r)
@@ -123,6 +123,7 @@ void section_passes(request *r)
     double barrier = 0;
     proc_sum(&barrier, 1);
 
+    int predicted = r->position_count;
     free(r->positions);
     r->positions = asked.positions;
     r->position_count = asked.position_count;
@@ -130,7 +131,12 @@ void section_passes(request *r)
     r->h0 = asked.h0;
     r->stack = asked.stack;
     r->in = residual;
-    section_pass(r, &(pass){.number = 3, .base = first, .last = !r->trial});
+    section_pass(r, &(pass){.number = 3,
+                            .base = first,
+                            .live = live,
+                            .predicted = number,
+                            .predicted_count = predicted,
+                            .last = !r->trial});
     free(number);
     free(residual);
     free(live);

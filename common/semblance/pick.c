@@ -12,9 +12,8 @@ void pick_best(const query *q, const point *part, size_t per_ab, search_result *
         for (size_t i = ab * per_ab; i < (ab + 1) * per_ab; i++) {
             float s = part[i].semblance;
             if (!isfinite(s))
-                fail("part %zu of the search is %g: never written, or the samples are "
-                     "too large for float",
-                     i, s);
+                fail("internal error: part %zu of the search is %g: never written", i,
+                     s);
             if (s > cell_max) cell_max = s;
             if (s > result->best.semblance) result->best = part[i];
         }

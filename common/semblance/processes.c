@@ -28,6 +28,11 @@ WEAK su_gather proc_read_samples(const char *path, su_gather *g, int low, int hi
     return part;
 }
 
+WEAK bool proc_owns_samples(void)
+{
+    return true;
+}
+
 static int next_item;
 
 WEAK void proc_free_gather(su_gather *g)

@@ -20,6 +20,10 @@ int proc_read_headers(const char *path, su_order order, su_gather *g,
  * which g->trace refers to as well. */
 su_gather proc_read_samples(const char *path, su_gather *g, int low, int high);
 
+/* Returns whether this process is the one that may change samples of the gather of
+ * proc_read_samples() that it shares with others. */
+bool proc_owns_samples(void);
+
 /* Frees what the two functions above have allocated, and begins proc_next_item() anew.
  */
 void proc_free_gather(su_gather *g);

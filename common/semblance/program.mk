@@ -2,7 +2,7 @@
 # per line; {data} is replaced by the folder of the generated data.
 title   = seismic data regularization by semblance search
 order   = 1
-sources = main.c arguments.c rows.c line.c survey.c headers.c criterion.c mute.c section.c dead.c passes.c choose.c refine.c fill.c journal.c processes.c pick.c
+sources = main.c arguments.c rows.c line.c survey.c headers.c criterion.c mute.c section.c dead.c passes.c choose.c check.c refine.c fill.c journal.c processes.c pick.c
 shared  = su/su.c
 recipes = paper awkward scaled big edges outside empty line survey small silent faint loud
 suffix  = su

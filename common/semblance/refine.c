@@ -93,14 +93,15 @@ typedef struct {
     float *coherence, *parameters;
 } trace_curves;
 
-/* Stores the semblance of the curve of sample i; with line searches, after these. */
+/* Stores the semblance of the curve of sample i; with line searches, after these. Near
+ * the ends of the record, where no window fits, the one before is kept. */
 static void evaluate(const trace_curves *t, int i, bool search)
 {
     float *p = t->parameters + (size_t)PARAMETERS * i;
     if (!(t->coherence[i] > 0)) return;
-    double t0 = series_at(&t->r->t0, i), here = aperture_semblance(t->a, t0, p);
-    t->coherence[i] =
-        (float)(search ? refine_point(t->a, &t->q[i], t0, p, here) : here);
+    double t0 = series_at(&t->r->t0, i), found = aperture_semblance(t->a, t0, p);
+    if (search) found = refine_point(t->a, &t->q[i], t0, p, found);
+    if (found > 0) t->coherence[i] = (float)found;
 }
 
 static void search_lines(int i, const void *trace)

@@ -9,6 +9,10 @@ typedef struct {
     int number;       /* 1; 2: the live traces; 3: the residual (passes.c) */
     const int *own;   /* [traces]: number of a trace that is left out of the aperture of
                          each output trace; or NULL */
+    const char *live; /* SU file of the predictions that were subtracted from traces
+                         predicted[predicted_count] of the input; or NULL */
+    const int *predicted;
+    int predicted_count;
     bool last;        /* prints the summary */
     const char *base; /* SU file whose traces are added to the result; or NULL */
 } pass;

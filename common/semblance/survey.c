@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int by_midpoint(const void *a, const void *b)
 {
@@ -17,6 +18,25 @@ static int by_number(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
+/* Refuses positions that contradict velocity= and the time of the record: in most
+ * traces, the receiver is more than BEYOND times farther from the source than the
+ * fastest wave comes. */
+static void check_reach(const request *r, const survey *s)
+{
+    static const double BEYOND = 5;
+    double fastest = 0, end = (s->g.ns - 1) * 1e-6 * s->g.dt;
+    for (int i = 0; i < r->velocities; i++)
+        fastest = fmax(fastest, r->velocity[i].high);
+    int far = 0;
+    for (int i = 0; i < s->live; i++)
+        far += 2 * fabs(s->places[i].h) > BEYOND * fastest * end;
+    if (r->velocities && far > s->live / 2)
+        fail("%s: %d of %d traces: source and receiver are more than %g m apart, which "
+             "needs more than %g times the recorded %g s at velocity=%g: expected "
+             "metres: check scalco and counit",
+             r->in, far, s->live, BEYOND * fastest * end, BEYOND, end, fastest);
+}
+
 survey survey_read(request *r)
 {
     survey s = {0};
@@ -26,7 +46,7 @@ survey survey_read(request *r)
     s.places = allocate(s.g.ntraces, sizeof *s.places, "the midpoints");
     for (size_t i = 0; i < s.g.ntraces; i++) {
         const su_header *t = &s.g.trace[i].header;
-        if (t->trid == SU_DEAD) continue;
+        if (!su_is_data(t)) continue;
         double unit = t->scalco < 0 ? -1.0 / t->scalco : 1;
         double source = from.source + t->sy * unit;
         double receiver = from.receiver + t->gy * unit;
@@ -34,7 +54,14 @@ survey survey_read(request *r)
             (trace_place){(receiver + source) / 2, (receiver - source) / 2, (int)i};
     }
     qsort(s.places, (size_t)s.live, sizeof *s.places, by_midpoint);
+    check_reach(r, &s);
     return s;
+}
+
+int16_t survey_kind(const survey *s)
+{
+    int16_t kind = s->live ? s->header[s->places[0].number].trid : SU_LIVE;
+    return kind ? kind : SU_LIVE;
 }
 
 void survey_free(survey *s)
@@ -59,6 +86,60 @@ static bool is_spike(const float *x, int ns, int k, float limit)
     return fabsf(x[k]) > SPIKE * fmaxf(limit, fmaxf(before, after));
 }
 
+float *survey_offset(const request *r, const su_gather *part, const bool *used)
+{
+    static const double SHARE = 0.2;
+    /* In fewer samples, a mean can be a part of an event. */
+    enum { RECORDED_MIN = 50 };
+    double energy = 0, of_means = 0;
+    int recorded = part->ns - part->first;
+    if (recorded < RECORDED_MIN) return NULL;
+    float *offset = allocate(part->ntraces, sizeof *offset, "the means of the traces");
+    for (size_t i = 0; i < part->ntraces; i++) {
+        const float *x = part->trace[i].data;
+        enum { LANES = 8 }; /* independent sums */
+        double sums[LANES] = {0}, energies[LANES] = {0}, sum = 0;
+        offset[i] = 0;
+        if (!used[i]) continue;
+        for (int k = part->first; k < part->ns; k += LANES)
+            for (int j = 0; j < LANES && k + j < part->ns; j++) {
+                double value = x[k + j];
+                sums[j] += value;
+                energies[j] += value * value;
+            }
+        for (int j = 0; j < LANES; j++) {
+            sum += sums[j];
+            energy += energies[j];
+        }
+        offset[i] = (float)(sum / recorded);
+        of_means += sum * sum / recorded;
+    }
+    if (!(of_means > SHARE * energy)) {
+        free(offset);
+        return NULL;
+    }
+    if (!run_rank && !r->silent)
+        fprintf(
+            stderr,
+            "%s: %s: WARNING: %.0f %% of the energy of the live traces is a constant "
+            "offset: expected at most %.0f %%: the mean of each trace is subtracted "
+            "before the search, and added to the filled traces\n",
+            run_name, r->in, 100 * of_means / energy, 100 * SHARE);
+    return offset;
+}
+
+void survey_subtract(su_gather *part, const float *offset)
+{
+    double barrier = 0;
+    proc_sum(&barrier, 1);
+    if (!offset) return;
+    if (proc_owns_samples())
+        for (size_t i = 0; i < part->ntraces; i++)
+            for (int k = part->first; k < part->ns; k++)
+                part->trace[i].data[k] -= offset[i];
+    proc_sum(&barrier, 1);
+}
+
 void survey_report(const request *r, const su_gather *part, int first)
 {
     size_t n = part->ntraces, live = 0, zero = 0, spikes = 0, trace = 0;
@@ -66,7 +147,7 @@ void survey_report(const request *r, const su_gather *part, int first)
     float *peak = allocate(2 * n, sizeof *peak, "the amplitudes"), *sorted = peak + n;
     for (size_t i = 0; i < n; i++) {
         peak[i] = 0;
-        if (part->trace[i].header.trid == SU_DEAD) continue;
+        if (!su_is_data(&part->trace[i].header)) continue;
         for (int k = 0; k < part->ns; k++)
             peak[i] = fmaxf(peak[i], fabsf(part->trace[i].data[k]));
         if (peak[i] > 0)
@@ -97,6 +178,55 @@ void survey_report(const request *r, const su_gather *part, int first)
             "%s: %s: %zu spikes, the first in trace %zu at %g s (more than %d times "
             "the neighbours and the median of the traces' largest amplitudes)\n",
             run_name, r->in, spikes, trace, sample * 1e-6 * part->dt, SPIKE);
+}
+
+/* Samples of a search, as powers of two: smallest (except 0) and largest magnitude. The
+ * difference of two neighbours can have a magnitude 2^-24 times that of the samples,
+ * and a part of it 2^-24 times that; for a relative error of 2^-24, the square of a
+ * normal sample is not below 2^-126. With a largest sample of 2^41, the square of a sum
+ * of 10,000 traces is below 2^110, and that leaves a factor of 2^17 for the sum over a
+ * window. */
+enum { SMALLEST = -38, LARGEST = 41, SCALED = 40 };
+
+int survey_scale(const su_gather *part, const bool *used)
+{
+    /* The bits of magnitudes increase with them; those of 0, less 1, are the largest.
+     */
+    uint32_t least = UINT32_MAX, most = 0;
+    for (size_t i = 0; i < part->ntraces; i++) {
+        if (!used[i]) continue;
+        for (int k = 0; k < part->ns; k++) {
+            uint32_t bits;
+            memcpy(&bits, &part->trace[i].data[k], sizeof bits);
+            bits &= UINT32_MAX >> 1;
+            most = bits > most ? bits : most;
+            least = bits - 1 < least ? bits - 1 : least;
+        }
+    }
+    float smallest, largest;
+    least++;
+    memcpy(&smallest, &least, sizeof smallest);
+    memcpy(&largest, &most, sizeof largest);
+    if (largest == 0 ||
+        (smallest >= ldexpf(1, SMALLEST) && largest <= ldexpf(1, LARGEST)))
+        return 0;
+    int exponent;
+    frexpf(largest, &exponent);
+    return exponent == SCALED ? 1 : SCALED - exponent;
+}
+
+void survey_rescale(su_gather *part, int exponent)
+{
+    double barrier = 0;
+    if (exponent == 0) return;
+    if (proc_owns_samples())
+        for (size_t i = 0; i < part->ntraces; i++)
+            for (int k = 0; k < part->ns; k++) {
+                double x = ldexp(part->trace[i].data[k], exponent);
+                bool small = fabs(x) < ldexp(1, SMALLEST);
+                part->trace[i].data[k] = small ? 0 : (float)x;
+            }
+    proc_sum(&barrier, 1);
 }
 
 void survey_check_input(const request *r, const survey *s)

@@ -13,7 +13,7 @@ typedef struct {
 typedef struct {
     su_gather g;
     su_header *header;   /* [g.ntraces]: as in the file */
-    trace_place *places; /* [live], sorted by midpoint: the traces that are not dead */
+    trace_place *places; /* [live], sorted by midpoint: the traces with data */
     int live;
 } survey;
 
@@ -21,11 +21,36 @@ typedef struct {
 survey survey_read(request *r);
 void survey_free(survey *s);
 
+/* Returns the trid of the live traces, of which 0 counts as 1. */
+int16_t survey_kind(const survey *s);
+
 /* Prints on stderr how many live traces of `part`, which begins with trace `first` of
  * the file, are all zero, and how many spikes there are: samples of more than SPIKE
  * times their neighbours and the median of the largest amplitudes of the traces. */
 enum { SPIKE = 10 };
 void survey_report(const request *r, const su_gather *part, int first);
+
+/* In these functions, used[i] is whether trace i of *part is in an aperture; others
+ * have no influence. */
+
+/* Returns the mean of each trace of *part, 0 of a dead one, if these constant offsets
+ * have much of the energy of the live traces, and says so on stderr; otherwise NULL.
+ * The caller frees the array. */
+float *survey_offset(const request *r, const su_gather *part, const bool *used);
+
+/* Subtracts offset[i] from the recorded samples of trace i, unless offset is NULL. All
+ * processes call it; it returns when all of them have read the samples as they were. */
+void survey_subtract(su_gather *part, const float *offset);
+
+/* Returns the exponent of the power of two by which the samples of the live traces of
+ * *part must be multiplied so that their squares and the sums of these are floats with
+ * full precision; 0 if they are as they are. */
+int survey_scale(const su_gather *part, const bool *used);
+
+/* Multiplies these samples by 2^exponent, which is exact, except that samples become 0
+ * which are smaller than 3e-24 of the largest one. Does nothing if exponent is 0. All
+ * processes call it. */
+void survey_rescale(su_gather *part, int exponent);
 
 /* fail() if the input file has become shorter. */
 void survey_check_input(const request *r, const survey *s);

@@ -29,6 +29,7 @@ static_assert(offsetof(su_header, ns) == 114, "SEG-Y byte 115");
 static_assert(offsetof(su_header, dt) == 116, "SEG-Y byte 117");
 static_assert(offsetof(su_header, d1) == 180, "SU byte 181");
 static_assert(offsetof(su_header, mark) == 208, "SU byte 209");
+static_assert(offsetof(su_header, tscale) == 214, "SEG-Y byte 215");
 static_assert(sizeof(float) == 4, "samples are float32");
 
 /* The header as runs of fields of equal width in bytes, in file order. */
@@ -226,12 +227,14 @@ static int check_trace(const su_trace *t, size_t number, int ns, int dt,
     return 0;
 }
 
-/* Makes a trace dead if it has samples that are not finite. */
+/* Makes a trace dead if it has samples that are not finite. An auxiliary trace stays
+ * one. */
 static void skip_bad_trace(su_gather *g, su_trace *t)
 {
     if (first_not_finite(t->data, g->ns) == g->ns) return;
     memset(t->data, 0, (size_t)g->ns * sizeof(float));
-    g->skipped += t->header.trid != SU_DEAD;
+    if (!su_is_data(&t->header)) return;
+    g->skipped++;
     t->header.trid = SU_DEAD;
 }
 
@@ -242,11 +245,10 @@ static int check_samples(su_gather *g, size_t first, bool swapped,
 {
     for (int other = 0; other < 2; other++)
         if (has_ibm_floats(g, other))
-            return refuse(
-                reason,
-                "its samples are IBM floats (%s): expected IEEE floats: "
-                "convert them first, for example with segyread conv=1 of Seismic Unix",
-                order_name(g->big_endian ^ other));
+            return refuse(reason,
+                          "its samples are IBM floats (%s): expected IEEE floats: "
+                          "convert them first: make su IN=FILE OUT=FILE IBM=1",
+                          order_name(g->big_endian ^ other));
     if (swapped)
         return refuse(reason,
                       "its samples are byte-swapped: headers are %s, samples %s",
@@ -259,24 +261,47 @@ static int check_samples(su_gather *g, size_t first, bool swapped,
     return 0;
 }
 
-/* Detects a SEG-Y file. It begins with 3200 bytes of text and 400 bytes of binary
- * fields. Among these are the samples per trace (byte 3221), which the header of the
- * first trace repeats, and the format code (byte 3225), 1 to 16. */
-static int has_reel_header(const unsigned char *bytes, size_t size)
+/* Returns whether bytes are text in EBCDIC or ASCII: in one of them, at most one of 20
+ * is a control character or of the other half of the code. */
+static bool is_text(const unsigned char *bytes, size_t size)
+{
+    size_t ascii = 0, ebcdic = 0;
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = bytes[i];
+        ascii += (c >= 0x20 && c < 0x7f) || c == '\r' || c == '\n';
+        ebcdic += c >= 0x40 && c < 0xfa;
+    }
+    return ascii >= size - size / 20 || ebcdic >= size - size / 20;
+}
+
+/* Detects a SEG-Y file and returns the bytes before its first trace; 0 if it is none.
+ * It begins with 3200 bytes of text and 400 bytes of binary fields. Among these are the
+ * sampling interval (byte 3217) and the samples per trace (byte 3221, sometimes 0),
+ * which the header of the first trace repeats, the format code (byte 3225), 1 to 16,
+ * and the number of further text headers of 3200 bytes (byte 3505), or -1. */
+static size_t reel_header(const unsigned char *bytes, size_t size)
 {
     enum {
         TEXT = 3200,
         REEL = 3600,
+        DT_AT = TEXT + 16,
         NS_AT = TEXT + 20,
         FORMAT_AT = TEXT + 24,
-        FORMATS = 16
+        FORMATS = 16,
+        TEXTS_AT = TEXT + 304
     };
     if (size < REEL + SU_HEADER_BYTES) return 0;
     for (int big = 0; big <= 1; big++) {
         int ns = field16(bytes + NS_AT, big), format = field16(bytes + FORMAT_AT, big);
-        if (ns > 0 && ns == field_ns(bytes + REEL, big) && format >= 1 &&
-            format <= FORMATS)
-            return 1;
+        int dt = field16(bytes + DT_AT, big);
+        size_t begin = REEL + TEXT * (size_t)field16(bytes + TEXTS_AT, big);
+        if (begin > size - SU_HEADER_BYTES) begin = REEL;
+        if (format < 1 || format > FORMATS) continue;
+        const unsigned char *trace = bytes + begin;
+        bool repeated =
+            ns > 0 ? ns == field_ns(trace, big)
+                   : dt > 0 && dt == field_dt(trace, big) && field_ns(trace, big) > 0;
+        if (repeated || is_text(bytes, TEXT)) return begin;
     }
     return 0;
 }
@@ -294,9 +319,13 @@ static int check_layout(const unsigned char *bytes, size_t size, int big,
 
     size_t matching = matching_traces(bytes, size, big);
     if (matching == SIZE_MAX) return 0;
-    if (has_reel_header(bytes, size))
-        return refuse(reason, "is SEG-Y with its reel header (3600 bytes): expected "
-                              "SU, where trace 1 begins at the first byte");
+    size_t reel = reel_header(bytes, size);
+    if (reel)
+        return refuse(reason,
+                      "is SEG-Y with its reel header (%zu bytes): expected SU, where "
+                      "trace 1 begins at the first byte: the page \"Use your own "
+                      "data\" explains the conversion",
+                      reel);
     if (matching_traces(bytes, size, !big) == SIZE_MAX)
         return refuse(reason, "is byte-swapped: %s, not %s", order_name(!big),
                       order_name(big));
@@ -413,9 +442,29 @@ static void free_unmapped(su_gather *g)
     su_free(g);
 }
 
-/* How samples are read: copied; used in place if they have the byte order of the
- * machine, else copied; or not at all. */
+/* How samples are read: copied; used in place; or not at all. */
 typedef enum { COPY_SAMPLES, MAP_SAMPLES, SKIP_SAMPLES } sample_mode;
+
+/* Returns 0, or -1 and a reason if a gather needs more memory than the process may use:
+ * headers, and the samples unless they stay in the mapped file as they are. */
+static int check_memory(size_t ntraces, int ns, bool samples,
+                        char reason[SU_REASON_SIZE])
+{
+    double need =
+        (double)ntraces *
+        (double)(sizeof(su_trace) + (samples ? sizeof(float) * (size_t)ns : 0));
+    if (need <= memory_limit()) return 0;
+    return refuse(reason,
+                  "%zu traces of %d samples need %.3g GB of memory: expected at most "
+                  "%.3g GB, the memory limit: split the file",
+                  ntraces, ns, need / 1e9, memory_limit() / 1e9);
+}
+
+static void reverse_samples(su_gather *g)
+{
+    for (size_t i = 0; i < g->ntraces; i++)
+        reverse_fields((unsigned char *)g->trace[i].data, sizeof(float), (size_t)g->ns);
+}
 
 /* Converts the content of a file to *g; *g is empty if it is rejected. If the samples
  * are used in place, g->block is `bytes`. */
@@ -431,9 +480,10 @@ static int convert(unsigned char *bytes, size_t size, su_order order, sample_mod
     int ns = field_ns(bytes, big), dt = field_dt(bytes, big);
     int swap = big != machine_is_big();
     size_t row = trace_bytes(ns), ntraces = size / row;
-    su_gather read = mode == SKIP_SAMPLES || (mode == MAP_SAMPLES && !swap)
-                         ? headers_alloc(ntraces, ns, dt)
-                         : su_alloc(ntraces, ns, dt);
+    bool written = mode == COPY_SAMPLES || (mode == MAP_SAMPLES && swap);
+    if (check_memory(ntraces, ns, written, reason) != 0) return -1;
+    su_gather read = mode == COPY_SAMPLES ? su_alloc(ntraces, ns, dt)
+                                          : headers_alloc(ntraces, ns, dt);
     if (read.trace == NULL)
         return refuse(reason, "not enough memory for %zu traces of %d samples", ntraces,
                       ns);
@@ -454,17 +504,19 @@ static int convert(unsigned char *bytes, size_t size, su_order order, sample_mod
         t->data = read.samples + i * (size_t)read.pitch;
         if (!read.mapped)
             memcpy(t->data, bytes + i * row + SU_HEADER_BYTES, row - SU_HEADER_BYTES);
-        if (swap) reverse_fields((unsigned char *)t->data, sizeof(float), (size_t)ns);
     }
     if (mode == SKIP_SAMPLES) {
         *g = read;
         return 0;
     }
+    if (swap) reverse_samples(&read);
 
     bool swapped = samples_swapped(&read);
     if (swapped && order == SU_DETECT &&
         matching_traces(bytes, size, !big) == SIZE_MAX) {
-        free_unmapped(&read); /* the headers fit both orders, the samples do not */
+        /* The headers fit both orders, the samples do not; they are still as in the
+         * file, because the order of the machine is tried first. */
+        free_unmapped(&read);
         order = big ? SU_LITTLE : SU_BIG;
         if (skip_bad) order |= SU_SKIP_BAD;
         return convert(bytes, size, order, mode, g, reason);
@@ -559,10 +611,7 @@ int su_read_headers(const char *path, su_order order, su_gather *g,
 
 int su_check_samples(su_gather *part, size_t first, char reason[SU_REASON_SIZE])
 {
-    if (part->big_endian != machine_is_big())
-        for (size_t i = 0; i < part->ntraces; i++)
-            reverse_fields((unsigned char *)part->trace[i].data, sizeof(float),
-                           (size_t)part->ns);
+    if (part->big_endian != machine_is_big()) reverse_samples(part);
     return check_samples(part, first, samples_swapped(part), reason);
 }
 
@@ -614,7 +663,8 @@ su_gather su_alloc(size_t ntraces, int ns, int dt)
 {
     su_gather g = headers_alloc(ntraces, ns, dt);
     if (g.trace == NULL) return g;
-    g.block = g.samples = calloc(ntraces * (size_t)ns, sizeof(float));
+    if ((double)ntraces * ns * sizeof(float) <= memory_limit())
+        g.block = g.samples = calloc(ntraces * (size_t)ns, sizeof(float));
     if (g.samples == NULL) {
         su_free(&g);
         return g;

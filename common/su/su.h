@@ -40,10 +40,14 @@ typedef struct {
         otrav;
     float d1, f1, d2, f2, ungpow, unscale; /* 181: defined by Seismic Unix */
     int32_t ntr;                           /* 205 */
-    int16_t mark, shortpad, unass[14];     /* 209 */
+    int16_t mark, shortpad, unass;         /* 209 */
+    int16_t tscale;                        /* 215: scale of delrt, see su_delay() */
+    int16_t unassigned[12];                /* 217 */
 } su_header;
 
-enum { SU_LIVE = 1, SU_DEAD = 2 }; /* trid */
+/* trid, the kind of a trace (SEG-Y rev. 1). 11..17 are sensors of pressure and
+ * components of motion. */
+enum { SU_LIVE = 1, SU_DEAD = 2, SU_PRESSURE = 11, SU_RADIAL = 17 };
 
 typedef struct {
     su_header header;
@@ -82,13 +86,14 @@ typedef enum {
 enum { SU_HEADER_BYTES = 240, SU_REASON_SIZE = 256 };
 
 /* Reads all traces from a file (su_read) or from a copy of one in memory (su_parse)
- * into *g. A file in the byte order of the machine is mapped privately, not copied; see
- * su_check_size(). Returns 0, or -1 with an empty *g and a reason: one
+ * into *g. A file is mapped privately, not copied, and its samples are converted in
+ * place if it has another byte order than the machine; see su_check_size(). Returns 0,
+ * or -1 with an empty *g and a reason: one
  * line that says what is wrong, in which trace and sample (counted from 1), and what
  * was expected, without the path. Rejected are: files that are not regular, unreadable
  * or empty, end inside a trace, or have a reel header; ns or dt that is 0 or changes;
  * headers or samples of another byte order; IBM floats; samples that are not finite;
- * too little memory. */
+ * more bytes than memory_limit(), which is checked before samples are read. */
 int su_read(const char *path, su_order order, su_gather *g,
             char reason[SU_REASON_SIZE]);
 int su_parse(const unsigned char *bytes, size_t size, su_order order, su_gather *g,
@@ -116,8 +121,8 @@ int su_write(const char *path, su_order order, const su_gather *g,
              char reason[SU_REASON_SIZE]);
 
 /* Allocates ntraces traces of ns samples. Samples and headers are 0, except for ns and
- * dt. Returns an empty gather (trace == NULL) if memory is short or a number is out of
- * range. */
+ * dt. Returns an empty gather (trace == NULL) if memory is short, also if the samples
+ * exceed memory_limit(), or if a number is out of range. */
 su_gather su_alloc(size_t ntraces, int ns, int dt);
 void su_free(su_gather *g);
 
@@ -126,6 +131,25 @@ void su_free(su_gather *g);
 static inline float su_scale(int16_t scalco)
 {
     return scalco == 0 ? 1 : scalco > 0 ? scalco : -1.0f / scalco;
+}
+
+/* The time of the first sample in microseconds: delrt, in ms, scaled by tscale as
+ * coordinates are by scalco (SEG-Y rev. 1, bytes 215-216). */
+static inline double su_delay(const su_header *h)
+{
+    double delay = 1000.0 * h->delrt;
+    return h->tscale == 0  ? delay
+           : h->tscale > 0 ? delay * h->tscale
+                           : delay / -h->tscale;
+}
+
+/* Whether a trace has seismic data: trid is 0 (unknown), 1, or 11..17. A dead trace
+ * (2) has none, and all other kinds are auxiliary: time breaks, sweeps, signatures ...
+ */
+static inline bool su_is_data(const su_header *h)
+{
+    return h->trid == 0 || h->trid == SU_LIVE ||
+           (h->trid >= SU_PRESSURE && h->trid <= SU_RADIAL);
 }
 
 #ifdef __cplusplus

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Sequence
 
 # Options that are written as VARIABLE= for make and as --variable for a tool.
@@ -24,13 +25,42 @@ VARIABLES = {
     "SAN": "1: with AddressSanitizer and UBSan, for three vector widths; native: for one",
     "NUMBER": "run only the query with this number",
     "RESULTS": "the file to write (default: results/MACHINE.csv)",
+    "IN": "the file to read",
+    "OUT": "the file to write",
+    "LIKE": "SEG-Y file whose text and binary headers are used",
+    "FILLED": "SU file of traces that IN has not",
+    "STACK": "SU file with the filled traces",
+    "COHERENCE": "SU file with the semblance of the filled traces",
+    "APERTURE": "DM,DH in metres, as the program printed it",
+    "GAIN": "seconds of the gain (default: 0.25; 0: none)",
     "SPACES": "0: ignore lines that differ only in white space",
 }
 FLAGS = {
     "QUICK": "a rough measurement: few repetitions, small sets; writes no file",
     "RUNGS": "the rungs of the steps, too",
+    "IBM": "the samples of IN are IBM floats, whatever its format code is; IN may be SU",
+    "IEEE": "the same for IEEE floats",
     "VARIANTS": "measure the variants of steps/*/variants, too",
 }
+
+
+# The variables that are whole numbers; SECONDS may have a fraction.
+NUMBERS = "REPEAT", "COUNT", "SECONDS", "NUMBER"
+
+
+def is_positive(text: str) -> bool:
+    try:
+        return 0 <= float(text) < float("inf")
+    except ValueError:
+        return False
+
+
+def split(variable: str, text: str) -> list[str]:
+    """The words of a variable, in which quotes protect blanks."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise SystemExit(f"{variable}={text}: {error}: expected pairs of quotes") from None
 
 
 def is_set(variable: str) -> bool:
@@ -58,6 +88,10 @@ def parse(made: argparse.ArgumentParser, words: Sequence[str] | None = None
     """Parses words, by default the command line. The variables get the values of their
     options, such that tree.selected() and a make that is called see them."""
     found = made.parse_args(words)
+    for name in NUMBERS:
+        text = str(getattr(found, name.lower(), None) or "0")
+        if not text.isdecimal() and not (name == "SECONDS" and is_positive(text)):
+            raise SystemExit(f"{name}={text}: expected a number")
     for name in VARIABLES:
         if hasattr(found, name.lower()):
             os.environ[name] = getattr(found, name.lower())

@@ -96,7 +96,8 @@ def check(path: Path, rows: Sequence[Row]) -> None:
 @cache
 def processors() -> list[list[str]]:
     """(maker, family, model, name) of processors."""
-    lines = (FOLDER / "processors.tsv").read_text(encoding="utf-8").splitlines()
+    path = FOLDER / "processors.tsv"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return [line.split("\t") for line in lines if not line.startswith("#")]
 
 
@@ -113,7 +114,8 @@ def display_name(machine: str) -> str:
 @cache
 def reference() -> Mapping[str, str]:
     """{"cpu": machine, "gpu": machine}, whose numbers the pages show."""
-    return tree.read_mk(FOLDER / "reference")
+    path = FOLDER / "reference"
+    return tree.read_mk(path) if path.exists() else {}
 
 
 def shown(tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:

@@ -88,9 +88,19 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def whole_number(variable: str, default: int, least: int = 1, most: int = 4096,
+                 values: Environment = os.environ) -> int:
+    """The value of a variable, or the default if it is not set; of a list, its first item."""
+    text = values.get(variable, "")
+    first = text.split(",")[0].strip()
+    if text and not (first.isdecimal() and least <= int(first) <= most):
+        raise SystemExit(f"{variable}={text}: expected a whole number from {least} to {most}")
+    return int(first) if text else default
+
+
 def ranks() -> int:
     """The number of ranks of an MPI back-end: RANKS, or 2."""
-    return int(os.environ.get("RANKS") or 2)
+    return whole_number("RANKS", 2)
 
 
 @cache
@@ -99,6 +109,35 @@ def temporary_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="history-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+@cache
+def own_folder(name: str) -> Path:
+    """The folder BUILD/NAME/PROCESS of this process, so that processes that run at the same
+    time do not overwrite each other's files. It is removed when this process ends, as are
+    those that processes which have been killed have left."""
+    place = build() / name
+    writable(place)
+    for old in place.iterdir():
+        if old.name.isdecimal() and not Path("/proc", old.name).exists():
+            shutil.rmtree(old, ignore_errors=True)
+    folder = place / str(os.getpid())
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def writable(folder: Path) -> None:
+    """Creates a folder, or ends this process with a message if files cannot be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        reason = "" if os.access(folder, os.W_OK | os.X_OK) else "Permission denied"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    if reason:
+        raise SystemExit(f"{folder}: cannot be written: {reason}: expected a folder of this "
+                         f"user (set BUILD=)")
 
 
 def mpi_folder() -> dict[str, str]:
@@ -118,7 +157,7 @@ def launch(binary: Argument, backend: str, env: Environment | None = None
     env = dict(env or {})
     if backend not in BACKENDS or not BACKENDS[backend].launch:
         return [binary], env
-    number = int(env.get("RANKS") or ranks())
+    number = whole_number("RANKS", ranks(), values=env)
     env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
            "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_orte_execute_quiet": "1",
@@ -308,7 +347,7 @@ def threads(backend: str) -> int:
         return about.threads
     if about.launch:
         return int(launch("", backend, os.environ)[1]["OMP_NUM_THREADS"])
-    return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or processors())
+    return whole_number("OMP_NUM_THREADS", processors())
 
 
 def device(backend: str) -> str:

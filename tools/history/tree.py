@@ -218,7 +218,8 @@ class Program:
 
     def arguments(self, text: str) -> list[str]:
         """The arguments of a query of program.mk."""
-        return shlex.split(text.replace("{data}", str(self.data)))
+        # The folder's name may have blanks: it is inserted after the text is split.
+        return [word.replace("{data}", str(self.data)) for word in shlex.split(text)]
 
     def checker(self) -> Path:
         return build() / f"{self.name}-check"

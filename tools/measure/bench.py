@@ -348,7 +348,7 @@ def about_this() -> Row:
 
 def repetitions(quick: bool, fewest: int = verdict.ROUNDS) -> int:
     """REPEAT=, which must be large enough for an interval, unless QUICK=1."""
-    repeat = int(os.environ.get("REPEAT") or (3 if quick else fewest))
+    repeat = runs.whole_number("REPEAT", 3 if quick else fewest)
     if repeat < (1 if quick else fewest):
         raise SystemExit(f"REPEAT={repeat}: too few: expected at least {fewest}, or QUICK=1")
     return repeat

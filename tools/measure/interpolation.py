@@ -35,7 +35,8 @@ def nmo_mean(of: synthetic.Survey, samples: Array, reach: tuple[float, float],
 def measured(name: str, backend: str) -> Iterator[tuple[str, float, float]]:
     """(method, SNR in dB, seconds) for a survey."""
     below, ratio, seed = survey.SURVEYS[name]
-    of, traces = synthetic.survey(below()), survey.scored()
+    of = synthetic.survey(below())
+    traces = survey.scored(of)
     samples = of.truth if ratio is None else of.truth + synthetic.noise(of, ratio, seed)
     truth = of.truth[traces, survey.FIRST:survey.LAST]
     means = []
@@ -53,19 +54,21 @@ def measured(name: str, backend: str) -> Iterator[tuple[str, float, float]]:
     for window in WINDOWS:
         for passes in survey.PASSES:
             words = [f"velocity={of.below.velocity}", f"window={window}"]
-            found, seconds = survey.fill(of, data, backend, passes, words, traces)
+            found, seconds, _ = survey.fill(of, data, backend, passes, words, traces)
             yield f"`passes={passes} window={window}`", survey.snr(truth, found), seconds
 
 
 def main(words: list[str] | None = None) -> int:
     parser = options.parser(__doc__, "BACKEND")
     backend = options.parse(parser, words).backend or "omp"
-    columns = [list(measured(name, backend)) for name in survey.SURVEYS]
-    print("| method | " + " | ".join(f"{name}: dB | s" for name in survey.SURVEYS) + " |")
+    names = [name for name in survey.SURVEYS if name not in survey.WINDOWS]
+    columns = [list(measured(name, backend)) for name in names]
+    print("| method | " + " | ".join(f"{name}: dB | s" for name in names) + " |")
     print("|---" * (1 + 2 * len(columns)) + "|")
     for row in zip(*columns, strict=True):
         print(f"| {row[0][0]} | " + " | ".join(f"{snr:.1f} | {s:.2f}" for _, snr, s in row) + " |")
-    print(f"{len(survey.scored())} traces; load of the machine: {os.getloadavg()[0]:.1f}")
+    traces = survey.scored(synthetic.geometry(survey.SURVEYS[names[0]][0]()))
+    print(f"{len(traces)} traces; load of the machine: {os.getloadavg()[0]:.1f}")
     return 0
 
 

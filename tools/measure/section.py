@@ -82,8 +82,7 @@ def fill(program: Program, backend: str, others: Sequence[str] = ()) -> Section:
                        f"{program.name}")
     arguments = job(program, others)
     query = dict(a.split("=", 1) for a in arguments)
-    path = tree.build() / "section" / f"{backend}.su"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = runs.own_folder("section") / f"{backend}.su"
     path.unlink(missing_ok=True)
     start = time.monotonic()
     result = runs.run([steps[-1].binary(program, backend), *arguments, f"stack={path}"], 3600)

@@ -1,14 +1,15 @@
 """synthetic.py - synthetic surveys with known traces, for make survey.
 
 A 2-D line of 120 shots with 60 channels. Five reflectors, some of which cross, and a
-diffractor, or others at other velocities, are modelled by Kirchhoff's integral: each point of
-a reflector scatters the wavelet of the source to the receiver, delayed by the length of the
-path over a velocity of the reflector's own. So amplitudes, curved and crossing events, edges
+diffractor, or others at other velocities or positions, are modelled by Kirchhoff's integral: each
+point of a reflector scatters the wavelet of the source to the receiver, delayed by the length of
+the path over a velocity of the reflector's own. So amplitudes, curved and crossing events, edges
 and diffractions are those of waves, but velocities are constant along each event. Every third
-shot is dead.
+shot is dead. Another line (split) has a split spread and uneven stations.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,47 @@ DEAD = 2
 
 
 @dataclass
+class Layout:
+    """Shots one after the other, with as many channels each."""
+    source: Array  # [traces], metres
+    receiver: Array
+    dead: NDArray[np.bool_]
+    channels: int
+    spacing: float  # of the shots, metres
+    # The shots and channels that are scored, and those that are drawn.
+    scored: tuple[tuple[int, ...], range]
+    more: tuple[int, ...]  # traces that are scored, too
+    shown: tuple[range, int]
+    uneven: float  # metres: half-offsets that differ by less are the same channel's
+
+
+def marine() -> Layout:
+    """Receivers behind the source; every third shot is dead."""
+    shot = np.repeat(np.arange(SHOTS), CHANNELS)
+    source = shot * SPACING
+    receiver = source + FIRST_OFFSET + np.tile(np.arange(CHANNELS), SHOTS) * SPACING
+    return Layout(source, receiver, shot % 3 == 1, CHANNELS, SPACING,
+                  ((19, 40, 64, 85), range(2, 60, 4)), (), (range(22, 82), 22), 1.0)
+
+
+def split() -> Layout:
+    """60 shots on uneven stations, 24 channels on each side of the source; every fourth shot
+    and a channel are dead."""
+    shots, channels, station = 60, 48, 25.0
+    shift = np.random.default_rng(77).integers(-5, 6, 2 * shots + channels)  # metres
+    at = np.arange(len(shift)) * station + shift
+    first = np.repeat(2 * np.arange(shots), channels)  # the station of the first channel
+    channel = np.tile(np.arange(channels), shots)
+    source = at[first + channels // 2] - station / 2  # between two stations
+    shot = first // 2
+    dead = (shot % 4 == 2) | (channel == 30)
+    return Layout(source, at[first + channel], dead, channels, 2 * station,
+                  ((10, 22, 34, 46), range(1, 48, 3)),
+                  tuple(shot * channels + 30 for shot in (12, 25, 36, 49)), (range(4, 56), 36),
+                  station / 2)
+
+
+@dataclass
 class Model:
     """What is below the line."""
     reflectors: list[tuple[Array, Array, float, float]]  # x, depth, velocity, amplitude
@@ -34,6 +76,7 @@ class Model:
     # Root-mean-square velocity, m/s, at times of offset 0, s: what an analyst would pick.
     picks: tuple[tuple[float, ...], tuple[float, ...]]
     velocity: str  # velocity= of the program
+    layout: Callable[[], Layout] = marine
 
 
 @dataclass
@@ -44,6 +87,7 @@ class Survey:
     truth: Array     # [traces][SAMPLES], without noise; largest amplitudes are about 1
     dead: NDArray[np.bool_]
     below: Model
+    layout: Layout
 
     @property
     def m(self) -> Array:
@@ -81,6 +125,18 @@ def other() -> Model:
                   (x[~left], np.full((~left).sum(), 2380.0), 3000, 0.9)],
                  (2300.0, 1500.0, 2600.0, 10.0), 20.0,
                  ((0.45, 0.75, 1.1, 1.6), (2200.0, 2350.0, 2550.0, 2900.0)), "1900,3600")
+
+
+def untuned() -> Model:
+    """Two reflectors that dip by 9 degrees and cross, a flat one, a diffractor. No default was
+    tuned with them."""
+    x = np.arange(-1500, 6000, POINT_SPACING)
+    slope = np.tan(np.radians(9))
+    return Model([(x, 750 + slope * (x - 2000), 2000, 1.0),
+                  (x, 850 - slope * (x - 2000), 2100, 0.9),
+                  (x, np.full(len(x), 1500.0), 2400, 0.8)],
+                 (2150.0, 1000.0, 2150.0, 12.0), 28.0,
+                 ((0.5, 0.8, 1.25, 1.6), (1950.0, 2050.0, 2400.0, 2500.0)), "1700,3000", split)
 
 
 def add_arrivals(traces: Array, time: Array, amplitude: Array) -> None:
@@ -122,23 +178,21 @@ def shot_traces(below: Model, source: Array, receiver: Array) -> Array:
     return found
 
 
-def rows(shot: int) -> slice:
+def rows(shot: int, channels: int = CHANNELS) -> slice:
     """The traces of a shot."""
-    return slice(shot * CHANNELS, (shot + 1) * CHANNELS)
+    return slice(shot * channels, (shot + 1) * channels)
 
 
 def geometry(below: Model) -> Survey:
     """The survey without samples: they are zero."""
-    shot = np.repeat(np.arange(SHOTS), CHANNELS)
-    source = shot * SPACING
-    receiver = source + FIRST_OFFSET + np.tile(np.arange(CHANNELS), SHOTS) * SPACING
-    return Survey(source, receiver, np.zeros((len(source), SAMPLES)), shot % 3 == 1,
-                  below)
+    at = below.layout()
+    return Survey(at.source, at.receiver, np.zeros((len(at.source), SAMPLES)), at.dead, below, at)
 
 
 def survey(below: Model) -> Survey:
     made = geometry(below)
-    for row in map(rows, range(SHOTS)):
+    channels = made.layout.channels
+    for row in (rows(shot, channels) for shot in range(len(made.source) // channels)):
         made.truth[row] = shot_traces(below, made.source[row], made.receiver[row])
     made.truth /= np.median(abs(made.truth).max(axis=1))
     return made
@@ -166,8 +220,8 @@ def write(path: Path, of: Survey, samples: Array) -> None:
     count = len(of.m)
     traces: Any = np.zeros(count, record)
     number = np.arange(count)
-    values = {"tracl": number + 1, "tracr": number + 1, "fldr": number // CHANNELS + 1,
-              "tracf": number % CHANNELS + 1, "cdp": np.round(of.m / (SPACING / 2)) + 1,
+    values = {"tracl": number + 1, "tracr": number + 1, "fldr": number // of.layout.channels + 1,
+              "tracf": number % of.layout.channels + 1, "cdp": np.round(of.m / (SPACING / 2)) + 1,
               "trid": np.where(of.dead, DEAD, 1), "offset": np.round(2 * of.h), "scalco": 1,
               "sx": np.round(of.source), "gx": np.round(of.receiver), "counit": 1,
               "ns": SAMPLES, "dt": round(DT * 1e6),

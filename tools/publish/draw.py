@@ -138,7 +138,7 @@ def filled_survey(p: Picture) -> None:
              xlim=(p.m[0] - edge, p.m[-1] + edge))
     axes.legend(loc="upper left", bbox_to_anchor=(0, 1.3), ncols=2)
     gain = (p.snr[0][1] - p.snr[1][1]).mean()
-    save(figure, p.path, f"The {p.name} survey: traces of one offset, of which every third is "
+    save(figure, p.path, f"The {p.name} survey: traces of one offset, of which some are "
          f"missing; filled; the truth; the difference; below, the signal-to-noise ratio of each "
          f"filled trace, on average {gain:.1f} dB above that of the best NMO mean")
 

@@ -30,7 +30,7 @@ def milliseconds(rows: Iterable[Row], step: tree.Step, backends: Sequence[str]) 
 def steps() -> str:
     """The steps of the main program up to the best algorithm."""
     program = tree.programs()[0]
-    cpu, gpu = (results.reference()[k] for k in ("cpu", "gpu"))
+    cpu, gpu = (results.reference().get(k, "none") for k in ("cpu", "gpu"))
     lines = []
     for step in tree.steps():
         if step.number > ALGORITHM:
@@ -56,7 +56,7 @@ def large(ratio: float) -> str:
 def race(program: tree.Program) -> str:
     """The public code that the reference CPU has run, and how many times as long as our best
     step it takes."""
-    path = results.FOLDER / f"{results.reference()['cpu']}-race.csv"
+    path = results.FOLDER / f"{results.reference().get('cpu')}-race.csv"
     rows = [r for r in results.read(path) if r["program"] == program.name]
     if not rows:
         return "none"
@@ -87,7 +87,7 @@ def races(program: tree.Program) -> str:
 
 def programs() -> str:
     lines = []
-    cpu = results.reference()["cpu"]
+    cpu = results.reference().get("cpu", "none")
     for program in tree.programs():
         rows = shown(cpu, program)
         first = next((r for r in rows if r["backend"] == "seq" and r["step"][:2] == "00"), None)

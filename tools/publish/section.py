@@ -7,7 +7,6 @@ filled.
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from typing import Any
 
@@ -41,7 +40,7 @@ def main() -> int:
                         help="arguments in place of those of the job, as in make run")
     arguments = options.parse(parser)
     found = section.fill(tree.programs()[0], arguments.backend or "omp",
-                         shlex.split(arguments.args))
+                         options.split("ARGS", arguments.args))
     print(found.text())
     path = tree.build() / "section" / "section.svg"
     draw.section(path, panels(found), float(found.truth["dt"][0]) * 1e-6)

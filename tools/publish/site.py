@@ -7,6 +7,7 @@ along. The pages can be read from any folder; only the search needs a server:
 """
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -144,7 +145,7 @@ def problems(log: str) -> Iterator[str]:
 def main() -> int:
     options.parse(options.parser(__doc__))
     try:
-        import yaml  # type: ignore[import]
+        yaml = importlib.import_module("yaml")
     except ImportError:
         raise SystemExit(f"report: {MISSING}") from None
     copy()

@@ -2,6 +2,7 @@
 
     GRADE_REPETITIONS=7     interleaved runs of each that is timed
     GRADE_TIMEOUT=20        seconds a run may take, at least
+    GRADE_BUSY=1            grade times on a busy machine, too, and say so
     ALLOW_UNSANDBOXED=1     run the attempt with your permissions if bubblewrap is missing
     GRADE_READS= BWRAP=     see tools/teach/sandbox.py
 
@@ -78,6 +79,9 @@ class Attempt:
         """Builds a back-end; the compiler sees nothing but the copy, of which it can write
         build/ alone. None, or the compiler's first error."""
         build = self.copy / "build"
+        for name in BACKENDS[backend].sources:
+            if not (self.task.attempt / name).is_file():
+                return f"{diff.display(self.task.attempt)}: {name} is missing"
         env = {k: os.environ[k] for k in sandbox.BUILD_ENVIRONMENT if k in os.environ}
         within = sandbox.command(self.copy, [self.copy], [build], env, log=build)
         with sandbox.Watch([build]) as watch:
@@ -96,8 +100,10 @@ class Attempt:
 
 
 def first_error(text: str) -> str | None:
-    """A compiler's first error."""
-    return next((line for line in text.splitlines() if "error" in line), None)
+    """A compiler's first error, or make's."""
+    lines = [line for line in text.splitlines() if "Waiting for unfinished jobs" not in line]
+    return next((line for line in lines if "error" in line),
+                next((line for line in lines if "*** " in line), None))
 
 
 def make_reference(task: exercise.Task, backend: str) -> str | None:
@@ -126,7 +132,7 @@ class Evidence:
         (place / "fresh").mkdir()
         self.fresh = fresh.of(program, program.sets[set_name], place / "fresh")
         for name, arguments in {**program.cases, "fresh": self.fresh}.items():
-            runs.progress(f"{name}: the oracle")
+            runs.stage(f"computing the reference of {name}")
             for method in {tuple(s.check_arguments(program)) for s, _ in pairs}:
                 runs.check(program, arguments, {}, name, method)
         for path in place.rglob("*"):
@@ -280,6 +286,8 @@ class Grading:
         self.timed_limit = max(self.limit, 1 + int(5 * sum(before["times"].values())))
         failures: list[str] = []
         got: Outcome = {}
+        runs.stage(f"{self.backend}: running the attempt on {len(self.program.cases)} cases, in "
+                   f"several ways")
         for query in self.queries(("fresh", evidence.fresh, self.timed_limit, (), {})):
             name, arguments, seconds, extra, env = query
             label = " ".join([name, *extra, *(f"{k}={v}" for k, v in env.items())])
@@ -325,6 +333,7 @@ class Grading:
                  "reference solution": self.reference}
         for run in three.values():
             run.seconds, run.outside = [], []
+        runs.stage(f"{self.backend}: timing {self.repetitions} repetitions of each program")
         busy, own = machine.busy(), machine.own() + time.process_time()
         for n in range(self.repetitions):
             for name in list(three)[n % 3:] + list(three)[:n % 3]:
@@ -377,8 +386,12 @@ class Grading:
                                 f"interval than the reference solution: they count")
         gain = verdict.compare([s + more for s in self.mine.seconds], self.start.seconds)
         possible = verdict.compare(self.reference.seconds, self.start.seconds)
-        part, busy = part_of_gain(gain, possible), ""
-        assert self.evidence
+        part = part_of_gain(gain, possible)
+        if self.foreign > machine.FOREIGN and not options.is_set("GRADE_BUSY"):
+            self.say("faster", f"not graded: other processes used {100 * self.foreign:.0f} % of "
+                               f"the CPU time: grade again when the machine is idle")
+            return "right, not timed: the machine is busy"
+        busy = ""
         self.say("faster", f"{speedup(gain)}, set {self.evidence.set} on fresh data, "
                            f"{self.repetitions} repetitions")
         self.say("gain", f"{part}, which is {speedup(possible)}")
@@ -455,9 +468,9 @@ def parsed() -> argparse.Namespace:
     parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "SET")
     exercise.add_work(parser)
     parser.add_argument("--repetitions", type=int, metavar="N",
-                        default=int(os.environ.get("GRADE_REPETITIONS") or 7))
+                        default=runs.whole_number("GRADE_REPETITIONS", 7))
     parser.add_argument("--timeout", type=int, metavar="SECONDS",
-                        default=int(os.environ.get("GRADE_TIMEOUT") or 20))
+                        default=runs.whole_number("GRADE_TIMEOUT", 20, most=10**6))
     return options.parse(parser)
 
 

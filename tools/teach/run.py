@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import math
 import os
-import shlex
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -112,8 +110,7 @@ def shortest(key: Key, program: Program, arguments: Sequence[str], folder: Path
 def run_program(program: Program, arguments: Sequence[str]) -> Outcomes:
     """Runs and verifies all of a program."""
     found = keys(program, arguments)
-    folder = tree.build() / "run" / program.name
-    shutil.rmtree(folder, ignore_errors=True)
+    folder = runs.own_folder("run") / program.name
     print(f"{program.name}: {program.title}\n{runs.cpu_name()}; {devices(found)}")
     print(FORM.format("set", "step", "back-end", "init s", "run s", "times 00",
                       f"{'#' * DOUBLING}: twice as fast",
@@ -159,7 +156,7 @@ def main() -> int:
     parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "SET", "RUNGS")
     parser.add_argument("--args", default=os.environ.get("ARGS", ""), metavar="ARGS",
                         help="arguments of the query")
-    arguments = shlex.split(options.parse(parser).args)
+    arguments = options.split("ARGS", options.parse(parser).args)
     ran = failed = 0
     for program in programs():
         outcomes = run_program(program, arguments)

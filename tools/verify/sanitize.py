@@ -494,7 +494,7 @@ def plant_out_of_range(session: Session, step: Step, program: Program, backend: 
 
 
 def fuzzer(session: Session) -> None:
-    seconds = int(os.environ.get("FUZZ_SECONDS") or 60)
+    seconds = runs.whole_number("FUZZ_SECONDS", 60, most=10**6)
     if not seconds:
         return
     binary = session.folder / "su_fuzz"

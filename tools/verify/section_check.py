@@ -290,10 +290,15 @@ class Judge:
             one = curves.parallel(a, job.half, times, known["parameters"][1], double=True)
             for k in numpy.flatnonzero(~one.unsure):
                 reported = known["coherence"][1][k]
-                absent = where.high[k] <= 0 or (where.low[k] <= 0 and reported == 0)
-                expected = 0 if absent else one.semblance[k]
+                low, high = max(where.low[k], 0), max(where.high[k], 0)
+                if one.semblance[k] <= one.semblance_error[k]:  # perhaps that before
+                    expected, error = (low + high) / 2, (high - low) / 2
+                elif high == 0 or (low == 0 and reported == 0):
+                    expected, error = 0, one.semblance_error[k]
+                else:
+                    expected, error = one.semblance[k], one.semblance_error[k]
                 yield Finding(known["coherence"][0], (i, muted + k), reported, expected,
-                              one.semblance_error[k] + MARGIN * (expected > 0))
+                              error + MARGIN * (expected > 0))
                 if "stack" in known:
                     yield Finding(known["stack"][0], (i, muted + k), known["stack"][1][k],
                                   self.amplitude(one, k, reported),
@@ -384,8 +389,10 @@ def compare_survey(job: Job, name: str) -> Iterator[Finding]:
     for i, (head, row) in enumerate(zip(job.heads, job.rows, strict=True)):
         if i in job.dead:
             k = job.dead.index(i)
-            head = put({"trid": get(heads[k], "trid", "="),
-                        "delrt": job.values[job.live[0]]["delrt"]}, job.order, head)
+            live = job.values[job.live[0]]
+            head = put({"trid": get(heads[k], "trid", "="), "delrt": live["delrt"],
+                        **({"tscale": live["tscale"]} if live["delrt"] else {})},
+                       job.order, head)
             row = numpy.zeros(job.ns)
             row[start:start + len(job.t0)] = filled[k]
         wanted += head + row.astype(job.order + "f4").tobytes()
@@ -427,6 +434,8 @@ def printed(job: Job, out: str, err: str) -> Iterator[Finding]:
     lines = {f"{len(job.bad)} of {total} traces have samples that are not finite": job.bad,
              f"{len(job.dead) - len(job.bad)} of {total} traces are dead":
              len(job.dead) > len(job.bad) and not job.fill,
+             f"{len(job.other)} of {total} traces are not seismic data": job.other,
+             "positions are metres from": len(job.axis) == 2,
              f"{len(job.dead)} of {total} traces are to be filled: "
              f"{len(job.dead) - job.zero} with trid 2, {job.zero} all zero": job.fill,
              f"{len(job.places) - len(alive)} of {len(job.places)} output traces have less than "

@@ -27,6 +27,7 @@ from tools.verify.section_search import Doubles
 HEADER = 240
 ORDER = "<" if struct.pack("=h", 1) == struct.pack("<h", 1) else ">"  # of this machine
 DEAD = 2
+DATA = {0, 1, *range(11, 18)}  # kinds of traces (trid) that are seismic data
 # First byte, counted from 1, and type of the header fields that are read or written.
 FIELDS = {"tracl": (1, "i"), "tracr": (5, "i"), "fldr": (9, "i"), "tracf": (13, "i"),
           "ep": (17, "i"), "cdp": (21, "i"), "trid": (29, "h"), "offset": (37, "i"),
@@ -34,7 +35,7 @@ FIELDS = {"tracl": (1, "i"), "tracr": (5, "i"), "fldr": (9, "i"), "tracf": (13, 
           "sdel": (57, "i"), "swdep": (61, "i"), "gwdep": (65, "i"), "scalel": (69, "h"),
           "scalco": (71, "h"), "sx": (73, "i"), "sy": (77, "i"), "gx": (81, "i"),
           "gy": (85, "i"), "counit": (89, "h"), "delrt": (109, "h"), "ns": (115, "H"),
-          "dt": (117, "H"), "year": (157, "h")}
+          "dt": (117, "H"), "year": (157, "h"), "tscale": (215, "h")}
 # Last byte and width in bytes of the fields of a header: of SEG-Y, from 181 on of SU.
 WIDTHS = (28, 4), (36, 2), (68, 4), (72, 2), (88, 4), (180, 2), (208, 4), (240, 2)
 # The fields of output traces that are interpolated along the sources, the receivers, the
@@ -165,6 +166,25 @@ def varying(fields: Sequence[Mapping[str, int]]) -> str:
         metres(f, end + axis) != metres(first, "s" + axis) for f in fields for end in "sg"))
 
 
+def places_of(f: Mapping[str, int]) -> Doubles:
+    """x and y of source and receiver, in metres."""
+    return numpy.array([[metres(f, end + axis) for axis in "xy"] for end in "sg"])
+
+
+def direction(fields: Sequence[Mapping[str, int]]) -> tuple[Doubles, Doubles]:
+    """The origin of an oblique line, which is the first source, and its unit vector, in which
+    the larger component is positive: the line has the least squared distances."""
+    points = numpy.concatenate([places_of(f) for f in fields])
+    vector = numpy.linalg.svd(points - points.mean(axis=0))[2][0]
+    return points[0], vector * numpy.sign(vector[abs(vector).argmax()])
+
+
+def delay_of(f: Mapping[str, int]) -> Fraction:
+    """The time of the first sample in microseconds."""
+    scale = Fraction(f["tscale"] or 1)
+    return f["delrt"] * 1000 * (scale if scale > 0 else -1 / scale)
+
+
 def exact(*numbers_: Any) -> bool:
     """Whether sums of these numbers are not rounded: multiples of 1/64 below 2^40."""
     return all(bool((numpy.abs(n) < 2 ** 40).all() and (numpy.mod(n, 1 / 64) == 0).all())
@@ -192,29 +212,39 @@ class Job:
         for i in self.bad:
             self.rows[i] = 0
             self.values[i]["trid"] = DEAD
+        self.other = [i for i, v in enumerate(self.values) if v["trid"] not in {*DATA, DEAD}]
         self.fill = option.get("fill") == "dead"
         marked = [i for i, v in enumerate(self.values) if v["trid"] == DEAD]
         self.dead = [i for i, row in enumerate(self.rows)
-                     if i in marked or self.fill and not row.any()]
+                     if i in marked or self.fill and not row.any() and i not in self.other]
         self.zero = len(self.dead) - len(marked)
         for i in self.dead:
             self.values[i]["trid"] = DEAD
-        self.live = [i for i in range(len(self.rows)) if i not in self.dead]
+        self.live = [i for i, v in enumerate(self.values) if v["trid"] in DATA]
+        self.kind = self.values[self.live[0]]["trid"] or 1
         self.ns, self.dt = len(self.rows[0]), self.values[0]["dt"]
         self.axis = option.get("axis", "auto")
         if self.axis == "auto":
             self.axis = varying([self.values[i] for i in self.live])
-            assert len(self.axis) == 1, "cannot tell the axis"
-        self.delay = self.values[self.live[0]]["delrt"] * 1000 // self.dt  # samples
+            assert self.axis, "cannot tell the axis"
+        if len(self.axis) == 2:
+            self.origin, self.vector = direction([self.values[i] for i in self.live])
+        self.delay = int(delay_of(self.values[self.live[0]]) / self.dt)  # samples
         self.set_places()
         self.set_times()
         self.set_choices()
         self.traces = self.gather(self.rows)
         self.set_aperture()
         self.near = [self.select(m, h) for m, h in self.places]
+        self.check_offset()
         self.set_ranges()
 
     def ends(self, i: int) -> tuple[float, float]:
+        """The positions of source and receiver along the line."""
+        if len(self.axis) == 2:
+            source, receiver = numpy.round(
+                (places_of(self.values[i]) - self.origin) @ self.vector, 3)
+            return float(source), float(receiver)
         return (metres(self.values[i], "s" + self.axis), metres(self.values[i], "g" + self.axis))
 
     def set_places(self) -> None:
@@ -298,13 +328,14 @@ class Job:
 
     def set_aperture(self) -> None:
         """aperture=, or, with velocity=, 0.6 of the larger of two distances in midpoint and 5
-        times the distance between receivers in half-offset."""
+        times the distance between receivers in half-offset, with upper bounds."""
         if "aperture" in self.option:
             m, h = self.option["aperture"].split(",")
             self.aperture = float(m), float(h)
         elif len(self.velocity):
             shots, receivers = gaps(self.traces)
-            self.aperture = 0.6 * max(shots, receivers), 5 * receivers
+            self.aperture = (max(0.6 * shots, min(0.6 * receivers, 60.0)),
+                             max(receivers, min(5 * receivers, 250.0)))
         else:
             self.aperture = math.inf, math.inf
 
@@ -320,6 +351,17 @@ class Job:
                 raise Undecided("an aperture ends at a trace")
             near &= distance <= reach
         return near
+
+    def check_offset(self) -> None:
+        """Raises Undecided if the means of the traces have much of their energy: they are
+        subtracted then (tests/test_check.py)."""
+        g = self.traces
+        inside = numpy.any([near for near in self.near if near.sum() > 1] or [g.m < -math.inf],
+                           axis=0)
+        raw = self.rows[g.number[inside]][:, max(0, -self.delay):].astype(float)
+        energy, constant = (raw ** 2).sum(), (raw.sum(axis=1) ** 2).sum() / raw.shape[1]
+        if raw.shape[1] >= 50 and constant > (0.2 - 1e-6) * energy:
+            raise Undecided("a constant offset")
 
     # ---- ranges
 
@@ -474,19 +516,20 @@ def extremum(row: Doubles) -> int:
 
 def period(g: Traces, dt: float) -> float:
     """The distance of the minima on both sides of the maximum, within 0.125 s, of the mean
-    correlation of each trace with its nearest neighbour."""
+    correlation of each trace, without its mean, with its nearest neighbour."""
     ns = g.samples.shape[1]
     delays = min(int(0.125e6 / dt), (ns - 1) // 2)
     if delays < 1:
         return 2e-6 * dt
     total = numpy.zeros(2 * delays + 1)
-    for i, row in enumerate(g.samples):
+    samples = g.samples - g.samples.mean(axis=1, keepdims=True)
+    for i, row in enumerate(samples):
         distance = (g.m - g.m[i]) ** 2 + (g.h - g.h[i]) ** 2
         distance[i] = numpy.inf
         near = numpy.flatnonzero(distance <= distance.min() * (1 + 1e-12))
         if len(near) > 1 and not exact(g.source, g.receiver) and distance.min():
             raise Undecided("two nearest traces")
-        other = g.samples[int(near[0])]
+        other = samples[int(near[0])]
         size = numpy.sqrt((row ** 2).sum() * (other ** 2).sum())
         if size > 0:
             total += numpy.correlate(other, row, "full")[ns - 1 - delays:ns + delays] / size
@@ -544,12 +587,13 @@ def along(at: Doubles, column: Doubles, x: float, grows: bool) -> float:
     return float(numpy.interp(x, places, column[first]))
 
 
-def scale_of_places(places: Sequence[tuple[float, float]], survey: int) -> int:
+def scale_of_places(places: Sequence[tuple[float, float]], survey: int, oblique: bool) -> int:
     """The survey's scalco, or 1 to 1/10000 m: the first in which all coordinates are whole, or
-    the last before it in which they fit into 32 bits."""
+    the last before it in which they fit into 32 bits. On an oblique line, the first is
+    1/1000 m."""
     ends = numpy.array([(m - h, m + h) for m, h in places])
-    fitting = survey
-    for scale in (survey, 1, -10, -100, -1000, -10000):
+    fitting, scales = survey, (survey, 1, -10, -100, -1000, -10000)
+    for scale in scales[4 * oblique:]:
         units = ends * -scale if scale < 0 else ends / (scale or 1)
         if abs(units).max() > 2**31 - 1:
             break
@@ -569,11 +613,17 @@ def header(job: Job, m: float, h: float, scalco: int) -> dict[str, int]:
     for name, end in NUMBERS.items():
         column = numpy.array([f[name] for f in g.fields], "f8")
         found[name] = rounded(along(at[end], column, x[end], True))
-    other = "y" if axis == "x" else "x"
-    across = {"s" + other: "s", "g" + other: "g"}
     meter = {name: along(at[end], numpy.array([metres(f, name) for f in g.fields]), x[end], False)
-             for name, end in {**ELEVATIONS, **across}.items()}
-    meter |= {"s" + axis: x["s"], "g" + axis: x["g"]}
+             for name, end in ELEVATIONS.items()}
+    origin, vector = (job.origin, job.vector) if len(axis) == 2 else \
+        (numpy.zeros(2), numpy.array([axis == "x", axis == "y"], "f8"))
+    normal = vector[::-1] * ((-1, 1) if len(axis) == 2 else (1, 1))
+    beside = {}
+    for k, end in enumerate("sg"):
+        column = numpy.array([(places_of(f)[k] - origin) @ normal for f in g.fields])
+        beside[end] = along(at[end], column, x[end], False)
+        place = origin + x[end] * vector + beside[end] * normal
+        meter |= {end + "x": float(place[0]), end + "y": float(place[1])}
     for name, value in meter.items():
         scale = scalel if name in ELEVATIONS else scalco
         found[name] = rounded(value * -scale if scale < 0 else value / (scale or 1))
@@ -581,17 +631,25 @@ def header(job: Job, m: float, h: float, scalco: int) -> dict[str, int]:
             if f["offset"] and half and (half > 0) == (h > 0)]
     sign = numpy.sign(side[0]) if side else 1 if h > 0 else -1
     found["offset"] = int(sign) * rounded(float(numpy.hypot(
-        2 * h, meter["g" + other] - meter["s" + other])))
+        2 * h, beside["g"] - beside["s"])))
     return found
 
 
 def headers(job: Job, places: Sequence[tuple[float, float]], alive: Sequence[bool]) -> list[bytes]:
     """The headers of output traces, in the byte order of this machine."""
     step = job.t0[1] - job.t0[0] if len(job.t0) > 1 else job.dt * 1e-6
-    scalco = scale_of_places(places, job.traces.fields[0]["scalco"])
+    scalco = scale_of_places(places, job.traces.fields[0]["scalco"], len(job.axis) == 2)
+    live = job.values[job.live[0]]
+    unit = delay_of({**live, "delrt": 1}) / 1000
+    scaled = job.t0[0] * 1e3 / float(unit)  # the survey's scale if the delay is whole in it
+    whole = live["delrt"] != 0 and abs(scaled - round(scaled)) < 1e-6 and scaled < 2**15
+    delay = {"delrt": round(scaled), "tscale": live["tscale"]} if whole else \
+        {"delrt": round(job.t0[0] * 1e3), "tscale": 0}
+    if not delay["delrt"]:
+        del delay["tscale"]
     result = []
     for i, (m, h) in enumerate(places):
-        times = {"trid": 1 if alive[i] else DEAD, "delrt": round(job.t0[0] * 1e3),
+        times = {"trid": job.kind if alive[i] else DEAD, **delay,
                  "ns": len(job.t0), "dt": round(step * 1e6)}
         replaced = [k for k in job.dead if all(
             abs(a - b) <= 1e-3 for a, b in zip(job.ends(k), (m - h, m + h), strict=True))]

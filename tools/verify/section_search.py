@@ -284,7 +284,8 @@ def refine(a: Aperture, half: int, t0: Doubles, curves: Curves, steps: Doubles) 
     steps = steps * relevant
     exists = curves.high > 0
     lost = exists & ((curves.low <= 0) | wide(radius, steps, CERTAIN))
-    measure(a, half, t0, curves, steps)
+    earlier = curves.low.copy(), curves.high.copy()
+    semblances(a, half, t0, curves, steps)
     for k in range(5):
         h = steps[:, k] / 2
         some = exists & ~lost & (h > 0)
@@ -330,9 +331,26 @@ def refine(a: Aperture, half: int, t0: Doubles, curves: Curves, steps: Doubles) 
             give_up, 1, numpy.where(allowed, value + errors, 0).max(axis=1))
         lost[number] |= give_up | (radius[number, k] > 2 * CERTAIN * h)
     curves.low[lost], curves.high[lost] = 0, 1
+    keep(curves, *earlier)
+
+
+def keep(curves: Curves, low: Doubles, high: Doubles) -> None:
+    """Where no window fits, the semblances are those before."""
+    none, doubtful = curves.high <= 0, curves.low <= 0
+    curves.low = numpy.where(none, low, numpy.where(
+        doubtful, numpy.minimum(curves.low, low), curves.low))
+    curves.high = numpy.where(none, high, numpy.where(
+        doubtful, numpy.maximum(curves.high, high), curves.high))
 
 
 def measure(a: Aperture, half: int, t0: Doubles, curves: Curves, steps: Doubles) -> None:
+    """Sets the semblances of the curves that average= has moved."""
+    before = curves.low.copy(), curves.high.copy()
+    semblances(a, half, t0, curves, steps)
+    keep(curves, *before)
+
+
+def semblances(a: Aperture, half: int, t0: Doubles, curves: Curves, steps: Doubles) -> None:
     """Sets the semblances of the curves."""
     exists = curves.high > 0
     if not exists.any():

@@ -194,10 +194,8 @@ FN void add_knot(GLOBAL const knot *kn, GLOBAL const float *slope_change, int w,
 /* The sum of knots is trusted only if den is at least MIN_KNOT_FRACTION of den_scale,
  * the sum of the magnitudes of its terms: cancellation then magnifies their rounding
  * errors at most 10 times. The fraction is a choice; the error budget of make verify
- * holds with it. And den must be at least MIN_DEN: a square that underflows (FLT_MIN is
- * 1.2e-38) changes a larger den by less than a rounding error, 2^-24 of den. */
+ * holds with it. */
 #define MIN_KNOT_FRACTION 0.1f
-#define MIN_DEN           1e-30f
 
 /* Returns the best point of one (A, B, C), in windows of w samples: the work of one
  * thread or work-item. LANES values of E are searched at a time. */
@@ -264,7 +262,6 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
     /* den is a sum of terms of both signs, and den_scale the sum of their magnitudes.
      * If den is small in comparison, rounding errors dominate it. */
     float den_trusted = MIN_KNOT_FRACTION * den_scale;
-    if (den_scale > 0 && den_trusted < MIN_DEN) den_trusted = MIN_DEN;
 
     lane_points best = {each(0), each(0), each(0), each(outside < 2 ? -1 : 0)};
     for (int ie = 0; ie < q->np[E] && outside < 2; ie += LANES) {

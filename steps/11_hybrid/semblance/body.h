@@ -238,12 +238,9 @@ FN void cubic(lanes s, lanes weight[4])
  * the largest den of a node, whose 8e-7 are then at most 3.2e-6 of den, plus
  * MIN_KNOT_FRACTION of den_scale, the sum of the magnitudes of the knots' terms:
  * cancellation then magnifies their rounding errors at most 10 times. The fractions are
- * choices; the error budget of make verify holds with them. And den must be at least
- * MIN_DEN: a square that underflows (FLT_MIN is 1.2e-38) changes a larger den by less
- * than a rounding error, 2^-24 of den. */
+ * choices; the error budget of make verify holds with them. */
 #define MIN_NODE_FRACTION 0.25f
 #define MIN_KNOT_FRACTION 0.1f
-#define MIN_DEN           1e-30f
 
 /* Returns the best point of one (A, B, C), in windows of w samples: the work of one
  * thread or work-item. LANES values of E are searched at a time. */
@@ -338,7 +335,6 @@ FN point search_abc(int ia, int ib, int ic, CONSTANT const trace *traces,
      * If den is small in comparison, rounding errors dominate it. */
     float den_trusted =
         MIN_NODE_FRACTION * node_den_max + MIN_KNOT_FRACTION * den_scale;
-    if (node_den_max + den_scale > 0 && den_trusted < MIN_DEN) den_trusted = MIN_DEN;
 
     lane_points best = {each(0), each(0), each(0), each(outside < 2 ? -1 : 0)};
     for (int ie = 0; ie < q->np[E] && outside < 2; ie += LANES) {

@@ -121,5 +121,5 @@ FN float bound(int ia, int ib, int ic, int c_count, CONSTANT const trace *traces
     }
     num *= NUM_MARGIN / (float)(q->ntraces - (outside + partly_outside > 0));
     if (largest_num <= 0) return 0;
-    return num < den_sum && den_sum > MIN_DEN ? num / den_sum : NO_BOUND;
+    return num < den_sum ? num / den_sum : NO_BOUND;
 }

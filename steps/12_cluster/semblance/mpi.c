@@ -145,11 +145,16 @@ static void read_rows(const char *path, const su_gather *g, size_t low, size_t n
 }
 
 static MPI_Win samples = MPI_WIN_NULL; /* shared by the ranks of a node */
+static int node_rank;
+
+bool proc_owns_samples(void)
+{
+    return !node_rank;
+}
 
 su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
 {
     MPI_Comm node;
-    int node_rank;
     MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
                                   MPI_INFO_NULL, &node));
     MPI_CHECK(MPI_Comm_rank(node, &node_rank));

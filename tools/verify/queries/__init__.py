@@ -95,7 +95,8 @@ def kept(program: Program) -> dict[str, Query]:
             elif line in ("free", "timed"):
                 setattr(query, line, True)
             else:
-                query.arguments += shlex.split(line.replace("{here}", str(path.parent)))
+                query.arguments += [word.replace("{here}", str(path.parent))
+                                    for word in shlex.split(line)]
         found[path.parent.name] = query
     return found
 

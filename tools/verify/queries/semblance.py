@@ -129,7 +129,10 @@ class Gather:
             delay += rng.choice((0, 1))
             wave = 0 * wave if rng.random() < 0.5 else wave
             x = (rng.randint(-wide, wide), x[1])
-        struct.pack_into(order + "h", header, 28, 2 if dead else rng.choice((0, 1, 1, 3)))
+        kind = (2, 2, 6)[x[0] % 3] if dead else rng.choice((0, 1, 1, 1))
+        struct.pack_into(order + "h", header, 28, kind)
+        struct.pack_into(order + "i", header, 36, 0)   # offset: not known
+        struct.pack_into(order + "h", header, 214, 0)  # scale of delrt
         struct.pack_into(order + "h4i", header, 70, scalco, x[0], y[0], x[1], y[1])
         if not dead:
             struct.pack_into(order + "h", header, 88, delay % 2)  # counit
