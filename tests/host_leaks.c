@@ -1,8 +1,8 @@
 /* host_leaks.c - a library that is preloaded to count the blocks of memory that a
  * program itself allocates and does not free: those of the libraries that it uses are
  * left out. At the end it prints them on stderr, such as "memory: not released: 2
- * blocks, one of them allocated at 0x1a2b". LeakSanitizer cannot do this beside OpenCL
- * and MPI.
+ * blocks, one of them allocated at 0x1a2b". LeakSanitizer cannot do this in programs
+ * that use OpenCL or MPI.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include <errno.h>
@@ -22,8 +22,9 @@ extern void __libc_free(void *block);
 /* The code of the program, and where it is loaded. */
 static uintptr_t code_begin, code_end, base;
 
-/* A hash table of the blocks that are in use: addresses, and who allocated them. A slot
- * that was used and is free keeps the block 1. */
+/* A hash table of the blocks that are in use: their addresses, and the
+ * addresses of the calls that allocated them. A slot that was used and is free keeps
+ * the block 1. */
 enum { SLOTS = 1 << 20 };
 static struct {
     uintptr_t block, caller;

@@ -170,7 +170,7 @@ def test_files(check, tmp_path):
               and png[:30])
         text = (tmp_path / f"{name}.svg").read_text()
         ET.fromstring(text)
-        for word in ("a.su: 8 of 36 traces filled", "midpoint along the line, m (half-offset 50 m)",
+        for word in ("a.su: 8 of 36 traces filled", "midpoint, m (half-offset 50 m)",
                      "trace, in the order of the survey", "time, s",
                      "no gain" if "0" in words else "RMS over 0.25 s"):
             check(word, word not in text and "is missing")

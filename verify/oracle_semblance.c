@@ -147,7 +147,7 @@ static double metres(const file *f, size_t trace, size_t position)
     return scale < 0 ? value / -scale : scale > 0 ? value * scale : value;
 }
 
-/* Whether a trace is data: trid 0, 1, or 11 to 17. */
+/* Returns whether a trace has data, which trid 0, 1 and 11 to 17 have. */
 static bool is_data(const file *f, size_t trace)
 {
     long kind = int16_at(f, trace, 29);

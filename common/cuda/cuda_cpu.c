@@ -425,7 +425,8 @@ NO_TSAN void *cuda_cpu_shared(void)
 
 static team *team_allocate(void)
 {
-    /* Shared memory, a page that cannot be accessed, and the team. */
+    /* The parts of the map: shared memory, a page that no thread can access, the team.
+     */
     size_t shared = (CUDA_SHARED_BYTES + page() - 1) / page() * page();
     char *map =
         (char *)mmap(NULL, shared + page() + sizeof(team), PROT_READ | PROT_WRITE,

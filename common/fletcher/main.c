@@ -21,8 +21,8 @@ static const char about[] = "models how waves travel from a source in the center
 enum { FOLDER_LENGTH = 4000 }; /* with the name of a snapshot, below PATH_MAX */
 static const double SNAPSHOT_INTERVAL = 0.01; /* seconds of model time */
 static const double TIME_TOLERANCE = 1e-9;    /* seconds, for the rounding of it * dt */
-/* A mode that does not grow reaches at most the sum of all source values, times the
- * number of steps. The factor allows for rocks in which p and q are not orthogonal. */
+/* A wave that does not grow is at most the sum of the values of the source, times the
+ * number of steps. This factor allows for rocks in which p and q are not orthogonal. */
 static const double GROWTH = 100;
 
 /* Returns the fields of the medium, computed in double and rounded to float once. */

@@ -177,7 +177,7 @@ static ratios ratios_of(const rock *r)
                     r->vsz * r->vsz / r->vpz / r->vpz};
 }
 
-/* Whether an energy is conserved in rock whose velocities vary. */
+/* Returns whether waves conserve an energy where the velocities of the rock vary. */
 static bool conserves_energy(const rock *r)
 {
     ratios k = ratios_of(r);

@@ -3,8 +3,9 @@
  * For some of the traces that are to be filled, a live trace nearby is filled, too,
  * without itself, and compared with its samples. If all traces of the missing one's
  * shot are missing, the live trace is filled without those of its shot; the same holds
- * for its receiver and its offset. Of the live traces around a missing one, the trace
- * is taken whose aperture then has the most similar number of traces.
+ * for its receiver and its offset. From the live traces around
+ * the missing one, check_choose() takes the one whose aperture then has most nearly as
+ * many traces as that of the missing one.
  *
  * The noise of a sample cannot be predicted: it counts as an error. Samples of 0 would
  * have an SNR of 0 dB, whatever the noise is. So traces with less are worse than no

@@ -17,7 +17,7 @@ typedef enum { SU_AXIS_AUTO, SU_AXIS_X, SU_AXIS_Y, SU_AXIS_OBLIQUE } su_axis;
  * distance from (x0, y0) along an oblique line, metres. */
 typedef struct {
     su_axis kind;
-    /* Of an oblique line: */
+    /* An oblique line has these, too: */
     double x0, y0; /* the first source, metres */
     double ux, uy; /* unit vector along the line */
     double

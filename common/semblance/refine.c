@@ -93,8 +93,9 @@ typedef struct {
     float *coherence, *parameters;
 } trace_curves;
 
-/* Stores the semblance of the curve of sample i; with line searches, after these. Near
- * the ends of the record, where no window fits, the one before is kept. */
+/* Stores the semblance of the curve of sample i. With `search`, the curve is moved by
+ * line searches first. Near the ends of the record, where no window fits, the semblance
+ * of the search is kept. */
 static void evaluate(const trace_curves *t, int i, bool search)
 {
     float *p = t->parameters + (size_t)PARAMETERS * i;

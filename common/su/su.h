@@ -143,7 +143,7 @@ static inline double su_delay(const su_header *h)
                            : delay / -h->tscale;
 }
 
-/* Whether a trace has seismic data: trid is 0 (unknown), 1, or 11..17. A dead trace
+/* Returns whether a trace has seismic data: trid 0 (unknown), 1, 11..17. A dead trace
  * (2) has none, and all other kinds are auxiliary: time breaks, sweeps, signatures ...
  */
 static inline bool su_is_data(const su_header *h)

@@ -134,7 +134,7 @@ def one_offset(of: Survey) -> Any:
     reach = 0.25 * np.quantile(steps[steps > 0.5], 0.25) if (steps > 0.5).any() else 0.5
     ordered = np.sort(of.h[of.filled])
     counts = np.searchsorted(ordered, ordered + reach) - np.searchsorted(ordered, ordered - reach)
-    # Of equally many, the smallest offset: it has most of the events.
+    # If several offsets have as many, the smallest one is taken: it has most of the events.
     best = min(ordered[counts == counts.max()], key=abs)
     here = np.flatnonzero(abs(of.h - best) <= reach)
     _, first = np.unique(np.round(of.m[here], 2), return_index=True)
@@ -218,7 +218,7 @@ def draw(of: Survey, values: Any, name: str, seconds: float, png: bool) -> Any:
     section, row = (most_filled(of, numbers)
                     for numbers in (one_offset(of), np.arange(len(of.filled))))
     rows = [(section, of.m[section],
-             f"midpoint along the line, m (half-offset {np.median(of.h[section]):.4g} m)"),
+             f"midpoint, m (half-offset {np.median(of.h[section]):.4g} m)"),
             (row, row + 1.0, "trace, in the order of the survey")]
     rows = rows[len(section) < 3:]  # two traces are no section
     figure, panels = theme.figure(WIDTH, 0.6 + HEIGHT * len(rows), nrows=len(rows),
