@@ -1,6 +1,6 @@
 # backends.mk - the back-ends: what each is made of, needs, and runs on.
 #
-# Make, and all Python through tools/history/tree.py, read this file; nothing else lists
+# Make, and all Python through tools/base/tree.py, read this file; nothing else lists
 # back-ends. To add one, add a block, and name it in `backends` of the steps that have it.
 #
 #   sources   files of a step's folder. A .c file is compiled by gcc (mpicc), a .cu file by

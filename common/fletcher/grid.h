@@ -27,7 +27,9 @@
  *     | padding                                               |   up to `plane` floats
  *     |<----------------------- pitch ----------------------->|
  *
- * With lead = LINE - HALO, the first point after the halo begins a cache line.
+ * With lead = LINE - HALO, the first point after the halo begins a cache line. Vectors
+ * of up to LINE points end within the row: the points after the last one are in the
+ * halo or in the padding, where the medium has no velocity, so they stay 0.
  */
 typedef struct {
     int sx, sy, sz;            /* points per axis, including halo and absorbing band */
@@ -47,15 +49,6 @@ typedef struct {
 #define row_start(g, y, z)                                                             \
     ((size_t)(z) * (size_t)(g)->plane + (size_t)(y) * (size_t)(g)->pitch +             \
      (size_t)(g)->lead)
-
-/* The number of points to update in a row, rounded up to whole vectors of LINE points
- * if these end within the row. Points beyond the end of the grid are in the halo or in
- * the padding: the medium has no velocity there, so they stay 0. */
-#define inner_points(g) ((g)->sx - 2 * HALO)
-#define whole_points(g) ((inner_points(g) + LINE - 1) / LINE * LINE)
-#define points_of_row(g)                                                               \
-    ((g)->lead + HALO + whole_points(g) <= (g)->pitch ? whole_points(g)                \
-                                                      : inner_points(g))
 
 /* Floats of one field. */
 #define field_size(g) ((size_t)(g)->plane * (size_t)(g)->sz + FIELD_GAP)

@@ -255,8 +255,7 @@ model model_parse(int argc, char **argv, arg *extra, const char *about)
                .d = {12.5, 12.5, 12.5},
                .dt = 0.001,
                .tmax = 0.1,
-               .sigma = 0.75,
-               .pad = 1};
+               .sigma = 0.75};
     const char *form = "TTI", *property[PROPERTIES] = {0};
     arg table[] = {
         {"form", ARG_TEXT, &form, 0, 0,
@@ -284,8 +283,6 @@ model model_parse(int argc, char **argv, arg *extra, const char *about)
         {"sigma", ARG_DOUBLE, &m.sigma, 1e-3, 1e9,
          "vpz^2 |epsilon - delta| / vsz^2; above 10: vsz is 0", 0},
         {ARG_LOCAL(m.group)},
-        {"pad", ARG_INT, &m.pad, 0, 1,
-         "1: pad rows and planes to cache lines; 0: no padding", 0},
         {.value = extra},
     };
     args_parse(argc, argv, table, about);
@@ -336,9 +333,9 @@ grid grid_of(const model *m)
               .dxyinv = (float)(1 / dx / dy),
               .dyzinv = (float)(1 / dy / dz),
               .dxzinv = (float)(1 / dx / dz)};
-    g.lead = m->pad ? LINE - HALO : 0; /* point HALO begins a cache line */
-    g.pitch = m->pad ? round_to_odd_lines(g.lead + g.sx) : g.sx;
-    g.plane = m->pad ? round_to_odd_lines(g.pitch * g.sy) : g.pitch * g.sy;
+    g.lead = LINE - HALO; /* point HALO begins a cache line */
+    g.pitch = round_to_odd_lines(g.lead + g.sx);
+    g.plane = round_to_odd_lines(g.pitch * g.sy);
     g.source_z = g.sz / 2;
     g.source_offset = (int)row_start(&g, g.sy / 2, 0) + g.sx / 2;
     memcpy(g.group, m->group, sizeof g.group);

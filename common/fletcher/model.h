@@ -15,7 +15,6 @@ typedef struct {
     double tmax;              /* duration, s */
     double sigma;             /* vpz^2 |epsilon - delta| / vsz^2; above 10: vsz is 0 */
     int steps;                /* number of time steps, at least tmax / dt */
-    int pad;                  /* 1: pad rows and planes */
     int group[3];             /* work-group size; 0: default */
     double value[PROPERTIES]; /* a property that has no field */
     float *field[PROPERTIES]; /* [nz][ny][nx], or NULL */

@@ -2,7 +2,6 @@
  *
  *   MAD(a, b, c)         a b + c, where a may be a scalar; rounded once if the target
  *                        has a fused operation
- *   STORE(p, v, count)   stores the first `count` lanes of v at p, at most LANES
  *   nearby(p, k)         p[k] .. p[k + LANES - 1] for a constant k, -LANES < k < LANES.
  *                        With 16 lanes, unaligned loads cross cache lines, so the lanes
  *                        are taken from two loads at multiples of LANES from p
@@ -40,24 +39,12 @@ FN lanes multiply_add(lanes a, lanes b, lanes c)
 #define MAD(a, b, c) ((a) * (b) + (c))
 #endif
 
-#if LANES == 1
-#define STORE(address, v, count) ((void)(count), *(address) = (v))
-#else
+#if LANES > 1
 typedef lanes unaligned_lanes __attribute__((aligned(4))); /* anywhere */
 #undef load
 #undef unload
 #define load(p)      (*(GLOBAL const unaligned_lanes *)(p))
 #define unload(p, v) (void)(*(GLOBAL unaligned_lanes *)(p) = (v))
-#define STORE(address, v, count)                                                       \
-    do {                                                                               \
-        const lanes whole_v = v;                                                       \
-        if ((count) >= LANES)                                                          \
-            unload(address, whole_v);                                                  \
-        else {                                                                         \
-            lanes in_memory = whole_v;                                                 \
-            for (int l = 0; l < (count); l++) (address)[l] = lane(in_memory, l);       \
-        }                                                                              \
-    } while (0)
 #endif
 
 /* Into the L2 cache; any address is allowed. OpenCL C has no such function for global
@@ -93,15 +80,6 @@ typedef mask unaligned_mask __attribute__((aligned(4), may_alias));
 #define nearby(p, k) ((k) < 0 ? ACROSS((p)-16, (k)&15) : ACROSS(p, (k)&15))
 #else
 #define nearby(p, k) load((p) + (k))
-#endif
-
-/* target_clones chooses a version of a function at program start, before
- * ThreadSanitizer is ready. Builds with ThreadSanitizer therefore have one version
- * only. */
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer) && !defined(NARROW)
-#define NARROW
-#endif
 #endif
 
 #endif

@@ -50,6 +50,7 @@ setup make_setup(const request *r)
                .dt = (float)r->dt,
                .sweeps = r->sweeps ? r->sweeps : SWEEPS,
                .tolerance = r->sweeps ? -1 : TOLERANCE,
+               .from_zero = !r->keep_sources,
                .gauss_seidel = r->gauss_seidel};
     memcpy(s.group, r->group, sizeof s.group);
 
@@ -64,7 +65,7 @@ setup make_setup(const request *r)
 
 physics make_physics(const request *r)
 {
-    return (physics){(float)r->visc, (float)r->diff, r->keep_sources};
+    return (physics){(float)r->visc, (float)r->diff};
 }
 
 int step_count(const request *r, const event_list *events)

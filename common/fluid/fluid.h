@@ -25,6 +25,7 @@ typedef struct {
     float dt;         /* time step */
     int sweeps;       /* maximum number of sweeps per solve */
     float tolerance;  /* on the largest change in a sweep; negative: not tested */
+    int from_zero;    /* 1: each solve starts from x = 0: a back-end need not clear x */
     int gauss_seidel; /* 1: lexicographic order (Gauss-Seidel); 0: red-black order */
     int group[3];     /* work-items per work-group; 0: chosen by the back-end */
     uint64_t events;  /* digest of the events, which must be the same on all ranks */
@@ -38,7 +39,7 @@ void fluid_begin(const setup *s);
 void fluid_put(int field, int i, int j, int k, float value);
 void fluid_get(int field, float *dst);
 
-/* field = 0 */
+/* field = 0. With from_zero the front end clears fields only for the next solve. */
 void fluid_clear(int field);
 
 /* x += dt s, including ghost cells */
@@ -47,13 +48,15 @@ void fluid_add(int x, int s);
 /* Relaxes x towards the solution of c x - a (sum of the 6 neighbours) = x0 by red-black
  * Gauss-Seidel sweeps (red cells first), starting from the present x. Returns the
  * number of sweeps. After each sweep the largest change of a cell is compared with the
- * tolerance; a NaN never counts as converged.
- *
- * A back-end may solve the pressure equation directly if the solve is limited by a
- * tolerance; it then returns 0. A back-end may also complete such a solve later; it
- * then returns 0 and calls report_sweeps().
+ * tolerance; a NaN never counts as converged. A back-end may also complete a solve that
+ * is limited by a tolerance later; it then returns 0 and calls report_sweeps().
  */
 int fluid_solve(int wall, int x, int x0, float a, float c);
+
+/* Solves the pressure equation 6 p - (sum of the 6 neighbours) = div. Returns the
+ * number of sweeps; 0 if the back-end has solved it directly. The front end's own
+ * function calls fluid_solve(); a back-end that defines this one replaces it. */
+int fluid_pressure(int p, int div);
 
 /* Semi-Lagrangian advection: d(p) = d0(q), where q is the point from which the flow (u,
  * v, w) reaches p in dt */

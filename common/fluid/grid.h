@@ -9,6 +9,11 @@ typedef struct {
     int nx, ny, nz;
 } grid;
 
+/* A cell: its indices along x, y and z. */
+typedef struct {
+    int i, j, k;
+} position;
+
 /* Boundary condition of a field at the walls. A velocity component along an axis
  * changes sign at the walls across that axis: the ghost cell is minus its inner
  * neighbour. At all other walls, and for scalars, the ghost cell equals its inner

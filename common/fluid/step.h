@@ -6,9 +6,10 @@
  * a Poisson equation.
  *
  * On entry, the fields whose names end in 0 hold the sources. Events of this program
- * overwrite cells instead, so the sources are 0. With keep_sources they hold what the
- * previous step left there. This reproduces an error of an earlier program, so that
- * results can be compared with it.
+ * overwrite cells instead, so the sources are 0, and so is the field from which a solve
+ * starts (setup.from_zero). Without from_zero they hold what the previous step left
+ * there. This reproduces an error of an earlier program, so that results can be
+ * compared with it.
  */
 #ifndef STEP_H
 #define STEP_H
@@ -18,7 +19,6 @@
 /* Diffusion coefficients of velocity and density. */
 typedef struct {
     float visc, diff; /* box lengths^2 per unit of time */
-    int keep_sources; /* 1: fields left by a step are sources of the next */
 } physics;
 
 static inline void swap(int *a, int *b)
@@ -44,19 +44,25 @@ typedef struct {
 static inline void project(solve_stats *e, int u, int v, int w, int p, int div)
 {
     fluid_divergence(u, v, w, p, div);
-    int sweeps = fluid_solve(SCALAR, p, div, 1, 6);
+    int sweeps = fluid_pressure(p, div);
     e->sweeps += sweeps;
     e->direct_solves += sweeps == 0;
     fluid_gradient(u, v, w, p);
+}
+
+/* Adds the sources x0 to x, unless they are 0. */
+static inline void add_sources(const setup *s, int x, int x0)
+{
+    if (!s->from_zero) fluid_add(x, x0);
 }
 
 static inline void velocity_step(const setup *s, float visc, solve_stats *e)
 {
     int u = U, v = V, w = W, u0 = U0, v0 = V0, w0 = W0;
 
-    fluid_add(u, u0);
-    fluid_add(v, v0);
-    fluid_add(w, w0);
+    add_sources(s, u, u0);
+    add_sources(s, v, v0);
+    add_sources(s, w, w0);
 
     swap(&u, &u0);
     swap(&v, &v0);
@@ -79,7 +85,7 @@ static inline void density_step(const setup *s, float diff, solve_stats *e)
 {
     int x = DENSITY, x0 = DENSITY0;
 
-    fluid_add(x, x0);
+    add_sources(s, x, x0);
 
     swap(&x, &x0);
     e->sweeps += diffuse(s, SCALAR, x, x0, diff);
@@ -93,7 +99,7 @@ static inline void fluid_step(const setup *s, const physics *p, solve_stats *e)
 {
     velocity_step(s, p->visc, e);
     density_step(s, p->diff, e);
-    if (!p->keep_sources)
+    if (s->from_zero)
         for (int f = U0; f <= DENSITY0; f++) fluid_clear(f);
 }
 

@@ -2,11 +2,9 @@
  * steps/.
  *
  * Gridding adds each visibility d, times its convolution function C, to the cells of
- * its footprint. Degridding is the adjoint: the dot product of the cells of the
- * footprint with the conjugate of C.
+ * its footprint:
  *
- *     gridding      grid[v + j][u + i] += d C[j][i]
- *     degridding    d = sum of grid[v + j][u + i] conj(C[j][i])
+ *     grid[v + j][u + i] += d C[j][i]
  *
  * with 0 <= i, j < width. C is separable: C[j][i] = c(fv, j) c(fu, i), where c(f, i)
  * are the taps of the visibility's w-plane for fraction f, or their conjugates if w <
@@ -56,14 +54,9 @@ typedef struct {
  * Returns 0; errors end the program through fail(). */
 int gridding(const problem *p, void *grid, run_times *t);
 
-/* value is real[visibilities][2], filled with NaN by the caller. The grid is finite,
- * and 0 in the padding beyond size. */
-int degridding(const problem *p, const void *grid, void *value, run_times *t);
-
-/* The same functions with double for real; see real.h. */
+/* The same function with double for real; see real.h. */
 #ifndef gridding
 int gridding_double(const problem *p, void *grid, run_times *t);
-int degridding_double(const problem *p, const void *grid, void *value, run_times *t);
 #endif
 
 /* Returns the number of copies of a grid of so many bytes: the requested number if it

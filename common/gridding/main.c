@@ -1,12 +1,13 @@
 /* main.c - front end of every step and back-end: parses the arguments, prepares the
- * visibilities, calls one gridding or degridding, writes the result and the image of
- * the sky.
+ * visibilities, calls one gridding, or degrids a model, writes the result and the image
+ * of the sky.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arguments.h"
+#include "degrid.h"
 #include "image.h"
 #include "parallel.h"
 #include "stack.h"
@@ -23,17 +24,6 @@ static void remove_pitch(const problem *p, size_t cell_bytes, char *grid)
            pitch = (size_t)p->dims.pitch * cell_bytes;
     for (size_t v = 1; v < (size_t)p->dims.size; v++)
         memmove(grid + v * row, grid + v * pitch, row);
-}
-
-static void *make_model(const request *r, const problem *p)
-{
-    double *model = degridding_model(r, p);
-    if (r->double_precision) return model;
-    size_t count = (size_t)p->dims.size * (size_t)p->dims.pitch * 2;
-    float *grid = allocate(count, sizeof *grid, "the grid");
-    for (size_t i = 0; i < count; i++) grid[i] = (float)model[i];
-    free(model);
-    return grid;
 }
 
 typedef struct {
@@ -103,33 +93,54 @@ static double make_image(const request *r, const observation *o, outputs files,
     return updates;
 }
 
-/* task=grid and task=degrid. Returns the number of updates, or uses, of cells. */
+/* task=degrid. Returns the number of uses of cells. */
+static double make_visibilities(const request *r, const observation *o, outputs files,
+                                run_times *t)
+{
+    double start = seconds();
+    problem p = problem_of(r, o);
+    double *model = degridding_model(r, &p), prepared = seconds();
+    double *value = degrid(&p, model);
+    t->init = prepared - start;
+    t->run = t->kernel = seconds() - prepared;
+    t->copies = 1;
+
+    size_t visibilities = run_rank ? 0 : (size_t)p.dims.visibilities;
+    npy result = {NPY_F8, 2, {visibilities, 2}, value};
+    if (!r->double_precision) {
+        float *rounded = (float *)value; /* in place */
+        for (size_t i = 0; i < 2 * visibilities; i++) rounded[i] = (float)value[i];
+        result.type = NPY_F4;
+    }
+    check_finite(&result, 2, "visibility");
+    if (files.out) npy_write(files.out, &result);
+    double updates = (double)p.dims.visibilities * p.dims.width * p.dims.width;
+    free(value);
+    free(model);
+    problem_free(&p);
+    return updates;
+}
+
+/* task=grid. Returns the number of updates of cells. */
 static double make_grid(const request *r, const observation *o, outputs files,
                         run_times *t)
 {
     double start = seconds();
     problem p = problem_of(r, o);
     size_t cell = 2 * (r->double_precision ? sizeof(double) : sizeof(float));
-    size_t size = (size_t)p.dims.size, visibilities = (size_t)p.dims.visibilities;
-    void *grid = r->degrid ? make_model(r, &p)
-                           : allocate(size * (size_t)p.dims.pitch, cell, "the grid");
-    void *value = r->degrid ? allocate(visibilities, cell, "the visibilities") : NULL;
+    size_t size = (size_t)p.dims.size;
+    void *grid = allocate(size * (size_t)p.dims.pitch, cell, "the grid");
     double prepared = seconds() - start;
 
-    int status =
-        r->degrid
-            ? (r->double_precision ? degridding_double : degridding)(&p, grid, value, t)
-            : (r->double_precision ? gridding_double : gridding)(&p, grid, t);
-    if (status) fail("the gridding failed");
+    if ((r->double_precision ? gridding_double : gridding)(&p, grid, t))
+        fail("the gridding failed");
     t->init += prepared;
 
     /* If ranks share the work, only rank 0 has the result. */
-    if (run_rank) size = visibilities = 0;
-    if (!r->degrid && !run_rank) remove_pitch(&p, cell, grid);
-    npy_type type = r->double_precision ? NPY_F8 : NPY_F4;
-    npy result = r->degrid ? (npy){type, 2, {visibilities, 2}, value}
-                           : (npy){type, 3, {size, size, 2}, grid};
-    check_finite(&result, 2, r->degrid ? "visibility" : "cell");
+    if (run_rank) size = 0;
+    if (!run_rank) remove_pitch(&p, cell, grid);
+    npy result = {r->double_precision ? NPY_F8 : NPY_F4, 3, {size, size, 2}, grid};
+    check_finite(&result, 2, "cell");
     if (files.out) npy_write(files.out, &result);
     if (files.picture && !run_rank) {
         start = seconds();
@@ -139,7 +150,6 @@ static double make_grid(const request *r, const observation *o, outputs files,
         free(image);
     }
     double updates = (double)p.dims.visibilities * p.dims.width * p.dims.width;
-    free(value);
     free(grid);
     problem_free(&p);
     return updates;
@@ -169,7 +179,9 @@ int main(int argc, char **argv)
     observation o = observe(&r);
     run_times t = {0};
     double read_seconds = seconds() - start;
-    double updates = (r.image ? make_image : make_grid)(&r, &o, files, &t);
+    double updates = (r.image    ? make_image
+                      : r.degrid ? make_visibilities
+                                 : make_grid)(&r, &o, files, &t);
 
     printf("visibilities=%d\noutside=%d\ncopies=%d\n", o.n, o.outside, t.copies);
     printf("Mpts/s=%.6g\nTime_init=%.9g\nTime_sort=%.9g\nTime_run=%.9g\n"

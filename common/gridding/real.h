@@ -1,8 +1,8 @@
 /* real.h - the precision of the arithmetic in C, OpenCL C and CUDA C.
  *
  * The sources of a step are written in terms of `real` and compiled twice: for float,
- * and for double with the flags `double` of program.mk. These flags also rename the two
- * functions of the interface. main.c calls the one that precision= asks for. An OpenCL
+ * and for double with the flags `double` of program.mk. These flags also rename the
+ * function of the interface. main.c calls the one that precision= asks for. An OpenCL
  * kernel is built when its program runs, for double with -D REAL=double
  * -D REAL_BYTES=8.
  */

@@ -303,6 +303,10 @@ static void grid_planes(stack *s, const request *r, const double *taps,
         s->offset[i + 1] = s->offset[i] + (size_t)(to - from);
     }
     size_t n = s->offset[s->count];
+    if (n == 0) { /* back-ends need a visibility */
+        memset(s->cells, 0, (size_t)(s->tiles * s->tile) * s->pitch * sizeof *s->cells);
+        return;
+    }
     s->footprints = allocate_untouched(n, sizeof *s->footprints, "the footprints");
     s->value = allocate_untouched(n, sizeof *s->value, "the weighted visibilities");
     parallel_run(parallel_threads(), list_visibilities, s);

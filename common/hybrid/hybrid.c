@@ -91,7 +91,7 @@ void hybrid_log_write(void)
     if (!busy) return;
     FILE *out = result_open(busy);
     if (!out) fail("busy=%s: cannot be written: %s", busy, strerror(errno));
-    qsort(intervals, used, sizeof *intervals, compare_begin);
+    if (used) qsort(intervals, used, sizeof *intervals, compare_begin);
     fprintf(out, "begin,end,who,what\n");
     for (size_t i = 0; i < used; i++)
         fprintf(out, "%.9f,%.9f,%s,%s\n", intervals[i].begin - intervals[0].begin,
@@ -99,7 +99,4 @@ void hybrid_log_write(void)
                 intervals[i].what);
     if (result_close(out))
         fail("busy=%s: cannot be written: %s", busy, strerror(errno));
-    free(intervals);
-    intervals = NULL;
-    used = capacity = 0;
 }

@@ -31,7 +31,7 @@ void hybrid_log(const char *actor, int thread, const char *what, double begin,
                 double end);
 
 /* Writes the file: one line per interval, sorted by begin, with times in seconds since
- * the first begin. Called once, at the end. */
+ * the first begin. A further call writes all intervals again, with the later ones. */
 void hybrid_log_write(void);
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,17 @@ void ocl_check(cl_int err, const char *call, const char *file, int line)
 {
     if (err != CL_SUCCESS)
         fail("%s:%d: %s: %s (%d)", file, line, call, error_name(err), err);
+}
+
+void ocl_args(const char *file, int line, cl_kernel kernel, ...)
+{
+    va_list arguments; /* size, address, size, address, .., 0 */
+    va_start(arguments, kernel);
+    size_t bytes;
+    for (cl_uint i = 0; (bytes = va_arg(arguments, size_t)) > 0; i++)
+        ocl_check(clSetKernelArg(kernel, i, bytes, va_arg(arguments, const void *)),
+                  "clSetKernelArg", file, line);
+    va_end(arguments);
 }
 
 /* Lists the devices of one type of a platform; returns their number, which may be 0. */
@@ -225,7 +237,8 @@ cl_device_id ocl_device_with_host(int host_threads, int cores, int *shares_cores
     left = remaining((int)units, host_threads);
     const cl_device_partition_property counts[] = {
         CL_DEVICE_PARTITION_BY_COUNTS, left, CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
-    return clCreateSubDevices(device, counts, 1, &part, NULL) ? device : part;
+    if (!part && clCreateSubDevices(device, counts, 1, &part, NULL)) return device;
+    return part;
 }
 
 /* The value of DEVICE_AS: 1 for gpu, 0 for cpu, -1 if it is not set. */

@@ -15,6 +15,32 @@
 #define OCL_CHECK(call) ocl_check((call), #call, __FILE__, __LINE__)
 void ocl_check(cl_int err, const char *call, const char *file, int line);
 
+/* Sets all arguments of a kernel in the order of its parameters: OCL_ARGS(kernel, a, b)
+ * passes the variables a and b. A buffer is a cl_mem. At most 12 arguments. */
+#define OCL_ARGS(kernel, ...)                                                          \
+    ocl_args(__FILE__, __LINE__, kernel,                                               \
+             OCL_ARGS_OF(__VA_ARGS__, OCL_12, OCL_11, OCL_10, OCL_9, OCL_8, OCL_7,     \
+                         OCL_6, OCL_5, OCL_4, OCL_3, OCL_2, OCL_1, 0)(__VA_ARGS__),    \
+             (size_t)0)
+void ocl_args(const char *file, int line, cl_kernel kernel, ...);
+
+/* Selects the macro for the number of arguments. */
+#define OCL_ARGS_OF(a, b, c, d, e, f, g, h, i, j, k, l, macro, ...) macro
+
+/* Each variable becomes its size and its address. */
+#define OCL_1(a)       sizeof(a), (const void *)&(a)
+#define OCL_2(a, ...)  OCL_1(a), OCL_1(__VA_ARGS__)
+#define OCL_3(a, ...)  OCL_1(a), OCL_2(__VA_ARGS__)
+#define OCL_4(a, ...)  OCL_1(a), OCL_3(__VA_ARGS__)
+#define OCL_5(a, ...)  OCL_1(a), OCL_4(__VA_ARGS__)
+#define OCL_6(a, ...)  OCL_1(a), OCL_5(__VA_ARGS__)
+#define OCL_7(a, ...)  OCL_1(a), OCL_6(__VA_ARGS__)
+#define OCL_8(a, ...)  OCL_1(a), OCL_7(__VA_ARGS__)
+#define OCL_9(a, ...)  OCL_1(a), OCL_8(__VA_ARGS__)
+#define OCL_10(a, ...) OCL_1(a), OCL_9(__VA_ARGS__)
+#define OCL_11(a, ...) OCL_1(a), OCL_10(__VA_ARGS__)
+#define OCL_12(a, ...) OCL_1(a), OCL_11(__VA_ARGS__)
+
 /* Returns the device that the environment variable DEVICE selects: platform:device as
  * numbered by `clinfo -l` and `make devices`, or gpu, or cpu. Without DEVICE, returns
  * the first GPU of any platform, else the first device. fail() if there is none. */

@@ -18,8 +18,6 @@
  *   all(m)         whether m holds in every lane
  *   load(p)        the vector p[0] .. p[LANES - 1]
  *   unload(p, v)   stores it
- *   stream(p, v)   stores it without going through the caches; p is aligned to its size
- *   streamed()     fence: after it, other threads may read what was streamed
  *   keep(v)        makes gcc keep v in a register instead of loading it for each use
  */
 #ifndef LANES_H
@@ -163,26 +161,6 @@ FN lanes load_at(GLOBAL const LANE *p, mask i)
 #define keep(v) __asm__("" : "+v"(v))
 #else
 #define keep(v) ((void)0)
-#endif
-
-#if !defined(__x86_64__) || defined(__CUDACC__) || LANES == 1
-#define stream(p, v) unload(p, v)
-#define streamed()   ((void)0)
-#else
-#define streamed() __builtin_ia32_sfence()
-#ifdef __clang__
-#define stream(p, v) __builtin_nontemporal_store(v, (GLOBAL lanes *)(p))
-#else
-typedef long long integer_lanes __attribute__((vector_size(LANE_BYTES * LANES)));
-#if defined(__AVX512F__) && LANE_BYTES * LANES == 64
-#define STREAM __builtin_ia32_movntdq512
-#elif defined(__AVX__) && LANE_BYTES * LANES == 32
-#define STREAM __builtin_ia32_movntdq256
-#else
-#define STREAM __builtin_ia32_movntdq
-#endif
-#define stream(p, v) STREAM((integer_lanes *)(p), (integer_lanes)(v))
-#endif
 #endif
 
 #endif

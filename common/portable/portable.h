@@ -7,7 +7,6 @@
  *   GLOBAL          device memory, visible to all work-items
  *   CONSTANT        device memory, cached for reads of one address by many work-items
  *   LOCAL           memory of a work-group (CUDA: shared memory of a block)
- *   TABLE           an array of constants at file scope, in constant memory
  *   UNROLL          before a loop with a constant number of iterations: unrolls it
  *                   completely, which arrays need in order to be kept in registers (gcc
  *                   unrolls such loops without being told)
@@ -27,7 +26,6 @@
 #define NOINLINE_FN    FN
 #define GLOBAL         __global
 #define CONSTANT       __constant
-#define TABLE          __constant
 #ifndef LOCAL /* the host may override it with -D LOCAL=__private */
 #define LOCAL __local
 #endif
@@ -45,12 +43,10 @@
 #define FN             static __device__ inline
 #define HOST_DEVICE_FN static __host__ __device__ inline
 #define NOINLINE_FN    FN
-#define TABLE          static __constant__
 #else
 #define FN             static inline
 #define HOST_DEVICE_FN FN
 #define NOINLINE_FN    static __attribute__((noinline, unused))
-#define TABLE          static const
 #endif
 #endif
 

@@ -244,6 +244,15 @@ static void require_threads(void)
     }
 }
 
+/* Prints a line for each key, with tabs: key, type, low, high, count. */
+static void list_keys(const arg *table)
+{
+    static const char *const type[] = {"int", "double", "text", "ints"};
+    for (arg *a = next_key(table); a->key; a = next_key(a + 1))
+        printf("%s\t%s\t%.17g\t%.17g\t%d\n", a->key, type[a->type], a->low, a->high,
+               a->count);
+}
+
 void args_parse(int argc, char **argv, arg *table, const char *about)
 {
     require_threads();
@@ -251,8 +260,12 @@ void args_parse(int argc, char **argv, arg *table, const char *about)
     setvbuf(stdout, output, _IOFBF, sizeof output);
     install_handlers();
     for (int i = 1; i < argc; i++) {
-        if (!asks_help(argv[i])) continue;
-        args_help(table, about);
+        bool list = !strcmp(argv[i], "keys");
+        if (!list && !asks_help(argv[i])) continue;
+        if (list)
+            list_keys(table);
+        else
+            args_help(table, about);
         if (fflush(stdout)) fail("standard output: cannot be written");
         exit(0);
     }
@@ -315,7 +328,7 @@ void args_help(const arg *table, const char *about)
     for (arg *a = next_key(table); a->key; a = next_key(a + 1)) {
         format_default(a, text, sizeof text);
         printf("  %-*s  %s", width, text, a->about ? a->about : "");
-        if (a->type != ARG_TEXT) {
+        if (a->low < a->high) {
             const char *r = format_range(a->low, a->high, expected);
             if (*r) printf(" (%s)", r + strspn(r, " ,"));
         }

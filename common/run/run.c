@@ -562,6 +562,7 @@ void result_drop(FILE *stream)
 
 void result_folder(const char *key, const char *path)
 {
+    name_result(key, path);
     struct stat status;
     if (mkdir(path, 0777) == 0)
         created_folder = path;

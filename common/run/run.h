@@ -125,18 +125,20 @@ void progress(const char *what, double done, double total);
  * continue with a further table. args_parse() stores the values of the command line. It
  * calls fail() for an argument without '=', an unknown key (and suggests the most
  * similar one), a key that occurs twice, and a value that is not a number or out of
- * range. `help`, `-h` and `--help` print the table and exit with status 0; without any
- * argument the table is printed and the status is 1. `about` describes the program
- * there, possibly in several lines. From then on stdout is buffered until it is
- * flushed, so that a run that fails prints no results. */
+ * range. `help`, `-h` and `--help` print the table and exit with status 0, `keys`
+ * prints it for programs: key, type (int, double, text or ints), low, high and count,
+ * with tabs; without any argument the table is printed and the status is 1. `about`
+ * describes the program there, possibly in several lines. From then on stdout is
+ * buffered until it is flushed, so that a run that fails prints no results. */
 typedef enum { ARG_INT, ARG_DOUBLE, ARG_TEXT, ARG_INTS } arg_type;
 
 typedef struct {
-    const char *key;   /* NULL ends the table */
-    arg_type type;     /* ARG_INT: int *; ARG_DOUBLE: double *; ARG_TEXT: const char **;
-                          ARG_INTS: int[count], written as a comma-separated list */
-    void *value;       /* the variable to store to; its initial value is the default */
-    double low, high;  /* accepted range of numbers, ends included (never NaN) */
+    const char *key;  /* NULL ends the table */
+    arg_type type;    /* ARG_INT: int *; ARG_DOUBLE: double *; ARG_TEXT: const char **;
+                         ARG_INTS: int[count], written as a comma-separated list */
+    void *value;      /* the variable to store to; its initial value is the default */
+    double low, high; /* accepted range of numbers, ends included (never NaN); ARG_TEXT:
+                         that of the numbers in the text, for help, or 0, 0 */
     const char *about; /* one line for help, with the unit */
     int count;         /* ARG_INTS: number of ints, at most ARG_INTS_MAX; else 0 */
 } arg;

@@ -26,7 +26,7 @@ extern "C" {
  * are a sink: they always hold 0, and grains that reach them are lost. */
 typedef struct {
     int dim;         /* cells per side, including the border; at least 3 */
-    int batch;       /* number of independent grids of this size */
+    int batch;       /* number of independent grids of this size; 1 in topple() */
     cell *grid;      /* [batch][dim][dim] grains; input and output of topple() */
     int *iterations; /* [batch]; output: steps until the first stable grid */
 } pile;
@@ -34,8 +34,7 @@ typedef struct {
 /* SYNC: every step topples all unstable cells at once, from one grid into another; the
  * number of steps is a property of the pile. ASYNC: only the stable grid is required,
  * which is the same for every order of topplings. A back-end may topple in place for
- * ASYNC, or use the synchronous rule, also after it has toppled the cells as often as
- * it estimates; it counts only the synchronous steps then. */
+ * ASYNC, or use the synchronous rule. */
 typedef enum { SYNC, ASYNC } toppling_rule;
 
 /* One tile of a trace: which thread computed it, and when. */
@@ -48,6 +47,7 @@ typedef struct {
 typedef struct {
     trace_record *record; /* [capacity] */
     size_t capacity, count;
+    int grid; /* the grid of the batch that is being toppled */
 } tile_trace;
 
 typedef struct {
@@ -66,9 +66,10 @@ typedef struct {
     double kernel; /* the steps alone, on the device's own clock if it has one */
 } run_times;
 
-/* Topples the grids of *p until all are stable or plan->max_iterations is reached. The
- * caller provides p->iterations with all elements negative. Returns 0; errors end the
- * program through fail(). */
+/* Topples the grid of *p until it is stable or plan->max_iterations is reached.
+ * p->batch is 1: the front end calls the function once for each grid of a batch. The
+ * caller provides a negative *p->iterations. Returns 0; errors end the program through
+ * fail(). */
 int topple(pile *p, const run_plan *plan, run_times *t);
 
 /* Number of cells of one grid. */
@@ -81,8 +82,17 @@ static inline size_t pile_cells(const pile *p)
  * is stable, less than 256 if and only if every cell is. */
 cell pile_or(const cell *grid, int dim);
 
+/* Copies the grid of *p to or from bytes: column x of row y is byte y * pitch + first +
+ * x. pile_to_bytes() sets the other dim * pitch bytes to 0; every cell must fit. */
+void pile_to_bytes(const pile *p, size_t pitch, size_t first, cell8 *to);
+void pile_from_bytes(pile *p, size_t pitch, size_t first, const cell8 *from);
+
 /* Sets the border of one grid to 0. */
 void pile_clear_border(cell *grid, int dim);
+
+/* fail() if the plan has options that only the CPU back-ends support: toppling in
+ * place, and the trace of tiles. */
+void reject_cpu_options(const run_plan *plan);
 
 /* Returns the number of the calling thread. */
 static inline int thread_number(void)
@@ -118,7 +128,7 @@ static inline void use_static_schedule(void)
 
 /* Records a tile that `thread` has just finished. A trace keeps the first `capacity`
  * tiles. Does nothing if t is NULL. */
-void trace_tile(tile_trace *t, int iteration, int grid, const int tile[4], double begin,
+void trace_tile(tile_trace *t, int iteration, const int tile[4], double begin,
                 int thread);
 
 #ifdef __cplusplus

@@ -33,6 +33,7 @@ static const double VISITS_MIN = 5e6;
 enum { TRACES_MIN = 4, TRACES_MAX = 48, SAMPLES_MIN = 8, SAMPLES = 64 };
 enum { NEAREST = 24 };          /* live traces that are compared with an output trace */
 static const double SAME = 0.5; /* m: closer shots or receivers are one */
+/* Any number: a job that is repeated draws the same traces. */
 static const uint64_t SEED = 58;
 /* Samples by which a neighbour is shifted at most. */
 enum { SHIFT_MAX = 12 };
@@ -52,22 +53,17 @@ double check_sample(const request *r, const su_gather *g, const float *data, int
     return data[i] + (x - i) * ((double)data[next] - data[i]);
 }
 
-/* Stores the coordinates of shot and receiver and the half-offset, in metres. */
-static void coordinates(position p, double x[3])
+/* Stores whether two traces have the same shot, receiver, and half-offset. */
+static void compare_places(position a, position b, bool same[3])
 {
-    x[0] = p.m - p.h;
-    x[1] = p.m + p.h;
-    x[2] = p.h;
+    same[0] = fabs((a.m - a.h) - (b.m - b.h)) <= SAME;
+    same[1] = fabs((a.m + a.h) - (b.m + b.h)) <= SAME;
+    same[2] = fabs(a.h - b.h) <= SAME;
 }
 
-/* The position of a live trace. Its header is relative to r's origin. */
-static position place_of(const request *r, const survey *line, int number)
+static position place_of(const check_job *job, int number)
 {
-    origin from = request_origin(r);
-    const su_header *t = &line->g.trace[number].header;
-    double unit = t->scalco < 0 ? -1.0 / t->scalco : 1;
-    double source = from.source + t->sy * unit, receiver = from.receiver + t->gy * unit;
-    return (position){(receiver + source) / 2, (receiver - source) / 2};
+    return request_place(job->r, &job->line->g.trace[number].header);
 }
 
 /* Returns whether the back-end has the samples that the pass searches in. */
@@ -76,16 +72,13 @@ static bool is_usable(const check_job *job, int number)
     return number >= job->low && number <= job->high && job->usable[number];
 }
 
-int check_select(const check_job *job, const check_trace *c, int *indices)
+int check_select(const check_job *job, const tested_trace *c, int *indices)
 {
     int n = survey_select(job->line, job->r, c->at.m, c->at.h, indices), kept = 0;
-    double own[3], other[3];
-    coordinates(c->at, own);
     for (int k = 0; k < n; k++) {
-        bool left_out = indices[k] == c->number || !is_usable(job, indices[k]);
-        coordinates(place_of(job->r, job->line, indices[k]), other);
-        for (int i = 0; i < 3; i++)
-            left_out |= c->with[i] && fabs(other[i] - own[i]) <= SAME;
+        bool left_out = indices[k] == c->number || !is_usable(job, indices[k]), same[3];
+        compare_places(place_of(job, indices[k]), c->at, same);
+        for (int i = 0; i < 3; i++) left_out |= c->with[i] && same[i];
         if (!left_out) indices[kept++] = indices[k];
     }
     return kept;
@@ -96,12 +89,11 @@ int check_select(const check_job *job, const check_trace *c, int *indices)
 static void find_missing(const check_job *job, position output, const int *indices,
                          int n, bool with[3])
 {
-    double own[3], other[3];
-    coordinates(output, own);
+    bool same[3];
     for (int i = 0; i < 3; i++) with[i] = true;
     for (int k = 0; k < n; k++) {
-        coordinates(place_of(job->r, job->line, indices[k]), other);
-        for (int i = 0; i < 3; i++) with[i] &= !(fabs(other[i] - own[i]) <= SAME);
+        compare_places(place_of(job, indices[k]), output, same);
+        for (int i = 0; i < 3; i++) with[i] &= !same[i];
     }
 }
 
@@ -137,7 +129,7 @@ static int find_nearest(const check_job *job, position at, neighbour near[NEARES
 /* Makes *c the live trace that resembles an output trace most. Returns false if there
  * is none. */
 static bool choose_trace(const check_job *job, position output, int *indices,
-                         check_trace *c)
+                         tested_trace *c)
 {
     const request *r = job->r;
     neighbour near[NEAREST] = {0};
@@ -146,7 +138,7 @@ static bool choose_trace(const check_job *job, position output, int *indices,
     bool fixed = r->by_offset && r->rows && r->row[0].h0 < r->row[r->rows - 1].h0;
     for (int i = 0, count = find_nearest(job, output, near); i < count; i++) {
         const trace_place *p = near[i].place;
-        check_trace other = *c;
+        tested_trace other = *c;
         other.number = p->number;
         other.at = (position){p->m, p->h};
         if (fixed && (p->h < r->row[0].h0 || p->h > r->row[r->rows - 1].h0)) continue;
@@ -161,7 +153,7 @@ static bool choose_trace(const check_job *job, position output, int *indices,
 
 /* Sets the times that are compared: at most `samples` consecutive ones, after the mute,
  * in which the trace has the largest energy. */
-static void set_times(const check_job *job, int samples, check_trace *c)
+static void set_times(const check_job *job, int samples, tested_trace *c)
 {
     const request *r = job->r;
     const su_gather *g = job->part;
@@ -185,7 +177,7 @@ static void set_times(const check_job *job, int samples, check_trace *c)
     }
 }
 
-check_trace *check_choose(const check_job *job, int *count)
+tested_trace *check_choose(const check_job *job, int *count)
 {
     const request *r = job->r;
     double samples = fmax(WORK * job->outputs * r->t0.count, VISITS_MIN / job->visits);
@@ -193,7 +185,7 @@ check_trace *check_choose(const check_job *job, int *count)
     traces = floor(fmin(fmin(traces, samples / SAMPLES_MIN), job->line->live));
     *count = 0;
     if (traces < 1) return NULL;
-    check_trace *chosen = allocate((size_t)traces, sizeof *chosen, "the check");
+    tested_trace *chosen = allocate((size_t)traces, sizeof *chosen, "the check");
     int *indices = allocate(job->line->g.ntraces, sizeof *indices, "an aperture");
     samples = fmin(samples / traces, r->t0.count);
     for (int i = 0; i < (int)traces; i++) {
@@ -203,7 +195,7 @@ check_trace *check_choose(const check_job *job, int *count)
         int k = (int)((i + ldexp(random, -64)) * part);
         position output =
             request_position(r, job->output[k < job->outputs ? k : job->outputs - 1]);
-        check_trace *c = &chosen[*count];
+        tested_trace *c = &chosen[*count];
         if (!choose_trace(job, output, indices, c)) continue;
         bool again = false;
         for (int j = 0; j < *count; j++) again |= chosen[j].number == c->number;
@@ -214,12 +206,13 @@ check_trace *check_choose(const check_job *job, int *count)
     return chosen;
 }
 
-int check_nearest(const check_job *job, const check_trace *c, const int *indices, int n)
+int check_nearest(const check_job *job, const tested_trace *c, const int *indices,
+                  int n)
 {
     int nearest = c->number;
     double least = INFINITY;
     for (int k = 0; k < n; k++) {
-        position p = place_of(job->r, job->line, indices[k]);
+        position p = place_of(job, indices[k]);
         double distance = hypot(p.m - c->at.m, p.h - c->at.h);
         if (!(distance < least)) continue;
         least = distance;
@@ -228,7 +221,7 @@ int check_nearest(const check_job *job, const check_trace *c, const int *indices
     return nearest;
 }
 
-void check_compare(const check_trace *c, int ns, const double *own,
+void check_compare(const tested_trace *c, int ns, const double *own,
                    const double *filled, const double *nearest, check_sums *sums)
 {
     double mean = 0, energy = 0, explained = 0;
@@ -252,7 +245,7 @@ void check_compare(const check_trace *c, int ns, const double *own,
     sums->nearest += energy - explained;
 }
 
-void check_report(const check_trace *check, int checks, const check_sums *sums)
+void check_report(const tested_trace *check, int checks, const check_sums *sums)
 {
     if (!(sums->energy > 0)) return;
     double snr = check_snr(sums->energy, sums->error);
@@ -265,9 +258,9 @@ void check_report(const check_trace *check, int checks, const check_sums *sums)
     if (!(snr < expected)) return;
     fprintf(
         stderr,
-        "%s: WARNING: %d live traces that were left out are filled with an SNR of "
-        "%.1f dB (check=1): expected at least %.1f dB%s\n",
-        run_name, checks, snr, expected,
+        "%s: WARNING: %d live trace%s left out and filled with an SNR of %.1f dB "
+        "(check=1): expected at least %.1f dB%s\n",
+        run_name, checks, checks == 1 ? " was" : "s were", snr, expected,
         expected > SNR_MIN
             ? ", because a shifted neighbour of each has more: positions, velocities "
               "or options do not fit the traces"

@@ -11,7 +11,7 @@ typedef struct {
     position at;
     bool with[3];       /* also left out: traces of its shot, receiver, offset */
     int first, samples; /* output times that are compared */
-} check_trace;
+} tested_trace;
 
 /* Output traces of a job, and the part of the survey that their apertures contain. */
 typedef struct {
@@ -23,17 +23,17 @@ typedef struct {
                                 number of traces in one */
     const su_gather *part;   /* traces low to high */
     const bool *usable;      /* [line->g.ntraces]: traces in apertures whose samples are
-                                those      that the pass searches in */
+                                those that the pass searches in */
     double visits;           /* samples that a search of one output sample visits */
 } check_job;
 
 /* Chooses live traces that resemble the output traces. Stores their number in *count.
  * The caller frees the array. */
-check_trace *check_choose(const check_job *job, int *count);
+tested_trace *check_choose(const check_job *job, int *count);
 
 /* Selects the aperture of c, without the traces that are left out, as survey_select()
  * does. */
-int check_select(const check_job *job, const check_trace *c, int *indices);
+int check_select(const check_job *job, const tested_trace *c, int *indices);
 
 /* Returns sample k of the output times of a trace of g, interpolated linearly. */
 double check_sample(const request *r, const su_gather *g, const float *data, int k);
@@ -48,16 +48,16 @@ typedef struct {
 
 /* Adds to *sums what c contributes. The arrays are [ns], the output times: its samples,
  * the filled ones, and those of the nearest trace. */
-void check_compare(const check_trace *c, int ns, const double *own,
+void check_compare(const tested_trace *c, int ns, const double *own,
                    const double *filled, const double *nearest, check_sums *sums);
 
 /* Returns the trace of the n indices that is nearest to c. */
-int check_nearest(const check_job *job, const check_trace *c, const int *indices,
+int check_nearest(const check_job *job, const tested_trace *c, const int *indices,
                   int n);
 
 /* Prints, as the last lines of a job, the SNR of the filled traces, and a warning if it
  * is low. */
-void check_report(const check_trace *check, int checks, const check_sums *sums);
+void check_report(const tested_trace *check, int checks, const check_sums *sums);
 
 /* Returns the signal-to-noise ratio in dB. */
 double check_snr(double energy, double error);

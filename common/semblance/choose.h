@@ -2,7 +2,7 @@
 #ifndef CHOOSE_H
 #define CHOOSE_H
 
-#include "arguments.h"
+#include "job.h"
 
 /* Sets the options of r that the command does not set: aperture, tau, weight,
  * refine, average and passes. Prints the SNR of each choice, and the best one, on

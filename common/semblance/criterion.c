@@ -22,15 +22,12 @@
  * Left out: searching B and C as one parameter, which they are for one velocity.
  */
 #include "criterion.h"
-#include "rows.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double VELOCITY_MIN = 1, VELOCITY_MAX = 1e5; /* m/s */
-static const double TIME_LIMIT = 1e6;                     /* s */
 /* Part of a period by which neighbouring curves may differ, and the half width of the
  * window in periods. Tuned with the noisy survey of make survey: 1/4 fills it 1.6 dB
  * worse than 1/8, and 0.9 periods 0.7 dB worse than 0.6. */
@@ -62,46 +59,6 @@ static const double REACH_MAX[] = {60, 250};
 
 /* ---- velocities --------------------------------------------------------------------
  */
-
-static void read_velocities(request *r, const char *path)
-{
-    for (row_reader in = rows_open("velocity", path,
-                                   ": expected VMIN,VMAX or a file of rows t0 v dv");
-         rows_next(&in); r->velocities++) {
-        if (in.items != 3)
-            fail("%s: %d columns: expected 3: t0, v and its tolerance dv", in.where,
-                 in.items);
-        double t0 = parse_double(in.where, in.item[0], 0, TIME_LIMIT);
-        double v = parse_double(in.where, in.item[1], VELOCITY_MIN, VELOCITY_MAX);
-        double dv = parse_double(in.where, in.item[2], 0, VELOCITY_MAX);
-        if (v - dv < VELOCITY_MIN)
-            fail("%s: %g m/s less %g m/s: expected at least %g m/s", in.where, v, dv,
-                 VELOCITY_MIN);
-        if (r->velocities && !(t0 > r->velocity[r->velocities - 1].t0))
-            fail("%s: t0 is %g after %g: expected increasing times", in.where, t0,
-                 r->velocity[r->velocities - 1].t0);
-        r->velocity = rows_grow(&in, r->velocity, r->velocities, sizeof *r->velocity);
-        r->velocity[r->velocities] = (velocity_row){t0, v - dv, v + dv};
-    }
-}
-
-void criterion_parse(request *r, const char *velocity)
-{
-    if (!strchr(velocity, ',')) {
-        read_velocities(r, velocity);
-        return;
-    }
-    char buffer[PARSE_SIZE];
-    const char *item[2];
-    parse_list("velocity", velocity, 2, "VMIN,VMAX or a file", buffer, item);
-    double low = parse_double("velocity", item[0], VELOCITY_MIN, VELOCITY_MAX);
-    double high = parse_double("velocity", item[1], VELOCITY_MIN, VELOCITY_MAX);
-    if (low > high)
-        fail("velocity=%s: the smallest is above the largest: expected VMIN,VMAX",
-             velocity);
-    r->velocity = allocate(1, sizeof *r->velocity, "the velocity");
-    r->velocity[r->velocities++] = (velocity_row){0, low, high};
-}
 
 /* Returns the smallest or the largest velocity at time tn, which counts at offset 0. */
 static double velocity_at(const request *r, double tn, bool largest)
@@ -299,12 +256,12 @@ static double measure_period(const request *r, const su_gather *g, const survey 
         if (sum[d] < sum[right]) right = d;
     free(block);
     bool at_bound = right > left && (left == -delays || right == delays);
-    if (at_bound && isnan(r->period) && !run_rank && !r->silent)
-        fprintf(
-            stderr,
-            "%s: %s: WARNING: period: the estimate, %.3g s, is at its bound of %.3g s "
-            "on one side at least: expected a shorter period: set period=\n",
-            run_name, r->in, (right - left) * dt, 2 * delays * dt);
+    if (at_bound && isnan(r->period))
+        request_note(r,
+                     "%s: WARNING: period: the estimate, %.3g s, is at its bound of "
+                     "%.3g s on one "
+                     "side at least: expected a shorter period: set period=",
+                     r->in, (right - left) * dt, 2 * delays * dt);
     return (right > left ? right - left : 2) * dt;
 }
 
@@ -344,6 +301,12 @@ void criterion_aperture(request *r, const survey *s)
     for (int i = 0; i < s->live; i++)
         trace[i] = (trace_ends){s->places[i].m - s->places[i].h,
                                 s->places[i].m + s->places[i].h};
+    /* The sources of a shot differ by rounding errors. They become equal, so that its
+     * receivers are sorted. */
+    qsort(trace, n, sizeof *trace, by_ends);
+    for (size_t i = 1; i < n; i++)
+        if (trace[i].source - trace[i - 1].source <= SAME)
+            trace[i].source = trace[i - 1].source;
     qsort(trace, n, sizeof *trace, by_ends);
     for (int i = 1; i < s->live; i++) {
         double distance = trace[i].source - trace[i - 1].source;
@@ -372,12 +335,12 @@ void criterion_ranges(request *r, const su_gather *g, const survey *s, int first
     double measured = measure_period(r, g, s, first);
     if (isnan(r->period)) r->period = measured;
     double ratio = r->period / measured;
-    if ((ratio > PERIOD_RATIO || ratio < 1 / PERIOD_RATIO) && !run_rank && !r->silent)
-        fprintf(
-            stderr,
-            "%s: WARNING: period=%.3g: the traces have a period of %.3g s: expected "
-            "at most %g times as much or as little\n",
-            run_name, r->period, measured, PERIOD_RATIO);
+    if (ratio > PERIOD_RATIO || ratio < 1 / PERIOD_RATIO)
+        request_note(r,
+                     "WARNING: period=%.3g: the traces have a period of %.3g s: "
+                     "expected at most "
+                     "%g times as much or as little",
+                     r->period, measured, PERIOD_RATIO);
     if (isnan(r->tau)) r->tau = TAU * r->period;
     if (isnan(r->average)) r->average = r->tau;
     if (isnan(r->dip)) {
@@ -388,12 +351,12 @@ void criterion_ranges(request *r, const su_gather *g, const survey *s, int first
     }
     make_table(r, g->dt * 1e-6);
     request_check_search(r, g);
-    if (run_rank || r->silent) return;
-    if (r->ranges_out) write_table(r);
+    if (r->ranges_out && !run_rank && !r->silent) write_table(r);
     query q = query_largest(r, g);
-    fprintf(stderr,
-            "%s: period=%.3g s, dip=%.3g s/m, tau=%.3g s, aperture=%g,%g m: at most "
-            "%d x %d x %d x %d x %d values of A to E\n",
-            run_name, r->period, r->dip, r->tau, r->aperture[0], r->aperture[1],
-            q.np[A], q.np[B], q.np[C], q.np[D], q.np[E]);
+    request_note(
+        r,
+        "period=%.3g s, dip=%.3g s/m, tau=%.3g s, aperture=%g,%g m: at most %d x %d "
+        "x %d x %d x %d values of A to E",
+        r->period, r->dip, r->tau, r->aperture[0], r->aperture[1], q.np[A], q.np[B],
+        q.np[C], q.np[D], q.np[E]);
 }

@@ -5,9 +5,6 @@
 
 #include "survey.h"
 
-/* Parses velocity=VMIN,VMAX or velocity=FILE into r. */
-void criterion_parse(request *r, const char *velocity);
-
 /* Returns z = 4 / v^2 of an event at half-offset h and time t, for the smallest or the
  * largest velocity. Its time at offset 0 is found by iteration. */
 double moveout_at(const request *r, double h, double t, bool largest);

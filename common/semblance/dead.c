@@ -9,6 +9,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include "dead.h"
 #include "journal.h"
 #include "processes.h"
 #include "section.h"
@@ -44,10 +45,9 @@ static void find_dead(request *r, su_gather *g)
              "fill=dead",
              r->in);
     if (su_find_axis(g, &r->axis, why) != 0) fail("%s: %s", r->in, why);
-    fprintf(stderr,
-            "%s: %s: %d of %zu traces are to be filled: %d with trid 2, %d all "
-            "zero\n",
-            run_name, r->in, r->dead_count, g->ntraces, marked, r->dead_count - marked);
+    request_note(r,
+                 "%s: %d of %zu traces are to be filled: %d with trid 2, %d all zero",
+                 r->in, r->dead_count, g->ntraces, marked, r->dead_count - marked);
     r->positions = allocate((size_t)r->dead_count, sizeof *r->positions, "positions");
     for (int i = 0; i < r->dead_count; i++) {
         trace_ends p = line_ends(&g->trace[r->dead[i]].header, &r->axis);
@@ -76,16 +76,13 @@ static void replace(const request *r, su_gather *g, const su_gather *filled)
     }
 }
 
-void section_dead(request *r)
+void dead_begin(request *r, const char *filled)
 {
-    const char *output = r->stack;
-    char why[SU_REASON_SIZE], *path = section_file(r->stack, ".filled");
-    su_gather g, filled;
     if (!run_rank) {
-        if (access(output, F_OK) == 0 && access(path, F_OK) != 0)
-            journal_foreign("stack", output);
-        result_check("stack", output);
-        g = section_read(r->in, r->order);
+        if (access(r->stack, F_OK) == 0 && access(filled, F_OK) != 0)
+            journal_foreign("stack", r->stack);
+        result_check("stack", r->stack);
+        su_gather g = section_read(r->in, r->order);
         find_dead(r, &g);
         su_free(&g);
     }
@@ -98,23 +95,17 @@ void section_dead(request *r)
     }
     proc_broadcast(r->dead, count * sizeof *r->dead);
     proc_broadcast(r->positions, count * sizeof *r->positions);
-    r->position_count = r->dead_count;
-    r->m0 = (series){r->positions[0].m, 0, 1};
-    r->h0 = (series){r->positions[0].h, 0, 1};
-    r->fill = false;
-    const char *in = r->in;
-    r->stack = path;
-    section(r);
+    request_set_positions(r, r->positions, r->dead_count);
+    r->stack = filled;
+}
 
-    r->in = in;
-    if (!run_rank) {
-        g = section_read(in, r->order);
-        filled = section_read(path, SU_DETECT);
-        replace(r, &g, &filled);
-        if (su_write(output, g.big_endian ? SU_BIG : SU_LITTLE, &g, why) != 0)
-            fail("%s: %s", output, why);
-        su_free(&filled);
-        su_free(&g);
-    }
-    free(path);
+void dead_end(const request *r, const char *whole)
+{
+    if (run_rank) return;
+    su_gather g = section_read(r->in, r->order);
+    su_gather filled = section_read(r->stack, SU_DETECT);
+    replace(r, &g, &filled);
+    section_write(whole, &g);
+    su_free(&filled);
+    su_free(&g);
 }

@@ -13,7 +13,6 @@
  * the expected square of the error (a Wiener filter of one coefficient).
  */
 #include "fill.h"
-#include "refine.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,22 +42,19 @@ void aperture_free(aperture *a)
 void aperture_set(aperture *a, const request *r, const su_gather *g, double m, double h,
                   const int *indices, int n)
 {
-    origin from = request_origin(r);
     a->n = n;
     a->ns = g->ns;
     /* refine= and average= use parallel windows. */
-    a->moved = r->refine || average_reach(r) > 0;
+    a->moved = r->refine || average_samples(r) > 0;
     bool parallel = r->window == WINDOW_PARALLEL || a->moved;
     a->tau = parallel ? tau_samples(r, g) : 0;
     a->half = a->moved && r->smooth == SMOOTH_WINDOW ? a->tau : 0;
     a->rate = 1e6 / g->dt;
     for (int k = 0; k < n; k++) {
         const su_trace *t = &g->trace[indices[k]];
-        double unit = t->header.scalco < 0 ? -1.0 / t->header.scalco : 1;
-        double source = from.source + t->header.sy * unit;
-        double receiver = from.receiver + t->header.gy * unit;
-        a->dm[k] = (receiver + source) / 2 - m;
-        a->dh[k] = (receiver - source) / 2 - h;
+        position at = request_place(r, &t->header);
+        a->dm[k] = at.m - m;
+        a->dh[k] = at.h - h;
         a->data[k] = t->data;
     }
 }

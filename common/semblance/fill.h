@@ -3,7 +3,7 @@
 #ifndef FILL_H
 #define FILL_H
 
-#include "arguments.h"
+#include "job.h"
 
 /* The traces of an aperture, relative to the output trace. */
 typedef struct {

@@ -1,5 +1,8 @@
 /* main.c - the front end of all steps and back-ends: executes one search, or a section.
  */
+#include "arguments.h"
+#include "choose.h"
+#include "dead.h"
 #include "processes.h"
 #include "section.h"
 #include "survey.h"
@@ -81,18 +84,25 @@ static void one_point(request *r)
     survey_free(&line);
 }
 
+static void whole_traces(request *r)
+{
+    const char *stack = r->stack;
+    char *filled = r->fill ? section_file(stack, ".filled") : NULL;
+    if (r->fill) dead_begin(r, filled);
+    if (r->choose) choose_options(r);
+    section(r);
+    if (r->fill) dead_end(r, stack);
+    free(filled);
+}
+
 int main(int argc, char **argv)
 {
     run_name = "semblance";
     request r = request_parse(argc, argv, about);
     if (is_section(&r))
-        section(&r);
+        whole_traces(&r);
     else
         one_point(&r);
-    free(r.row);
-    free(r.velocity);
-    free(r.mute);
-    free(r.positions);
-    free(r.dead);
+    request_free(&r);
     return 0;
 }

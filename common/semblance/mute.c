@@ -9,41 +9,13 @@
  */
 #include "mute.h"
 #include "criterion.h"
-#include "rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double STRETCH_MIN = 0.01, STRETCH_MAX = 3;  /* t / tn - 1 */
-static const double OFFSET_LIMIT = 1e9, TIME_LIMIT = 1e6; /* m, s */
+static const double TIME_LIMIT = 1e6; /* s */
 static const double TOLERANCE = 1e-3; /* samples: the time of a sample is not exact */
-
-void mute_parse(request *r, const char *mute)
-{
-    char *end;
-    strtod(mute, &end);
-    if (!*end) {
-        r->stretch = parse_double("mute", mute, STRETCH_MIN, STRETCH_MAX);
-        if (!r->velocities)
-            fail("mute=%s: a limit of the stretch is for velocity=: expected that, too",
-                 mute);
-        return;
-    }
-    for (row_reader in =
-             rows_open("mute", mute, ": expected a stretch or a file of rows offset t");
-         rows_next(&in); r->mutes++) {
-        if (in.items != 2)
-            fail("%s: %d columns: expected 2: offset and time", in.where, in.items);
-        r->mute = rows_grow(&in, r->mute, r->mutes, sizeof *r->mute);
-        mute_row *row = &r->mute[r->mutes];
-        row->offset = parse_double(in.where, in.item[0], 0, OFFSET_LIMIT);
-        row->time = parse_double(in.where, in.item[1], 0, TIME_LIMIT);
-        if (r->mutes && !(row->offset > row[-1].offset))
-            fail("%s: the offset is %g after %g: expected increasing offsets", in.where,
-                 row->offset, row[-1].offset);
-    }
-}
 
 /* Returns the time of the table at an offset; outside the table, that of its end. */
 static double table_time(const request *r, double offset)

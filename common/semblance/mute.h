@@ -4,9 +4,6 @@
 
 #include "survey.h"
 
-/* Parses mute=STRETCH or mute=FILE into r. */
-void mute_parse(request *r, const char *mute);
-
 /* Sets the muted samples of the traces of *g, which begins with trace `first` of s, to
  * 0. */
 void mute_input(const request *r, su_gather *g, const survey *s, int first);

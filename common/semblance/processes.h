@@ -43,6 +43,13 @@ void proc_broadcast(void *bytes, size_t size);
 /* Replaces each value by its sum over all processes. */
 void proc_sum(double *value, int count);
 
+/* Returns when all processes have called this function. */
+static inline void proc_wait(void)
+{
+    double unused = 0;
+    proc_sum(&unused, 1);
+}
+
 /* Returns the number of the next work item, 0, 1, ..; each number goes to one process.
  */
 int proc_next_item(void);

@@ -20,8 +20,6 @@
 #include <string.h>
 
 static const double POWER = 4; /* of the semblance: the weight in a mean over time */
-/* Part of a sample: 0.004 s, for example, is not exact in binary. */
-static const double AVERAGE_ROUNDING = 1e-3;
 
 /* Tries the point at an offset in parameter k. */
 static double at_offset(const aperture *a, double t0, const float *p, int k,
@@ -121,17 +119,10 @@ __attribute__((weak)) void for_samples(int samples, void (*f)(int, const void *)
     for (int k = 0; k < samples; k++) f(k, context);
 }
 
-int average_reach(const request *r)
-{
-    int samples = r->t0.count;
-    if (samples < 2) return 0;
-    return (int)(fmin(r->average / fabs(r->t0.step), samples) + AVERAGE_ROUNDING);
-}
-
 void refine_trace(const request *r, const aperture *a, const query *q, float *coherence,
                   float *parameters)
 {
-    int samples = r->t0.count, reach = average_reach(r);
+    int samples = r->t0.count, reach = average_samples(r);
     trace_curves t = {r, a, q, coherence, parameters};
     if (r->refine) for_samples(samples, search_lines, &t);
     if (reach == 0) return;

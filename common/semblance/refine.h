@@ -11,7 +11,4 @@
 void refine_trace(const request *r, const aperture *a, const query *q, float *coherence,
                   float *parameters);
 
-/* Returns over how many samples before and after each one average= takes means. */
-int average_reach(const request *r);
-
 #endif

@@ -2,6 +2,7 @@
 #include "survey.h"
 #include "processes.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,21 +38,94 @@ static void check_reach(const request *r, const survey *s)
              r->in, far, s->live, BEYOND * fastest * end, BEYOND, end, fastest);
 }
 
+/* Reports traces that are auxiliary, and of which kinds. */
+static void report_auxiliary(const request *r, const su_gather *g)
+{
+    enum { KINDS = 5, DIGITS = 7 };
+    int kind[KINDS], kinds = 0;
+    char text[KINDS * DIGITS + 1] = "";
+    size_t count = 0;
+    for (size_t i = 0; i < g->ntraces; i++) {
+        const su_header *h = &g->trace[i].header;
+        if (su_is_data(h) || h->trid == SU_DEAD) continue;
+        count++;
+        int k = 0;
+        while (k < kinds && kind[k] != h->trid) k++;
+        if (k == KINDS || k < kinds) continue;
+        snprintf(text + strlen(text), DIGITS + 1, " %d", kind[kinds++] = h->trid);
+    }
+    if (count)
+        request_note(r,
+                     "%s: %zu of %zu traces are not seismic data (trid%s%s) and not "
+                     "used",
+                     r->in, count, g->ntraces, text, kinds == KINDS ? " .." : "");
+}
+
+/* Reports traces that count as dead, of which there are `dead`, or are auxiliary, and
+ * the direction of an oblique line. */
+static void report_gather(const request *r, const su_gather *g, size_t dead)
+{
+    const line_axis *a = &r->axis;
+    if (g->skipped)
+        request_note(
+            r,
+            "%s: %zu of %zu traces have samples that are not finite and count as dead "
+            "(bad=skip)",
+            r->in, g->skipped, g->ntraces);
+    if (dead > g->skipped && !r->dead)
+        request_note(r, "%s: %zu of %zu traces are dead (trid 2) and ignored", r->in,
+                     dead - g->skipped, g->ntraces);
+    report_auxiliary(r, g);
+    if (a->kind == SU_AXIS_OBLIQUE)
+        request_note(
+            r,
+            "%s: x and y vary: positions are metres from (%.10g, %.10g) along a line "
+            "at %.2f degrees to x; sources and receivers are up to %.2f m away from it",
+            r->in, a->x0, a->y0, atan2(a->uy, a->ux) * 180 / acos(-1), a->farthest);
+}
+
+su_gather survey_gather(request *r, su_header **header)
+{
+    su_gather g;
+    char reason[SU_REASON_SIZE];
+    size_t dead, differing = 0, first = 0;
+    origin from = request_origin(r);
+    if (proc_read_headers(r->in, r->order, &g, reason)) fail("%s: %s", r->in, reason);
+    for (int i = 0; i < r->dead_count; i++) g.trace[r->dead[i]].header.trid = SU_DEAD;
+    if (header) {
+        *header = allocate(g.ntraces, sizeof **header, "the headers");
+        for (size_t i = 0; i < g.ntraces; i++) (*header)[i] = g.trace[i].header;
+    }
+    if (su_find_axis(&g, &r->axis, reason) ||
+        (!r->any_offset && su_check_offsets(&g, &r->axis, &differing, &first, reason)))
+        fail("%s: %s", r->in, reason);
+    trace_ends ends = line_ends(&g.trace[first].header, &r->axis);
+    if (su_line(&g, &r->axis, from.source, from.receiver, &dead, reason))
+        fail("%s: %s", r->in, reason);
+    if (!r->reported) report_gather(r, &g, dead);
+    if (!r->reported && differing)
+        request_note(
+            r,
+            "%s: %zu of %zu traces: offset is not the distance of source and receiver, "
+            "the first time in trace %zu (offset %d, %g m apart)",
+            r->in, differing, g.ntraces, first + 1, g.trace[first].header.offset,
+            fabs(ends.receiver - ends.source));
+    r->reported = true;
+    if (g.ntraces > INT_MAX)
+        fail("%s: %zu traces: expected at most 2^31 - 1", r->in, g.ntraces);
+    return g;
+}
+
 survey survey_read(request *r)
 {
     survey s = {0};
-    s.g = request_gather(r, &s.header);
+    s.g = survey_gather(r, &s.header);
     request_fit(r, &s.g);
-    origin from = request_origin(r);
     s.places = allocate(s.g.ntraces, sizeof *s.places, "the midpoints");
     for (size_t i = 0; i < s.g.ntraces; i++) {
         const su_header *t = &s.g.trace[i].header;
-        if (!su_is_data(t)) continue;
-        double unit = t->scalco < 0 ? -1.0 / t->scalco : 1;
-        double source = from.source + t->sy * unit;
-        double receiver = from.receiver + t->gy * unit;
-        s.places[s.live++] =
-            (trace_place){(receiver + source) / 2, (receiver - source) / 2, (int)i};
+        position at = request_place(r, t);
+        if (su_is_data(t)) s.places[s.live++] = (trace_place){at.m, at.h, (int)i};
     }
     qsort(s.places, (size_t)s.live, sizeof *s.places, by_midpoint);
     check_reach(r, &s);
@@ -118,26 +192,24 @@ float *survey_offset(const request *r, const su_gather *part, const bool *used)
         free(offset);
         return NULL;
     }
-    if (!run_rank && !r->silent)
-        fprintf(
-            stderr,
-            "%s: %s: WARNING: %.0f %% of the energy of the live traces is a constant "
-            "offset: expected at most %.0f %%: the mean of each trace is subtracted "
-            "before the search, and added to the filled traces\n",
-            run_name, r->in, 100 * of_means / energy, 100 * SHARE);
+    request_note(
+        r,
+        "%s: WARNING: %.0f %% of the energy of the live traces is a constant "
+        "offset: expected at most %.0f %%: the mean of each trace is subtracted "
+        "before the search, and added to the filled traces",
+        r->in, 100 * of_means / energy, 100 * SHARE);
     return offset;
 }
 
 void survey_subtract(su_gather *part, const float *offset)
 {
-    double barrier = 0;
-    proc_sum(&barrier, 1);
+    proc_wait();
     if (!offset) return;
     if (proc_owns_samples())
         for (size_t i = 0; i < part->ntraces; i++)
             for (int k = part->first; k < part->ns; k++)
                 part->trace[i].data[k] -= offset[i];
-    proc_sum(&barrier, 1);
+    proc_wait();
 }
 
 void survey_report(const request *r, const su_gather *part, int first)
@@ -167,17 +239,17 @@ void survey_report(const request *r, const su_gather *part, int first)
     }
     free(peak);
     if (zero)
-        fprintf(
-            stderr,
-            "%s: %s: %zu of %zu live traces are all zero and weaken the stack: mark "
-            "them as dead (trid 2), or fill them by fill=dead\n",
-            run_name, r->in, zero, zero + live);
+        request_note(
+            r,
+            "%s: %zu of %zu live traces are all zero and weaken the stack: mark "
+            "them as dead (trid 2), or fill them by fill=dead",
+            r->in, zero, zero + live);
     if (spikes)
-        fprintf(
-            stderr,
-            "%s: %s: %zu spikes, the first in trace %zu at %g s (more than %d times "
-            "the neighbours and the median of the traces' largest amplitudes)\n",
-            run_name, r->in, spikes, trace, sample * 1e-6 * part->dt, SPIKE);
+        request_note(
+            r,
+            "%s: %zu spikes, the first in trace %zu at %g s (more than %d times "
+            "the neighbours and the median of the traces' largest amplitudes)",
+            r->in, spikes, trace, sample * 1e-6 * part->dt, SPIKE);
 }
 
 /* Samples of a search, as powers of two: smallest (except 0) and largest magnitude. The
@@ -217,7 +289,7 @@ int survey_scale(const su_gather *part, const bool *used)
 
 void survey_rescale(su_gather *part, int exponent)
 {
-    double barrier = 0;
+    proc_wait();
     if (exponent == 0) return;
     if (proc_owns_samples())
         for (size_t i = 0; i < part->ntraces; i++)
@@ -226,7 +298,7 @@ void survey_rescale(su_gather *part, int exponent)
                 bool small = fabs(x) < ldexp(1, SMALLEST);
                 part->trace[i].data[k] = small ? 0 : (float)x;
             }
-    proc_sum(&barrier, 1);
+    proc_wait();
 }
 
 void survey_check_input(const request *r, const survey *s)

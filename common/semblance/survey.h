@@ -3,7 +3,7 @@
 #ifndef SURVEY_H
 #define SURVEY_H
 
-#include "arguments.h"
+#include "job.h"
 
 typedef struct {
     double m, h; /* midpoint and half-offset, metres */
@@ -17,7 +17,15 @@ typedef struct {
     int live;
 } survey;
 
-/* Reads the traces of r with request_gather() and completes r with request_fit(). */
+/* Reads the traces, relative to r's origin (see su_line()), with samples as
+ * proc_read_headers() provides them. Sets r->axis. Reports once, on stderr, how many
+ * traces are dead, auxiliary or have another offset than the positions, and the
+ * direction of an oblique line. Stores a copy of the headers of the file in *header,
+ * unless header is NULL. fail() if the traces are invalid, or contradict offset=check.
+ */
+su_gather survey_gather(request *r, su_header **header);
+
+/* Reads the traces of r with survey_gather() and completes r with request_fit(). */
 survey survey_read(request *r);
 void survey_free(survey *s);
 
@@ -48,8 +56,8 @@ void survey_subtract(su_gather *part, const float *offset);
 int survey_scale(const su_gather *part, const bool *used);
 
 /* Multiplies these samples by 2^exponent, which is exact, except that samples become 0
- * which are smaller than 3e-24 of the largest one. Does nothing if exponent is 0. All
- * processes call it. */
+ * which are smaller than 3e-24 of the largest one. All processes call it, with the same
+ * exponent; it returns when all of them have read the samples as they were. */
 void survey_rescale(su_gather *part, int exponent);
 
 /* fail() if the input file has become shorter. */
