@@ -40,12 +40,6 @@ FN size_t part_index(CONSTANT const query *q, int ia, int ib, int ic)
     return ((size_t)ia * q->np[B] + ib) * q->np[C] + ic;
 }
 
-/* The best point of each lane. The indices id and ie are floats, which pick() can
- * select like the other members; they are exact below 2^24. */
-typedef struct {
-    lanes id, ie, stack, semblance;
-} lane_points;
-
 /* Adds the window of one trace, which has ns samples at y; each lane has its own
  * arrival x, NaN if the operator has none. A lane whose window is not inside the trace
  * adds nothing and counts it in *skipped. */
@@ -103,4 +97,63 @@ FN void add_trace(GLOBAL const float *y, int ns, int w, lanes x, lanes *num, lan
         }
     }
     *den += squares;
+}
+
+/* Traces whose arrivals are computed together, before their windows are added. On a CPU
+ * two short loops are faster than a long one (the lesson of step 08 has the times). */
+#define ARRIVALS (LANES == 1 ? 1 : 16)
+
+/* LANES points of the search: t0 in samples, and the parameters. */
+typedef struct {
+    lanes t0, a, b, c, d, e;
+} lane_operator;
+
+/* Their semblances and stacks. */
+typedef struct {
+    lanes semblance, stack;
+} lane_values;
+
+/* Returns the arrivals at a trace in samples, NaN where the operator has none. */
+FN lanes arrival(const lane_operator *o, float dm, float dh)
+{
+    lanes t = o->t0 + o->a * dm + o->b * dh;
+    return root(t * t + o->c * (dh * dh) + dm * (o->d * dm + o->e * dh));
+}
+
+/* Returns the semblances and the stacks of these sums. */
+FN lane_values quotients(const lanes *num, lanes den, lanes skipped, int ntraces, int w)
+{
+    lanes sum = each(0), squares = each(0);
+    UNROLL
+    for (int j = 0; j < w; j++) {
+        sum += num[j];
+        squares += num[j] * num[j];
+    }
+    lanes used = (float)ntraces - skipped;
+    mask valid = (skipped < 2) & (den > 0);
+    lane_values v = {pick(valid, squares / (den * used), each(0)),
+                     pick(valid, sum / (used * (float)w), each(0))};
+    return v;
+}
+
+/* Computes the semblances and the stacks of LANES points, in windows of w samples. */
+FN lane_values semblance(const lane_operator *o, int w, CONSTANT const trace *traces,
+                         GLOBAL const float *samples, CONSTANT const query *q)
+{
+    lanes num[MAX_WINDOW];
+    UNROLL
+    for (int j = 0; j < w; j++) num[j] = each(0);
+    lanes den = each(0), skipped = each(0);
+
+    for (int n = 0; n < q->ntraces && !all(skipped >= 2); n += ARRIVALS) {
+        int rest = q->ntraces - n; /* at least 1 */
+        int count = ARRIVALS == 1 || rest > ARRIVALS ? ARRIVALS : rest;
+        lanes x[ARRIVALS];
+        for (int i = 0; i < count; i++)
+            x[i] = arrival(o, traces[n + i].dm, traces[n + i].dh);
+        for (int i = 0; i < count; i++)
+            add_trace(samples + (size_t)traces[n + i].row * q->pitch, q->ns, w, x[i],
+                      num, &den, &skipped);
+    }
+    return quotients(num, den, skipped, q->ntraces, w);
 }

@@ -4,36 +4,20 @@
 #include <stdlib.h>
 
 #include "host.h"
+#include "window.h"
 
-/* One instance for each small window: loops of constant length are unrolled, and num
- * stays in registers. OpenCL and CUDA compile their kernels in this way from step 02
- * on. */
-#define SEARCH(w, length)                                                              \
-    __attribute__((flatten)) static void search_##w(                                   \
-        int block, int ia, int ib, int ic, const trace *traces, const float *samples,  \
-        const query *q, const chunk *ch, point *part, int parts)                       \
-    {                                                                                  \
-        search_block(block, ia, ib, ic, 0, traces, samples, q, ch, length, part,       \
-                     parts);                                                           \
-    }
-SEARCH(1, 1)
-SEARCH(3, 3)
-SEARCH(5, 5)
-SEARCH(7, 7)
-SEARCH(9, 9)
-SEARCH(11, 11)
-SEARCH(13, 13)
-SEARCH(15, 15)
-SEARCH(17, 17)
-SEARCH(19, 19)
-SEARCH(21, 21)
-SEARCH(any, window_length(q))
-
-typedef void search_function(int, int, int, int, const trace *, const float *,
-                             const query *, const chunk *, point *, int);
-static search_function *const search_by_tau[] = {
-    search_1,  search_3,  search_5,  search_7,  search_9, search_11,
-    search_13, search_15, search_17, search_19, search_21};
+/* search_block() for some part. It is compiled for each small window: loops of constant
+ * length are unrolled, and num stays in registers. OpenCL and CUDA compile their
+ * kernels in this way from step 02 on. */
+__attribute__((flatten)) static void search_part(int block, int ia, int ib, int ic,
+                                                 const trace *traces,
+                                                 const float *samples, const query *q,
+                                                 const chunk *ch, point *part,
+                                                 int parts)
+{
+    WINDOW_CALL(window_length(q), search_block, block, ia, ib, ic, 0, traces, samples,
+                q, ch, part, parts);
+}
 
 struct search_state {
     const su_gather *g;
@@ -68,7 +52,6 @@ static void search_chunk(search_state *s, const query *q, int samples,
                          search_result *result)
 {
     chunk c = make_chunk(q, samples, LANES);
-    search_function *search_part = q->tau < 11 ? search_by_tau[q->tau] : search_any;
 
 #pragma omp parallel for collapse(4) schedule(dynamic)
     for (int block = 0; block < c.blocks; block++)

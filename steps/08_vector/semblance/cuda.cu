@@ -32,8 +32,8 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples, chunk ch,
     for (int i = i0; i < n; i += gridDim.x * blockDim.x)
         for (int ib = ib0; ib < ch.np[B]; ib += gridDim.y * blockDim.y)
             for (int ic = ic0; ic < ch.np[C]; ic += gridDim.z * blockDim.z)
-                search_block(i / ch.split % ch.blocks, i / ch.split / ch.blocks, ib, ic,
-                             i % ch.split, c_traces, samples, c_query, &ch, w, part,
+                search_block(w, i / ch.split % ch.blocks, i / ch.split / ch.blocks, ib,
+                             ic, i % ch.split, c_traces, samples, c_query, &ch, part,
                              parts);
 }
 

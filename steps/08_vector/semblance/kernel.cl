@@ -15,8 +15,8 @@ __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
     for (int i = get_global_id(0); i < n; i += get_global_size(0))
         for (int ib = get_global_id(1); ib < ch.np[B]; ib += get_global_size(1))
             for (int ic = get_global_id(2); ic < ch.np[C]; ic += get_global_size(2))
-                search_block(i / ch.split % ch.blocks, i / ch.split / ch.blocks, ib, ic,
-                             i % ch.split, traces, samples, q, &ch, w, part, parts);
+                search_block(w, i / ch.split % ch.blocks, i / ch.split / ch.blocks, ib,
+                             ic, i % ch.split, traces, samples, q, &ch, part, parts);
 }
 
 /* Picks the best part of each sample, which goes to a row after the parts: one

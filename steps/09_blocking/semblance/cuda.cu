@@ -1,5 +1,5 @@
-/* cuda.cu - the search in CUDA C, host and device: one thread per part of a sample,
- * then one block of threads per sample. Knots are not used: few_knots() says why.
+/* cuda.cu - the same search in CUDA C, host and device: one thread per part of a
+ * sample, then one block of threads per sample.
  *
  * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
  * the kernel, and the runtime creates the other objects in its first call.
@@ -9,10 +9,11 @@
 #include "cuda_device.h"
 #define LANES 1 /* a GPU's lanes are its threads */
 #include "host.h"
+#include "moveout_host.h"
 #include "window.h"
 
 /* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
-#define TRACES_MAX 2500
+#define TRACES_MAX 4300
 __constant__ query c_query[CHUNK_SAMPLES];
 __constant__ trace c_traces[TRACES_MAX];
 
@@ -21,16 +22,20 @@ __constant__ trace c_traces[TRACES_MAX];
 WINDOW_KERNEL(search_kernel, const float *__restrict__ samples, chunk ch,
               point *__restrict__ part, int parts)
 {
-    /* Neighbouring threads have neighbouring samples, or values of D of one sample. */
     int w = W ? W : window_length(c_query);
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    int id = i % ch.split, block = i / ch.split % ch.blocks;
-    int abc = i / ch.split / ch.blocks;
-    int ic = abc % ch.np[C], ib = abc / ch.np[C] % ch.np[B];
-    int ia = abc / ch.np[C] / ch.np[B];
-    if (ia < ch.np[A])
-        search_block(block, ia, ib, ic, id, c_traces, samples, c_query, &ch, w, part,
-                     parts);
+    int i0 = blockIdx.x * blockDim.x + threadIdx.x;
+    int ib0 = blockIdx.y * blockDim.y + threadIdx.y;
+    int ic0 = blockIdx.z * blockDim.z + threadIdx.z;
+
+    /* Neighbouring threads have neighbouring samples. If the grid is smaller than the
+     * number of parts, a thread searches more than one. */
+    int n = ch.np[A] * ch.blocks * ch.split;
+    for (int i = i0; i < n; i += gridDim.x * blockDim.x)
+        for (int ib = ib0; ib < ch.np[B]; ib += gridDim.y * blockDim.y)
+            for (int ic = ic0; ic < ch.np[C]; ic += gridDim.z * blockDim.z)
+                search_block(w, i / ch.split % ch.blocks, i / ch.split / ch.blocks, ib,
+                             ic, i % ch.split, c_traces, samples, c_query, &ch, part,
+                             parts);
 }
 
 /* Picks the best part of each sample: see kernel.cl. */
@@ -49,6 +54,9 @@ __global__ void pick_kernel(chunk ch, point *part, int parts)
     if (thread == 0) part[(size_t)ch.samples * parts + k] = own[best[0].part];
 }
 
+/* Buffers of window=moveout. */
+enum { INPUT, ROWS, BEST, NUMBERS, MOVEOUT_BUFFERS };
+
 struct search_state {
     const su_gather *g;
     trace *traces; /* of the current search */
@@ -59,6 +67,8 @@ struct search_state {
     dim3 block;
     float *d_samples;
     point *d_part;
+    void *d_moveout[MOVEOUT_BUFFERS]; /* NULL until they are needed */
+    size_t moveout_bytes[MOVEOUT_BUFFERS];
     cudaEvent_t before, after;
 };
 
@@ -67,6 +77,10 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     double start = seconds();
 
     search_state *s = (search_state *)allocate(1, sizeof *s, "the state of the search");
+    for (int i = 0; i < MOVEOUT_BUFFERS; i++) {
+        s->d_moveout[i] = NULL;
+        s->moveout_bytes[i] = 0;
+    }
     s->g = g;
     s->traces = (trace *)allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->chunk = chunk_samples(q, LANES);
@@ -84,9 +98,9 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     CUDA_CHECK(cudaEventCreate(&s->before));
     CUDA_CHECK(cudaEventCreate(&s->after));
 
-    unsigned threads = 1;
-    for (int i = 0; i < 3; i++) threads *= q->group[i] ? q->group[i] : 4;
-    dim3 block = {threads, 1, 1};
+    unsigned local[3];
+    for (int i = 0; i < 3; i++) local[i] = q->group[i] ? q->group[i] : 4;
+    dim3 block = {local[0], local[1], local[2]};
     s->block = block;
 
     double ready = seconds();
@@ -107,8 +121,13 @@ static void search_chunk(search_state *s, const query *q, int samples,
     int parts = sample_parts(&c);
     point *d_best = s->d_part + (size_t)samples * parts;
     size_t best_size = samples * sizeof(point), part_size = best_size * parts;
-    unsigned threads = (unsigned)c.blocks * parts;
-    dim3 grid = {(threads + s->block.x - 1) / s->block.x, 1, 1};
+    unsigned columns = (unsigned)c.np[A] * c.blocks * c.split;
+    unsigned blocks[] = {(columns + s->block.x - 1) / s->block.x,
+                         (c.np[B] + s->block.y - 1) / s->block.y,
+                         (c.np[C] + s->block.z - 1) / s->block.z};
+    for (int i = 1; i < 3; i++)
+        if (blocks[i] > CUDA_GRID_YZ_MAX) blocks[i] = CUDA_GRID_YZ_MAX;
+    dim3 grid = {blocks[0], blocks[1], blocks[2]};
     dim3 pick_block = {PICKERS, 1, 1}, pick_grid = {(unsigned)samples, 1, 1};
 
     CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, samples * sizeof *q));
@@ -138,10 +157,11 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     double start = seconds();
 
     prepare(s->g, q, indices, s->traces);
+    size_t traces_size = q->ntraces * sizeof *s->traces;
 
     double ready = seconds();
 
-    CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, q->ntraces * sizeof *s->traces));
+    CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, traces_size));
     for (int k = 0; k < samples; k += s->chunk)
         search_chunk(s, q + k, samples - k < s->chunk ? samples - k : s->chunk,
                      result + k, t);
@@ -151,8 +171,11 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     t->run += end - ready;
 }
 
+#include "moveout_cuda.h"
+
 void search_end(search_state *s)
 {
+    for (int i = 0; i < MOVEOUT_BUFFERS; i++) cudaFree(s->d_moveout[i]);
     cudaEventDestroy(s->after);
     cudaEventDestroy(s->before);
     cudaFree(s->d_part);

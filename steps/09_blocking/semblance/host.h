@@ -28,10 +28,9 @@ static inline size_t part_capacity(const query *largest)
     return parts > CHUNK_PARTS ? parts : CHUNK_PARTS;
 }
 
-/* Returns the chunk of the samples q[0 .. samples - 1]. In blocks, lanes run along t0
- * or along (D, E), whichever leaves fewer of them without work. On a GPU (one lane) the
- * (A, B, C) of a single sample are fewer than the threads, so each D is a part of its
- * own. */
+/* Returns the chunk of the samples q[0 .. samples - 1]. Lanes run along t0 or along (D,
+ * E), whichever leaves fewer of them without work. A single sample has fewer (A, B, C)
+ * than a GPU has threads, so there (one lane) each D is a part of its own. */
 static chunk make_chunk(const query *q, int samples, int lanes)
 {
     chunk c = {samples, 1, samples, 1, {0}};
@@ -88,64 +87,4 @@ static void prepare(const su_gather *g, const query *q, const int *indices,
         traces[i].dh = (float)((half_offset - q->h0) * q->idt);
         traces[i].row = indices[i];
     }
-}
-
-/* Completes the traces for one sample, with the values that depend on its ranges: the
- * extremes of D dm^2 + E dh dm, which is linear in D and in E, are at corners of (D,
- * E). */
-static void prepare_sample(const query *q, trace *traces)
-{
-    for (int i = 0; i < q->ntraces; i++) {
-        double dm = traces[i].dm, dh = traces[i].dh;
-        double d0 = value(q, D, 0) * dm * dm, d1 = value(q, D, q->np[D] - 1) * dm * dm;
-        double e0 = value(q, E, 0) * dh * dm, e1 = value(q, E, q->np[E] - 1) * dh * dm;
-        traces[i].de_min = (float)(fmin(d0, d1) + fmin(e0, e1));
-        traces[i].de_max = (float)(fmax(d0, d1) + fmax(e0, e1));
-    }
-}
-
-/* Returns true if the samples of a chunk are to be searched one after another, by
- * knots, and false if they are to be searched in blocks.
- *
- * A GPU (one lane) has no cache that holds the knots of all its threads. On a CPU, a
- * block visits each trace once for each (D, E) and each vector of samples. To reduce a
- * trace to knots takes about as long as KNOT_VISITS visits, once for each sample, so
- * knots are faster if there are many (D, E). And each trace must have few knots: all
- * (D, E) move the arrivals by less than MAX_KNOT_SPAN samples, on the average of the
- * traces. The terms of D and E change t^2 by at most s = de_max - de_min, so they
- * change t by about s / 2t. The ranges of the chunk's middle sample decide. */
-#define KNOT_VISITS   4
-#define MAX_KNOT_SPAN 1
-static inline int few_knots(const query *q, const chunk *c, int lanes, trace *traces)
-{
-    if (lanes == 1) return 0;
-    q += c->samples / 2;
-    prepare_sample(q, traces);
-    double span = 0;
-    for (int i = 0; i < q->ntraces; i++)
-        span += (traces[i].de_max - traces[i].de_min) / (2 * q->t0 * q->idt + 1);
-    return c->samples == 1 || (c->np[D] * c->np[E] >= KNOT_VISITS * lanes &&
-                               span < MAX_KNOT_SPAN * q->ntraces);
-}
-
-/* Limit for the workspaces on a device: 256 MiB hold more than run at a time. */
-#ifndef WORKSPACE_BYTES
-#define WORKSPACE_BYTES (256 << 20)
-#endif
-
-/* Reduces a range of work-items, by whole groups (but to no less than one group), to
- * max_items and until their workspaces of floats_each floats fit into WORKSPACE_BYTES;
- * returns the bytes needed. */
-static inline size_t fit_workspaces(size_t global[3], const size_t local[3],
-                                    size_t floats_each, size_t max_items)
-{
-    size_t workspaces = WORKSPACE_BYTES / sizeof(float) / floats_each;
-    if (workspaces > max_items) workspaces = max_items;
-    for (int i = 0; i < 3; i++) {
-        size_t slab = global[0] * global[1] * global[2] / global[i] * local[i];
-        size_t slabs = workspaces / slab;
-        if (slabs == 0) slabs = 1;
-        if (slabs * local[i] < global[i]) global[i] = slabs * local[i];
-    }
-    return global[0] * global[1] * global[2] * floats_each * sizeof(float);
 }

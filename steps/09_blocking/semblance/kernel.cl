@@ -1,43 +1,23 @@
-/* kernel.cl - the device side: one work-item per (A, B, C), of one sample or of a block
- * of samples. The arrays are row-major: samples[gather trace][pitch],
+/* kernel.cl - the device side: one work-item per part of a block of samples, then one
+ * work-group per sample. The arrays are row-major: samples[gather trace][pitch],
  * part[sample][parts]. */
 #include "block.h"
+#include "moveout.h"
 
-/* The range is rounded up to whole work-groups: work-items outside np do nothing. */
-__kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
-                     GLOBAL const float *samples, GLOBAL float *storage,
-                     GLOBAL point *part)
-{
-    int w = window_length(q);
-
-    size_t item =
-        get_global_id(0) +
-        get_global_size(0) * (get_global_id(1) + get_global_size(1) * get_global_id(2));
-    storage += item * workspace_floats(q->ntraces, w);
-    workspace ws = workspace_at(storage, q->ntraces, w);
-
-    /* If the range is smaller than np, a work-item searches more than one part. */
-    for (int ia = get_global_id(0); ia < q->np[A]; ia += get_global_size(0))
-        for (int ib = get_global_id(1); ib < q->np[B]; ib += get_global_size(1))
-            for (int ic = get_global_id(2); ic < q->np[C]; ic += get_global_size(2))
-                part[part_index(q, ia, ib, ic)] =
-                    search_abc(ia, ib, ic, traces, samples, q, w, ws);
-}
-
-/* The search of a chunk in blocks, as in step 08. Neighbouring work-items have
- * neighbouring blocks, or values of D of one sample. If the range is smaller than the
+/* The range is rounded up to whole work-groups: work-items outside np do nothing.
+ * Neighbouring work-items have neighbouring blocks. If the range is smaller than the
  * number of parts, a work-item searches more than one. */
-__kernel void search_blocks(CONSTANT const query *q, CONSTANT const trace *traces,
-                            GLOBAL const float *samples, chunk ch, GLOBAL point *part,
-                            int parts)
+__kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
+                     GLOBAL const float *samples, chunk ch, GLOBAL point *part,
+                     int parts)
 {
     int w = window_length(q);
     int n = ch.np[A] * ch.blocks * ch.split;
     for (int i = get_global_id(0); i < n; i += get_global_size(0))
         for (int ib = get_global_id(1); ib < ch.np[B]; ib += get_global_size(1))
             for (int ic = get_global_id(2); ic < ch.np[C]; ic += get_global_size(2))
-                search_block(i / ch.split % ch.blocks, i / ch.split / ch.blocks, ib, ic,
-                             i % ch.split, traces, samples, q, &ch, w, part, parts);
+                search_block(w, i / ch.split % ch.blocks, i / ch.split / ch.blocks, ib,
+                             ic, i % ch.split, traces, samples, q, &ch, part, parts);
 }
 
 /* Picks the best part of each sample, which goes to a row after the parts: one
@@ -56,4 +36,30 @@ __kernel void pick_parts(CONSTANT const query *q, chunk ch, GLOBAL point *part,
         if (item < active) best[item] = better(best[item], best[item + active]);
     }
     if (item == 0) part[(size_t)ch.samples * parts + k] = own[best[0].part];
+}
+
+/* window=moveout: the sums of `points` points from `first` on, one work-item per block
+ * of a point. Neighbouring work-items have neighbouring blocks. */
+__kernel void sum_points(CONSTANT const query *q, CONSTANT const trace *traces,
+                         GLOBAL const float *samples, moveout_shape s,
+                         GLOBAL const float *input, GLOBAL float *rows, int first,
+                         int points)
+{
+    int n = get_global_id(0) / s.blocks, block = get_global_id(0) % s.blocks;
+    if (n >= points) return;
+    float fraction[PARAMETERS];
+    point_fractions(q, first + n, fraction);
+    sum_block(&s, block, input, input + INPUT_ROWS * s.stride, fraction, traces,
+              samples, q, rows + (size_t)n * SUM_ROWS * s.stride);
+}
+
+/* Keeps the best of these points, one work-item per block of samples. */
+__kernel void keep_points(moveout_shape s, GLOBAL const float *rows, GLOBAL float *best,
+                          GLOBAL int *numbers, int first, int points)
+{
+    int block = get_global_id(0);
+    if (block * LANES >= s.samples) return;
+    for (int n = 0; n < points; n++)
+        keep_block(&s, block, first + n, rows + (size_t)n * SUM_ROWS * s.stride, best,
+                   numbers);
 }

@@ -16,7 +16,6 @@
 
 /* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
 #define TRACES_MAX 2500
-#define SHARES     16 /* threads per sample that keep the best points */
 __constant__ query c_query[CHUNK_SAMPLES];
 __constant__ trace c_traces[TRACES_MAX];
 
@@ -30,7 +29,7 @@ WINDOW_KERNEL(bounds_kernel, const float *__restrict__ samples,
     int n = blockIdx.x * blockDim.x + threadIdx.x;
     if (n < q->np[A] * q->np[B]) {
         int ia = n / q->np[B], ib = n % q->np[B];
-        cell_bound entry = {bound(ia, ib, 0, q->np[C], c_traces, samples, q, w), n};
+        cell_bound entry = {bound(w, ia, ib, 0, q->np[C], c_traces, samples, q), n};
         order[n] = entry;
     }
 }
@@ -53,18 +52,18 @@ WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
         float threshold = atomicMax(incumbent, 0) / FIXED_POINT_ONE,
               upper = entry.bound;
         if (prune && upper > 0 && upper >= threshold)
-            upper = bound(ia, ib, ic, 1, c_traces, samples, q, w);
+            upper = bound(w, ia, ib, ic, 1, c_traces, samples, q);
         needed = upper > 0 && upper >= threshold;
     }
     if (__syncthreads_or(needed)) {
-        found[thread] = search_share(thread, ia, ib, ic, c_traces, samples, q, w);
+        found[thread] = search_share(w, thread, ia, ib, ic, c_traces, samples, q);
         for (int active = SHARERS / 2; active > 0; active /= 2) {
             __syncthreads();
             if (thread < active)
                 found[thread] = better_share(found[thread], found[thread + active]);
         }
         if (thread == 0) {
-            atomicMax(incumbent, to_fixed_point(found[0].semblance));
+            atomicMax(incumbent, to_fixed_point(found[0].value.semblance));
             part[part_index(q, ia, ib, ic)] = shared_point(q, ia, ib, ic, found[0]);
         }
     } else if (thread == 0) {
@@ -82,7 +81,7 @@ WINDOW_KERNEL(block_kernel, const float *__restrict__ samples, chunk ch,
     int ib = i / ch.blocks / ch.np[C] % ch.np[B];
     int ia = i / ch.blocks / ch.np[C] / ch.np[B];
     if (ia < ch.np[A])
-        search_block(block, ia, ib, ic, 0, c_traces, samples, c_query, &ch, w, part,
+        search_block(w, block, ia, ib, ic, c_traces, samples, c_query, &ch, part,
                      parts);
 }
 
@@ -93,41 +92,13 @@ __global__ void pick_kernel(chunk ch, point *part, int parts)
     int k = blockIdx.x, thread = threadIdx.x;
     const point *own = part + (size_t)k * parts;
     const query *q = &c_query[k];
-    int count = q->np[A] * q->np[B] * q->np[C] * ch.split;
+    int count = q->np[A] * q->np[B] * q->np[C];
     best[thread] = best_part(own, count, thread, PICKERS);
     for (int active = PICKERS / 2; active > 0; active /= 2) {
         __syncthreads();
         if (thread < active) best[thread] = better(best[thread], best[thread + active]);
     }
     if (thread == 0) part[(size_t)ch.samples * parts + k] = own[best[0].part];
-}
-
-/* window=moveout: the sums of `points` points from `first` on, one thread per sample of
- * a point. */
-__global__ void sum_points(const float *__restrict__ samples, moveout_shape s,
-                           const float *__restrict__ input, float *rows, int first,
-                           int points)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x, n = i / s.blocks;
-    if (n >= points) return;
-    float fraction[PARAMETERS];
-    point_fractions(c_query, first + n, fraction);
-    sum_block(&s, i % s.blocks, input, input + INPUT_ROWS * s.stride, fraction,
-              c_traces, samples, c_query, rows + (size_t)n * SUM_ROWS * s.stride);
-}
-
-/* Keeps the best of these points: a thread has one sample and every SHARES-th point, of
- * which it keeps the best in rows of its share. */
-__global__ void keep_points(moveout_shape s, const float *__restrict__ rows,
-                            float *best, int *numbers, int first, int points)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x, share = i / s.samples;
-    if (share >= SHARES) return;
-    best += (size_t)share * BEST_ROWS * s.stride;
-    numbers += (size_t)share * s.stride;
-    for (int n = share; n < points; n += SHARES)
-        keep_block(&s, i % s.samples, first + n, rows + (size_t)n * SUM_ROWS * s.stride,
-                   best, numbers);
 }
 
 /* Buffers of window=moveout. */
@@ -137,7 +108,6 @@ struct search_state {
     const su_gather *g;
     trace *traces;     /* of the current search */
     int chunk;         /* samples that are searched at a time */
-    double at_once;    /* threads that the device runs at a time */
     point *part;       /* [samples][parts]: the best point of each part */
     cell_bound *order; /* all (A, B), highest bound first */
     /* The best point of each sample of a chunk. */
@@ -172,7 +142,6 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
                                       "the order of the search");
 
     cuda_device();
-    s->at_once = cuda_threads_at_once();
 
     if (q->ntraces > TRACES_MAX)
         fail("%d traces: constant memory holds %d", q->ntraces, TRACES_MAX);
@@ -313,11 +282,10 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     for (int first = 0; first < samples; first += s->chunk) {
         int n = samples - first < s->chunk ? samples - first : s->chunk;
         chunk c = make_chunk(q + first, n, LANES);
-        if (!few_knots(q + first, &c, LANES, s->at_once, s->traces))
-            search_chunk(s, q + first, c, result + first, t);
+        if (n == 1)
+            search_sample(s, &q[first], &result[first], t);
         else
-            for (int k = first; k < first + n; k++)
-                search_sample(s, &q[k], &result[k], t);
+            search_chunk(s, q + first, c, result + first, t);
     }
 
     double end = seconds();
@@ -325,110 +293,7 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     t->run += end - ready;
 }
 
-/* ---- window=moveout ---------------------------------------------------------------
- */
-
-/* Floats in the rows of sums: enough work for all multiprocessors (4 MB). */
-#define ROW_FLOATS (1 << 20)
-
-/* Makes a buffer of window=moveout at least so large. */
-static void *moveout_buffer(search_state *s, int which, size_t bytes)
-{
-    if (bytes > s->moveout_bytes[which]) {
-        cudaFree(s->d_moveout[which]);
-        CUDA_CHECK(cudaMalloc(&s->d_moveout[which], bytes));
-        s->moveout_bytes[which] = bytes;
-    }
-    return s->d_moveout[which];
-}
-
-/* Returns the number of blocks for so many threads. */
-static dim3 blocks_for(const search_state *s, size_t threads)
-{
-    dim3 grid = {(unsigned)((threads + s->block - 1) / s->block), 1, 1};
-    return grid;
-}
-
-/* Returns the best point of sample k among those that the shares found: of several
- * equal ones the first. */
-static point best_of_shares(const moveout_shape *s, const query *q, int k,
-                            const float *best, const int *numbers)
-{
-    const float *semblance = best + SEMBLANCE_ROW * s->stride + k;
-    size_t rows = (size_t)BEST_ROWS * s->stride;
-    int found = 0;
-    for (int i = 1; i < SHARES; i++) {
-        float gain = semblance[i * rows] - semblance[found * rows];
-        int earlier =
-            numbers[(size_t)i * s->stride + k] < numbers[(size_t)found * s->stride + k];
-        if (gain > 0 || (gain == 0 && earlier)) found = i;
-    }
-    return numbered_point(q, numbers[(size_t)found * s->stride + k],
-                          best[found * rows + STACK_ROW * s->stride + k],
-                          semblance[found * rows]);
-}
-
-/* Searches an output trace: some points at a time, whose sums are computed by one
- * kernel and used by another. */
-static void follow_moveout(search_state *s, const query *q, int samples,
-                           const int *indices, search_result *result, run_times *t)
-{
-    double start = seconds();
-
-    prepare(s->g, q, indices, s->traces);
-    moveout_shape shape = shape_of(samples, q->tau, q->ntraces, LANES);
-    float *input = moveout_input(&shape, q, s->traces);
-    size_t stride = shape.stride, row = stride * sizeof(float);
-    size_t input_size =
-        INPUT_ROWS * row + (size_t)PARAMETERS * shape.traces_stride * sizeof(float);
-    int points = point_count(q), batch = (int)(ROW_FLOATS / SUM_ROWS / stride);
-    if (batch < 1) batch = 1;
-    if (batch > points) batch = points;
-    size_t best_floats = SHARES * BEST_ROWS * stride;
-    float *d_input = (float *)moveout_buffer(s, INPUT, input_size);
-    float *d_rows = (float *)moveout_buffer(s, ROWS, batch * SUM_ROWS * row);
-    float *d_best = (float *)moveout_buffer(s, BEST, best_floats * sizeof *d_best);
-    int *d_numbers = (int *)moveout_buffer(s, NUMBERS, SHARES * row);
-    float *best = (float *)allocate(best_floats, sizeof *best, "the best points");
-    int *numbers = (int *)allocate(SHARES * stride, sizeof *numbers, "their numbers");
-    for (size_t i = 0; i < best_floats; i++) best[i] = -1; /* below all others */
-    dim3 block = {(unsigned)s->block, 1, 1};
-
-    double ready = seconds();
-
-    CUDA_CHECK(cudaMemcpyToSymbol(c_query, q, sizeof *q));
-    CUDA_CHECK(cudaMemcpyToSymbol(c_traces, s->traces, q->ntraces * sizeof *s->traces));
-    CUDA_CHECK(cudaMemcpy(d_input, input, input_size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(
-        cudaMemcpy(d_best, best, best_floats * sizeof *best, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemset(d_numbers, 0, SHARES * row));
-    /* The rows of sums are read beyond their last block. */
-    CUDA_CHECK(cudaMemset(d_rows, 0, batch * SUM_ROWS * row));
-    CUDA_CHECK(cudaEventRecord(s->before, 0));
-    for (int first = 0; first < points; first += batch) {
-        int n = points - first < batch ? points - first : batch;
-        CUDA_LAUNCH(sum_points, blocks_for(s, (size_t)n * shape.blocks), block, 0,
-                    s->d_samples, shape, d_input, d_rows, first, n);
-        CUDA_LAUNCH(keep_points, blocks_for(s, (size_t)SHARES * samples), block, 0,
-                    shape, d_rows, d_best, d_numbers, first, n);
-        CUDA_CHECK(cudaGetLastError());
-    }
-    CUDA_CHECK(cudaEventRecord(s->after, 0));
-    CUDA_CHECK(
-        cudaMemcpy(best, d_best, best_floats * sizeof *best, cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaMemcpy(numbers, d_numbers, SHARES * row, cudaMemcpyDeviceToHost));
-    for (int k = 0; k < samples; k++)
-        result[k].best = best_of_shares(&shape, &q[k], k, best, numbers);
-
-    double end = seconds();
-    t->kernel += cuda_seconds(s->before, s->after);
-    free(numbers);
-    free(best);
-    free(input);
-    t->init += ready - start;
-    t->run += end - ready;
-}
-trace_search *search_moveout = follow_moveout;
+#include "moveout_cuda.h"
 
 void search_end(search_state *s)
 {

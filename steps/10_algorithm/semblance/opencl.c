@@ -21,30 +21,27 @@ struct search_state {
     const su_gather *g;
     trace *traces;     /* of the current search */
     int lanes;         /* of the device's vectors */
-    double at_once;    /* work-items that the device runs at a time */
     int chunk;         /* samples that are searched at a time */
     int gpu;           /* the device is a GPU, which picks the best parts itself */
     point *part;       /* [samples][parts]: the best point of each part */
     cell_bound *order; /* all (A, B), highest bound first */
     /* The best point of each sample of a chunk. */
     point best[CHUNK_SAMPLES];
-    size_t local, global;
+    size_t local;
     cl_context context;
     cl_command_queue queue;
     cl_program program;
     cl_kernel bounds, kernel, blocks, pick, sum_points, keep_points;
-    cl_mem d_query, d_traces, d_samples, d_order, d_workspaces, d_part, d_incumbent;
+    cl_mem d_query, d_traces, d_samples, d_order, d_part, d_incumbent;
     cl_mem d_moveout[MOVEOUT_BUFFERS]; /* NULL until they are needed */
     size_t moveout_bytes[MOVEOUT_BUFFERS];
 };
 
-/* Enqueues a kernel for n work-items, rounded up to whole groups, or for s->global
- * work-items that search more than one part each. */
+/* Enqueues a kernel for n work-items, rounded up to whole groups. */
 static cl_event launch(const search_state *s, cl_kernel kernel, size_t n)
 {
     cl_event kernel_event;
     size_t global = (n + s->local - 1) / s->local * s->local;
-    if (kernel == s->kernel && global > s->global) global = s->global;
     OCL_CHECK(clEnqueueNDRangeKernel(s->queue, kernel, 1, NULL, &global, &s->local, 0,
                                      NULL, &kernel_event));
     return kernel_event;
@@ -100,7 +97,6 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->local = 1;
     for (int i = 0; i < 3; i++)
         s->local *= q->group[i] ? q->group[i] : ocl_is_gpu(device) ? 4 : 2;
-    s->global = (part_count(q) + s->local - 1) / s->local * s->local;
     size_t items = s->local, max_items;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof max_items,
                               &max_items, NULL));
@@ -108,20 +104,11 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
         fail("local: work-group of %zu, expected at most %zu on this device", items,
              max_items);
 
-    /* A CPU core runs one work-item after another: few workspaces stay in its cache. */
-    cl_uint units;
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
-                              NULL));
-    size_t workspace_size = fit_workspaces(
-        &s->global, s->local, workspace_floats(q->ntraces, window_length(q)),
-        ocl_is_gpu(device) ? SIZE_MAX : 64 * (size_t)units);
-
     /* The source is compiled now, at run time, when the window is known, and the number
      * of lanes of the device's vectors (1 on a GPU). */
     cl_uint width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
-    s->at_once = (double)ocl_items_at_once(device);
     s->lanes = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
     char options[128];
     snprintf(options, sizeof options,
@@ -168,11 +155,6 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     s->d_incumbent =
         clCreateBuffer(s->context, CL_MEM_READ_WRITE, sizeof(int), NULL, &err);
     OCL_CHECK(err);
-    if (s->lanes > 1) { /* a GPU has no knots and nodes, which would be there */
-        s->d_workspaces =
-            clCreateBuffer(s->context, CL_MEM_READ_WRITE, workspace_size, NULL, &err);
-        OCL_CHECK(err);
-    }
     s->d_part = clCreateBuffer(s->context, CL_MEM_READ_WRITE, part_size, NULL, &err);
     OCL_CHECK(err);
 
@@ -182,9 +164,6 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
     OCL_CHECK(clSetKernelArg(s->kernel, 3, sizeof s->d_order, &s->d_order));
     OCL_CHECK(clSetKernelArg(s->kernel, 7, sizeof s->d_part, &s->d_part));
     OCL_CHECK(clSetKernelArg(s->kernel, 8, sizeof s->d_incumbent, &s->d_incumbent));
-    if (s->lanes > 1)
-        OCL_CHECK(
-            clSetKernelArg(s->kernel, 9, sizeof s->d_workspaces, &s->d_workspaces));
     OCL_CHECK(clSetKernelArg(s->bounds, 0, sizeof s->d_query, &s->d_query));
     OCL_CHECK(clSetKernelArg(s->bounds, 1, sizeof s->d_traces, &s->d_traces));
     OCL_CHECK(clSetKernelArg(s->bounds, 2, sizeof s->d_samples, &s->d_samples));
@@ -204,7 +183,7 @@ search_state *search_begin(const su_gather *g, const query *q, run_times *t)
                                   sizeof(point), 0, NULL, NULL));
     clReleaseEvent(launch(s, s->bounds, 1));
     clReleaseEvent(search_parts(s, 0, 0, 0));
-    const chunk nothing = {1, 1, 1, 1, {0, 1, 1, 1, 1}};
+    const chunk nothing = {1, 1, 1, {0, 1, 1, 1, 1}};
     const int no_parts = 0;
     OCL_CHECK(clSetKernelArg(s->blocks, 3, sizeof nothing, &nothing));
     OCL_CHECK(clSetKernelArg(s->blocks, 5, sizeof no_parts, &no_parts));
@@ -330,11 +309,10 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     for (int first = 0; first < samples; first += s->chunk) {
         int n = samples - first < s->chunk ? samples - first : s->chunk;
         chunk c = make_chunk(q + first, n, s->lanes);
-        if (!few_knots(q + first, &c, s->lanes, s->at_once, s->traces))
-            search_chunk(s, q + first, c, result + first, t);
+        if (n == 1)
+            search_sample(s, &q[first], &result[first], t);
         else
-            for (int k = first; k < first + n; k++)
-                search_sample(s, &q[k], &result[k], t);
+            search_chunk(s, q + first, c, result + first, t);
     }
 
     double end = seconds();
@@ -342,118 +320,7 @@ void search(search_state *s, const query *q, int samples, const int *indices,
     t->run += end - ready;
 }
 
-/* ---- window=moveout ---------------------------------------------------------------
- */
-
-/* Floats in the rows of sums: few enough for the cache of a core. */
-#define ROW_FLOATS (1 << 17)
-
-/* Makes a buffer of window=moveout at least so large. */
-static void moveout_buffer(search_state *s, int which, size_t bytes)
-{
-    cl_int err;
-    if (bytes <= s->moveout_bytes[which]) return;
-    if (s->d_moveout[which]) clReleaseMemObject(s->d_moveout[which]);
-    s->d_moveout[which] =
-        clCreateBuffer(s->context, CL_MEM_READ_WRITE, bytes, NULL, &err);
-    OCL_CHECK(err);
-    s->moveout_bytes[which] = bytes;
-}
-
-/* Sets the arguments that are the same for all points of a search. */
-static void moveout_arguments(const search_state *s, const moveout_shape *shape)
-{
-    cl_kernel sum = s->sum_points, keep = s->keep_points;
-    OCL_CHECK(clSetKernelArg(sum, 0, sizeof s->d_query, &s->d_query));
-    OCL_CHECK(clSetKernelArg(sum, 1, sizeof s->d_traces, &s->d_traces));
-    OCL_CHECK(clSetKernelArg(sum, 2, sizeof s->d_samples, &s->d_samples));
-    OCL_CHECK(clSetKernelArg(sum, 3, sizeof *shape, shape));
-    OCL_CHECK(clSetKernelArg(sum, 4, sizeof(cl_mem), &s->d_moveout[INPUT]));
-    OCL_CHECK(clSetKernelArg(sum, 5, sizeof(cl_mem), &s->d_moveout[ROWS]));
-    OCL_CHECK(clSetKernelArg(keep, 0, sizeof *shape, shape));
-    OCL_CHECK(clSetKernelArg(keep, 1, sizeof(cl_mem), &s->d_moveout[ROWS]));
-    OCL_CHECK(clSetKernelArg(keep, 2, sizeof(cl_mem), &s->d_moveout[BEST]));
-    OCL_CHECK(clSetKernelArg(keep, 3, sizeof(cl_mem), &s->d_moveout[NUMBERS]));
-}
-
-/* Enqueues one of the two kernels for `points` points from `first` on. */
-static cl_event launch_points(const search_state *s, cl_kernel kernel, int first,
-                              int points, size_t items)
-{
-    int at = kernel == s->sum_points ? 6 : 4;
-    OCL_CHECK(clSetKernelArg(kernel, at, sizeof first, &first));
-    OCL_CHECK(clSetKernelArg(kernel, at + 1, sizeof points, &points));
-    return launch(s, kernel, items);
-}
-
-/* Searches an output trace: some points at a time, whose sums are computed by one
- * kernel and used by another. */
-static void follow_moveout(search_state *s, const query *q, int samples,
-                           const int *indices, search_result *result, run_times *t)
-{
-    double start = seconds();
-
-    prepare(s->g, q, indices, s->traces);
-    moveout_shape shape = shape_of(samples, q->tau, q->ntraces, s->lanes);
-    float *input = moveout_input(&shape, q, s->traces);
-    size_t stride = shape.stride, row = stride * sizeof(float);
-    size_t input_size =
-        INPUT_ROWS * row + (size_t)PARAMETERS * shape.traces_stride * sizeof(float);
-    int points = point_count(q), batch = (int)(ROW_FLOATS / SUM_ROWS / stride);
-    if (batch < 1) batch = 1;
-    if (batch > points) batch = points;
-    moveout_buffer(s, INPUT, input_size);
-    moveout_buffer(s, ROWS, batch * SUM_ROWS * row);
-    moveout_buffer(s, BEST, BEST_ROWS * row);
-    moveout_buffer(s, NUMBERS, stride * sizeof(int));
-    moveout_arguments(s, &shape);
-    float *best = allocate(BEST_ROWS * stride, sizeof *best, "the best points");
-    int *numbers = allocate(stride, sizeof *numbers, "the best points");
-
-    double ready = seconds();
-
-    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_query, CL_FALSE, 0, sizeof *q, q, 0,
-                                   NULL, NULL));
-    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_traces, CL_FALSE, 0,
-                                   q->ntraces * sizeof *s->traces, s->traces, 0, NULL,
-                                   NULL));
-    OCL_CHECK(clEnqueueWriteBuffer(s->queue, s->d_moveout[INPUT], CL_FALSE, 0,
-                                   input_size, input, 0, NULL, NULL));
-    /* The rows of sums are read beyond their last block, the best points are below all
-     * others at first. */
-    const float zero = 0, none = -1;
-    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_moveout[ROWS], &zero, sizeof zero, 0,
-                                  batch * SUM_ROWS * row, 0, NULL, NULL));
-    OCL_CHECK(clEnqueueFillBuffer(s->queue, s->d_moveout[BEST], &none, sizeof none, 0,
-                                  BEST_ROWS * row, 0, NULL, NULL));
-
-    for (int first = 0; first < points; first += batch) {
-        int n = points - first < batch ? points - first : batch;
-        cl_event events[] = {
-            launch_points(s, s->sum_points, first, n, (size_t)n * shape.blocks),
-            launch_points(s, s->keep_points, first, n, shape.blocks)};
-        OCL_CHECK(clFinish(s->queue));
-        for (int i = 0; i < 2; i++) {
-            t->kernel += ocl_seconds(events[i]);
-            clReleaseEvent(events[i]);
-        }
-    }
-    OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_moveout[BEST], CL_TRUE, 0,
-                                  BEST_ROWS * row, best, 0, NULL, NULL));
-    OCL_CHECK(clEnqueueReadBuffer(s->queue, s->d_moveout[NUMBERS], CL_TRUE, 0,
-                                  stride * sizeof *numbers, numbers, 0, NULL, NULL));
-    for (int k = 0; k < samples; k++)
-        result[k].best = numbered_point(&q[k], numbers[k], best[STACK_ROW * stride + k],
-                                        best[SEMBLANCE_ROW * stride + k]);
-
-    double end = seconds();
-    free(numbers);
-    free(best);
-    free(input);
-    t->init += ready - start;
-    t->run += end - ready;
-}
-trace_search *search_moveout = follow_moveout;
+#include "moveout_opencl.h"
 
 void search_end(search_state *s)
 {
@@ -462,7 +329,6 @@ void search_end(search_state *s)
     clReleaseKernel(s->keep_points);
     clReleaseKernel(s->sum_points);
     clReleaseMemObject(s->d_part);
-    if (s->d_workspaces) clReleaseMemObject(s->d_workspaces);
     clReleaseMemObject(s->d_incumbent);
     clReleaseMemObject(s->d_order);
     clReleaseMemObject(s->d_samples);

@@ -55,8 +55,8 @@ FN lanes load_some(GLOBAL const float *y, int remaining)
 
 /* Returns the upper bound on the semblance of all points with these A and B and c_count
  * values of C from ic on, including rounding errors; NO_BOUND if none is derived. */
-FN float bound(int ia, int ib, int ic, int c_count, CONSTANT const trace *traces,
-               GLOBAL const float *samples, CONSTANT const query *q, int w)
+FN float bound(int w, int ia, int ib, int ic, int c_count, CONSTANT const trace *traces,
+               GLOBAL const float *samples, CONSTANT const query *q)
 {
     float a = value(q, A, ia), b = value(q, B, ib);
     float c0 = value(q, C, ic), c1 = value(q, C, ic + c_count - 1);

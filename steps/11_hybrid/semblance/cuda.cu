@@ -1,255 +1,213 @@
-/* cuda.cu - the device side in CUDA C: one thread per (A, B) for the bounds, one per
- * (A, B, C) for the search. Chunks are enqueued in a stream without waiting.
+/* cuda.cu - the device side in CUDA C: see kernel.cl. Batches are enqueued in a stream
+ * without waiting.
  *
  * OpenCL's context, queue, program and kernel are implicit in CUDA C: nvcc has compiled
  * the kernel, and the runtime creates the other objects in its first call.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cuda_device.h"
 #define LANES 1 /* a GPU's lanes are its threads */
 #include "sides.h"
+#include "share.h"
 #include "window.h"
 
 /* Constant memory has 64 KiB in all; its arrays need a size at compile time. */
-#define TRACES_MAX 3200
-__constant__ query c_query;
+#define TRACES_MAX 2500
+__constant__ query c_query[CHUNK_SAMPLES];
 __constant__ trace c_traces[TRACES_MAX];
 
 /* const and __restrict__ together promise that the kernel does not write there, so
  * loads may use the read-only cache. */
-WINDOW_KERNEL(bounds_kernel, const float *__restrict__ samples,
-              cell_bound *__restrict__ bound_of, int first, int end)
+WINDOW_KERNEL(bounds_kernel, const float *__restrict__ samples, int first, int end,
+              cell_bound *__restrict__ order)
 {
-    const query *q = &c_query;
+    const query *q = c_query;
     int w = W ? W : window_length(q);
     int n = first + blockIdx.x * blockDim.x + threadIdx.x;
     if (n < end) {
         int ia = n / q->np[B], ib = n % q->np[B];
-        cell_bound entry = {bound(ia, ib, 0, q->np[C], c_traces, samples, q, w), n};
-        bound_of[n] = entry;
+        cell_bound entry = {bound(w, ia, ib, 0, q->np[C], c_traces, samples, q), n};
+        order[n] = entry;
     }
 }
 
-/* Searches the parts first .. end - 1 in the order of their bounds: see kernel.cl. */
-WINDOW_KERNEL(search_kernel, const float *__restrict__ samples,
-              const cell_bound *__restrict__ order, int first, int end, int prune,
-              float *__restrict__ storage, point *__restrict__ part, int *incumbent,
-              int host_incumbent)
+WINDOW_KERNEL(search_kernel, const float *__restrict__ samples, int first,
+              const cell_bound *__restrict__ order, int prune, point *__restrict__ part,
+              int *incumbent, float host_incumbent)
 {
-    const query *q = &c_query;
+    CUDA_SHARED(share_best, found);
+    const query *q = c_query;
     int w = W ? W : window_length(q);
-    int thread = blockIdx.x * blockDim.x + threadIdx.x;
-    storage += thread * workspace_floats(q->ntraces, w);
-    workspace ws = workspace_at(storage, q->ntraces, w);
+    int n = first + blockIdx.x, thread = threadIdx.x, needed = 0;
+    cell_bound entry = order[n / q->np[C]];
+    int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B], ic = n % q->np[C];
+    point p = first_point(q, ia, ib, ic);
 
-    for (int n = first + thread; n < end; n += gridDim.x * blockDim.x) {
-        cell_bound entry = order[n / q->np[C]];
-        int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B], ic = n % q->np[C];
-        point p = first_point(q, ia, ib, ic);
-        int fixed = atomicMax(incumbent, host_incumbent);
+    if (thread == 0) {
         float threshold =
-                  (fixed > host_incumbent ? fixed : host_incumbent) / FIXED_POINT_ONE,
-              upper = entry.bound;
-        if (prune && upper > 0 && upper >= threshold)
-            upper = bound(ia, ib, ic, 1, c_traces, samples, q, w);
-        if (upper > 0 && upper >= threshold) {
-            p = search_abc(ia, ib, ic, c_traces, samples, q, w, ws);
-            if (p.semblance > threshold)
-                atomicMax(incumbent, to_fixed_point(p.semblance));
-        }
-        part[n] = p;
+            fmaxf(atomicMax(incumbent, 0) / FIXED_POINT_ONE, host_incumbent);
+        needed = is_needed(w, entry, ic, prune, threshold, c_traces, samples, q);
     }
+    if (__syncthreads_or(needed)) {
+        found[thread] = search_share(w, thread, ia, ib, ic, c_traces, samples, q);
+        for (int active = SHARERS / 2; active > 0; active /= 2) {
+            __syncthreads();
+            if (thread < active)
+                found[thread] = better_share(found[thread], found[thread + active]);
+        }
+        if (thread == 0) p = shared_point(q, ia, ib, ic, found[0]);
+    }
+    if (thread > 0) return;
+    atomicMax(incumbent, to_fixed_point(p.semblance));
+    part[n] = p;
+}
+
+WINDOW_KERNEL(blocks_kernel, const float *__restrict__ samples, int first, int end,
+              chunk ch, point *__restrict__ part)
+{
+    int w = W ? W : window_length(c_query);
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int n = first + i / ch.blocks, block = i % ch.blocks;
+    if (n < end) search_part(w, block, n, c_traces, samples, c_query, &ch, part);
 }
 
 struct device {
-    const search_input *input; /* the current search */
-    cell_bound *bound;         /* [cells]: results copied back */
-    point *part;               /* [parts]: the same, in search order */
-    struct {
-        device_chunk record;
-        cudaEvent_t before, after, copied;
-    } in_flight[CHUNKS];
+    const search_input *input; /* of the current phase */
+    work_kind kind;
+    cudaEvent_t copied[BATCHES]; /* the results of the batches in flight */
     int started, collected;
     cudaEvent_t clock_event; /* recorded at time clock */
     double clock;
-    int block, threads;
-    float *d_samples, *d_workspaces;
-    cell_bound *d_bound, *d_order;
+    int block; /* threads */
+    float *d_samples;
+    cell_bound *d_order;
     point *d_part;
     int *d_incumbent;
+    void *pinned;
 };
 
-device *device_begin(const su_gather *g, const query *q, int host_threads,
-                     int *shares_cores)
+device *device_begin(const su_gather *g, const query *q, const search_input *input,
+                     int host_threads, device_traits *traits)
 {
-    device *s = (device *)allocate(1, sizeof *s, "the device's state");
-    s->started = s->collected = 0;
-    *shares_cores = 0;
+    device *d = (device *)allocate(1, sizeof *d, "the device's state");
+    d->started = d->collected = 0;
     (void)host_threads;
 
     cuda_device();
+    traits->lanes = LANES;
+    traits->shares_cores = 0;
+    traits->busy_items = cuda_threads_at_once();
 
     if (q->ntraces > TRACES_MAX)
         fail("%d traces: constant memory holds %d", q->ntraces, TRACES_MAX);
     size_t samples_size = ((g->ntraces - 1) * q->pitch + q->ns) * sizeof(float);
-    size_t order_size = cell_count(q) * sizeof *s->bound;
-    size_t part_size = part_count(q) * sizeof *s->part;
-    CUDA_CHECK(cudaMalloc((void **)&s->d_samples, samples_size));
-    CUDA_CHECK(cudaMalloc((void **)&s->d_part, part_size));
+    size_t order_size = cell_count(q) * sizeof(cell_bound);
+    size_t part_size = part_capacity(q) * sizeof(point);
+    CUDA_CHECK(cudaMalloc((void **)&d->d_samples, samples_size));
+    CUDA_CHECK(cudaMalloc((void **)&d->d_order, order_size));
+    CUDA_CHECK(cudaMalloc((void **)&d->d_part, part_size));
+    CUDA_CHECK(cudaMalloc((void **)&d->d_incumbent, sizeof *d->d_incumbent));
 
-    /* Page-locked host memory: with any other, cudaMemcpyAsync waits for the copy. */
-    CUDA_CHECK(cudaMallocHost((void **)&s->bound, order_size));
-    CUDA_CHECK(cudaMallocHost((void **)&s->part, part_size));
-    for (int i = 0; i < CHUNKS; i++) {
-        CUDA_CHECK(cudaEventCreate(&s->in_flight[i].before));
-        CUDA_CHECK(cudaEventCreate(&s->in_flight[i].after));
-        CUDA_CHECK(cudaEventCreate(&s->in_flight[i].copied));
-    }
+    /* Page-locked: a copy to other memory makes the host wait. */
+    cuda_pin(input->part, part_size + order_size);
+    d->pinned = input->part;
+    for (int i = 0; i < BATCHES; i++) CUDA_CHECK(cudaEventCreate(&d->copied[i]));
 
-    /* One dimension, because parts are searched in the order of their bounds. */
-    size_t local = 1;
-    for (int i = 0; i < 3; i++) local *= q->group[i] ? q->group[i] : 4;
-    size_t threads = (part_count(q) + local - 1) / local * local;
-    size_t workspace_size = fit_workspaces(
-        &threads, local, workspace_floats(q->ntraces, window_length(q)), SIZE_MAX);
-    s->block = (int)local;
-    s->threads = (int)threads;
-    CUDA_CHECK(cudaMalloc((void **)&s->d_bound, order_size));
-    CUDA_CHECK(cudaMalloc((void **)&s->d_order, order_size));
-    CUDA_CHECK(cudaMalloc((void **)&s->d_incumbent, sizeof *s->d_incumbent));
-    CUDA_CHECK(cudaMalloc((void **)&s->d_workspaces, workspace_size));
+    d->block = 1;
+    for (int i = 0; i < 3; i++) d->block *= q->group[i] ? q->group[i] : 4;
 
     CUDA_CHECK(
-        cudaMemcpy(s->d_samples, g->samples, samples_size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaEventCreate(&s->clock_event));
-    CUDA_CHECK(cudaEventRecord(s->clock_event, 0));
-    CUDA_CHECK(cudaEventSynchronize(s->clock_event));
-    s->clock = seconds();
-    return s;
+        cudaMemcpy(d->d_samples, g->samples, samples_size, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaEventCreate(&d->clock_event));
+    CUDA_CHECK(cudaEventRecord(d->clock_event, 0));
+    CUDA_CHECK(cudaEventSynchronize(d->clock_event));
+    d->clock = seconds();
+    return d;
 }
 
-int device_min_chunk(const device *s)
+void device_begin_phase(device *d, const search_input *in, work_kind kind)
 {
-    int units, number;
-    (void)s;
-    CUDA_CHECK(cudaGetDevice(&number));
-    CUDA_CHECK(cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, number));
-    return units * 256;
-}
-
-void device_begin_search(device *s, const search_input *input)
-{
-    s->input = input;
-    CUDA_CHECK(cudaMemcpyToSymbolAsync(c_query, input->q, sizeof *input->q, 0,
+    d->input = in;
+    d->kind = kind;
+    CUDA_CHECK(cudaMemcpyToSymbolAsync(c_query, in->q,
+                                       in->device.samples * sizeof *in->q, 0,
                                        cudaMemcpyHostToDevice, 0));
-    CUDA_CHECK(cudaMemcpyToSymbolAsync(c_traces, input->traces,
-                                       input->q->ntraces * sizeof(trace), 0,
+    CUDA_CHECK(cudaMemcpyToSymbolAsync(c_traces, in->traces,
+                                       in->q->ntraces * sizeof *in->traces, 0,
                                        cudaMemcpyHostToDevice, 0));
-    CUDA_CHECK(cudaMemsetAsync(s->d_incumbent, 0, sizeof *s->d_incumbent, 0));
+    if (kind == NODES)
+        CUDA_CHECK(cudaMemcpyAsync(d->d_order, in->order,
+                                   cell_count(in->q) * sizeof *in->order,
+                                   cudaMemcpyHostToDevice, 0));
+    CUDA_CHECK(cudaMemsetAsync(d->d_incumbent, 0, sizeof *d->d_incumbent, 0));
 }
 
-void device_set_order(device *s, const cell_bound *order)
+/* The number of blocks for so many threads. */
+static dim3 grid_for(const device *d, size_t threads)
 {
-    CUDA_CHECK(cudaMemcpyAsync(s->d_order, order,
-                               cell_count(s->input->q) * sizeof *order,
-                               cudaMemcpyHostToDevice, 0));
-}
-
-/* Grid for that many items; with more than max_items a thread processes several. */
-static dim3 chunk_grid(const device *s, int items, int upper)
-{
-    if (items > upper) items = upper;
-    dim3 grid = {(unsigned)((items + s->block - 1) / s->block), 1, 1};
+    dim3 grid = {(unsigned)((threads + d->block - 1) / d->block), 1, 1};
     return grid;
 }
 
-/* prepare_chunk() before and finish_chunk() after a launch. The results are NaN, on the
- * host and on the device, until they are written and copied. */
-static void prepare_chunk(device *s, void *host_result, void *device_result,
-                          size_t bytes)
+/* Until the kernel writes them, the results are NaN, so that missing ones are detected.
+ */
+void device_start(device *d, int first, int end, float incumbent)
 {
-    memset(host_result, 0xff, bytes);
-    CUDA_CHECK(cudaMemsetAsync(device_result, 0xff, bytes, 0));
-    CUDA_CHECK(cudaEventRecord(s->in_flight[s->started % CHUNKS].before, 0));
-}
+    const search_input *in = d->input;
+    int w = window_length(in->q), items = end - first, bounds = d->kind == BOUNDS;
+    size_t size = bounds ? sizeof(cell_bound) : in->device.samples * sizeof(point);
+    size_t from = first * size, bytes = items * size;
+    char *result = bounds ? (char *)d->d_order : (char *)d->d_part;
+    char *host = bounds ? (char *)in->order : (char *)in->part;
+    dim3 block = {(unsigned)d->block, 1, 1}, sharers = {SHARERS, 1, 1};
+    dim3 parts = {(unsigned)items, 1, 1};
 
-static void finish_chunk(device *s, device_chunk record, void *host_result,
-                         const void *device_result, size_t bytes)
-{
-    int slot = s->started++ % CHUNKS;
+    CUDA_CHECK(cudaMemsetAsync(result + from, 0xff, bytes, 0));
+    if (d->kind == BOUNDS)
+        WINDOW_LAUNCH(w, bounds_kernel, grid_for(d, items), block, 0, d->d_samples,
+                      first, end, d->d_order);
+    if (d->kind == NODES)
+        WINDOW_LAUNCH(w, search_kernel, parts, sharers, SHARERS * sizeof(share_best),
+                      d->d_samples, first, d->d_order, in->prune, d->d_part,
+                      d->d_incumbent, incumbent);
+    if (d->kind == BLOCKS)
+        WINDOW_LAUNCH(w, blocks_kernel, grid_for(d, (size_t)items * in->device.blocks),
+                      block, 0, d->d_samples, first, end, in->device, d->d_part);
     CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaEventRecord(s->in_flight[slot].after, 0));
     CUDA_CHECK(
-        cudaMemcpyAsync(host_result, device_result, bytes, cudaMemcpyDeviceToHost, 0));
-    CUDA_CHECK(cudaEventRecord(s->in_flight[slot].copied, 0));
-    s->in_flight[slot].record = record;
+        cudaMemcpyAsync(host + from, result + from, bytes, cudaMemcpyDeviceToHost, 0));
+    CUDA_CHECK(cudaEventRecord(d->copied[d->started++ % BATCHES], 0));
 }
 
-void device_bounds(device *s, int first, int end)
+int device_poll(const device *d)
 {
-    int w = window_length(s->input->q);
-    cell_bound *host_result = s->bound + first, *device_result = s->d_bound + first;
-    device_chunk record = {first, end, host_result, NULL, 0, 0};
-    dim3 block = {(unsigned)s->block, 1, 1};
-    dim3 grid = chunk_grid(s, end - first, end - first);
-    prepare_chunk(s, host_result, device_result, (end - first) * sizeof *host_result);
-    WINDOW_LAUNCH(w, bounds_kernel, grid, block, 0, s->d_samples, s->d_bound, first,
-                  end);
-    finish_chunk(s, record, host_result, device_result,
-                 (end - first) * sizeof *host_result);
-}
-
-void device_parts(device *s, int first, int end, float threshold)
-{
-    int w = window_length(s->input->q);
-    point *host_result = s->part + first, *device_result = s->d_part + first;
-    device_chunk record = {first, end, NULL, host_result, 0, 0};
-    dim3 block = {(unsigned)s->block, 1, 1};
-    dim3 grid = chunk_grid(s, end - first, s->threads);
-    prepare_chunk(s, host_result, device_result, (end - first) * sizeof *host_result);
-    WINDOW_LAUNCH(w, search_kernel, grid, block, 0, s->d_samples, s->d_order, first,
-                  end, s->input->prune, s->d_workspaces, s->d_part, s->d_incumbent,
-                  threshold < 2 ? (int)(threshold * FIXED_POINT_ONE) : 0);
-    finish_chunk(s, record, host_result, device_result,
-                 (end - first) * sizeof *host_result);
-}
-
-int device_poll(const device *s)
-{
-    cudaError_t err = cudaEventQuery(s->in_flight[s->collected % CHUNKS].copied);
+    cudaError_t err = cudaEventQuery(d->copied[d->collected % BATCHES]);
     if (err == cudaErrorNotReady) return 0;
     CUDA_CHECK(err);
     return 1;
 }
 
-device_chunk device_collect(device *s)
+/* CUDA gives milliseconds between two events, as a float. After an hour, a float of all
+ * milliseconds would be too coarse: each batch is timed from the one before. */
+double device_collect(device *d)
 {
-    int slot = s->collected++ % CHUNKS;
-    device_chunk record = s->in_flight[slot].record;
-    CUDA_CHECK(cudaEventSynchronize(s->in_flight[slot].copied));
-    record.began = s->clock + cuda_seconds(s->clock_event, s->in_flight[slot].before);
-    record.ended = record.began +
-                   cuda_seconds(s->in_flight[slot].before, s->in_flight[slot].after);
-    return record;
+    cudaEvent_t *slot = &d->copied[d->collected++ % BATCHES], event = *slot;
+    CUDA_CHECK(cudaEventSynchronize(event));
+    d->clock += cuda_seconds(d->clock_event, event);
+    *slot = d->clock_event;
+    d->clock_event = event;
+    return d->clock;
 }
 
-void device_end(device *s)
+void device_end(device *d)
 {
-    for (int i = 0; i < CHUNKS; i++) {
-        cudaEventDestroy(s->in_flight[i].before);
-        cudaEventDestroy(s->in_flight[i].after);
-        cudaEventDestroy(s->in_flight[i].copied);
-    }
-    cudaEventDestroy(s->clock_event);
-    cudaFree(s->d_workspaces);
-    cudaFree(s->d_incumbent);
-    cudaFree(s->d_order);
-    cudaFree(s->d_bound);
-    cudaFree(s->d_part);
-    cudaFree(s->d_samples);
-    cudaFreeHost(s->part);
-    cudaFreeHost(s->bound);
-    free(s);
+    for (int i = 0; i < BATCHES; i++) cudaEventDestroy(d->copied[i]);
+    cudaEventDestroy(d->clock_event);
+    cuda_unpin(d->pinned);
+    cudaFree(d->d_incumbent);
+    cudaFree(d->d_part);
+    cudaFree(d->d_order);
+    cudaFree(d->d_samples);
+    free(d);
 }

@@ -1,4 +1,6 @@
 /* host.h - preparation on the host, the same for all back-ends. */
+#include <math.h>
+
 #include "semblance.h"
 #include "block.h"
 #include "bound.h"
@@ -17,7 +19,7 @@ static inline size_t cell_count(const query *q)
 
 /* An output trace is searched in chunks. A chunk has at most CHUNK_SAMPLES samples, so
  * that its queries (13 KB) fit into a device's constant memory, and at most CHUNK_PARTS
- * parts (7 MB). Returns its size in samples: whole vectors, or one sample. */
+ * parts (7 MB), or one sample. Returns its size in samples: whole vectors, or one. */
 #define CHUNK_SAMPLES 128
 #define CHUNK_PARTS   (1 << 18)
 static inline int chunk_samples(const query *largest, int lanes)
@@ -26,12 +28,18 @@ static inline int chunk_samples(const query *largest, int lanes)
     return samples == 0 ? 1 : samples < CHUNK_SAMPLES ? (int)samples : CHUNK_SAMPLES;
 }
 
-/* Returns the chunk of the samples q[0 .. samples - 1]. In blocks, lanes run along t0
- * or along (D, E), whichever leaves fewer of them without work. Parts are not split:
- * single samples are searched in another way. */
+/* Number of parts that a chunk of such queries can have. */
+static inline size_t part_capacity(const query *largest)
+{
+    size_t parts = part_count(largest);
+    return parts > CHUNK_PARTS ? parts : CHUNK_PARTS;
+}
+
+/* Returns the chunk of the samples q[0 .. samples - 1]. Lanes run along t0 or along (D,
+ * E), whichever leaves fewer of them without work. */
 static inline chunk make_chunk(const query *q, int samples, int lanes)
 {
-    chunk c = {samples, 1, samples, 1, {0}};
+    chunk c = {samples, 1, samples, {0}};
     for (int k = 0; k < samples; k++)
         for (int i = 0; i < PARAMETERS; i++)
             if (c.np[i] < q[k].np[i]) c.np[i] = q[k].np[i];
@@ -41,6 +49,12 @@ static inline chunk make_chunk(const query *q, int samples, int lanes)
     c.block = samples > 1 && along_t0 >= along_de ? lanes : 1;
     c.blocks = (samples + c.block - 1) / c.block;
     return c;
+}
+
+/* Number of parts of a sample of a chunk: the largest one among the samples. */
+static inline int sample_parts(const chunk *c)
+{
+    return c->np[A] * c->np[B] * c->np[C];
 }
 
 /* Extracts what the search needs of its traces, in double until the last rounding. */
@@ -78,49 +92,4 @@ static inline int by_bound(const void *a, const void *b)
     const cell_bound *x = (const cell_bound *)a, *y = (const cell_bound *)b;
     if (x->bound != y->bound) return x->bound < y->bound ? 1 : -1;
     return x->cell - y->cell;
-}
-
-/* Returns true if the samples of a chunk are to be searched one after another, by nodes
- * and knots, and false if they are to be searched in blocks.
- *
- * A block visits each trace once for each (D, E). To reduce a trace to knots takes
- * about as long as four visits, so knots are faster if there are many (D, E). But one
- * sample has few parts, while those of a block are of all samples: a device that runs
- * `at_once` work-items at a time needs the latter to be busy. And each trace must have
- * few knots: all (D, E) move the arrivals by less than MAX_KNOT_SPAN samples, on the
- * average of the traces. The terms of D and E change t^2 by at most s = de_max -
- * de_min, so they change t by about s / 2t. The ranges of the chunk's middle sample
- * decide. */
-#define MAX_KNOT_SPAN 1
-static inline int few_knots(const query *q, const chunk *c, int lanes, double at_once,
-                            trace *traces)
-{
-    q += c->samples / 2;
-    prepare_sample(q, traces);
-    double span = 0, parts = (double)c->np[A] * c->np[B] * c->np[C];
-    for (int i = 0; i < q->ntraces; i++)
-        span += (traces[i].de_max - traces[i].de_min) / (2 * q->t0 * q->idt + 1);
-    double visits_in_blocks =
-        ceil(parts * c->samples / lanes / at_once) * c->np[D] * c->np[E];
-    double visits_by_knots = 4 * ceil(parts / at_once) * c->samples;
-    return c->samples == 1 ||
-           (visits_in_blocks >= visits_by_knots && span < MAX_KNOT_SPAN * q->ntraces);
-}
-
-/* Limit for the workspaces on a device: 256 MiB hold more than run at a time. */
-#ifndef WORKSPACE_BYTES
-#define WORKSPACE_BYTES (256 << 20)
-#endif
-
-/* Reduces a range of work-items, by whole groups (but to no less than one group), to
- * max_items and until their workspaces of floats_each floats fit into WORKSPACE_BYTES;
- * returns the bytes needed. */
-static inline size_t fit_workspaces(size_t *global, size_t local, size_t floats_each,
-                                    size_t max_items)
-{
-    size_t workspaces = WORKSPACE_BYTES / sizeof(float) / floats_each;
-    size_t groups = (workspaces < max_items ? workspaces : max_items) / local;
-    if (groups == 0) groups = 1;
-    if (groups * local < *global) *global = groups * local;
-    return *global * floats_each * sizeof(float);
 }

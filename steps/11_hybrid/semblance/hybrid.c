@@ -1,37 +1,33 @@
 /* hybrid.c - one search by host threads and a device at once.
  *
- * A search has two phases: bounds, whose items are cells, and parts, whose items are
- * values of (A, B, C). In each phase the sides take items from a list. With share=auto
- * both take from one list; with share=P each side has a list of its own, the device's
- * with P percent of the values of A. A host thread takes one item at a time. Thread 0
- * also feeds the device: between its own items it polls the device, collects a chunk
- * that has completed and enqueues the next, with up to CHUNKS in flight. It waits for
- * the device only when no item is left.
+ * A search has one or two phases, each with a list of items. For a single sample, the
+ * items of the first phase are cells, which get their bounds; those of the second are
+ * parts, in the order of these bounds. For a chunk of samples there is one phase, whose
+ * items are the parts of all its samples. With share=auto both sides take items from
+ * one list; with share=P each side has a list of its own, the device's with P percent
+ * of the values of A.
  *
- * With share=auto and share=0, the samples that step 10 searches in blocks are searched
- * by the host alone: a chunk of them takes about as long as a round trip to the device.
+ * A host thread takes one item at a time, the device a batch of them. Thread 0 also
+ * feeds the device: between its own items it polls for completed batches and enqueues
+ * the next, with up to BATCHES in flight. It waits for the device only when no item is
+ * left.
  *
- * Left out: a second device, a thread that only feeds the device, and blocks on the
- * device.
+ * Left out: window=moveout, a second device, a thread that only feeds the device, and
+ * batches of more than one chunk.
  */
-#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hybrid.h"
+#include "share.h"
 #include "sides.h"
 
 enum { HOST, DEVICE, SIDES };
-enum { BOUNDS, PARTS, PHASES };
-/* The parts of the current search that the device has received. */
-enum { NOTHING_YET, QUERY, QUERY_AND_ORDER };
-static const char *const phase_name[PHASES] = {"bounds", "parts"};
+static const char *const kind_name[KINDS] = {"bounds", "nodes", "blocks"};
 
-/* The items first .. end - 1 of the search order. `next` is the first that is not taken
- * yet. No item from useful_end on can exceed the incumbent. */
+/* The items first .. end - 1; `next` is the first that is not taken. */
 typedef struct {
-    int first, next, useful_end, end;
+    int first, next, end;
 } work_list;
 
 /* Items that a side has completed, and the seconds that it took. */
@@ -41,71 +37,70 @@ typedef struct {
 
 struct search_state {
     const su_gather *g;
-    trace *traces;     /* of the current search */
-    int chunk;         /* samples that are searched at a time in blocks */
-    int parts;         /* the largest number of parts of a sample */
-    point *part;       /* [chunk][parts]: the best point of each (A, B, C) */
-    cell_bound *order; /* all cells; in each list highest bound first */
-    device *device;    /* NULL if share=0 */
-    int threads;
-    float *workspaces;       /* one for each thread */
-    size_t workspace_stride; /* floats from one workspace to the next */
-    double percent;    /* of the values of A for the device; negative: share=auto */
-    double round_trip; /* seconds until a chunk of one item has returned */
+    trace *traces;  /* of the current search */
+    int chunk;      /* samples that are searched at a time */
+    double percent; /* of the values of A for the device; negative: share=auto */
+    int threads;    /* of the host */
+    device *device; /* NULL if share=0 */
+    device_traits traits;
 
-    search_input input; /* the current search */
-    int device_has;     /* NOTHING_YET, QUERY or QUERY_AND_ORDER */
-    int phase;
+    search_input input;
+    work_kind kind;         /* of the current phase, like the next two */
     double phase_start;     /* by seconds() */
-    work_list lists[SIDES]; /* with share=auto the first is that of both sides */
-    work_list *source[SIDES];
-    float incumbent;      /* largest semblance so far */
-    int device_items;     /* items given to the device in this phase */
-    int in_flight;        /* items that are enqueued and not collected */
-    int chunks_in_flight; /* chunks of them */
+    work_list lists[SIDES]; /* with share=auto the second is empty */
+    float incumbent;        /* largest semblance of a single sample so far */
 
-    throughput recent[SIDES][PHASES]; /* halved before each search, so old rates fade */
-    throughput total[SIDES][PHASES];
+    struct {
+        int first, items;
+        double enqueued; /* by seconds() */
+    } batch[BATCHES];
+    int started, collected; /* batches */
+    double last_ended;      /* when the last batch completed */
+    int device_items;       /* taken by the device in this phase */
+    int in_flight;          /* items of these that are not collected */
+
+    throughput recent[SIDES][KINDS]; /* halved before each phase, so old rates fade */
+    double done[SIDES][KINDS];       /* items */
 };
 
-static float *thread_workspace(const search_state *s)
-{
-    return s->workspaces + omp_get_thread_num() * s->workspace_stride;
-}
-
-/* ---- the lists ----------------------------------------------------------------------
+/* ---- the lists --------------------------------------------------------------------
  */
 
-/* Sets up the lists of a phase: cells, or the parts_per_cell parts of each cell. */
-static void make_lists(search_state *s, int parts_per_cell)
+/* Returns the list from which a side takes items. */
+static work_list *list_of(search_state *s, int side)
 {
-    const query *q = s->input.q;
-    int cells = (int)cell_count(q), host_cells = cells;
-    if (s->percent >= 0)
-        host_cells = (q->np[A] - (int)lround(s->percent / 100 * q->np[A])) * q->np[B];
-    s->lists[HOST] =
-        (work_list){0, 0, host_cells * parts_per_cell, host_cells * parts_per_cell};
-    s->lists[DEVICE] =
-        (work_list){host_cells * parts_per_cell, host_cells * parts_per_cell,
-                    cells * parts_per_cell, cells * parts_per_cell};
-    s->source[HOST] = &s->lists[HOST];
-    s->source[DEVICE] = &s->lists[s->percent >= 0 ? DEVICE : HOST];
+    return &s->lists[s->percent < 0 ? HOST : side];
 }
 
-static int remaining_items(const work_list *l, int *next)
+/* Returns the number of items from *next on that may exceed the incumbent. The cells of
+ * a list are in decreasing order of their bounds. */
+static int remaining(const search_state *s, const work_list *l, int *next)
 {
-    int useful_end;
+    int end = l->end, per_cell = s->input.q->np[C];
+    float incumbent;
 #pragma omp atomic read
     *next = l->next;
 #pragma omp atomic read
-    useful_end = l->useful_end;
-    return useful_end - *next;
+    incumbent = s->incumbent;
+    if (incumbent > 0) {
+        int low = l->first / per_cell, high = end / per_cell;
+        while (low < high) {
+            int middle = low + (high - low) / 2;
+            if (s->input.order[middle].bound < incumbent)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        end = low * per_cell;
+    }
+    return end - *next;
 }
 
-/* Takes up to `count` items from *first on; returns how many. */
-static int take_items(work_list *l, int count, int *first)
+/* Takes up to `count` items from *first on. Returns how many; 0 if count <= 0. */
+static int take(search_state *s, int side, int count, int *first)
 {
-    if (remaining_items(l, first) <= 0) return 0;
+    work_list *l = list_of(s, side);
+    if (count <= 0 || remaining(s, l, first) <= 0) return 0;
 #pragma omp atomic capture
     {
         *first = l->next;
@@ -115,245 +110,212 @@ static int take_items(work_list *l, int count, int *first)
     return available <= 0 ? 0 : available < count ? available : count;
 }
 
-/* Raises the incumbent to semblance, if that is larger, and moves useful_end of each
- * list before the items that can no longer exceed it. */
-static void update_incumbent(search_state *s, float semblance)
+/* Raises the incumbent to semblance, if that is larger and parts may be pruned. */
+static void raise_incumbent(search_state *s, float semblance)
 {
     float incumbent;
 #pragma omp atomic read
     incumbent = s->incumbent;
-    if (!(semblance > incumbent)) return;
+    if (!s->input.prune || !(semblance > incumbent)) return;
 #pragma omp critical
     if (semblance > s->incumbent) {
 #pragma omp atomic write
         s->incumbent = semblance;
-        for (int side = 0; s->input.prune && side < SIDES; side++) {
-            work_list *l = &s->lists[side];
-            int useful_end = l->useful_end, parts_per_cell = s->input.q->np[C];
-            while (useful_end > l->first &&
-                   s->order[useful_end / parts_per_cell - 1].bound < semblance)
-                useful_end -= parts_per_cell;
-#pragma omp atomic write
-            l->useful_end = useful_end;
-        }
     }
 }
 
-/* Stores part n of the search order at its place in s->part. */
-static void store_part(search_state *s, int n, point p)
-{
-    int parts_per_cell = s->input.q->np[C];
-    s->part[(size_t)s->order[n / parts_per_cell].cell * parts_per_cell +
-            n % parts_per_cell] = p;
-}
-
-/* ---- the device's queue -----------------------------------------------------------
+/* ---- the device -------------------------------------------------------------------
  */
 
-/* Returns the size of the device's next chunk; 0 for none.
+/* Returns the size of the device's next batch; 0 for none.
  *
- * With a list of its own: one cell first, whose best point becomes the incumbent, then
- * everything. With the common list: a quarter of the device's remaining share, which is
- * the number of items with which both sides would end at the same time if their rates
- * stayed as measured. Later chunks correct a wrong rate, and the last chunk is small. 0
- * if the host alone would complete the remaining items before a chunk could return. */
-static int chunk_size(const search_state *s)
+ * The device's fair part of the remaining items is the one with which both sides would
+ * end at the same time, if their rates stayed as measured. A batch is a quarter of it,
+ * so later batches correct a wrong rate, but not more than all items before it, because
+ * the incumbent may end the list, and not less than `smallest`, because a smaller batch
+ * takes as long. The limit leaves to the host what it can complete while the device
+ * computes the batches in flight and one of `smallest` items. From a list of its own,
+ * the host takes nothing of the device's. */
+static int batch_size(search_state *s)
 {
-    int next, left = remaining_items(s->source[DEVICE], &next);
-    int min_chunk = device_min_chunk(s->device);
-    /* Pruning may end the list before its last item. */
-    int unknown_end = s->phase == PARTS && s->input.prune;
-    if (left <= 0) return 0;
-    if (s->percent >= 0)
-        return unknown_end && next == s->source[DEVICE]->first ? s->input.q->np[C]
-                                                               : left;
+    const work_list *l = list_of(s, DEVICE);
+    const throughput *h = &s->recent[HOST][s->kind], *d = &s->recent[DEVICE][s->kind];
+    int next, left = remaining(s, l, &next), per_item = 1; /* work-items */
+    if (s->kind == BLOCKS) per_item = s->input.device.blocks;
+    if (s->kind == NODES && s->traits.lanes == 1) per_item = SHARERS;
+    double smallest = fmin(s->traits.busy_items / per_item, (l->end - l->first) / 2.);
+    if (d->items < 1) return (int)ceil(fmin(smallest, left / 2.)); /* to be measured */
 
-    const throughput *h = &s->recent[HOST][s->phase], *d = &s->recent[DEVICE][s->phase];
-    double elapsed = seconds() - s->phase_start + 1e-9;
-    double host_rate = (h->items + next - s->device_items) / (h->seconds + elapsed);
-    if (unknown_end && elapsed < s->round_trip) return 0;
-    if (left < 2 * s->round_trip * host_rate) return 0;
-
-    if (d->items == 0 || host_rate == 0)
-        return min_chunk <= left / 2 ? min_chunk : (left + 1) / 2;
-    double device_rate = d->items / d->seconds;
-    double device_share =
-        device_rate / (host_rate + device_rate) * (left + s->in_flight);
-    if (device_share / 4 >= min_chunk) return (int)(device_share / 4);
-    return device_share - s->in_flight < min_chunk ? (int)(device_share - s->in_flight)
-                                                   : min_chunk;
+    double host_rate = (h->items + next - l->first - s->device_items) /
+                       (h->seconds + seconds() - s->phase_start);
+    double host_per_device = s->percent < 0 ? host_rate * d->seconds / d->items : 0;
+    double fair = (left + s->in_flight) / (1 + host_per_device);
+    double limit = left - host_per_device * (s->in_flight + smallest);
+    double before = next - l->first;
+    return (int)ceil(fmin(fmax(fmin(fair / 4, before), smallest), limit));
 }
 
-/* Stores the results of a chunk and updates rates and incumbent. */
-static void record_chunk(search_state *s, device_chunk c)
+/* Collects the oldest batch. The device computed it from the time when it was enqueued,
+ * or when the batch before it was completed. */
+static void collect(search_state *s)
 {
-    throughput added = {c.end - c.first, c.ended - c.began};
-    for (int n = c.first; n < c.end; n++) {
-        if (c.bounds) {
-            s->order[n] = (cell_bound){c.bounds[n - c.first].bound, n};
-            if (isnan(s->order[n].bound))
-                fail("internal error: bound %d was never written", n);
-        } else {
-            store_part(s, n, c.parts[n - c.first]);
-            update_incumbent(s, c.parts[n - c.first].semblance);
-        }
-    }
-    s->chunks_in_flight--;
-    s->in_flight -= c.end - c.first;
-    s->recent[DEVICE][s->phase].items += added.items;
-    s->recent[DEVICE][s->phase].seconds += added.seconds;
-    s->total[DEVICE][s->phase].items += added.items;
-    s->total[DEVICE][s->phase].seconds += added.seconds;
-    hybrid_log("device", -1, phase_name[s->phase], c.began, c.ended);
+    int slot = s->collected++ % BATCHES;
+    int first = s->batch[slot].first, items = s->batch[slot].items;
+    double begin = fmax(s->batch[slot].enqueued, s->last_ended);
+    double end = s->last_ended = device_collect(s->device);
+    s->in_flight -= items;
+    s->recent[DEVICE][s->kind].items += items;
+    s->recent[DEVICE][s->kind].seconds += end - begin;
+    s->done[DEVICE][s->kind] += items;
+    for (int n = first; n < first + items && s->kind == NODES; n++)
+        raise_incumbent(s, s->input.part[n].semblance);
+    hybrid_log("device", -1, kind_name[s->kind], begin, end);
 }
 
-/* Collects completed chunks (if wait is set, waits for one) and fills the queue. */
-static void feed_device(search_state *s, int wait)
+/* Collects completed batches (if wait is set, waits for one) and fills the queue.
+ * Returns whether a batch is in flight. */
+static int feed_device(search_state *s, int wait)
 {
-    while (s->chunks_in_flight && (wait || device_poll(s->device))) {
-        record_chunk(s, device_collect(s->device));
-        wait = 0;
-    }
-    while (s->chunks_in_flight < CHUNKS) {
-        int first, count = chunk_size(s);
-        if (count > 0) count = take_items(s->source[DEVICE], count, &first);
-        if (count <= 0) return;
-
-        float threshold;
+    if (!s->device) return 0;
+    for (; s->in_flight && (wait || device_poll(s->device)); wait = 0) collect(s);
+    while (s->started - s->collected < BATCHES) {
+        int first, items = take(s, DEVICE, batch_size(s), &first);
+        if (items == 0) break;
+        if (s->device_items == 0) device_begin_phase(s->device, &s->input, s->kind);
+        float incumbent;
 #pragma omp atomic read
-        threshold = s->incumbent;
-        if (s->device_has < QUERY) device_begin_search(s->device, &s->input);
-        if (s->device_has < QUERY_AND_ORDER && s->phase == PARTS)
-            device_set_order(s->device, s->order);
-        s->device_has = s->phase == PARTS ? QUERY_AND_ORDER : QUERY;
-        if (s->phase == PARTS)
-            device_parts(s->device, first, first + count, threshold);
-        else
-            device_bounds(s->device, first, first + count);
-        s->device_items += count;
-        s->in_flight += count;
-        s->chunks_in_flight++;
+        incumbent = s->incumbent;
+        int slot = s->started++ % BATCHES;
+        s->batch[slot].first = first;
+        s->batch[slot].items = items;
+        s->batch[slot].enqueued = seconds();
+        device_start(s->device, first, first + items, incumbent);
+        s->device_items += items;
+        s->in_flight += items;
     }
+    return s->in_flight > 0;
 }
 
 /* ---- a search ---------------------------------------------------------------------
  */
 
-/* Executes a phase: the work of one thread until no item is left. */
-static void run_phase(search_state *s, float *storage)
+/* Computes an item of the current phase on the host. */
+static void compute_item(search_state *s, int n)
 {
-    int thread = omp_get_thread_num(), feeds_device = thread == 0 && s->device, n;
-    int parts_per_cell = s->input.q->np[C];
-    double begin = seconds();
-    for (;;) {
-        if (feeds_device) feed_device(s, 0);
-        if (!take_items(s->source[HOST], 1, &n)) break;
-        if (s->phase == BOUNDS) {
-            s->order[n] = (cell_bound){host_bound(&s->input, n), n};
-            continue;
-        }
-        float threshold;
+    float incumbent;
+    if (s->kind == BOUNDS) host_bound(&s->input, n);
+    if (s->kind == BLOCKS) host_blocks(&s->input, n);
+    if (s->kind != NODES) return;
 #pragma omp atomic read
-        threshold = s->incumbent;
-        point p = host_part(&s->input, s->order[n / parts_per_cell], n % parts_per_cell,
-                            threshold, storage);
-        update_incumbent(s, p.semblance);
-        store_part(s, n, p);
-    }
-    double end = seconds();
-    hybrid_log("host", thread, phase_name[s->phase], begin, end);
-    while (feeds_device && s->chunks_in_flight) feed_device(s, 1);
-#pragma omp barrier
-
-    if (thread == 0) {
-        const work_list *l = s->source[HOST];
-        int taken = (l->next < l->end ? l->next : l->end) - l->first;
-        if (l == s->source[DEVICE]) taken -= s->device_items;
-        s->recent[HOST][s->phase].items += taken;
-        s->recent[HOST][s->phase].seconds += end - s->phase_start;
-        s->total[HOST][s->phase].items += taken;
-        s->total[HOST][s->phase].seconds += end - s->phase_start;
-    }
+    incumbent = s->incumbent;
+    host_nodes(&s->input, n, incumbent);
+    raise_incumbent(s, s->input.part[n].semblance);
 }
 
-static void begin_phase(search_state *s, int phase)
+/* Computes all items of a phase; the calling thread becomes thread 0. */
+static void run_phase(search_state *s, work_kind kind)
 {
-    s->phase = phase;
+    const int *np = s->input.host.np;
+    int per_a = np[B] * (kind == BOUNDS ? 1 : np[C]), end = np[A] * per_a;
+    int device_values = s->percent < 0 ? 0 : (int)lround(s->percent / 100 * np[A]);
+    int host_end = end - device_values * per_a;
+    s->lists[HOST] = (work_list){0, 0, host_end};
+    s->lists[DEVICE] = (work_list){host_end, host_end, end};
+    s->kind = kind;
     s->device_items = 0;
-    make_lists(s, phase == PARTS ? s->input.q->np[C] : 1);
-    s->phase_start = seconds();
-}
-
-/* Searches one sample of the output trace. */
-static void search_sample(search_state *s, const query *q, search_result *result)
-{
-    prepare_sample(q, s->traces);
-    memset(s->part, 0xff, part_count(q) * sizeof *s->part); /* NaN, until written */
-    s->input = (search_input){q, s->traces, s->g->samples, !result->panel};
-    s->device_has = NOTHING_YET;
-    s->incumbent = 0;
-    for (int i = 0; i < SIDES * PHASES; i++) {
-        s->recent[i / PHASES][i % PHASES].items /= 2;
-        s->recent[i / PHASES][i % PHASES].seconds /= 2;
+    for (int side = 0; side < SIDES; side++) {
+        s->recent[side][kind].items /= 2;
+        s->recent[side][kind].seconds /= 2;
     }
+    s->phase_start = seconds();
 
+    /* If parts may be pruned, the device waits for the host's first incumbent. */
+    if (kind != NODES || !s->input.prune) feed_device(s, 0);
 #pragma omp parallel num_threads(s->threads)
     {
-        float *storage = thread_workspace(s);
-#pragma omp single
-        begin_phase(s, BOUNDS);
-        if (s->input.prune) {
-            run_phase(s, storage);
-        } else {
-#pragma omp for
-            for (int n = 0; n < (int)cell_count(q); n++)
-                s->order[n] = (cell_bound){NO_BOUND, n};
+        int thread = omp_get_thread_num(), n;
+        while (take(s, HOST, 1, &n)) {
+            compute_item(s, n);
+            if (thread == 0) feed_device(s, 0);
         }
-
-#pragma omp barrier
-#pragma omp single
-        {
-            for (int side = 0; s->input.prune && side < SIDES; side++) {
-                work_list *l = &s->lists[side];
-                qsort(s->order + l->first, l->end - l->first, sizeof *s->order,
-                      by_bound);
-            }
-            begin_phase(s, PARTS);
-        }
-        run_phase(s, storage);
-#pragma omp barrier
-
-        /* Parts that were never taken get the result of an unsearched part. */
-        for (int side = 0; side < SIDES; side++) {
-            const work_list *l = &s->lists[side];
-#pragma omp for
-            for (int n = l->next; n < l->end; n++) {
-                int parts_per_cell = q->np[C], cell = s->order[n / parts_per_cell].cell;
-                store_part(s, n,
-                           first_point(q, cell / q->np[B], cell % q->np[B],
-                                       n % parts_per_cell));
-            }
+        double now = seconds();
+        hybrid_log("host", thread, kind_name[kind], s->phase_start, now);
+        if (thread == 0) {
+            s->recent[HOST][kind].seconds += now - s->phase_start;
+            while (feed_device(s, 1)) {}
         }
     }
-
-    pick_best(q, s->part, q->np[C], result);
+    const work_list *l = &s->lists[HOST];
+    double taken = (l->next < l->end ? l->next : l->end) - l->first;
+    if (list_of(s, DEVICE) == l) taken -= s->device_items;
+    s->recent[HOST][kind].items += taken;
+    s->done[HOST][kind] += taken;
 }
 
-/* Searches some samples of the output trace, in blocks. */
-static void search_chunk(search_state *s, const query *q, const chunk *c,
+/* Computes the bounds of the cells, and sorts each list by them. */
+static void order_cells(search_state *s)
+{
+    cell_bound *order = s->input.order;
+    run_phase(s, BOUNDS);
+    for (int side = 0; side < SIDES; side++) {
+        const work_list *l = &s->lists[side];
+        for (int n = l->first; n < l->end; n++)
+            if (isnan(order[n].bound))
+                fail("internal error: bound %d was never written", n);
+        qsort(order + l->first, l->end - l->first, sizeof *order, by_bound);
+    }
+}
+
+/* Picks the best point of sample k, of several equal ones the first. */
+static void pick_sample(const search_state *s, int k, search_result *result)
+{
+    const query *q = &s->input.q[k];
+    const chunk *ch = &s->input.host;
+    size_t best = 0;
+    result->best = first_point(q, 0, 0, 0);
+    for (int side = 0; side < SIDES; side++)
+        for (int n = s->lists[side].first;
+             n < s->lists[side].next && n < s->lists[side].end; n++) {
+            int cell = s->input.order[n / ch->np[C]].cell, ic = n % ch->np[C];
+            int ia = cell / ch->np[B], ib = cell % ch->np[B];
+            if (ia >= q->np[A] || ib >= q->np[B] || ic >= q->np[C]) continue;
+            size_t index = part_index(q, ia, ib, ic);
+            const point *p = &s->input.part[(size_t)n * ch->samples + k];
+            if (!isfinite(p->semblance))
+#pragma omp critical
+                fail("internal error: part %zu of the search is %g: never written",
+                     index, p->semblance);
+            float gain = p->semblance - result->best.semblance;
+            if (gain > 0 || (gain == 0 && index <= best)) {
+                result->best = *p;
+                best = index;
+            }
+            float *max = result->panel ? &result->panel[ia * q->np[B] + ib] : NULL;
+            if (max && (ic == 0 || p->semblance > *max)) *max = p->semblance;
+        }
+}
+
+/* Searches some samples of the output trace, or one. */
+static void search_chunk(search_state *s, const query *q, int samples,
                          search_result *result)
 {
-    search_input input = {q, s->traces, s->g->samples, 0};
+    search_input *in = &s->input;
+    in->q = q;
+    in->host = make_chunk(q, samples, LANES);
+    in->device = make_chunk(q, samples, s->traits.lanes);
+    in->prune = samples == 1 && !result->panel; /* a panel needs every part */
+    s->incumbent = 0;
+    int parts = sample_parts(&in->host), cells = in->host.np[A] * in->host.np[B];
+    for (int n = 0; n < cells; n++)
+        in->order[n] = (cell_bound){in->prune ? NAN : NO_BOUND, n};
+#pragma omp parallel for num_threads(s->threads)
+    for (int n = 0; n < parts * samples; n++) in->part[n].semblance = NAN;
 
-#pragma omp parallel for collapse(4) schedule(dynamic)
-    for (int block = 0; block < c->blocks; block++)
-        for (int ia = 0; ia < c->np[A]; ia++)
-            for (int ib = 0; ib < c->np[B]; ib++)
-                for (int ic = 0; ic < c->np[C]; ic++)
-                    host_block(&input, c, block, ia, ib, ic, s->part, s->parts);
-
-    for (int k = 0; k < c->samples; k++)
-        pick_best(&q[k], s->part + k * s->parts, q[k].np[C], &result[k]);
+    if (samples == 1) prepare_sample(q, s->traces);
+    if (in->prune) order_cells(s);
+    run_phase(s, samples == 1 ? NODES : BLOCKS);
+#pragma omp parallel for num_threads(s->threads)
+    for (int k = 0; k < samples; k++) pick_sample(s, k, &result[k]);
 }
 
 void search(search_state *s, const query *q, int samples, const int *indices,
@@ -367,11 +329,7 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 
     for (int first = 0; first < samples; first += s->chunk) {
         int n = samples - first < s->chunk ? samples - first : s->chunk;
-        chunk c = make_chunk(q + first, n, LANES);
-        if (s->percent <= 0 && !few_knots(q + first, &c, LANES, 1, s->traces))
-            search_chunk(s, q + first, &c, result + first);
-        else
-            for (int k = first; k < first + n; k++) search_sample(s, &q[k], &result[k]);
+        search_chunk(s, q + first, n, result + first);
     }
 
     double end = seconds();
@@ -383,53 +341,56 @@ void search(search_state *s, const query *q, int samples, const int *indices,
 /* ---- begin and end ----------------------------------------------------------------
  */
 
+/* Sets up the device, and lets it compute one item of each kind: a kernel's first
+ * launch takes longer than the following ones. */
+static void begin_device(search_state *s, const query *largest)
+{
+    s->device =
+        device_begin(s->g, largest, &s->input, hybrid_host_threads(1), &s->traits);
+    query q[2];
+    for (int k = 0; k < 2; k++) {
+        q[k] = *largest;
+        q[k].ntraces = 1;
+        for (int i = 0; i < PARAMETERS; i++) q[k].np[i] = 1;
+    }
+    search_input in = s->input;
+    in.q = q;
+    in.order[0] = (cell_bound){NO_BOUND, 0};
+    s->traces[0] = (trace){0};
+    for (int kind = 0; kind < KINDS; kind++) {
+        int samples = kind == BLOCKS && s->chunk > 1 ? 2 : 1;
+        in.device = make_chunk(q, samples, s->traits.lanes);
+        device_begin_phase(s->device, &in, kind);
+        device_start(s->device, 0, 1, 0);
+        device_collect(s->device);
+    }
+}
+
 search_state *search_begin(const su_gather *g, const query *q, run_times *t)
 {
     double start = seconds();
 
-    enum { MAX_PARTS = 1 << 30 }; /* counters may exceed the end by one chunk */
+    enum { MAX_PARTS = 1 << 30 }; /* counters may exceed the end by one batch */
     search_state *s = allocate(1, sizeof *s, "the state of the search");
     *s = (search_state){.g = g, .percent = hybrid_device_percent()};
     if (part_count(q) > MAX_PARTS)
         fail("np: %zu (A, B, C), expected at most 2^30", part_count(q));
-    s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
     s->chunk = chunk_samples(q, LANES);
-    s->parts = (int)part_count(q);
-    s->part = allocate((size_t)s->chunk * s->parts, sizeof *s->part,
-                       "the best of each (A, B, C)");
-    s->order = allocate(cell_count(q), sizeof *s->order, "the order of the search");
+    s->traces = allocate(q->ntraces, sizeof *s->traces, "the traces");
+    s->input.traces = s->traces;
+    s->input.samples = g->samples;
+    size_t parts_size = part_capacity(q) * sizeof(point);
+    char *results = allocate(parts_size + cell_count(q) * sizeof(cell_bound), 1,
+                             "the best of each (A, B, C)");
+    s->input.part = (point *)results;
+    s->input.order = (cell_bound *)(results + parts_size);
 
-    int shares_cores = 0;
-    if (s->percent != 0) {
-        s->device = device_begin(g, q, hybrid_host_threads(1), &shares_cores);
-
-        /* A kernel's first launch takes longer than the following ones. It is done
-         * here, with an empty search of one item. The last of three bounds gives the
-         * round-trip time. */
-        query empty = *q;
-        empty.ntraces = empty.np[D] = empty.np[E] = 1;
-        s->order[0] = (cell_bound){NO_BOUND, 0};
-        for (int i = 0; i < 3; i++) {
-            double now = seconds();
-            s->input = (search_input){&empty, s->traces, g->samples, 1};
-            device_begin_search(s->device, &s->input);
-            device_bounds(s->device, 0, 1);
-            device_collect(s->device);
-            s->round_trip = seconds() - now;
-            device_set_order(s->device, s->order);
-            device_parts(s->device, 0, 1, 0);
-            device_collect(s->device);
-        }
+    s->traits.lanes = LANES;
+    if (s->percent != 0) begin_device(s, q);
+    s->threads = hybrid_host_threads(s->traits.shares_cores);
+#pragma omp parallel num_threads(s->threads) /* the threads start here */
+    {
     }
-    s->threads = hybrid_host_threads(shares_cores);
-
-    /* The threads start here, and each is the first to touch its workspace. */
-    s->workspace_stride =
-        (workspace_floats(q->ntraces, window_length(q)) + 15) / 16 * 16;
-    s->workspaces = allocate_untouched(s->workspace_stride * s->threads,
-                                       sizeof *s->workspaces, "the workspaces");
-#pragma omp parallel num_threads(s->threads)
-    memset(thread_workspace(s), 0xff, s->workspace_stride * sizeof *s->workspaces);
 
     t->init += seconds() - start;
     return s;
@@ -445,13 +406,13 @@ void for_samples(int samples, void (*f)(int k, const void *context),
 void search_end(search_state *s)
 {
     double items = 0, on_device = 0, alone[SIDES] = {0};
-    for (int phase = 0; phase < PHASES; phase++) {
-        const throughput *h = &s->total[HOST][phase], *d = &s->total[DEVICE][phase];
-        items += h->items + d->items;
-        on_device += d->items;
-        if (h->items + d->items == 0) continue;
-        alone[HOST] += h->seconds * (h->items + d->items) / h->items;
-        alone[DEVICE] += d->seconds * (h->items + d->items) / d->items;
+    for (int kind = 0; kind < KINDS; kind++) {
+        double of_kind = s->done[HOST][kind] + s->done[DEVICE][kind];
+        items += of_kind;
+        on_device += s->done[DEVICE][kind];
+        for (int side = 0; side < SIDES && of_kind > 0; side++)
+            alone[side] +=
+                of_kind * s->recent[side][kind].seconds / s->recent[side][kind].items;
     }
     printf("Share=%.1f\n", items > 0 ? 100 * on_device / items : 0);
     if (s->percent > 0 && s->percent < 100 && isfinite(alone[HOST] + alone[DEVICE]))
@@ -459,9 +420,7 @@ void search_end(search_state *s)
     hybrid_log_write();
 
     if (s->device) device_end(s->device);
-    free(s->workspaces);
-    free(s->order);
-    free(s->part);
+    free(s->input.part);
     free(s->traces);
     free(s);
 }

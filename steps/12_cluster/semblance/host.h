@@ -35,12 +35,11 @@ static inline size_t part_capacity(const query *largest)
     return parts > CHUNK_PARTS ? parts : CHUNK_PARTS;
 }
 
-/* Returns the chunk of the samples q[0 .. samples - 1]. In blocks, lanes run along t0
- * or along (D, E), whichever leaves fewer of them without work. Parts are not split:
- * single samples are searched in another way. */
+/* Returns the chunk of the samples q[0 .. samples - 1]. Lanes run along t0 or along (D,
+ * E), whichever leaves fewer of them without work. */
 static chunk make_chunk(const query *q, int samples, int lanes)
 {
-    chunk c = {samples, 1, samples, 1, {0}};
+    chunk c = {samples, 1, samples, {0}};
     for (int k = 0; k < samples; k++)
         for (int i = 0; i < PARAMETERS; i++)
             if (c.np[i] < q[k].np[i]) c.np[i] = q[k].np[i];
@@ -55,7 +54,7 @@ static chunk make_chunk(const query *q, int samples, int lanes)
 /* Number of parts of a sample of a chunk: the largest one among the samples. */
 static inline int sample_parts(const chunk *c)
 {
-    return c->np[A] * c->np[B] * c->np[C] * c->split;
+    return c->np[A] * c->np[B] * c->np[C];
 }
 
 /* Stores the best points that a device has picked. Returns false if the host needs all
@@ -75,8 +74,7 @@ static inline void pick_samples(const query *q, const chunk *c, const point *par
                                 search_result *result)
 {
     for (int k = 0; k < c->samples; k++)
-        pick_best(&q[k], part + (size_t)k * sample_parts(c),
-                  (size_t)q[k].np[C] * c->split, &result[k]);
+        pick_best(&q[k], part + (size_t)k * sample_parts(c), q[k].np[C], &result[k]);
 }
 
 /* Extracts what the search needs of its traces, in double until the last rounding. */
@@ -114,49 +112,4 @@ static int by_bound(const void *a, const void *b)
     const cell_bound *x = (const cell_bound *)a, *y = (const cell_bound *)b;
     if (x->bound != y->bound) return x->bound < y->bound ? 1 : -1;
     return x->cell - y->cell;
-}
-
-/* Returns true if the samples of a chunk are to be searched one after another, by nodes
- * and knots, and false if they are to be searched in blocks.
- *
- * A block visits each trace once for each (D, E). To reduce a trace to knots takes
- * about as long as four visits, so knots are faster if there are many (D, E). But one
- * sample has few parts, while those of a block are of all samples: a device that runs
- * `at_once` work-items at a time needs the latter to be busy. And each trace must have
- * few knots: all (D, E) move the arrivals by less than MAX_KNOT_SPAN samples, on the
- * average of the traces. The terms of D and E change t^2 by at most s = de_max -
- * de_min, so they change t by about s / 2t. The ranges of the chunk's middle sample
- * decide. */
-#define MAX_KNOT_SPAN 1
-static int few_knots(const query *q, const chunk *c, int lanes, double at_once,
-                     trace *traces)
-{
-    q += c->samples / 2;
-    prepare_sample(q, traces);
-    double span = 0, parts = (double)c->np[A] * c->np[B] * c->np[C];
-    for (int i = 0; i < q->ntraces; i++)
-        span += (traces[i].de_max - traces[i].de_min) / (2 * q->t0 * q->idt + 1);
-    double visits_in_blocks =
-        ceil(parts * c->samples / lanes / at_once) * c->np[D] * c->np[E];
-    double visits_by_knots = 4 * ceil(parts / at_once) * c->samples;
-    return c->samples == 1 ||
-           (visits_in_blocks >= visits_by_knots && span < MAX_KNOT_SPAN * q->ntraces);
-}
-
-/* Limit for the workspaces on a device: 256 MiB hold more than run at a time. */
-#ifndef WORKSPACE_BYTES
-#define WORKSPACE_BYTES (256 << 20)
-#endif
-
-/* Reduces a range of work-items, by whole groups (but to no less than one group), to
- * max_items and until their workspaces of floats_each floats fit into WORKSPACE_BYTES;
- * returns the bytes needed. */
-static inline size_t fit_workspaces(size_t *global, size_t local, size_t floats_each,
-                                    size_t max_items)
-{
-    size_t workspaces = WORKSPACE_BYTES / sizeof(float) / floats_each;
-    size_t groups = (workspaces < max_items ? workspaces : max_items) / local;
-    if (groups == 0) groups = 1;
-    if (groups * local < *global) *global = groups * local;
-    return *global * floats_each * sizeof(float);
 }

@@ -4,6 +4,7 @@
 #include "block.h"
 #include "bound.h"
 #include "moveout.h"
+#include "nodes.h"
 #include "share.h"
 
 __kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
@@ -13,81 +14,67 @@ __kernel void bounds(CONSTANT const query *q, CONSTANT const trace *traces,
     if (n < q->np[A] * q->np[B]) {
         int ia = n / q->np[B], ib = n % q->np[B];
         cell_bound entry = {
-            bound(ia, ib, 0, q->np[C], traces, samples, q, window_length(q)), n};
+            bound(window_length(q), ia, ib, 0, q->np[C], traces, samples, q), n};
         order[n] = entry;
     }
 }
 
-#if LANES > 1
-/* Searches the parts first .. end - 1 in the order of their bounds. *incumbent is the
- * largest semblance so far in fixed point. prune: parts whose bound is below it are not
- * searched. */
-__kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
-                     GLOBAL const float *samples, GLOBAL const cell_bound *order,
-                     int first, int end, int prune, GLOBAL point *part,
-                     volatile GLOBAL int *incumbent, GLOBAL float *storage)
+/* Returns whether a part may have a better point than *incumbent, the largest semblance
+ * so far in fixed point. If prune is 0 all parts are searched. */
+FN int is_needed(cell_bound entry, int ic, CONSTANT const query *q,
+                 CONSTANT const trace *traces, GLOBAL const float *samples, int prune,
+                 volatile GLOBAL int *incumbent)
 {
-    int w = window_length(q);
-    storage += get_global_id(0) * workspace_floats(q->ntraces, w);
-    workspace ws = workspace_at(storage, q->ntraces, w);
-
-    /* The range is rounded up to whole work-groups: work-items after the end do
-     * nothing. If the range is smaller, a work-item searches more than one part. */
-    for (int n = first + get_global_id(0); n < end; n += get_global_size(0)) {
-        cell_bound entry = order[n / q->np[C]];
-        int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B], ic = n % q->np[C];
-        point p = first_point(q, ia, ib, ic);
-        float threshold = atomic_max(incumbent, 0) / FIXED_POINT_ONE,
-              upper = entry.bound;
-        if (prune && upper > 0 && upper >= threshold)
-            upper = bound(ia, ib, ic, 1, traces, samples, q, w);
-        if (upper > 0 && upper >= threshold) {
-            p = search_abc(ia, ib, ic, traces, samples, q, w, ws);
-            if (p.semblance > threshold)
-                atomic_max(incumbent, to_fixed_point(p.semblance));
-        }
-        part[part_index(q, ia, ib, ic)] = p;
-    }
+    if (!prune) return 1;
+    float threshold = atomic_max(incumbent, 0) / FIXED_POINT_ONE;
+    if (entry.bound <= 0 || entry.bound < threshold) return 0;
+    float upper = bound(window_length(q), entry.cell / q->np[B], entry.cell % q->np[B],
+                        ic, 1, traces, samples, q);
+    return upper > 0 && upper >= threshold;
 }
-#else
-/* The same with a work-group per part. */
+
+/* Searches the parts from `first` on in the order of their bounds. */
 __kernel void search(CONSTANT const query *q, CONSTANT const trace *traces,
                      GLOBAL const float *samples, GLOBAL const cell_bound *order,
                      int first, int end, int prune, GLOBAL point *part,
                      volatile GLOBAL int *incumbent)
 {
+#if LANES > 1
+    /* The range is rounded up to whole work-groups: work-items after the end do
+     * nothing. */
+    int n = first + get_global_id(0);
+#else
+    /* A work-group per part. */
     LOCAL share_best found[SHARERS];
     LOCAL int needed;
-    int w = window_length(q);
     int n = first + get_group_id(0), item = get_local_id(0);
+#endif
     if (n >= end) return;
     cell_bound entry = order[n / q->np[C]];
     int ia = entry.cell / q->np[B], ib = entry.cell % q->np[B], ic = n % q->np[C];
+    int w = window_length(q);
+    point p = first_point(q, ia, ib, ic);
 
-    if (item == 0) {
-        float threshold = atomic_max(incumbent, 0) / FIXED_POINT_ONE,
-              upper = entry.bound;
-        if (prune && upper > 0 && upper >= threshold)
-            upper = bound(ia, ib, ic, 1, traces, samples, q, w);
-        needed = upper > 0 && upper >= threshold;
-    }
+#if LANES > 1
+    if (is_needed(entry, ic, q, traces, samples, prune, incumbent))
+        p = search_nodes(w, ia, ib, ic, traces, samples, q);
+#else
+    if (item == 0) needed = is_needed(entry, ic, q, traces, samples, prune, incumbent);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (needed) {
-        found[item] = search_share(item, ia, ib, ic, traces, samples, q, w);
+        found[item] = search_share(w, item, ia, ib, ic, traces, samples, q);
         for (int active = SHARERS / 2; active > 0; active /= 2) {
             barrier(CLK_LOCAL_MEM_FENCE);
             if (item < active)
                 found[item] = better_share(found[item], found[item + active]);
         }
-        if (item == 0) {
-            atomic_max(incumbent, to_fixed_point(found[0].semblance));
-            part[part_index(q, ia, ib, ic)] = shared_point(q, ia, ib, ic, found[0]);
-        }
-    } else if (item == 0) {
-        part[part_index(q, ia, ib, ic)] = first_point(q, ia, ib, ic);
     }
-}
+    if (item > 0) return;
+    if (needed) p = shared_point(q, ia, ib, ic, found[0]);
 #endif
+    atomic_max(incumbent, to_fixed_point(p.semblance));
+    part[part_index(q, ia, ib, ic)] = p;
+}
 
 /* The search of a chunk in blocks, as in step 08: one work-item per (A, B, C) of a
  * block. Neighbouring work-items have neighbouring blocks. */
@@ -100,8 +87,8 @@ __kernel void search_blocks(CONSTANT const query *q, CONSTANT const trace *trace
     int ib = i / ch.blocks / ch.np[C] % ch.np[B];
     int ia = i / ch.blocks / ch.np[C] / ch.np[B];
     if (ia < ch.np[A])
-        search_block(block, ia, ib, ic, 0, traces, samples, q, &ch, window_length(q),
-                     part, parts);
+        search_block(window_length(q), block, ia, ib, ic, traces, samples, q, &ch, part,
+                     parts);
 }
 
 /* Picks the best part of each sample, which goes to a row after the parts: one
@@ -113,7 +100,7 @@ __kernel void pick_parts(CONSTANT const query *q, chunk ch, GLOBAL point *part,
     LOCAL candidate best[PICKERS];
     int k = get_group_id(0), item = get_local_id(0);
     GLOBAL const point *own = part + (size_t)k * parts;
-    int count = q[k].np[A] * q[k].np[B] * q[k].np[C] * ch.split;
+    int count = q[k].np[A] * q[k].np[B] * q[k].np[C];
     best[item] = best_part(own, count, item, PICKERS);
     for (int active = PICKERS / 2; active > 0; active /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -46,8 +46,7 @@ void proc_progress(void)
                          MPI_STATUS_IGNORE));
 }
 
-/* ---- one file, written by all ------------------------------------------------------
- */
+/* ---- one file, written by all ---- */
 
 static MPI_File file[JOURNAL_FILES];
 
@@ -98,8 +97,7 @@ const char *proc_close(int f)
     return why_not(err == MPI_SUCCESS ? MPI_File_close(&file[f]) : err);
 }
 
-/* ---- the gather: read once per node -------------------------------------------------
- */
+/* ---- the gather: read once per node ---- */
 
 /* Reads all headers, in each rank: they are small, and select the traces of an
  * aperture. */
@@ -202,9 +200,7 @@ su_gather proc_read_samples(const char *path, su_gather *g, int low, int high)
     return part;
 }
 
-/* ---- agreement, and the end
- * ----------------------------------------------------------
- */
+/* ---- agreement, and the end ---- */
 
 void proc_require_same(const char *what, const void *bytes, size_t size)
 {
@@ -232,7 +228,7 @@ void proc_free_gather(su_gather *g)
     su_free(g);
 }
 
-/* ---- one search ---------------------------------------------------------------------
+/* ---- one search ----
  *
  * Each rank searches a consecutive range of A, one value at a time: a query with a
  * single value of A is the largest piece whose parameter values are rounded as in the

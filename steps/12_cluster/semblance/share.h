@@ -2,7 +2,7 @@
  * share of its points (D, E). LANES is 1.
  *
  * The bounds leave few (A, B, C): with one thread for each, a GPU would be idle. There
- * are no knots and no nodes here: those of all threads would not fit into the caches.
+ * are no nodes here: those of all threads would not fit into the caches.
  */
 
 /* Number of threads that search an (A, B, C) together: two warps. It is a power of two,
@@ -14,50 +14,31 @@
 /* The best point that a thread has found. Point (id, ie) has the number id np[E] + ie.
  */
 typedef struct {
-    float semblance, stack;
-    long number;
+    lane_values value;
+    int number;
 } share_best;
 
 /* Returns the better one: of two equal points the first. */
 FN share_best better_share(share_best x, share_best y)
 {
-    if (x.semblance == y.semblance) return x.number < y.number ? x : y;
-    return x.semblance > y.semblance ? x : y;
+    if (x.value.semblance == y.value.semblance) return x.number < y.number ? x : y;
+    return x.value.semblance > y.value.semblance ? x : y;
 }
 
 /* Returns the best of the points first, first + SHARERS, .. of one (A, B, C), in
  * windows of w samples. A share without points has a semblance of -1. */
-FN share_best search_share(int first, int ia, int ib, int ic,
+FN share_best search_share(int w, int first, int ia, int ib, int ic,
                            CONSTANT const trace *traces, GLOBAL const float *samples,
-                           CONSTANT const query *q, int w)
+                           CONSTANT const query *q)
 {
-    float t0 = q->t0 * q->idt, num[MAX_WINDOW];
-    float a = value(q, A, ia), b = value(q, B, ib), c = value(q, C, ic);
-    share_best best = {-1, 0, first};
-
-    for (long n = first; n < (long)q->np[D] * q->np[E]; n += SHARERS) {
-        float d = value(q, D, n / q->np[E]), e = value(q, E, n % q->np[E]);
-        UNROLL
-        for (int j = 0; j < w; j++) num[j] = 0;
-        float den = 0, skipped = 0;
-
-        for (int i = 0; i < q->ntraces && skipped < 2; i++) {
-            float dm = traces[i].dm, dh = traces[i].dh, t = t0 + a * dm + b * dh;
-            float x = root(t * t + c * (dh * dh) + dm * (d * dm + e * dh));
-            add_trace(samples + (size_t)traces[i].row * q->pitch, q->ns, w, x, num,
-                      &den, &skipped);
-        }
-
-        float squares = 0, sum = 0, used = q->ntraces - skipped;
-        UNROLL
-        for (int j = 0; j < w; j++) {
-            squares += num[j] * num[j];
-            sum += num[j];
-        }
-        int valid = skipped < 2 && den > 0;
-        share_best found = {valid ? squares / (den * used) : 0,
-                            valid ? sum / (used * w) : 0, n};
-        if (found.semblance > best.semblance) best = found;
+    lane_operator o = {
+        q->t0 * q->idt, value(q, A, ia), value(q, B, ib), value(q, C, ic), 0, 0};
+    share_best best = {{-1, 0}, first};
+    for (int n = first; n < q->np[D] * q->np[E]; n += SHARERS) {
+        o.d = value(q, D, n / q->np[E]);
+        o.e = value(q, E, n % q->np[E]);
+        share_best found = {semblance(&o, w, traces, samples, q), n};
+        if (found.value.semblance > best.value.semblance) best = found;
     }
     return best;
 }
@@ -70,8 +51,8 @@ FN point shared_point(CONSTANT const query *q, int ia, int ib, int ic, share_bes
                value(q, C, ic),
                value(q, D, best.number / q->np[E]),
                value(q, E, best.number % q->np[E]),
-               best.stack,
-               best.semblance};
+               best.value.stack,
+               best.value.semblance};
     return p;
 }
 #endif
