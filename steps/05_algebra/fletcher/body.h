@@ -67,6 +67,9 @@ FN void derive_z(const grid *g, GLOBAL const float *pc, GLOBAL const float *qc,
     qz[i] = DER1(qc, i, z, g->dzinv);
 }
 
+/* Loads a field of the medium. m points to V2PX, the first field that is used. */
+#define LOAD_MEDIUM(field) (m[((field)-V2PX) * n + i])
+
 /* Updates point i. m holds the fields of the medium, pc and qc the current fields. pp
  * and qp hold the previous fields, and are overwritten with the next ones. px, pz, qx
  * and qz are the first derivatives of the current fields. */
@@ -92,18 +95,17 @@ FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *p
     const float qyz = DER1(qz, i, y, g->dyinv);
     const float qxz = DER1(qz, i, x, g->dxinv);
 
-    m += i;
-    const float h1p = m[CH1DXX * n] * pxx + m[CH1DYY * n] * pyy + m[CH1DZZ * n] * pzz +
-                      m[CH1DXY * n] * pxy + m[CH1DYZ * n] * pyz + m[CH1DXZ * n] * pxz;
-    const float h1q = m[CH1DXX * n] * qxx + m[CH1DYY * n] * qyy + m[CH1DZZ * n] * qzz +
-                      m[CH1DXY * n] * qxy + m[CH1DYZ * n] * qyz + m[CH1DXZ * n] * qxz;
+    const float nx = LOAD_MEDIUM(NX), ny = LOAD_MEDIUM(NY), nz = LOAD_MEDIUM(NZ);
+    const float xx = nx * nx, yy = ny * ny, zz = nz * nz;
+    const float xy = 2 * nx * ny, yz = 2 * ny * nz, xz = 2 * nx * nz;
+    const float h1p = xx * pxx + yy * pyy + zz * pzz + xy * pxy + yz * pyz + xz * pxz;
+    const float h1q = xx * qxx + yy * qyy + zz * qzz + xy * qxy + yz * qyz + xz * qxz;
     const float h2p = pxx + pyy + pzz - h1p;
     const float h2q = qxx + qyy + qzz - h1q;
 
-    const float rhsp =
-        m[V2PX * n] * h2p + m[V2PZ * n] * h1q + m[V2SZ * n] * (h1p - h1q);
-    const float rhsq =
-        m[V2PN * n] * h2p + m[V2PZ * n] * h1q - m[V2SZ * n] * (h2p - h2q);
+    const float vz = LOAD_MEDIUM(V2PZ) * h1q, vs = LOAD_MEDIUM(V2SZ);
+    const float rhsp = LOAD_MEDIUM(V2PX) * h2p + vz + vs * (h1p - h1q);
+    const float rhsq = LOAD_MEDIUM(V2PN) * h2p + vz - vs * (h2p - h2q);
 
     const float dt = g->dt;
     pp[i] = 2 * pc[i] - pp[i] + rhsp * dt * dt;

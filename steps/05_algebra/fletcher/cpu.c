@@ -29,8 +29,8 @@ static float *zero_field(size_t n, const char *name)
 size_t Initialize(const grid *input_grid, const float *input_medium)
 {
     g = input_grid;
-    medium = input_medium;
     size_t n = field_size(g);
+    medium = input_medium + V2PX * n;
     pp = zero_field(n, "p of the previous step");
     pc = zero_field(n, "p of the current step");
     qp = zero_field(n, "q of the previous step");
@@ -39,7 +39,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     pz = zero_field(n, "dp/dz");
     qx = zero_field(n, "dq/dx");
     qz = zero_field(n, "dq/dz");
-    return (MEDIUM_FIELDS + 8) * n * sizeof(float);
+    return (STORED_FIELDS - V2PX + 8) * n * sizeof(float);
 }
 
 void InsertSource(float f)

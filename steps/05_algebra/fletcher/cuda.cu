@@ -71,9 +71,10 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     cuda_device();
 
     size_t n = field_size(&g);
-    size_t size = MEDIUM_FIELDS * n * sizeof(float);
-    CUDA_CHECK(cudaMalloc((void **)&medium, size));
-    CUDA_CHECK(cudaMemcpy(medium, input_medium, size, cudaMemcpyHostToDevice));
+    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
+    CUDA_CHECK(cudaMalloc((void **)&medium, used * sizeof(float)));
+    CUDA_CHECK(cudaMemcpy(medium, input_medium + V2PX * n, used * sizeof(float),
+                          cudaMemcpyHostToDevice));
     pp = zero_field(n);
     pc = zero_field(n);
     qp = zero_field(n);
@@ -85,7 +86,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     CUDA_CHECK(cudaEventCreate(&start_event));
     CUDA_CHECK(cudaEventCreate(&end_event));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return (MEDIUM_FIELDS + 8) * n * sizeof(float);
+    return (used + 8 * n) * sizeof(float);
 }
 
 void InsertSource(float f)

@@ -19,6 +19,8 @@ static inline void update_point(const grid *, const float *, const float *,
                                 const float *, const float *, const float *, size_t);
 #include "body.h"
 
+enum { USED = STORED_FIELDS - V2PX }; /* fields of the medium that are used */
+
 static grid g;
 static size_t n; /* floats per field */
 static const float *medium;
@@ -42,9 +44,9 @@ static void free_field(float *f, size_t count)
 size_t Initialize(const grid *input_grid, const float *input_medium)
 {
     g = *input_grid;
-    medium = input_medium;
     n = field_size(&g);
-#pragma acc enter data copyin(input_medium [0:MEDIUM_FIELDS * n])
+    medium = input_medium + V2PX * n;
+#pragma acc enter data copyin(medium [0:USED * n])
     pp = zero_field(n, "p of the previous step");
     pc = zero_field(n, "p of the current step");
     qp = zero_field(n, "q of the previous step");
@@ -53,7 +55,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     pz = zero_field(n, "dp/dz");
     qx = zero_field(n, "dq/dx");
     qz = zero_field(n, "dq/dz");
-    return (MEDIUM_FIELDS + 8) * n * sizeof(float);
+    return (USED + 8) * n * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -87,8 +89,8 @@ double Propagate(void)
         }
 
 #pragma acc parallel loop collapse(2) gang copyin(local_grid)                          \
-    present(m [0:MEDIUM_FIELDS * n], cp [0:n], cq [0:n], np [0:n], nq [0:n],           \
-            dpx [0:n], dpz [0:n], dqx [0:n], dqz [0:n])
+    present(m [0:USED * n], cp [0:n], cq [0:n], np [0:n], nq [0:n], dpx [0:n],         \
+            dpz [0:n], dqx [0:n], dqz [0:n])
     for (int z = HALO; z < local_grid.sz - HALO; z++)
         for (int y = HALO; y < local_grid.sy - HALO; y++) {
             size_t row = row_start(&local_grid, y, z);
@@ -130,5 +132,5 @@ void Finalize(void)
     free_field(qp, n);
     free_field(pc, n);
     free_field(pp, n);
-#pragma acc exit data delete (medium [0:MEDIUM_FIELDS * n])
+#pragma acc exit data delete (medium [0:USED * n])
 }

@@ -53,10 +53,10 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     OCL_CHECK(err);
 
     size_t n = field_size(&g);
-    medium = create_buffer(MEDIUM_FIELDS * n);
-    OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0,
-                                   MEDIUM_FIELDS * n * sizeof(cl_float), input_medium,
-                                   0, NULL, NULL));
+    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
+    medium = create_buffer(used);
+    OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0, used * sizeof(cl_float),
+                                   input_medium + V2PX * n, 0, NULL, NULL));
     pp = zero_buffer(n);
     pc = zero_buffer(n);
     qp = zero_buffer(n);
@@ -75,7 +75,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
         local[i] = g.group[i] ? (size_t)g.group[i] : default_local[i];
         global[i] = (points[i] + local[i] - 1) / local[i] * local[i];
     }
-    return (MEDIUM_FIELDS + 8) * n * sizeof(cl_float);
+    return (used + 8 * n) * sizeof(cl_float);
 }
 
 void InsertSource(float f)

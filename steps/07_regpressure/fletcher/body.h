@@ -25,28 +25,30 @@
 
 /* Weights of the second derivative: of the point itself, and of the points at distance
  * 1 to 4. */
-TABLE float c[5] = {-205.0f / 72, 8.0f / 5, -1.0f / 5, 8.0f / 315, -1.0f / 560};
+#define C0 (-205.0f / 72)
+#define C1 (8.0f / 5)
+#define C2 (-1.0f / 5)
+#define C3 (8.0f / 315)
+#define C4 (-1.0f / 560)
 
 /* Weights of the first derivative, of the points at distance 1 to 4 in positive
  * direction. In negative direction the sign is opposite. */
-TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
-
-#ifdef _OPENACC
-#pragma acc declare copyin(c, d)
-#endif
+#define D1 (4.0f / 5)
+#define D2 (-1.0f / 5)
+#define D3 (4.0f / 105)
+#define D4 (-1.0f / 280)
 
 /* Second derivative of f at i along an axis with stride s; scale is 1 / h^2. */
 #define DER2(f, i, s, scale)                                                           \
     ((scale) *                                                                         \
-     (c[0] * f[i] + c[1] * (f[i - s] + f[i + s]) +                                     \
-      c[2] * (f[i - 2 * s] + f[i + 2 * s]) + c[3] * (f[i - 3 * s] + f[i + 3 * s]) +    \
-      c[4] * (f[i - 4 * s] + f[i + 4 * s])))
+     (C0 * f[i] + C1 * (f[i - s] + f[i + s]) + C2 * (f[i - 2 * s] + f[i + 2 * s]) +    \
+      C3 * (f[i - 3 * s] + f[i + 3 * s]) + C4 * (f[i - 4 * s] + f[i + 4 * s])))
 
 /* First derivative of f at i along an axis with stride s; scale is 1 / h. */
 #define DER1(f, i, s, scale)                                                           \
     ((scale) *                                                                         \
-     (d[1] * (f[i + s] - f[i - s]) + d[2] * (f[i + 2 * s] - f[i - 2 * s]) +            \
-      d[3] * (f[i + 3 * s] - f[i - 3 * s]) + d[4] * (f[i + 4 * s] - f[i - 4 * s])))
+     (D1 * (f[i + s] - f[i - s]) + D2 * (f[i + 2 * s] - f[i - 2 * s]) +                \
+      D3 * (f[i + 3 * s] - f[i - 3 * s]) + D4 * (f[i + 4 * s] - f[i - 4 * s])))
 
 /* The derivatives that are stored for one plane: d/dx, d/dz and d2/dz2 of p, then of q.
  *
@@ -71,6 +73,9 @@ FN void derive_point(const grid *g, GLOBAL const float *f, GLOBAL float *out,
     out[PZ * plane_size + k] = fz;
     out[PZZ * plane_size + k] = fzz;
 }
+
+/* Loads a field of the medium. m points to V2PX, the first field that is used. */
+#define LOAD_MEDIUM(field) (m[((field)-V2PX) * n + i])
 
 /* Updates point i. m holds the fields of the medium, pc and qc the current fields. pp
  * and qp hold the previous fields, and are overwritten with the next ones. `planes`
@@ -99,18 +104,17 @@ FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *p
     const float qyz = DER1(qz, k, y, g->dyinv);
     const float qxz = DER1(qz, k, x, g->dxinv);
 
-    m += i;
-    const float h1p = m[CH1DXX * n] * pxx + m[CH1DYY * n] * pyy + m[CH1DZZ * n] * pzz +
-                      m[CH1DXY * n] * pxy + m[CH1DYZ * n] * pyz + m[CH1DXZ * n] * pxz;
-    const float h1q = m[CH1DXX * n] * qxx + m[CH1DYY * n] * qyy + m[CH1DZZ * n] * qzz +
-                      m[CH1DXY * n] * qxy + m[CH1DYZ * n] * qyz + m[CH1DXZ * n] * qxz;
+    const float nx = LOAD_MEDIUM(NX), ny = LOAD_MEDIUM(NY), nz = LOAD_MEDIUM(NZ);
+    const float xx = nx * nx, yy = ny * ny, zz = nz * nz;
+    const float xy = 2 * nx * ny, yz = 2 * ny * nz, xz = 2 * nx * nz;
+    const float h1p = xx * pxx + yy * pyy + zz * pzz + xy * pxy + yz * pyz + xz * pxz;
+    const float h1q = xx * qxx + yy * qyy + zz * qzz + xy * qxy + yz * qyz + xz * qxz;
     const float h2p = pxx + pyy + pzz - h1p;
     const float h2q = qxx + qyy + qzz - h1q;
 
-    const float rhsp =
-        m[V2PX * n] * h2p + m[V2PZ * n] * h1q + m[V2SZ * n] * (h1p - h1q);
-    const float rhsq =
-        m[V2PN * n] * h2p + m[V2PZ * n] * h1q - m[V2SZ * n] * (h2p - h2q);
+    const float vz = LOAD_MEDIUM(V2PZ) * h1q, vs = LOAD_MEDIUM(V2SZ);
+    const float rhsp = LOAD_MEDIUM(V2PX) * h2p + vz + vs * (h1p - h1q);
+    const float rhsq = LOAD_MEDIUM(V2PN) * h2p + vz - vs * (h2p - h2q);
 
     const float dt = g->dt;
     pp[i] = 2 * pc[i] - pp[i] + rhsp * dt * dt;

@@ -30,15 +30,15 @@ static float *zero_field(size_t n, const char *name)
 size_t Initialize(const grid *input_grid, const float *input_medium)
 {
     g = input_grid;
-    medium = input_medium;
     size_t n = field_size(g), plane = (size_t)g->plane;
+    medium = input_medium + V2PX * n;
     pp = zero_field(n, "p of the previous step");
     pc = zero_field(n, "p of the current step");
     qp = zero_field(n, "q of the previous step");
     qc = zero_field(n, "q of the current step");
     derivatives = field_allocate(DERIVATIVES * plane, "the derivatives of a plane");
     memset(derivatives, 0, DERIVATIVES * plane * sizeof *derivatives);
-    return ((MEDIUM_FIELDS + 4) * n + DERIVATIVES * plane) * sizeof(float);
+    return ((STORED_FIELDS - V2PX + 4) * n + DERIVATIVES * plane) * sizeof(float);
 }
 
 void InsertSource(float f)

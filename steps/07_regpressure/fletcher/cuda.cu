@@ -90,9 +90,10 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     slab = choose_slab();
 
     size_t n = field_size(&g), derivatives_size = (size_t)slab * DERIVATIVES * g.plane;
-    size_t size = MEDIUM_FIELDS * n * sizeof(float);
-    CUDA_CHECK(cudaMalloc((void **)&medium, size));
-    CUDA_CHECK(cudaMemcpy(medium, input_medium, size, cudaMemcpyHostToDevice));
+    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
+    CUDA_CHECK(cudaMalloc((void **)&medium, used * sizeof(float)));
+    CUDA_CHECK(cudaMemcpy(medium, input_medium + V2PX * n, used * sizeof(float),
+                          cudaMemcpyHostToDevice));
     pp = zero_field(n);
     pc = zero_field(n);
     qp = zero_field(n);
@@ -101,7 +102,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     CUDA_CHECK(cudaEventCreate(&start_event));
     CUDA_CHECK(cudaEventCreate(&end_event));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return ((MEDIUM_FIELDS + 4) * n + derivatives_size) * sizeof(float);
+    return (used + 4 * n + derivatives_size) * sizeof(float);
 }
 
 void InsertSource(float f)

@@ -16,6 +16,8 @@ static inline void update_point(const grid *, const float *, const float *,
                                 size_t, size_t);
 #include "body.h"
 
+enum { USED = STORED_FIELDS - V2PX }; /* fields of the medium that are used */
+
 static grid g;
 static size_t n, plane; /* floats per field and per plane */
 static const float *medium;
@@ -39,16 +41,16 @@ static void free_field(float *f, size_t count)
 size_t Initialize(const grid *input_grid, const float *input_medium)
 {
     g = *input_grid;
-    medium = input_medium;
     n = field_size(&g);
+    medium = input_medium + V2PX * n;
     plane = (size_t)g.plane;
-#pragma acc enter data copyin(input_medium [0:MEDIUM_FIELDS * n])
+#pragma acc enter data copyin(medium [0:USED * n])
     pp = zero_field(n, "p of the previous step");
     pc = zero_field(n, "p of the current step");
     qp = zero_field(n, "q of the previous step");
     qc = zero_field(n, "q of the current step");
     derivatives = zero_field(DERIVATIVES * plane, "the derivatives of a plane");
-    return ((MEDIUM_FIELDS + 4) * n + DERIVATIVES * plane) * sizeof(float);
+    return ((USED + 4) * n + DERIVATIVES * plane) * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -93,7 +95,7 @@ static void update(int z)
     float *np = pp, *nq = qp;
 
 #pragma acc parallel loop gang copyin(local_grid)                                      \
-    present(m [0:MEDIUM_FIELDS * n], cp [0:n], cq [0:n], np [0:n], nq [0:n],           \
+    present(m [0:USED * n], cp [0:n], cq [0:n], np [0:n], nq [0:n],                    \
             planes [0:DERIVATIVES * plane])
     for (int y = HALO; y < local_grid.sy - HALO; y++) {
         size_t row_in_plane = row_start(&local_grid, y, 0);
@@ -143,5 +145,5 @@ void Finalize(void)
     free_field(qp, n);
     free_field(pc, n);
     free_field(pp, n);
-#pragma acc exit data delete (medium [0:MEDIUM_FIELDS * n])
+#pragma acc exit data delete (medium [0:USED * n])
 }

@@ -75,10 +75,10 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     slab = choose_slab(device);
     size_t n = field_size(&g);
     size_t derivatives_size = (size_t)slab * DERIVATIVES * (size_t)g.plane;
-    medium = create_buffer(MEDIUM_FIELDS * n);
-    OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0,
-                                   MEDIUM_FIELDS * n * sizeof(cl_float), input_medium,
-                                   0, NULL, NULL));
+    size_t used = (STORED_FIELDS - V2PX) * n; /* floats of the medium that are used */
+    medium = create_buffer(used);
+    OCL_CHECK(clEnqueueWriteBuffer(queue, medium, CL_TRUE, 0, used * sizeof(cl_float),
+                                   input_medium + V2PX * n, 0, NULL, NULL));
     pp = zero_buffer(n);
     pc = zero_buffer(n);
     qp = zero_buffer(n);
@@ -95,7 +95,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
         global[i] = (points[i] + local[i] - 1) / local[i] * local[i];
     }
     local[2] = 1; /* global[2] is the number of planes of a slab */
-    return ((MEDIUM_FIELDS + 4) * n + derivatives_size) * sizeof(cl_float);
+    return (used + 4 * n + derivatives_size) * sizeof(cl_float);
 }
 
 void InsertSource(float f)

@@ -25,30 +25,33 @@
 
 /* Weights of the second derivative: of the point itself, and of the points at distance
  * 1 to 4. */
-TABLE float c[5] = {-205.0f / 72, 8.0f / 5, -1.0f / 5, 8.0f / 315, -1.0f / 560};
+#define C0 (-205.0f / 72)
+#define C1 (8.0f / 5)
+#define C2 (-1.0f / 5)
+#define C3 (8.0f / 315)
+#define C4 (-1.0f / 560)
 
 /* Weights of the first derivative, of the points at distance 1 to 4 in positive
  * direction. In negative direction the sign is opposite. */
-TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
-
-#ifdef _OPENACC
-#pragma acc declare copyin(c, d)
-#endif
+#define D1 (4.0f / 5)
+#define D2 (-1.0f / 5)
+#define D3 (4.0f / 105)
+#define D4 (-1.0f / 280)
 
 /* Second derivative of f at i along an axis with stride s; scale is 1 / h^2. */
 #define SUM(f, i, s) (load(&f[i + (s)]) + load(&f[i - (s)]))
 #define DER2(f, i, s, scale)                                                           \
-    ((scale)*MAD(c[4], SUM(f, i, 4 * s),                                               \
-                 MAD(c[3], SUM(f, i, 3 * s),                                           \
-                     MAD(c[2], SUM(f, i, 2 * s),                                       \
-                         MAD(c[1], SUM(f, i, s), c[0] * load(&f[i]))))))
+    ((scale)*MAD(                                                                      \
+        C4, SUM(f, i, 4 * s),                                                          \
+        MAD(C3, SUM(f, i, 3 * s),                                                      \
+            MAD(C2, SUM(f, i, 2 * s), MAD(C1, SUM(f, i, s), C0 * load(&f[i]))))))
 
 /* First derivative of f at i along an axis with stride s; scale is 1 / h. */
 #define DIFF(f, i, s) (load(&f[i + (s)]) - load(&f[i - (s)]))
 #define DER1(f, i, s, scale)                                                           \
-    ((scale)*MAD(d[4], DIFF(f, i, 4 * s),                                              \
-                 MAD(d[3], DIFF(f, i, 3 * s),                                          \
-                     MAD(d[2], DIFF(f, i, 2 * s), d[1] * DIFF(f, i, s)))))
+    ((scale)*MAD(                                                                      \
+        D4, DIFF(f, i, 4 * s),                                                         \
+        MAD(D3, DIFF(f, i, 3 * s), MAD(D2, DIFF(f, i, 2 * s), D1 * DIFF(f, i, s)))))
 
 /* The derivatives that are stored for one plane: d/dx, d/dz and d2/dz2 of p, then of q.
  *
@@ -59,32 +62,31 @@ TABLE float d[5] = {0, 4.0f / 5, -1.0f / 5, 4.0f / 105, -1.0f / 280};
  */
 enum { PX, PZ, PZZ, QX, QZ, QZZ, DERIVATIVES };
 
-/* Computes the derivatives of f at `count` points of a row. The first point is i in f
- * and k in a plane of plane_size floats; out points to the first of the three planes of
- * f. Both derivatives along z use the same nine loads. */
+/* Computes the derivatives of f at LANES points of a row. The first point is i in f and
+ * k in a plane of plane_size floats; out points to the first of the three planes of f.
+ * Both derivatives along z use the same nine loads. */
 FN void derive_point(const grid *g, GLOBAL const float *f, GLOBAL float *out,
-                     size_t plane_size, size_t i, size_t k, int count)
+                     size_t plane_size, size_t i, size_t k)
 {
     const size_t z = (size_t)g->plane;
     const lanes fz = DER1(f, i, z, g->dzinv);
     const lanes fzz = DER2(f, i, z, g->dzzinv);
 
-    STORE(&out[PX * plane_size + k], DER1(f, i, 1, g->dxinv), count);
-    STORE(&out[PZ * plane_size + k], fz, count);
-    STORE(&out[PZZ * plane_size + k], fzz, count);
+    unload(&out[PX * plane_size + k], DER1(f, i, 1, g->dxinv));
+    unload(&out[PZ * plane_size + k], fz);
+    unload(&out[PZZ * plane_size + k], fzz);
 }
 
 /* Loads a field of the medium. m points to V2PX, the first field that is used. */
 #define LOAD_MEDIUM(field) load(&m[((field)-V2PX) * n + i])
 
-/* Updates `count` points of a row, from point i on. m holds the fields of the medium,
+/* Updates LANES points of a row, from point i on. m holds the fields of the medium,
  * pc and qc the current fields. pp and qp hold the previous fields, and are overwritten
  * with the next ones. `planes` holds the derivatives of this plane, in planes of
  * plane_size floats; point i is point k there. */
 FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
                      GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
-                     GLOBAL const float *planes, size_t plane_size, size_t i, size_t k,
-                     int count)
+                     GLOBAL const float *planes, size_t plane_size, size_t i, size_t k)
 {
     const size_t x = 1, y = (size_t)g->pitch;
     const size_t n = field_size(g);
@@ -120,6 +122,6 @@ FN void update_point(const grid *g, GLOBAL const float *m, GLOBAL const float *p
     const lanes rhsq = MAD(LOAD_MEDIUM(V2PN), h2p, MAD(vs, h2q - h2p, vz));
 
     const float dt = g->dt;
-    STORE(&pp[i], MAD(dt * dt, rhsp, 2 * load(&pc[i]) - load(&pp[i])), count);
-    STORE(&qp[i], MAD(dt * dt, rhsq, 2 * load(&qc[i]) - load(&qp[i])), count);
+    unload(&pp[i], MAD(dt * dt, rhsp, 2 * load(&pc[i]) - load(&pp[i])));
+    unload(&qp[i], MAD(dt * dt, rhsq, 2 * load(&qc[i]) - load(&qp[i])));
 }

@@ -1,24 +1,10 @@
-/* cpu.c - the C back-end: all threads work on the same plane and share its rows, and
- * the compiler vectorizes the loop over the points of a row. The computation is in
- * body.h. */
+/* cpu.c - the C back-end: all threads work on the same plane and share its rows, in
+ * vectors of LANES points. The computation is in body.h. */
 #include <string.h>
 
 #include "fletcher.h"
 #include "field.h"
-#define LANES 1 /* the compiler vectorizes the loops itself */
-#include "portable.h"
-#undef FN /* a callee needs the vector width of its caller */
-#define FN static inline __attribute__((always_inline))
 #include "body.h"
-
-/* The compiler options of this tree allow AVX2 (8 floats) only, so that all steps share
- * them. These functions are compiled for AVX-512 as well, and the program chooses a
- * version when it starts. */
-#if defined(__x86_64__) && !defined(NARROW)
-#define WIDE __attribute__((target_clones("avx512f", "default")))
-#else
-#define WIDE
-#endif
 
 static const grid *g;
 static const float *medium;
@@ -61,39 +47,19 @@ void InsertSource(float f)
     qc[i] += f;
 }
 
-/* Computes the derivatives of `count` points of a row; the first is point i of the
- * field and point k of the plane. */
-WIDE void derive_row(const grid *grid_pointer, const float *f, float *out, size_t i,
-                     size_t k, int count)
-{
-    const grid local_grid = *grid_pointer;
-#pragma omp simd
-    for (int x = 0; x < count; x++)
-        derive_point(&local_grid, f, out, (size_t)local_grid.plane, i + (size_t)x,
-                     k + (size_t)x, 1);
-}
-
-/* Updates `count` points of a row. */
-WIDE void update_row(const grid *grid_pointer, const float *m, const float *p,
-                     const float *q, float *restrict next_p, float *restrict next_q,
-                     const float *planes, size_t i, size_t k, int count)
-{
-    const grid local_grid = *grid_pointer;
-#pragma omp simd
-    for (int x = 0; x < count; x++)
-        update_point(&local_grid, m, p, q, next_p, next_q, planes,
-                     (size_t)local_grid.plane, i + (size_t)x, k + (size_t)x, 1);
-}
-
 /* Computes the derivatives of plane z. The threads share the rows. */
 static void derive(int z)
 {
     size_t n = (size_t)g->plane;
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t k = row_start(g, y, 0) + HALO, i = (size_t)z * n + k;
-        derive_row(g, pc, derivatives, i, k, points_of_row(g));
-        derive_row(g, qc, derivatives + QX * n, i, k, points_of_row(g));
+        size_t row_in_plane = row_start(g, y, 0), row = (size_t)z * n + row_in_plane;
+        for (int x = HALO; x < g->sx - HALO; x += LANES) {
+            derive_point(g, pc, derivatives, n, row + (size_t)x,
+                         row_in_plane + (size_t)x);
+            derive_point(g, qc, derivatives + QX * n, n, row + (size_t)x,
+                         row_in_plane + (size_t)x);
+        }
     }
 }
 
@@ -103,8 +69,10 @@ static void update(int z)
     size_t n = (size_t)g->plane;
 #pragma omp for
     for (int y = HALO; y < g->sy - HALO; y++) {
-        size_t k = row_start(g, y, 0) + HALO, i = (size_t)z * n + k;
-        update_row(g, medium, pc, qc, pp, qp, derivatives, i, k, points_of_row(g));
+        size_t row_in_plane = row_start(g, y, 0), row = (size_t)z * n + row_in_plane;
+        for (int x = HALO; x < g->sx - HALO; x += LANES)
+            update_point(g, medium, pc, qc, pp, qp, derivatives, n, row + (size_t)x,
+                         row_in_plane + (size_t)x);
     }
 }
 

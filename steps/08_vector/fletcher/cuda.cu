@@ -41,8 +41,8 @@ __global__ void derive_kernel(grid g, int first_z, const float *__restrict__ pc,
     derivatives += blockIdx.z * (size_t)DERIVATIVES * g.plane;
 
     if (x < g.sx - HALO && y < g.sy - HALO) {
-        derive_point(&g, pc, derivatives, g.plane, i, k, 1);
-        derive_point(&g, qc, derivatives + QX * (size_t)g.plane, g.plane, i, k, 1);
+        derive_point(&g, pc, derivatives, g.plane, i, k);
+        derive_point(&g, qc, derivatives + QX * (size_t)g.plane, g.plane, i, k);
     }
 }
 
@@ -58,7 +58,7 @@ __global__ void propagate_kernel(grid g, int first_z, const float *__restrict__ 
     derivatives += blockIdx.z * (size_t)DERIVATIVES * g.plane;
 
     if (x < g.sx - HALO && y < g.sy - HALO)
-        update_point(&g, medium, pc, qc, pp, qp, derivatives, g.plane, i, k, 1);
+        update_point(&g, medium, pc, qc, pp, qp, derivatives, g.plane, i, k);
 }
 
 static float *zero_field(size_t n)

@@ -19,13 +19,12 @@ __kernel void derive(grid g, int first_z, GLOBAL const float *restrict pc,
     int x = HALO + LANES * get_global_id(0);
     int y = HALO + get_global_id(1);
     int z = first_z + get_global_id(2);
-    int count = HALO + points_of_row(&g) - x; /* points from x to the end of the row */
     size_t k = row_start(&g, y, 0) + x, i = (size_t)z * g.plane + k;
     derivatives += get_global_id(2) * DERIVATIVES * g.plane;
 
-    if (count > 0 && y < g.sy - HALO) {
-        derive_point(&g, pc, derivatives, g.plane, i, k, count);
-        derive_point(&g, qc, derivatives + QX * (size_t)g.plane, g.plane, i, k, count);
+    if (x < g.sx - HALO && y < g.sy - HALO) {
+        derive_point(&g, pc, derivatives, g.plane, i, k);
+        derive_point(&g, qc, derivatives + QX * (size_t)g.plane, g.plane, i, k);
     }
 }
 
@@ -38,10 +37,9 @@ __kernel void propagate(grid g, int first_z, GLOBAL const float *restrict medium
     int x = HALO + LANES * get_global_id(0);
     int y = HALO + get_global_id(1);
     int z = first_z + get_global_id(2);
-    int count = HALO + points_of_row(&g) - x; /* points from x to the end of the row */
     size_t k = row_start(&g, y, 0) + x, i = (size_t)z * g.plane + k;
     derivatives += get_global_id(2) * DERIVATIVES * g.plane;
 
-    if (count > 0 && y < g.sy - HALO)
-        update_point(&g, medium, pc, qc, pp, qp, derivatives, g.plane, i, k, count);
+    if (x < g.sx - HALO && y < g.sy - HALO)
+        update_point(&g, medium, pc, qc, pp, qp, derivatives, g.plane, i, k);
 }

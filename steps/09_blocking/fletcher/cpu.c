@@ -1,5 +1,6 @@
 /* cpu.c - the C back-end: a thread takes a tile of a few rows through all planes (2.5-D
  * blocking), plane by plane (march.h). The computation is in body.h. */
+#include <omp.h>
 #include <string.h>
 
 #include "fletcher.h"
@@ -12,11 +13,9 @@ static const grid *g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
-static int tile_rows; /* the rows of a tile */
-
-/* The workspace of march.h; each thread has its own. */
-static float *workspace;
-#pragma omp threadprivate(workspace)
+static int threads;       /* that share the tiles */
+static int tile_rows;     /* rows of a tile */
+static float *workspaces; /* of march.h, one per thread */
 
 /* Returns a field of zeros. No thread owns planes here, so the threads clear planes in
  * equal parts: on a machine with several sockets, the pages are spread over the
@@ -33,33 +32,20 @@ static float *zero_field(size_t n, const char *name)
     return field;
 }
 
-/* Allocates the workspace of the calling thread, if it has none yet. Returns its number
- * of floats. */
-static size_t allocate_workspace(void)
-{
-    size_t n = work_size(g->sx - 2 * HALO);
-    if (!workspace)
-        workspace =
-            memset(field_allocate(n, "the workspace"), 0, n * sizeof *workspace);
-    return n;
-}
-
 size_t Initialize(const grid *input_grid, const float *input_medium)
 {
     g = input_grid;
     medium = input_medium + V2PX * field_size(g);
-    size_t n = field_size(g), total = (STORED_FIELDS - V2PX + 4) * n;
-    int threads = 0;
-#pragma omp parallel reduction(+ : threads)
-    threads++;
+    threads = omp_get_max_threads();
     tile_rows = rows_per_tile(g->sy - 2 * HALO, g->pitch, threads);
+    size_t n = field_size(g), work = (size_t)threads * work_size(g->sx - 2 * HALO);
     pp = zero_field(n, "p of the previous step");
     pc = zero_field(n, "p of the current step");
     qp = zero_field(n, "q of the previous step");
     qc = zero_field(n, "q of the current step");
-#pragma omp parallel reduction(+ : total)
-    total += allocate_workspace();
-    return total * sizeof(float);
+    workspaces = field_allocate(work, "workspaces");
+    memset(workspaces, 0, work * sizeof *workspaces);
+    return ((STORED_FIELDS - V2PX + 4) * n + work) * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -72,19 +58,18 @@ void InsertSource(float f)
 double Propagate(void)
 {
     double start = seconds();
+    const fields f = {medium, pc, qc, pp, qp};
 
     /* There is no barrier: two neighbouring tiles both compute the derivatives that
      * both need. */
-#pragma omp parallel
-    {
-        allocate_workspace(); /* the number of threads may have grown */
-#pragma omp for schedule(dynamic)
-        for (int y = HALO; y < g->sy - HALO; y += tile_rows) {
-            int end = y + tile_rows < g->sy - HALO ? y + tile_rows : g->sy - HALO;
-            for (int z = HALO; z < g->sz - HALO; z += 2)
-                march(g, medium, pc, qc, pp, qp, workspace, z,
-                      z + 1 < g->sz - HALO ? 2 : 1, y, end, points_of_row(g));
-        }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int y = HALO; y < g->sy - HALO; y += tile_rows) {
+        const int end = y + tile_rows < g->sy - HALO ? y + tile_rows : g->sy - HALO;
+        float *workspace =
+            workspaces + (size_t)omp_get_thread_num() * work_size(g->sx - 2 * HALO);
+        const row_range rows = {y, end, HALO, g->sx - 2 * HALO};
+        for (int z = HALO; z < g->sz - HALO; z += 2)
+            march(g, &f, workspace, z, z + 1 < g->sz - HALO ? 2 : 1, &rows);
     }
 
     return seconds() - start;
@@ -108,9 +93,5 @@ void Finalize(void)
     field_free(pc);
     field_free(qp);
     field_free(qc);
-#pragma omp parallel
-    {
-        field_free(workspace);
-        workspace = NULL; /* for another grid */
-    }
+    field_free(workspaces);
 }

@@ -1,5 +1,5 @@
 /* cuda.cu - the CUDA back-end, host and device side: a block takes a tile through some
- * planes (2.5-D blocking). The computation is in body.h.
+ * planes (2.5-D blocking). The computation is in point.h and body.h.
  *
  * The fields stay in device memory from the first step to the last. Per time step the
  * host sends one number only, the value of the source. The fields of the previous and
@@ -8,12 +8,7 @@
 #include "cuda_device.h"
 #include "fletcher.h"
 #define LANES 1 /* the threads of a GPU are its lanes */
-#include "body.h"
-#include "tile.h"
-
-/* Default shape of a block; the option local= overrides it. The threads of a warp take
- * neighbouring points of a row, so that their loads are coalesced. */
-enum { LOCAL_X = 32, LOCAL_Y = 8 };
+#include "point.h"
 
 static grid g;
 static int units;                         /* multiprocessors */
@@ -27,6 +22,14 @@ __global__ void source_kernel(float *pc, float *qc, size_t i, float f)
     qc[i] += f;
 }
 
+void InsertSource(float f)
+{
+    dim3 one = {1, 1, 1};
+    size_t i = (size_t)g.source_z * g.plane + g.source_offset;
+    CUDA_LAUNCH(source_kernel, one, one, 0, pc, qc, i, f);
+    CUDA_CHECK(cudaGetLastError());
+}
+
 /* A block updates the tile whose first point is (x0, y0, z0); the last tile of a row,
  * plane or field may be smaller. The derivatives of one plane of the tile are in shared
  * memory. */
@@ -34,38 +37,61 @@ __global__ void propagate_kernel(grid g, tile_shape t, const float *__restrict__
                                  const float *__restrict__ pc,
                                  const float *__restrict__ qc, float *pp, float *qp)
 {
-    CUDA_SHARED(float, derivatives);
-    const int x0 = HALO + blockIdx.x * t.width;
-    const int y0 = HALO + blockIdx.y * t.rows;
+    CUDA_SHARED(float, p);
+    float *q = p + QY * TILE_PLANE;
+    const fields f = {medium, pc, qc, pp, qp};
+    const int x0 = HALO + blockIdx.x * TILE_X, lane = threadIdx.x;
+    const int y0 = HALO + blockIdx.y * TILE_Y, row = threadIdx.y;
     const int z0 = HALO + blockIdx.z * t.depth;
-    const int width = x0 + t.width < g.sx - HALO ? t.width : g.sx - HALO - x0;
-    const int rows = y0 + t.rows < g.sy - HALO ? t.rows : g.sy - HALO - y0;
+    const int width = x0 + TILE_X < g.sx - HALO ? TILE_X : g.sx - HALO - x0;
+    const int rows = y0 + TILE_Y < g.sy - HALO ? TILE_Y : g.sy - HALO - y0;
     const int end = z0 + t.depth < g.sz - HALO ? z0 + t.depth : g.sz - HALO;
-    const size_t n = t.plane;
 
     for (int z = z0; z < end; z++) {
-        for (int r = threadIdx.y; r < rows + 2 * HALO; r += blockDim.y) {
+        /* The derivatives of this plane of the tile: row r of `p` is HALO rows above.
+         */
+        for (int r = row; r < rows + 2 * HALO; r += blockDim.y) {
             const size_t i = row_start(&g, y0 - HALO + r, z) + x0;
-            const size_t k = r * t.pitch + HALO;
-            for (int x = (int)threadIdx.x - HALO; x < width + HALO; x += blockDim.x) {
-                derive_z(&g, pc, derivatives, n, i + x, k + x);
-                derive_z(&g, qc, derivatives + QY * n, n, i + x, k + x);
+            const int k = r * TILE_PITCH + HALO;
+            for (int x = lane - HALO; x < width + HALO; x += blockDim.x) {
+                derive_z(&g, pc, p, i + x, k + x);
+                derive_z(&g, qc, q, i + x, k + x);
                 if (r < HALO || r >= rows + HALO) continue;
-                derive_y(&g, pc, derivatives, n, i + x, k + x);
-                derive_y(&g, qc, derivatives + QY * n, n, i + x, k + x);
+                derive_y(&g, pc, p, i + x, k + x);
+                derive_y(&g, qc, q, i + x, k + x);
             }
         }
         __syncthreads();
 
-        for (int r = threadIdx.y; r < rows; r += blockDim.y) {
+        /* The update of its points, which read derivatives of other threads. */
+        for (int r = row; r < rows; r += blockDim.y) {
             const size_t i = row_start(&g, y0 + r, z) + x0;
-            const size_t k = (r + HALO) * t.pitch + HALO;
-            for (int x = threadIdx.x; x < width; x += blockDim.x)
-                update_point(&g, medium, pc, qc, pp, qp, derivatives, n, t.pitch, i + x,
-                             k + x);
+            const int k = (r + HALO) * TILE_PITCH + HALO;
+            for (int x = lane; x < width; x += blockDim.x)
+                update_point(&g, &f, p, i + x, k + x);
         }
         __syncthreads();
     }
+}
+
+double Propagate(void)
+{
+    const int planes = g.sz - 2 * HALO;
+    dim3 block = {TILE_X, TILE_Y, 1};
+    if (g.group[0]) block.x = g.group[0];
+    if (g.group[1]) block.y = g.group[1];
+    dim3 blocks = {(unsigned)((g.sx - 2 * HALO + TILE_X - 1) / TILE_X),
+                   (unsigned)((g.sy - 2 * HALO + TILE_Y - 1) / TILE_Y), 1};
+    tile_shape t = {0, tile_depth(planes, (long)blocks.x * blocks.y, units)};
+    blocks.z = (unsigned)((planes + t.depth - 1) / t.depth);
+
+    CUDA_CHECK(cudaEventRecord(start_event, 0));
+    CUDA_LAUNCH(propagate_kernel, blocks, block,
+                DERIVATIVES * TILE_PLANE * sizeof(float), g, t, medium, pc, qc, pp, qp);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaEventRecord(end_event, 0));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    return cuda_seconds(start_event, end_event);
 }
 
 static float *zero_field(size_t n)
@@ -97,41 +123,6 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     CUDA_CHECK(cudaEventCreate(&end_event));
     CUDA_CHECK(cudaDeviceSynchronize());
     return (used + 4 * n) * sizeof(float);
-}
-
-void InsertSource(float f)
-{
-    dim3 one = {1, 1, 1};
-    size_t i = (size_t)g.source_z * g.plane + g.source_offset;
-    CUDA_LAUNCH(source_kernel, one, one, 0, pc, qc, i, f);
-    CUDA_CHECK(cudaGetLastError());
-}
-
-double Propagate(void)
-{
-    /* The derivatives of a tile take 20 KiB of shared memory. Its width and rows are
-     * choices, not derived. */
-    tile_shape t;
-    t.width = 32;
-    t.rows = 8;
-    t.pitch = t.width + 2 * HALO;
-    t.plane = (t.rows + 2 * HALO) * t.pitch;
-    const int inner[3] = {g.sx - 2 * HALO, g.sy - 2 * HALO, g.sz - 2 * HALO};
-    dim3 block = {LOCAL_X, LOCAL_Y, 1};
-    if (g.group[0]) block.x = g.group[0];
-    if (g.group[1]) block.y = g.group[1];
-    dim3 blocks = {(unsigned)((inner[0] + t.width - 1) / t.width),
-                   (unsigned)((inner[1] + t.rows - 1) / t.rows), 1};
-    t.depth = tile_depth(inner[2], (long)blocks.x * blocks.y, units);
-    blocks.z = (unsigned)((inner[2] + t.depth - 1) / t.depth);
-
-    CUDA_CHECK(cudaEventRecord(start_event, 0));
-    CUDA_LAUNCH(propagate_kernel, blocks, block, DERIVATIVES * t.plane * sizeof(float),
-                g, t, medium, pc, qc, pp, qp);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaEventRecord(end_event, 0));
-    CUDA_CHECK(cudaDeviceSynchronize());
-    return cuda_seconds(start_event, end_event);
 }
 
 void UpdatePointers(float *p, float *q)

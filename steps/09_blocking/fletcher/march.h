@@ -4,89 +4,104 @@
  * addresses and weights stay in registers.
  *
  * A workspace stores the values that the rows need. It stays in the caches of the core,
- * and has WORK_ROWS rows for p, and as many for q:
+ * and has four parts: p and q of the first plane, p and q of the second one. A part has
+ * WORK_ROWS rows:
  *
- *     | LAPLACIAN | H1 | along y, 2 planes | rings, 2 planes |
+ *     | LAPLACIAN | H1 | d/dy, d2/dy2 of 2 rows | ring: d/dz, d2/dz2 of RING_ROWS rows
+ * |
  *
- * The operators are those of the row that is being updated. The derivatives along y are
- * those of two rows, computed together. The rings hold the first and the second
- * derivative along z of the rows HALO before to HALO after, since the first one is
- * differentiated along y. Those of two planes are computed together.
+ * The first two are those of the row that is being updated. The derivatives along y are
+ * computed for two rows at once, those along z for two planes. The ring holds the rows
+ * HALO before to HALO after, since d/dz is differentiated along y.
  */
 #ifndef MARCH_H
 #define MARCH_H
 
 #include "body.h"
 
-/* Rows of a ring: a power of two, and more than 2 HALO. */
+/* Rows of the ring: a power of two, and more than 2 HALO. */
 enum { RING_ROWS = 16 };
-/* The first rows of the parts of a workspace. */
-enum { LAPLACIAN, H1, Y, RING = Y + 2 * 4, WORK_ROWS = RING + 2 * 2 * RING_ROWS };
+/* The first rows of what a part holds. */
+enum { LAPLACIAN, H1, Y, RING = Y + 4, WORK_ROWS = RING + 2 * RING_ROWS };
 
-/* Floats of a row of the workspace for `count` points, which are rounded up to whole
- * vectors. Between the points of two rows there are 2 LINE floats; they are never
- * written, and are 0, as the derivatives are in the halo. */
-#define work_pitch(count) (((size_t)(count) + LINE - 1) / LINE * LINE + 2 * LINE)
+/* Floats of a row of the workspace, for a grid with this number of points in a row.
+ * Between the points of two rows there are 2 LINE floats; they are never written, and
+ * are 0, as the derivatives are in the halo. */
+#define work_pitch(points) (((size_t)(points) + LINE - 1) / LINE * LINE + 2 * LINE)
 
 /* Floats of the workspace. */
-#define work_size(count) (2 * WORK_ROWS * work_pitch(count))
+#define work_size(points) (4 * WORK_ROWS * work_pitch(points))
 
-/* The first derivative along z in row y of plane 0 or 1, in a workspace with rows of w
- * floats. The second derivative is in the next row. */
-#define z_row(work, w, plane, y)                                                       \
-    ((work) +                                                                          \
-     (RING + 2 * (size_t)(RING_ROWS * (plane) + ((y) & (RING_ROWS - 1)))) * (w))
-
-/* The first derivative along y in the even or odd row of plane 0 or 1. The second
+/* The first derivative along z in row y, in a part with rows of w floats. The second
  * derivative is in the next row. */
-#define y_row(work, w, plane, odd)                                                     \
-    ((work) + (Y + (size_t)(4 * (plane) + 2 * (odd))) * (w))
+#define z_row(work, w, y) ((work) + (RING + 2 * (size_t)((y) & (RING_ROWS - 1))) * (w))
 
-/* Computes the derivatives of f along the axis with stride s at `count` points. `next`
- * is a row that will be read from main memory soon. */
-FN void derive_row(GLOBAL const float *restrict f, size_t s, float scale1, float scale2,
-                   LOCAL float *restrict first, LOCAL float *restrict second, int count,
-                   GLOBAL const float *next)
+/* An axis: the distance of neighbours in floats, and 1 / h and 1 / h^2. */
+typedef struct {
+    size_t stride;
+    float scale1, scale2;
+} axis;
+
+/* Computes both derivatives of f along an axis at `count` points: the first one in the
+ * row at out, the second one in the next row, of w floats. `next` is a row that will be
+ * read from main memory soon. */
+FN void derive_row(GLOBAL const float *restrict f, axis a, GLOBAL float *restrict out,
+                   size_t w, int count, GLOBAL const float *next)
 {
     for (int x = 0; x < count; x += LANES) {
         fetch(next + x);
-        derive(f + x, s, scale1, scale2, first + x, second + x);
+        const derivative_pair pair = derive(f + x, a.stride, a.scale1, a.scale2);
+        unload(out + x, pair.first);
+        unload(out + w + x, pair.second);
     }
 }
 
-/* The same for two rows at once, the second one s after the first; see derive_two().
- * The second row that will be read soon is s after `next`. */
-FN void derive_two_rows(GLOBAL const float *restrict f, size_t s, float scale1,
-                        float scale2, LOCAL float *restrict first,
-                        LOCAL float *restrict second, size_t apart, int count,
+/* The same at two rows that are neighbours along the axis: 10 loads instead of 18. The
+ * derivatives of the second row are stored `apart` floats after those of the first. */
+FN void derive_two_rows(GLOBAL const float *restrict f, axis a,
+                        GLOBAL float *restrict out, size_t w, size_t apart, int count,
                         GLOBAL const float *next)
 {
     for (int x = 0; x < count; x += LANES) {
         fetch(next + x);
-        fetch(next + s + x);
-        derive_two(f + x, s, scale1, scale2, first + x, second + x, apart);
+        fetch(next + a.stride + x);
+        lanes value[2 * HALO + 2];
+        UNROLL
+        for (int k = 0; k < 2 * HALO + 2; k++) {
+            value[k] = load(f + x + k * a.stride - HALO * a.stride);
+            keep(value[k]);
+        }
+        UNROLL
+        for (int i = 0; i < 2; i++) {
+            const lanes *v = value + HALO + i;
+            unload(out + i * apart + x, FIRST(v[1] - v[-1], v[2] - v[-2], v[3] - v[-3],
+                                              v[4] - v[-4], a.scale1));
+            unload(out + i * apart + w + x,
+                   SECOND(v[0], v[1] + v[-1], v[2] + v[-2], v[3] + v[-3], v[4] + v[-4],
+                          a.scale2));
+        }
     }
 }
 
-/* Computes the Laplacian and H1 of a field at `count` points of row y. z is the plane,
- * 0 or 1, and fy points to the derivatives along y. f points to the first point, m to
- * the medium there; n is the size of a field. `next` points to three fields of the
- * medium in the next row. */
-NOINLINE_FN void operators_row(const grid *g, GLOBAL const float *restrict m, size_t n,
+/* Computes the Laplacian and H1 of a field at `count` points of row y. f points to the
+ * first point, m to the medium there, and fy to its derivatives along y. `next` points
+ * to three fields of the medium in the next row. */
+NOINLINE_FN void operators_row(const grid *g, GLOBAL const float *restrict m,
                                GLOBAL const float *restrict f,
-                               LOCAL float *restrict work, size_t w, int z, int y,
-                               LOCAL const float *restrict fy, int count,
+                               GLOBAL float *restrict work,
+                               GLOBAL const float *restrict fy, int y, int count,
                                GLOBAL const float *next)
 {
-    LOCAL const float *z0 = z_row(work, w, z, y);
-    LOCAL const float *before1 = z_row(work, w, z, y - 1),
-                      *after1 = z_row(work, w, z, y + 1);
-    LOCAL const float *before2 = z_row(work, w, z, y - 2),
-                      *after2 = z_row(work, w, z, y + 2);
-    LOCAL const float *before3 = z_row(work, w, z, y - 3),
-                      *after3 = z_row(work, w, z, y + 3);
-    LOCAL const float *before4 = z_row(work, w, z, y - 4),
-                      *after4 = z_row(work, w, z, y + 4);
+    const size_t n = field_size(g), w = work_pitch(g->sx - 2 * HALO);
+    GLOBAL const float *fz = z_row(work, w, y);
+    GLOBAL const float *before1 = z_row(work, w, y - 1),
+                       *after1 = z_row(work, w, y + 1);
+    GLOBAL const float *before2 = z_row(work, w, y - 2),
+                       *after2 = z_row(work, w, y + 2);
+    GLOBAL const float *before3 = z_row(work, w, y - 3),
+                       *after3 = z_row(work, w, y + 3);
+    GLOBAL const float *before4 = z_row(work, w, y - 4),
+                       *after4 = z_row(work, w, y + 4);
     const float dx = g->dxinv, dxx = g->dxxinv, dy = g->dyinv;
 
     for (int x = 0; x < count; x += LANES) {
@@ -97,89 +112,82 @@ NOINLINE_FN void operators_row(const grid *g, GLOBAL const float *restrict m, si
         second_derivatives s;
         s.xx = DER2_X(f + x, dxx);
         s.yy = load(fy + w + x);
-        s.zz = load(z0 + w + x);
+        s.zz = load(fz + w + x);
         s.xy = DER1_X(fy + x, dx);
         s.yz = FIRST(CHANGE_Y(1), CHANGE_Y(2), CHANGE_Y(3), CHANGE_Y(4), dy);
-        s.xz = DER1_X(z0 + x, dx);
+        s.xz = DER1_X(fz + x, dx);
         unload(work + LAPLACIAN * w + x, s.xx + s.yy + s.zz);
-        unload(work + H1 * w + x, h1_of(&s, MEDIUM(m + x, n, NX), MEDIUM(m + x, n, NY),
-                                        MEDIUM(m + x, n, NZ)));
+        unload(work + H1 * w + x, h1_of(&s, m + x, n));
     }
 }
 
-/* Stores the next p and q of `count` points. `next` is a field of the medium in the
- * next row. */
-NOINLINE_FN void advance_row(float dt, GLOBAL const float *restrict m, size_t n,
-                             GLOBAL const float *restrict pc,
-                             GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
-                             GLOBAL float *restrict qp, LOCAL const float *restrict p,
-                             LOCAL const float *restrict q, size_t w, int count,
+/* Stores the next p and q of the `count` points from i on. p and q are their parts of
+ * the workspace; `next` is a field of the medium in the next row. */
+NOINLINE_FN void advance_row(const grid *g, const fields *f, size_t i,
+                             GLOBAL const float *restrict p,
+                             GLOBAL const float *restrict q, size_t w, int count,
                              GLOBAL const float *next)
 {
     for (int x = 0; x < count; x += LANES) {
         fetch(next + x);
-        const lanes h1p = load(p + H1 * w + x), h1q = load(q + H1 * w + x);
-        advance(dt, m + x, n, pc + x, qc + x, pp + x, qp + x, h1p,
-                load(p + LAPLACIAN * w + x) - h1p, h1q,
-                load(q + LAPLACIAN * w + x) - h1q, count - x);
+        advance(g, f, i + x, load(p + LAPLACIAN * w + x), load(p + H1 * w + x),
+                load(q + LAPLACIAN * w + x), load(q + H1 * w + x));
     }
 }
 
-/* Computes the derivatives along z of a row of f in one plane or two. f points to its
- * first point, and first to the first row of the result. */
-FN void derive_z_rows(const grid *g, GLOBAL const float *f, LOCAL float *first,
-                      size_t w, int planes, int count, GLOBAL const float *next)
-{
-    const size_t z = (size_t)g->plane;
-    if (planes == 2)
-        derive_two_rows(f, z, g->dzinv, g->dzzinv, first, first + w, 2 * RING_ROWS * w,
-                        count, next);
-    else
-        derive_row(f, z, g->dzinv, g->dzzinv, first, first + w, count, next);
-}
+/* Rows first .. end - 1, of which `count` points from x on. */
+typedef struct {
+    int first, end, x, count;
+} row_range;
 
-/* Updates `count` points of rows first .. end - 1 in plane z, and in the next one if
- * planes is 2. m points to V2PX of the medium, pc and qc to the current fields, pp and
- * qp to the previous ones, which are overwritten with the next ones; `work` is a
- * workspace of work_size(count) floats, all 0 at first. */
-FN void march(const grid *g, GLOBAL const float *m, GLOBAL const float *pc,
-              GLOBAL const float *qc, GLOBAL float *pp, GLOBAL float *qp,
-              LOCAL float *work, int z, int planes, int first, int end, int count)
+/* Updates the rows r of plane z, and of the next one if planes is 2. `work` is a
+ * workspace of work_size() floats, all 0 at first. */
+FN void march(const grid *g, const fields *f, GLOBAL float *work, int z, int planes,
+              const row_range *r)
 {
     const size_t n = field_size(g), plane = (size_t)g->plane, pitch = (size_t)g->pitch;
-    const size_t w = work_pitch(count);
-    LOCAL float *p = work + LINE, *q = p + WORK_ROWS * w;
+    const size_t w = work_pitch(g->sx - 2 * HALO), part = WORK_ROWS * w;
+    const axis along_y = {pitch, g->dyinv, g->dyyinv};
+    const axis along_z = {plane, g->dzinv, g->dzzinv};
+    const int count = r->count;
 
-    /* The derivatives along z are HALO rows ahead. */
-    for (int y = first - 2 * HALO; y < end; y++) {
-        const size_t ahead = row_start(g, y + HALO, z) + HALO;
-        const size_t unread = ahead + HALO * plane; /* not read in earlier planes */
-        /* The next rows to be read: in these planes, or the first ones of the next. */
-        const long back = (long)(plane * (size_t)planes) - (y - first) * (long)pitch;
-        const long next = y + 1 < end ? (long)pitch : back;
-        const long next_two = y + 2 < end ? 2 * (long)pitch : back;
-        const long next_unread = y + 1 < end ? next : back - 2 * HALO * (long)pitch;
-        derive_z_rows(g, pc + ahead, z_row(p, w, 0, y + HALO), w, planes, count,
-                      pc + unread + next_unread);
-        derive_z_rows(g, qc + ahead, z_row(q, w, 0, y + HALO), w, planes, count,
-                      qc + unread + next_unread);
-        if (y < first) continue;
+    for (int y = r->first - 2 * HALO; y < r->end; y++) {
+        /* The derivatives along z, HALO rows ahead. No earlier plane has read the plane
+         * HALO after this one. */
+        const size_t ahead = row_start(g, y + HALO, z) + (size_t)r->x;
+        const size_t unread = ahead + HALO * plane + pitch;
+        GLOBAL float *pz = z_row(work + LINE, w, y + HALO), *qz = pz + part;
+        if (planes == 2) {
+            derive_two_rows(f->pc + ahead, along_z, pz, w, 2 * part, count,
+                            f->pc + unread);
+            derive_two_rows(f->qc + ahead, along_z, qz, w, 2 * part, count,
+                            f->qc + unread);
+        } else {
+            derive_row(f->pc + ahead, along_z, pz, w, count, f->pc + unread);
+            derive_row(f->qc + ahead, along_z, qz, w, count, f->qc + unread);
+        }
+        if (y < r->first) continue;
 
-        const int odd = (y - first) & 1;
+        const int odd = (y - r->first) & 1;
         for (int k = 0; k < planes; k++) {
-            const size_t i = row_start(g, y, z + k) + HALO;
-            LOCAL float *py = y_row(p, w, k, odd), *qy = y_row(q, w, k, odd);
+            const size_t i = row_start(g, y, z + k) + (size_t)r->x, next = i + pitch;
+            GLOBAL float *p = work + LINE + 2 * part * (size_t)k, *q = p + part;
+            GLOBAL float *py = p + Y * w, *qy = q + Y * w;
+
+            /* The derivatives along y of this row and the next one. */
             if (!odd) {
-                derive_two_rows(pc + i, pitch, g->dyinv, g->dyyinv, py, py + w, 2 * w,
-                                count, pp + i + next_two);
-                derive_two_rows(qc + i, pitch, g->dyinv, g->dyyinv, qy, qy + w, 2 * w,
-                                count, qp + i + next_two);
+                derive_two_rows(f->pc + i, along_y, py, w, 2 * w, count,
+                                f->pp + next + pitch);
+                derive_two_rows(f->qc + i, along_y, qy, w, 2 * w, count,
+                                f->qp + next + pitch);
             }
-            GLOBAL const float *next_m = m + i + next;
-            operators_row(g, m + i, n, pc + i, p, w, k, y, py, count, next_m);
-            operators_row(g, m + i, n, qc + i, q, w, k, y, qy, count, next_m + 3 * n);
-            advance_row(g->dt, m + i, n, pc + i, qc + i, pp + i, qp + i, p, q, w, count,
-                        next_m + 6 * n);
+
+            /* The operators of row y, and its new values. */
+            operators_row(g, f->m + i, f->pc + i, p, odd ? py + 2 * w : py, y, count,
+                          f->m + next);
+            operators_row(g, f->m + i, f->qc + i, q, odd ? qy + 2 * w : qy, y, count,
+                          f->m + next + 3 * n);
+            advance_row(g, f, i, p, q, w, count, f->m + next + 6 * n);
         }
     }
 }

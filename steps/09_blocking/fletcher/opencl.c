@@ -16,11 +16,9 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
-static cl_mem workspaces; /* of march.h, one per tile; NULL: the derivatives of a tile
-                             are in local memory */
+static cl_mem workspaces;             /* of march.h, one per tile; NULL on a GPU */
 static tile_shape t;
-static int is_gpu;    /* whether the device is one */
-static cl_uint units; /* compute units */
+static int is_gpu; /* whether the device is one */
 static size_t local[3], global[3];
 
 /* The buffers of a CPU are in the host's memory. Large pages are requested for them
@@ -51,18 +49,14 @@ static cl_mem zero_buffer(size_t n)
     return memory;
 }
 
-/* A tile of points has 32 x 8 points per plane, and its derivatives take 20 KiB of
- * local memory. These sizes are choices, not derived. */
-static void choose_tile_of_points(void)
+/* On a GPU, a work-group updates a tile of points. */
+static void choose_tiles_of_points(int units)
 {
-    t = (tile_shape){.width = 32, .rows = 8};
-    t.pitch = t.width + 2 * HALO;
-    t.plane = (t.rows + 2 * HALO) * t.pitch;
-    const int tiles_x = (g.sx - 2 * HALO + t.width - 1) / t.width;
-    const int tiles_y = (g.sy - 2 * HALO + t.rows - 1) / t.rows;
-    t.depth = tile_depth(g.sz - 2 * HALO, (long)tiles_x * tiles_y, (int)units);
+    const int tiles_x = (g.sx - 2 * HALO + TILE_X - 1) / TILE_X;
+    const int tiles_y = (g.sy - 2 * HALO + TILE_Y - 1) / TILE_Y;
+    t.depth = tile_depth(g.sz - 2 * HALO, (long)tiles_x * tiles_y, units);
     const int tiles[3] = {tiles_x, tiles_y, (g.sz - 2 * HALO + t.depth - 1) / t.depth};
-    const size_t default_local[3] = {32, 8, 1};
+    const size_t default_local[3] = {TILE_X, TILE_Y, 1};
     for (int i = 0; i < 3; i++) {
         local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : default_local[i];
         global[i] = (size_t)tiles[i] * local[i];
@@ -86,14 +80,9 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
                               &width, NULL));
     is_gpu = ocl_is_gpu(device);
     const int points = is_gpu || g.group[0];
-    const int lanes = points        ? 1
-                      : width >= 16 ? 16
-                      : width >= 8  ? 8
-                      : width >= 4  ? 4
-                                    : 1;
-    char options[64];
-    snprintf(options, sizeof options, "-D LANES=%d%s", lanes,
-             points ? "" : " -D LOCAL=__global");
+    const int lanes = points || width < 4 ? 1 : width >= 16 ? 16 : width >= 8 ? 8 : 4;
+    char options[32];
+    snprintf(options, sizeof options, "-D LANES=%d", lanes);
     program = ocl_build(context, device, options);
     source = clCreateKernel(program, "source", &err);
     OCL_CHECK(err);
@@ -111,14 +100,14 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     qp = zero_buffer(n);
     qc = zero_buffer(n);
 
+    cl_uint units; /* compute units */
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
     size_t workspace_floats = 0;
     if (points) {
-        choose_tile_of_points();
-    } else { /* each compute unit gets a tile */
+        choose_tiles_of_points((int)units);
+    } else {
         t.rows = rows_per_tile(g.sy - 2 * HALO, g.pitch, (int)units);
-        t.depth = g.sz - 2 * HALO;
         global[0] = (size_t)((g.sy - 2 * HALO + t.rows - 1) / t.rows);
         global[1] = global[2] = local[0] = local[1] = local[2] = 1;
         workspace_floats = global[0] * work_size(g.sx - 2 * HALO);
@@ -151,9 +140,6 @@ double Propagate(void)
     OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
     if (workspaces)
         OCL_CHECK(clSetKernelArg(propagate, 7, sizeof workspaces, &workspaces));
-    else
-        OCL_CHECK(clSetKernelArg(propagate, 7, DERIVATIVES * t.plane * sizeof(cl_float),
-                                 NULL));
 
     cl_event propagate_event;
     OCL_CHECK(clEnqueueNDRangeKernel(queue, propagate, 3, NULL, global, local, 0, NULL,

@@ -18,10 +18,10 @@ typedef struct {
 } box;
 
 #ifdef RUN_H /* in C */
-/* Returns the box of time step `step`, 1 for the first one. Along x it has a multiple
- * of `vector` points, counted from the start of the row, unless the row is too short.
+/* Returns the box of time step `step`, 1 for the first one. Its rows begin a cache
+ * line.
  */
-static inline box active_box(const grid *g, int step, int vector)
+static inline box active_box(const grid *g, int step)
 {
     const int offset = g->source_offset - g->lead;
     const int source[3] = {offset % g->pitch, offset / g->pitch, g->source_z};
@@ -34,9 +34,7 @@ static inline box active_box(const grid *g, int step, int vector)
         b.first[i] = first > HALO ? first : HALO;
         b.end[i] = end < size[i] - HALO ? end : size[i] - HALO;
     }
-    b.first[0] -= (b.first[0] - HALO) % vector;
-    const int points = (b.end[0] - b.first[0] + vector - 1) / vector * vector;
-    if (g->lead + b.first[0] + points <= g->pitch) b.end[0] = b.first[0] + points;
+    b.first[0] -= (b.first[0] - HALO) % LINE;
     return b;
 }
 #endif

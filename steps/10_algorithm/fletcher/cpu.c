@@ -1,11 +1,13 @@
 /* cpu.c - the C back-end: a thread takes a tile of a few rows through all planes (2.5-D
  * blocking), plane by plane (march.h). Only the box that the wave can have reached is
  * updated (box.h). The computation is in body.h. */
+#include <omp.h>
 #include <string.h>
 
 #include "fletcher.h"
 #include "field.h"
 #include "run.h"
+#include "box.h"
 #include "march.h"
 #include "tile.h"
 
@@ -13,12 +15,9 @@ static const grid *g;
 static const float *medium;
 static float *pp, *pc, *qp, *qc; /* p and q: previous and current step */
 
-static int threads; /* among which tiles are distributed */
-static int steps;   /* time steps computed */
-
-/* The workspace of march.h; each thread has its own. */
-static float *workspace;
-#pragma omp threadprivate(workspace)
+static int steps;         /* time steps computed */
+static int threads;       /* that share the tiles */
+static float *workspaces; /* of march.h, one per thread */
 
 /* Returns a field of zeros. No thread owns planes here, so the threads clear planes in
  * equal parts: on a machine with several sockets, the pages are spread over the
@@ -35,34 +34,20 @@ static float *zero_field(size_t n, const char *name)
     return field;
 }
 
-/* Allocates the workspace of the calling thread, if it has none yet. Returns its number
- * of floats. */
-static size_t allocate_workspace(void)
-{
-    size_t n = work_size(g->sx - 2 * HALO);
-    if (!workspace)
-        workspace =
-            memset(field_allocate(n, "the workspace"), 0, n * sizeof *workspace);
-    return n;
-}
-
 size_t Initialize(const grid *input_grid, const float *input_medium)
 {
     g = input_grid;
     medium = input_medium + V2PX * field_size(g);
-    size_t n = field_size(g), total = (STORED_FIELDS - V2PX + 4) * n;
-    int team = 0;
-#pragma omp parallel reduction(+ : team)
-    team++;
-    threads = team;
     steps = 0;
+    threads = omp_get_max_threads();
+    size_t n = field_size(g), work = (size_t)threads * work_size(g->sx - 2 * HALO);
     pp = zero_field(n, "p of the previous step");
     pc = zero_field(n, "p of the current step");
     qp = zero_field(n, "q of the previous step");
     qc = zero_field(n, "q of the current step");
-#pragma omp parallel reduction(+ : total)
-    total += allocate_workspace();
-    return total * sizeof(float);
+    workspaces = field_allocate(work, "workspaces");
+    memset(workspaces, 0, work * sizeof *workspaces);
+    return ((STORED_FIELDS - V2PX + 4) * n + work) * sizeof(float);
 }
 
 void InsertSource(float f)
@@ -75,21 +60,20 @@ void InsertSource(float f)
 double Propagate(void)
 {
     double start = seconds();
-    const box b = active_box(g, ++steps, LINE);
+    const fields f = {medium, pc, qc, pp, qp};
+    const box b = active_box(g, ++steps);
     const int rows = rows_per_tile(b.end[1] - b.first[1], g->pitch, threads);
 
     /* There is no barrier: two neighbouring tiles both compute the derivatives that
      * both need. */
-#pragma omp parallel
-    {
-        allocate_workspace(); /* the number of threads may have grown */
-#pragma omp for schedule(dynamic)
-        for (int y = b.first[1]; y < b.end[1]; y += rows) {
-            int end = y + rows < b.end[1] ? y + rows : b.end[1];
-            for (int z = b.first[2]; z < b.end[2]; z += 2)
-                march(g, &b, medium, pc, qc, pp, qp, workspace, z,
-                      z + 1 < b.end[2] ? 2 : 1, y, end);
-        }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int y = b.first[1]; y < b.end[1]; y += rows) {
+        const int end = y + rows < b.end[1] ? y + rows : b.end[1];
+        float *workspace =
+            workspaces + (size_t)omp_get_thread_num() * work_size(g->sx - 2 * HALO);
+        const row_range r = {y, end, b.first[0], b.end[0] - b.first[0]};
+        for (int z = b.first[2]; z < b.end[2]; z += 2)
+            march(g, &f, workspace, z, z + 1 < b.end[2] ? 2 : 1, &r);
     }
 
     return seconds() - start;
@@ -98,7 +82,7 @@ double Propagate(void)
 /* Copies the current field f. The planes outside the box are 0 and need not be read. */
 static void copy_field(const float *f, float *to)
 {
-    const box b = active_box(g, steps, LINE);
+    const box b = active_box(g, steps);
     const size_t plane = (size_t)g->plane;
 #pragma omp parallel for
     for (int z = 0; z < g->sz; z++) {
@@ -129,9 +113,5 @@ void Finalize(void)
     field_free(pc);
     field_free(qp);
     field_free(qc);
-#pragma omp parallel
-    {
-        field_free(workspace);
-        workspace = NULL; /* for another grid */
-    }
+    field_free(workspaces);
 }

@@ -16,12 +16,12 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
-static cl_mem workspaces; /* of march.h, one per tile; NULL: the derivatives of a tile
-                             are in local memory */
+static cl_mem workspaces;             /* of march.h, one per tile; NULL on a GPU */
 static tile_shape t;
 static int is_gpu;    /* whether the device is one */
 static cl_uint units; /* compute units */
 static int steps;     /* time steps computed */
+static size_t local[3], global[3];
 
 /* The buffers of a CPU are in the host's memory. Large pages are requested for them
  * before they are first written, as for the arrays of the C back-end. */
@@ -51,23 +51,23 @@ static cl_mem zero_buffer(size_t n)
     return memory;
 }
 
-/* Chooses the work-groups of a step: tiles of points, or of rows, that cover the box.
+/* Chooses the work-groups of a step: tiles of rows, or of points, that cover the box.
  */
-static void choose_groups(const box *b, size_t global[3], size_t local[3])
+static void choose_tiles(void)
 {
     int inner[3];
-    for (int i = 0; i < 3; i++) inner[i] = b->end[i] - b->first[i];
+    for (int i = 0; i < 3; i++) inner[i] = t.b.end[i] - t.b.first[i];
     if (workspaces) {
         t.rows = rows_per_tile(inner[1], g.pitch, (int)units);
         global[0] = (size_t)((inner[1] + t.rows - 1) / t.rows);
         global[1] = global[2] = local[0] = local[1] = local[2] = 1;
         return;
     }
-    const int tiles_x = (inner[0] + t.width - 1) / t.width;
-    const int tiles_y = (inner[1] + t.rows - 1) / t.rows;
+    const int tiles_x = (inner[0] + TILE_X - 1) / TILE_X;
+    const int tiles_y = (inner[1] + TILE_Y - 1) / TILE_Y;
     t.depth = tile_depth(inner[2], (long)tiles_x * tiles_y, (int)units);
     const int tiles[3] = {tiles_x, tiles_y, (inner[2] + t.depth - 1) / t.depth};
-    const size_t default_local[3] = {32, 8, 1};
+    const size_t default_local[3] = {TILE_X, TILE_Y, 1};
     for (int i = 0; i < 3; i++) {
         local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : default_local[i];
         global[i] = (size_t)tiles[i] * local[i];
@@ -91,14 +91,9 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
                               &width, NULL));
     is_gpu = ocl_is_gpu(device);
     const int points = is_gpu || g.group[0];
-    const int lanes = points        ? 1
-                      : width >= 16 ? 16
-                      : width >= 8  ? 8
-                      : width >= 4  ? 4
-                                    : 1;
-    char options[64];
-    snprintf(options, sizeof options, "-D LANES=%d%s", lanes,
-             points ? "" : " -D LOCAL=__global");
+    const int lanes = points || width < 4 ? 1 : width >= 16 ? 16 : width >= 8 ? 8 : 4;
+    char options[32];
+    snprintf(options, sizeof options, "-D LANES=%d", lanes);
     program = ocl_build(context, device, options);
     source = clCreateKernel(program, "source", &err);
     OCL_CHECK(err);
@@ -120,13 +115,7 @@ size_t Initialize(const grid *input_grid, const float *input_medium)
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
     size_t workspace_floats = 0;
-    if (points) {
-        /* The derivatives of a tile take 20 KiB of local memory. Its width and rows are
-         * choices, not derived. */
-        t = (tile_shape){.width = 32, .rows = 8};
-        t.pitch = t.width + 2 * HALO;
-        t.plane = (t.rows + 2 * HALO) * t.pitch;
-    } else {
+    if (!points) {
         workspace_floats = (size_t)tile_count(g.sy - 2 * HALO, g.pitch, (int)units) *
                            work_size(g.sx - 2 * HALO);
         workspaces = zero_buffer(workspace_floats);
@@ -149,22 +138,17 @@ void InsertSource(float f)
 
 double Propagate(void)
 {
-    const box b = active_box(&g, ++steps, workspaces ? LINE : 1);
-    size_t global[3], local[3];
-    choose_groups(&b, global, local);
+    t.b = active_box(&g, ++steps);
+    choose_tiles();
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
-    OCL_CHECK(clSetKernelArg(propagate, 1, sizeof b, &b));
-    OCL_CHECK(clSetKernelArg(propagate, 2, sizeof t, &t));
-    OCL_CHECK(clSetKernelArg(propagate, 3, sizeof medium, &medium));
-    OCL_CHECK(clSetKernelArg(propagate, 4, sizeof pc, &pc));
-    OCL_CHECK(clSetKernelArg(propagate, 5, sizeof qc, &qc));
-    OCL_CHECK(clSetKernelArg(propagate, 6, sizeof pp, &pp));
-    OCL_CHECK(clSetKernelArg(propagate, 7, sizeof qp, &qp));
+    OCL_CHECK(clSetKernelArg(propagate, 1, sizeof t, &t));
+    OCL_CHECK(clSetKernelArg(propagate, 2, sizeof medium, &medium));
+    OCL_CHECK(clSetKernelArg(propagate, 3, sizeof pc, &pc));
+    OCL_CHECK(clSetKernelArg(propagate, 4, sizeof qc, &qc));
+    OCL_CHECK(clSetKernelArg(propagate, 5, sizeof pp, &pp));
+    OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
     if (workspaces)
-        OCL_CHECK(clSetKernelArg(propagate, 8, sizeof workspaces, &workspaces));
-    else
-        OCL_CHECK(clSetKernelArg(propagate, 8, DERIVATIVES * t.plane * sizeof(cl_float),
-                                 NULL));
+        OCL_CHECK(clSetKernelArg(propagate, 7, sizeof workspaces, &workspaces));
 
     cl_event propagate_event;
     OCL_CHECK(clEnqueueNDRangeKernel(queue, propagate, 3, NULL, global, local, 0, NULL,

@@ -1,5 +1,5 @@
-/* kernel.cl - the device side: a work-group takes a tile of some rows through some
- * planes (2.5-D blocking). The computation is in body.h. */
+/* kernel.cl - the device side: a work-group takes a tile through some planes (2.5-D
+ * blocking). The computation is in body.h. */
 #include "march.h"
 #include "tile.h"
 
@@ -10,62 +10,69 @@ __kernel void source(GLOBAL float *pc, GLOBAL float *qc, ulong i, float f)
     qc[i] += f;
 }
 
+/* On a CPU. A work-item takes a tile of t.rows whole rows through all planes from
+ * t.first on. Each has its own part of `workspaces`. */
+__kernel void march_tile(grid g, tile_shape t, GLOBAL const float *restrict medium,
+                         GLOBAL const float *restrict pc,
+                         GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
+                         GLOBAL float *restrict qp, GLOBAL float *workspaces)
+{
+    const fields f = {medium, pc, qc, pp, qp};
+    const int points = g.sx - 2 * HALO;
+    const int first = HALO + get_global_id(0) * t.rows;
+    const int end = min(first + t.rows, g.sy - HALO);
+    GLOBAL float *workspace = workspaces + get_global_id(0) * work_size(points);
+    const row_range rows = {first, end, HALO, points};
+
+    for (int z = t.first; z < g.sz - HALO; z += 2)
+        march(&g, &f, workspace, z, min(2, g.sz - HALO - z), &rows);
+}
+
+#if LANES == 1 /* the work-items are the lanes */
+#include "point.h"
+
 /* On a GPU. A group updates the tile whose first point is (x0, y0, z0); the last tile
- * of a row, plane or range of planes may be smaller. The derivatives of one plane of
- * the tile are in local memory. A work-item takes every get_local_size(0)th point of
- * every get_local_size(1)th row. */
+ * of a row, plane or field may be smaller. The derivatives of one plane of the tile are
+ * in local memory. A work-item takes every get_local_size(0)th point of every
+ * get_local_size(1)th row. */
 __kernel void propagate(grid g, tile_shape t, GLOBAL const float *restrict medium,
                         GLOBAL const float *restrict pc,
                         GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
-                        GLOBAL float *restrict qp, LOCAL float *derivatives)
+                        GLOBAL float *restrict qp)
 {
-    const int x0 = HALO + get_group_id(0) * t.width;
-    const int y0 = HALO + get_group_id(1) * t.rows;
+    LOCAL float p[DERIVATIVES * TILE_PLANE], *q = p + QY * TILE_PLANE;
+    const fields f = {medium, pc, qc, pp, qp};
+    const int x0 = HALO + get_group_id(0) * TILE_X, lane = get_local_id(0);
+    const int y0 = HALO + get_group_id(1) * TILE_Y, row = get_local_id(1);
     const int z0 = t.first + get_group_id(2) * t.depth;
-    const int width = min(t.width, g.sx - HALO - x0);
-    const int rows = min(t.rows, g.sy - HALO - y0);
-    const int end = min(z0 + t.depth, t.end);
-    const int lane = get_local_id(0), lanes_of_group = get_local_size(0);
-    const size_t n = t.plane;
+    const int width = min((int)TILE_X, g.sx - HALO - x0);
+    const int rows = min((int)TILE_Y, g.sy - HALO - y0);
+    const int end = min(z0 + t.depth, g.sz - HALO);
 
     for (int z = z0; z < end; z++) {
-        for (int r = get_local_id(1); r < rows + 2 * HALO; r += get_local_size(1)) {
+        /* The derivatives of this plane of the tile: row r of `p` is HALO rows above.
+         */
+        for (int r = row; r < rows + 2 * HALO; r += get_local_size(1)) {
             const size_t i = row_start(&g, y0 - HALO + r, z) + x0;
-            const size_t k = r * t.pitch + HALO;
-            for (int x = lane - HALO; x < width + HALO; x += lanes_of_group) {
-                derive_z(&g, pc, derivatives, n, i + x, k + x);
-                derive_z(&g, qc, derivatives + QY * n, n, i + x, k + x);
+            const int k = r * TILE_PITCH + HALO;
+            for (int x = lane - HALO; x < width + HALO; x += get_local_size(0)) {
+                derive_z(&g, pc, p, i + x, k + x);
+                derive_z(&g, qc, q, i + x, k + x);
                 if (r < HALO || r >= rows + HALO) continue;
-                derive_y(&g, pc, derivatives, n, i + x, k + x);
-                derive_y(&g, qc, derivatives + QY * n, n, i + x, k + x);
+                derive_y(&g, pc, p, i + x, k + x);
+                derive_y(&g, qc, q, i + x, k + x);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        for (int r = get_local_id(1); r < rows; r += get_local_size(1)) {
+        /* The update of its points, which read derivatives of other work-items. */
+        for (int r = row; r < rows; r += get_local_size(1)) {
             const size_t i = row_start(&g, y0 + r, z) + x0;
-            const size_t k = (r + HALO) * t.pitch + HALO;
-            for (int x = lane; x < width; x += lanes_of_group)
-                update_point(&g, medium, pc, qc, pp, qp, derivatives, n, t.pitch, i + x,
-                             k + x);
+            const int k = (r + HALO) * TILE_PITCH + HALO;
+            for (int x = lane; x < width; x += get_local_size(0))
+                update_point(&g, &f, p, i + x, k + x);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
-
-/* On a CPU. A work-item takes a tile of t.rows whole rows through all planes of the
- * range. Each has its own part of `workspaces`. */
-__kernel void march_tile(grid g, tile_shape t, GLOBAL const float *restrict medium,
-                         GLOBAL const float *restrict pc,
-                         GLOBAL const float *restrict qc, GLOBAL float *restrict pp,
-                         GLOBAL float *restrict qp, LOCAL float *workspaces)
-{
-    const int count = points_of_row(&g);
-    const int first = HALO + get_global_id(0) * t.rows;
-    const int end = min(first + t.rows, g.sy - HALO);
-    LOCAL float *workspace = workspaces + get_global_id(0) * work_size(count);
-
-    for (int z = t.first; z < t.end; z += 2)
-        march(&g, medium, pc, qc, pp, qp, workspace, z, min(2, t.end - z), first, end,
-              count);
-}
+#endif

@@ -1,13 +1,10 @@
-/* opencl.c - the device's side of the hybrid back-end: the host side of kernel.cl.
+/* opencl.c - the device's side of the hybrid back-end: the functions of sides.h.
  *
- * The fields stay in device memory from the first step to the last. A step exchanges
- * HALO planes of p and q with the host in either direction. There is one in-order
- * queue. Transfers use separate host buffers (to_host, from_host), because the host may
- * be one step ahead and changes its own planes.
+ * The fields stay in device memory from the first step to the last. Per time step the
+ * host sends the value of the source and HALO planes of p and q, and receives as many.
+ * The buffers of the previous and of the current step are exchanged by swapping their
+ * handles.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "ocl.h"
 #include "run.h"
 #include "hybrid.h"
@@ -22,22 +19,12 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_kernel source, propagate;
 static cl_mem medium, pp, pc, qp, qc; /* p and q: previous and current step */
-static cl_mem workspaces; /* of march.h, one per tile; NULL: the derivatives of a tile
-                             are in local memory */
+static cl_mem workspaces;             /* of march.h, one per tile; NULL on a GPU */
 static tile_shape t;
-static int is_gpu;    /* whether the device is one */
-static cl_uint units; /* compute units */
+static int is_gpu; /* whether the device is one */
+static int units;  /* compute units */
 static size_t local[3], global[3];
-
-/* The state of one step on the device: the buffers of its transfers, the events of its
- * two kernels, and the event of the last transfer to the host; NULL if there is none.
- * Two steps can be in flight. */
-typedef struct {
-    float *to_host, *from_host; /* HALO planes of p, then of q */
-    cl_event border_event, inner_event, copied;
-} pending_step;
-static pending_step pending[2];
-static int slot;
+static cl_event propagate_event;
 static double device_clock; /* offset from the device's clock to seconds() */
 
 /* The buffers of a CPU are in the host's memory. Large pages are requested for them
@@ -59,12 +46,6 @@ static cl_mem create_buffer(size_t count)
     return memory;
 }
 
-/* Floats of HALO planes. */
-static size_t halo_size(void)
-{
-    return HALO * (size_t)g.plane;
-}
-
 static cl_mem zero_buffer(size_t n)
 {
     cl_mem memory = create_buffer(n);
@@ -74,18 +55,15 @@ static cl_mem zero_buffer(size_t n)
     return memory;
 }
 
-/* A tile of points has 32 x 8 points per plane, and its derivatives take 20 KiB of
- * local memory. These sizes are choices, not derived. */
-static void choose_tile_of_points(void)
+/* On a GPU, a work-group updates a tile of points, from plane t.first on. */
+static void choose_tiles_of_points(void)
 {
-    t = (tile_shape){.width = 32, .rows = 8};
-    t.pitch = t.width + 2 * HALO;
-    t.plane = (t.rows + 2 * HALO) * t.pitch;
-    const int tiles_x = (g.sx - 2 * HALO + t.width - 1) / t.width;
-    const int tiles_y = (g.sy - 2 * HALO + t.rows - 1) / t.rows;
-    t.depth = tile_depth(g.sz - 2 * HALO, (long)tiles_x * tiles_y, (int)units);
-    const int tiles[3] = {tiles_x, tiles_y, (g.sz - 2 * HALO + t.depth - 1) / t.depth};
-    const size_t default_local[3] = {32, 8, 1};
+    const int planes = g.sz - HALO - t.first;
+    const int tiles_x = (g.sx - 2 * HALO + TILE_X - 1) / TILE_X;
+    const int tiles_y = (g.sy - 2 * HALO + TILE_Y - 1) / TILE_Y;
+    t.depth = tile_depth(planes, (long)tiles_x * tiles_y, units);
+    const int tiles[3] = {tiles_x, tiles_y, (planes + t.depth - 1) / t.depth};
+    const size_t default_local[3] = {TILE_X, TILE_Y, 1};
     for (int i = 0; i < 3; i++) {
         local[i] = i < 2 && g.group[i] ? (size_t)g.group[i] : default_local[i];
         global[i] = (size_t)tiles[i] * local[i];
@@ -111,14 +89,9 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
                               &width, NULL));
     is_gpu = ocl_is_gpu(device);
     const int points = is_gpu || g.group[0];
-    const int lanes = points        ? 1
-                      : width >= 16 ? 16
-                      : width >= 8  ? 8
-                      : width >= 4  ? 4
-                                    : 1;
-    char options[64];
-    snprintf(options, sizeof options, "-D LANES=%d%s", lanes,
-             points ? "" : " -D LOCAL=__global");
+    const int lanes = points || width < 4 ? 1 : width >= 16 ? 16 : width >= 8 ? 8 : 4;
+    char options[32];
+    snprintf(options, sizeof options, "-D LANES=%d", lanes);
     program = ocl_build(context, device, options);
     source = clCreateKernel(program, "source", &err);
     OCL_CHECK(err);
@@ -136,22 +109,17 @@ size_t device_begin(const grid *input_grid, const float *input_medium, int host_
     qp = zero_buffer(n);
     qc = zero_buffer(n);
 
-    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
-                              NULL));
+    cl_uint compute_units;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof compute_units,
+                              &compute_units, NULL));
+    units = (int)compute_units;
     size_t workspace_floats = 0;
-    if (points) {
-        choose_tile_of_points();
-    } else { /* each compute unit gets a tile */
-        t.rows = rows_per_tile(g.sy - 2 * HALO, g.pitch, (int)units);
-        t.depth = g.sz - 2 * HALO;
+    if (!points) {
+        t.rows = rows_per_tile(g.sy - 2 * HALO, g.pitch, units);
         global[0] = (size_t)((g.sy - 2 * HALO + t.rows - 1) / t.rows);
         global[1] = global[2] = local[0] = local[1] = local[2] = 1;
         workspace_floats = global[0] * work_size(g.sx - 2 * HALO);
         workspaces = zero_buffer(workspace_floats);
-    }
-    for (int i = 0; i < 2; i++) {
-        pending[i].to_host = allocate(4 * halo_size(), sizeof(float), "halos");
-        pending[i].from_host = pending[i].to_host + 2 * halo_size();
     }
     OCL_CHECK(clFinish(queue));
     device_clock = ocl_clock_offset(queue);
@@ -170,17 +138,10 @@ void device_source(float f)
         clEnqueueNDRangeKernel(queue, source, 1, NULL, &one, &one, 0, NULL, NULL));
 }
 
-/* Updates planes first .. end - 1. */
-static cl_event launch(int first, int end)
+void device_start(int cut)
 {
-    if (first >= end) return NULL;
-    t.first = first;
-    t.end = end;
-    if (!workspaces) { /* the border planes are few, and need lower tiles */
-        const size_t tiles = global[0] / local[0] * (global[1] / local[1]);
-        t.depth = tile_depth(end - first, (long)tiles, (int)units);
-    }
-    global[2] = (size_t)((end - first + t.depth - 1) / t.depth) * local[2];
+    t.first = cut;
+    if (!workspaces) choose_tiles_of_points();
     OCL_CHECK(clSetKernelArg(propagate, 0, sizeof g, &g));
     OCL_CHECK(clSetKernelArg(propagate, 1, sizeof t, &t));
     OCL_CHECK(clSetKernelArg(propagate, 2, sizeof medium, &medium));
@@ -190,81 +151,42 @@ static cl_event launch(int first, int end)
     OCL_CHECK(clSetKernelArg(propagate, 6, sizeof qp, &qp));
     if (workspaces)
         OCL_CHECK(clSetKernelArg(propagate, 7, sizeof workspaces, &workspaces));
-    else
-        OCL_CHECK(clSetKernelArg(propagate, 7, DERIVATIVES * t.plane * sizeof(cl_float),
-                                 NULL));
 
-    cl_event propagate_event;
     OCL_CHECK(clEnqueueNDRangeKernel(queue, propagate, 3, NULL, global, local, 0, NULL,
                                      &propagate_event));
-    return propagate_event;
-}
-
-void device_step(int cut)
-{
-    pending_step *f = &pending[slot];
-    const int end = g.sz - HALO, border_end = cut + HALO < end ? cut + HALO : end;
-    const int inner_first = cut > HALO ? border_end : cut; /* of the inner planes */
-    const size_t n = halo_size(), bytes = n * sizeof(cl_float);
-    const size_t at = (size_t)cut * g.plane * sizeof(cl_float);
-
-    f->border_event = launch(cut, inner_first);
-    if (cut > HALO) {
-        OCL_CHECK(clEnqueueReadBuffer(queue, pp, CL_FALSE, at, bytes, f->to_host, 0,
-                                      NULL, NULL));
-        OCL_CHECK(clEnqueueReadBuffer(queue, qp, CL_FALSE, at, bytes, f->to_host + n, 0,
-                                      NULL, &f->copied));
-    }
-    f->inner_event = launch(inner_first, end);
     OCL_CHECK(clFlush(queue));
 }
 
-void device_send(int cut, const float *p, const float *q)
+double device_wait(void)
 {
-    float *from_host = pending[slot].from_host;
-    const size_t n = halo_size(), bytes = n * sizeof(cl_float);
-    const size_t from = (size_t)(cut - HALO) * g.plane, at = from * sizeof(cl_float);
-    memcpy(from_host, p + from, bytes);
-    memcpy(from_host + n, q + from, bytes);
-    OCL_CHECK(
-        clEnqueueWriteBuffer(queue, pp, CL_FALSE, at, bytes, from_host, 0, NULL, NULL));
-    OCL_CHECK(clEnqueueWriteBuffer(queue, qp, CL_FALSE, at, bytes, from_host + n, 0,
-                                   NULL, NULL));
-    OCL_CHECK(clFlush(queue));
-}
-
-/* Returns the seconds of a kernel, and releases its event. */
-static double kernel_time(cl_event *event, const char *what)
-{
-    if (!*event) return 0;
     double begin, end;
-    OCL_CHECK(clWaitForEvents(1, event));
-    ocl_event_span(*event, device_clock, &begin, &end);
-    hybrid_log("device", -1, what, begin, end);
-    clReleaseEvent(*event);
-    *event = NULL;
+    OCL_CHECK(clFinish(queue));
+    ocl_event_span(propagate_event, device_clock, &begin, &end);
+    hybrid_log("device", -1, "planes", begin, end);
+    clReleaseEvent(propagate_event);
     return end - begin;
 }
 
-static double step_time(pending_step *f)
+void device_fetch(int first, int end, float *p, float *q)
 {
-    return kernel_time(&f->border_event, "ends") +
-           kernel_time(&f->inner_event, "inside");
+    const size_t at = (size_t)first * g.plane, n = (size_t)(end - first) * g.plane;
+    const size_t offset = at * sizeof(float), bytes = n * sizeof(float);
+    if (p)
+        OCL_CHECK(clEnqueueReadBuffer(queue, pp, CL_TRUE, offset, bytes, p + at, 0,
+                                      NULL, NULL));
+    if (q)
+        OCL_CHECK(clEnqueueReadBuffer(queue, qp, CL_TRUE, offset, bytes, q + at, 0,
+                                      NULL, NULL));
 }
 
-double device_receive(int cut, float *p, float *q)
+void device_store(int first, int end, const float *p, const float *q)
 {
-    pending_step *f = &pending[slot];
-    const size_t n = halo_size(), bytes = n * sizeof(float);
-    const size_t at = (size_t)cut * g.plane;
-    if (!f->copied) return step_time(f);
-
-    OCL_CHECK(clWaitForEvents(1, &f->copied));
-    clReleaseEvent(f->copied);
-    f->copied = NULL;
-    memcpy(p + at, f->to_host, bytes);
-    memcpy(q + at, f->to_host + n, bytes);
-    return step_time(&pending[!slot]);
+    const size_t at = (size_t)first * g.plane, n = (size_t)(end - first) * g.plane;
+    const size_t offset = at * sizeof(float), bytes = n * sizeof(float);
+    OCL_CHECK(
+        clEnqueueWriteBuffer(queue, pp, CL_TRUE, offset, bytes, p + at, 0, NULL, NULL));
+    OCL_CHECK(
+        clEnqueueWriteBuffer(queue, qp, CL_TRUE, offset, bytes, q + at, 0, NULL, NULL));
 }
 
 void device_swap(void)
@@ -275,38 +197,10 @@ void device_swap(void)
     swap = qp;
     qp = qc;
     qc = swap;
-    slot = !slot;
-}
-
-void device_fetch(int first, int end, float *const field[4])
-{
-    const cl_mem from[] = {pp, pc, qp, qc};
-    const size_t at = (size_t)first * g.plane, n = (size_t)(end - first) * g.plane;
-    for (int i = 0; i < 4; i++)
-        if (field[i])
-            OCL_CHECK(clEnqueueReadBuffer(queue, from[i], CL_TRUE, at * sizeof(float),
-                                          n * sizeof(float), field[i] + at, 0, NULL,
-                                          NULL));
-}
-
-void device_store(int first, int end, float *const field[4])
-{
-    const cl_mem to[] = {pp, pc, qp, qc};
-    const size_t at = (size_t)first * g.plane, n = (size_t)(end - first) * g.plane;
-    for (int i = 0; i < 4; i++)
-        if (field[i])
-            OCL_CHECK(clEnqueueWriteBuffer(queue, to[i], CL_TRUE, at * sizeof(float),
-                                           n * sizeof(float), field[i] + at, 0, NULL,
-                                           NULL));
 }
 
 void device_end(void)
 {
-    for (int i = 0; i < 2; i++) {
-        step_time(&pending[i]);
-        if (pending[i].copied) clReleaseEvent(pending[i].copied);
-        free(pending[i].to_host);
-    }
     if (workspaces) clReleaseMemObject(workspaces);
     clReleaseMemObject(qc);
     clReleaseMemObject(qp);

@@ -24,36 +24,23 @@ size_t device_begin(const grid *g, const float *medium, int host_threads,
                     int *shares_cores);
 void device_end(void);
 
-/* The following functions are asynchronous: they return at once, and the device
- * executes them in the order of the calls. */
-
 /* Adds f to the current p and q at the source. */
 void device_source(float f);
 
-/* Updates the first HALO planes from the cut on, starts their transfer to the host, and
- * updates the rest. There is no transfer if the host has no planes (cut is HALO). */
-void device_step(int cut);
+/* Starts the update of the planes from `cut` on, and returns at once. */
+void device_start(int cut);
 
-/* Sends the last HALO planes of the host's next p and q to the device. The caller may
- * change them as soon as this returns. */
-void device_send(int cut, const float *p, const float *q);
+/* Waits for the end of that update. Returns its seconds by the device's clock. */
+double device_wait(void);
+
+/* Copies planes first .. end - 1 of the next p and q from the device to their place in
+ * p and q, or to the device, and waits. device_fetch() skips a field that is NULL. */
+void device_fetch(int first, int end, float *p, float *q);
+void device_store(int first, int end, const float *p, const float *q);
 
 /* Ends the step: the next fields become the current ones, and the current ones the
  * previous ones. */
 void device_swap(void);
-
-/* The following functions wait: */
-
-/* Copies the planes that device_step() sent to their place in p and q. Up to two steps
- * are in flight: when the planes of one step have arrived, the previous step has ended.
- * Returns the seconds of that previous step by the device's clock, 0 if there was none.
- */
-double device_receive(int cut, float *p, float *q);
-
-/* Copies planes first .. end - 1 of pp, pc, qp and qc from the device, or to it. NULL
- * skips a field. */
-void device_fetch(int first, int end, float *const field[4]);
-void device_store(int first, int end, float *const field[4]);
 
 #ifdef __cplusplus
 }

@@ -4,9 +4,22 @@
 #ifndef TILE_H
 #define TILE_H
 
+#include "grid.h"
+
+/* A tile on a GPU has TILE_X x TILE_Y points per plane. Its derivatives are in planes
+ * with HALO points more on each side, and take 20 KiB of local memory. These sizes are
+ * choices, not derived. */
+enum {
+    TILE_X = 32,
+    TILE_Y = 8,
+    TILE_PITCH = TILE_X + 2 * HALO,
+    TILE_PLANE = (TILE_Y + 2 * HALO) * TILE_PITCH
+};
+
+/* The tiles of a launch. The last tiles along an axis have fewer points. */
 typedef struct {
-    int width, rows, depth; /* points along x, y and z; the last tiles have fewer */
-    int pitch, plane; /* of the derivatives on a GPU: floats per row and per plane */
+    int rows;  /* on a CPU: rows of a tile, which has whole rows of all planes */
+    int depth; /* on a GPU: planes of a tile */
 } tile_shape;
 
 #ifdef RUN_H /* in C */
@@ -27,15 +40,15 @@ static inline int rows_per_tile(long rows, int pitch, int threads)
     return (int)((rows + tiles - 1) / tiles);
 }
 
-/* The largest depth of a tile of points, a choice; and the work-groups per compute unit
+/* The largest depth of a tile on a GPU, a choice; and the work-groups per compute unit
  * that a launch should have: as many of 256 work-items as the largest GPUs can hold. */
 enum { DEPTH = 32, UNIT_GROUPS = 8 };
 
-/* Returns the depth of tiles of points, for `planes` planes of `tiles` tiles each on a
- * device with `units` compute units. A work-group updates the planes of its tile one
- * after the other, so tiles of full depth would give a small grid too few work-groups.
- * Lower tiles compute nothing twice, because the derivatives of a plane are not kept
- * for the next one. They only read more: depth + 2 HALO planes of p and q each. */
+/* Returns the depth of tiles for `planes` planes of `tiles` tiles each on a GPU with
+ * `units` compute units. A work-group updates the planes of its tile one after the
+ * other, so tiles of full depth would give a small grid too few work-groups. Lower
+ * tiles compute nothing twice, because the derivatives of a plane are not kept for the
+ * next one. They only read more: depth + 2 HALO planes of p and q each. */
 static inline int tile_depth(int planes, long tiles, int units)
 {
     const long layers = ((long)units * UNIT_GROUPS + tiles - 1) / tiles;
