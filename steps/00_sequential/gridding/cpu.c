@@ -1,4 +1,4 @@
-/* cpu.c - sequential gridding and degridding, one visibility after the other. */
+/* cpu.c - sequential gridding, one visibility after the other. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,28 +24,6 @@ int gridding(const problem *p, void *result, run_times *t)
     t->init = run_start - start;
     t->run = t->kernel = end - run_start;
     free(value);
-    free(table);
-    return 0;
-}
-
-int degridding(const problem *p, const void *model, void *result, run_times *t)
-{
-    double start = seconds();
-    const shape *s = &p->dims;
-    const cplx *grid = model;
-    cplx *value = result;
-
-    cplx *table = make_table(p);
-    t->copies = 1;
-
-    double run_start = seconds();
-
-    for (int k = 0; k < s->visibilities; k++)
-        value[k] = degrid_visibility(s, table, &p->footprints[k], grid);
-
-    double end = seconds();
-    t->init = run_start - start;
-    t->run = t->kernel = end - run_start;
     free(table);
     return 0;
 }

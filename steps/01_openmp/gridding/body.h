@@ -1,4 +1,4 @@
-/* body.h - gridding and degridding of one visibility.
+/* body.h - gridding of one visibility.
  *
  * Method: convolutional gridding with W-projection (Cornwell, Golap & Bhatnagar 2008,
  * "The noncoplanar baselines effect in radio interferometry: the W-projection
@@ -65,18 +65,4 @@ static void grid_range(const shape *s, const cplx *table, const footprint *footp
     int last = range_begin(s->visibilities, s->copies, c + 1);
     for (int k = range_begin(s->visibilities, s->copies, c); k < last; k++)
         grid_visibility(s, table, &footprints[k], value[k], copy);
-}
-
-/* Returns the visibility that the grid predicts for a footprint: the dot product of its
- * cells with the conjugate of the convolution function. */
-static cplx degrid_visibility(const shape *s, const cplx *table, const footprint *fp,
-                              const cplx *grid)
-{
-    const cplx *function = find_function(s, table, fp);
-    cplx d = 0;
-    for (int j = 0; j < s->width; j++)
-        for (int i = 0; i < s->width; i++)
-            d += grid[cell_index(s, fp, j, i)] *
-                 conj(function_value(s, function, fp->negative_w, j, i));
-    return d;
 }

@@ -1,4 +1,4 @@
-/* body.h - gridding and degridding of one visibility.
+/* body.h - gridding of one visibility.
  *
  * Method: convolutional gridding with W-projection (Cornwell, Golap & Bhatnagar 2008,
  * "The noncoplanar baselines effect in radio interferometry: the W-projection
@@ -87,19 +87,4 @@ FN void grid_range(const shape *s, GLOBAL const cplx *table,
     int last = range_begin(s->visibilities, s->copies, c + 1);
     for (int k = range_begin(s->visibilities, s->copies, c); k < last; k++)
         grid_visibility(s, table, &footprints[k], value[k], copy);
-}
-
-/* Returns the visibility that the grid predicts for a footprint: the dot product of its
- * cells with the conjugate of the convolution function. */
-FN cplx degrid_visibility(const shape *s, GLOBAL const cplx *table,
-                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
-{
-    GLOBAL const cplx *function = find_function(s, table, fp);
-    cplx d = {0, 0};
-    for (int j = 0; j < s->width; j++)
-        for (int i = 0; i < s->width; i++) {
-            cplx c = function_value(s, function, fp->negative_w, j, i);
-            d = plus(d, times(grid[cell_index(s, fp, j, i)], conjugate(c)));
-        }
-    return d;
 }

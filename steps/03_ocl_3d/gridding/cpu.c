@@ -1,4 +1,4 @@
-/* cpu.c - gridding and degridding with the visibilities divided among threads.
+/* cpu.c - gridding with the visibilities divided among threads.
  * Footprints overlap, so two threads could add to the same cell at the same time.
  * Therefore each thread adds to its own copy of the grid; at the end, all threads sum
  * up the copies.
@@ -59,29 +59,6 @@ int gridding(const problem *p, void *result, run_times *t)
     t->run = t->kernel = end - run_start;
     free(extra);
     free(value);
-    free(table);
-    return 0;
-}
-
-int degridding(const problem *p, const void *model, void *result, run_times *t)
-{
-    double start = seconds();
-    const shape *s = &p->dims;
-    const cplx *grid = model;
-    cplx *value = result;
-
-    cplx *table = make_table(p);
-    t->copies = 1;
-
-    double run_start = seconds();
-
-#pragma omp parallel for
-    for (int k = 0; k < s->visibilities; k++)
-        value[k] = degrid_visibility(s, table, &p->footprints[k], grid);
-
-    double end = seconds();
-    t->init = run_start - start;
-    t->run = t->kernel = end - run_start;
     free(table);
     return 0;
 }

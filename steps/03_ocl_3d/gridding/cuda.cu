@@ -34,17 +34,6 @@ KERNEL void add_copies(shape s, cplx *grid)
     }
 }
 
-/* One thread per visibility. The threads only read common data, so they need no
- * synchronization. */
-KERNEL void degrid(shape s, const cplx *__restrict__ table,
-                   const footprint *__restrict__ footprints,
-                   const cplx *__restrict__ grid, cplx *value)
-{
-    int k = blockIdx.x * THREADS + threadIdx.x;
-    if (k < s.visibilities)
-        value[k] = degrid_visibility(&s, table, &footprints[k], grid);
-}
-
 /* Allocates device memory. If host_data is not NULL, copies that many bytes from
  * there. */
 static void *device_copy(size_t bytes, const void *host_data)
@@ -109,50 +98,6 @@ int gridding(const problem *p, void *result, run_times *t)
     cudaFree(d_table);
     cudaFree(d_grid);
     free(value);
-    free(table);
-    return 0;
-}
-
-int degridding(const problem *p, const void *model, void *result, run_times *t)
-{
-    double start = seconds();
-
-    cplx *table = make_table(p);
-    cuda_device();
-    const shape s = p->dims;
-    t->copies = 1;
-    cudaEvent_t start_event, end_event;
-    CUDA_CHECK(cudaEventCreate(&start_event));
-    CUDA_CHECK(cudaEventCreate(&end_event));
-
-    double run_start = seconds();
-
-    size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-    size_t value_size = s.visibilities * sizeof(cplx);
-    cplx *d_table = (cplx *)device_copy(table_length(p) * sizeof *table, table);
-    footprint *d_footprints =
-        (footprint *)device_copy(s.visibilities * sizeof *p->footprints, p->footprints);
-    cplx *d_grid = (cplx *)device_copy(grid_size, model);
-    cplx *d_value = (cplx *)device_copy(value_size, result); /* NaN fill */
-    dim3 blocks = {(unsigned)((s.visibilities + THREADS - 1) / THREADS), 1, 1};
-    dim3 threads = {THREADS, 1, 1};
-    CUDA_CHECK(cudaEventRecord(start_event, 0));
-    CUDA_LAUNCH(degrid, blocks, threads, 0, s, d_table, d_footprints, d_grid, d_value);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaEventRecord(end_event, 0));
-    CUDA_CHECK(cudaMemcpy(result, d_value, value_size, cudaMemcpyDeviceToHost));
-
-    double end = seconds();
-    t->init = run_start - start;
-    t->run = end - run_start;
-    t->kernel = cuda_seconds(start_event, end_event);
-
-    cudaEventDestroy(end_event);
-    cudaEventDestroy(start_event);
-    cudaFree(d_value);
-    cudaFree(d_grid);
-    cudaFree(d_footprints);
-    cudaFree(d_table);
     free(table);
     return 0;
 }

@@ -26,13 +26,3 @@ __kernel void add_copies(shape s, GLOBAL cplx *grid)
     size_t i = get_global_id(1) * s.pitch + get_global_id(0);
     for (int c = 1; c < s.copies; c++) grid[i] = plus(grid[i], grid[c * cells + i]);
 }
-
-/* One work-item per visibility. The work-items only read common data, so they need no
- * synchronization. */
-__kernel void degrid(shape s, GLOBAL const cplx *table,
-                     GLOBAL const footprint *footprints, GLOBAL const cplx *grid,
-                     GLOBAL cplx *value)
-{
-    int k = get_global_id(0);
-    value[k] = degrid_visibility(&s, table, &footprints[k], grid);
-}

@@ -1,4 +1,4 @@
-/* body.h - gridding and degridding of one visibility.
+/* body.h - gridding of one visibility.
  *
  * Method: convolutional gridding with W-projection (Cornwell, Golap & Bhatnagar 2008,
  * "The noncoplanar baselines effect in radio interferometry: the W-projection
@@ -76,27 +76,4 @@ FN void grid_range(const shape *s, GLOBAL const cplx *table,
         grid_visibility(s, table, &footprints[k], value[k], y, x, copy);
         SYNC();
     }
-}
-
-/* Returns the visibility that the grid predicts for a footprint: the dot product of its
- * cells with the conjugate of the convolution function. */
-FN cplx degrid_visibility(const shape *s, GLOBAL const cplx *table,
-                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
-{
-    const footprint place = *fp;
-    const real sign = place.negative_w ? 1 : -1;
-    size_t index = ((size_t)place.plane * s->oversampling + place.fv) * s->oversampling;
-    GLOBAL const cplx *function = table + (index + place.fu) * s->width * s->width;
-
-    cplx d = {0, 0};
-    for (int j = 0; j < s->width; j++) {
-        GLOBAL const cplx *c = function + j * s->width;
-        GLOBAL const cplx *row = grid + (size_t)(place.v + j) * s->pitch + place.u;
-        for (int i = 0; i < s->width; i++) {
-            real re = c[i].re, im = sign * c[i].im;
-            d.re += row[i].re * re - row[i].im * im;
-            d.im += row[i].re * im + row[i].im * re;
-        }
-    }
-    return d;
 }

@@ -1,4 +1,4 @@
-/* body.h - gridding and degridding of one visibility.
+/* body.h - gridding of one visibility.
  *
  * Method: convolutional gridding with W-projection (Cornwell, Golap & Bhatnagar 2008,
  * "The noncoplanar baselines effect in radio interferometry: the W-projection
@@ -80,31 +80,4 @@ FN void grid_range(const shape *s, GLOBAL const cplx *table,
         grid_visibility(s, table, &footprints[k], value[k], y, x, copy);
         SYNC();
     }
-}
-
-/* Returns the visibility that the grid predicts for a footprint: the dot product of its
- * cells with the conjugate of the convolution function. */
-FN cplx degrid_visibility(const shape *s, GLOBAL const cplx *table,
-                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
-{
-    const footprint place = *fp;
-    const real sign = place.negative_w ? 1 : -1;
-    GLOBAL const cplx *plane = table + place.plane * s->oversampling * s->width;
-    GLOBAL const cplx *cv = plane + place.fv * s->width;
-    GLOBAL const cplx *cu = plane + place.fu * s->width;
-
-    cplx d = {0, 0};
-    for (int j = 0; j < s->width; j++) {
-        GLOBAL const cplx *row = grid + (size_t)(place.v + j) * s->pitch + place.u;
-        cplx sum = {0, 0}; /* over one row */
-        for (int i = 0; i < s->width; i++) {
-            real re = cu[i].re, im = sign * cu[i].im;
-            sum.re += row[i].re * re - row[i].im * im;
-            sum.im += row[i].re * im + row[i].im * re;
-        }
-        real re = cv[j].re, im = sign * cv[j].im;
-        d.re += sum.re * re - sum.im * im;
-        d.im += sum.re * im + sum.im * re;
-    }
-    return d;
 }

@@ -22,12 +22,14 @@ typedef struct {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
+    int gpu;
 } opencl;
 
 static opencl opencl_start(void)
 {
     cl_int err;
     opencl cl = {.device = ocl_device()};
+    cl.gpu = ocl_is_gpu(cl.device);
     cl.context = clCreateContext(NULL, 1, &cl.device, NULL, NULL, &err);
     OCL_CHECK(err);
     cl.queue =
@@ -52,19 +54,20 @@ static cl_kernel create_kernel(const opencl *cl, const char *name)
     return kernel;
 }
 
-static cl_mem create_buffer(const opencl *cl, size_t bytes)
+/* Creates a buffer with the contents of host_data: the same memory on a CPU, a copy on
+ * other devices, which is complete before any command that is enqueued later starts.
+ * Without host_data, the buffer has no contents. */
+static cl_mem create_buffer(const opencl *cl, size_t bytes, const void *host_data)
 {
     cl_int err;
-    cl_mem buffer = clCreateBuffer(cl->context, CL_MEM_READ_WRITE, bytes, NULL, &err);
+    cl_mem_flags same = host_data && !cl->gpu ? CL_MEM_USE_HOST_PTR : 0;
+    cl_mem buffer = clCreateBuffer(cl->context, CL_MEM_READ_WRITE | same, bytes,
+                                   same ? (void *)host_data : NULL, &err);
     OCL_CHECK(err);
+    if (host_data && cl->gpu)
+        OCL_CHECK(clEnqueueWriteBuffer(cl->queue, buffer, CL_FALSE, 0, bytes, host_data,
+                                       0, NULL, NULL));
     return buffer;
-}
-
-static void write_buffer(const opencl *cl, cl_mem buffer, size_t bytes,
-                         const void *host_data)
-{
-    OCL_CHECK(clEnqueueWriteBuffer(cl->queue, buffer, CL_FALSE, 0, bytes, host_data, 0,
-                                   NULL, NULL));
 }
 
 /* Returns the number of bytes available for the copies of the grid. They are one
@@ -111,25 +114,16 @@ int gridding(const problem *p, void *result, run_times *t)
     size_t footprints_size = s.visibilities * sizeof *p->footprints;
     size_t value_size = s.visibilities * sizeof *value;
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-    cl_mem d_table = create_buffer(&cl, table_size);
-    cl_mem d_footprints = create_buffer(&cl, footprints_size);
-    cl_mem d_value = create_buffer(&cl, value_size);
-    cl_mem d_grid = create_buffer(&cl, s.copies * grid_size);
-
-    OCL_CHECK(clSetKernelArg(grid, 0, sizeof s, &s));
-    OCL_CHECK(clSetKernelArg(grid, 1, sizeof d_table, &d_table));
-    OCL_CHECK(clSetKernelArg(grid, 2, sizeof d_footprints, &d_footprints));
-    OCL_CHECK(clSetKernelArg(grid, 3, sizeof d_value, &d_value));
-    OCL_CHECK(clSetKernelArg(grid, 4, sizeof d_grid, &d_grid));
-    OCL_CHECK(clSetKernelArg(clear, 0, sizeof d_grid, &d_grid));
-    OCL_CHECK(clSetKernelArg(add, 0, sizeof s, &s));
-    OCL_CHECK(clSetKernelArg(add, 1, sizeof d_grid, &d_grid));
+    cl_mem d_grid = create_buffer(&cl, s.copies * grid_size, NULL);
 
     double run_start = seconds();
 
-    write_buffer(&cl, d_table, table_size, table);
-    write_buffer(&cl, d_footprints, footprints_size, p->footprints);
-    write_buffer(&cl, d_value, value_size, value);
+    cl_mem d_table = create_buffer(&cl, table_size, table);
+    cl_mem d_footprints = create_buffer(&cl, footprints_size, p->footprints);
+    cl_mem d_value = create_buffer(&cl, value_size, value);
+    OCL_ARGS(grid, s, d_table, d_footprints, d_value, d_grid);
+    OCL_ARGS(clear, d_grid);
+    OCL_ARGS(add, s, d_grid);
     size_t all_cells = s.copies * ((size_t)s.size * s.pitch);
     OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, clear, 1, NULL, &all_cells, NULL, 0,
                                      NULL, NULL));
@@ -160,60 +154,6 @@ int gridding(const problem *p, void *result, run_times *t)
     clReleaseKernel(clear);
     opencl_stop(&cl);
     free(value);
-    free(table);
-    return 0;
-}
-
-int degridding(const problem *p, const void *model, void *result, run_times *t)
-{
-    double start = seconds();
-
-    cplx *table = make_table(p);
-    opencl cl = opencl_start();
-    cl_kernel degrid = create_kernel(&cl, "degrid");
-    const shape s = p->dims;
-    t->copies = 1;
-
-    size_t table_size = table_length(p) * sizeof *table;
-    size_t footprints_size = s.visibilities * sizeof *p->footprints;
-    size_t value_size = s.visibilities * sizeof(cplx);
-    size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-    cl_mem d_table = create_buffer(&cl, table_size);
-    cl_mem d_footprints = create_buffer(&cl, footprints_size);
-    cl_mem d_grid = create_buffer(&cl, grid_size);
-    cl_mem d_value = create_buffer(&cl, value_size);
-
-    OCL_CHECK(clSetKernelArg(degrid, 0, sizeof s, &s));
-    OCL_CHECK(clSetKernelArg(degrid, 1, sizeof d_table, &d_table));
-    OCL_CHECK(clSetKernelArg(degrid, 2, sizeof d_footprints, &d_footprints));
-    OCL_CHECK(clSetKernelArg(degrid, 3, sizeof d_grid, &d_grid));
-    OCL_CHECK(clSetKernelArg(degrid, 4, sizeof d_value, &d_value));
-
-    double run_start = seconds();
-
-    write_buffer(&cl, d_table, table_size, table);
-    write_buffer(&cl, d_footprints, footprints_size, p->footprints);
-    write_buffer(&cl, d_grid, grid_size, model);
-    write_buffer(&cl, d_value, value_size, result); /* NaN fill */
-    cl_event kernel_event;
-    size_t visibilities = s.visibilities;
-    OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, degrid, 1, NULL, &visibilities, NULL, 0,
-                                     NULL, &kernel_event));
-    OCL_CHECK(clEnqueueReadBuffer(cl.queue, d_value, CL_TRUE, 0, value_size, result, 0,
-                                  NULL, NULL));
-
-    double end = seconds();
-    t->init = run_start - start;
-    t->run = end - run_start;
-    t->kernel = ocl_seconds(kernel_event);
-
-    clReleaseEvent(kernel_event);
-    clReleaseMemObject(d_value);
-    clReleaseMemObject(d_grid);
-    clReleaseMemObject(d_footprints);
-    clReleaseMemObject(d_table);
-    clReleaseKernel(degrid);
-    opencl_stop(&cl);
     free(table);
     return 0;
 }

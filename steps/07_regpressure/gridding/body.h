@@ -1,4 +1,4 @@
-/* body.h - gridding of one block of cells, degridding of one visibility.
+/* body.h - gridding of one block of cells.
  *
  * Method: W-projection with separable convolution functions, output-driven (gather
  * instead of scatter). A work-item owns a block of ROWS x COLUMNS cells. It keeps the
@@ -113,33 +113,4 @@ FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *fi
         GLOBAL cplx *row = grid + (size_t)(band * ROWS + j) * s->pitch + column;
         for (int i = 0; i < COLUMNS_PER_ITEM; i++) row[i] = (cplx){re[j][i], im[j][i]};
     }
-}
-
-/* Returns the visibility that the grid predicts for a footprint: the dot product of its
- * cells with the conjugate of the convolution function. */
-FN cplx degrid_visibility(const shape *s, GLOBAL const real *taps,
-                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
-{
-    const footprint place = *fp;
-    const real sign = place.negative_w ? 1 : -1;
-    GLOBAL const real *plane =
-        taps + (size_t)place.plane * s->oversampling * REALS_PER_TAP * STRIDE_OF(s) +
-        PAD;
-    GLOBAL const real *cv = plane + place.fv * REALS_PER_TAP * STRIDE_OF(s);
-    GLOBAL const real *cu = plane + place.fu * REALS_PER_TAP * STRIDE_OF(s);
-
-    cplx d = {0, 0};
-    for (int j = 0; j < s->width; j++) {
-        GLOBAL const cplx *row = grid + (size_t)(place.v + j) * s->pitch + place.u;
-        cplx sum = {0, 0}; /* over one row */
-        for (int i = 0; i < s->width; i++) {
-            real re = cu[i], im = sign * cu[STRIDE_OF(s) + i];
-            sum.re += row[i].re * re - row[i].im * im;
-            sum.im += row[i].re * im + row[i].im * re;
-        }
-        real re = cv[j], im = sign * cv[STRIDE_OF(s) + j];
-        d.re += sum.re * re - sum.im * im;
-        d.im += sum.re * im + sum.im * re;
-    }
-    return d;
 }

@@ -1,4 +1,4 @@
-/* cpu.c - gridding and degridding. Each thread owns bands of the grid, so it needs
+/* cpu.c - gridding. Each thread owns bands of the grid, so it needs
  * neither a copy of the grid nor atomic additions.
  */
 #include "host.h"
@@ -21,36 +21,6 @@ int gridding(const problem *p, void *result, run_times *t)
     for (int band = 0; band < bins.bands; band++)
         for (int column = 0; column < s->size; column += COLUMNS_PER_ITEM)
             grid_block(s, table, bins.first, bins.visibilities, band, column, grid);
-
-    double end = seconds();
-    t->init = run_start - start;
-    t->sort = bins.seconds;
-    t->run = end - run_start;
-    t->kernel = t->run - t->sort;
-    free_binning(&bins);
-    free(table);
-    return 0;
-}
-
-int degridding(const problem *p, const void *model, void *result, run_times *t)
-{
-    double start = seconds();
-    const shape *s = &p->dims;
-    const cplx *grid = model;
-    cplx *value = result;
-
-    real *table = make_table(p, ROWS, COLUMNS);
-    binning bins = allocate_binning(p, ROWS, COLUMNS);
-    t->copies = 1;
-
-    double run_start = seconds();
-
-    bin_visibilities(p, &bins);
-
-#pragma omp parallel for
-    for (int k = 0; k < s->visibilities; k++)
-        value[bins.permutation[k]] =
-            degrid_visibility(s, table, &p->footprints[bins.permutation[k]], grid);
 
     double end = seconds();
     t->init = run_start - start;

@@ -1,4 +1,4 @@
-/* body.h - gridding of one block of cells, degridding of one visibility.
+/* body.h - gridding of one block of cells.
  *
  * Method: W-projection with separable convolution functions, output-driven (gather
  * instead of scatter). A work-item owns a block of ROWS x COLUMNS cells. It keeps the
@@ -110,44 +110,4 @@ FN void grid_block(const shape *s, GLOBAL const real *taps, GLOBAL const int *fi
         GLOBAL cplx *row = grid + (size_t)(band * ROWS + j) * s->pitch + column;
         for (int i = 0; i < LANES; i++) row[i] = (cplx){lane(re[j], i), lane(im[j], i)};
     }
-}
-
-/* Returns the visibility that the grid predicts for a footprint. The products of LANES
- * columns with the real and with the imaginary part of each row's tap are summed over
- * all rows in registers; the taps of the columns multiply these sums at the end. */
-FN cplx degrid_visibility(const shape *s, GLOBAL const real *taps,
-                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
-{
-    const footprint place = *fp;
-    const real sign = place.negative_w ? 1 : -1;
-    GLOBAL const real *plane =
-        taps + (size_t)place.plane * s->oversampling * REALS_PER_TAP * STRIDE_OF(s) +
-        PAD;
-    GLOBAL const real *cv = plane + place.fv * REALS_PER_TAP * STRIDE_OF(s);
-    GLOBAL const real *cu = plane + place.fu * REALS_PER_TAP * STRIDE_OF(s);
-
-    cplx d = {0, 0};
-    for (int column = 0; column < s->width; column += LANES) {
-        GLOBAL const real *cells =
-            (GLOBAL const real *)(grid + (size_t)place.v * s->pitch + place.u + column);
-        lanes re[2] = {each(0), each(0)}, im[2] = {each(0), each(0)};
-        for (int j = 0; j < s->width; j++) {
-            const lanes g0 = load(cells), g1 = load(cells + LANES);
-            const real vre = cv[j], vim = sign * cv[STRIDE_OF(s) + j];
-            re[0] += vre * g0;
-            re[1] += vre * g1;
-            im[0] += vim * g0;
-            im[1] += vim * g1;
-            cells += 2 * s->pitch;
-        }
-        for (int i = 0; i < LANES; i++) { /* lanes hold re, im, re, im, .. */
-            int l = 2 * i % LANES, h = 2 * i / LANES, next = (2 * i + 1) / LANES;
-            const real a = lane(re[h], l) - lane(im[next], (2 * i + 1) % LANES);
-            const real b = lane(re[next], (2 * i + 1) % LANES) + lane(im[h], l);
-            const real ure = cu[column + i], uim = sign * cu[STRIDE_OF(s) + column + i];
-            d.re += a * ure - b * uim;
-            d.im += a * uim + b * ure;
-        }
-    }
-    return d;
 }

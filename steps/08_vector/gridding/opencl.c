@@ -22,6 +22,7 @@ typedef struct {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
+    int gpu;
     int rows, columns, lanes; /* per block; per work-item */
 } opencl;
 
@@ -43,9 +44,9 @@ static opencl opencl_start(void)
                                   ? CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE
                                   : CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT,
                               sizeof native, &native, NULL));
-    bool gpu = ocl_is_gpu(cl.device);
-    cl.lanes = gpu ? 1 : (int)native;
-    cl.columns = gpu ? 32 : cl.lanes;
+    cl.gpu = ocl_is_gpu(cl.device);
+    cl.lanes = cl.gpu ? 1 : (int)native;
+    cl.columns = cl.gpu ? 32 : cl.lanes;
     cl.rows = native * sizeof(real) == 64 ? 8 : 6; /* AVX-512 has 32 vector registers */
     char options[128];
     snprintf(options, sizeof options,
@@ -70,19 +71,36 @@ static cl_kernel create_kernel(const opencl *cl, const char *name)
     return kernel;
 }
 
-static cl_mem create_buffer(const opencl *cl, size_t bytes)
+/* Creates a buffer with the contents of host_data: the same memory on a CPU, a copy on
+ * other devices, which is complete before any command that is enqueued later starts. */
+static cl_mem create_buffer(const opencl *cl, size_t bytes, const void *host_data)
 {
     cl_int err;
-    cl_mem buffer = clCreateBuffer(cl->context, CL_MEM_READ_WRITE, bytes, NULL, &err);
+    cl_mem_flags same = cl->gpu ? 0 : CL_MEM_USE_HOST_PTR;
+    cl_mem buffer = clCreateBuffer(cl->context, CL_MEM_READ_WRITE | same, bytes,
+                                   cl->gpu ? NULL : (void *)host_data, &err);
     OCL_CHECK(err);
+    if (cl->gpu)
+        OCL_CHECK(clEnqueueWriteBuffer(cl->queue, buffer, CL_FALSE, 0, bytes, host_data,
+                                       0, NULL, NULL));
     return buffer;
 }
 
-static void write_buffer(const opencl *cl, cl_mem buffer, size_t bytes,
-                         const void *host_data)
+/* Waits for the commands before, and makes the buffer's contents available at
+ * host_data, with which it was created. */
+static void read_buffer(const opencl *cl, cl_mem buffer, size_t bytes, void *host_data)
 {
-    OCL_CHECK(clEnqueueWriteBuffer(cl->queue, buffer, CL_FALSE, 0, bytes, host_data, 0,
-                                   NULL, NULL));
+    if (cl->gpu) {
+        OCL_CHECK(clEnqueueReadBuffer(cl->queue, buffer, CL_TRUE, 0, bytes, host_data,
+                                      0, NULL, NULL));
+        return;
+    }
+    cl_int err;
+    void *mapped = clEnqueueMapBuffer(cl->queue, buffer, CL_TRUE, CL_MAP_READ, 0, bytes,
+                                      0, NULL, NULL, &err);
+    OCL_CHECK(err);
+    OCL_CHECK(clEnqueueUnmapMemObject(cl->queue, buffer, mapped, 0, NULL, NULL));
+    OCL_CHECK(clFinish(cl->queue));
 }
 
 int gridding(const problem *p, void *result, run_times *t)
@@ -100,32 +118,23 @@ int gridding(const problem *p, void *result, run_times *t)
     size_t first_size = (bins.count + 1) * sizeof *bins.first;
     size_t visibilities_size = s.visibilities * sizeof(sorted_visibility);
     size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-    cl_mem d_table = create_buffer(&cl, table_size);
-    cl_mem d_first = create_buffer(&cl, first_size);
-    cl_mem d_visibilities = create_buffer(&cl, visibilities_size);
-    cl_mem d_grid = create_buffer(&cl, grid_size);
-    write_buffer(&cl, d_grid, grid_size, result); /* NaN fill */
+    cl_mem d_grid = create_buffer(&cl, grid_size, result); /* NaN fill */
     OCL_CHECK(clFinish(cl.queue));
 
     double run_start = seconds();
 
     bin_visibilities(p, &bins);
-    write_buffer(&cl, d_table, table_size, table);
-    write_buffer(&cl, d_first, first_size, bins.first);
-    write_buffer(&cl, d_visibilities, visibilities_size, bins.visibilities);
-    OCL_CHECK(clSetKernelArg(grid, 0, sizeof s, &s));
-    OCL_CHECK(clSetKernelArg(grid, 1, sizeof d_table, &d_table));
-    OCL_CHECK(clSetKernelArg(grid, 2, sizeof d_first, &d_first));
-    OCL_CHECK(clSetKernelArg(grid, 3, sizeof d_visibilities, &d_visibilities));
-    OCL_CHECK(clSetKernelArg(grid, 4, sizeof d_grid, &d_grid));
+    cl_mem d_table = create_buffer(&cl, table_size, table);
+    cl_mem d_first = create_buffer(&cl, first_size, bins.first);
+    cl_mem d_visibilities = create_buffer(&cl, visibilities_size, bins.visibilities);
+    OCL_ARGS(grid, s, d_table, d_first, d_visibilities, d_grid);
     cl_event kernel_event;
     size_t groups = CEIL_DIV(s.size, cl.columns);
     size_t local[2] = {cl.columns / cl.lanes, 1};
     size_t global[2] = {groups * local[0], bins.bands};
     OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, grid, 2, NULL, global, local, 0, NULL,
                                      &kernel_event));
-    OCL_CHECK(clEnqueueReadBuffer(cl.queue, d_grid, CL_TRUE, 0, grid_size, result, 0,
-                                  NULL, NULL));
+    read_buffer(&cl, d_grid, grid_size, result);
 
     double end = seconds();
     t->init = run_start - start;
@@ -139,69 +148,6 @@ int gridding(const problem *p, void *result, run_times *t)
     clReleaseMemObject(d_visibilities);
     clReleaseMemObject(d_table);
     clReleaseKernel(grid);
-    opencl_stop(&cl);
-    free_binning(&bins);
-    free(table);
-    return 0;
-}
-
-int degridding(const problem *p, const void *model, void *result, run_times *t)
-{
-    double start = seconds();
-
-    opencl cl = opencl_start();
-    real *table = make_table(p, cl.rows, cl.columns);
-    binning bins = allocate_binning(p, cl.rows, cl.columns);
-    cl_kernel degrid = create_kernel(&cl, "degrid");
-    const shape s = p->dims;
-    t->copies = 1;
-
-    size_t table_size = table_length(p, cl.rows, cl.columns) * sizeof *table;
-    size_t footprints_size = s.visibilities * sizeof *p->footprints;
-    size_t value_size = s.visibilities * sizeof(cplx);
-    size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-    cl_mem d_table = create_buffer(&cl, table_size);
-    cl_mem d_permutation = create_buffer(&cl, s.visibilities * sizeof(int));
-    cl_mem d_footprints = create_buffer(&cl, footprints_size);
-    cl_mem d_grid = create_buffer(&cl, grid_size);
-    cl_mem d_value = create_buffer(&cl, value_size);
-
-    OCL_CHECK(clSetKernelArg(degrid, 0, sizeof s, &s));
-    OCL_CHECK(clSetKernelArg(degrid, 1, sizeof d_table, &d_table));
-    OCL_CHECK(clSetKernelArg(degrid, 2, sizeof d_permutation, &d_permutation));
-    OCL_CHECK(clSetKernelArg(degrid, 3, sizeof d_footprints, &d_footprints));
-    OCL_CHECK(clSetKernelArg(degrid, 4, sizeof d_grid, &d_grid));
-    OCL_CHECK(clSetKernelArg(degrid, 5, sizeof d_value, &d_value));
-
-    double run_start = seconds();
-
-    bin_visibilities(p, &bins);
-    write_buffer(&cl, d_table, table_size, table);
-    write_buffer(&cl, d_permutation, s.visibilities * sizeof *bins.permutation,
-                 bins.permutation);
-    write_buffer(&cl, d_footprints, footprints_size, p->footprints);
-    write_buffer(&cl, d_grid, grid_size, model);
-    write_buffer(&cl, d_value, value_size, result); /* NaN fill */
-    cl_event kernel_event;
-    size_t visibilities = s.visibilities;
-    OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, degrid, 1, NULL, &visibilities, NULL, 0,
-                                     NULL, &kernel_event));
-    OCL_CHECK(clEnqueueReadBuffer(cl.queue, d_value, CL_TRUE, 0, value_size, result, 0,
-                                  NULL, NULL));
-
-    double end = seconds();
-    t->init = run_start - start;
-    t->sort = bins.seconds;
-    t->run = end - run_start;
-    t->kernel = ocl_seconds(kernel_event);
-
-    clReleaseEvent(kernel_event);
-    clReleaseMemObject(d_value);
-    clReleaseMemObject(d_grid);
-    clReleaseMemObject(d_footprints);
-    clReleaseMemObject(d_permutation);
-    clReleaseMemObject(d_table);
-    clReleaseKernel(degrid);
     opencl_stop(&cl);
     free_binning(&bins);
     free(table);

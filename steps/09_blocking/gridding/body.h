@@ -1,12 +1,13 @@
-/* body.h - gridding of one segment of the grid, degridding of one visibility.
+/* body.h - gridding of one segment of the grid.
  *
- * Method: output-driven W-projection as in step 07, with cache blocking and Karatsuba's
- * (Gauss's) complex multiplication. A segment is a column of BLOCKS blocks, each of
- * ROWS x COLUMNS cells, one below the other. A work-item owns a segment. Per chunk of
- * CHUNK visibilities it computes their contributions to the segment's columns once
- * (visibility times the columns' taps; they stay in the L1 cache), and then adds them
- * to every block that they touch. The sums of a segment stay in the L2 cache; those of
- * the current block are in registers.
+ * Method: output-driven W-projection as in step 07, with cache blocking. A segment is a
+ * column of BLOCKS blocks, each of ROWS x COLUMNS cells, one below the other. A
+ * work-item owns a segment. Per chunk of CHUNK visibilities it computes their
+ * contributions to the segment's columns once (visibility times the columns' taps; they
+ * stay in the L1 cache), and then adds them to every block that they touch. The sums of
+ * a segment stay in the L2 cache; those of the current block are in registers.
+ *
+ * Complex numbers are multiplied by Karatsuba's (Gauss's) algorithm.
  *
  * Binning (host.h): a visibility belongs to the bin that contains the first cell of its
  * footprint. Bins are as large as blocks; a row of bins is a band.
@@ -37,25 +38,20 @@
 #define LANE_BYTES REAL_BYTES
 #include "lanes.h"
 
-/* A work-item computes VECTORS vectors of columns of a block: all of them on a CPU, one
- * column on a GPU, where COLUMNS neighbouring work-items share the block. 3 ROWS
- * VECTORS vector registers hold the sums of a block. */
-#if !defined(VECTORS) && defined(__AVX512F__) /* 32 vector registers, not 16 */
-#define VECTORS 2
-#elif !defined(VECTORS)
-#define VECTORS 1
-#endif
+/* A work-item computes LANES columns of a block: all of them on a CPU, one on a GPU,
+ * where COLUMNS neighbouring work-items share the block. 3 ROWS of the 16 vector
+ * registers of AVX2 hold the sums of a block. */
 #ifndef COLUMNS
-#define COLUMNS (VECTORS * LANES)
+#define COLUMNS LANES
 #endif
 #ifndef ROWS
 #define ROWS 4
 #endif
 #ifndef BLOCKS
-#define BLOCKS 64 /* sums of a segment: 96 KiB with AVX-512, in the L2 cache */
+#define BLOCKS 64 /* sums of a segment: 48 KiB with AVX-512, in the L2 cache */
 #endif
-#ifndef CHUNK /* visibilities: 17.5 KiB of contributions with AVX-512 */
-#define CHUNK 40
+#ifndef CHUNK /* visibilities: 16 KiB of contributions with AVX-512 */
+#define CHUNK 64
 #endif
 /* Zeros on each side of the taps. A block that overlaps only other footprints of the
  * same bin extends beyond this one by less than twice its size. */
@@ -79,7 +75,7 @@ typedef struct {
 /* The contribution of a visibility to the segment's columns: the visibility times their
  * taps. */
 typedef struct {
-    lanes re[VECTORS], sum[VECTORS], im[VECTORS]; /* sum: re + im, negated if w < 0 */
+    lanes re, sum, im; /* sum: re + im, negated if w < 0 */
     long taps_v;
     int negative_w; /* 1 if w < 0 */
 } contribution;
@@ -88,27 +84,36 @@ typedef struct {
  * add_contributions(). `common` is the product that the real and the imaginary part
  * share. */
 typedef struct {
-    lanes re[ROWS][VECTORS], common[ROWS][VECTORS], im[ROWS][VECTORS];
+    lanes re[ROWS], common[ROWS], im[ROWS];
 } block_sums;
 
-/* Returns the contribution of a visibility to the block's columns from `column` on. */
+/* The blocks of bands begin .. end - 1, at most BLOCKS, from column `column` on. */
+typedef struct {
+    int begin, end, column;
+} segment;
+
+/* Returns the segment from band `begin` on that ends before band `limit`. */
+FN segment make_segment(int begin, int limit, int column)
+{
+    segment part = {begin, begin + BLOCKS < limit ? begin + BLOCKS : limit, column};
+    return part;
+}
+
+/* Returns the contribution of a visibility to the LANES columns from `column` on. */
 FN contribution make_contribution(const shape *s, GLOBAL const real *taps, int column,
                                   int negative_w, sorted_visibility vis)
 {
-    contribution p;
+    contribution t;
     const real sign = negative_w ? -1 : 1;
-    UNROLL
-    for (int i = 0; i < VECTORS; i++) {
-        GLOBAL const real *cu = taps + vis.taps_u + column + i * LANES;
-        const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
-        const lanes im = vis.d.re * cim + vis.d.im * cre;
-        p.re[i] = vis.d.re * cre - vis.d.im * cim;
-        p.sum[i] = sign * p.re[i] + im;
-        p.im[i] = sign * im;
-    }
-    p.taps_v = vis.taps_v;
-    p.negative_w = negative_w;
-    return p;
+    GLOBAL const real *cu = taps + vis.taps_u + column;
+    const lanes cre = load(cu), cim = load(cu + STRIDE_OF(s));
+    const lanes im = vis.d.re * cim + vis.d.im * cre;
+    t.re = vis.d.re * cre - vis.d.im * cim;
+    t.sum = sign * t.re + im;
+    t.im = sign * im;
+    t.taps_v = vis.taps_v;
+    t.negative_w = negative_w;
+    return t;
 }
 
 /* Adds n contributions to the sums of block `band`. Karatsuba's (Gauss's) algorithm
@@ -117,137 +122,70 @@ FN contribution make_contribution(const shape *s, GLOBAL const real *taps, int c
  *
  *     t c = (t.re (c.re + c.im) - t.sum c.im) + i (t.sum c.im + t.im (c.re - c.im))
  *
- * where t.sum = t.re + t.im. Each of the three products has sums of its own, and each
- * number of c is loaded once for VECTORS products. If w < 0, c.im has the opposite
- * sign: c.re + c.im and c.re - c.im are swapped. */
+ * where t.sum = t.re + t.im. Each of the three products has sums of its own. If w < 0,
+ * c.im has the opposite sign: c.re + c.im and c.re - c.im are swapped. */
 NOINLINE_FN void add_contributions(const contribution *contributions, int n,
                                    GLOBAL const real *taps, int band, block_sums *sums)
 {
     block_sums acc = *sums;
     for (int k = 0; k < n; k++) {
-        contribution t = contributions[k];
-        UNROLL
-        for (int i = 0; i < VECTORS; i++) {
-            keep(t.re[i]);
-            keep(t.sum[i]);
-            keep(t.im[i]);
-        }
+        const contribution t = contributions[k];
         GLOBAL const real *c = taps + t.taps_v + 3 * ROWS * band;
         const long swap = 2 * t.negative_w;
         UNROLL
         for (int j = 0; j < ROWS; j++) {
-            UNROLL
-            for (int i = 0; i < VECTORS; i++) acc.re[j][i] += c[3 * j + swap] * t.re[i];
-            UNROLL
-            for (int i = 0; i < VECTORS; i++)
-                acc.common[j][i] += c[3 * j + 1] * t.sum[i];
-            UNROLL
-            for (int i = 0; i < VECTORS; i++)
-                acc.im[j][i] += c[3 * j + 2 - swap] * t.im[i];
+            acc.re[j] += c[3 * j + swap] * t.re;
+            acc.common[j] += c[3 * j + 1] * t.sum;
+            acc.im[j] += c[3 * j + 2 - swap] * t.im;
         }
     }
     *sums = acc;
 }
 
-/* Grids BLOCKS blocks from band first_band on, whose first column is `column`. The
- * visibilities of a band with w >= 0 precede those with w < 0: bin b of a band begins
- * at first[(2 band + (w < 0)) bins_per_band + b]. */
+/* Grids a segment. The visibilities of a band with w >= 0 precede those with w < 0: bin
+ * b of a band begins at first[(2 band + (w < 0)) bins_per_band + b]. */
 FN void grid_segment(const shape *s, GLOBAL const real *taps, GLOBAL const int *first,
-                     GLOBAL const sorted_visibility *visibilities, int first_band,
-                     int column, GLOBAL cplx *grid)
+                     GLOBAL const sorted_visibility *visibilities, segment part,
+                     GLOBAL cplx *grid)
 {
     contribution contributions[CHUNK];
     block_sums sums[BLOCKS];
     for (int b = 0; b < BLOCKS; b++)
         for (int j = 0; j < ROWS; j++)
-            for (int i = 0; i < VECTORS; i++)
-                sums[b].re[j][i] = sums[b].common[j][i] = sums[b].im[j][i] = each(0);
-    int bands = CEIL_DIV(s->size, ROWS), bins_per_band = CEIL_DIV(s->size, COLUMNS);
-    int end_band = first_band + BLOCKS < bands ? first_band + BLOCKS : bands;
-    int right = column / COLUMNS, left = right - (s->width + COLUMNS - 2) / COLUMNS;
-    int reach = (s->width + ROWS - 2) /
-                ROWS; /* bands below its own that a footprint can touch */
-    int top = first_band - reach;
+            sums[b].re[j] = sums[b].common[j] = sums[b].im[j] = each(0);
+    int bins_per_band = CEIL_DIV(s->size, COLUMNS), right = part.column / COLUMNS;
+    int left = right - (s->width + COLUMNS - 2) / COLUMNS;
+    /* Bands below its own that a footprint can touch. */
+    int reach = (s->width + ROWS - 2) / ROWS;
     if (left < 0) left = 0;
-    if (top < 0) top = 0;
 
-    for (int bin_band = top; bin_band < end_band; bin_band++) {
-        int from_band = bin_band < first_band ? first_band : bin_band;
-        int to_band = bin_band + reach + 1 < end_band ? bin_band + reach + 1 : end_band;
-        GLOBAL const int *first_positive = first + (size_t)2 * bin_band * bins_per_band,
-                         *first_negative = first_positive + bins_per_band;
-        int n_negative = first_negative[right + 1] -
-                         first_negative[left]; /* visibilities with w < 0 */
-        int n_all = n_negative + first_positive[right + 1] - first_positive[left];
+    int top = part.begin < reach ? 0 : part.begin - reach;
+    for (int bin_band = top; bin_band < part.end; bin_band++) {
+        int from = bin_band < part.begin ? part.begin : bin_band;
+        int to = bin_band + reach + 1 < part.end ? bin_band + reach + 1 : part.end;
+        GLOBAL const int *positive = first + (size_t)2 * bin_band * bins_per_band,
+                         *negative = positive + bins_per_band;
+        int n_negative = negative[right + 1] - negative[left];
+        int n_all = n_negative + positive[right + 1] - positive[left];
         for (int k = 0; k < n_all; k += CHUNK) {
             int n = n_all - k < CHUNK ? n_all - k : CHUNK;
             for (int i = 0; i < n; i++)
                 contributions[i] = make_contribution(
-                    s, taps, column, k + i < n_negative,
+                    s, taps, part.column, k + i < n_negative,
                     visibilities[k + i < n_negative
-                                     ? first_negative[left] + k + i
-                                     : first_positive[left] + k + i - n_negative]);
-            for (int b = from_band; b < to_band; b++)
-                add_contributions(contributions, n, taps, b, &sums[b - first_band]);
+                                     ? negative[left] + k + i
+                                     : positive[left] + k + i - n_negative]);
+            for (int b = from; b < to; b++)
+                add_contributions(contributions, n, taps, b, &sums[b - part.begin]);
         }
     }
 
-    for (int b = first_band; b < end_band; b++)
+    for (int b = part.begin; b < part.end; b++)
         for (int j = 0; j < ROWS && b * ROWS + j < s->size; j++) {
-            const block_sums *block = &sums[b - first_band];
-            GLOBAL real *row =
-                (GLOBAL real *)(grid + (size_t)(b * ROWS + j) * s->pitch + column);
-            for (int w = 0; w < VECTORS; w++, row += 2 * LANES) {
-                lanes re = block->re[j][w] - block->common[j][w];
-                lanes im = block->common[j][w] + block->im[j][w];
-                real cells[2 * LANES];
-                for (int i = 0; i < LANES; i++) {
-                    cells[2 * i] = lane(re, i);
-                    cells[2 * i + 1] = lane(im, i);
-                }
-                stream(row, load(cells));
-                stream(row + LANES, load(cells + LANES));
-            }
+            const block_sums *block = &sums[b - part.begin];
+            GLOBAL cplx *row = grid + (size_t)(b * ROWS + j) * s->pitch + part.column;
+            lanes re = block->re[j] - block->common[j];
+            lanes im = block->common[j] + block->im[j];
+            for (int i = 0; i < LANES; i++) row[i] = (cplx){lane(re, i), lane(im, i)};
         }
-    streamed();
-}
-
-/* Returns the visibility that the grid predicts for a footprint. The products of LANES
- * columns with the real and with the imaginary part of each row's tap are summed over
- * all rows in registers; the taps of the columns multiply these sums at the end. */
-FN cplx degrid_visibility(const shape *s, GLOBAL const real *taps,
-                          GLOBAL const footprint *fp, GLOBAL const cplx *grid)
-{
-    const footprint place = *fp;
-    const real sign = place.negative_w ? 1 : -1;
-    GLOBAL const real *plane =
-        taps + (size_t)place.plane * s->oversampling * REALS_PER_TAP * STRIDE_OF(s) +
-        PAD;
-    GLOBAL const real *cv = plane + place.fv * REALS_PER_TAP * STRIDE_OF(s);
-    GLOBAL const real *cu = plane + place.fu * REALS_PER_TAP * STRIDE_OF(s);
-
-    cplx d = {0, 0};
-    for (int column = 0; column < s->width; column += LANES) {
-        GLOBAL const real *cells =
-            (GLOBAL const real *)(grid + (size_t)place.v * s->pitch + place.u + column);
-        lanes re[2] = {each(0), each(0)}, im[2] = {each(0), each(0)};
-        for (int j = 0; j < s->width; j++) {
-            const lanes g0 = load(cells), g1 = load(cells + LANES);
-            const real vre = cv[j], vim = sign * cv[STRIDE_OF(s) + j];
-            re[0] += vre * g0;
-            re[1] += vre * g1;
-            im[0] += vim * g0;
-            im[1] += vim * g1;
-            cells += 2 * s->pitch;
-        }
-        for (int i = 0; i < LANES; i++) { /* lanes hold re, im, re, im, .. */
-            int l = 2 * i % LANES, h = 2 * i / LANES, next = (2 * i + 1) / LANES;
-            const real a = lane(re[h], l) - lane(im[next], (2 * i + 1) % LANES);
-            const real b = lane(re[next], (2 * i + 1) % LANES) + lane(im[h], l);
-            const real ure = cu[column + i], uim = sign * cu[STRIDE_OF(s) + column + i];
-            d.re += a * ure - b * uim;
-            d.im += a * uim + b * ure;
-        }
-    }
-    return d;
 }

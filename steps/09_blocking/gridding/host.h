@@ -42,23 +42,37 @@ typedef struct {
     size_t count;      /* bins in all: two per block, for w >= 0 and w < 0 */
     int *first;        /* [count + 1]: first visibility of each bin */
     int *bin;          /* [visibilities]: in the problem's order */
-    int *permutation;  /* [visibilities]: index in the problem */
     sorted_visibility *visibilities; /* [visibilities], sorted */
     double seconds;                  /* duration of the sort */
 } binning;
 
 /* Returns the bin that contains the first cell of a footprint. */
-static inline size_t bin_of(const problem *p, const binning *bins, const footprint *fp)
+HOST_DEVICE_FN int bin_of(const shape *s, int rows, int columns, const footprint *fp)
 {
-    size_t bin_row = 2 * (fp->v / bins->rows) + fp->negative_w;
-    return bin_row * CEIL_DIV(p->dims.size, bins->columns) + fp->u / bins->columns;
+    int bin_row = 2 * (fp->v / rows) + fp->negative_w;
+    return bin_row * CEIL_DIV(s->size, columns) + fp->u / columns;
 }
 
-/* Allocates the arrays. bin_visibilities() fills them. */
-static inline binning allocate_binning(const problem *p, int rows, int columns)
+/* Returns the visibility of a footprint as the kernels need it; value is its real and
+ * its imaginary part. pad: of the table of taps. */
+HOST_DEVICE_FN sorted_visibility make_visibility(const shape *s, int pad,
+                                                 const footprint *fp,
+                                                 const double *value)
 {
-    int n = p->dims.visibilities;
+    const long stride = s->width + 2 * pad, plane = (long)fp->plane * s->oversampling;
+    sorted_visibility vis;
+    vis.taps_u = (plane + fp->fu) * REALS_PER_TAP * stride + pad - fp->u;
+    vis.taps_v = ((plane + fp->fv) * REALS_PER_TAP + 2) * stride + 3 * (pad - fp->v);
+    vis.d.re = (real)value[0];
+    vis.d.im = (real)(fp->negative_w ? -value[1] : value[1]);
+    return vis;
+}
+
+/* Returns the bins, without the arrays of visibilities. */
+static inline binning make_bins(const problem *p, int rows, int columns)
+{
     binning bins;
+    memset(&bins, 0, sizeof bins);
     bins.rows = rows;
     bins.columns = columns;
     bins.bands = CEIL_DIV(p->dims.size, rows);
@@ -66,12 +80,18 @@ static inline binning allocate_binning(const problem *p, int rows, int columns)
     if (bins.count > INT_MAX)
         fail("grid=%d: %zu bins of visibilities: expected at most %d", p->dims.size,
              bins.count, INT_MAX);
+    return bins;
+}
+
+/* The same with the arrays. bin_visibilities() fills them. */
+static inline binning allocate_binning(const problem *p, int rows, int columns)
+{
+    int n = p->dims.visibilities;
+    binning bins = make_bins(p, rows, columns);
     bins.first = (int *)allocate(bins.count + 2, sizeof *bins.first, "the bins");
     bins.bin = (int *)allocate(n, sizeof *bins.bin, "the bins of visibilities");
-    bins.permutation = (int *)allocate(n, sizeof *bins.permutation, "the order");
     bins.visibilities = (sorted_visibility *)allocate(n, sizeof *bins.visibilities,
                                                       "the sorted visibilities");
-    bins.seconds = 0;
     return bins;
 }
 
@@ -80,26 +100,18 @@ static inline void bin_visibilities(const problem *p, binning *bins)
 {
     double start = seconds();
     int n = p->dims.visibilities, *first = bins->first, *bin = bins->bin;
-    long pad = PAD_OF(bins->rows, bins->columns), stride = p->dims.width + 2 * pad;
+    int pad = PAD_OF(bins->rows, bins->columns);
 
     memset(first, 0, (bins->count + 2) * sizeof *first);
     for (int k = 0; k < n; k++) {
-        bin[k] = (int)bin_of(p, bins, &p->footprints[k]);
+        bin[k] = bin_of(&p->dims, bins->rows, bins->columns, &p->footprints[k]);
         first[bin[k] + 2]++;
     }
     for (size_t i = 0; i < bins->count; i++) first[i + 2] += first[i + 1];
-    for (int k = 0; k < n; k++) { /* first[i + 1] is the next free position of bin i */
-        const footprint *fp = &p->footprints[k];
-        int i = first[bin[k] + 1]++;
-        sorted_visibility *vis = &bins->visibilities[i];
-        bins->permutation[i] = k;
-        long plane = fp->plane * p->dims.oversampling;
-        vis->taps_u = (plane + fp->fu) * REALS_PER_TAP * stride + pad - fp->u;
-        vis->taps_v =
-            ((plane + fp->fv) * REALS_PER_TAP + 2) * stride + 3 * (pad - fp->v);
-        vis->d.re = (real)p->value[2 * k];
-        vis->d.im = (real)(fp->negative_w ? -p->value[2 * k + 1] : p->value[2 * k + 1]);
-    }
+    /* first[i + 1] is the next free position of bin i. */
+    for (int k = 0; k < n; k++)
+        bins->visibilities[first[bin[k] + 1]++] =
+            make_visibility(&p->dims, pad, &p->footprints[k], p->value + 2 * k);
     bins->seconds = seconds() - start;
 }
 
@@ -107,6 +119,5 @@ static inline void free_binning(binning *bins)
 {
     free(bins->first);
     free(bins->bin);
-    free(bins->permutation);
     free(bins->visibilities);
 }

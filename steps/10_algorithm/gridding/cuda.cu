@@ -10,13 +10,11 @@
 #define ROWS    8  /* of a block; their sums are in the registers of a thread */
 #define COLUMNS 32 /* of a block; one thread each */
 #define LANES   1
-#define VECTORS 1
 #define BLOCKS  1 /* per thread: its registers hold the sums of one block */
 #define CHUNK   1
 #include "host.h"
 
-#define THREADS      32 /* per block, in kernels whose threads do not cooperate */
-#define SORT_THREADS 256
+#define SORT_THREADS 256 /* per block, in the kernels of the sort */
 
 /* The device sorts the visibilities itself: it computes the bin of each, sorts the
  * bins together with the indices of the visibilities, and reads both in that order. */
@@ -28,7 +26,7 @@ KERNEL void find_bins(shape s, support_classes classes,
 {
     int k = blockIdx.x * SORT_THREADS + threadIdx.x;
     if (k >= s.visibilities) return;
-    bin[k] = bin_of(&s, &classes, plane_class, BIN_COLUMNS, &footprints[k]);
+    bin[k] = bin_of(&s, &classes, plane_class, COLUMNS, &footprints[k]);
     index[k] = k;
 }
 
@@ -68,22 +66,9 @@ KERNEL void grid_segments(shape s, support_classes classes,
                           const sorted_visibility *__restrict__ visibilities,
                           cplx *grid)
 {
-    grid_segment(&s, &classes, taps, first, visibilities, blockIdx.y,
-                 blockIdx.x * COLUMNS + threadIdx.x, grid);
-}
-
-/* One thread per visibility, in the order of the bins, so that neighbouring threads
- * read the same cells. The threads only read common data, so they need no
- * synchronization. */
-KERNEL void degrid(shape s, const real *__restrict__ taps,
-                   const unsigned *__restrict__ permutation,
-                   const footprint *__restrict__ footprints,
-                   const cplx *__restrict__ grid, cplx *value)
-{
-    int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < s.visibilities)
-        value[permutation[i]] =
-            degrid_visibility(&s, taps, &footprints[permutation[i]], grid);
+    segment part = make_segment(blockIdx.y, CEIL_DIV(s.size, ROWS),
+                                blockIdx.x * COLUMNS + threadIdx.x);
+    grid_segment(&s, &classes, taps, first, visibilities, part, grid);
 }
 
 /* Allocates device memory. If host_data is not NULL, copies that many bytes from
@@ -142,7 +127,8 @@ static device_sort allocate_sort(const problem *p)
     return d;
 }
 
-/* Enqueues the sort: pairs.values[1] becomes the order of the visibilities. */
+/* Enqueues the sort: pairs.values[1] becomes the order of the visibilities, which sets
+ * `first` and the sorted visibilities. */
 static void start_sort(const problem *p, device_sort *d)
 {
     const dim3 threads = {SORT_THREADS, 1, 1};
@@ -150,24 +136,17 @@ static void start_sort(const problem *p, device_sort *d)
     CUDA_CHECK(cudaEventRecord(d->begin, 0));
     CUDA_CHECK(cudaMemcpyAsync(d->footprints, p->footprints, n * sizeof *d->footprints,
                                cudaMemcpyHostToDevice, 0));
+    CUDA_CHECK(cudaMemcpyAsync(d->value, p->value, 2 * n * sizeof *d->value,
+                               cudaMemcpyHostToDevice, 0));
     CUDA_LAUNCH(find_bins, sort_blocks(n), threads, 0, p->dims, d->bins.classes,
                 d->plane_class, d->footprints, d->pairs.keys[0], d->pairs.values[0]);
     sort_pairs(&d->pairs);
-    CUDA_CHECK(cudaGetLastError());
-}
-
-/* Enqueues what gridding needs in addition: `first`, and the sorted visibilities. */
-static void start_visibilities(const problem *p, device_sort *d)
-{
-    const dim3 threads = {SORT_THREADS, 1, 1};
-    size_t n = p->dims.visibilities;
-    CUDA_CHECK(cudaMemcpyAsync(d->value, p->value, 2 * n * sizeof *d->value,
-                               cudaMemcpyHostToDevice, 0));
     CUDA_LAUNCH(find_first, sort_blocks(d->bins.count + 1), threads, 0, d->pairs.n,
                 d->pairs.keys[1], (int)d->bins.count, d->first);
     CUDA_LAUNCH(make_visibilities, sort_blocks(n), threads, 0, p->dims,
                 d->pairs.values[1], d->footprints, d->value, d->visibilities);
     CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaEventRecord(d->end, 0));
 }
 
 static void free_sort(const problem *p, device_sort *d)
@@ -208,8 +187,6 @@ int gridding(const problem *p, void *result, run_times *t)
     double run_start = seconds();
 
     start_sort(p, &sort);
-    start_visibilities(p, &sort);
-    CUDA_CHECK(cudaEventRecord(sort.end, 0));
     real *d_table =
         (real *)device_copy(table_length(p, ROWS, COLUMNS) * sizeof *table, table);
     dim3 blocks = {(unsigned)((s.size + COLUMNS - 1) / COLUMNS),
@@ -233,54 +210,6 @@ int gridding(const problem *p, void *result, run_times *t)
     cudaFree(d_table);
     cudaFree(d_grid);
     cuda_unpin(result);
-    free_sort(p, &sort);
-    free(table);
-    return 0;
-}
-
-int degridding(const problem *p, const void *model, void *result, run_times *t)
-{
-    double start = seconds();
-
-    real *table = make_table(p, ROWS, COLUMNS);
-    cuda_device();
-    device_sort sort = allocate_sort(p);
-    const shape s = p->dims;
-    t->copies = 1;
-    cudaEvent_t start_event, end_event;
-    CUDA_CHECK(cudaEventCreate(&start_event));
-    CUDA_CHECK(cudaEventCreate(&end_event));
-
-    double run_start = seconds();
-
-    size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-    size_t value_size = s.visibilities * sizeof(cplx);
-    start_sort(p, &sort);
-    CUDA_CHECK(cudaEventRecord(sort.end, 0));
-    real *d_table =
-        (real *)device_copy(table_length(p, ROWS, COLUMNS) * sizeof *table, table);
-    cplx *d_grid = (cplx *)device_copy(grid_size, model);
-    cplx *d_value = (cplx *)device_copy(value_size, result); /* NaN fill */
-    dim3 blocks = {(unsigned)((s.visibilities + THREADS - 1) / THREADS), 1, 1};
-    dim3 threads = {THREADS, 1, 1};
-    CUDA_CHECK(cudaEventRecord(start_event, 0));
-    CUDA_LAUNCH(degrid, blocks, threads, 0, s, d_table, sort.pairs.values[1],
-                sort.footprints, d_grid, d_value);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaEventRecord(end_event, 0));
-    CUDA_CHECK(cudaMemcpy(result, d_value, value_size, cudaMemcpyDeviceToHost));
-
-    double end = seconds();
-    t->init = run_start - start;
-    t->sort = cuda_seconds(sort.begin, sort.end);
-    t->run = end - run_start;
-    t->kernel = cuda_seconds(start_event, end_event);
-
-    cudaEventDestroy(end_event);
-    cudaEventDestroy(start_event);
-    cudaFree(d_value);
-    cudaFree(d_grid);
-    cudaFree(d_table);
     free_sort(p, &sort);
     free(table);
     return 0;

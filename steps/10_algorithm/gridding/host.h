@@ -15,7 +15,7 @@ static inline size_t table_length(const problem *p, int rows, int columns)
 
 /* Returns the taps, rounded to `real`, in the padded layout of body.h. The caller frees
  * them. */
-static real *make_table(const problem *p, int rows, int columns)
+static inline real *make_table(const problem *p, int rows, int columns)
 {
     int functions = p->dims.planes * p->dims.oversampling, width = p->dims.width;
     int pad = PAD_OF(rows, columns), stride = width + 2 * pad;
@@ -57,23 +57,23 @@ static inline int plane_support(const problem *p, int plane)
  * needed. */
 static inline support_classes make_classes(const problem *p)
 {
-    support_classes classes = {p->accuracy > 0 ? CLASSES : 1, {0}, {0}, {0}};
+    support_classes classes = {p->accuracy > 0 ? CLASSES : 1, {0}, 0, 0};
     for (int c = 0; c < classes.count; c++)
         classes.support[c] =
             (p->dims.width / 2 * (c + 1) + classes.count - 1) / classes.count;
     return classes;
 }
 
-/* Cells of a block and of a bin. */
+/* Cells of a block, and the largest number of rows of a bin. */
 typedef struct {
-    int rows, columns, bin_columns, max_bin_rows;
+    int rows, columns, max_bin_rows;
 } block_sizes;
 
 /* Returns the sizes for which this file was compiled. A GPU's work-items add one
  * visibility at a time, so higher bins have no use. */
 static inline block_sizes own_sizes(void)
 {
-    block_sizes own = {ROWS, COLUMNS, BIN_COLUMNS, LANES == 1 ? ROWS : PAD / 2};
+    block_sizes own = {ROWS, COLUMNS, LANES == 1 ? ROWS : PAD / 2};
     return own;
 }
 
@@ -94,17 +94,16 @@ typedef struct {
     double seconds;                  /* duration of the sort */
 } binning;
 
-/* Returns the bin that contains the first cell of a footprint. Bins have bin_columns
- * columns. */
+/* Returns the bin that contains the first cell of a footprint. */
 HOST_DEVICE_FN int bin_of(const shape *s, const support_classes *classes,
-                          const int *plane_class, int bin_columns, const footprint *fp)
+                          const int *plane_class, int columns, const footprint *fp)
 {
     int c = plane_class[fp->plane];
     /* Rows and columns that the class omits on each side. */
     int margin = s->width / 2 - classes->support[c];
-    int bin_row = 2 * ((fp->v + margin) / classes->bin_rows[c]) + fp->negative_w;
-    return classes->first[c] + bin_row * CEIL_DIV(s->size, bin_columns) +
-           (fp->u + margin) / bin_columns;
+    int bin_row = 2 * ((fp->v + margin) / classes->bin_rows) + fp->negative_w;
+    return c * classes->bins + bin_row * CEIL_DIV(s->size, columns) +
+           (fp->u + margin) / columns;
 }
 
 /* Returns the visibility of a footprint as the kernels need it; value is its real and
@@ -126,14 +125,14 @@ HOST_DEVICE_FN sorted_visibility make_visibility(const shape *s, int pad,
  * have MIN_TOGETHER visibilities in common, on average. Their contributions are added
  * together, while the sums of the block are in registers. Higher bins reach more blocks
  * in vain. */
-static inline int choose_bin_rows(const problem *p, int classes, int rows, int columns,
-                                  int max_rows)
+static inline int choose_bin_rows(const problem *p, int classes, block_sizes block)
 {
     double size = p->dims.size, per_row = p->dims.visibilities / size *
-                                          (p->dims.width + columns) / size / classes;
-    int bin_rows = rows;
-    while (bin_rows * per_row < MIN_TOGETHER && 2 * bin_rows <= max_rows) bin_rows *= 2;
-    return bin_rows;
+                                          (p->dims.width + block.columns) / size /
+                                          classes;
+    int rows = block.rows;
+    while (rows * per_row < MIN_TOGETHER && 2 * rows <= block.max_bin_rows) rows *= 2;
+    return rows;
 }
 
 /* Returns the bins, without the arrays of visibilities. */
@@ -144,15 +143,11 @@ static inline binning make_bins(const problem *p, block_sizes block)
     bins.block = block;
     bins.classes = make_classes(p);
     bins.bands = CEIL_DIV(p->dims.size, block.rows);
-    int bin_rows = choose_bin_rows(p, bins.classes.count, block.rows, block.columns,
-                                   block.max_bin_rows);
-    bins.count = 0;
-    for (int c = 0; c < bins.classes.count; c++) {
-        bins.classes.bin_rows[c] = bin_rows;
-        bins.classes.first[c] = (int)bins.count;
-        bins.count += (size_t)2 * CEIL_DIV(p->dims.size, bins.classes.bin_rows[c]) *
-                      CEIL_DIV(p->dims.size, block.bin_columns);
-    }
+    bins.classes.bin_rows = choose_bin_rows(p, bins.classes.count, block);
+    size_t per_class = (size_t)2 * CEIL_DIV(p->dims.size, bins.classes.bin_rows) *
+                       CEIL_DIV(p->dims.size, block.columns);
+    bins.classes.bins = (int)per_class;
+    bins.count = bins.classes.count * per_class;
     bins.plane_class =
         (int *)allocate(p->dims.planes, sizeof *bins.plane_class, "the classes");
     for (int i = 0; i < p->dims.planes; i++) {
@@ -192,7 +187,7 @@ static inline void bin_visibilities(const problem *p, binning *bins)
 #endif
     for (int k = 0; k < n; k++)
         bin[k] = bin_of(&p->dims, &bins->classes, bins->plane_class,
-                        bins->block.bin_columns, &p->footprints[k]);
+                        bins->block.columns, &p->footprints[k]);
     for (int k = 0; k < n; k++) first[bin[k] + 2]++;
     for (size_t i = 0; i < bins->count; i++) first[i + 2] += first[i + 1];
     /* first[i + 1] is the next free position of bin i. */

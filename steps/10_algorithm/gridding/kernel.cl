@@ -6,17 +6,7 @@ __kernel void grid_segments(shape s, support_classes classes, GLOBAL const real 
                             GLOBAL const sorted_visibility *visibilities,
                             GLOBAL cplx *grid)
 {
-    grid_segment(&s, &classes, taps, first, visibilities, get_global_id(1) * BLOCKS,
-                 get_global_id(0) * VECTORS * LANES, grid);
-}
-
-/* One work-item per visibility, in the order of the bins, so that neighbouring work-
- * items read the same cells. The work-items only read common data, so they need no
- * synchronization. */
-__kernel void degrid(shape s, GLOBAL const real *taps, GLOBAL const int *permutation,
-                     GLOBAL const footprint *footprints, GLOBAL const cplx *grid,
-                     GLOBAL cplx *value)
-{
-    int k = permutation[get_global_id(0)];
-    value[k] = degrid_visibility(&s, taps, &footprints[k], grid);
+    segment part = make_segment(get_global_id(1) * BLOCKS, CEIL_DIV(s.size, ROWS),
+                                get_global_id(0) * LANES);
+    grid_segment(&s, &classes, taps, first, visibilities, part, grid);
 }

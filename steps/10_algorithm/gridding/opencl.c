@@ -22,9 +22,9 @@ typedef struct {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    int host_memory; /* 1 if the device uses the host's memory: no copies */
+    int gpu;
     block_sizes block;
-    int vectors, lanes, blocks; /* per work-item */
+    int lanes, blocks; /* per work-item */
 } opencl;
 
 static opencl opencl_start(void)
@@ -45,27 +45,19 @@ static opencl opencl_start(void)
                                   ? CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE
                                   : CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT,
                               sizeof native, &native, NULL));
-    bool gpu = ocl_is_gpu(cl.device);
-    cl_bool unified;
-    OCL_CHECK(clGetDeviceInfo(cl.device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified,
-                              &unified, NULL));
-    cl.host_memory = unified && !gpu;
-    cl.lanes = gpu ? 1 : (int)native;
-    /* AVX-512 has 32 vector registers, not 16 */
-    cl.vectors = !gpu && native * sizeof(real) == 64 ? 2 : 1;
-    int rows = gpu ? 8 : 4, bin_columns = gpu ? 32 : cl.lanes;
-    int columns = cl.vectors * bin_columns;
-    cl.block = (block_sizes){rows, columns, bin_columns,
-                             gpu ? rows : PAD_OF(rows, columns) / 2};
+    cl.gpu = ocl_is_gpu(cl.device);
+    cl.lanes = cl.gpu ? 1 : (int)native;
+    int columns = cl.gpu ? 32 : cl.lanes;
+    int rows = cl.gpu ? 8 : ROWS;
+    cl.block = (block_sizes){rows, columns, cl.gpu ? rows : PAD_OF(rows, columns) / 2};
     /* A GPU's work-item has registers for the sums of one block, and no cache of its
      * own. */
-    cl.blocks = gpu ? 1 : BLOCKS;
+    cl.blocks = cl.gpu ? 1 : BLOCKS;
     char options[128];
-    snprintf(
-        options, sizeof options,
-        REAL_OPTION
-        "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D VECTORS=%d -D BLOCKS=%d -D CHUNK=%d",
-        rows, columns, cl.lanes, cl.vectors, cl.blocks, gpu ? 1 : CHUNK);
+    snprintf(options, sizeof options,
+             REAL_OPTION
+             "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D BLOCKS=%d -D CHUNK=%d",
+             rows, columns, cl.lanes, cl.blocks, cl.gpu ? 1 : CHUNK);
     cl.program = ocl_build(cl.context, cl.device, options);
     return cl;
 }
@@ -85,17 +77,16 @@ static cl_kernel create_kernel(const opencl *cl, const char *name)
     return kernel;
 }
 
-/* Creates a buffer with the contents of host_data: the same memory if the device uses
- * the host's memory, otherwise a copy, which is complete before any command that is
- * enqueued later starts. */
+/* Creates a buffer with the contents of host_data: the same memory on a CPU, a copy on
+ * other devices, which is complete before any command that is enqueued later starts. */
 static cl_mem create_buffer(const opencl *cl, size_t bytes, const void *host_data)
 {
     cl_int err;
-    cl_mem_flags same = cl->host_memory ? CL_MEM_USE_HOST_PTR : 0;
+    cl_mem_flags same = cl->gpu ? 0 : CL_MEM_USE_HOST_PTR;
     cl_mem buffer = clCreateBuffer(cl->context, CL_MEM_READ_WRITE | same, bytes,
-                                   cl->host_memory ? (void *)host_data : NULL, &err);
+                                   cl->gpu ? NULL : (void *)host_data, &err);
     OCL_CHECK(err);
-    if (!cl->host_memory)
+    if (cl->gpu)
         OCL_CHECK(clEnqueueWriteBuffer(cl->queue, buffer, CL_FALSE, 0, bytes, host_data,
                                        0, NULL, NULL));
     return buffer;
@@ -105,7 +96,7 @@ static cl_mem create_buffer(const opencl *cl, size_t bytes, const void *host_dat
  * host_data, with which it was created. */
 static void read_buffer(const opencl *cl, cl_mem buffer, size_t bytes, void *host_data)
 {
-    if (!cl->host_memory) {
+    if (cl->gpu) {
         OCL_CHECK(clEnqueueReadBuffer(cl->queue, buffer, CL_TRUE, 0, bytes, host_data,
                                       0, NULL, NULL));
         return;
@@ -143,15 +134,10 @@ int gridding(const problem *p, void *result, run_times *t)
     cl_mem d_table = create_buffer(&cl, table_size, table);
     cl_mem d_first = create_buffer(&cl, first_size, bins.first);
     cl_mem d_visibilities = create_buffer(&cl, visibilities_size, bins.visibilities);
-    OCL_CHECK(clSetKernelArg(grid, 0, sizeof s, &s));
-    OCL_CHECK(clSetKernelArg(grid, 1, sizeof bins.classes, &bins.classes));
-    OCL_CHECK(clSetKernelArg(grid, 2, sizeof d_table, &d_table));
-    OCL_CHECK(clSetKernelArg(grid, 3, sizeof d_first, &d_first));
-    OCL_CHECK(clSetKernelArg(grid, 4, sizeof d_visibilities, &d_visibilities));
-    OCL_CHECK(clSetKernelArg(grid, 5, sizeof d_grid, &d_grid));
+    OCL_ARGS(grid, s, bins.classes, d_table, d_first, d_visibilities, d_grid);
     cl_event kernel_event;
     size_t groups = CEIL_DIV(s.size, cl.block.columns);
-    size_t local[2] = {cl.block.columns / (cl.vectors * cl.lanes), 1};
+    size_t local[2] = {cl.block.columns / cl.lanes, 1};
     size_t global[2] = {groups * local[0], CEIL_DIV(bins.bands, cl.blocks)};
     OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, grid, 2, NULL, global, local, 0, NULL,
                                      &kernel_event));
@@ -169,63 +155,6 @@ int gridding(const problem *p, void *result, run_times *t)
     clReleaseMemObject(d_visibilities);
     clReleaseMemObject(d_table);
     clReleaseKernel(grid);
-    opencl_stop(&cl);
-    free_binning(&bins);
-    free(table);
-    return 0;
-}
-
-int degridding(const problem *p, const void *model, void *result, run_times *t)
-{
-    double start = seconds();
-
-    opencl cl = opencl_start();
-    real *table = make_table(p, cl.block.rows, cl.block.columns);
-    binning bins = allocate_binning(p, cl.block);
-    cl_kernel degrid = create_kernel(&cl, "degrid");
-    const shape s = p->dims;
-    t->copies = 1;
-
-    size_t table_size =
-        table_length(p, cl.block.rows, cl.block.columns) * sizeof *table;
-    size_t footprints_size = s.visibilities * sizeof *p->footprints;
-    size_t value_size = s.visibilities * sizeof(cplx);
-    size_t grid_size = (size_t)s.size * s.pitch * sizeof(cplx);
-
-    double run_start = seconds();
-
-    bin_visibilities(p, &bins);
-    cl_mem d_table = create_buffer(&cl, table_size, table);
-    cl_mem d_permutation =
-        create_buffer(&cl, s.visibilities * sizeof *bins.permutation, bins.permutation);
-    cl_mem d_footprints = create_buffer(&cl, footprints_size, p->footprints);
-    cl_mem d_grid = create_buffer(&cl, grid_size, model);
-    cl_mem d_value = create_buffer(&cl, value_size, result); /* NaN fill */
-    OCL_CHECK(clSetKernelArg(degrid, 0, sizeof s, &s));
-    OCL_CHECK(clSetKernelArg(degrid, 1, sizeof d_table, &d_table));
-    OCL_CHECK(clSetKernelArg(degrid, 2, sizeof d_permutation, &d_permutation));
-    OCL_CHECK(clSetKernelArg(degrid, 3, sizeof d_footprints, &d_footprints));
-    OCL_CHECK(clSetKernelArg(degrid, 4, sizeof d_grid, &d_grid));
-    OCL_CHECK(clSetKernelArg(degrid, 5, sizeof d_value, &d_value));
-    cl_event kernel_event;
-    size_t visibilities = s.visibilities;
-    OCL_CHECK(clEnqueueNDRangeKernel(cl.queue, degrid, 1, NULL, &visibilities, NULL, 0,
-                                     NULL, &kernel_event));
-    read_buffer(&cl, d_value, value_size, result);
-
-    double end = seconds();
-    t->init = run_start - start;
-    t->sort = bins.seconds;
-    t->run = end - run_start;
-    t->kernel = ocl_seconds(kernel_event);
-
-    clReleaseEvent(kernel_event);
-    clReleaseMemObject(d_value);
-    clReleaseMemObject(d_grid);
-    clReleaseMemObject(d_footprints);
-    clReleaseMemObject(d_permutation);
-    clReleaseMemObject(d_table);
-    clReleaseKernel(degrid);
     opencl_stop(&cl);
     free_binning(&bins);
     free(table);

@@ -14,14 +14,5 @@ void host_grid(const problem *p, const real *taps, const binning *bins,
     for (int band = region.row / ROWS; band < bands; band += BLOCKS)
         for (int column = region.column; column < columns; column += COLUMNS)
             grid_segment(&p->dims, &bins->classes, taps, bins->first,
-                         bins->visibilities, band, column, grid);
-}
-
-void host_degrid(const problem *p, const real *taps, const binning *bins,
-                 work_region region, const cplx *grid, cplx *value)
-{
-    int end = min_int(p->dims.visibilities, region.row + region.rows);
-    for (int k = region.row; k < end; k++)
-        value[bins->permutation[k]] = degrid_visibility(
-            &p->dims, taps, &p->footprints[bins->permutation[k]], grid);
+                         bins->visibilities, make_segment(band, bands, column), grid);
 }

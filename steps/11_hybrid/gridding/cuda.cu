@@ -12,12 +12,9 @@
 #define ROWS    8  /* of a block; their sums are in the registers of a thread */
 #define COLUMNS 32 /* of a block; one thread each */
 #define LANES   1
-#define VECTORS 1
 #define BLOCKS  1 /* per thread: its registers hold the sums of one block */
 #define CHUNK   1
 #include "sides.h"
-
-#define THREADS 32 /* per block, in kernels whose threads do not cooperate */
 
 /* `const .. __restrict__` promises that no thread writes this memory while the kernel
  * runs. The compiler may then load early, and through the read-only cache. */
@@ -26,21 +23,9 @@ KERNEL void grid_segments(shape s, support_classes classes,
                           const sorted_visibility *__restrict__ visibilities,
                           cplx *grid, int band, int column)
 {
-    grid_segment(&s, &classes, taps, first, visibilities, band + blockIdx.y,
-                 column + blockIdx.x * COLUMNS + threadIdx.x, grid);
-}
-
-/* One thread per visibility, in the order of the bins, so that neighbouring threads
- * read the same cells. The results stay in that order, so that those of a region are
- * contiguous. */
-KERNEL void degrid(shape s, const real *__restrict__ taps,
-                   const int *__restrict__ permutation,
-                   const footprint *__restrict__ footprints,
-                   const cplx *__restrict__ grid, cplx *value, int begin, int end)
-{
-    int k = begin + blockIdx.x * THREADS + threadIdx.x;
-    if (k < end)
-        value[k] = degrid_visibility(&s, taps, &footprints[permutation[k]], grid);
+    segment part = make_segment(band + blockIdx.y, CEIL_DIV(s.size, ROWS),
+                                column + blockIdx.x * COLUMNS + threadIdx.x);
+    grid_segment(&s, &classes, taps, first, visibilities, part, grid);
 }
 
 /* The events before the first and after the last command of a chunk. */
@@ -50,15 +35,13 @@ typedef struct {
 
 struct device {
     const problem *p;
-    int degrid;
     cplx *result; /* host memory that receives the results */
-    size_t grid_bytes, result_bytes;
+    size_t grid_bytes;
 
     real *taps;
-    int *first; /* gridding: first of each bin; degridding: permutation */
+    int *first;
     sorted_visibility *visibilities;
-    footprint *footprints;
-    cplx *grid, *value;
+    cplx *grid;
     support_classes classes;
 
     chunk_events ring[MAX_IN_FLIGHT]; /* a ring buffer, from `oldest` on */
@@ -83,7 +66,7 @@ static void *device_copy(size_t bytes, const void *host_data)
     return p;
 }
 
-device *device_begin(const problem *p, int degrid, void *result, int host_threads,
+device *device_begin(const problem *p, cplx *result, int host_threads,
                      int *shares_cores)
 {
     (void)host_threads;
@@ -91,16 +74,13 @@ device *device_begin(const problem *p, int degrid, void *result, int host_thread
     device *d = (device *)allocate(1, sizeof *d, "the device");
     memset(d, 0, sizeof *d);
     d->p = p;
-    d->degrid = degrid;
-    d->result = (cplx *)result;
+    d->result = result;
     d->grid_bytes = (size_t)p->dims.size * p->dims.pitch * sizeof(cplx);
-    d->result_bytes = degrid ? p->dims.visibilities * sizeof(cplx) : d->grid_bytes;
 
     cuda_device();
-    cuda_pin(result, d->result_bytes);
+    cuda_pin(result, d->grid_bytes);
     d->grid = (cplx *)device_memory(d->grid_bytes);
-    if (degrid) d->value = (cplx *)device_memory(d->result_bytes);
-    CUDA_CHECK(cudaMemcpy(degrid ? d->value : d->grid, result, d->result_bytes,
+    CUDA_CHECK(cudaMemcpy(d->grid, result, d->grid_bytes,
                           cudaMemcpyHostToDevice)); /* NaN fill */
     for (int i = 0; i < MAX_IN_FLIGHT; i++) {
         CUDA_CHECK(cudaEventCreate(&d->ring[i].begin_time));
@@ -121,24 +101,14 @@ block_shape device_blocks(const device *d)
     return block;
 }
 
-void device_load(device *d, const real *taps, const binning *bins, const cplx *model)
+void device_load(device *d, const real *taps, const binning *bins)
 {
-    size_t n = d->p->dims.visibilities;
     d->taps =
         (real *)device_copy(table_length(d->p, ROWS, COLUMNS) * sizeof *taps, taps);
     d->classes = bins->classes;
-    if (d->degrid) {
-        d->first = (int *)device_copy(n * sizeof *bins->permutation, bins->permutation);
-        d->footprints =
-            (footprint *)device_copy(n * sizeof *d->footprints, d->p->footprints);
-        CUDA_CHECK(
-            cudaMemcpyAsync(d->grid, model, d->grid_bytes, cudaMemcpyHostToDevice, 0));
-    } else {
-        d->first =
-            (int *)device_copy((bins->count + 1) * sizeof *bins->first, bins->first);
-        d->visibilities = (sorted_visibility *)device_copy(
-            n * sizeof *bins->visibilities, bins->visibilities);
-    }
+    d->first = (int *)device_copy((bins->count + 1) * sizeof *bins->first, bins->first);
+    d->visibilities = (sorted_visibility *)device_copy(
+        d->p->dims.visibilities * sizeof *bins->visibilities, bins->visibilities);
 }
 
 static void start_grid(device *d, work_region region)
@@ -160,26 +130,11 @@ static void start_grid(device *d, work_region region)
                                  0));
 }
 
-static void start_degrid(device *d, work_region region)
-{
-    const shape s = d->p->dims;
-    int end = region.row + region.rows < s.visibilities ? region.row + region.rows
-                                                        : s.visibilities;
-    int n = end - region.row;
-    dim3 groups = {(unsigned)CEIL_DIV(n, THREADS), 1, 1};
-    dim3 threads = {THREADS, 1, 1};
-    CUDA_LAUNCH(degrid, groups, threads, 0, s, d->taps, d->first, d->footprints,
-                d->grid, d->value, region.row, end);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpyAsync(d->result + region.row, d->value + region.row,
-                               n * sizeof(cplx), cudaMemcpyDeviceToHost, 0));
-}
-
 void device_start(device *d, work_region region)
 {
     chunk_events *f = &d->ring[(d->oldest + d->in_flight++) % MAX_IN_FLIGHT];
     CUDA_CHECK(cudaEventRecord(f->begin_time, 0));
-    (d->degrid ? start_degrid : start_grid)(d, region);
+    start_grid(d, region);
     CUDA_CHECK(cudaEventRecord(f->end_time, 0));
 }
 
@@ -205,9 +160,7 @@ void device_end(device *d)
         cudaEventDestroy(d->ring[i].begin_time);
     }
     cuda_unpin(d->result);
-    cudaFree(d->value);
     cudaFree(d->grid);
-    cudaFree(d->footprints);
     cudaFree(d->visibilities);
     cudaFree(d->first);
     cudaFree(d->taps);

@@ -1,10 +1,8 @@
-/* hybrid.c - gridding and degridding by the host's threads and a device at the same
- * time.
+/* hybrid.c - gridding by the host's threads and a device at the same time.
  *
- * The work is divided into units. Gridding: a unit is a rectangle of cells, whole
- * segments of both sides. Degridding: a unit is UNIT_VISIBILITIES consecutive sorted
- * visibilities. Each cell is computed by one side, from all visibilities that reach it,
- * so no grid is added to another.
+ * The grid is divided into units, rectangles of cells that are whole segments of both
+ * sides. Each cell is computed by one side, from all visibilities that reach it, so no
+ * grid is added to another.
  *
  *     unit 0                                                   unit units - 1
  *     | device: chunks of units  -->   |   not taken   |   <--  host: single units |
@@ -22,8 +20,6 @@
 
 #include "hybrid.h"
 
-#define UNIT_VISIBILITIES 64 /* per unit of degridding */
-
 /* The first chunk has 1 / 64 of the work, no chunk more than 1 / 8 of the work that is
  * left. Chosen so that a slow device delays the end only slightly and a fast one soon
  * gets large chunks; not tuned further. */
@@ -32,7 +28,6 @@
 
 typedef struct {
     const problem *p;
-    const cplx *model; /* the grid to degrid; NULL: gridding */
     cplx *result;
     double share;             /* percent for the device; negative: dynamic */
     int threads;              /* on the host */
@@ -145,11 +140,7 @@ static void compute(hybrid_run *h, const real *taps, const binning *bins)
             if (thread == 0) feed_device(h);
             if ((unit = take_host_unit(h)) < 0) break;
             double begin_time = seconds();
-            if (h->model)
-                host_degrid(h->p, taps, bins, make_region(h, unit, 1), h->model,
-                            h->result);
-            else
-                host_grid(h->p, taps, bins, make_region(h, unit, 1), h->result);
+            host_grid(h->p, taps, bins, make_region(h, unit, 1), h->result);
             hybrid_log("host", thread, "unit", begin_time, seconds());
         }
     }
@@ -169,27 +160,22 @@ static int common_multiple(int a, int b)
     return n;
 }
 
-/* Starts the device unless share=0. `target` receives the device's results. */
-static hybrid_run hybrid_begin(const problem *p, const void *model, void *result,
-                               void *target)
+/* Starts the device unless share=0. */
+static hybrid_run hybrid_begin(const problem *p, cplx *result)
 {
-    hybrid_run h = {
-        .p = p, .model = model, .result = result, .share = hybrid_device_percent()};
+    hybrid_run h = {.p = p, .result = result, .share = hybrid_device_percent()};
     int shares_cores = 0;
     if (h.share != 0) {
-        h.d = device_begin(p, model != NULL, target, hybrid_host_threads(1),
-                           &shares_cores);
+        h.d = device_begin(p, result, hybrid_host_threads(1), &shares_cores);
         h.device_block = device_blocks(h.d);
     } else
         h.device_block = (block_shape){own_sizes(), BLOCKS * ROWS};
     h.threads = hybrid_host_threads(shares_cores);
 
-    h.rows = model ? UNIT_VISIBILITIES
-                   : common_multiple(BLOCKS * ROWS, h.device_block.segment);
-    h.columns = model ? 1 : common_multiple(COLUMNS, h.device_block.sizes.columns);
-    h.units_per_row = model ? 1 : CEIL_DIV(p->dims.size, h.columns);
-    h.units =
-        h.units_per_row * CEIL_DIV(model ? p->dims.visibilities : p->dims.size, h.rows);
+    h.rows = common_multiple(BLOCKS * ROWS, h.device_block.segment);
+    h.columns = common_multiple(COLUMNS, h.device_block.sizes.columns);
+    h.units_per_row = CEIL_DIV(p->dims.size, h.columns);
+    h.units = h.units_per_row * CEIL_DIV(p->dims.size, h.rows);
     h.count_before = allocate((size_t)h.units + 1, sizeof *h.count_before, "the units");
     h.back = h.units;
     return h;
@@ -207,9 +193,7 @@ static void count_visibilities(hybrid_run *h)
 {
     int n = h->p->dims.visibilities, *count_before = h->count_before;
     memset(count_before, 0, ((size_t)h->units + 1) * sizeof *count_before);
-    for (int i = 0; i < n; i++)
-        count_before[1 + (h->model ? i / UNIT_VISIBILITIES
-                                   : unit_index(h, &h->p->footprints[i]))]++;
+    for (int i = 0; i < n; i++) count_before[1 + unit_index(h, &h->p->footprints[i])]++;
     for (int i = 0; i < h->units; i++) count_before[i + 1] += count_before[i];
 }
 
@@ -259,7 +243,7 @@ int gridding(const problem *p, void *result, run_times *t)
 {
     double start = seconds();
 
-    hybrid_run h = hybrid_begin(p, NULL, result, result);
+    hybrid_run h = hybrid_begin(p, result);
     const block_sizes own = own_sizes(), device = h.device_block.sizes;
     int same_blocks = !memcmp(&own, &device, sizeof own);
     real *taps = make_table(p, ROWS, COLUMNS);
@@ -276,7 +260,7 @@ int gridding(const problem *p, void *result, run_times *t)
     bin_and_trace(p, &device_bins, t);
     if (h.d) {
         h.load_time = seconds();
-        device_load(h.d, device_taps, &device_bins, NULL);
+        device_load(h.d, device_taps, &device_bins);
         feed_device(&h);
     }
     if (two_orders) bin_and_trace(p, &host_bins, t);
@@ -291,47 +275,5 @@ int gridding(const problem *p, void *result, run_times *t)
     if (!same_blocks) free(device_taps);
     free_binning(&device_bins);
     free(taps);
-    return 0;
-}
-
-/* There is one order of the visibilities, the device's. The device's results are put
- * into the problem's order at the end. */
-int degridding(const problem *p, const void *model, void *result, run_times *t)
-{
-    double start = seconds();
-
-    cplx *from_device = allocate((size_t)p->dims.visibilities, sizeof *from_device,
-                                 "the device's visibilities"),
-         *value = result;
-    hybrid_run h = hybrid_begin(p, model, result, from_device);
-    real *taps = make_table(p, ROWS, COLUMNS);
-    const block_sizes device = h.device_block.sizes;
-    real *device_taps = make_table(p, device.rows, device.columns);
-    binning bins = allocate_binning(p, device);
-    t->copies = 1;
-
-    double run_start = seconds();
-
-    set_device_limit(&h);
-    t->sort = 0;
-    bin_and_trace(p, &bins, t);
-    if (h.d) {
-        h.load_time = seconds();
-        device_load(h.d, device_taps, &bins, model);
-        feed_device(&h);
-    }
-    compute(&h, taps, &bins);
-    for (int i = 0; i < h.front * UNIT_VISIBILITIES && i < p->dims.visibilities; i++)
-        value[bins.permutation[i]] = from_device[i];
-
-    double end = seconds();
-    t->init = run_start - start;
-    t->run = end - run_start;
-    t->kernel = t->run - t->sort;
-    hybrid_end(&h);
-    free_binning(&bins);
-    free(device_taps);
-    free(taps);
-    free(from_device);
     return 0;
 }

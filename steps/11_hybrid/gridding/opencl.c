@@ -25,7 +25,6 @@ typedef struct {
 
 struct device {
     const problem *p;
-    int degrid;
     cplx *result; /* host memory that receives the results */
 
     cl_device_id id;
@@ -33,10 +32,10 @@ struct device {
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel;
-    cl_mem taps, grid, value, sort_buffers[2];
+    cl_mem taps, first, visibilities, grid;
     int host_memory; /* 1 if the device uses the host's memory: no copies */
     block_shape block;
-    int vectors, lanes; /* per work-item */
+    int lanes; /* columns of a work-item */
 
     chunk_events ring[MAX_IN_FLIGHT]; /* a ring buffer, from `oldest` on */
     int oldest, in_flight;
@@ -82,42 +81,35 @@ static void opencl_start(device *d)
                               sizeof native, &native, NULL));
     bool gpu = ocl_is_gpu(d->id);
     d->lanes = gpu ? 1 : (int)native;
-    /* AVX-512 has 32 vector registers, not 16 */
-    d->vectors = !gpu && native * sizeof(real) == 64 ? 2 : 1;
-    int rows = gpu ? 8 : 4, bin_columns = gpu ? 32 : d->lanes;
-    int columns = d->vectors * bin_columns;
-    d->block.sizes = (block_sizes){rows, columns, bin_columns,
-                                   gpu ? rows : PAD_OF(rows, columns) / 2};
+    int columns = gpu ? 32 : d->lanes;
+    int rows = gpu ? 8 : ROWS;
+    d->block.sizes =
+        (block_sizes){rows, columns, gpu ? rows : PAD_OF(rows, columns) / 2};
     /* A GPU's work-item has registers for the sums of one block, and no cache of its
      * own. */
     int blocks = gpu ? 1 : BLOCKS;
     d->block.segment = blocks * rows;
     char options[128];
-    snprintf(
-        options, sizeof options,
-        REAL_OPTION
-        "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D VECTORS=%d -D BLOCKS=%d -D CHUNK=%d",
-        rows, columns, d->lanes, d->vectors, blocks, gpu ? 1 : CHUNK);
+    snprintf(options, sizeof options,
+             REAL_OPTION
+             "-D ROWS=%d -D COLUMNS=%d -D LANES=%d -D BLOCKS=%d -D CHUNK=%d",
+             rows, columns, d->lanes, blocks, gpu ? 1 : CHUNK);
     d->program = ocl_build(d->context, d->id, options);
-    d->kernel =
-        clCreateKernel(d->program, d->degrid ? "degrid" : "grid_segments", &err);
+    d->kernel = clCreateKernel(d->program, "grid_segments", &err);
     OCL_CHECK(err);
 }
 
-device *device_begin(const problem *p, int degrid, void *result, int host_threads,
+device *device_begin(const problem *p, cplx *result, int host_threads,
                      int *shares_cores)
 {
     device *d = allocate(1, sizeof *d, "the device");
-    *d = (device){.p = p, .degrid = degrid, .result = result};
+    *d = (device){.p = p, .result = result};
     d->id = ocl_device_with_host(host_threads, machine_processors(), shares_cores);
     d->host_memory =
         *shares_cores && !ocl_is_gpu(d->id); /* DEVICE_AS=gpu forces copies */
     opencl_start(d);
 
-    if (degrid)
-        d->value = create_buffer(d, p->dims.visibilities * sizeof(cplx), result);
-    else
-        d->grid = create_buffer(d, grid_bytes(d), result);
+    d->grid = create_buffer(d, grid_bytes(d), result);
     d->clock = ocl_clock_offset(d->queue);
     return d;
 }
@@ -127,37 +119,16 @@ block_shape device_blocks(const device *d)
     return d->block;
 }
 
-void device_load(device *d, const real *taps, const binning *bins, const cplx *model)
+void device_load(device *d, const real *taps, const binning *bins)
 {
     const shape s = d->p->dims;
-    size_t n = s.visibilities;
+    const block_sizes block = d->block.sizes;
     d->taps = create_buffer(
-        d,
-        table_length(d->p, d->block.sizes.rows, d->block.sizes.columns) * sizeof *taps,
-        taps);
-    if (d->degrid) {
-        d->sort_buffers[0] =
-            create_buffer(d, n * sizeof *bins->permutation, bins->permutation);
-        d->sort_buffers[1] =
-            create_buffer(d, n * sizeof *d->p->footprints, d->p->footprints);
-        d->grid = create_buffer(d, grid_bytes(d), model);
-    } else {
-        d->sort_buffers[0] =
-            create_buffer(d, (bins->count + 1) * sizeof *bins->first, bins->first);
-        d->sort_buffers[1] =
-            create_buffer(d, n * sizeof *bins->visibilities, bins->visibilities);
-    }
-
-    cl_uint k = 0;
-    OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof s, &s));
-    if (!d->degrid)
-        OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof bins->classes, &bins->classes));
-    OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof d->taps, &d->taps));
-    for (int i = 0; i < 2; i++)
-        OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof(cl_mem), &d->sort_buffers[i]));
-    OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof d->grid, &d->grid));
-    if (d->degrid)
-        OCL_CHECK(clSetKernelArg(d->kernel, k++, sizeof d->value, &d->value));
+        d, table_length(d->p, block.rows, block.columns) * sizeof *taps, taps);
+    d->first = create_buffer(d, (bins->count + 1) * sizeof *bins->first, bins->first);
+    d->visibilities = create_buffer(d, s.visibilities * sizeof *bins->visibilities,
+                                    bins->visibilities);
+    OCL_ARGS(d->kernel, s, bins->classes, d->taps, d->first, d->visibilities, d->grid);
 }
 
 /* Transfers a rectangle of a result to the host: part[1] rows of part[0] bytes, `pitch`
@@ -179,16 +150,15 @@ static void read_result(device *d, cl_mem from, const size_t corner[3],
     OCL_CHECK(clEnqueueUnmapMemObject(d->queue, from, mapped, 0, NULL, NULL));
 }
 
-/* The offset of the index range is the first cell or visibility of the region. */
+/* The offset of the index range is the first segment of the region. */
 static void start_grid(device *d, work_region region, chunk_events *f)
 {
     const shape s = d->p->dims;
     size_t rows = region.row + region.rows < s.size ? region.rows : s.size - region.row;
     size_t columns = region.column + region.columns < s.size ? region.columns
                                                              : s.size - region.column;
-    size_t cells = d->vectors * d->lanes; /* columns of a work-item */
-    size_t local[2] = {d->block.sizes.columns / cells, 1};
-    size_t first[2] = {region.column / cells, region.row / d->block.segment};
+    size_t local[2] = {d->block.sizes.columns / d->lanes, 1};
+    size_t first[2] = {region.column / d->lanes, region.row / d->block.segment};
     size_t items[2] = {CEIL_DIV(columns, d->block.sizes.columns) * local[0],
                        CEIL_DIV(rows, d->block.segment)};
     OCL_CHECK(clEnqueueNDRangeKernel(d->queue, d->kernel, 2, first, items, local, 0,
@@ -199,22 +169,10 @@ static void start_grid(device *d, work_region region, chunk_events *f)
     read_result(d, d->grid, corner, part, s.pitch * sizeof(cplx), f);
 }
 
-static void start_degrid(device *d, work_region region, chunk_events *f)
-{
-    int n = d->p->dims.visibilities;
-    size_t first = region.row;
-    size_t items = region.row + region.rows < n ? region.rows : n - region.row;
-    OCL_CHECK(clEnqueueNDRangeKernel(d->queue, d->kernel, 1, &first, &items, NULL, 0,
-                                     NULL, &f->kernel));
-    size_t corner[3] = {first * sizeof(cplx), 0, 0};
-    size_t part[3] = {items * sizeof(cplx), 1, 1};
-    read_result(d, d->value, corner, part, n * sizeof(cplx), f);
-}
-
 void device_start(device *d, work_region region)
 {
     chunk_events *f = &d->ring[(d->oldest + d->in_flight++) % MAX_IN_FLIGHT];
-    (d->degrid ? start_degrid : start_grid)(d, region, f);
+    start_grid(d, region, f);
     OCL_CHECK(clFlush(d->queue));
 }
 
@@ -240,9 +198,9 @@ int device_poll(device *d, int wait, double *begin_time, double *end_time)
 
 void device_end(device *d)
 {
-    for (int i = 0; i < 2; i++) clReleaseMemObject(d->sort_buffers[i]);
-    if (d->degrid) clReleaseMemObject(d->value);
     clReleaseMemObject(d->grid);
+    clReleaseMemObject(d->visibilities);
+    clReleaseMemObject(d->first);
     clReleaseMemObject(d->taps);
     clReleaseKernel(d->kernel);
     clReleaseProgram(d->program);

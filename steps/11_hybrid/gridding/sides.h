@@ -11,7 +11,6 @@
 
 #if REAL_BYTES == 8
 #define host_grid     host_grid_double
-#define host_degrid   host_degrid_double
 #define device_begin  device_begin_double
 #define device_blocks device_blocks_double
 #define device_load   device_load_double
@@ -24,9 +23,8 @@
 extern "C" {
 #endif
 
-/* A part of the work. Gridding: rows x columns cells from (row, column) on, whole
- * segments of both sides. Degridding: the sorted visibilities row .. row + rows - 1;
- * columns is 1. It may extend beyond the grid or the last visibility. */
+/* A part of the work: rows x columns cells from (row, column) on, whole segments of
+ * both sides. It may extend beyond the grid. */
 typedef struct {
     int row, rows, column, columns;
 } work_region;
@@ -37,22 +35,18 @@ typedef struct {
 void host_grid(const problem *p, const real *taps, const binning *bins,
                work_region region, cplx *grid);
 
-/* bins may have blocks of any shape. value is in the order of the problem. */
-void host_degrid(const problem *p, const real *taps, const binning *bins,
-                 work_region region, const cplx *grid, cplx *value);
-
 /* ---- the device: a queue of regions ----------------------------------------------
  *
  * One thread calls these functions. Regions are executed in the order of the calls. */
 
 typedef struct device device;
 
-/* Sets the device up (not part of the run time). Results will be written to `result`:
- * cells of the grid, or visibilities in sorted order. Its present contents are copied
- * to the device, so that results that are never computed stay NaN. *shares_cores is set
+/* Sets the device up (not part of the run time). Its cells will be written to `result`,
+ * the grid. The present contents of `result` are copied to the device, so that cells
+ * that are never computed stay NaN. *shares_cores is set
  * if the device consists of cores of the host, which computes with host_threads
  * threads. */
-device *device_begin(const problem *p, int degrid, void *result, int host_threads,
+device *device_begin(const problem *p, cplx *result, int host_threads,
                      int *shares_cores);
 void device_end(device *d);
 
@@ -63,9 +57,9 @@ typedef struct {
 } block_shape;
 block_shape device_blocks(const device *d);
 
-/* Transfers the sorted visibilities, the taps and, for degridding, the model. Does not
- * wait: the arguments must stay valid until device_end(). */
-void device_load(device *d, const real *taps, const binning *bins, const cplx *model);
+/* Transfers the sorted visibilities and the taps. Does not wait: the arguments must
+ * stay valid until device_end(). */
+void device_load(device *d, const real *taps, const binning *bins);
 
 /* Starts a region and the transfer of its result, and does not wait. At most
  * MAX_IN_FLIGHT regions may be in flight: one executes while the next is queued. */

@@ -1,5 +1,5 @@
 /* cpu.c - the computation of one rank: its threads divide the segments of the rank's
- * bands, or its visibilities.
+ * bands.
  */
 #include "part.h"
 
@@ -10,14 +10,5 @@ void grid_bands(const problem *p, const real *taps, const binning *bins, int beg
     for (int band = begin; band < end; band += BLOCKS)
         for (int column = 0; column < p->dims.size; column += COLUMNS)
             grid_segment(&p->dims, &bins->classes, taps, bins->first,
-                         bins->visibilities, band, end, column, grid);
-}
-
-void degrid_all(const problem *p, const real *taps, const binning *bins,
-                const cplx *grid, cplx *value)
-{
-#pragma omp parallel for
-    for (int k = 0; k < p->dims.visibilities; k++)
-        value[bins->permutation[k]] = degrid_visibility(
-            &p->dims, taps, &p->footprints[bins->permutation[k]], grid);
+                         bins->visibilities, make_segment(band, end, column), grid);
 }

@@ -1,12 +1,11 @@
-/* mpi.c - gridding and degridding by MPI ranks with threads.
+/* mpi.c - gridding by MPI ranks with threads.
  *
- * Gridding: each rank owns consecutive bands of the grid and selects the visibilities
+ * Each rank owns consecutive bands of the grid and selects the visibilities
  * that reach them. A visibility that reaches bands of two ranks is gridded by both,
  * each for its own rows. So no cell is summed in two places: rank 0 gathers the rows
- * and makes the image. Degridding: each rank computes consecutive visibilities, and
- * rank 0 gathers them.
+ * and makes the image.
  *
- * Every rank has read all visibilities and the model, so nothing is sent before the
+ * Every rank has read all visibilities, so nothing is sent before the
  * computation. The sums are formed in the order of step 10 for any number of ranks, so
  * the result does not depend on it, byte for byte.
  */
@@ -90,7 +89,7 @@ static problem select_visibilities(const problem *p, int first, int end)
     return subset;
 }
 
-/* Gathers rows of cells, or values, on rank 0, in place: rank r has rows begin[r] ..
+/* Gathers rows of cells on rank 0, in place: rank r has rows begin[r] ..
  * begin[r + 1] - 1 of so many cells. */
 static void gather(cplx *result, const int *begin, int cells)
 {
@@ -143,46 +142,6 @@ int gridding(const problem *p, void *result, run_times *t)
     free((void *)subset.value);
     free(begin);
     free(plane_width);
-    free(table);
-    return 0;
-}
-
-int degridding(const problem *p, const void *model, void *result, run_times *t)
-{
-    double start = seconds();
-    int ranks = rank_count(), rank = rank_own(), n = p->dims.visibilities;
-    cplx *value = result;
-
-    real *table = make_table(p, ROWS, COLUMNS);
-    binning bins = allocate_binning(p, own_sizes());
-    t->copies = 1;
-    ranks_check_same("the footprints", p->footprints,
-                     (size_t)n * sizeof *p->footprints);
-    ranks_check_same("the model", model,
-                     (size_t)p->dims.size * (size_t)p->dims.pitch * sizeof(cplx));
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-
-    double run_start = seconds();
-
-    int *begin = allocate((size_t)ranks + 1, sizeof *begin, "the ranks");
-    for (int r = 0; r <= ranks; r++) begin[r] = rank_first(n, r, ranks);
-    problem subset = *p;
-    subset.dims.visibilities = begin[rank + 1] - begin[rank];
-    subset.footprints += begin[rank];
-    subset.value += 2 * begin[rank];
-    bin_visibilities(&subset, &bins);
-    double sort_seconds = seconds() - run_start;
-    degrid_all(&subset, table, &bins, model, value + begin[rank]);
-    double degridding_end = seconds();
-    gather(value, begin, 1);
-
-    double end = seconds();
-    t->init = run_start - start;
-    t->sort = sort_seconds;
-    t->run = end - run_start;
-    t->kernel = degridding_end - run_start - sort_seconds;
-    free_binning(&bins);
-    free(begin);
     free(table);
     return 0;
 }
